@@ -1,0 +1,14 @@
+import { defineConfig } from "vitest/config"
+
+export default defineConfig({
+  test: {
+    include: ["src/**/*.test.ts", "scripts/**/*.test.ts", "test/**/*.test.ts"],
+    environment: "node",
+    pool: "forks",
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    // What a developer has exported must not reach a test: tests choose their own home and keys.
+    env: { HERMES_HOME: "", HERMES_INFERENCE_MODEL: "", HERMES_INFERENCE_PROVIDER: "", NO_COLOR: "1" },
+  },
+})
