@@ -1,0 +1,123 @@
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
+import { join } from "node:path"
+import { setTimeout as delay } from "node:timers/promises"
+import { expect, test } from "vitest"
+import { temporaryHome } from "../../test/support/temporary-home.ts"
+import { writeFileAtomic } from "./atomic-file.ts"
+
+const modeOf = (path: string) => statSync(path).mode & 0o777
+
+test("a new file has mode 0600 whatever the umask, another where asked", async () => {
+  await using place = await temporaryHome()
+  const previous = process.umask(0)
+  try {
+    writeFileAtomic(join(place.workdir, "secret"), "x")
+    writeFileAtomic(join(place.workdir, "script"), "x", { mode: 0o755 })
+  } finally {
+    process.umask(previous)
+  }
+  expect([modeOf(join(place.workdir, "secret")), modeOf(join(place.workdir, "script"))]).toEqual([0o600, 0o755])
+})
+
+test("an existing file keeps its mode", async () => {
+  await using place = await temporaryHome()
+  const path = join(place.workdir, "shared")
+  writeFileSync(path, "old")
+  chmodSync(path, 0o640)
+  writeFileAtomic(path, "new", { mode: 0o600 })
+  expect([readFileSync(path, "utf8"), modeOf(path)]).toEqual(["new", 0o640])
+})
+
+test("a link stays a link and the file behind it is replaced, also when that does not exist yet", async () => {
+  await using place = await temporaryHome()
+  mkdirSync(join(place.workdir, "real"))
+  for (const name of ["there", "not-yet"]) {
+    if (name === "there") writeFileSync(join(place.workdir, "real", name), "old")
+    symlinkSync(join("real", name), join(place.workdir, name))
+    symlinkSync(name, join(place.workdir, `link-to-${name}`))
+    writeFileAtomic(join(place.workdir, `link-to-${name}`), "new")
+    expect(lstatSync(join(place.workdir, `link-to-${name}`)).isSymbolicLink()).toBe(true)
+    expect(lstatSync(join(place.workdir, name)).isSymbolicLink()).toBe(true)
+    expect(readFileSync(join(place.workdir, "real", name), "utf8")).toBe("new")
+  }
+})
+
+test("a loop of links is an error and leaves nothing behind", async () => {
+  await using place = await temporaryHome()
+  symlinkSync("b", join(place.workdir, "a"))
+  symlinkSync("a", join(place.workdir, "b"))
+  expect(() => writeFileAtomic(join(place.workdir, "a"), "x")).toThrow(/ELOOP/)
+  expect(readdirSync(place.workdir).toSorted()).toEqual(["a", "b"])
+})
+
+test("a directory in place of the file is refused", async () => {
+  await using place = await temporaryHome()
+  mkdirSync(join(place.workdir, "d"))
+  expect(() => writeFileAtomic(join(place.workdir, "d"), "x")).toThrow(/it is a directory/)
+  expect(readdirSync(place.workdir)).toEqual(["d"])
+})
+
+test.each(["EXDEV", "EBUSY"])("where renaming fails with %s the content is written into the file", async (code) => {
+  await using place = await temporaryHome()
+  const path = join(place.workdir, "mounted")
+  writeFileSync(path, "old and longer")
+  const before = statSync(path).ino
+  writeFileAtomic(path, "new", { rename: () => refuse(code) })
+  expect([readFileSync(path, "utf8"), statSync(path).ino, readdirSync(place.workdir)]).toEqual([
+    "new",
+    before,
+    ["mounted"],
+  ])
+})
+
+test("any other failure leaves the old file and no temporary one", async () => {
+  await using place = await temporaryHome()
+  const path = join(place.workdir, "kept")
+  writeFileSync(path, "old")
+  expect(() => writeFileAtomic(path, "new", { rename: () => refuse("ENOSPC") })).toThrow("ENOSPC")
+  expect([readFileSync(path, "utf8"), readdirSync(place.workdir)]).toEqual(["old", ["kept"]])
+})
+
+test("killing a writer at any instant leaves one complete version with its mode", async () => {
+  await using place = await temporaryHome()
+  const path = join(place.workdir, "config.yaml")
+  writeFileSync(path, content("0"))
+  chmodSync(path, 0o640)
+  const script = `
+    import { writeFileAtomic } from ${JSON.stringify(join(import.meta.dirname, "atomic-file.ts"))}
+    process.stdout.write("go")
+    for (let i = 0; ; i += 1) writeFileAtomic(${JSON.stringify(path)}, String(i % 10).repeat(200000) + "end")
+  `
+  for (let round = 0; round < 30; round += 1) {
+    const child = spawn(process.execPath, ["--input-type=module-typescript", "-e", script], {
+      stdio: ["ignore", "pipe", "inherit"],
+    })
+    await once(child.stdout, "data")
+    await delay(Math.random() * 20)
+    const exit = once(child, "exit")
+    child.kill("SIGKILL")
+    await exit
+    const text = readFileSync(path, "utf8")
+    expect(text === content(text[0] ?? "")).toBe(true)
+    expect(modeOf(path)).toBe(0o640)
+  }
+}, 60_000)
+
+function content(digit: string): string {
+  return `${digit.repeat(200_000)}end`
+}
+
+function refuse(code: string): never {
+  throw Object.assign(new Error(code), { code })
+}

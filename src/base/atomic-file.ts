@@ -1,0 +1,138 @@
+import { randomBytes } from "node:crypto"
+import {
+  closeSync,
+  fchmodSync,
+  fchownSync,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  type Stats,
+} from "node:fs"
+import { basename, dirname, join, resolve } from "node:path"
+import { errorCode, isNotFound } from "./system-error.ts"
+
+export interface AtomicWriteOptions {
+  /** Permission bits of a file that does not exist yet (0600 unless told); an existing file keeps its own. */
+  readonly mode?: number | undefined
+  /** How the finished file takes the target's name; a test passes one that fails as a bind mount does. */
+  readonly rename?: (from: string, to: string) => void
+}
+
+/**
+ * Replaces a file so that a reader, or a machine that dies at any instant, sees the old or the new content and nothing
+ * in between. A symbolic link stays a link: the file behind it is replaced. Synchronous, so that no signal handler runs
+ * halfway. Throws the system error; the old file is then untouched and nothing is left beside it.
+ */
+export function writeFileAtomic(path: string, data: string | Uint8Array, options: AtomicWriteOptions = {}): void {
+  const target = fileBehind(path)
+  const existing = existingFile(target)
+  const temporary = join(dirname(target), `.${basename(target)}.${process.pid}.${randomBytes(6).toString("hex")}.tmp`)
+  try {
+    writeTemporary(temporary, data, { existing, mode: options.mode ?? 0o600 })
+    takeName(temporary, target, { data, rename: options.rename ?? renameSync })
+  } catch (cause) {
+    rmSync(temporary, { force: true })
+    throw cause
+  }
+  syncDirectory(dirname(target))
+}
+
+/** The end of a chain of links, also when the last one points at a file that does not exist yet. */
+function fileBehind(path: string): string {
+  let current = resolve(path)
+  for (let hops = 0; hops < 40; hops += 1) {
+    if (lstatSync(current, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return current
+    try {
+      return realpathSync(current)
+    } catch (cause) {
+      if (!isNotFound(cause)) throw cause
+      current = resolve(dirname(current), readlinkSync(current))
+    }
+  }
+  return realpathSync(current)
+}
+
+function existingFile(target: string): Stats | undefined {
+  const stats = statSync(target, { throwIfNoEntry: false })
+  if (stats?.isDirectory() === true) {
+    throw Object.assign(new Error(`cannot write ${target}: it is a directory`), { code: "EISDIR" })
+  }
+  return stats
+}
+
+/** Mode and owner are set before the file gets its name: a crash right after the rename must not leave them wrong. */
+function writeTemporary(
+  temporary: string,
+  data: string | Uint8Array,
+  { existing, mode }: { existing: Stats | undefined; mode: number },
+): void {
+  const descriptor = openSync(temporary, "wx", 0o600)
+  try {
+    writeFileSync(descriptor, data)
+    if (existing !== undefined) keepOwner(descriptor, existing)
+    const wanted = existing === undefined ? mode : existing.mode & 0o7777
+    if (wanted !== 0o600) fchmodSync(descriptor, wanted)
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** A file rewritten under sudo stays its owner's; without the right to give files away it becomes the writer's. */
+function keepOwner(descriptor: number, existing: Stats): void {
+  if (process.getuid?.() === existing.uid && process.getgid?.() === existing.gid) return
+  try {
+    fchownSync(descriptor, existing.uid, existing.gid)
+  } catch (cause) {
+    if (errorCode(cause) !== "EPERM" && errorCode(cause) !== "EINVAL") throw cause
+  }
+}
+
+function takeName(
+  temporary: string,
+  target: string,
+  { data, rename }: { data: string | Uint8Array; rename: (from: string, to: string) => void },
+): void {
+  try {
+    rename(temporary, target)
+  } catch (cause) {
+    const code = errorCode(cause)
+    if (code !== "EXDEV" && code !== "EBUSY") throw cause
+    // A bind-mounted file cannot be renamed over; writing into it is the only way left.
+    overwrite(target, data)
+    rmSync(temporary, { force: true })
+  }
+}
+
+function overwrite(target: string, data: string | Uint8Array): void {
+  const descriptor = openSync(target, "w", 0o600)
+  try {
+    writeFileSync(descriptor, data)
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** Makes the rename itself durable. Best effort: some file systems refuse, and the content is safe either way. */
+function syncDirectory(directory: string): void {
+  let descriptor: number
+  try {
+    descriptor = openSync(directory, "r")
+  } catch {
+    return
+  }
+  try {
+    fsyncSync(descriptor)
+  } catch {
+    return
+  } finally {
+    closeSync(descriptor)
+  }
+}

@@ -1,0 +1,195 @@
+import { AsyncLocalStorage } from "node:async_hooks"
+import { randomBytes } from "node:crypto"
+import { closeSync, openSync, readFileSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs"
+import { hostname } from "node:os"
+import { resolve } from "node:path"
+import { setTimeout as delay } from "node:timers/promises"
+import { isRecord, parseJson } from "./json.ts"
+import { errorCode, isNotFound } from "./system-error.ts"
+
+/** The lock was not free in time. */
+export class FileLockError extends Error {
+  override readonly name = "FileLockError"
+}
+
+export interface FileLockOptions {
+  readonly waitMs: number
+  readonly signal?: AbortSignal
+}
+
+/**
+ * Runs `work` while this process holds the lock file at `path`. The lock is advisory: everybody who writes the guarded
+ * file must take it. A lock whose owner is dead is taken over. Inside `work` the same lock may be asked for again
+ * (it is already held). Throws `FileLockError` after `waitMs`, or the signal's reason.
+ */
+export async function withFileLock<T>(path: string, options: FileLockOptions, work: () => T | Promise<T>): Promise<T> {
+  const key = resolve(path)
+  const outer = heldLocks.getStore() ?? []
+  if (outer.some((lock) => lock.key === key && !lock.released)) return await work()
+  const token = await acquire(key, options)
+  const lock: HeldLock = { key, released: false }
+  const heartbeat = setInterval(() => refresh(key, token), HEARTBEAT_MS)
+  heartbeat.unref()
+  try {
+    return await heldLocks.run([...outer, lock], async () => await work())
+  } finally {
+    clearInterval(heartbeat)
+    lock.released = true
+    if (readOwner(key)?.token === token) rmSync(key, { force: true })
+  }
+}
+
+interface HeldLock {
+  readonly key: string
+  released: boolean
+}
+
+/** Carries "who called me holds the lock" along the asynchronous call chain; it belongs to no module or process. */
+const heldLocks = new AsyncLocalStorage<readonly HeldLock[]>()
+
+const HEARTBEAT_MS = 5_000
+/** An owner on another machine or in another container cannot be probed; silence for this long means it is gone. */
+const SILENT_MS = 30_000
+/** A lock without a readable owner: its maker died between creating and writing it, or another edition left it. */
+const UNREADABLE_MS = 2_000
+
+interface Owner {
+  readonly pid: number
+  readonly start: string
+  readonly host: string
+  readonly token: string
+}
+
+async function acquire(path: string, options: FileLockOptions): Promise<string> {
+  const deadline = Date.now() + options.waitMs
+  for (let pause = 5; ; pause = Math.min(pause * 2, 50)) {
+    options.signal?.throwIfAborted()
+    const token = tryCreate(path)
+    if (token !== undefined) return token
+    if (isAbandoned(path) && removeAbandoned(path)) continue
+    const left = deadline - Date.now()
+    if (left <= 0) throw new FileLockError(timeoutMessage(path, options.waitMs))
+    const wait = Math.min(left, pause * (0.5 + Math.random()))
+    await delay(wait, undefined, options.signal === undefined ? {} : { signal: options.signal })
+  }
+}
+
+function tryCreate(path: string): string | undefined {
+  let descriptor: number
+  try {
+    descriptor = openSync(path, "wx", 0o600)
+  } catch (cause) {
+    if (errorCode(cause) === "EEXIST") return undefined
+    throw cause
+  }
+  const token = randomBytes(8).toString("hex")
+  try {
+    const owner: Owner = { pid: process.pid, start: startToken(process.pid), host: hostToken(), token }
+    writeFileSync(descriptor, JSON.stringify(owner))
+  } catch (cause) {
+    rmSync(path, { force: true })
+    throw cause
+  } finally {
+    closeSync(descriptor)
+  }
+  return token
+}
+
+function isAbandoned(path: string): boolean {
+  const silentFor = silence(path)
+  if (silentFor === undefined) return false
+  const owner = readOwner(path)
+  if (owner === undefined) return silentFor > UNREADABLE_MS
+  if (owner.host !== hostToken()) return silentFor > SILENT_MS
+  const start = startToken(owner.pid)
+  return !isAlive(owner.pid) || (start !== "" && start !== owner.start)
+}
+
+/**
+ * Two waiters may both find a dead owner; the second must not remove the lock the first has just taken. So removal
+ * happens under a guard file, after looking again.
+ */
+function removeAbandoned(path: string): boolean {
+  const guard = `${path}.takeover`
+  try {
+    closeSync(openSync(guard, "wx", 0o600))
+  } catch (cause) {
+    if (errorCode(cause) !== "EEXIST") throw cause
+    // Guards live for microseconds: an old one belongs to a process that was killed inside this function.
+    if ((silence(guard) ?? 0) > SILENT_MS) rmSync(guard, { force: true })
+    return false
+  }
+  try {
+    if (!isAbandoned(path)) return false
+    rmSync(path, { force: true })
+    return true
+  } finally {
+    rmSync(guard, { force: true })
+  }
+}
+
+function silence(path: string): number | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false })
+  return stats === undefined ? undefined : Date.now() - stats.mtimeMs
+}
+
+function readOwner(path: string): Owner | undefined {
+  let text: string
+  try {
+    text = readFileSync(path, "utf8")
+  } catch (cause) {
+    if (isNotFound(cause)) return undefined
+    throw cause
+  }
+  const value = parseJson(text)
+  if (!isRecord(value)) return undefined
+  const { pid, start, host, token } = value
+  if (typeof pid !== "number" || typeof start !== "string" || typeof host !== "string" || typeof token !== "string") {
+    return undefined
+  }
+  return { pid, start, host, token }
+}
+
+function refresh(path: string, token: string): void {
+  try {
+    if (readOwner(path)?.token !== token) return
+    const now = new Date()
+    utimesSync(path, now, now)
+  } catch {
+    // The sign of life is repeated every few seconds; a single one may fail.
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (cause) {
+    return errorCode(cause) !== "ESRCH"
+  }
+}
+
+/** Tells a process from a later one with the same id: its start time, where the system shows it. */
+function startToken(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? ""
+  } catch {
+    return ""
+  }
+}
+
+/** Process ids mean something only on one host and in one process namespace. */
+function hostToken(): string {
+  try {
+    return `${hostname()} ${readlinkSync("/proc/self/ns/pid")}`
+  } catch {
+    return hostname()
+  }
+}
+
+function timeoutMessage(path: string, waitMs: number): string {
+  const owner = readOwner(path)
+  const holder = owner === undefined ? "another process" : `process ${owner.pid}`
+  return `${holder} has held the lock ${path} for more than ${waitMs / 1000} s; wait for it to finish or end it, then try again`
+}

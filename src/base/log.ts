@@ -1,0 +1,55 @@
+import { AsyncLocalStorage } from "node:async_hooks"
+import { systemClock, type Clock } from "./clock.ts"
+import { formatLogLine, isAtLeast, type LogLevel } from "./log-line.ts"
+
+/** Where a part of the program says what it did. Never throws and never waits. */
+export interface Log {
+  debug(message: string): void
+  info(message: string): void
+  warning(message: string): void
+  error(message: string): void
+  /** The same log under a longer name: `agent` → `agent.loop`. */
+  child(logger: string): Log
+}
+
+/** Takes finished, redacted lines (without newline) of its level and above. Must not throw. */
+export interface LogSink {
+  readonly level: LogLevel
+  write(line: string): void
+}
+
+/** The session that lines belong to. Whoever rotates the session changes `id`, and later lines carry the new one. */
+export interface LogSession {
+  id: string
+}
+
+export function createLog(options: {
+  readonly sinks: readonly LogSink[]
+  readonly redact: (text: string) => string
+  readonly clock?: Clock
+  readonly logger?: string
+}): Log {
+  const { sinks, redact, clock = systemClock, logger = "hermes" } = options
+  const write = (level: LogLevel, message: string): void => {
+    const interested = sinks.filter((sink) => isAtLeast(level, sink.level))
+    if (interested.length === 0) return
+    const line = redact(formatLogLine({ time: clock.now(), level, session: sessions.getStore()?.id, logger, message }))
+    for (const sink of interested) sink.write(line)
+  }
+  return {
+    debug: (message) => write("DEBUG", message),
+    info: (message) => write("INFO", message),
+    warning: (message) => write("WARNING", message),
+    error: (message) => write("ERROR", message),
+    child: (name) =>
+      createLog({ ...options, logger: options.logger === undefined ? name : `${options.logger}.${name}` }),
+  }
+}
+
+/** Everything that `work` does, also later and elsewhere, is logged under this session. */
+export function inLogSession<T>(session: LogSession, work: () => T): T {
+  return sessions.run(session, work)
+}
+
+/** Carries no state of its own: what it holds belongs to the running call. */
+const sessions = new AsyncLocalStorage<LogSession>()

@@ -1,0 +1,181 @@
+import type { SessionId } from "./identifiers.ts"
+import type { FinishReason, Message, ToolCall } from "./message.ts"
+import type { Access, Subject, ToolOutcome } from "./tool.ts"
+import type { CostStatus, Usage } from "./usage.ts"
+
+/** Everything a surface ever sees of a run. A run's stream ends with exactly one `run-end`, also on failure or abort. */
+export type AgentEvent = EventEnvelope & AgentEventBody
+
+interface EventEnvelope {
+  readonly sessionId: SessionId
+  readonly runId: string
+  /** From 0, without gaps within a run. */
+  readonly seq: number
+  /** Epoch seconds. */
+  readonly ts: number
+}
+
+export type AgentEventBody =
+  | RunStart
+  | { readonly type: "text-delta"; readonly text: string }
+  | { readonly type: "reasoning-delta"; readonly text: string }
+  | { readonly type: "message-end"; readonly message: EndedMessage; readonly streamed: boolean }
+  | ToolStart
+  | { readonly type: "tool-progress"; readonly callId: string; readonly text: string }
+  | ToolEnd
+  | ApprovalRequest
+  | ClarifyRequest
+  | UsageEvent
+  | StatusEvent
+  | {
+      readonly type: "session-rotated"
+      readonly oldSessionId: SessionId
+      readonly newSessionId: SessionId
+      readonly reason: "compression"
+    }
+  | RunEnd
+
+export interface RunStart {
+  readonly type: "run-start"
+  readonly resumed: boolean
+  readonly model: string
+  readonly provider: string
+  readonly cwd: string
+  readonly permissionProfile: string
+  readonly toolsets: readonly string[]
+  readonly tools: readonly string[]
+}
+
+export interface EndedMessage {
+  readonly id: string
+  readonly role: "assistant"
+  readonly text: string
+  readonly finishReason: FinishReason
+  readonly toolCalls: readonly ToolCall[]
+}
+
+/** A call as surfaces see it: arguments parsed and with secrets redacted. */
+export interface ShownCall {
+  readonly id: string
+  readonly name: string
+  readonly args: Readonly<Record<string, unknown>>
+}
+
+export interface ToolStart {
+  readonly type: "tool-start"
+  readonly call: ShownCall
+  readonly preview: string
+  readonly access: Access | "unknown"
+  readonly subjects: readonly Subject[]
+}
+
+export interface ToolEnd {
+  readonly type: "tool-end"
+  readonly call: ShownCall
+  readonly outcome: ToolOutcome
+  readonly durationMs: number
+  readonly summary: string
+  readonly truncated: boolean
+  readonly exitCode?: number
+  readonly diff?: string
+  readonly filesChanged?: readonly string[]
+  readonly decision?: ShownDecision
+}
+
+export interface ShownDecision {
+  readonly by: "user" | "rule" | "profile" | "noninteractive"
+  readonly rule: string
+  readonly choice: ApprovalChoice | "allow"
+}
+
+export type ApprovalChoice = "once" | "session" | "always" | "deny" | "timeout"
+
+export interface ApprovalRequest {
+  readonly type: "approval-request"
+  readonly requestId: string
+  readonly kind: "command" | "tool" | "edit"
+  readonly call: ShownCall
+  readonly command?: string
+  readonly description: string
+  readonly rule: string
+  readonly choices: readonly ApprovalChoice[]
+  /** Epoch seconds; null waits for ever. */
+  readonly expiresAt: number | null
+}
+
+export interface ClarifyRequest {
+  readonly type: "clarify-request"
+  readonly requestId: string
+  readonly kind: "question" | "secret" | "sudo"
+  readonly question: string
+  readonly choices: readonly string[]
+  readonly allowFreetext: boolean
+  readonly expiresAt: number | null
+}
+
+export interface UsageEvent {
+  readonly type: "usage"
+  readonly usage: Usage
+  readonly contextTokens: number
+  readonly contextLength: number
+  readonly costUsd?: number
+}
+
+export type StatusEvent = { readonly type: "status"; readonly text: string } & (
+  | { readonly kind: "iteration"; readonly iteration: number }
+  | { readonly kind: "thinking"; readonly on: boolean }
+  | { readonly kind: "tool-generating"; readonly tool: string }
+  | { readonly kind: "retry"; readonly attempt: number; readonly delayMs: number; readonly reason: string }
+  | { readonly kind: "fallback" | "rotate" | "compress" | "warning" }
+  | { readonly kind: "notice" | "notice-clear"; readonly key: string }
+  | {
+      readonly kind: "answered"
+      readonly requestId: string
+      readonly question: "approval" | "clarify" | "plan"
+      readonly choice: string
+      readonly by: ShownDecision["by"]
+    }
+  | { readonly kind: "permission-profile"; readonly old: string; readonly new: string; readonly by: string }
+  | { readonly kind: "background"; readonly id: string }
+)
+
+export type RunOutcome = "completed" | "interrupted" | "max-turns" | "plan-ready" | "error"
+
+export interface RunEnd {
+  readonly type: "run-end"
+  readonly outcome: RunOutcome
+  readonly result: RunResult
+}
+
+export interface RunResult {
+  readonly finalResponse: string | null
+  readonly exitReason: string
+  readonly messages: readonly Message[]
+  readonly model: string
+  readonly provider: string
+  readonly sessionId: SessionId
+  readonly apiCalls: number
+  readonly toolCalls: number
+  readonly usage: Usage
+  readonly costUsd: number | null
+  readonly costStatus: CostStatus
+  readonly durationMs: number
+  readonly filesChanged: readonly string[]
+  readonly error?: RunError
+  /** A steering note that no request could carry any more; the host sends it as the next user message. */
+  readonly pendingSteer?: string
+}
+
+export interface RunError {
+  /** Stable word for scripts, for example `provider_error`, `storage_failed`, `no_provider_configured`. */
+  readonly code: string
+  /** Failure class of the model layer, where it came from there. */
+  readonly reason: string
+  readonly message: string
+  readonly retryable: boolean
+}
+
+/** What a person answers to an open question of a run. */
+export type Answer =
+  | { readonly kind: "approval"; readonly choice: Exclude<ApprovalChoice, "timeout"> }
+  | { readonly kind: "clarify"; readonly text: string }

@@ -1,0 +1,26 @@
+/** What kind of effect a tool has: what policy, plan mode and parallelism reason about. */
+export type Access = "read" | "write" | "exec" | "network" | "message" | "agent"
+
+/** What permission rules match. */
+export type Subject =
+  | { readonly kind: "path"; readonly path: string }
+  | { readonly kind: "command"; readonly command: string }
+  | { readonly kind: "url"; readonly url: string }
+  | { readonly kind: "query"; readonly query: string }
+  | { readonly kind: "target"; readonly target: string }
+  | { readonly kind: "name"; readonly name: string }
+
+/** How a tool may run beside others of the same reply. */
+export type Parallel = "never" | "safe" | "by-path"
+
+/** How a call settled. */
+export type ToolOutcome = "ok" | "error" | "denied" | "blocked" | "interrupted" | "skipped"
+
+export type JsonSchema = { readonly [key: string]: unknown }
+
+/** What the model is told about a tool; the same bytes for the life of a session. */
+export interface ToolDefinition {
+  readonly name: string
+  readonly description: string
+  readonly parameters: JsonSchema
+}
