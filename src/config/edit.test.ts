@@ -1,0 +1,266 @@
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { expect, test } from "vitest"
+import { temporaryHome, type TemporaryHome } from "../../test/support/temporary-home.ts"
+import { editConfig, saveConfig, setFromText, unsetPath, type ConfigEdit } from "./edit.ts"
+import { environmentFrom } from "./environment.ts"
+import { resolveHome } from "./home.ts"
+import { loadConfig } from "./load.ts"
+import { restoreTemplates } from "./template-restore.ts"
+import { coerceValue } from "./value-coercion.ts"
+import { parseYaml } from "./yaml-document.ts"
+
+function context(place: TemporaryHome, variables: Record<string, string> = {}) {
+  const environment = environmentFrom({ ...place.env, ...variables })
+  return { home: resolveHome(environment), environment }
+}
+
+const textOf = (place: TemporaryHome) => readFileSync(join(place.path, "config.yaml"), "utf8")
+
+function treeOf(place: TemporaryHome): unknown {
+  const parsed = parseYaml(textOf(place))
+  return parsed.ok ? parsed.value.tree : parsed.error
+}
+
+test.each<[string, unknown]>([
+  ["true", true],
+  ["Yes", true],
+  ["on", true],
+  ["false", false],
+  ["no", false],
+  ["OFF", false],
+  ["null", null],
+  ["12", 12],
+  ["-3", -3],
+  ["1.5", 1.5],
+  [".5", 0.5],
+  ["2.", 2],
+  ["1.2.3", "1.2.3"],
+  ["1e3", "1e3"],
+  ['[1, "a"]', [1, "a"]],
+  ['{"a": 1}', { a: 1 }],
+  ['"12"', "12"],
+  ["123456789012345678", "123456789012345678"],
+  ["", ""],
+  ["plain text", "plain text"],
+])("the word %j means %j", (text, expected) => {
+  expect(coerceValue(text)).toEqual({ ok: true, value: expected })
+})
+
+test.each<[string, string, string, unknown]>([
+  ["a: [{k: 1}]\n", "a.0.k", "2", { a: [{ k: 2 }] }],
+  ["b: str\n", "b.x", "3", { b: { x: 3 } }],
+  ["a: 1\n", "v", "1.2.3", { a: 1, v: "1.2.3" }],
+  ["a: 1\n", "x.y.z", "[1]", { a: 1, x: { y: { z: [1] } } }],
+  ["1: {b: 2}\n", "1.b", "3", { "1": { b: 3 } }],
+  ["a: 1\na: 2\n", "a", "3", { a: 3 }],
+  ["model: gpt\n", "model.provider", "xai", { model: { default: "gpt", provider: "xai" } }],
+  ["base: &b {x: 1}\nuse: *b\n", "use.x", "2", { base: { x: 1 }, use: { x: 2 } }],
+  ["a: [1, 2]\n", "a.1", "5", { a: [1, 5] }],
+  ["", "agent.max_turns", "7", { agent: { max_turns: 7 } }],
+])("on %j set %s %s", async (before, path, value, expected) => {
+  await using place = await temporaryHome({ config: before })
+  expect(await setFromText(context(place), path, value)).toMatchObject({ ok: true, value: { file: "config.yaml" } })
+  expect(treeOf(place)).toEqual(expected)
+})
+
+test.each([
+  ["a: [1]\n", "a.5.k", "3"],
+  ["a: [1]\n", "a.1", "3"],
+  ["a: [1]\n", "a.first", "3"],
+  ["a: 1\n", "x", "[1"],
+  ["a: 1\n", "a..b", "1"],
+  ["a: 1\n", "__proto__.x", "1"],
+  ["a: 1\n", "agent.max_turns", "many"],
+  ["a: 1\n", "clarify.max_choices", "9"],
+  ["a: 1\n", "display.tool_progress", "loud"],
+])("on %j set %s %s is a usage error and changes nothing", async (before, path, value) => {
+  await using place = await temporaryHome({ config: before })
+  expect(await setFromText(context(place), path, value)).toMatchObject({ ok: false, error: { exitCode: 2 } })
+  expect(textOf(place)).toBe(before)
+})
+
+test("one change is a change of one line: comments, order, blank lines and templates stay", async () => {
+  const before = `# my settings
+model:
+  default: gpt   # the good one
+  api_key: \${MY_KEY}
+
+# limits
+agent:
+  max_turns: 90  # plenty
+  disabled_toolsets:
+  - web
+  - vision
+zeta:   {a: 1}
+`
+  await using place = await temporaryHome({ config: before })
+  await setFromText(context(place, { MY_KEY: "sk-planted-secret" }), "agent.max_turns", "12")
+  expect(textOf(place)).toBe(before.replace("max_turns: 90  # plenty", "max_turns: 12 # plenty"))
+  await setFromText(context(place), "zeta.b", "[2]")
+  await unsetPath(context(place), "agent.disabled_toolsets")
+  expect(textOf(place)).toBe(
+    before
+      .replace("max_turns: 90  # plenty", "max_turns: 12 # plenty")
+      .replace("  disabled_toolsets:\n  - web\n  - vision\n", "")
+      .replace("zeta:   {a: 1}", "zeta: {a: 1, b: [2]}"),
+  )
+})
+
+test("a new file holds the change and its version, privately, and no defaults", async () => {
+  await using place = await temporaryHome()
+  const previous = process.umask(0)
+  try {
+    await setFromText(context(place), "agent.max_turns", "12")
+  } finally {
+    process.umask(previous)
+  }
+  expect(textOf(place)).toBe("_config_version: 29\nagent:\n  max_turns: 12\n")
+  expect(statSync(join(place.path, "config.yaml")).mode & 0o777).toBe(0o600)
+})
+
+test("secrets go to .env, dotted ones to the file with a warning", async () => {
+  await using place = await temporaryHome({ config: "a: 1\n" })
+  for (const name of ["OPENAI_API_KEY", "my_token", "TERMINAL_SSH_KEY", "FAL_KEY"]) {
+    expect(await setFromText(context(place), name, "x1")).toEqual({ ok: true, value: { file: ".env", warnings: [] } })
+  }
+  expect(readFileSync(join(place.path, ".env"), "utf8")).toBe(
+    "OPENAI_API_KEY=x1\nMY_TOKEN=x1\nTERMINAL_SSH_KEY=x1\nFAL_KEY=x1\n",
+  )
+  const dotted = await setFromText(context(place), "mcp_servers.gh.env.GITHUB_TOKEN", "x")
+  expect(dotted).toEqual({ ok: true, value: { file: "config.yaml", warnings: [expect.stringContaining("secret")] } })
+  expect(treeOf(place)).toEqual({ a: 1, mcp_servers: { gh: { env: { GITHUB_TOKEN: "x" } } } })
+})
+
+test("terminal settings are mirrored for the P-edition, except the directory", async () => {
+  await using place = await temporaryHome()
+  await setFromText(context(place), "terminal.backend", "docker")
+  await setFromText(context(place), "terminal.timeout", "60")
+  await setFromText(context(place), "terminal.cwd", "/w")
+  expect(readFileSync(join(place.path, ".env"), "utf8")).toBe("TERMINAL_ENV=docker\nTERMINAL_TIMEOUT=60\n")
+  await unsetPath(context(place), "terminal.timeout")
+  expect(readFileSync(join(place.path, ".env"), "utf8")).toBe("TERMINAL_ENV=docker\n")
+})
+
+test("unset removes a key and says when there is none", async () => {
+  await using place = await temporaryHome({ config: "a:\n  b: 1 # x\n  c: 2\n" })
+  expect(await unsetPath(context(place), "a.b")).toMatchObject({ ok: true })
+  expect(textOf(place)).toBe("a:\n  c: 2\n")
+  expect(await unsetPath(context(place), "a.b")).toMatchObject({ ok: false, error: { exitCode: 1 } })
+  expect(await unsetPath(context(place), "OPENAI_API_KEY")).toMatchObject({ ok: false, error: { exitCode: 1 } })
+})
+
+test("several edits happen together or not at all", async () => {
+  await using place = await temporaryHome({ config: "a: 1\n" })
+  const edits: ConfigEdit[] = [
+    { path: "b", value: 2 },
+    { path: "nope", remove: true },
+  ]
+  expect(await editConfig(context(place), edits)).toMatchObject({ ok: false })
+  expect(textOf(place)).toBe("a: 1\n")
+})
+
+test.each(["a: [1\n", "- 1\n", "a: 'open\n"])("a file that does not parse is never overwritten: %j", async (text) => {
+  await using place = await temporaryHome({ config: text })
+  const results = [
+    await setFromText(context(place), "b", "1"),
+    await unsetPath(context(place), "a"),
+    await saveConfig(context(place), { b: 1 }),
+  ]
+  for (const result of results)
+    expect(result).toMatchObject({
+      ok: false,
+      error: { exitCode: 1, message: expect.stringMatching(/line \d+, column \d+/) },
+    })
+  expect(textOf(place)).toBe(text)
+})
+
+test("bytes that are not UTF-8 are not rewritten", async () => {
+  await using place = await temporaryHome()
+  const bytes = Buffer.from("a: \xe9\n", "latin1")
+  writeFileSync(join(place.path, "config.yaml"), bytes)
+  expect(await setFromText(context(place), "b", "1")).toMatchObject({ ok: false, error: { exitCode: 1 } })
+  expect(readFileSync(join(place.path, "config.yaml"))).toEqual(bytes)
+})
+
+test.each<[Record<string, string>, Record<string, string>, string]>([
+  [{ HERMES_MANAGED: "nix" }, {}, "nix"],
+  [{ HERMES_MANAGED: "true" }, {}, "a package manager"],
+  [{}, { ".managed": "brew\n" }, "brew"],
+])("a managed installation refuses: %j %j", async (variables, files, owner) => {
+  await using place = await temporaryHome({ config: "a: 1\n", files })
+  const refused = await setFromText(context(place, variables), "a", "2")
+  expect(refused).toEqual({
+    ok: false,
+    error: { exitCode: 1, message: `this installation is managed by ${owner}; change its configuration there` },
+  })
+  expect(textOf(place)).toBe("a: 1\n")
+})
+
+test("a value read through a variable goes back as the variable", async () => {
+  await using place = await temporaryHome({
+    config:
+      "providers:\n  x:\n    api_key: ${KEY}\n    api: http://${HOST}/v1\ncustom_providers:\n  - {name: a, key: '${KEY}'}\n  - {name: b, key: plain}\n",
+  })
+  const here = context(place, { KEY: "sk-planted", HOST: "h" })
+  const config = await loadConfig(here)
+  const provider = { ...(config.lookup("providers.x") as object), api: "http://other/v1" }
+  await editConfig(here, [{ path: "providers.x", value: provider }])
+  const swapped = [
+    { name: "b", key: "plain" },
+    { name: "a", key: "sk-planted" },
+  ]
+  await editConfig(here, [{ path: "custom_providers", value: swapped }])
+  await saveConfig(here, { ...(treeOf(place) as object), added: "sk-planted-not-really" })
+  expect(treeOf(place)).toEqual({
+    providers: { x: { api_key: "${KEY}", api: "http://other/v1" } },
+    custom_providers: [
+      { name: "b", key: "plain" },
+      { name: "a", key: "${KEY}" },
+    ],
+    added: "sk-planted-not-really",
+  })
+})
+
+test("templates in lists without names are matched by position", () => {
+  const environment = environmentFrom({ A: "1", B: "2" })
+  expect(restoreTemplates(["1", "2", "3"], ["${A}", "${B}"], environment)).toEqual(["${A}", "${B}", "3"])
+  expect(restoreTemplates({ a: { b: "1" } }, { a: { b: "${A}" } }, environment)).toEqual({ a: { b: "${A}" } })
+})
+
+test("an existing looser mode is kept and no lock or temporary file stays behind", async () => {
+  await using place = await temporaryHome({ config: "a: 1\n" })
+  chmodSync(join(place.path, "config.yaml"), 0o644)
+  await setFromText(context(place), "a", "2")
+  expect([statSync(join(place.path, "config.yaml")).mode & 0o777, readdirSync(place.path)]).toEqual([
+    0o644,
+    ["config.yaml"],
+  ])
+})
+
+test("two processes that write at the same time lose no change", async () => {
+  await using place = await temporaryHome({ config: "# shared\n" })
+  const script = `
+    import { editConfig } from ${JSON.stringify(join(import.meta.dirname, "edit.ts"))}
+    import { processEnvironment } from ${JSON.stringify(join(import.meta.dirname, "environment.ts"))}
+    import { resolveHome } from ${JSON.stringify(join(import.meta.dirname, "home.ts"))}
+    const environment = processEnvironment()
+    for (let i = 0; i < 20; i += 1) {
+      const done = await editConfig({ home: resolveHome(environment), environment }, [{ path: process.env.WHO + ".k" + i, value: i }])
+      if (!done.ok) throw new Error(done.error.message)
+    }
+  `
+  const children = ["a", "b"].map((who) =>
+    spawn(process.execPath, ["--input-type=module-typescript", "-e", script], {
+      env: { ...place.env, WHO: who },
+      stdio: ["ignore", "ignore", "inherit"],
+    }),
+  )
+  await Promise.all(children.map(async (child) => await once(child, "exit")))
+  const all = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`k${index}`, index]))
+  expect(treeOf(place)).toEqual({ a: all, b: all })
+  expect(textOf(place)).toContain("# shared")
+  expect(existsSync(join(place.path, "config.yaml.lock"))).toBe(false)
+})

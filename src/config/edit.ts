@@ -1,0 +1,208 @@
+import { readFileSync } from "node:fs"
+import { writeFileAtomic } from "../base/atomic-file.ts"
+import { FileLockError, withFileLock } from "../base/file-lock.ts"
+import { nearest } from "../base/nearest.ts"
+import { fail, ok, type Result } from "../base/result.ts"
+import { explainSystemError, isNotFound } from "../base/system-error.ts"
+import { MAX_CONFIG_BYTES } from "./config-file.ts"
+import { dotted, splitPath, valueAt, type Path, type Tree } from "./document-tree.ts"
+import { removeSecret, storeSecret } from "./dotenv.ts"
+import type { Environment } from "./environment.ts"
+import { secretMode, type Home } from "./home.ts"
+import { refuseWhenManaged, type Refusal } from "./managed.ts"
+import { isSecretKey, secretVariable } from "./secrets.ts"
+import type { Setting } from "./setting.ts"
+import { CONFIG_VERSION, isSettingKey, SETTINGS } from "./settings.ts"
+import { restoreTemplates } from "./template-restore.ts"
+import { coerceValue } from "./value-coercion.ts"
+import { wantedValue } from "./wanted-value.ts"
+import type { ParsedYaml } from "./yaml-document.ts"
+
+export interface EditContext {
+  readonly home: Home
+  readonly environment: Environment
+}
+
+export interface Edited {
+  readonly file: "config.yaml" | ".env"
+  readonly warnings: readonly string[]
+}
+
+/** `hermes config set`: decides the file, understands the word, writes. */
+export async function setFromText(context: EditContext, path: string, text: string): Promise<Result<Edited, Refusal>> {
+  const secret = path.includes(".") ? undefined : secretVariable(path)
+  if (secret !== undefined) {
+    const stored = await storeSecret({ ...context, name: secret, value: text })
+    return stored.ok ? ok({ file: ".env", warnings: stored.value }) : stored
+  }
+  const value = coerceValue(text)
+  if (!value.ok) return fail({ exitCode: 2, message: value.error })
+  const fits = checkValue(path, value.value)
+  if (!fits.ok) return fits
+  const edited = await editConfig(context, [{ path, value: value.value }])
+  if (!edited.ok) return edited
+  const mirrored = await mirrorTerminal(context, path, text)
+  return mirrored.ok ? ok({ file: "config.yaml", warnings: [...remarks(path), ...mirrored.value] }) : mirrored
+}
+
+/** `hermes config unset`. */
+export async function unsetPath(context: EditContext, path: string): Promise<Result<Edited, Refusal>> {
+  const secret = path.includes(".") ? undefined : secretVariable(path)
+  if (secret !== undefined) {
+    const removed = await removeSecret({ ...context, name: secret })
+    if (!removed.ok) return removed
+    return removed.value
+      ? ok({ file: ".env", warnings: [] })
+      : fail({ exitCode: 1, message: `${secret} is not set in .env` })
+  }
+  const edited = await editConfig(context, [{ path, remove: true }])
+  if (!edited.ok) return edited
+  const variable = mirroredVariable(path)
+  if (variable !== undefined) {
+    const removed = await removeSecret({ ...context, name: variable })
+    if (!removed.ok) return removed
+  }
+  return ok({ file: "config.yaml", warnings: [] })
+}
+
+export type ConfigEdit =
+  | { readonly path: Path; readonly value: unknown }
+  | { readonly path: Path; readonly remove: true }
+
+/**
+ * Changes paths in the user's own file and nothing else in it: comments, order and `${VAR}` templates stay, defaults are
+ * never written. All edits happen, or none. Refuses while the file does not parse.
+ */
+export async function editConfig(
+  context: EditContext,
+  edits: readonly ConfigEdit[],
+): Promise<Result<undefined, Refusal>> {
+  const { setInDocument, removeFromDocument } = await import("./yaml-edit.ts")
+  return await rewriteConfig(context, ({ document, tree }) => {
+    const { model } = tree
+    if (typeof model === "string" && edits.some(({ path }) => dotted(path).startsWith("model."))) {
+      // The short form `model: x` would be lost when a mapping takes its place.
+      setInDocument(document, "model", { default: model })
+    }
+    for (const edit of edits) {
+      const bad = badPath(edit.path)
+      if (bad !== undefined) return fail({ exitCode: 2, message: bad })
+      if ("remove" in edit) {
+        if (!removeFromDocument(document, edit.path)) {
+          return fail({ exitCode: 1, message: `\`${dotted(edit.path)}\` is not set in config.yaml` })
+        }
+      } else {
+        const value = restoreTemplates(edit.value, valueAt(tree, edit.path), context.environment)
+        const done = setInDocument(document, edit.path, value)
+        if (!done.ok) return fail({ exitCode: 2, message: `cannot set \`${dotted(edit.path)}\`: ${done.error}` })
+      }
+    }
+    return ok(undefined)
+  })
+}
+
+/** Replaces the whole document, as only a reset does; templates that still hold their value stay templates. */
+export async function saveConfig(context: EditContext, settings: Tree): Promise<Result<undefined, Refusal>> {
+  return await rewriteConfig(context, ({ document, tree }) => {
+    document.contents = document.createNode(restoreTemplates(settings, tree, context.environment))
+    return ok(undefined)
+  })
+}
+
+/** Opens the user's document under the lock, lets `change` edit it, and writes it back if that succeeds. */
+export async function rewriteConfig<T>(
+  { home, environment }: EditContext,
+  change: (parsed: ParsedYaml) => Result<T, Refusal>,
+): Promise<Result<T, Refusal>> {
+  const managed = refuseWhenManaged(home, environment)
+  if (!managed.ok) return managed
+  const path = home.file("config.yaml")
+  const { parseYaml, renderYaml } = await import("./yaml-document.ts")
+  try {
+    return await withFileLock(`${path}.lock`, { waitMs: 5_000 }, () => {
+      const text = currentText(path)
+      const parsed = parseYaml(text ?? `_config_version: ${CONFIG_VERSION}\n`)
+      if (!parsed.ok) {
+        const { line, column, message } = parsed.error
+        const where = `${home.display(path)} does not parse (line ${line}, column ${column}: ${message})`
+        return fail({ exitCode: 1, message: `${where}; nothing was changed, repair the file first` })
+      }
+      const changed = change(parsed.value)
+      if (!changed.ok) return changed
+      const rendered = renderYaml(parsed.value.document, text ?? "")
+      if (rendered !== text) writeFileAtomic(path, rendered, { mode: secretMode(environment) })
+      return changed
+    })
+  } catch (cause) {
+    if (cause instanceof FileLockError) return fail({ exitCode: 1, message: cause.message })
+    return fail({ exitCode: 1, message: `cannot change ${home.display(path)}: ${explainSystemError(cause)}` })
+  }
+}
+
+/** The file's text, or undefined when there is none yet. Bytes that are not UTF-8 would be lost by rewriting. */
+function currentText(path: string): string | undefined {
+  let bytes: Buffer
+  try {
+    bytes = readFileSync(path)
+  } catch (cause) {
+    if (isNotFound(cause)) return undefined
+    throw cause
+  }
+  if (bytes.length > MAX_CONFIG_BYTES) throw new Error(`the file is larger than ${MAX_CONFIG_BYTES / 1_000_000} MB`)
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch (cause) {
+    throw new Error("the file is not UTF-8 text", { cause })
+  }
+}
+
+function badPath(path: Path): string | undefined {
+  const segments = splitPath(path)
+  const shown = dotted(path)
+  if (segments.some((segment) => segment.trim() === ""))
+    return `"${shown}" is not a setting's path; write it as section.key`
+  return segments.includes("__proto__") ? `"${shown}" cannot be a setting's path` : undefined
+}
+
+/** A value a known setting cannot use is refused before it is written. */
+function checkValue(path: string, value: unknown): Result<undefined, Refusal> {
+  if (!isSettingKey(path)) return ok(undefined)
+  const setting: Setting = SETTINGS[path]
+  const read = setting.read(value)
+  const clamped = typeof read === "number" && read !== Number(value)
+  if (read !== undefined && !clamped) return ok(undefined)
+  return fail({ exitCode: 2, message: `that value does not fit \`${path}\`; give it ${wantedValue(setting)}` })
+}
+
+function remarks(path: string): readonly string[] {
+  const last = path.split(".").at(-1) ?? path
+  const secret = isSecretKey(last)
+    ? [
+        `a secret is now stored in config.yaml; safer is a variable: hermes config set NAME_API_KEY <value>, then \${NAME_API_KEY} here`,
+      ]
+    : []
+  const top = path.split(".")[0] ?? path
+  const sections = new Set(Object.keys(SETTINGS).map((key) => key.split(".")[0] ?? key))
+  if (sections.has(top)) return secret
+  const similar = nearest(top, sections)
+  return [
+    ...secret,
+    `\`${top}\` is not a setting of this release${similar === undefined ? "" : `; did you mean \`${similar}\`?`}`,
+  ]
+}
+
+/** The P-edition reads these from `.env`; the working directory is left out because there it is out of use. */
+async function mirrorTerminal(
+  context: EditContext,
+  path: string,
+  text: string,
+): Promise<Result<readonly string[], Refusal>> {
+  const variable = mirroredVariable(path)
+  return variable === undefined ? ok([]) : await storeSecret({ ...context, name: variable, value: text })
+}
+
+function mirroredVariable(path: string): string | undefined {
+  if (!path.startsWith("terminal.") || path === "terminal.cwd" || !isSettingKey(path)) return undefined
+  const setting: Setting = SETTINGS[path]
+  return setting.environment?.name
+}

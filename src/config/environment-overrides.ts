@@ -1,0 +1,46 @@
+import { isRecord, parseJson } from "../base/json.ts"
+import { hasPath, type Tree } from "./document-tree.ts"
+import type { Environment } from "./environment.ts"
+import type { Setting } from "./setting.ts"
+import { SETTINGS } from "./settings.ts"
+
+/** A value from a layer above the file. */
+export interface Override {
+  readonly path: string
+  readonly value: unknown
+  /** Where it came from, for messages. */
+  readonly source: string
+}
+
+/** What the environment sets, given what the file says: some variables beat the file, some only fill its gaps. */
+export function environmentOverrides(environment: Environment, user: Tree): readonly Override[] {
+  const settings: readonly (readonly [string, Setting])[] = Object.entries(SETTINGS)
+  const known = settings.flatMap(([path, setting]): Override[] => {
+    const source = setting.environment
+    if (source === undefined) return []
+    const text = environment.get(source.name)
+    if (text === undefined || text.trim() === "") return []
+    if (source.strength === "fills" && !isBlank(path, user)) return []
+    if (source.strength === "section" && isRecord(user[path.split(".")[0] ?? path])) return []
+    return [{ path, value: structured(setting, text), source: source.name }]
+  })
+  return [...known, ...auxiliaryOverrides(environment)]
+}
+
+function isBlank(path: string, user: Tree): boolean {
+  return !hasPath(user, path)
+}
+
+function structured(setting: Setting, text: string): unknown {
+  return setting.type === "list" || setting.type === "mapping" ? (parseJson(text) ?? text) : text
+}
+
+/** `AUXILIARY_<TASK>_MODEL` and its like, for built-in tasks and for those of plugins. */
+function auxiliaryOverrides(environment: Environment): Override[] {
+  return environment.names().flatMap((name): Override[] => {
+    const [, task, field] = /^AUXILIARY_([A-Z0-9_]+?)_(PROVIDER|MODEL|BASE_URL|API_KEY)$/.exec(name) ?? []
+    const value = environment.get(name)?.trim() ?? ""
+    if (task === undefined || field === undefined || value === "") return []
+    return [{ path: `auxiliary.${task.toLowerCase()}.${field.toLowerCase()}`, value, source: name }]
+  })
+}

@@ -1,0 +1,89 @@
+import type { Setting } from "./setting.ts"
+import { SETTINGS } from "./settings.ts"
+
+/** One row of the reference page. */
+export interface EnvironmentVariable {
+  readonly name: string
+  readonly effect: string
+}
+
+const SHELL_VARIABLES: readonly EnvironmentVariable[] = [
+  { name: "HERMES_HOME", effect: "Directory with settings, sessions and everything else Hermes keeps." },
+  { name: "HERMES_HOME_MODE", effect: "Permission bits of the home's directories, in octal; 0700 unless set." },
+  { name: "HERMES_UID", effect: "Owner given to directories made at run time, for containers." },
+  { name: "HERMES_GID", effect: "Group given to directories made at run time, for containers." },
+  { name: "HERMES_SKIP_CHMOD", effect: "Leave permission bits alone." },
+  { name: "HERMES_CONTAINER", effect: "1 or 0: whether this is a container, when Hermes cannot tell." },
+  {
+    name: "HERMES_MANAGED",
+    effect: "Name of the package manager that owns the configuration; Hermes then changes nothing in it.",
+  },
+  { name: "HERMES_REAL_HOME", effect: "The account's home directory; set for every program a tool starts." },
+  { name: "HERMES_S6_SUPERVISED_CHILD", effect: "Set by the container's supervisor: ignore the active profile." },
+  { name: "HERMES_MODEL", effect: "Model for scheduled jobs." },
+  { name: "HERMES_YOLO_MODE", effect: "Same as --yolo." },
+  { name: "HERMES_IGNORE_USER_CONFIG", effect: "Same as --ignore-user-config." },
+  { name: "HERMES_IGNORE_RULES", effect: "Same as --ignore-rules." },
+  { name: "HERMES_SAFE_MODE", effect: "Same as --safe-mode." },
+  { name: "HERMES_SESSION_SOURCE", effect: "Source written into new sessions." },
+  { name: "HERMES_SESSION_ID", effect: "Set for every program a tool starts: the session it belongs to." },
+  { name: "HERMES_API_TIMEOUT", effect: "Seconds one model request may take; 1800 unless set." },
+  {
+    name: "HERMES_API_CALL_STALE_TIMEOUT",
+    effect: "Seconds a model request may stay silent before its first byte; 90 unless set.",
+  },
+  { name: "HERMES_STREAM_READ_TIMEOUT", effect: "Seconds between two reads of a stream; 120 unless set." },
+  { name: "HERMES_STREAM_STALE_TIMEOUT", effect: "Seconds a stream may bring nothing new; 180 unless set." },
+  { name: "HERMES_STREAM_RETRIES", effect: "Times a broken stream is started again; 2 unless set." },
+  { name: "HERMES_SIGTERM_GRACE", effect: "Seconds to finish after SIGTERM; 1.5 unless set." },
+  { name: "HERMES_TUI", effect: "1 is the same as --tui." },
+  { name: "HERMES_TUI_THEME", effect: "Light or dark colours, when Hermes guesses wrong." },
+  { name: "HERMES_TUI_RESUME", effect: "1 opens the last session at start; an id opens that one." },
+  { name: "HERMES_TUI_NO_CONFIRM", effect: "Do not ask before leaving or clearing." },
+  { name: "HERMES_EPHEMERAL_SYSTEM_PROMPT", effect: "Text added to the system prompt and never stored." },
+  { name: "HERMES_BUNDLED_SKILLS", effect: "Directory of the bundled skills." },
+  { name: "HERMES_OPTIONAL_SKILLS", effect: "Directory of the optional skills." },
+  { name: "HERMES_BUNDLED_PLUGINS", effect: "Directory of the bundled plugins." },
+  { name: "HERMES_ENABLE_PROJECT_PLUGINS", effect: "Also load plugins from .hermes/plugins of the working directory." },
+  { name: "HERMES_PLUGINS_DEBUG", effect: "Say what happens while plugins load." },
+  { name: "HERMES_WRITE_SAFE_ROOT", effect: "File tools write nowhere outside this directory." },
+  { name: "HERMES_DUMP_REQUESTS", effect: "Write every model request to a file." },
+  { name: "HERMES_DEBUG_INTERRUPT", effect: "Log what happens on an interrupt." },
+  { name: "HERMES_OAUTH_TRACE", effect: "Log the steps of a login, without secrets." },
+  { name: "HERMES_OAUTH_FILE", effect: "Login file of another program to read." },
+  { name: "HERMES_KANBAN_TASK", effect: "Set for workers: the task." },
+  { name: "HERMES_KANBAN_BOARD", effect: "Set for workers: the board." },
+  { name: "HERMES_KANBAN_DB", effect: "Set for workers: the board's database." },
+  { name: "HERMES_KANBAN_HOME", effect: "Set for workers: where boards are kept." },
+  { name: "HERMES_DEMO_SCRIPT", effect: "Script the demo model plays." },
+  { name: "AUXILIARY_<TASK>_PROVIDER", effect: "Provider of one auxiliary task." },
+  { name: "AUXILIARY_<TASK>_MODEL", effect: "Model of one auxiliary task." },
+  { name: "AUXILIARY_<TASK>_BASE_URL", effect: "Endpoint of one auxiliary task." },
+  { name: "AUXILIARY_<TASK>_API_KEY", effect: "Key of one auxiliary task." },
+  { name: "EDITOR", effect: "Editor for config edit and long input." },
+  { name: "VISUAL", effect: "Editor when EDITOR is not set." },
+  { name: "NO_COLOR", effect: "No colours." },
+  { name: "TERM", effect: "Kind of terminal; dumb means plain text." },
+  { name: "COLORTERM", effect: "Whether the terminal shows all colours." },
+  { name: "COLORFGBG", effect: "Colours of the terminal, to choose a light or dark look." },
+  { name: "HTTPS_PROXY", effect: "Proxy for https addresses." },
+  { name: "HTTP_PROXY", effect: "Proxy for http addresses." },
+  { name: "ALL_PROXY", effect: "Proxy for everything else." },
+  { name: "NO_PROXY", effect: "Hosts that are reached without a proxy." },
+]
+
+/** Every variable Hermes reads: those above, and those that set a setting. */
+export const ENVIRONMENT_VARIABLES: readonly EnvironmentVariable[] = [...SHELL_VARIABLES, ...settingVariables()]
+
+function settingVariables(): EnvironmentVariable[] {
+  const settings: readonly (readonly [string, Setting])[] = Object.entries(SETTINGS)
+  return settings.flatMap(([key, { environment }]): EnvironmentVariable[] => {
+    if (environment === undefined) return []
+    const rules = {
+      wins: `Sets \`${key}\`, whatever config.yaml says.`,
+      fills: `Sets \`${key}\` when config.yaml does not.`,
+      section: `Sets \`${key}\` when config.yaml has no \`${key.split(".")[0]}\` section.`,
+    }
+    return [{ name: environment.name, effect: rules[environment.strength] }]
+  })
+}

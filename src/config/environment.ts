@@ -1,0 +1,36 @@
+/** The variables a process was started with, as an immutable value: whoever needs another set makes another value. */
+export interface Environment {
+  get(name: string): string | undefined
+  /** Whether the variable is one of `1`, `true`, `yes`, `on` (any case, trimmed). */
+  truthy(name: string): boolean
+  names(): readonly string[]
+  toObject(): Record<string, string>
+}
+
+/** A snapshot: later changes to the process, for example by a command the model runs, are not seen. */
+export function processEnvironment(): Environment {
+  return environmentFrom(process.env)
+}
+
+export function environmentFrom(values: Readonly<Record<string, string | undefined>>): Environment {
+  const variables = new Map<string, string>()
+  for (const [name, value] of Object.entries(values)) if (value !== undefined) variables.set(name, value)
+  return {
+    get: (name) => variables.get(name),
+    truthy: (name) => isTruthy(variables.get(name) ?? ""),
+    names: () => [...variables.keys()],
+    toObject: () => Object.fromEntries(variables),
+  }
+}
+
+/** The same environment with some variables set, or removed where the value is undefined. */
+export function withVariables(
+  environment: Environment,
+  changes: Readonly<Record<string, string | undefined>>,
+): Environment {
+  return environmentFrom({ ...environment.toObject(), ...changes })
+}
+
+function isTruthy(text: string): boolean {
+  return ["1", "true", "yes", "on"].includes(text.trim().toLowerCase())
+}

@@ -1,0 +1,127 @@
+import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { expect, test } from "vitest"
+import { temporaryHome } from "../../test/support/temporary-home.ts"
+import { environmentFrom, withVariables } from "./environment.ts"
+import { ensureHome, HomeError, homeAt, inContainer, lostProfileWarning, resolveHome, secretMode } from "./home.ts"
+
+test.each([
+  [undefined, "/u/.hermes", "/u/.hermes", "default"],
+  ["  ", "/u/.hermes", "/u/.hermes", "default"],
+  ["/u/.hermes", "/u/.hermes", "/u/.hermes", "default"],
+  ["/u/.hermes/profiles/coder", "/u/.hermes/profiles/coder", "/u/.hermes", "coder"],
+  ["/opt/data", "/opt/data", "/opt/data", "default"],
+  ["/opt/data/profiles/coder", "/opt/data/profiles/coder", "/opt/data", "coder"],
+  ["/u/.hermes/weird", "/u/.hermes/weird", "/u/.hermes", "custom"],
+  ["/u/.hermes/profiles/a/b", "/u/.hermes/profiles/a/b", "/u/.hermes", "custom"],
+  ["/u/.hermes/profiles/Bad Name", "/u/.hermes/profiles/Bad Name", "/u/.hermes", "custom"],
+  ["/u/.hermes2", "/u/.hermes2", "/u/.hermes2", "default"],
+])("HERMES_HOME=%s", (value, path, root, profile) => {
+  const home = resolveHome(environmentFrom({ HOME: "/u", HERMES_HOME: value }))
+  expect({ path: home.path, root: home.root, profile: home.profile }).toEqual({ path, root, profile })
+})
+
+test("links are seen through: a link to a profile is that profile, a linked default home is the default home", async () => {
+  await using place = await temporaryHome()
+  mkdirSync(join(place.path, "profiles", "coder"), { recursive: true })
+  symlinkSync(join(place.path, "profiles", "coder"), join(place.workdir, "link"))
+  const home = homeAt(join(place.workdir, "link"), environmentFrom({ HOME: place.userHome }))
+  expect([home.root, home.profile]).toEqual([place.path, "coder"])
+})
+
+test("messages show the home relative to the user's", () => {
+  const home = resolveHome(environmentFrom({ HOME: "/u" }))
+  expect([
+    home.display(),
+    home.display("/u/.hermes/a/b"),
+    home.display("/opt/x"),
+    home.display("/u"),
+    home.display("/user2"),
+  ]).toEqual(["~/.hermes", "~/.hermes/a/b", "/opt/x", "~", "/user2"])
+})
+
+test("a home is created with its directories, closed to others, and again without effect", async () => {
+  await using place = await temporaryHome()
+  const environment = environmentFrom({
+    HOME: place.userHome,
+    HERMES_HOME: join(place.workdir, "a", "home"),
+    HERMES_HOME_MODE: "0701",
+    HERMES_CONTAINER: "0",
+  })
+  const home = resolveHome(environment)
+  const previous = process.umask(0)
+  try {
+    ensureHome(home, environment)
+    ensureHome(home, environment)
+  } finally {
+    process.umask(previous)
+  }
+  expect(readdirSync(home.path).toSorted()).toEqual([
+    "cache",
+    "cron",
+    "hooks",
+    "logs",
+    "memories",
+    "pairing",
+    "sessions",
+    "skills",
+  ])
+  expect(statSync(home.file("logs", "curator")).isDirectory()).toBe(true)
+  expect([home.path, home.file("sessions")].map((path) => statSync(path).mode & 0o777)).toEqual([0o701, 0o701])
+})
+
+test("an existing home that others can read is closed, unless told not to", async () => {
+  await using place = await temporaryHome()
+  const environment = environmentFrom({ HOME: place.userHome, HERMES_CONTAINER: "0" })
+  chmodSync(place.path, 0o755)
+  ensureHome(resolveHome(environment), withVariables(environment, { HERMES_SKIP_CHMOD: "1" }))
+  const skipped = statSync(place.path).mode & 0o777
+  ensureHome(resolveHome(environment), environment)
+  expect([skipped, statSync(place.path).mode & 0o777]).toEqual([0o755, 0o700])
+})
+
+test("a home that cannot be made is one sentence", async () => {
+  await using place = await temporaryHome({ files: { file: "" } })
+  const environment = environmentFrom({ HOME: place.userHome, HERMES_HOME: join(place.path, "file", "x") })
+  expect(() => ensureHome(resolveHome(environment), environment)).toThrow(HomeError)
+  expect(() => ensureHome(resolveHome(environment), environment)).toThrow(
+    /^cannot create ~\/\.hermes\/file\/x: .*HERMES_HOME/,
+  )
+})
+
+test("containers are recognised by marker files, cgroup text and variables", async () => {
+  await using place = await temporaryHome()
+  const root = place.workdir
+  const none = environmentFrom({})
+  const before = inContainer(none, root)
+  mkdirSync(join(root, "proc", "1"), { recursive: true })
+  writeFileSync(join(root, "proc", "1", "cgroup"), "0::/init.scope\n")
+  const host = inContainer(none, root)
+  writeFileSync(join(root, "proc", "1", "cgroup"), "12:cpu:/docker/abc\n")
+  expect([before, host, inContainer(none, root)]).toEqual([false, false, true])
+  expect(inContainer(environmentFrom({ KUBERNETES_SERVICE_HOST: "10.0.0.1" }), "/nowhere")).toBe(true)
+  expect(inContainer(environmentFrom({ HERMES_CONTAINER: "1" }), "/nowhere")).toBe(true)
+})
+
+test.each(["HERMES_SKIP_CHMOD", "HERMES_CONTAINER", "HERMES_MANAGED"])("%s leaves permission bits alone", (name) => {
+  expect(secretMode(environmentFrom({ HERMES_CONTAINER: "0" }))).toBe(0o600)
+  expect(secretMode(environmentFrom({ HERMES_CONTAINER: "0", [name]: "1" }))).toBeUndefined()
+})
+
+test("a lost profile is pointed out only when the home was not passed on", async () => {
+  await using place = await temporaryHome({ files: { active_profile: "coder\n" } })
+  const lost = lostProfileWarning(environmentFrom({ HOME: place.userHome }))
+  expect(lost).toContain('"coder" is active')
+  expect(lostProfileWarning(environmentFrom({ HOME: place.userHome, HERMES_HOME: place.path }))).toBeUndefined()
+  writeFileSync(join(place.path, "active_profile"), "default")
+  expect(lostProfileWarning(environmentFrom({ HOME: place.userHome }))).toBeUndefined()
+})
+
+test.runIf(process.getuid?.() === 0)("directories made at run time are given to the named owner", async () => {
+  await using place = await temporaryHome()
+  const environment = environmentFrom({ HOME: place.userHome, HERMES_UID: "1234", HERMES_GID: "2345" })
+  const home = resolveHome(environment)
+  ensureHome(home, environment)
+  const { uid, gid } = statSync(home.file("sessions"))
+  expect([uid, gid, statSync(home.path).uid]).toEqual([1234, 2345, 0])
+})

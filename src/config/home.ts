@@ -1,0 +1,205 @@
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, realpathSync, statSync } from "node:fs"
+import { homedir } from "node:os"
+import { basename, dirname, join, relative, resolve, sep } from "node:path"
+import { errorCode, explainSystemError } from "../base/system-error.ts"
+import type { Environment } from "./environment.ts"
+import { isProfileName } from "./profile-name.ts"
+
+/** Where one profile keeps everything. Another profile in the same process is another value. */
+export interface Home {
+  readonly path: string
+  /** The home that holds the profiles; equal to `path` for the default profile. */
+  readonly root: string
+  /** `default`, the profile's name, or `custom` for a directory that is neither. */
+  readonly profile: string
+  readonly userHome: string
+  file(...segments: string[]): string
+  /** A path for messages: `~/…` inside the user's home. */
+  display(path?: string): string
+}
+
+/** The home directory cannot be used; the message is one sentence for a person. */
+export class HomeError extends Error {
+  override readonly name = "HomeError"
+}
+
+/** The only place that knows where the home is. Evaluated when called; touches nothing on disk. */
+export function resolveHome(environment: Environment): Home {
+  const named = (environment.get("HERMES_HOME") ?? "").trim()
+  return homeAt(named === "" ? platformDefault(environment) : resolve(named), environment)
+}
+
+/** The home at a known path, for code that handles several profiles. */
+export function homeAt(path: string, environment: Environment): Home {
+  const userHome = accountHome(environment)
+  const root = rootOf(path, platformDefault(environment))
+  return {
+    path,
+    root,
+    profile: profileOf(path, root),
+    userHome,
+    file: (...segments) => join(path, ...segments),
+    display: (shown = path) => displayPath(shown, userHome),
+  }
+}
+
+/** Creates what a home needs on first use. Throws `HomeError`. */
+export function ensureHome(home: Home, environment: Environment): void {
+  const mode = homeMode(environment)
+  for (const name of ["", ...DIRECTORIES]) ensureDirectory(home.file(name), { home, environment, mode })
+}
+
+/** The mode for secret files, or undefined where permission bits are left alone. */
+export function secretMode(environment: Environment): number | undefined {
+  return skipsPermissions(environment) ? undefined : 0o600
+}
+
+/** Whether this process runs in a container. `root` is where the system's own files are looked up. */
+export function inContainer(environment: Environment, root = "/"): boolean {
+  if ((environment.get("HERMES_CONTAINER") ?? "") !== "") return isSwitchedOn(environment, "HERMES_CONTAINER")
+  if (isSwitchedOn(environment, "KUBERNETES_SERVICE_HOST")) return true
+  if (existsSync(join(root, ".dockerenv")) || existsSync(join(root, "run/.containerenv"))) return true
+  try {
+    return /docker|kubepods|containerd|libpod|lxc/.test(readFileSync(join(root, "proc/1/cgroup"), "utf8"))
+  } catch {
+    // No such file outside Linux, and an unreadable one says nothing about a container.
+    return false
+  }
+}
+
+/**
+ * A sentence for stderr when the default home is about to be used although another profile is the active one: some
+ * parent process did not pass `HERMES_HOME` on.
+ */
+export function lostProfileWarning(environment: Environment): string | undefined {
+  if ((environment.get("HERMES_HOME") ?? "").trim() !== "") return undefined
+  const home = resolveHome(environment)
+  const active = readActiveProfile(home.root)
+  if (active === undefined || active === "default") return undefined
+  return `HERMES_HOME was not passed on, so data goes to the default profile although "${active}" is active; start with -p ${active} or set HERMES_HOME`
+}
+
+/** The name in `active_profile`, trimmed; undefined when absent, empty, unreadable or not text. */
+export function readActiveProfile(root: string): string | undefined {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(join(root, "active_profile"))).trim()
+    return text === "" ? undefined : text
+  } catch {
+    // An unreadable file must not keep the program from starting: it counts as absent.
+    return undefined
+  }
+}
+
+const DIRECTORIES = ["cron", "sessions", "logs", "logs/curator", "memories", "pairing", "hooks", "skills", "cache"]
+
+function accountHome(environment: Environment): string {
+  const variable = process.platform === "win32" ? "USERPROFILE" : "HOME"
+  const named = environment.get(variable) ?? ""
+  return named === "" ? homedir() : resolve(named)
+}
+
+function platformDefault(environment: Environment): string {
+  const userHome = accountHome(environment)
+  if (process.platform !== "win32") return join(userHome, ".hermes")
+  const local = (environment.get("LOCALAPPDATA") ?? "").trim()
+  return join(local === "" ? join(userHome, "AppData", "Local") : local, "hermes")
+}
+
+function rootOf(path: string, platformHome: string): string {
+  if (isInside(realPath(path), realPath(platformHome))) return platformHome
+  return basename(dirname(path)) === "profiles" ? dirname(dirname(path)) : path
+}
+
+function profileOf(path: string, root: string): string {
+  const below = relative(realPath(root), realPath(path)).split(sep)
+  if (below.length === 1 && below[0] === "") return "default"
+  const [folder, name, ...rest] = below
+  return folder === "profiles" && name !== undefined && isProfileName(name) && rest.length === 0 ? name : "custom"
+}
+
+function displayPath(path: string, userHome: string): string {
+  if (path === userHome) return "~"
+  return isInside(path, userHome) ? `~/${relative(userHome, path).split(sep).join("/")}` : path
+}
+
+function isInside(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep)
+}
+
+/** The path without links, also when its last parts do not exist yet. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    const parent = dirname(path)
+    return parent === path ? path : join(realPath(parent), basename(path))
+  }
+}
+
+interface DirectoryContext {
+  readonly home: Home
+  readonly environment: Environment
+  readonly mode: number
+}
+
+function ensureDirectory(path: string, { home, environment, mode }: DirectoryContext): void {
+  try {
+    const created = mkdirSync(path, { recursive: true, mode })
+    if (created !== undefined) giveToOwner(path, environment)
+    const stats = statSync(path)
+    if (!stats.isDirectory()) throw new HomeError(`${home.display(path)} is not a directory; move it away`)
+    const tooLoose = (stats.mode & 0o777 & ~mode) !== 0
+    if (created !== undefined ? (stats.mode & 0o777) !== mode : tooLoose) tighten(path, { environment, mode })
+  } catch (cause) {
+    if (cause instanceof HomeError) throw cause
+    throw new HomeError(
+      `cannot create ${home.display(path)}: ${explainSystemError(cause)}; fix that or point HERMES_HOME at a directory you can write`,
+      { cause },
+    )
+  }
+}
+
+/** Closing `/` or `/opt` to everybody else would break the machine, so those are left alone. */
+function tighten(path: string, { environment, mode }: { environment: Environment; mode: number }): void {
+  if (skipsPermissions(environment)) return
+  const real = realPath(path)
+  if (dirname(real) === real || dirname(dirname(real)) === dirname(real)) return
+  try {
+    chmodSync(path, mode)
+  } catch (cause) {
+    const code = errorCode(cause)
+    if (code !== "EPERM" && code !== "EROFS" && code !== "ENOTSUP") throw cause
+  }
+}
+
+function giveToOwner(path: string, environment: Environment): void {
+  const uid = numericId(environment.get("HERMES_UID"))
+  const gid = numericId(environment.get("HERMES_GID"))
+  if (uid === undefined && gid === undefined) return
+  try {
+    chownSync(path, uid ?? process.getuid?.() ?? 0, gid ?? process.getgid?.() ?? 0)
+  } catch (cause) {
+    if (errorCode(cause) !== "EPERM") throw cause
+  }
+}
+
+function numericId(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d+$/.test(text.trim()) ? Number(text) : undefined
+}
+
+function homeMode(environment: Environment): number {
+  const text = (environment.get("HERMES_HOME_MODE") ?? "").trim()
+  return /^(0o?)?[0-7]{3}$/.test(text) ? Number.parseInt(text.replace("o", ""), 8) : 0o700
+}
+
+function skipsPermissions(environment: Environment): boolean {
+  if (process.platform === "win32") return true
+  const switches = ["HERMES_SKIP_CHMOD", "HERMES_MANAGED"]
+  return switches.some((name) => isSwitchedOn(environment, name)) || inContainer(environment)
+}
+
+/** Set to anything that does not plainly mean no. */
+function isSwitchedOn(environment: Environment, name: string): boolean {
+  const value = (environment.get(name) ?? "").trim().toLowerCase()
+  return !["", "0", "false", "no", "off"].includes(value)
+}

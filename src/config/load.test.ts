@@ -1,0 +1,301 @@
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
+import { join } from "node:path"
+import { expect, test } from "vitest"
+import { temporaryHome, type TemporaryHome } from "../../test/support/temporary-home.ts"
+import { auxiliarySettings } from "./auxiliary.ts"
+import { brokenFileWarning } from "./config-file.ts"
+import { expandVariables, mergeTrees } from "./document-tree.ts"
+import { environmentFrom } from "./environment.ts"
+import { ensureHome, resolveHome } from "./home.ts"
+import { loadConfig, type Config } from "./load.ts"
+import { terminalVariables } from "./terminal-variables.ts"
+
+async function load(place: TemporaryHome, variables: Record<string, string> = {}, invocation = {}): Promise<Config> {
+  const environment = environmentFrom({ ...place.env, ...variables })
+  return await loadConfig({ home: resolveHome(environment), environment, invocation })
+}
+
+const paths = (config: Config) => config.problems.map((problem) => problem.path)
+
+test.each([
+  [{ a: { x: 1, y: 2 }, l: [1, 2] }, { a: { y: 3 }, l: [9] }, { a: { x: 1, y: 3 }, l: [9] }, []],
+  [{ a: { x: 1 } }, { a: null }, { a: { x: 1 } }, ["a"]],
+  [{ a: 1 }, { a: null }, { a: null }, []],
+  [{ a: { b: { c: 1 } } }, { a: { b: null } }, { a: { b: { c: 1 } } }, ["a.b"]],
+])("defaults %j with %j give %j", (defaults, user, expected, warned) => {
+  const nulls: string[] = []
+  expect(mergeTrees(defaults, user, (path) => nulls.push(path))).toEqual(expected)
+  expect(nulls).toEqual(warned)
+})
+
+test.each([
+  ["${FOO}-${NOPE}", "bar-${NOPE}"],
+  [
+    ["$FOO", "${FOO}"],
+    ["$FOO", "bar"],
+  ],
+  [{ "${FOO}": 1 }, { "${FOO}": 1 }],
+  ["${}", "${}"],
+  ["${FOO:-x}", "${FOO:-x}"],
+  [{ a: [{ b: "${FOO}" }] }, { a: [{ b: "bar" }] }],
+])("with FOO=bar %j expands to %j", (value, expected) => {
+  expect(expandVariables(value, (name) => ({ FOO: "bar" })[name])).toEqual(expected)
+})
+
+test("without a file everything has its default", async () => {
+  await using place = await temporaryHome()
+  const config = await load(place)
+  expect({
+    turns: config.get("agent.max_turns"),
+    provider: config.get("model.provider"),
+    nested: config.lookup("tool_loop_guardrails.hard_stop_after.same_tool_failure"),
+    task: config.lookup("auxiliary.web_extract.timeout"),
+    origin: config.origin("agent.max_turns"),
+    user: config.user(),
+    problems: config.problems,
+  }).toEqual({ turns: 90, provider: "auto", nested: 8, task: 360, origin: "default", user: {}, problems: [] })
+})
+
+test("the four layers, each with its origin", async () => {
+  await using place = await temporaryHome({
+    config:
+      "agent: {max_turns: 5, verbose: yes}\nmodel: {default: from-file, provider: anthropic}\nstate: {url: postgres://file/x}\n",
+  })
+  const variables = {
+    HERMES_MAX_ITERATIONS: "7",
+    HERMES_INFERENCE_MODEL: "from-environment",
+    HERMES_INFERENCE_PROVIDER: "stale",
+    HERMES_DATABASE_URL: "postgres://env/x",
+  }
+  const config = await load(place, variables, { "agent.verbose": false })
+  const keys = ["agent.max_turns", "agent.verbose", "model.default", "model.provider", "state.url", "timezone"] as const
+  expect(keys.map((key) => [config.get(key), config.origin(key)])).toEqual([
+    [5, "file"],
+    [false, "invocation"],
+    ["from-environment", "environment"],
+    ["anthropic", "file"],
+    ["postgres://env/x", "environment"],
+    ["", "default"],
+  ])
+})
+
+test("variables that only fill gaps do so without a file", async () => {
+  await using place = await temporaryHome()
+  const config = await load(place, {
+    HERMES_MAX_ITERATIONS: "7",
+    HERMES_INFERENCE_PROVIDER: "xai",
+    AUXILIARY_VISION_MODEL: "eye",
+    AUXILIARY_MINE_BASE_URL: "http://h/v1",
+  })
+  expect([config.get("agent.max_turns"), config.get("model.provider")]).toEqual([7, "xai"])
+  expect(auxiliarySettings(config, "vision")).toMatchObject({ model: "eye", provider: "auto", timeoutSeconds: 120 })
+  expect(auxiliarySettings(config, "mine")).toMatchObject({
+    baseUrl: "http://h/v1",
+    provider: "auto",
+    timeoutSeconds: 30,
+  })
+})
+
+test("terminal variables count only when the file has no terminal section", async () => {
+  await using place = await temporaryHome({ config: "worktree: true\n" })
+  const variables = { TERMINAL_ENV: "docker", TERMINAL_TIMEOUT: "9", TERMINAL_DOCKER_VOLUMES: '["/a:/b"]' }
+  const without = await load(place, variables)
+  expect([
+    without.get("terminal.backend"),
+    without.get("terminal.timeout"),
+    without.get("terminal.docker_volumes"),
+  ]).toEqual(["docker", 9, ["/a:/b"]])
+  writeFileSync(join(place.path, "config.yaml"), "terminal: {timeout: 20}\n")
+  const config = await load(place, variables)
+  expect([config.get("terminal.backend"), config.get("terminal.timeout")]).toEqual(["local", 20])
+  expect(terminalVariables(config)).toMatchObject({
+    TERMINAL_ENV: "local",
+    TERMINAL_TIMEOUT: "20",
+    TERMINAL_DOCKER_VOLUMES: "[]",
+  })
+})
+
+test("a variable that does not fit is reported and ignored", async () => {
+  await using place = await temporaryHome()
+  const config = await load(place, { HERMES_MAX_ITERATIONS: "many" })
+  expect([config.get("agent.max_turns"), config.origin("agent.max_turns"), paths(config)]).toEqual([
+    90,
+    "default",
+    ["agent.max_turns"],
+  ])
+})
+
+test.each(["HERMES_IGNORE_USER_CONFIG", "HERMES_SAFE_MODE"])("%s removes the file's layer", async (name) => {
+  await using place = await temporaryHome({ config: "agent: {max_turns: 5}\n" })
+  expect((await load(place, { [name]: "1" })).get("agent.max_turns")).toBe(90)
+})
+
+test.each([
+  ["max_turns: 5\n", "agent.max_turns", 5],
+  ["max_turns: 5\nagent: {max_turns: 6}\n", "agent.max_turns", 6],
+  ["model: gpt\n", "model.default", "gpt"],
+  ["model: {model: gpt}\n", "model.default", "gpt"],
+  ["model: {default: a, model: b}\n", "model.default", "a"],
+  ["model: gpt\nprovider: xai\n", "model.provider", "xai"],
+  ["model: {provider: a}\nprovider: b\n", "model.provider", "a"],
+  ["base_url: http://h\n", "model.base_url", "http://h"],
+  ["context_length: 8192\n", "model.context_length", 8192],
+  ["browser: {engine: local}\n", "browser.backend", "local"],
+  ["agent: {personalities: {a: x}}\npersonalities: {b: y}\n", "personalities", { a: "x", b: "y" }],
+  ["fallback_model: {provider: p, model: m}\n", "fallback_providers", [{ provider: "p", model: "m" }]],
+  [
+    "custom_providers: [{name: My Box (GPU), base_url: http://h/v1, model: m, api_key: none}]\n",
+    "providers",
+    { "my-box-gpu": { name: "My Box (GPU)", api: "http://h/v1", default_model: "m" } },
+  ],
+  ["_config_version: 20\n", "compression.strategy", "summarize"],
+  ["_config_version: 29\n", "compression.strategy", "pipeline"],
+  ["worktree: false\n", "compression.strategy", "pipeline"],
+])("older form %j", async (text, path, expected) => {
+  await using place = await temporaryHome({ config: text })
+  const config = await load(place)
+  expect(config.lookup(path)).toEqual(expected)
+  expect(config.lookup("provider")).toBeUndefined()
+})
+
+test.each<[string, string, unknown, string[]]>([
+  ["agent: {max_turns: many}\n", "agent.max_turns", 90, ["agent.max_turns"]],
+  ["agent: {max_turns: '12'}\n", "agent.max_turns", 12, []],
+  ["agent: {max_turns: 0}\n", "agent.max_turns", 1, ["agent.max_turns"]],
+  ["agent: {max_turns: 1.5}\n", "agent.max_turns", 90, ["agent.max_turns"]],
+  ["delegation: {max_spawn_depth: 9}\n", "delegation.max_spawn_depth", 3, ["delegation.max_spawn_depth"]],
+  ["display: {tool_progress: off}\n", "display.tool_progress", "off", []],
+  ["display: {tool_progress: loud}\n", "display.tool_progress", "all", ["display.tool_progress"]],
+  ["display: {mouse_tracking: on}\n", "display.mouse_tracking", "all", []],
+  ["approvals: {mode: off}\n", "approvals.mode", "off", []],
+  ["agent: {reasoning_effort: off}\n", "agent.reasoning_effort", "none", []],
+  ["agent: {tool_use_enforcement: [gpt, qwen]}\n", "agent.tool_use_enforcement", ["gpt", "qwen"], []],
+  ["toolsets: web\n", "toolsets", ["web"], []],
+  ["max_concurrent_sessions: yes\n", "max_concurrent_sessions", null, ["max_concurrent_sessions"]],
+  ["terminal: 5\n", "terminal.timeout", 180, ["terminal"]],
+  ["terminal:\n", "terminal.timeout", 180, ["terminal"]],
+  ["providers: []\n", "providers", {}, ["providers"]],
+  ["model: [a]\n", "model.default", "", ["model"]],
+  ["auxiliary: {vision: {timeout: soon, model: m}}\n", "auxiliary.vision.timeout", 120, ["auxiliary.vision.timeout"]],
+  ["model: {max_tokens: null}\n", "model.max_tokens", null, []],
+])("%j gives %s = %j", async (text, path, expected, problems) => {
+  await using place = await temporaryHome({ config: text })
+  const config = await load(place)
+  expect([config.lookup(path), paths(config)]).toEqual([expected, problems])
+})
+
+test("a setting filled from a variable is text and still becomes a number", async () => {
+  await using place = await temporaryHome({ config: "agent: {max_turns: '${TURNS}'}\nmodel: {api_key: '${KEY}'}\n" })
+  const config = await load(place, { TURNS: "33", KEY: "sk-secret" })
+  expect([config.get("agent.max_turns"), config.get("model.api_key"), config.user()["model"]]).toEqual([
+    33,
+    "sk-secret",
+    { api_key: "${KEY}" },
+  ])
+})
+
+test("what a caller gets cannot be changed, what it copies can", async () => {
+  await using place = await temporaryHome({ config: "providers: {x: {api: http://h/v1}}\n" })
+  const config = await load(place)
+  const copy = config.effective()
+  copy["providers"] = 1
+  expect(() => Object.assign(config.lookup("providers.x") as object, { api: "other" })).toThrow()
+  expect(config.lookup("providers.x.api")).toBe("http://h/v1")
+})
+
+test("two homes in one process do not see each other", async () => {
+  await using one = await temporaryHome({ config: "model: one\n" })
+  await using two = await temporaryHome({ config: "model: two\n" })
+  const [first, second] = await Promise.all([load(one, { X: "1" }), load(two)])
+  expect([first.get("model.default"), second.get("model.default")]).toEqual(["one", "two"])
+})
+
+test("a prototype cannot be set through the file", async () => {
+  await using place = await temporaryHome({
+    config: "__proto__: {polluted: yes}\nagent: {__proto__: {polluted: yes}}\n",
+  })
+  const config = await load(place)
+  expect([Reflect.get({}, "polluted"), config.lookup("agent.polluted"), config.get("agent.max_turns")]).toEqual([
+    undefined,
+    undefined,
+    90,
+  ])
+})
+
+test("a broken file is ignored as a whole, copied once and never touched", async () => {
+  const text = "agent:\n  max_turns: 5\n bad: [\n"
+  await using place = await temporaryHome({ config: text })
+  const config = await load(place)
+  await load(place)
+  const copies = readdirSync(place.path).filter((name) => name.includes(".corrupt."))
+  expect(config.get("agent.max_turns")).toBe(90)
+  expect(config.broken).toMatchObject({ line: 3, backup: join(place.path, copies[0] ?? "") })
+  const warning = brokenFileWarning(resolveHome(environmentFrom(place.env)), config.broken!)
+  expect(warning).toMatch(/^~\/\.hermes\/config\.yaml cannot be used .* line 3, column \d+: .*\.bak\)$/)
+  expect(copies).toEqual([expect.stringMatching(/^config\.yaml\.corrupt\.\d{8}-\d{6}\.bak$/)])
+  expect([
+    readFileSync(join(place.path, "config.yaml"), "utf8"),
+    readFileSync(join(place.path, copies[0] ?? ""), "utf8"),
+  ]).toEqual([text, text])
+})
+
+test.each<[string, (path: string) => void]>([
+  ["binary", (path) => writeFileSync(path, Buffer.from([0, 1, 2, 0xff, 0xfe]))],
+  ["not UTF-8", (path) => writeFileSync(path, Buffer.from("a: 1\nb: \xe9\n", "latin1"))],
+  ["10 MB", (path) => writeFileSync(path, "a: 1\n".repeat(2_000_000))],
+  ["a directory", (path) => mkdirSync(path)],
+  ["a loop of links", (path) => symlinkSync("config.yaml", path)],
+  ["a list", (path) => writeFileSync(path, "- 1\n")],
+])("a hostile file (%s) leaves the defaults and is reported", async (_, make) => {
+  await using place = await temporaryHome()
+  make(join(place.path, "config.yaml"))
+  const config = await load(place)
+  expect(config.get("agent.max_turns")).toBe(90)
+  expect(config.broken?.message).toMatch(/\w/)
+})
+
+test("a link to a broken file is reported but not copied", async () => {
+  await using place = await temporaryHome()
+  writeFileSync(join(place.workdir, "real.yaml"), "a: [\n")
+  symlinkSync(join(place.workdir, "real.yaml"), join(place.path, "config.yaml"))
+  const config = await load(place)
+  expect([config.broken?.backup, lstatSync(join(place.path, "config.yaml")).isSymbolicLink()]).toEqual([
+    undefined,
+    true,
+  ])
+})
+
+test("the stored parse is used while the file is unchanged, holds no expanded secret, and is private", async () => {
+  await using place = await temporaryHome({
+    config: "model: {api_key: '${KEY}'}\nagent: {verbose: yes, verbose: no}\n",
+  })
+  const environment = environmentFrom(place.env)
+  ensureHome(resolveHome(environment), environment)
+  const cache = join(place.path, "cache", "config.parsed.json")
+  const first = await load(place, { KEY: "sk-planted" })
+  const stored = readFileSync(cache, "utf8")
+  expect([stored.includes("sk-planted"), statSync(cache).mode & 0o777]).toEqual([false, 0o600])
+  writeFileSync(cache, stored.replaceAll("${KEY}", "from-cache"))
+  const second = await load(place)
+  expect([first.get("model.api_key"), second.get("model.api_key"), paths(second)]).toEqual([
+    "sk-planted",
+    "from-cache",
+    paths(first),
+  ])
+  writeFileSync(join(place.path, "config.yaml"), "model: {api_key: changed}\n")
+  expect((await load(place)).get("model.api_key")).toBe("changed")
+  writeFileSync(cache, "{damaged")
+  expect((await load(place)).get("model.api_key")).toBe("changed")
+  rmSync(join(place.path, "cache"), { recursive: true })
+  expect([(await load(place)).get("model.api_key"), existsSync(cache)]).toEqual(["changed", false])
+})

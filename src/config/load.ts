@@ -1,0 +1,224 @@
+import { systemClock, type Clock } from "../base/clock.ts"
+import { isRecord } from "../base/json.ts"
+import { readConfigFile, type BrokenFile } from "./config-file.ts"
+import type { ConfigProblem } from "./config-problem.ts"
+import { expandVariables, hasPath, mergeTrees, treeFrom, valueAt, withValueAt, type Tree } from "./document-tree.ts"
+import type { Environment } from "./environment.ts"
+import { environmentOverrides, type Override } from "./environment-overrides.ts"
+import type { Home } from "./home.ts"
+import { liftLegacyForm } from "./legacy-form.ts"
+import type { Setting } from "./setting.ts"
+import { isSettingKey, settingOf, SETTINGS, type SettingKey, type SettingValue } from "./settings.ts"
+import { validateDocument } from "./validate.ts"
+import { wantedValue } from "./wanted-value.ts"
+
+export type Layer = "invocation" | "environment" | "file" | "default"
+
+/** The settings one process or session runs with: an immutable snapshot of all four layers. */
+export interface Config {
+  get<K extends SettingKey>(key: K): SettingValue<K>
+  /** Any dotted path, also inside free mappings (`providers.x.api`); undefined when absent. */
+  lookup(path: string): unknown
+  origin(path: string): Layer
+  /** A copy of everything: all layers, `${VAR}` expanded. Holds secrets. */
+  effective(): Record<string, unknown>
+  /** A copy of the user's own document, as written. */
+  user(): Record<string, unknown>
+  readonly problems: readonly ConfigProblem[]
+  /** Set when the file could not be used: all its settings are being ignored. */
+  readonly broken?: BrokenFile
+  readonly path: string
+}
+
+export interface LoadOptions {
+  readonly home: Home
+  readonly environment: Environment
+  readonly invocation?: Partial<Record<SettingKey, unknown>>
+  readonly clock?: Clock
+}
+
+/** Never fails: whatever is wrong with the file or a value is reported and the default is used in its place. */
+export async function loadConfig(options: LoadOptions): Promise<Config> {
+  const { home, environment } = options
+  const ignored = environment.truthy("HERMES_IGNORE_USER_CONFIG") || environment.truthy("HERMES_SAFE_MODE")
+  const file = ignored ? { kind: "absent" as const } : await readConfigFile(home, options.clock ?? systemClock)
+  const raw: Tree = file.kind === "parsed" ? file.tree : {}
+  const config = assemble(raw, options)
+  const found = file.kind === "parsed" ? [...file.problems, ...config.problems] : config.problems
+  const complete = { ...config, problems: found, path: home.file("config.yaml") }
+  return file.kind === "broken" ? { ...complete, broken: file.failure } : complete
+}
+
+/** The layers above a document that is already parsed. */
+function assemble(raw: Tree, { environment, invocation = {} }: LoadOptions): Omit<Config, "path" | "broken"> {
+  const problems: ConfigProblem[] = []
+  const expanded = expandVariables(liftLegacyForm(raw), (name) => environment.get(name))
+  const user = isRecord(expanded) ? expanded : {}
+  const merged = mergeTrees(defaultTree(), user, (path) => problems.push(nullProblem(path)))
+  const checked = checkTypes(merged, user)
+  problems.push(...checked.problems, ...validateDocument(raw, checked.tree))
+  let tree = checked.tree
+  const apply = (overrides: readonly Override[]): readonly string[] =>
+    overrides.flatMap((override) => {
+      const accepted = readOverride(override)
+      if (accepted === undefined) problems.push(overrideProblem(override))
+      else tree = withValueAt(tree, override.path, accepted.value)
+      return accepted === undefined ? [] : [override.path]
+    })
+  const environmentPaths = apply(environmentOverrides(environment, user))
+  const invocationPaths = apply(invocationOverrides(invocation))
+  const effective = deepFreeze(tree)
+  const layers = { invocationPaths, environmentPaths, user, rejected: checked.rejected }
+  return {
+    get: (key) => readSetting(key, effective),
+    lookup: (path) => valueAt(effective, path),
+    origin: (path) => originOf(path, layers),
+    effective: () => structuredClone({ ...effective }),
+    user: () => structuredClone({ ...raw }),
+    problems,
+  }
+}
+
+function invocationOverrides(invocation: Partial<Record<SettingKey, unknown>>): readonly Override[] {
+  const given = Object.entries(invocation).filter(([, value]) => value !== undefined)
+  return given.map(([path, value]) => ({ path, value, source: "the command line" }))
+}
+
+function readSetting<K extends SettingKey>(key: K, tree: Tree): SettingValue<K> {
+  const setting = settingOf(key)
+  return setting.read(valueAt(tree, key)) ?? setting.default
+}
+
+function defaultTree(): Tree {
+  return treeFrom(Object.entries(SETTINGS).map(([key, setting]) => [key, setting.default] as const))
+}
+
+interface Checked {
+  readonly tree: Tree
+  readonly problems: readonly ConfigProblem[]
+  readonly rejected: ReadonlySet<string>
+}
+
+/** Each value the user wrote, against its setting; a wrong one is reported and its default takes its place. */
+function checkTypes(merged: Tree, user: Tree): Checked {
+  if (Object.keys(user).length === 0) return { tree: merged, problems: [], rejected: new Set() }
+  let tree = merged
+  const problems: ConfigProblem[] = []
+  const rejected = new Set<string>()
+  const check = (path: string, setting: Setting): void => {
+    const given = valueAt(merged, path)
+    if (given === undefined) return
+    const value = setting.read(given)
+    if (value === undefined) {
+      problems.push(typeProblem(path, setting, given))
+      rejected.add(path)
+      tree = withValueAt(tree, path, setting.default)
+    } else if (!isRecord(value) && value !== given) {
+      if (typeof given === "number" && typeof value === "number") problems.push(rangeProblem(path, given, value))
+      tree = withValueAt(tree, path, value)
+    }
+    for (const [name, field] of Object.entries(setting.fields ?? {})) check(`${path}.${name}`, field)
+  }
+  for (const path of brokenSections(user)) {
+    problems.push(sectionProblem(path))
+    rejected.add(path)
+    tree = withValueAt(tree, path, valueAt(defaultTree(), path))
+  }
+  for (const [key, setting] of Object.entries(SETTINGS)) if (hasPath(user, key)) check(key, setting)
+  return { tree, problems, rejected }
+}
+
+/** Sections such as `terminal` that hold settings but were given a single value. */
+function brokenSections(user: Tree): readonly string[] {
+  const sections = new Set(Object.keys(SETTINGS).flatMap((key) => parents(key)))
+  return [...sections].filter((path) => {
+    const value = valueAt(user, path)
+    return value !== undefined && value !== null && !isRecord(value)
+  })
+}
+
+function parents(key: string): string[] {
+  const segments = key.split(".")
+  return segments.slice(0, -1).map((_, index) => segments.slice(0, index + 1).join("."))
+}
+
+/** A number nearest to what was asked for is better than an answer to a different question; text is taken as it is. */
+function readOverride({ path, value }: Override): { readonly value: unknown } | undefined {
+  if (!isSettingKey(path)) return { value }
+  const setting: Setting = SETTINGS[path]
+  const read = setting.read(value)
+  return read === undefined ? undefined : { value: read }
+}
+
+function originOf(
+  path: string,
+  layers: {
+    readonly invocationPaths: readonly string[]
+    readonly environmentPaths: readonly string[]
+    readonly user: Tree
+    readonly rejected: ReadonlySet<string>
+  },
+): Layer {
+  const covers = (set: string) => set === path || path.startsWith(`${set}.`)
+  if (layers.invocationPaths.some(covers)) return "invocation"
+  if (layers.environmentPaths.some(covers)) return "environment"
+  return hasPath(layers.user, path) && !layers.rejected.has(path) ? "file" : "default"
+}
+
+function deepFreeze(tree: Tree): Tree {
+  for (const value of Object.values(tree)) {
+    if (Array.isArray(value)) for (const item of Object.freeze(value)) if (isRecord(item)) deepFreeze(item)
+    if (isRecord(value)) deepFreeze(value)
+  }
+  return Object.freeze(tree)
+}
+
+function nullProblem(path: string): ConfigProblem {
+  return {
+    severity: "warning",
+    path,
+    message: `\`${path}\` is empty where a mapping belongs; its defaults are used`,
+    fix: `remove the line or write settings under \`${path}\``,
+  }
+}
+
+function sectionProblem(path: string): ConfigProblem {
+  return {
+    severity: "error",
+    path,
+    message: `\`${path}\` must be a mapping of settings; its defaults are used`,
+    fix: `write the settings under \`${path}:\`, one per line`,
+  }
+}
+
+function typeProblem(path: string, setting: Setting, given: unknown): ConfigProblem {
+  return {
+    severity: setting.values === undefined ? "error" : "warning",
+    path,
+    message: `\`${path}\` is ${describe(given)}; the default ${JSON.stringify(setting.default)} is used`,
+    fix: `give it ${wantedValue(setting)}`,
+  }
+}
+
+function rangeProblem(path: string, given: number, used: number): ConfigProblem {
+  const fix = `choose a value within the range; ${used} is the nearest`
+  return { severity: "warning", path, message: `\`${path}\` is ${given}, which is out of range; ${used} is used`, fix }
+}
+
+function overrideProblem({ path, source }: Override): ConfigProblem {
+  const setting = isSettingKey(path) ? wantedValue(SETTINGS[path]) : "another value"
+  return {
+    severity: "warning",
+    path,
+    message: `the value of ${source} does not fit \`${path}\` and is ignored`,
+    fix: `give it ${setting}`,
+  }
+}
+
+/** The kind of a value, never the value: it may be a secret. */
+function describe(value: unknown): string {
+  if (value === null) return "null"
+  if (Array.isArray(value)) return "a list"
+  if (isRecord(value)) return "a mapping"
+  return typeof value === "string" ? "text that does not fit" : `the ${typeof value} ${JSON.stringify(value)}`
+}

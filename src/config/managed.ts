@@ -1,0 +1,35 @@
+import { readFileSync } from "node:fs"
+import { fail, ok, type Result } from "../base/result.ts"
+import { takeCodePoints } from "../base/text.ts"
+import type { Environment } from "./environment.ts"
+import type { Home } from "./home.ts"
+
+/** A command that cannot be carried out, ready for the command line: one sentence and the exit code of spec 0.2. */
+export interface Refusal {
+  readonly exitCode: 1 | 2
+  readonly message: string
+}
+
+/** The package manager that owns this installation's configuration, or undefined when the person does. */
+export function managedBy(home: Home, environment: Environment): string | undefined {
+  const variable = (environment.get("HERMES_MANAGED") ?? "").trim()
+  if (!["", "0", "false", "no", "off"].includes(variable.toLowerCase())) {
+    return ["1", "true", "yes", "on"].includes(variable.toLowerCase()) ? UNNAMED : variable
+  }
+  try {
+    const name = readFileSync(home.file(".managed"), "utf8").split("\n")[0]?.trim() ?? ""
+    return name === "" ? UNNAMED : takeCodePoints(name, 60)
+  } catch {
+    // No marker, or one nobody can read: the person owns the configuration.
+    return undefined
+  }
+}
+
+/** Every writer of configuration asks this first. */
+export function refuseWhenManaged(home: Home, environment: Environment): Result<undefined, Refusal> {
+  const owner = managedBy(home, environment)
+  if (owner === undefined) return ok(undefined)
+  return fail({ exitCode: 1, message: `this installation is managed by ${owner}; change its configuration there` })
+}
+
+const UNNAMED = "a package manager"

@@ -1,0 +1,158 @@
+import { randomBytes } from "node:crypto"
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from "node:fs"
+import { basename, dirname, join } from "node:path"
+import { writeFileAtomic } from "../base/atomic-file.ts"
+import { fail, ok, type Result } from "../base/result.ts"
+import { loadDotenv } from "./dotenv.ts"
+import { homeAt, type Home } from "./home.ts"
+import type { Refusal } from "./managed.ts"
+import { migrateConfig } from "./migrate.ts"
+import { describeProfile } from "./profile-description.ts"
+import { writeWrapper } from "./profile-wrapper.ts"
+import { existingProfile, newProfileName, profilePath, systemResult, type ProfileContext } from "./profiles.ts"
+
+export interface CreateProfileOptions {
+  readonly name: string
+  readonly clone: "nothing" | "settings" | "everything"
+  /** Profile to copy from; the one in use unless told. */
+  readonly cloneFrom?: string
+  readonly alias: boolean
+  readonly skills: boolean
+  readonly description?: string
+  /** Text of a fresh `SOUL.md`. */
+  readonly soul: string
+  /** Names a wrapper must not take. */
+  readonly commands: readonly string[]
+  /** Puts the bundled skills into the new home. */
+  readonly seedSkills: (home: Home) => Promise<void>
+}
+
+export interface CreatedProfile {
+  readonly home: Home
+  readonly wrapper?: string
+  readonly hints: readonly string[]
+}
+
+/** Makes a profile; it appears under its name only when it is complete. */
+export async function createProfile(
+  context: ProfileContext,
+  options: CreateProfileOptions,
+): Promise<Result<CreatedProfile, Refusal>> {
+  const clone = options.cloneFrom !== undefined && options.clone === "nothing" ? "settings" : options.clone
+  if (!options.skills && clone !== "nothing") {
+    return fail({ exitCode: 2, message: "--no-skills cannot be combined with cloning; leave one of them out" })
+  }
+  const name = newProfileName(context, options.name)
+  if (!name.ok) return name
+  const source =
+    options.cloneFrom === undefined ? ok({ home: context.home }) : existingProfile(context, options.cloneFrom)
+  if (!source.ok) return source
+  const path = profilePath(context.home.root, name.value)
+  const built = systemResult(`cannot create profile "${name.value}"`, () =>
+    buildUnder(path, (staging) => fill(staging, { source: source.value.home, clone, options })),
+  )
+  if (!built.ok) return built
+  return await finish(homeAt(path, context.environment), { context, clone, options })
+}
+
+/** Runs `build` on a directory beside the target, then gives it the target's name; a failure leaves nothing behind. */
+function buildUnder(path: string, build: (staging: string) => void): void {
+  const staging = join(dirname(path), `.${basename(path)}.${randomBytes(4).toString("hex")}.tmp`)
+  mkdirSync(staging, { recursive: true, mode: 0o700 })
+  try {
+    build(staging)
+    renameSync(staging, path)
+  } catch (cause) {
+    rmSync(staging, { recursive: true, force: true })
+    throw cause
+  }
+}
+
+const DIRECTORIES = ["memories", "sessions", "skills", "skins", "logs", "plans", "workspace", "cron", "home"]
+const SETTINGS_FILES = ["config.yaml", ".env", "SOUL.md", "memories/MEMORY.md", "memories/USER.md", "skills"]
+const EMPTY_DOTENV = "# Keys of this profile, one NAME=value per line.\n"
+
+function fill(
+  staging: string,
+  { source, clone, options }: { source: Home; clone: CreateProfileOptions["clone"]; options: CreateProfileOptions },
+): void {
+  if (clone === "everything") copyEverything(source, staging)
+  for (const directory of DIRECTORIES) mkdirSync(join(staging, directory), { recursive: true, mode: 0o700 })
+  if (clone === "settings") copySettings(source, staging)
+  if (existsSync(join(staging, ".env"))) chmodSync(join(staging, ".env"), 0o600)
+  else writeFileAtomic(join(staging, ".env"), EMPTY_DOTENV)
+  if (!existsSync(join(staging, "SOUL.md"))) writeFileAtomic(join(staging, "SOUL.md"), options.soul)
+  if (!options.skills) writeFileAtomic(join(staging, ".no-bundled-skills"), "")
+}
+
+function copySettings(source: Home, staging: string): void {
+  for (const name of SETTINGS_FILES) {
+    const from = source.file(name)
+    if (!existsSync(from)) continue
+    if (name === "skills") cpSync(from, join(staging, name), { recursive: true, verbatimSymlinks: true })
+    else copyFileSync(from, join(staging, name))
+  }
+}
+
+const HISTORY = /^(?:state\.db.*|sessions|backups|state-snapshots|checkpoints)$/
+const RUNTIME = /^(?:gateway\.pid|gateway\.lock|gateway_state\.json|processes\.json|runtime)$|\.(?:tmp|lock|sock)$/
+const ROOT_ONLY = /^(?:profiles|active_profile|\.worktrees|bin|node_modules|kanban|kanban\.db.*)$/
+
+/** Everything but history, what belongs to running processes, and what the root holds for all profiles. */
+function copyEverything(source: Home, staging: string): void {
+  for (const name of readdirSync(source.path)) {
+    const from = source.file(name)
+    if (isLeftOut(from, source)) continue
+    cpSync(from, join(staging, name), { recursive: true, verbatimSymlinks: true, filter: isCopied })
+  }
+}
+
+function isLeftOut(path: string, source: Home): boolean {
+  const name = basename(path)
+  if (HISTORY.test(name)) return true
+  if (source.path !== source.root) return false
+  return ROOT_ONLY.test(name) || existsSync(join(path, ".git"))
+}
+
+/** Sockets and pipes cannot be copied; lock and process files describe somebody else. */
+function isCopied(path: string): boolean {
+  const stats = lstatSync(path)
+  return (stats.isFile() || stats.isDirectory() || stats.isSymbolicLink()) && !RUNTIME.test(basename(path))
+}
+
+async function finish(
+  home: Home,
+  {
+    context,
+    clone,
+    options,
+  }: { context: ProfileContext; clone: CreateProfileOptions["clone"]; options: CreateProfileOptions },
+): Promise<Result<CreatedProfile, Refusal>> {
+  const hints: string[] = []
+  if (clone === "settings") {
+    const migrated = await migrateConfig({ home, environment: loadDotenv(home, context.environment).environment })
+    hints.push(...(migrated.ok ? migrated.value.warnings : [migrated.error.message]))
+  }
+  if (clone === "nothing" && options.skills) await options.seedSkills(home)
+  if (options.description !== undefined) {
+    const described = await describeProfile(
+      home.path,
+      { description: options.description, auto: false },
+      { overwrite: true },
+    )
+    if (!described.ok) return described
+  }
+  if (!options.alias) return ok({ home, hints })
+  const { path, hints: more } = writeWrapper(home.profile, { ...context, commands: options.commands })
+  return ok({ home, hints: [...hints, ...more], ...(path === undefined ? {} : { wrapper: path }) })
+}

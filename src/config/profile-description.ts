@@ -1,0 +1,62 @@
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { writeFileAtomic } from "../base/atomic-file.ts"
+import { fail, ok, type Result } from "../base/result.ts"
+import { explainSystemError } from "../base/system-error.ts"
+import type { Refusal } from "./managed.ts"
+
+export interface ProfileDescription {
+  readonly description: string
+  /** Whether a model wrote it; such a text may be replaced without asking. */
+  readonly auto: boolean
+}
+
+/** What `profile.yaml` says about a profile; nothing when there is no such file or it makes no sense. */
+export async function readDescription(profileDirectory: string): Promise<ProfileDescription> {
+  const text = readText(join(profileDirectory, "profile.yaml"))
+  if (text === "") return { description: "", auto: false }
+  const { parseYaml } = await import("./yaml-document.ts")
+  const parsed = parseYaml(text)
+  const tree = parsed.ok ? parsed.value.tree : {}
+  const description = tree["description"]
+  return { description: typeof description === "string" ? description : "", auto: tree["description_auto"] === true }
+}
+
+/** Stores a description. One that a person wrote is kept from being replaced by a model's unless `overwrite` says so. */
+export async function describeProfile(
+  profileDirectory: string,
+  next: ProfileDescription,
+  options: { readonly overwrite: boolean },
+): Promise<Result<undefined, Refusal>> {
+  const current = await readDescription(profileDirectory)
+  if (next.auto && current.description !== "" && !current.auto && !options.overwrite) {
+    return fail({ exitCode: 1, message: "this profile has a description of your own; add --overwrite to replace it" })
+  }
+  const [{ parseYaml, renderYaml }, { setInDocument }] = await Promise.all([
+    import("./yaml-document.ts"),
+    import("./yaml-edit.ts"),
+  ])
+  const path = join(profileDirectory, "profile.yaml")
+  const original = readText(path)
+  const parsed = parseYaml(original)
+  if (!parsed.ok)
+    return fail({ exitCode: 1, message: `${path} does not parse (line ${parsed.error.line}); repair it first` })
+  const { document } = parsed.value
+  setInDocument(document, "description", next.description)
+  setInDocument(document, "description_auto", next.auto)
+  try {
+    writeFileAtomic(path, renderYaml(document, original))
+  } catch (cause) {
+    return fail({ exitCode: 1, message: `cannot write ${path}: ${explainSystemError(cause)}` })
+  }
+  return ok(undefined)
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8")
+  } catch {
+    // A profile without a description is the usual case; an unreadable one is shown like that too.
+    return ""
+  }
+}

@@ -1,0 +1,98 @@
+import { accessSync, constants, mkdirSync, readFileSync, rmSync, statSync } from "node:fs"
+import { delimiter, join, resolve } from "node:path"
+import { writeFileAtomic } from "../base/atomic-file.ts"
+import { explainSystemError } from "../base/system-error.ts"
+import type { Environment } from "./environment.ts"
+import type { Home } from "./home.ts"
+import { isReservedProfileName } from "./profile-name.ts"
+
+interface WrapperContext {
+  readonly home: Home
+  readonly environment: Environment
+}
+
+/** Makes `<name>` a command that starts the profile. Refusals are hints, not failures: the profile works without it. */
+export function writeWrapper(
+  name: string,
+  { home, environment, commands }: WrapperContext & { readonly commands: readonly string[] },
+): { readonly path?: string; readonly hints: readonly string[] } {
+  const refusal = refuseName(name, { home, environment, commands })
+  if (refusal !== undefined) return { hints: [`${refusal}; start the profile with: hermes -p ${name}`] }
+  const path = wrapperPath(name, home)
+  try {
+    mkdirSync(join(home.userHome, ".local", "bin"), { recursive: true })
+    writeFileAtomic(path, `#!/bin/sh\n${marker(name)}\nexec hermes -p ${name} "$@"\n`, { mode: 0o755 })
+  } catch (cause) {
+    return {
+      hints: [
+        `could not write ${home.display(path)}: ${explainSystemError(cause)}; start the profile with: hermes -p ${name}`,
+      ],
+    }
+  }
+  const onPath = searchPath(environment).includes(resolve(home.userHome, ".local", "bin"))
+  return { path, hints: onPath ? [] : [`~/.local/bin is not on your PATH; add it to use the command ${name}`] }
+}
+
+/** The wrapper's path if it exists and is ours. */
+export function wrapperOf(name: string, { home }: WrapperContext): string | undefined {
+  const path = wrapperPath(name, home)
+  return isOurs(path, name) ? path : undefined
+}
+
+/** Removes the wrapper if it is ours; says whether it was. */
+export function removeWrapper(name: string, context: WrapperContext): boolean {
+  const path = wrapperOf(name, context)
+  if (path !== undefined) rmSync(path, { force: true })
+  return path !== undefined
+}
+
+function refuseName(
+  name: string,
+  { home, environment, commands }: WrapperContext & { readonly commands: readonly string[] },
+): string | undefined {
+  if (isReservedProfileName(name)) return `no command "${name}" was made because the name is reserved`
+  if (commands.includes(name)) return `no command "${name}" was made because hermes has a sub-command of that name`
+  const other = searchPath(environment)
+    .map((directory) => join(directory, name))
+    .find((path) => isExecutable(path) && !isOurs(path, name))
+  if (other !== undefined) return `no command "${name}" was made because ${other} exists`
+  const own = wrapperPath(name, home)
+  if (statSync(own, { throwIfNoEntry: false }) !== undefined && !isOurs(own, name)) {
+    return `no command "${name}" was made because ${home.display(own)} exists`
+  }
+  return undefined
+}
+
+function wrapperPath(name: string, home: Home): string {
+  return join(home.userHome, ".local", "bin", name)
+}
+
+function marker(name: string): string {
+  return `# Made by hermes: starts the profile ${name}.`
+}
+
+/** Ours, or the P-edition's: a script that does nothing but start this profile. */
+function isOurs(path: string, name: string): boolean {
+  try {
+    const text = readFileSync(path, "utf8")
+    return text.length < 4_000 && (text.includes(marker(name)) || new RegExp(`hermes\\S* -p ${name}\\b`).test(text))
+  } catch {
+    // Absent, a directory or unreadable: in no case a wrapper we wrote.
+    return false
+  }
+}
+
+function searchPath(environment: Environment): readonly string[] {
+  const entries = (environment.get("PATH") ?? "").split(delimiter)
+  return entries.filter((entry) => entry !== "").map((entry) => resolve(entry))
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return statSync(path).isFile()
+  } catch {
+    // Not there, or not for us: either way it would not run.
+    return false
+  }
+}

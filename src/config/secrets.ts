@@ -1,0 +1,141 @@
+import { isRecord } from "../base/json.ts"
+
+/** Variables that hold a provider's key, as its documentation names them. */
+export const PROVIDER_KEY_VARIABLES: readonly string[] = [
+  "OPENROUTER_API_KEY",
+  "ANTHROPIC_API_KEY",
+  "ANTHROPIC_TOKEN",
+  "CLAUDE_CODE_OAUTH_TOKEN",
+  "OPENAI_API_KEY",
+  "NOUS_API_KEY",
+  "GOOGLE_API_KEY",
+  "GEMINI_API_KEY",
+  "DEEPSEEK_API_KEY",
+  "XAI_API_KEY",
+  "GLM_API_KEY",
+  "ZAI_API_KEY",
+  "Z_AI_API_KEY",
+  "KIMI_API_KEY",
+  "KIMI_CODING_API_KEY",
+  "KIMI_CN_API_KEY",
+  "MINIMAX_API_KEY",
+  "MINIMAX_CN_API_KEY",
+  "DASHSCOPE_API_KEY",
+  "ALIBABA_CODING_PLAN_API_KEY",
+  "NVIDIA_API_KEY",
+  "HF_TOKEN",
+  "COPILOT_GITHUB_TOKEN",
+  "GH_TOKEN",
+  "GITHUB_TOKEN",
+  "OLLAMA_API_KEY",
+  "NOVITA_API_KEY",
+  "GMI_API_KEY",
+  "KILOCODE_API_KEY",
+  "ARCEEAI_API_KEY",
+  "STEPFUN_API_KEY",
+  "XIAOMI_API_KEY",
+  "TOKENHUB_API_KEY",
+  "OPENCODE_ZEN_API_KEY",
+  "OPENCODE_GO_API_KEY",
+  "AZURE_FOUNDRY_API_KEY",
+  "LM_API_KEY",
+  "AWS_ACCESS_KEY_ID",
+  "AWS_SECRET_ACCESS_KEY",
+  "AWS_SESSION_TOKEN",
+  "AWS_BEARER_TOKEN_BEDROCK",
+]
+
+/** Keys of the services the tools and chat platforms use. */
+const SERVICE_SECRETS: readonly string[] = [
+  "BRAVE_API_KEY",
+  "BROWSERBASE_API_KEY",
+  "BROWSER_USE_API_KEY",
+  "BWS_ACCESS_TOKEN",
+  "DISCORD_BOT_TOKEN",
+  "ELEVENLABS_API_KEY",
+  "EMAIL_PASSWORD",
+  "EXA_API_KEY",
+  "FAL_KEY",
+  "FIRECRAWL_API_KEY",
+  "GATEWAY_PROXY_KEY",
+  "GROQ_API_KEY",
+  "HASS_TOKEN",
+  "HERMES_DATABASE_URL",
+  "HONCHO_API_KEY",
+  "IRC_PASSWORD",
+  "MATRIX_ACCESS_TOKEN",
+  "MATRIX_PASSWORD",
+  "MATTERMOST_TOKEN",
+  "MISTRAL_API_KEY",
+  "PARALLEL_API_KEY",
+  "SLACK_APP_TOKEN",
+  "SLACK_BOT_TOKEN",
+  "SUDO_PASSWORD",
+  "TAVILY_API_KEY",
+  "TELEGRAM_BOT_TOKEN",
+  "TWILIO_AUTH_TOKEN",
+  "VOICE_TOOLS_OPENAI_KEY",
+  "WEBHOOK_SECRET",
+]
+
+const ADDRESSES: readonly string[] = [
+  "ANTHROPIC_BASE_URL",
+  "DASHSCOPE_BASE_URL",
+  "DEEPSEEK_BASE_URL",
+  "FIRECRAWL_API_URL",
+  "GATEWAY_PROXY_URL",
+  "GEMINI_BASE_URL",
+  "GLM_BASE_URL",
+  "HF_BASE_URL",
+  "KIMI_BASE_URL",
+  "LM_BASE_URL",
+  "MINIMAX_BASE_URL",
+  "MINIMAX_CN_BASE_URL",
+  "NOUS_BASE_URL",
+  "NVIDIA_BASE_URL",
+  "OLLAMA_BASE_URL",
+  "OLLAMA_HOST",
+  "OPENAI_BASE_URL",
+  "OPENROUTER_BASE_URL",
+  "XAI_BASE_URL",
+  "ZAI_BASE_URL",
+]
+
+/** Names that Hermes itself writes into `.env`; only these are recognised when a damaged line is split. */
+export const KNOWN_DOTENV_NAMES: readonly string[] = [...PROVIDER_KEY_VARIABLES, ...SERVICE_SECRETS, ...ADDRESSES]
+
+/** The variable `config set NAME` means when it belongs in the secret store, or undefined when it is a setting. */
+export function secretVariable(given: string): string | undefined {
+  const name = given.toUpperCase()
+  return /^[A-Z_][A-Z0-9_]*$/.test(name) && isSecretVariable(name) ? name : undefined
+}
+
+function isSecretVariable(name: string): boolean {
+  if (/_(?:API_KEY|TOKEN)$/.test(name) || name.startsWith("TERMINAL_SSH")) return true
+  return PROVIDER_KEY_VARIABLES.includes(name) || SERVICE_SECRETS.includes(name)
+}
+
+/** Whether a key of a mapping, such as `api_key` or `GITHUB_TOKEN`, usually holds a secret. */
+export function isSecretKey(key: string): boolean {
+  return (
+    /(?:^|[_-])(?:api_?key|token|secret|password|passwd|authorization|private_?key)$/i.test(key) || key === "apiKey"
+  )
+}
+
+/** A copy for people to look at: every value under a key that usually holds a secret is masked. */
+export function maskSecrets(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(maskSecrets)
+  if (!isRecord(value)) return value
+  const entries = Object.entries(value).map(([key, inner]): [string, unknown] => {
+    const hidden = typeof inner === "string" && inner !== "" && isSecretKey(key)
+    return [key, hidden ? maskSecret(inner) : maskSecrets(inner)]
+  })
+  return Object.fromEntries(entries)
+}
+
+/** A secret as people may see it: enough to recognise it, not enough to use it. */
+export function maskSecret(secret: string): string {
+  const characters = Array.from(secret)
+  if (characters.length < 12) return "***"
+  return `${characters.slice(0, 4).join("")}...${characters.slice(-4).join("")}`
+}

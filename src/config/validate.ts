@@ -1,0 +1,162 @@
+import { isRecord } from "../base/json.ts"
+import { nearest } from "../base/nearest.ts"
+import type { ConfigProblem } from "./config-problem.ts"
+import type { Tree } from "./document-tree.ts"
+import { CONFIG_VERSION, SETTINGS } from "./settings.ts"
+
+/** Mistakes in the shape of the user's document that no single setting can see. Takes it as written and as expanded. */
+export function validateDocument(raw: Tree, effective: Tree): readonly ConfigProblem[] {
+  if (Object.keys(raw).length === 0) return []
+  return [
+    ...newerVersion(raw),
+    ...unknownKeys(raw),
+    ...misplacedKeys(raw),
+    ...customProviders(raw),
+    ...fallbackModel(raw),
+    ...writtenValues(raw, effective, []),
+  ]
+}
+
+/** The version the file itself states; whatever is no whole number counts as none. */
+export function configVersionOf(raw: Tree): number {
+  const version = raw["_config_version"]
+  return typeof version === "number" && Number.isInteger(version) && version > 0 ? version : 0
+}
+
+function newerVersion(raw: Tree): ConfigProblem[] {
+  const version = configVersionOf(raw)
+  if (version <= CONFIG_VERSION) return []
+  const message = `config.yaml has version ${version}; this release knows ${CONFIG_VERSION} and may not understand all of it`
+  return [{ severity: "warning", path: "_config_version", message, fix: "update Hermes" }]
+}
+
+/** Keys of earlier releases that loading still understands. */
+const LIFTED: readonly string[] = ["max_turns", "provider", "base_url", "context_length", "model"]
+const MISPLACED: readonly string[] = ["base_url", "api_key", "api_mode", "rate_limit_delay"]
+
+function unknownKeys(raw: Tree): ConfigProblem[] {
+  const known = new Set(Object.keys(SETTINGS).map((key) => key.split(".")[0] ?? key))
+  return Object.keys(raw)
+    .filter((key) => !known.has(key) && !LIFTED.includes(key) && !MISPLACED.includes(key))
+    .map((key) => {
+      const similar = nearest(key, known)
+      return {
+        severity: "warning",
+        path: key,
+        message: `\`${key}\` is not a setting of this release`,
+        fix: similar === undefined ? "remove it, or check its spelling" : `did you mean \`${similar}\`?`,
+      }
+    })
+}
+
+function misplacedKeys(raw: Tree): ConfigProblem[] {
+  return MISPLACED.filter((key) => Object.hasOwn(raw, key)).map((key) => {
+    const place = key === "rate_limit_delay" ? "providers.<name>" : "model"
+    return {
+      severity: "warning",
+      path: key,
+      message: `\`${key}\` stands at the top level, where it does not belong`,
+      fix: `move it under \`${place}\``,
+    }
+  })
+}
+
+function customProviders(raw: Tree): ConfigProblem[] {
+  const written = raw["custom_providers"]
+  const path = "custom_providers"
+  if (written === undefined || written === null) return []
+  if (!Array.isArray(written)) {
+    const message = "`custom_providers` must be a list"
+    return [
+      {
+        severity: "error",
+        path,
+        message,
+        fix: "write each one as `- name: my-server` with `base_url: http://host/v1` below it",
+      },
+    ]
+  }
+  const entries = written.flatMap((entry: unknown, index): ConfigProblem[] => {
+    const missing = ["name", "base_url"].filter((field) => !isRecord(entry) || isBlank(entry[field]))
+    return missing.map((field) => ({
+      severity: "warning",
+      path: `${path}.${index}`,
+      message: `entry ${index + 1} of \`custom_providers\` has no \`${field}\``,
+      fix: `add \`${field}\` to it`,
+    }))
+  })
+  if (written.length === 0 || !isBlank(raw["model"])) return entries
+  const fix = "add `model:` with `default` and `provider`, or run: hermes model"
+  return [
+    ...entries,
+    { severity: "warning", path, message: "providers of your own are set up, but no `model` chooses one", fix },
+  ]
+}
+
+function fallbackModel(raw: Tree): ConfigProblem[] {
+  const written = raw["fallback_model"]
+  const path = "fallback_model"
+  if (written === undefined || written === null) return []
+  const entries = Array.isArray(written) ? written : [written]
+  return entries.flatMap((entry: unknown): ConfigProblem[] => {
+    if (!isRecord(entry)) {
+      const message = "`fallback_model` must be a mapping, or a list of mappings"
+      return [{ severity: "error", path, message, fix: "write `provider:` and `model:` under it" }]
+    }
+    if (Object.keys(entry).length === 0) return []
+    return ["provider", "model"]
+      .filter((field) => isBlank(entry[field]))
+      .map((field) => ({
+        severity: "warning",
+        path,
+        message: `\`fallback_model\` has no \`${field}\``,
+        fix: `add \`${field}\` under it`,
+      }))
+  })
+}
+
+/** Looks at every value the user wrote, with its expanded counterpart. */
+function writtenValues(raw: unknown, expanded: unknown, path: readonly string[]): ConfigProblem[] {
+  if (isRecord(raw)) {
+    return Object.entries(raw).flatMap(([key, value]) =>
+      writtenValues(value, isRecord(expanded) ? expanded[key] : undefined, [...path, key]),
+    )
+  }
+  if (Array.isArray(raw)) {
+    return raw.flatMap((item: unknown, index) =>
+      writtenValues(item, Array.isArray(expanded) ? expanded[index] : undefined, [...path, String(index)]),
+    )
+  }
+  if (typeof raw !== "string") return []
+  const shown = typeof expanded === "string" ? expanded : raw
+  return [...unresolved(shown, path), ...badAddress(shown, path)]
+}
+
+const CREDENTIAL = /(?:^|_)(?:api_?key|key|token|secret|password|authorization)$/i
+
+function unresolved(value: string, path: readonly string[]): ConfigProblem[] {
+  const [, name] = /\$\{([^${}]+)\}/.exec(value) ?? []
+  const key = path.at(-1) ?? ""
+  const isCredential = CREDENTIAL.test(key) || path.at(-2) === "headers" || path.at(-2) === "env"
+  if (name === undefined || !isCredential) return []
+  const dotted = path.join(".")
+  const message = `\`${dotted}\` refers to the variable ${name}, which is not set`
+  return [{ severity: "warning", path: dotted, message, fix: `set it with: hermes config set ${name} <value>` }]
+}
+
+function badAddress(value: string, path: readonly string[]): ConfigProblem[] {
+  const key = path.at(-1) ?? ""
+  const isAddress =
+    ["base_url", "url", "public_url"].includes(key) || (path[0] === "providers" && key === "api" && path.length === 3)
+  // A database may be addressed by socket, which leaves the host empty; the store judges its own address.
+  if (!isAddress || path[0] === "state" || value === "" || value.includes("${")) return []
+  const address = URL.parse(value)
+  if (address !== null && address.host !== "") return []
+  const dotted = path.join(".")
+  const message = `\`${dotted}\` is not a complete address`
+  return [{ severity: "error", path: dotted, message, fix: "write it with scheme and host, such as https://host/v1" }]
+}
+
+function isBlank(value: unknown): boolean {
+  return value === undefined || value === null || value === "" || (isRecord(value) && Object.keys(value).length === 0)
+}

@@ -1,0 +1,22 @@
+import { parseJson } from "../base/json.ts"
+import { fail, ok, type Result } from "../base/result.ts"
+
+/** What a word on the command line means as a value in the file. */
+export function coerceValue(text: string): Result<unknown> {
+  const word = text.toLowerCase()
+  if (["true", "yes", "on"].includes(word)) return ok(true)
+  if (["false", "no", "off"].includes(word)) return ok(false)
+  if (word === "null") return ok(null)
+  if (/^-?\d+$/.test(text)) return ok(exactInteger(text))
+  if (/^-?(?:\d*\.\d+|\d+\.)$/.test(text)) return ok(Number(text))
+  if (!/^[[{"]/.test(text)) return ok(text)
+  const parsed = parseJson(text)
+  if (parsed !== undefined) return ok(parsed)
+  return fail(`the value starts like JSON but is not; check its brackets and quotes, or put it in "…"`)
+}
+
+/** Ids of chat platforms are longer than a JavaScript number is exact; they stay text. */
+function exactInteger(text: string): number | string {
+  const number = Number(text)
+  return Number.isSafeInteger(number) ? number : text
+}

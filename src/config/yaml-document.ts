@@ -1,0 +1,222 @@
+import { isDeepStrictEqual } from "node:util"
+import {
+  isMap,
+  isScalar,
+  parseDocument,
+  Scalar,
+  visit,
+  type Document,
+  type ScalarTag,
+  type Tags,
+  type ToStringOptions,
+  type YAMLParseError,
+} from "yaml"
+import { isRecord } from "../base/json.ts"
+import { fail, ok, type Result } from "../base/result.ts"
+import type { ConfigProblem } from "./config-problem.ts"
+import type { Tree } from "./document-tree.ts"
+
+/** Where and why a file is not the YAML mapping it should be. Lines and columns count from 1. */
+export interface ParseFailure {
+  readonly message: string
+  readonly line: number
+  readonly column: number
+}
+
+export interface ParsedYaml {
+  readonly document: Document
+  readonly tree: Tree
+  readonly problems: readonly ConfigProblem[]
+}
+
+/** The only user of the YAML library; loaded late because it is the heaviest part of reading settings. */
+export function parseYaml(text: string): Result<ParsedYaml, ParseFailure> {
+  const document = parseDocument(text, { version: "1.1", uniqueKeys: false, customTags: scalarRules })
+  const [error] = document.errors
+  if (error !== undefined) return fail(failureOf(error))
+  const duplicates = duplicateKeys(document)
+  let value: unknown
+  try {
+    value = document.toJS({ maxAliasCount: 100 }) ?? {}
+  } catch {
+    // The library throws for aliases that point nowhere and for documents that unfold into gigabytes.
+    return fail({ message: "an alias (*name) points at nothing or is repeated without end", line: 1, column: 1 })
+  }
+  if (!isRecord(value))
+    return fail({ message: "the file must be a mapping of settings (key: value)", line: 1, column: 1 })
+  return ok({ document, tree: value, problems: duplicates })
+}
+
+/**
+ * The edited document as text. Lines that the edit did not touch come out byte for byte as they were: the library would
+ * tidy their spaces and remarks, and a person who keeps this file under version control would see changes nobody made.
+ */
+export function renderYaml(document: Document, original: string): string {
+  const manner = mannerOf(original)
+  const rendered = document.toString(manner)
+  const unedited = parseYaml(original)
+  if (!unedited.ok) return rendered
+  const before = unedited.value.document.toString(manner).split("\n")
+  const after = rendered.split("\n")
+  const written = original.split("\n")
+  if (before.length !== written.length) return rendered
+  const head = commonLines(before, after)
+  const tail = commonLines(before.slice(head).toReversed(), after.slice(head).toReversed())
+  const kept = [
+    ...written.slice(0, head),
+    ...after.slice(head, after.length - tail),
+    ...written.slice(written.length - tail),
+  ]
+  const text = kept.join("\n")
+  return sameMeaning(text, rendered) ? text : rendered
+}
+
+function commonLines(one: readonly string[], other: readonly string[]): number {
+  const different = one.findIndex((line, index) => line !== other[index])
+  return different === -1 ? Math.min(one.length, other.length) : different
+}
+
+function sameMeaning(one: string, other: string): boolean {
+  const [first, second] = [parseYaml(one), parseYaml(other)]
+  return first.ok && second.ok && isDeepStrictEqual(first.value.tree, second.value.tree)
+}
+
+function mannerOf(text: string): ToStringOptions {
+  const step = /^[^\s#-].*:[ \t]*\n( +)\S/m.exec(text)?.[1]?.length ?? 2
+  return {
+    lineWidth: 0,
+    indent: Math.min(Math.max(step, 2), 8),
+    indentSeq: !/^([ ]*)[^\s#-].*:[ \t]*\n\1- /m.test(text),
+    flowCollectionPadding: !/(?:\{[^\s}]|\[[^\s\]])/.test(text),
+  }
+}
+
+/** A node for a new value; text that the P-edition's reader would take for a time or date is quoted. */
+export function yamlNode(document: Document, value: unknown): unknown {
+  const node = document.createNode(value)
+  visit(node, {
+    Scalar: (_key, scalar) => {
+      if (typeof scalar.value === "string" && LOOKS_TIMED.test(scalar.value)) scalar.type = Scalar.QUOTE_DOUBLE
+    },
+  })
+  return node
+}
+
+const LOOKS_TIMED = /^[-+]?\d+(:[0-5]?\d)+(\.\d*)?$|^\d{4}-\d\d?-\d\d?/
+
+/**
+ * YAML 1.1 as the P-edition's reader resolves it, without its traps: `yes no on off` are booleans (`y` and `n` are not),
+ * `0700` is octal, but dates and `22:30` stay the text a person wrote, and there are no binary or set types. A whole
+ * number too long for JavaScript (chat platforms use such ids) stays text, so that no digit is lost.
+ */
+function scalarRules(tags: Tags): Tags {
+  const kept = tags.filter((tag) => typeof tag === "string" || !REPLACED_TYPES.includes(tag.tag))
+  return [...kept, ...BOOLEANS, ...NUMBERS]
+}
+
+const REPLACED_TYPES: readonly string[] = ["bool", "int", "float", "binary", "omap", "pairs", "set", "timestamp"].map(
+  (name) => `tag:yaml.org,2002:${name}`,
+)
+
+const BOOLEANS = [
+  booleanTag(true, /^(?:yes|Yes|YES|true|True|TRUE|on|On|ON)$/),
+  booleanTag(false, /^(?:no|No|NO|false|False|FALSE|off|Off|OFF)$/),
+]
+
+const NUMBERS = [
+  numberTag("int", /^[-+]?(?:0|[1-9][0-9_]{0,14})$/, (digits) => Number(digits)),
+  numberTag("int", /^[-+]?0[0-7_]{1,16}$/, (digits) => signed(digits, 1, 8)),
+  numberTag("int", /^[-+]?0x[0-9a-fA-F_]{1,13}$/, (digits) => signed(digits, 2, 16)),
+  numberTag("int", /^[-+]?0b[01_]{1,52}$/, (digits) => signed(digits, 2, 2)),
+  numberTag("float", /^(?:[-+]?(?:[0-9][0-9_]*\.[0-9_]*(?:[eE][-+][0-9]+)?)|[-+]?\.[0-9][0-9_]*)$/, (digits) =>
+    Number(digits),
+  ),
+  numberTag("float", /^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/, special),
+]
+
+function booleanTag(value: boolean, test: RegExp): ScalarTag {
+  return {
+    identify: (candidate) => candidate === value,
+    default: true,
+    tag: "tag:yaml.org,2002:bool",
+    test,
+    resolve: () => value,
+    stringify: ({ source }) => (source !== undefined && test.test(source) ? source : String(value)),
+  }
+}
+
+/** A number the user wrote is rendered as it was written (`1_000`, `0x1F`), not as JavaScript would write it. */
+function numberTag(type: "int" | "float", test: RegExp, toNumber: (digits: string) => number): ScalarTag {
+  return {
+    identify: (value) => typeof value === "number" && Number.isInteger(value) === (type === "int"),
+    default: true,
+    tag: `tag:yaml.org,2002:${type}`,
+    test,
+    resolve: (text) => toNumber(text.replaceAll("_", "")),
+    stringify: ({ source, value }) =>
+      source ??
+      String(value)
+        .replace(/^(-?)Infinity$/, "$1.inf")
+        .replace("NaN", ".nan"),
+  }
+}
+
+function signed(digits: string, prefix: number, radix: number): number {
+  const sign = digits.startsWith("-") ? -1 : 1
+  return sign * Number.parseInt(digits.replace(/^[-+]/, "").slice(prefix), radix)
+}
+
+function special(word: string): number {
+  if (/nan/i.test(word)) return Number.NaN
+  return word.startsWith("-") ? -Infinity : Infinity
+}
+
+function failureOf({ code, linePos }: YAMLParseError): ParseFailure {
+  const [first] = linePos ?? []
+  return { message: SENTENCES[code] ?? "this is not valid YAML", line: first?.line ?? 1, column: first?.col ?? 1 }
+}
+
+/** What usually lies behind the library's error codes, in words a person can act on. */
+const SENTENCES: Partial<Record<YAMLParseError["code"], string>> = {
+  BAD_ALIAS: "an alias (*name) points at nothing",
+  BAD_DIRECTIVE: "a line starting with % is not understood",
+  BAD_DQ_ESCAPE: "a backslash inside \"…\" is not understood; use '…' or double it",
+  BAD_INDENT: "the indentation does not fit the lines above, or a bracket is not closed",
+  BAD_SCALAR_START: "a value starts with a character that needs quotes",
+  BLOCK_AS_IMPLICIT_KEY: "a line holds two `key:` parts; put the value in quotes",
+  BLOCK_IN_FLOW: "a block of lines stands inside brackets",
+  MISSING_CHAR: "a closing quote or bracket, or a space after `:`, is missing",
+  MULTILINE_IMPLICIT_KEY: "a key runs over several lines; a `:` or a quote is probably missing",
+  MULTIPLE_DOCS: "the file holds more than one document (a line with ---)",
+  TAB_AS_INDENT: "a tab is used for indentation; use spaces",
+  UNEXPECTED_TOKEN: "something stands where nothing should; look for a stray quote, bracket or colon",
+}
+
+function duplicateKeys(document: Document): ConfigProblem[] {
+  const problems: ConfigProblem[] = []
+  visit(document, {
+    Map: (_key, map, ancestors) => {
+      const seen = new Set<string>()
+      for (const pair of map.items) {
+        const key = isScalar(pair.key) ? String(pair.key.value) : String(pair.key)
+        if (key === "<<") continue
+        if (seen.has(key)) {
+          const path = [...ancestors.flatMap((node) => pairKey(node)), key].join(".")
+          problems.push({
+            severity: "warning",
+            path,
+            message: `\`${path}\` is written more than once; the last one counts`,
+            fix: "remove the others",
+          })
+        }
+        seen.add(key)
+      }
+    },
+  })
+  return problems
+}
+
+function pairKey(node: unknown): string[] {
+  if (!isRecord(node) || isMap(node) || !("key" in node)) return []
+  return isScalar(node["key"]) ? [String(node["key"].value)] : []
+}
