@@ -1,0 +1,117 @@
+import { mkdirSync, readFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { writeFileAtomic } from "../base/atomic-file.ts"
+import { epochSeconds } from "../base/clock.ts"
+import type { Clock } from "../base/clock.ts"
+import { withFileLock } from "../base/file-lock.ts"
+import { isRecord, parseJson } from "../base/json.ts"
+import { errorCode, errorMessage, isNotFound } from "../base/system-error.ts"
+import type { StoreLog } from "./store.ts"
+
+/** One running session. */
+export interface LeaseHolder {
+  readonly id: string
+  readonly surface: string
+  readonly pid: number
+  /** Epoch seconds. */
+  readonly startedAt: number
+}
+
+export type LeaseOutcome =
+  | { readonly kind: "granted"; release(): Promise<void> }
+  | { readonly kind: "full"; readonly limit: number; readonly holders: readonly LeaseHolder[] }
+
+export interface LeaseRequest {
+  readonly home: string
+  readonly limit: number
+  readonly id: string
+  readonly surface: string
+  readonly clock: Clock
+  readonly log: StoreLog
+}
+
+/**
+ * Takes one of the places that `max_concurrent_sessions` allows. Holders whose process is gone are forgotten. A registry
+ * that cannot be read or locked grants the place: the limit protects a machine, it must not lock its owner out.
+ */
+export async function takeLease(request: LeaseRequest): Promise<LeaseOutcome> {
+  const path = registryPath(request.home)
+  const own: LeaseHolder = {
+    id: request.id,
+    surface: request.surface,
+    pid: process.pid,
+    startedAt: epochSeconds(request.clock),
+  }
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    return await withFileLock(`${path}.lock`, { waitMs: LOCK_WAIT_MS }, () => {
+      const others = readHolders(path, request.log).filter((holder) => !isSame(holder, own) && isAlive(holder.pid))
+      if (others.length >= request.limit) return { kind: "full", limit: request.limit, holders: others }
+      writeHolders(path, [...others, own])
+      return { kind: "granted", release: () => release(path, own, request.log) }
+    })
+  } catch (error) {
+    request.log.warning(`The limit on running sessions is not enforced: ${errorMessage(error)}`)
+    return { kind: "granted", release: () => Promise.resolve() }
+  }
+}
+
+const LOCK_WAIT_MS = 2000
+
+function registryPath(home: string): string {
+  return join(home, "runtime", "active_sessions.json")
+}
+
+async function release(path: string, own: LeaseHolder, log: StoreLog): Promise<void> {
+  try {
+    await withFileLock(`${path}.lock`, { waitMs: LOCK_WAIT_MS }, () =>
+      writeHolders(
+        path,
+        readHolders(path, log).filter((holder) => !isSame(holder, own)),
+      ),
+    )
+  } catch (error) {
+    // The place comes free anyway once this process has ended.
+    log.debug(`A session's place was not given back: ${errorMessage(error)}`)
+  }
+}
+
+function readHolders(path: string, log: StoreLog): readonly LeaseHolder[] {
+  let content: string
+  try {
+    content = readFileSync(path, "utf8")
+  } catch (error) {
+    if (isNotFound(error)) return []
+    throw error
+  }
+  const registry = parseJson(content)
+  if (isRecord(registry) && Array.isArray(registry["sessions"])) return registry["sessions"].flatMap(toHolder)
+  log.warning(`The list of running sessions ${path} is not readable and starts again.`)
+  return []
+}
+
+function writeHolders(path: string, holders: readonly LeaseHolder[]): void {
+  const sessions = holders.map(({ startedAt, ...holder }) => ({ ...holder, started_at: startedAt }))
+  writeFileAtomic(path, `${JSON.stringify({ sessions }, undefined, 2)}\n`, { mode: 0o600 })
+}
+
+function toHolder(value: unknown): readonly LeaseHolder[] {
+  if (!isRecord(value)) return []
+  const { id, surface, pid, started_at: startedAt } = value
+  if (typeof id !== "string" || typeof surface !== "string") return []
+  return typeof pid === "number" && typeof startedAt === "number" ? [{ id, surface, pid, startedAt }] : []
+}
+
+function isSame(a: LeaseHolder, b: LeaseHolder): boolean {
+  return a.id === b.id && a.pid === b.pid
+}
+
+/** EPERM: the process exists and belongs to somebody else. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return errorCode(error) === "EPERM"
+  }
+}

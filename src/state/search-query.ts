@@ -1,0 +1,116 @@
+import { codePointLength } from "../base/text.ts"
+
+const WORD = String.raw`[\p{L}\p{N}\p{M}]`
+const JOINED_WORDS = new RegExp(`${WORD}+(?:[._-]+${WORD}+)+`, "gu")
+const PREFIX_WORD = new RegExp(`^(?:${WORD}|_)+\\*$`, "u")
+const HAS_WORD = /[\p{L}\p{N}]/u
+const PHRASE = /"[^"]*"/g
+
+/** The trigram index knows nothing shorter. */
+const TRIGRAM_LENGTH = 3
+
+/** A person's words as a full-text query that means the same; empty when nothing is left to look for. */
+export function sanitizeQuery(query: string): string {
+  const phrases: string[] = []
+  // A phrase waits behind its number between two NULs, which the steps in between leave alone.
+  const withoutPhrases = query.replaceAll("\u0000", " ").replace(PHRASE, (phrase) => {
+    phrases.push(phrase)
+    return `\u0000${phrases.length - 1}\u0000`
+  })
+  const plain = withoutPhrases
+    .replace(/[+{}():"^]/g, " ")
+    .replace(/\*+/g, "*")
+    .replace(/(^|\s)\*/g, "$1")
+    .trim()
+    .replace(/^(?:AND|OR|NOT)(?=\s|$)/i, "")
+    .replace(/(?:^|(?<=\s))(?:AND|OR|NOT)$/i, "")
+    .replace(JOINED_WORDS, (words) => `"${words}"`)
+  // oxlint-disable-next-line no-control-regex -- the NULs were put there above
+  return plain.replace(/\u0000(\d+)\u0000/g, (_all, index: string) => phrases[Number(index)] ?? "").trim()
+}
+
+/** Second try when the index refuses the query: every token becomes a phrase. Empty when no token is left. */
+export function rescueQuery(query: string): string {
+  return tokensOf(query.replaceAll("\u0000", " "))
+    .filter((token) => !isOperator(token) && HAS_WORD.test(token))
+    .map((token) => (PREFIX_WORD.test(token) ? token : quoted(token.replaceAll('"', ""))))
+    .join(" ")
+}
+
+/** Which way a sanitised query takes. */
+export type SearchRoute =
+  | { readonly kind: "words"; readonly match: string }
+  | { readonly kind: "trigrams"; readonly match: string; readonly tokens: LikeTokens }
+  | { readonly kind: "like"; readonly tokens: LikeTokens }
+
+export interface LikeTokens {
+  /** A row matches when it holds one of these … */
+  readonly wanted: readonly string[]
+  /** … and none of these. */
+  readonly unwanted: readonly string[]
+}
+
+/** Chinese, Japanese and Korean are written without spaces: the word index cannot find a word inside a sentence. */
+export function routeQuery(sanitized: string): SearchRoute {
+  if (countCjk(sanitized) === 0) return { kind: "words", match: sanitized }
+  const tokens = tokensOf(withoutOuterQuotes(sanitized)).map(withoutOuterQuotes)
+  const words = tokens.filter((token) => !isOperator(token))
+  const likeTokens = splitByNot(tokens)
+  const longEnough = words.every((word) => {
+    const cjk = countCjk(word)
+    return cjk >= TRIGRAM_LENGTH || (cjk === 0 && codePointLength(word) >= TRIGRAM_LENGTH)
+  })
+  if (!longEnough) return { kind: "like", tokens: likeTokens }
+  const match = tokens.map((token) => (isOperator(token) ? token : quoted(token.replaceAll('"', '""')))).join(" ")
+  return { kind: "trigrams", match, tokens: likeTokens }
+}
+
+/** Quoted phrases and runs without white space, in order. */
+function tokensOf(query: string): readonly string[] {
+  return query.match(/"[^"]*"(?=\s|$)|\S+/g) ?? []
+}
+
+function splitByNot(tokens: readonly string[]): LikeTokens {
+  const wanted: string[] = []
+  const unwanted: string[] = []
+  for (const [index, token] of tokens.entries()) {
+    if (isOperator(token)) continue
+    const list = tokens[index - 1] === "NOT" ? unwanted : wanted
+    const bare = token.replaceAll(/["*]/g, "")
+    if (bare !== "" && !list.includes(bare)) list.push(bare)
+  }
+  return { wanted, unwanted }
+}
+
+/** FTS5 takes these words as operators only in capitals. */
+function isOperator(token: string): boolean {
+  return token === "AND" || token === "OR" || token === "NOT"
+}
+
+function withoutOuterQuotes(text: string): string {
+  return /^"[^"]*"$/.test(text) ? text.slice(1, -1).trim() : text
+}
+
+function quoted(text: string): string {
+  return `"${text}"`
+}
+
+function countCjk(text: string): number {
+  let count = 0
+  for (const character of text) if (isCjk(character.codePointAt(0) ?? 0)) count += 1
+  return count
+}
+
+const CJK_RANGES: readonly (readonly [number, number])[] = [
+  [0x3000, 0x303f],
+  [0x3040, 0x309f],
+  [0x30a0, 0x30ff],
+  [0x3400, 0x4dbf],
+  [0x4e00, 0x9fff],
+  [0xac00, 0xd7af],
+  [0x20000, 0x2a6df],
+]
+
+function isCjk(codePoint: number): boolean {
+  return CJK_RANGES.some(([first, last]) => codePoint >= first && codePoint <= last)
+}

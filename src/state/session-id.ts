@@ -1,0 +1,44 @@
+import { randomBytes } from "node:crypto"
+import { assertNever } from "../base/assert-never.ts"
+import type { Clock } from "../base/clock.ts"
+import { toSessionId } from "../protocol/identifiers.ts"
+import type { SessionId } from "../protocol/identifiers.ts"
+
+export type SessionIdKind = "terminal" | "gateway" | "background"
+
+/**
+ * A fresh id in local time. Two ids of the same second differ in 24 (gateway: 32) random bits, so a collision is rare but
+ * possible: whoever creates the row tries again with another id.
+ */
+export function newSessionId(clock: Clock, kind: SessionIdKind = "terminal"): SessionId {
+  const stamp = localStamp(clock.now())
+  switch (kind) {
+    case "terminal":
+      return toSessionId(`${stamp.date}_${stamp.time}_${randomHex(6)}`)
+    case "gateway":
+      return toSessionId(`${stamp.date}_${stamp.time}_${randomHex(8)}`)
+    case "background":
+      return toSessionId(`bg_${stamp.time}_${randomHex(6)}`)
+    default:
+      return assertNever(kind)
+  }
+}
+
+/** The session of one run of a scheduled job. */
+export function cronSessionId(clock: Clock, job: string): SessionId {
+  const stamp = localStamp(clock.now())
+  return toSessionId(`cron_${job}_${stamp.date}_${stamp.time}`)
+}
+
+function localStamp(milliseconds: number): { readonly date: string; readonly time: string } {
+  const moment = new Date(milliseconds)
+  const two = (value: number): string => String(value).padStart(2, "0")
+  return {
+    date: `${String(moment.getFullYear()).padStart(4, "0")}${two(moment.getMonth() + 1)}${two(moment.getDate())}`,
+    time: `${two(moment.getHours())}${two(moment.getMinutes())}${two(moment.getSeconds())}`,
+  }
+}
+
+function randomHex(length: number): string {
+  return randomBytes(length / 2).toString("hex")
+}

@@ -1,0 +1,190 @@
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { expect, test } from "vitest"
+import { NOW, session, sid, temporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
+import type { TemporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
+
+const DAY = 86_400
+
+function everyId(t: TemporaryStore): string[] {
+  return t.raw((db) =>
+    db
+      .prepare("SELECT id FROM sessions ORDER BY id")
+      .all()
+      .map((row) => String(row["id"])),
+  )
+}
+
+test("deleting takes delegates along, detaches other children, and leaves nothing to find", async () => {
+  await using t = await temporaryStore()
+  await t.store.createSession(session("doomed"))
+  await t.store.createSession(session("helper", { parent: sid("doomed") }))
+  await t.store.createSession(session("helper-of-helper", { parent: sid("helper") }))
+  await t.store.append(sid("doomed"), [{ role: "user", content: "needle" }])
+  await t.store.append(sid("helper"), [{ role: "user", content: "needle" }])
+  await t.store.branch(sid("doomed"), session("fork"), {})
+  expect(await t.store.deleteSession(sid("doomed"))).toBe(true)
+  expect(everyId(t)).toEqual(["fork"])
+  expect((await t.store.session(sid("fork")))?.parent).toBeNull()
+  expect((await t.store.search("needle")).map((hit) => hit.sessionId)).toEqual(["fork"])
+  const counts = t.raw((db) => ({
+    ...db
+      .prepare(
+        `SELECT (SELECT count(*) FROM messages) AS messages, (SELECT count(*) FROM messages_fts) AS words,
+           (SELECT count(*) FROM messages_fts_trigram) AS trigrams, (SELECT count(*) FROM session_activity) AS activity`,
+      )
+      .get(),
+  }))
+  expect(counts).toEqual({ messages: 1, words: 1, trigrams: 1, activity: 1 })
+  expect(await t.store.deleteSession(sid("doomed"))).toBe(false)
+})
+
+test("the files of a deleted session go, those of others stay", async () => {
+  await using t = await temporaryStore()
+  const folder = join(t.folder, "sessions")
+  mkdirSync(folder)
+  const kept = ["20270101_ab.json", "request_dump_20270101_ab_1.json", "sessions.json", "20270101_a"]
+  const gone = [
+    "20270101_a.json",
+    "20270101_a.jsonl",
+    "request_dump_20270101_a_1.json",
+    "request_dump_20270101_a_2_x.json",
+  ]
+  for (const name of [...kept, ...gone]) writeFileSync(join(folder, name), "{}")
+  await t.store.createSession(session("20270101_a"))
+  await t.store.deleteSession(sid("20270101_a"))
+  expect(readdirSync(folder).toSorted()).toEqual(kept.toSorted())
+})
+
+test("an empty session is deleted only while it is empty", async () => {
+  await using t = await temporaryStore()
+  for (const id of ["empty", "titled", "spoken", "parent"]) await t.store.createSession(session(id))
+  await t.store.createSession(session("child", { parent: sid("parent") }))
+  await t.store.setTitle(sid("titled"), "t")
+  await t.store.append(sid("spoken"), [{ role: "user", content: "x" }])
+  const deleted = []
+  for (const id of ["empty", "titled", "spoken", "parent", "nobody"]) deleted.push(await t.store.deleteIfEmpty(sid(id)))
+  expect(deleted).toEqual([true, false, false, false, false])
+})
+
+test("the sweep removes old empty terminal rows and closes continuations nobody used", async () => {
+  await using t = await temporaryStore()
+  const old = NOW - 2 * DAY
+  await t.store.createSession(session("old-tui", { source: "tui", startedAt: old }))
+  await t.store.createSession(session("new-tui", { source: "tui", startedAt: NOW - 3600 }))
+  await t.store.createSession(session("old-cli", { startedAt: old }))
+  for (const [parent, child] of [
+    ["p1", "orphan"],
+    ["p2", "used"],
+  ] as const) {
+    await t.store.createSession(session(parent, { startedAt: NOW - 20 * DAY }))
+    t.clock.seconds = NOW - 8 * DAY
+    await t.store.rotate(sid(parent), session(child))
+  }
+  await t.store.addTotals(sid("used"), {
+    usage: { input: 1, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 },
+    apiCalls: 1,
+  })
+  t.clock.seconds = NOW
+  await t.store.sweep()
+  expect(everyId(t)).toEqual(["new-tui", "old-cli", "orphan", "p1", "p2", "used"])
+  expect(await t.store.session(sid("orphan"))).toMatchObject({ endedAt: NOW, endReason: "orphaned_compression" })
+  expect(await t.store.session(sid("used"))).toMatchObject({ endedAt: null })
+})
+
+async function prunable(t: TemporaryStore): Promise<void> {
+  const add = async (id: string, days: number, more: object = {}): Promise<void> => {
+    await t.store.createSession(session(id, { startedAt: NOW - days * DAY, ...more }))
+  }
+  await add("old-ended", 100)
+  await add("old-open", 100)
+  await add("young-ended", 10)
+  await add("old-telegram", 100, { source: "telegram" })
+  for (const id of ["old-ended", "young-ended", "old-telegram"]) await t.store.endSession(sid(id), "cli_close")
+  // A long conversation whose tip is still open, and one that is over.
+  await add("live-root", 200)
+  t.clock.seconds = NOW - 150 * DAY
+  await t.store.rotate(sid("live-root"), session("live-tip"))
+  await add("dead-root", 200)
+  await t.store.rotate(sid("dead-root"), session("dead-tip"))
+  await t.store.endSession(sid("dead-tip"), "cli_close")
+  await t.store.branch(sid("old-ended"), session("fork"), {})
+  t.clock.seconds = NOW
+}
+
+test("prune takes old ended sessions, and chains only as a whole", async () => {
+  await using t = await temporaryStore()
+  await prunable(t)
+  const expected = ["dead-root", "dead-tip", "old-ended", "old-telegram"]
+  expect([...(await t.store.prune({ olderThanDays: 90, dryRun: true }))].toSorted()).toEqual(expected)
+  expect(await t.store.prune({ olderThanDays: 90, source: "telegram" })).toEqual(["old-telegram"])
+  expect([...(await t.store.prune({ olderThanDays: 90 }))].toSorted()).toEqual(expected.slice(0, 3))
+  expect(everyId(t)).toEqual(["fork", "live-root", "live-tip", "old-open", "young-ended"])
+  expect((await t.store.session(sid("fork")))?.parent).toBeNull()
+})
+
+test("auto-prune keeps its interval and records the attempt", async () => {
+  await using t = await temporaryStore()
+  await prunable(t)
+  const options = { olderThanDays: 90, minIntervalHours: 24, vacuum: true }
+  expect(await t.store.autoPrune(options)).toEqual({ kind: "pruned", sessions: 4 })
+  expect(await t.store.meta.get("last_auto_prune")).toBe(String(NOW))
+  expect(await t.store.autoPrune(options)).toEqual({ kind: "not-due" })
+  t.clock.seconds += 25 * 3600
+  expect(await t.store.autoPrune(options)).toEqual({ kind: "pruned", sessions: 0 })
+  expect(await t.store.meta.get("last_auto_prune")).toBe(String(NOW + 25 * 3600))
+})
+
+test("auto-prune never throws", async () => {
+  await using t = await temporaryStore()
+  await t.store.close()
+  expect(await t.store.autoPrune({ olderThanDays: 1, minIntervalHours: 1, vacuum: false })).toEqual({
+    kind: "failed",
+    message: "The session database was closed.",
+  })
+})
+
+test("an export holds every column and decoded messages", async () => {
+  await using t = await temporaryStore()
+  await t.store.createSession(session("a", { modelConfig: { max_iterations: 9 } }))
+  const call = { id: "c", type: "function", function: { name: "t", arguments: "{}" } } as const
+  await t.store.append(sid("a"), [
+    { role: "user", content: [{ type: "text", text: "图" }], injected: "note", timestamp: NOW },
+    { role: "assistant", content: "x", tool_calls: [call], reasoning_details: [{ s: 1 }], timestamp: NOW },
+  ])
+  const exported = await t.store.exportSession(sid("a"))
+  expect(exported).toMatchObject({ id: "a", source: "cli", model_config: '{"max_iterations":9}', message_count: 2 })
+  expect(exported?.["messages"]).toMatchObject([
+    { id: 1, role: "user", content: [{ type: "text", text: "图" }], tool_calls: null, extra: { injected: "note" } },
+    { id: 2, role: "assistant", content: "x", tool_calls: [call], reasoning_details: [{ s: 1 }], extra: null },
+  ])
+  expect(JSON.stringify(exported)).toContain("图")
+  expect(await t.store.exportSession(sid("nobody"))).toBeUndefined()
+})
+
+test("statistics count everything that is there", async () => {
+  await using t = await temporaryStore()
+  for (const [id, source] of [
+    ["a", "cli"],
+    ["b", "telegram"],
+    ["c", "telegram"],
+  ] as const) {
+    await t.store.createSession(session(id, { source }))
+  }
+  await t.store.append(sid("a"), [{ role: "user", content: "x".repeat(2_000_000) }])
+  await t.store.optimize()
+  const stats = await t.store.stats()
+  expect({ ...stats, sizeMb: stats.sizeMb > 1, walBytes: stats.walBytes }).toEqual({
+    sessions: 3,
+    messages: 1,
+    bySource: [
+      { source: "telegram", sessions: 2 },
+      { source: "cli", sessions: 1 },
+    ],
+    sizeMb: true,
+    walBytes: 0,
+    schemaVersion: 11,
+    search: "full",
+  })
+  expect(stats.sizeMb).toBe(Math.round(stats.sizeMb * 10) / 10)
+})

@@ -1,0 +1,112 @@
+import type { SessionId } from "../../protocol/identifiers.ts"
+import { StoreError } from "../store.ts"
+import type { NewSession, SessionRow, StoredMessage } from "../store.ts"
+import type { Database } from "./connection.ts"
+import { text, textOrNull } from "./row-values.ts"
+import { createSession, endSession, readSession } from "./session-rows.ts"
+import { freeTitle, nextTitle } from "./title-rows.ts"
+import { appendMessages, recount } from "./transcript.ts"
+
+/** How long a compression may take before another process may try. */
+const LOCK_SECONDS = 300
+
+export interface Split {
+  readonly parent: SessionId
+  readonly child: NewSession
+  readonly at: number
+}
+
+/**
+ * Ends the parent with `compression` and creates its continuation. A parent that had ended for another reason gets this
+ * one: without it the child would be no continuation and both editions would hide it.
+ */
+export function rotate(db: Database, split: Split, messages: readonly StoredMessage[]): readonly number[] {
+  const parent = requireParent(db, split.parent)
+  const endedAt = parent.endReason === "compression" && parent.endedAt !== null ? parent.endedAt : split.at
+  db.run("UPDATE sessions SET ended_at = ?, end_reason = 'compression' WHERE id = ?", endedAt, split.parent)
+  createSession(db, inherit(parent, split, { startedAt: Math.max(split.at, endedAt), modelConfig: {} }))
+  if (parent.title !== null) setChildTitle(db, split.child.id, nextTitle(db, parent.title))
+  return appendMessages(db, { id: split.child.id, messages, at: split.at })
+}
+
+/** Ends the parent with `branched` and copies its messages, every column of them, to a child. Gives the child's title. */
+export function branch(db: Database, split: Split, title: string | undefined): string {
+  const parent = requireParent(db, split.parent)
+  endSession(db, { id: split.parent, reason: "branched", at: split.at })
+  const endedAt = parent.endedAt ?? split.at
+  const modelConfig = { _branched_from: split.parent }
+  createSession(db, inherit(parent, split, { startedAt: Math.max(split.at, endedAt), modelConfig }))
+  const columns = db
+    .all("PRAGMA table_info(messages)")
+    .map((row) => `"${text(row, "name")}"`)
+    .filter((column) => column !== '"id"' && column !== '"session_id"')
+    .join(", ")
+  db.run(
+    `INSERT INTO messages(session_id, ${columns})
+     SELECT ?, ${columns} FROM messages WHERE session_id = ? AND active = 1 ORDER BY id`,
+    split.child.id,
+    split.parent,
+  )
+  recount(db, split.child.id)
+  const given = title === undefined ? undefined : freeTitle(db, title)
+  const chosen = given ?? nextTitle(db, parent.title ?? "branch")
+  setChildTitle(db, split.child.id, chosen)
+  return chosen
+}
+
+/** Only one process compresses a session; a holder that died is forgotten after the lock's time. */
+export function tryLockCompression(
+  db: Database,
+  lock: { readonly id: SessionId; readonly holder: string; readonly at: number },
+): boolean {
+  db.run("DELETE FROM compression_locks WHERE session_id = ? AND expires_at <= ?", lock.id, lock.at)
+  db.run(
+    `INSERT INTO compression_locks(session_id, holder, acquired_at, expires_at) VALUES (?, ?, ?, ?)
+     ON CONFLICT(session_id) DO NOTHING`,
+    lock.id,
+    lock.holder,
+    lock.at,
+    lock.at + LOCK_SECONDS,
+  )
+  const row = db.get("SELECT holder FROM compression_locks WHERE session_id = ?", lock.id)
+  return row !== undefined && textOrNull(row, "holder") === lock.holder
+}
+
+export function releaseCompression(db: Database, id: SessionId, holder: string): void {
+  db.run("DELETE FROM compression_locks WHERE session_id = ? AND holder = ?", id, holder)
+}
+
+function requireParent(db: Database, id: SessionId): SessionRow {
+  const parent = readSession(db, id)
+  if (parent === undefined) throw new StoreError("failed", `There is no session ${id} to continue from.`)
+  return parent
+}
+
+/** The child's row: what the caller gave, the parent's where the caller gave nothing, always the parent's source. */
+function inherit(
+  parent: SessionRow,
+  split: Split,
+  own: { readonly startedAt: number; readonly modelConfig: Readonly<Record<string, unknown>> },
+): NewSession {
+  const { child } = split
+  const userId = child.userId ?? parent.userId ?? undefined
+  const model = child.model ?? parent.model ?? undefined
+  const cwd = child.cwd ?? parent.cwd ?? undefined
+  const { _branched_from: _branch, _delegate_from: _delegate, ...inherited } = parent.modelConfig
+  const modelConfig = { ...(child.modelConfig ?? inherited), ...own.modelConfig }
+  return {
+    id: child.id,
+    source: parent.source,
+    startedAt: own.startedAt,
+    parent: split.parent,
+    ...(userId === undefined ? {} : { userId }),
+    ...(model === undefined ? {} : { model }),
+    ...(cwd === undefined ? {} : { cwd }),
+    ...(child.systemPrompt === undefined ? {} : { systemPrompt: child.systemPrompt }),
+    ...(Object.keys(modelConfig).length === 0 ? {} : { modelConfig }),
+  }
+}
+
+function setChildTitle(db: Database, id: SessionId, title: string): void {
+  db.run("UPDATE sessions SET title = ? WHERE id = ?", title, id)
+}

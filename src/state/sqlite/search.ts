@@ -1,0 +1,188 @@
+import { errorMessage } from "../../base/system-error.ts"
+import { takeCodePoints } from "../../base/text.ts"
+import type { SessionId } from "../../protocol/identifiers.ts"
+import { rescueQuery, routeQuery, sanitizeQuery } from "../search-query.ts"
+import type { SearchHit, SearchOptions, StoreLog } from "../store.ts"
+import { contentPreview, decodeContent } from "../structured-content.ts"
+import type { Database } from "./connection.ts"
+import type { SearchState } from "./full-text.ts"
+import { lineageRoot } from "./lineage.ts"
+import { likeMatches } from "./like-search.ts"
+import { BOUND_ROWID, messageFilter, pageOf } from "./message-filter.ts"
+import type { Match, MessageFilter, Page } from "./message-filter.ts"
+import { number, sessionId, text, textOrNull } from "./row-values.ts"
+import type { Row } from "./row-values.ts"
+import { isStatementError } from "./store-failure.ts"
+import { timeSortedIds } from "./time-sorted-search.ts"
+
+export interface SearchSetting {
+  readonly search: SearchState
+  readonly log: StoreLog
+}
+
+const CONTEXT_LENGTH = 200
+
+export function searchMessages(
+  db: Database,
+  request: { readonly query: string; readonly options: SearchOptions },
+  setting: SearchSetting,
+): readonly SearchHit[] {
+  const { options, query } = request
+  const byLineage = options.oncePerLineage === true || options.exceptLineageOf !== undefined
+  const matches = byLineage
+    ? matchesByLineage(db, query, { options, setting })
+    : findMatches(db, query, { options, setting })
+  return matches.flatMap((match) => toHit(db, match, options))
+}
+
+/** Beyond this many matches the rest would only repeat conversations that are already found. */
+const MAX_SCANNED = 10_000
+
+/** Lineages are known only after the matches, so more and more of those are fetched until the page is full. */
+function matchesByLineage(db: Database, query: string, search: Search): readonly Match[] {
+  const page = pageOf(search.options)
+  const wanted = page.offset + page.limit
+  for (let size = Math.max(20, wanted * 4); ; size *= 4) {
+    const options = { ...search.options, limit: size, offset: 0 }
+    const matches = findMatches(db, query, { ...search, options })
+    const kept = firstOfEachLineage(db, matches, search.options)
+    if (kept.length >= wanted || matches.length < size || size >= MAX_SCANNED) return kept.slice(page.offset, wanted)
+  }
+}
+
+function firstOfEachLineage(db: Database, matches: readonly Match[], options: SearchOptions): readonly Match[] {
+  const excluded = options.exceptLineageOf === undefined ? undefined : lineageRoot(db, options.exceptLineageOf)
+  const seen = new Set<SessionId>()
+  return matches.filter((match) => {
+    const row = db.get("SELECT session_id FROM messages WHERE id = ?", match.id)
+    if (row === undefined) return false
+    const root = lineageRoot(db, sessionId(row, "session_id"))
+    if (root === excluded || (options.oncePerLineage === true && seen.has(root))) return false
+    seen.add(root)
+    return true
+  })
+}
+
+interface Search {
+  readonly options: SearchOptions
+  readonly setting: SearchSetting
+}
+
+function findMatches(db: Database, query: string, search: Search): readonly Match[] {
+  const sanitized = sanitizeQuery(query)
+  if (sanitized === "" || search.setting.search === "none") return []
+  const route = routeQuery(sanitized)
+  if (route.kind === "words") return indexMatches(db, { table: "messages_fts", match: route.match, query }, search)
+  if (route.kind === "trigrams" && search.setting.search === "full") {
+    return indexMatches(db, { table: "messages_fts_trigram", match: route.match, query }, search)
+  }
+  return likeMatches(db, route.tokens, {
+    filter: messageFilter(search.options),
+    page: pageOf(search.options),
+    sort: search.options.sort,
+  })
+}
+
+interface IndexQuery {
+  readonly table: "messages_fts" | "messages_fts_trigram"
+  readonly match: string
+  /** As the person wrote it, for the second try. */
+  readonly query: string
+}
+
+function indexMatches(db: Database, index: IndexQuery, search: Search): readonly Match[] {
+  for (const match of [index.match, rescueQuery(index.query)]) {
+    if (match === "") continue
+    try {
+      return runMatch(db, { table: index.table, match }, search.options)
+    } catch (error) {
+      if (!isStatementError(error)) throw error
+      search.setting.log.debug(`The full-text index refused a query: ${errorMessage(error)}`)
+    }
+  }
+  return []
+}
+
+function runMatch(db: Database, index: Omit<IndexQuery, "query">, options: SearchOptions): readonly Match[] {
+  const filter = messageFilter(options)
+  const page = pageOf(options)
+  const ids =
+    options.sort === undefined
+      ? rankedIds(db, index, { filter, page })
+      : timeSortedIds(db, index, { filter, page, sort: options.sort })
+  return ids.map((id) => ({ id, snippet: () => snippetOf(db, index, id) }))
+}
+
+/** The index sorts by rank itself and hands rows over one at a time, so the filters cost nothing beyond the page. */
+function rankedIds(
+  db: Database,
+  index: Omit<IndexQuery, "query">,
+  request: { readonly filter: MessageFilter; readonly page: Page },
+): readonly number[] {
+  const { filter, page } = request
+  return db
+    .all(
+      `SELECT f.rowid AS id FROM ${index.table} f CROSS JOIN messages m ON m.id = f.rowid
+         CROSS JOIN sessions s ON s.id = m.session_id
+       WHERE f.${index.table} MATCH ? ${filter.sql} ORDER BY f.rank LIMIT ? OFFSET ?`,
+      index.match,
+      ...filter.values,
+      page.limit,
+      page.offset,
+    )
+    .map((row) => number(row, "id"))
+}
+
+function snippetOf(db: Database, index: Omit<IndexQuery, "query">, id: number): string {
+  const row = db.get(
+    `SELECT snippet(${index.table}, 0, '>>>', '<<<', '...', 40) AS snippet FROM ${index.table}
+     WHERE ${index.table} MATCH ? AND rowid = ${BOUND_ROWID}`,
+    index.match,
+    id,
+  )
+  return row === undefined ? "" : text(row, "snippet").replace("\u0000json:", "")
+}
+
+function toHit(db: Database, match: Match, options: SearchOptions): readonly SearchHit[] {
+  const row = db.get(
+    `SELECT m.id, m.session_id, m.role, m.content, m.timestamp, m.tool_name, s.source, s.model, s.started_at
+     FROM messages m JOIN sessions s ON s.id = m.session_id WHERE m.id = ?`,
+    match.id,
+  )
+  if (row === undefined) return []
+  return [
+    {
+      id: match.id,
+      sessionId: sessionId(row, "session_id"),
+      role: text(row, "role"),
+      snippet: match.snippet(),
+      timestamp: number(row, "timestamp"),
+      toolName: textOrNull(row, "tool_name"),
+      source: text(row, "source"),
+      model: textOrNull(row, "model"),
+      sessionStarted: number(row, "started_at"),
+      context: options.withContext === false ? [] : contextOf(db, row, options),
+    },
+  ]
+}
+
+/** The message before, the hit, the message after, in the order of their times. */
+function contextOf(db: Database, hit: Row, options: SearchOptions): SearchHit["context"] {
+  const active = options.includeInactive === true ? "" : "AND active = 1"
+  const neighbour = (comparison: "<" | ">", order: "ASC" | "DESC"): Row | undefined =>
+    db.get(
+      `SELECT role, content FROM messages
+       WHERE session_id = ?1 AND timestamp ${comparison}= ?2 AND (timestamp, id) ${comparison} (?2, ?3) ${active}
+       ORDER BY timestamp ${order}, id ${order} LIMIT 1`,
+      text(hit, "session_id"),
+      number(hit, "timestamp"),
+      number(hit, "id"),
+    )
+  return [neighbour("<", "DESC"), hit, neighbour(">", "ASC")].flatMap((row) =>
+    row === undefined ? [] : [{ role: text(row, "role"), text: shortText(row) }],
+  )
+}
+
+function shortText(row: Row): string {
+  return takeCodePoints(contentPreview(decodeContent(row["content"], () => undefined)), CONTEXT_LENGTH)
+}

@@ -1,0 +1,166 @@
+import { scrubSurrogates } from "../../base/text.ts"
+import type { SessionId } from "../../protocol/identifiers.ts"
+import { StoreError } from "../store.ts"
+import type { NewSession, SessionRow, TotalsDelta } from "../store.ts"
+import type { Database } from "./connection.ts"
+import { jsonObject, number, numberOrNull, sessionId, sessionIdOrNull, text, textOrNull } from "./row-values.ts"
+import type { Row } from "./row-values.ts"
+
+/** Fails with `exists` when the id is taken, so that the caller can try another one. */
+export function createSession(db: Database, session: NewSession): void {
+  if (!insertIfMissing(db, withRelation(db, session))) {
+    throw new StoreError("exists", `A session with the id ${session.id} exists already; start with another id.`)
+  }
+}
+
+export function ensureSession(db: Database, session: NewSession): void {
+  insertIfMissing(db, withRelation(db, session))
+}
+
+/** First end wins. */
+export function endSession(
+  db: Database,
+  end: { readonly id: SessionId; readonly reason: string; readonly at: number },
+): void {
+  db.run(
+    "UPDATE sessions SET ended_at = ?, end_reason = ? WHERE id = ? AND ended_at IS NULL",
+    end.at,
+    end.reason,
+    end.id,
+  )
+}
+
+export function reopenSession(db: Database, id: SessionId): void {
+  db.run("UPDATE sessions SET ended_at = NULL, end_reason = NULL WHERE id = ?", id)
+}
+
+export function readSession(db: Database, id: SessionId): SessionRow | undefined {
+  const row = db.get("SELECT * FROM sessions WHERE id = ?", id)
+  return row === undefined ? undefined : toSessionRow(row)
+}
+
+export function setModel(db: Database, id: SessionId, model: string): void {
+  db.run("UPDATE sessions SET model = ? WHERE id = ?", model, id)
+}
+
+export function setSystemPrompt(db: Database, id: SessionId, prompt: string): void {
+  db.run("UPDATE sessions SET system_prompt = ? WHERE id = ?", scrubSurrogates(prompt), id)
+}
+
+export interface TotalsChange {
+  readonly id: SessionId
+  readonly totals: TotalsDelta
+  /** `add` counts a call on top (terminal); `set` replaces the totals with the gateway's own count. */
+  readonly mode: "add" | "set"
+  readonly at: number
+}
+
+/** Creates a row of unknown source when there is none: a late figure must not be lost. */
+export function changeTotals(db: Database, change: TotalsChange): void {
+  const { id, totals, mode } = change
+  ensureSession(db, { id, source: "unknown", startedAt: change.at })
+  const count = (column: string): string =>
+    mode === "add" ? `${column} = COALESCE(${column}, 0) + ?` : `${column} = ?`
+  const cost = (column: string): string =>
+    mode === "add" ? `${column} = COALESCE(${column} + ?1, ${column}, ?1)` : `${column} = COALESCE(?1, ${column})`
+  const { usage } = totals
+  db.run(
+    `UPDATE sessions SET ${count("input_tokens")}, ${count("output_tokens")}, ${count("cache_read_tokens")},
+       ${count("cache_write_tokens")}, ${count("reasoning_tokens")}, ${
+         // Without a figure a `set` keeps the count it has.
+         mode === "add" ? count("api_call_count") : "api_call_count = COALESCE(?, api_call_count)"
+       },
+       model = COALESCE(model, ?), billing_provider = COALESCE(billing_provider, ?),
+       billing_base_url = COALESCE(billing_base_url, ?), billing_mode = COALESCE(billing_mode, ?),
+       cost_status = COALESCE(?, cost_status), cost_source = COALESCE(?, cost_source),
+       pricing_version = COALESCE(?, pricing_version)
+     WHERE id = ?`,
+    usage.input,
+    usage.output,
+    usage.cacheRead,
+    usage.cacheWrite,
+    usage.reasoning,
+    totals.apiCalls ?? (mode === "add" ? 0 : null),
+    totals.model ?? null,
+    totals.billingProvider ?? null,
+    totals.billingBaseUrl ?? null,
+    totals.billingMode ?? null,
+    totals.costStatus ?? null,
+    totals.costSource ?? null,
+    totals.pricingVersion ?? null,
+    id,
+  )
+  // A cost stays NULL until there is a figure: zero would claim that the call was free.
+  const figures = { estimated_cost_usd: totals.estimatedCostUsd, actual_cost_usd: totals.actualCostUsd }
+  for (const [column, figure] of Object.entries(figures)) {
+    if (figure !== undefined) db.run(`UPDATE sessions SET ${cost(column)} WHERE id = ?2`, figure, id)
+  }
+}
+
+/**
+ * A child must say what it is to its parent. One that continues nothing and was not branched off was started by the agent:
+ * later Python versions would mark it so themselves, and lists must not show it before they do.
+ */
+function withRelation(db: Database, session: NewSession): NewSession {
+  const { parent, modelConfig } = session
+  if (parent === undefined) return session
+  if (modelConfig?.["_branched_from"] !== undefined || modelConfig?.["_delegate_from"] !== undefined) return session
+  const row = db.get("SELECT end_reason, ended_at FROM sessions WHERE id = ?", parent)
+  const end = row === undefined ? null : numberOrNull(row, "ended_at")
+  const continues = row !== undefined && textOrNull(row, "end_reason") === "compression" && end !== null
+  if (continues && session.startedAt >= end) return session
+  return { ...session, modelConfig: { ...modelConfig, _delegate_from: parent } }
+}
+
+function insertIfMissing(db: Database, session: NewSession): boolean {
+  const result = db.run(
+    `INSERT INTO sessions(id, source, user_id, model, model_config, system_prompt, parent_session_id, started_at, cwd)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO NOTHING`,
+    session.id,
+    session.source,
+    session.userId ?? null,
+    session.model ?? null,
+    session.modelConfig === undefined ? null : scrubSurrogates(JSON.stringify(session.modelConfig)),
+    session.systemPrompt === undefined ? null : scrubSurrogates(session.systemPrompt),
+    session.parent ?? null,
+    session.startedAt,
+    session.cwd ?? null,
+  )
+  return result.changes > 0
+}
+
+function toSessionRow(row: Row): SessionRow {
+  return {
+    id: sessionId(row),
+    source: text(row, "source"),
+    userId: textOrNull(row, "user_id"),
+    model: textOrNull(row, "model"),
+    modelConfig: jsonObject(row, "model_config"),
+    systemPrompt: textOrNull(row, "system_prompt"),
+    parent: sessionIdOrNull(row, "parent_session_id"),
+    startedAt: number(row, "started_at"),
+    endedAt: numberOrNull(row, "ended_at"),
+    endReason: textOrNull(row, "end_reason"),
+    messageCount: number(row, "message_count"),
+    toolCallCount: number(row, "tool_call_count"),
+    usage: {
+      input: number(row, "input_tokens"),
+      output: number(row, "output_tokens"),
+      cacheRead: number(row, "cache_read_tokens"),
+      cacheWrite: number(row, "cache_write_tokens"),
+      reasoning: number(row, "reasoning_tokens"),
+    },
+    title: textOrNull(row, "title"),
+    billingProvider: textOrNull(row, "billing_provider"),
+    billingBaseUrl: textOrNull(row, "billing_base_url"),
+    billingMode: textOrNull(row, "billing_mode"),
+    estimatedCostUsd: numberOrNull(row, "estimated_cost_usd"),
+    actualCostUsd: numberOrNull(row, "actual_cost_usd"),
+    costStatus: textOrNull(row, "cost_status"),
+    costSource: textOrNull(row, "cost_source"),
+    pricingVersion: textOrNull(row, "pricing_version"),
+    apiCallCount: number(row, "api_call_count"),
+    cwd: textOrNull(row, "cwd"),
+    archived: number(row, "archived") !== 0,
+  }
+}

@@ -1,0 +1,59 @@
+import type { SessionId } from "../../protocol/identifiers.ts"
+import type { TitleOutcome } from "../store.ts"
+import { cleanGeneratedTitle, cleanTitle, lineageBase, nextInLineage } from "../titles.ts"
+import type { Database } from "./connection.ts"
+import { sessionId, text, textOrNull } from "./row-values.ts"
+
+/** A title a person chose: refused when it is too long or belongs to another session. */
+export function setTitle(db: Database, id: SessionId, title: string): TitleOutcome {
+  const cleaned = cleanTitle(title)
+  if (!cleaned.ok) return { kind: "too-long", ...cleaned.error }
+  const owner = cleaned.value === null ? undefined : titleOwner(db, cleaned.value)
+  if (owner !== undefined && owner !== id) return { kind: "taken", by: owner }
+  const { changes } = db.run("UPDATE sessions SET title = ? WHERE id = ?", cleaned.value, id)
+  return changes === 0 ? { kind: "no-session" } : { kind: "set", title: cleaned.value }
+}
+
+/** A title a program made. One that the session has meanwhile been given stays. */
+export function setGeneratedTitle(db: Database, id: SessionId, title: string): string | undefined {
+  const row = db.get("SELECT title FROM sessions WHERE id = ?", id)
+  if (row === undefined) return undefined
+  const present = textOrNull(row, "title")
+  if (present !== null && present !== "") return present
+  const free = freeTitle(db, title)
+  if (free === undefined) return undefined
+  db.run("UPDATE sessions SET title = ? WHERE id = ?", free, id)
+  return free
+}
+
+/** The title itself when nobody has it, else the next one of its lineage. */
+export function freeTitle(db: Database, title: string): string | undefined {
+  const cleaned = cleanGeneratedTitle(title)
+  if (cleaned === null) return undefined
+  return titleOwner(db, cleaned) === undefined ? cleaned : nextTitle(db, cleaned)
+}
+
+export function nextTitle(db: Database, title: string): string {
+  const base = lineageBase(title)
+  const taken = db.all(`SELECT title FROM sessions WHERE title = ?1 OR ${NUMBERED}`, base)
+  return nextInLineage(
+    base,
+    taken.map((row) => text(row, "title")),
+  )
+}
+
+/** The newest of the numbered titles, else the exact one. */
+export function resolveTitle(db: Database, title: string): SessionId | undefined {
+  const cleaned = cleanGeneratedTitle(title)
+  if (cleaned === null) return undefined
+  const newest = db.get(`SELECT id FROM sessions WHERE ${NUMBERED} ORDER BY started_at DESC, id DESC LIMIT 1`, cleaned)
+  return newest === undefined ? titleOwner(db, cleaned) : sessionId(newest)
+}
+
+/** Titles starting with `<?1> #`, as a range of the title index: nothing in the title is a wildcard. `$` follows `#`. */
+const NUMBERED = "(title >= ?1 || ' #' AND title < ?1 || ' $')"
+
+function titleOwner(db: Database, title: string): SessionId | undefined {
+  const row = db.get("SELECT id FROM sessions WHERE title = ?", title)
+  return row === undefined ? undefined : sessionId(row)
+}
