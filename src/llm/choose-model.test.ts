@@ -1,0 +1,162 @@
+import { describe, expect, test } from "vitest"
+
+import { environmentFrom } from "../config/environment.ts"
+import { homeAt } from "../config/home.ts"
+import { loadConfig } from "../config/load.ts"
+import type { SettingKey } from "../config/settings.ts"
+import { chooseModel } from "./choose-model.ts"
+import type { ModelWish } from "./choose-model.ts"
+import { DEMO_RUNTIME } from "./demo/runtime.ts"
+
+describe("without a wish", () => {
+  test("the demo model answers when nothing is configured, and says so", async () => {
+    expect(await choose({})).toEqual({
+      ok: true,
+      value: { runtime: DEMO_RUNTIME, key: undefined, headers: {}, demoByDefault: true },
+    })
+  })
+
+  test.each([
+    ["a key of OpenRouter", { OPENROUTER_API_KEY: "k1" }, "openrouter", "OPENROUTER_API_KEY", "k1"],
+    ["a key of OpenAI", { OPENAI_API_KEY: "k2" }, "openai-api", "OPENAI_API_KEY", "k2"],
+    ["both", { OPENAI_API_KEY: "k2", OPENROUTER_API_KEY: "k1" }, "openrouter", "OPENROUTER_API_KEY", "k1"],
+    ["a key of another provider", { DEEPSEEK_API_KEY: "k3" }, "deepseek", "DEEPSEEK_API_KEY", "k3"],
+    ["the second name of a key", { ZAI_API_KEY: " k4 " }, "zai", "ZAI_API_KEY", "k4"],
+  ])("%s chooses its provider", async (_name, variables, provider, credentialSource, key) => {
+    expect(await choose({ variables })).toMatchObject({
+      ok: true,
+      value: { runtime: { provider, credentialSource, billingMode: "metered" }, key, demoByDefault: false },
+    })
+  })
+
+  test.each(["", "  ", "your-key", "changeme", "***", "None"])("the placeholder %j is no key", async (key) => {
+    expect(await choose({ variables: { OPENROUTER_API_KEY: key } })).toMatchObject({ value: { demoByDefault: true } })
+  })
+
+  test("an address in the settings is asked without a key", async () => {
+    const settings = {
+      "model.base_url": "http://127.0.0.1:8080/v1/",
+      "model.default": "tiny",
+      "model.context_length": 4096,
+    }
+    expect(await choose({ settings })).toEqual({
+      ok: true,
+      value: {
+        runtime: {
+          provider: "custom",
+          model: "tiny",
+          wire: "chat_completions",
+          baseUrl: "http://127.0.0.1:8080/v1",
+          contextLength: 4096,
+          credentialSource: "none needed",
+          billingMode: "local",
+        },
+        key: undefined,
+        headers: {},
+        demoByDefault: false,
+      },
+    })
+  })
+})
+
+describe("a wish", () => {
+  test.each([
+    ["openai", "openai-api"],
+    ["OR", "openrouter"],
+    ["openrouter", "openrouter"],
+  ])("%s means %s", async (provider, id) => {
+    const variables = { OPENAI_API_KEY: "k", OPENROUTER_API_KEY: "k" }
+    expect(await choose({ wish: { provider, model: "m" }, variables })).toMatchObject({
+      value: { runtime: { provider: id, model: "m" } },
+    })
+  })
+
+  test("the demo can be asked for although a key is there", async () => {
+    expect(await choose({ wish: { provider: "demo" }, variables: { OPENAI_API_KEY: "k" } })).toMatchObject({
+      value: { runtime: DEMO_RUNTIME, demoByDefault: false },
+    })
+  })
+
+  test("an own provider of the settings has its own address, key and model", async () => {
+    const settings = { providers: { den: { api: "http://den.local:9/v1", key_env: "DEN_KEY", default_model: "m" } } }
+    for (const provider of ["den", "custom:den"]) {
+      expect(
+        await choose({ wish: { provider }, settings, variables: { DEN_KEY: "k", OPENAI_API_KEY: "other" } }),
+      ).toMatchObject({
+        value: { runtime: { provider: "den", model: "m", baseUrl: "http://den.local:9/v1" }, key: "k" },
+      })
+    }
+  })
+
+  test("a key is not sent to a host that is not its provider's", async () => {
+    const settings = { "model.provider": "openrouter", "model.base_url": "https://elsewhere.example/v1" }
+    expect(await choose({ settings, variables: { OPENROUTER_API_KEY: "k" } })).toMatchObject({
+      ok: false,
+      error: { code: "missing_key" },
+    })
+  })
+
+  test.each<[string, Parameters<typeof choose>[0], string, RegExp]>([
+    ["an unknown name", { wish: { provider: "openruter" } }, "unknown_provider", /did you mean openrouter\?/],
+    ["a missing key", { wish: { provider: "openrouter" } }, "missing_key", /hermes config set OPENROUTER_API_KEY/],
+    ["another wire", { wish: { provider: "anthropic" } }, "unsupported_wire", /Anthropic speaks anthropic_messages/],
+    ["no address", { wish: { provider: "custom" } }, "bad_address", /hermes config set model\.base_url/],
+    ["a bad address", { settings: { "model.base_url": "ftp://x" } }, "bad_address", /"ftp:\/\/x" is not an http/],
+    ["no model", { settings: { "model.base_url": "http://127.0.0.1:1/v1" } }, "missing_model", /--model/],
+  ])("%s is answered with the fix", async (_name, given, code, sentence) => {
+    const chosen = await choose(given)
+    expect(chosen).toMatchObject({ ok: false, error: { code } })
+    expect(chosen.ok ? "" : chosen.error.message).toMatch(sentence)
+  })
+})
+
+async function choose(given: {
+  readonly wish?: ModelWish
+  readonly settings?: Partial<Record<SettingKey, unknown>>
+  readonly variables?: Readonly<Record<string, string>>
+}) {
+  const environment = environmentFrom({ HOME: "/nobody", ...given.variables })
+  const home = homeAt("/nobody/.hermes", environment)
+  const config = await loadConfig({ home, environment, invocation: given.settings ?? {} })
+  return chooseModel(given.wish ?? {}, { config, environment })
+}
+
+describe("a key goes only where it belongs", () => {
+  test.each([
+    [
+      "the OpenAI key is not sent to an address of the settings",
+      {
+        variables: { OPENAI_API_KEY: "sk-openai" },
+        settings: { "model.base_url": "https://other.example/v1", "model.default": "m" },
+      },
+      undefined,
+    ],
+    [
+      "the key of the settings is not sent to another provider",
+      {
+        wish: { provider: "openrouter" },
+        variables: { OPENROUTER_API_KEY: "sk-or" },
+        settings: { "model.base_url": "https://other.example/v1", "model.api_key": "sk-own", "model.default": "m" },
+      },
+      "sk-or",
+    ],
+    [
+      "a provider's key is not sent to a private address",
+      {
+        variables: { OPENROUTER_API_KEY: "sk-or" },
+        settings: { "model.provider": "openrouter", "model.base_url": "http://10.0.0.5/v1", "model.default": "m" },
+      },
+      undefined,
+    ],
+    [
+      "the OpenAI key goes where OPENAI_BASE_URL says",
+      {
+        wish: { provider: "custom", model: "m" },
+        variables: { OPENAI_API_KEY: "sk-openai", OPENAI_BASE_URL: "https://proxy.example/v1" },
+      },
+      "sk-openai",
+    ],
+  ] as const)("%s", async (_name, given, key) => {
+    expect(await choose(given)).toMatchObject({ ok: true, value: { key } })
+  })
+})

@@ -1,0 +1,25 @@
+/** Opens the first answer of every session, so that nobody takes the demo for a model. */
+export const LABEL =
+  "This is the built-in demo model, not an AI: it follows a few fixed rules so that you can try Hermes without a key."
+
+export const CONNECT =
+  "To connect a real model, set OPENROUTER_API_KEY or OPENAI_API_KEY in the environment or with " +
+  "`hermes config set OPENROUTER_API_KEY …`, or point `model.base_url` at a local server. Then start Hermes again."
+
+export const EXAMPLES = [
+  "- list files",
+  "- read README.md",
+  "- search this folder for TODO",
+  "- write a note saying buy milk, then read it back",
+  "- replace milk with bread in hermes-demo-note.txt",
+  "- run `uname -a`",
+  "- delete hermes-demo-note.txt (Hermes asks you first)",
+  "- remember that I prefer short answers",
+  "- tour (all of it in one go)",
+].join("\n")
+
+export const GREETING = `Hello! The tools I call are real, my answers are prepared. Try one of these:\n\n${EXAMPLES}\n\n${CONNECT}`
+
+export const HELP = `I understand only a few requests, but the tools behind them are real: files, commands, permissions and memory work as with any model. Try:\n\n${EXAMPLES}\n\n${CONNECT}`
+
+export const LOST = `I do not understand that: I am a demo without intelligence and know only a few requests. Try:\n\n${EXAMPLES}\n\n${CONNECT}`

@@ -1,0 +1,421 @@
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+
+import { describe, expect, test } from "vitest"
+
+import {
+  callsTool,
+  chunkBytes,
+  cutsAfter,
+  emptyStream,
+  failsInStream,
+  htmlError,
+  raw,
+  refuses,
+  reply,
+  says,
+  stallsAfter,
+  status,
+} from "../../test/support/model-server/turn.ts"
+import { startModelServer } from "../../test/support/model-server/server.ts"
+import type { Clock } from "../base/clock.ts"
+import { createHttpClient } from "./http-client.ts"
+import type { HttpTimeouts } from "./http.ts"
+import type { ModelClient, ModelEvent, ModelOutcome, ModelRequest } from "./model.ts"
+import { createChatCompletionsWire } from "./wire/chat-completions.ts"
+
+describe("a reply", () => {
+  test("arrives as events and as one outcome", async () => {
+    await using model = await startModelServer([
+      reply({ reasoning: ["Hm", "m."], text: ["Hel", "lo"], usage: { input: 7, output: 3, cacheRead: 2 } }),
+    ])
+    using asked = await ask(model.url)
+    expect(asked.events).toEqual([
+      { type: "reasoning-delta", text: "Hm" },
+      { type: "reasoning-delta", text: "m." },
+      { type: "text-delta", text: "Hel" },
+      { type: "text-delta", text: "lo" },
+    ])
+    expect(asked.outcome).toEqual({
+      kind: "reply",
+      reply: {
+        content: "Hello",
+        toolCalls: [],
+        finishReason: "stop",
+        reasoning: "Hmm.",
+        usage: { input: 7, output: 3, cacheRead: 2, cacheWrite: 0, reasoning: 0 },
+        carriers: { reasoning_content: "Hmm." },
+        ending: "complete",
+      },
+    })
+    expect(model.requests[0]?.headers).toMatchObject({
+      authorization: "Bearer test",
+      "content-type": "application/json",
+    })
+    expect(model.requests[0]?.path).toBe("/v1/chat/completions")
+    expect(model.view(0)).toMatchObject({ model: "m", system: "Be brief.", messages: [{ role: "user", text: "hi" }] })
+  })
+
+  test("with a tool call", async () => {
+    await using model = await startModelServer([callsTool("read_file", { path: "a" }, { id: "call_1" })])
+    using asked = await ask(model.url)
+    expect(asked.events).toEqual([{ type: "tool-generating", tool: "read_file" }])
+    expect(asked.outcome).toMatchObject({
+      reply: {
+        finishReason: "tool_calls",
+        toolCalls: [{ id: "call_1", type: "function", function: { name: "read_file", arguments: '{"path":"a"}' } }],
+      },
+    })
+  })
+
+  test("in pieces of one byte", async () => {
+    await using model = await startModelServer([says("größer 🌍", chunkBytes(1))])
+    using asked = await ask(model.url)
+    expect(asked.outcome).toMatchObject({ kind: "reply", reply: { content: "größer 🌍", ending: "complete" } })
+  })
+
+  test("as one JSON document", async () => {
+    const message = { role: "assistant", content: "Hello", reasoning_content: "Hm." }
+    const body = JSON.stringify({ choices: [{ message, finish_reason: "stop" }] })
+    await using model = await startModelServer([raw(body, { "content-type": "application/json" })])
+    using asked = await ask(model.url)
+    expect(asked.events).toEqual([
+      { type: "reasoning-delta", text: "Hm." },
+      { type: "text-delta", text: "Hello" },
+    ])
+    expect(asked.outcome).toMatchObject({ kind: "reply", reply: { content: "Hello", reasoning: "Hm." } })
+  })
+
+  test("many replies travel over one connection", async () => {
+    const sockets = new Set<unknown>()
+    const answer = 'data: {"choices":[{"delta":{"content":"x"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+    const server = createServer((incoming, response) => {
+      sockets.add(incoming.socket)
+      incoming.resume().on("end", () => {
+        response.writeHead(200, { "content-type": "text/event-stream" }).end(answer)
+      })
+    })
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const client = clientFor(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    for (let turn = 0; turn < 5; turn += 1) {
+      expect((await collect(client)).outcome).toMatchObject({ kind: "reply", reply: { content: "x" } })
+    }
+    expect(sockets.size).toBe(1)
+    client.close()
+    await new Promise((resolve) => server.close(resolve))
+  })
+})
+
+describe("a stream that does not end well", () => {
+  const text = frame({ content: "Hello wor" })
+  const opening = frame({ tool_calls: [{ index: 0, id: "A", function: { name: "f", arguments: '{"a":' } }] })
+  const cutText = { kind: "reply", reply: { content: "Hello wor", finishReason: "stop", ending: "cut-text" } }
+
+  test.each([
+    ["between two frames", 0],
+    ["inside a frame", 25],
+  ])("cut after text, %s: the text is the reply", async (_name, beyond) => {
+    await using model = await startModelServer([
+      { ...raw(text + frame({ content: "ld" })), ...cutsAfter(text.length + beyond) },
+    ])
+    using asked = await ask(model.url)
+    expect(asked.outcome).toMatchObject(cutText)
+    expect(model.requests).toHaveLength(1)
+  })
+
+  test.each([
+    ["between two frames", 0],
+    ["inside a frame", 25],
+  ])("cut inside the arguments of a call, %s: the call is not there", async (_name, beyond) => {
+    await using model = await startModelServer([
+      { ...raw(text + opening + text), ...cutsAfter((text + opening).length + beyond) },
+    ])
+    using asked = await ask(model.url)
+    expect(asked.outcome).toMatchObject({
+      reply: { content: "Hello wor", toolCalls: [], finishReason: "length", ending: "cut-call" },
+    })
+  })
+
+  test.each([
+    ["cut before anything was said", { ...raw(frame({ role: "assistant" }) + text), ...cutsAfter(60) }, "timeout"],
+    ["cut inside its only frame", { ...raw(text), ...cutsAfter(text.length - 1) }, "timeout"],
+    ["empty", emptyStream(), "server_error"],
+    ["not of this wire", raw("data: <html>\n\n"), "server_error"],
+    ["with an error inside", reply({ text: "", ...failsInStream("server_error", "sorry") }), "server_error"],
+  ])("%s: asked again", async (_name, turn, reason) => {
+    await using model = await startModelServer([turn, says("Hello")])
+    using asked = await ask(model.url)
+    expect(asked.events[0]).toMatchObject({ type: "retry", attempt: 1, reason })
+    expect(asked.outcome).toMatchObject({ kind: "reply", reply: { content: "Hello" } })
+  })
+
+  test.each([
+    [429, "slow down", "rate_limit"],
+    [503, "busy", "overloaded"],
+    [99, "odd", "server_error"],
+  ])("an error inside with the code %i is asked again as %s %s", async (code, message, reason) => {
+    await using model = await startModelServer([
+      raw(`data: ${JSON.stringify({ error: { message, code } })}\n\n`),
+      says("Hello"),
+    ])
+    using asked = await ask(model.url)
+    expect(asked.events[0]).toMatchObject({ type: "retry", reason })
+    expect(asked.outcome).toMatchObject({ kind: "reply", reply: { content: "Hello" } })
+  })
+
+  test("an overflow told inside the stream is an overflow", async () => {
+    const error = { message: "maximum context length is 8192", code: 400 }
+    await using model = await startModelServer([raw(`data: ${JSON.stringify({ error })}\n\n`)])
+    using asked = await ask(model.url)
+    expect(asked.outcome).toMatchObject({ kind: "failed", failure: { reason: "context_overflow", retryable: false } })
+  })
+
+  test("what was shown is never said twice: an error after text ends it", async () => {
+    await using model = await startModelServer([says("Hel", failsInStream("server_error", "sorry"))])
+    using asked = await ask(model.url)
+    expect(asked.outcome).toMatchObject({
+      kind: "failed",
+      failure: { reason: "server_error", message: "test (HTTP 500) answered with an error: sorry" },
+    })
+    expect(model.requests).toHaveLength(1)
+  })
+
+  test("silence after text ends with the text", async () => {
+    await using model = await startModelServer([says(["Hello wor", "ld"], stallsAfter({ deltas: 1 }))])
+    using asked = await ask(model.url, { timeouts: { connectMs: 5000, idleMs: 60 } })
+    expect(asked.outcome).toMatchObject(cutText)
+    expect(await model.requests[0]?.outcome).not.toBe("sent")
+  })
+
+  test.each([
+    ["after the headers", stallsAfter({ bytes: 0 })],
+    ["without an answer", { waitsFor: new Promise(() => {}) }],
+  ])("silence before the first byte, %s, is a time-out, and asked again", async (_name, delivery) => {
+    await using model = await startModelServer([says("late", delivery), says("Hello")])
+    using asked = await ask(model.url, { timeouts: { connectMs: 5000, idleMs: 60 } })
+    expect(asked.events[0]).toMatchObject({
+      type: "retry",
+      reason: "timeout",
+      text: `test at ${model.url}/v1 could not be reached: the connection timed out; trying again in 2.5 s`,
+    })
+    expect(asked.outcome).toMatchObject({ kind: "reply", reply: { content: "Hello" } })
+  })
+})
+
+describe("a refusal", () => {
+  test("429 waits as long as the server asks", async () => {
+    await using model = await startModelServer([refuses(429, "slow down", { "retry-after": "7" }), says("Hello")])
+    using asked = await ask(model.url)
+    expect(asked.events[0]).toEqual({
+      type: "retry",
+      attempt: 1,
+      delayMs: 7000,
+      reason: "rate_limit",
+      text: "test (HTTP 429) limits the number of requests: slow down. Wait a moment or choose another model; trying again in 7.0 s",
+    })
+    expect(asked.slept).toEqual([7000])
+    expect(asked.outcome).toMatchObject({ kind: "reply", reply: { content: "Hello" } })
+  })
+
+  test("two times 500, then the reply", async () => {
+    await using model = await startModelServer([refuses(500, "oops"), refuses(500, "oops"), says("Hello")])
+    using asked = await ask(model.url)
+    expect(asked.slept).toEqual([2500, 5000])
+    expect(asked.outcome).toMatchObject({ kind: "reply", reply: { content: "Hello" } })
+    expect(model.requests[2]?.rawBody).toBe(model.requests[0]?.rawBody)
+  })
+
+  test("the last attempt is the outcome", async () => {
+    await using model = await startModelServer([refuses(503, "busy"), refuses(503, "busy"), refuses(503, "busy")])
+    using asked = await ask(model.url)
+    expect(asked.outcome).toMatchObject({ kind: "failed", failure: { reason: "overloaded", status: 503 } })
+    expect(asked.slept).toHaveLength(2)
+    expect(model.unanswered).toEqual([])
+  })
+
+  test.each([
+    [refuses(401, "bad key"), { reason: "auth", status: 401 }],
+    [status(402, { error: "pay" }), { reason: "billing", status: 402 }],
+    [refuses(404, "no such model"), { reason: "model_not_found", status: 404 }],
+    [refuses(400, "maximum context length is 8192"), { reason: "context_overflow", status: 400 }],
+    [refuses(400, "bad field"), { reason: "format_error", status: 400 }],
+  ])("%j is not asked again", async (turn, failure) => {
+    await using model = await startModelServer([turn])
+    using asked = await ask(model.url)
+    expect(asked.outcome).toMatchObject({ kind: "failed", failure: { ...failure, retryable: false } })
+    expect(asked.events).toEqual([])
+    expect(model.requests).toHaveLength(1)
+  })
+
+  test("a page of a proxy is named, not quoted", async () => {
+    await using model = await startModelServer([htmlError(502, "Bad Gateway"), says("Hello")])
+    using asked = await ask(model.url)
+    expect(asked.events[0]).toMatchObject({
+      reason: "server_error",
+      text: "test (HTTP 502) answered with an error: an HTML page instead of an answer; trying again in 2.5 s",
+    })
+  })
+
+  test("a page instead of a reply says to check the address", async () => {
+    const page = raw("<html>Welcome</html>", { "content-type": "text/html" })
+    await using model = await startModelServer([page, page, page])
+    using asked = await ask(model.url)
+    expect(asked.outcome).toMatchObject({
+      kind: "failed",
+      failure: {
+        reason: "server_error",
+        message: `test at ${model.url}/v1 answered with something that is not JSON; check that the address is a model server`,
+      },
+    })
+  })
+})
+
+describe("no server", () => {
+  test("a refused connection is tried again, then told", async () => {
+    const server = await startModelServer([])
+    const { url } = server
+    await server.close()
+    using asked = await ask(url)
+    expect(asked.slept).toHaveLength(2)
+    expect(asked.outcome).toEqual({
+      kind: "failed",
+      failure: {
+        reason: "timeout",
+        status: null,
+        message: `test at ${url}/v1 could not be reached: nothing listens at that address`,
+        retryable: true,
+      },
+    })
+  })
+
+  test("an unknown host is told at once", async () => {
+    // A label of 64 characters cannot exist, so the resolver says so without asking anybody.
+    const url = `http://${"x".repeat(64)}.invalid`
+    using asked = await ask(url)
+    expect(asked.outcome).toEqual({
+      kind: "failed",
+      failure: {
+        reason: "timeout",
+        status: null,
+        message: `test at ${url}/v1 could not be reached: the host name is unknown`,
+        retryable: false,
+      },
+    })
+    expect(asked.slept).toEqual([])
+  })
+})
+
+describe("an abort", () => {
+  test("during the stream ends it within 100 ms, and the server sees the connection close", async () => {
+    await using model = await startModelServer([says(["one", "two"], stallsAfter({ deltas: 1 }))])
+    const abort = new AbortController()
+    const client = clientFor(model.url)
+    const stream = client.stream(REQUEST, { signal: abort.signal })
+    expect(await stream.next()).toEqual({ done: false, value: { type: "text-delta", text: "one" } })
+    const before = performance.now()
+    const next = stream.next()
+    abort.abort()
+    expect(await next).toEqual({ done: true, value: { kind: "aborted" } })
+    expect(performance.now() - before).toBeLessThan(100)
+    expect(await model.requests[0]?.outcome).not.toBe("sent")
+    client.close()
+  })
+
+  test("before the answer begins", async () => {
+    await using model = await startModelServer([says("late", { waitsFor: new Promise(() => {}) })])
+    const abort = new AbortController()
+    const client = clientFor(model.url)
+    const next = client.stream(REQUEST, { signal: abort.signal }).next()
+    await model.received(0)
+    abort.abort()
+    expect(await next).toEqual({ done: true, value: { kind: "aborted" } })
+    client.close()
+  })
+
+  test("during the wait before another attempt", async () => {
+    await using model = await startModelServer([refuses(500, "oops")])
+    const abort = new AbortController()
+    const clock: Clock = {
+      now: () => 0,
+      sleep: (_ms, { signal }) => {
+        abort.abort()
+        return Promise.reject(signal.reason as Error)
+      },
+    }
+    const client = clientFor(model.url, { clock })
+    expect((await collect(client, abort.signal)).outcome).toEqual({ kind: "aborted" })
+    expect(model.requests).toHaveLength(1)
+    client.close()
+  })
+
+  test("before the request sends nothing", async () => {
+    await using model = await startModelServer([])
+    const client = clientFor(model.url)
+    expect((await collect(client, AbortSignal.abort())).outcome).toEqual({ kind: "aborted" })
+    expect(model.requests).toEqual([])
+    client.close()
+  })
+})
+
+const REQUEST: ModelRequest = {
+  model: "m",
+  system: "Be brief.",
+  messages: [{ role: "user", content: "hi" }],
+  tools: [],
+}
+
+function frame(delta: object): string {
+  return `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: null }] })}\n\n`
+}
+
+interface ClientParts {
+  readonly clock?: Clock
+  readonly timeouts?: HttpTimeouts
+}
+
+function clientFor(url: string, parts: ClientParts = {}): ModelClient {
+  return createHttpClient({
+    runtime: {
+      provider: "test",
+      model: "m",
+      wire: "chat_completions",
+      baseUrl: `${url}/v1`,
+      contextLength: 8000,
+      credentialSource: "test",
+      billingMode: "metered",
+    },
+    wire: createChatCompletionsWire({ includeUsage: true, host: "127.0.0.1" }),
+    headers: { authorization: "Bearer test", "content-type": "application/json" },
+    timeouts: parts.timeouts ?? { connectMs: 5000, idleMs: 5000 },
+    maxAttempts: 3,
+    clock: parts.clock ?? { now: () => 0, sleep: () => Promise.resolve() },
+    random: () => 0.5,
+  })
+}
+
+/** One request from beginning to end; nobody really waits between two attempts. */
+async function ask(url: string, parts: ClientParts = {}) {
+  const slept: number[] = []
+  const clock: Clock = {
+    now: () => 0,
+    sleep: (ms) => {
+      slept.push(ms)
+      return Promise.resolve()
+    },
+  }
+  const client = clientFor(url, { clock, ...parts })
+  return { ...(await collect(client)), slept, [Symbol.dispose]: () => client.close() }
+}
+
+async function collect(
+  client: ModelClient,
+  signal = new AbortController().signal,
+): Promise<{ events: ModelEvent[]; outcome: ModelOutcome }> {
+  const events: ModelEvent[] = []
+  const stream = client.stream(REQUEST, { signal })
+  for (;;) {
+    const next = await stream.next()
+    if (next.done === true) return { events, outcome: next.value }
+    events.push(next.value)
+  }
+}

@@ -1,0 +1,79 @@
+import type { FinishReason, Message, ReasoningCarriers, ToolCall } from "../protocol/message.ts"
+import type { ToolDefinition } from "../protocol/tool.ts"
+import type { Usage } from "../protocol/usage.ts"
+import type { FailureReason, LlmFailure } from "./failure.ts"
+
+/** One request for one reply. Everything in it is immutable, so wires may keep encoded bytes by object identity. */
+export interface ModelRequest {
+  readonly model: string
+  readonly system: string
+  readonly messages: readonly Message[]
+  readonly tools: readonly ToolDefinition[]
+  readonly maxOutputTokens?: number
+}
+
+/**
+ * A model that can be asked. The generator yields what happens while the reply arrives and returns exactly one outcome; it
+ * never throws for anything the network or the server did.
+ */
+export interface ModelClient {
+  readonly runtime: ModelRuntime
+  stream(
+    request: ModelRequest,
+    options: { readonly signal: AbortSignal },
+  ): AsyncGenerator<ModelEvent, ModelOutcome, void>
+  close(): void
+}
+
+/** Which model is asked, where, and how it is paid for. */
+export interface ModelRuntime {
+  readonly provider: string
+  readonly model: string
+  readonly wire: WireName
+  readonly baseUrl: string
+  readonly contextLength: number
+  /** Where the key came from, for `status`; never the key. */
+  readonly credentialSource: string
+  readonly billingMode: "metered" | "local" | "demo"
+}
+
+export type WireName =
+  | "chat_completions"
+  | "anthropic_messages"
+  | "codex_responses"
+  | "bedrock_converse"
+  | "gemini_native"
+  | "in-process"
+
+export type ModelEvent =
+  | { readonly type: "text-delta"; readonly text: string }
+  | { readonly type: "reasoning-delta"; readonly text: string }
+  /** A tool call began to arrive; said once per call, as soon as the name is known. */
+  | { readonly type: "tool-generating"; readonly tool: string }
+  | {
+      readonly type: "retry"
+      readonly attempt: number
+      readonly delayMs: number
+      readonly reason: FailureReason
+      readonly text: string
+    }
+
+export type ModelOutcome =
+  | { readonly kind: "reply"; readonly reply: ModelReply }
+  | { readonly kind: "failed"; readonly failure: LlmFailure }
+  | { readonly kind: "aborted" }
+
+export interface ModelReply {
+  readonly content: string | null
+  readonly toolCalls: readonly ToolCall[]
+  readonly finishReason: FinishReason
+  readonly reasoning: string | null
+  /** Absent when the server sent none. */
+  readonly usage?: Usage
+  readonly carriers: ReasoningCarriers
+  /**
+   * `complete`: the server finished. `cut-text`: the stream died after visible text, which is all there is. `cut-call`: it died
+   * inside a tool call; the call is not in `toolCalls` and must not run.
+   */
+  readonly ending: "complete" | "cut-text" | "cut-call"
+}

@@ -1,0 +1,386 @@
+import { createHash } from "node:crypto"
+
+import { assertNever } from "../../base/assert-never.ts"
+import { canonicalJson, isRecord, parseJson } from "../../base/json.ts"
+import { scrubSurrogates } from "../../base/text.ts"
+import type { FinishReason, Message, Part, ToolCall } from "../../protocol/message.ts"
+import type { ToolDefinition } from "../../protocol/tool.ts"
+import type { Usage } from "../../protocol/usage.ts"
+import type { ModelEvent, ModelReply, ModelRequest } from "../model.ts"
+import type { Frame } from "../sse.ts"
+import type { Finished, Wire } from "./wire.ts"
+
+/** Chat Completions as OpenAI documents it, with the liberties other servers of the same wire take. */
+export function createChatCompletionsWire(options: ChatCompletionsOptions): Wire<ChatState> {
+  // Two forms of a message exist, and a session may change its model: each keeps its own bytes.
+  const encoded = { plain: new WeakMap<Message, string>(), withExtra: new WeakMap<Message, string>() }
+  const encodedTools = new WeakMap<readonly ToolDefinition[], string>()
+
+  const encodeOnce = (message: Message, form: keyof typeof encoded): string => {
+    const known = encoded[form].get(message)
+    if (known !== undefined) return known
+    const bytes = JSON.stringify(wireMessage(message, form))
+    encoded[form].set(message, bytes)
+    return bytes
+  }
+  const encodeToolsOnce = (tools: readonly ToolDefinition[]): string => {
+    const known = encodedTools.get(tools)
+    if (known !== undefined) return known
+    const bytes = JSON.stringify(tools.map(wireTool))
+    encodedTools.set(tools, bytes)
+    return bytes
+  }
+
+  return {
+    path: "/chat/completions",
+    encode: (request) => {
+      const head = JSON.stringify({
+        model: request.model,
+        stream: true,
+        ...(options.includeUsage ? { stream_options: { include_usage: true } } : {}),
+        ...outputCap(request, options),
+      }).slice(0, -1)
+      const tools = request.tools.length === 0 ? "" : `,"tools":${encodeToolsOnce(request.tools)}`
+      const system = systemMessage(request)
+      const form = /gemini|gemma/i.test(request.model) ? "withExtra" : "plain"
+      const messages = request.messages.map((message) => encodeOnce(message, form))
+      return `${head}${tools},"messages":[${[...system, ...messages].join(",")}]}`
+    },
+    start: () => EMPTY,
+    decode,
+    finish,
+    decodeWhole,
+  }
+}
+
+export interface ChatCompletionsOptions {
+  /** False for servers that reject `stream_options`. */
+  readonly includeUsage: boolean
+  readonly host: string
+}
+
+/** Models of these families call the first message `developer`; our history always says `system`. */
+function systemMessage(request: ModelRequest): string[] {
+  if (request.system === "") return []
+  const role = /gpt-5|codex/i.test(request.model) ? "developer" : "system"
+  return [JSON.stringify({ role, content: scrubSurrogates(request.system) })]
+}
+
+function outputCap(request: ModelRequest, options: ChatCompletionsOptions): Record<string, number> {
+  if (request.maxOutputTokens === undefined) return {}
+  const tail = request.model.slice(request.model.lastIndexOf("/") + 1).toLowerCase()
+  const modern =
+    options.host === "api.openai.com" ||
+    options.host.endsWith(".openai.azure.com") ||
+    /^(gpt-4o|gpt-4\.1|gpt-5|o1|o3|o4)/.test(tail)
+  return modern ? { max_completion_tokens: request.maxOutputTokens } : { max_tokens: request.maxOutputTokens }
+}
+
+function wireTool(tool: ToolDefinition): unknown {
+  return {
+    type: "function",
+    function: { name: tool.name, description: tool.description, parameters: tool.parameters },
+  }
+}
+
+/** A copy without what only we need. Trimmed text and canonical arguments keep the bytes equal on every replay. */
+function wireMessage(message: Message, form: "plain" | "withExtra"): unknown {
+  switch (message.role) {
+    case "system":
+      return { role: "system", content: cleanText(message.content) }
+    case "user":
+      return { role: "user", content: wireContent(message.content, message.injected) }
+    case "assistant": {
+      const calls = message.tool_calls ?? []
+      const content = message.content === null ? null : wireContent(message.content, undefined)
+      return {
+        role: "assistant",
+        content: content === "" && calls.length > 0 ? null : content,
+        ...(calls.length === 0 ? {} : { tool_calls: calls.map((call) => wireCall(call, form)) }),
+      }
+    }
+    case "tool":
+      return {
+        role: "tool",
+        tool_call_id: message.tool_call_id,
+        content: typeof message.shown === "string" ? cleanText(message.shown) : toolText(message.content),
+      }
+    default:
+      return assertNever(message)
+  }
+}
+
+/** `extra_content` holds the signature Gemini wants back with its call; other servers reject the field. */
+function wireCall(call: ToolCall, form: "plain" | "withExtra"): unknown {
+  const parsed = parseJson(call.function.arguments)
+  const args = isRecord(parsed) ? canonicalJson(parsed) : call.function.arguments
+  const extra = form === "withExtra" && call.extra_content !== undefined ? { extra_content: call.extra_content } : {}
+  return { id: call.id, type: "function", function: { name: call.function.name, arguments: args }, ...extra }
+}
+
+function wireContent(content: string | readonly Part[], injected: string | undefined): string | readonly Part[] {
+  if (typeof content === "string") {
+    const text = cleanText(content)
+    return injected === undefined ? text : `${text}\n\n${scrubSurrogates(injected)}`
+  }
+  return injected === undefined ? content : [...content, { type: "text", text: scrubSurrogates(injected) }]
+}
+
+/** Most servers take only text in a tool message; an image is named instead of sent. */
+function toolText(content: string | readonly Part[]): string {
+  if (typeof content === "string") return cleanText(content)
+  return content.map((part) => (part.type === "text" ? part.text : "[image not sent to this model]")).join("\n")
+}
+
+function cleanText(text: string): string {
+  return scrubSurrogates(text).trim()
+}
+
+interface ChatState {
+  readonly content: string
+  readonly refusal: string
+  readonly reasoning: string
+  readonly reasoningContent: string
+  readonly reasoningDetails: readonly Readonly<Record<string, unknown>>[]
+  readonly slots: readonly Slot[]
+  readonly finish: string | undefined
+  readonly usage: Usage | undefined
+  readonly frames: number
+  readonly done: boolean
+  readonly error: string | undefined
+}
+
+interface Slot {
+  readonly index: number
+  readonly id: string
+  readonly name: string
+  readonly args: string
+  readonly extra: unknown
+}
+
+const EMPTY: ChatState = {
+  content: "",
+  refusal: "",
+  reasoning: "",
+  reasoningContent: "",
+  reasoningDetails: [],
+  slots: [],
+  finish: undefined,
+  usage: undefined,
+  frames: 0,
+  done: false,
+  error: undefined,
+}
+
+function decode(state: ChatState, frame: Frame): readonly [ChatState, readonly ModelEvent[]] {
+  if (frame.data === "[DONE]") return [{ ...state, done: true }, []]
+  if (frame.data.trim() === "") return [state, []]
+  const chunk = parseJson(frame.data)
+  if (!isRecord(chunk))
+    return [{ ...state, error: state.error ?? `a frame that is not JSON: ${frame.data.slice(0, 120)}` }, []]
+  if (chunk["error"] !== undefined && chunk["error"] !== null) return [{ ...state, error: frame.data }, []]
+  const usage = readUsage(chunk["usage"]) ?? state.usage
+  const choices = chunk["choices"]
+  const choice: unknown = Array.isArray(choices) ? choices[0] : undefined
+  const counted = { ...state, usage, frames: state.frames + 1 }
+  if (!isRecord(choice)) return [counted, []]
+  const delta = isRecord(choice["delta"]) ? choice["delta"] : isRecord(choice["message"]) ? choice["message"] : {}
+  const [next, events] = takeDelta(counted, delta)
+  const finish = text(choice["finish_reason"])
+  return [finish === "" ? next : { ...next, finish }, events]
+}
+
+function takeDelta(
+  state: ChatState,
+  delta: Readonly<Record<string, unknown>>,
+): readonly [ChatState, readonly ModelEvent[]] {
+  const events: ModelEvent[] = []
+  const spoken = text(delta["content"])
+  const refusal = text(delta["refusal"])
+  const reasoningContent = text(delta["reasoning_content"])
+  const reasoning = text(delta["reasoning"]) || reasoningContent
+  const details = Array.isArray(delta["reasoning_details"]) ? delta["reasoning_details"].filter(isRecord) : []
+  const thought = reasoning || details.map((block) => text(block["text"]) || text(block["summary"])).join("")
+  const slots = Array.isArray(delta["tool_calls"]) ? takeCalls(state.slots, delta["tool_calls"], events) : state.slots
+  if (thought !== "") events.unshift({ type: "reasoning-delta", text: thought })
+  // Once a call was seen, further text belongs to the message but is no longer shown as the answer.
+  if (spoken !== "" && state.slots.length === 0) events.push({ type: "text-delta", text: spoken })
+  return [
+    {
+      ...state,
+      content: state.content + spoken,
+      refusal: state.refusal + refusal,
+      reasoning: state.reasoning + thought,
+      reasoningContent: state.reasoningContent + reasoningContent,
+      reasoningDetails: details.length === 0 ? state.reasoningDetails : mergeDetails(state.reasoningDetails, details),
+      slots,
+    },
+    events,
+  ]
+}
+
+/** Slots by `index`; the name is assigned (providers repeat it), the arguments are appended. */
+function takeCalls(slots: readonly Slot[], deltas: readonly unknown[], events: ModelEvent[]): readonly Slot[] {
+  const next = [...slots]
+  for (const delta of deltas) {
+    if (!isRecord(delta)) continue
+    const called = isRecord(delta["function"]) ? delta["function"] : {}
+    const id = text(delta["id"])
+    const name = text(called["name"])
+    const args = argumentText(called["arguments"])
+    const extra = delta["extra_content"]
+    const index = typeof delta["index"] === "number" ? delta["index"] : undefined
+    const at = index === undefined ? lastOrNew(next, id) : next.findLastIndex((slot) => slot.index === index)
+    const known = at === -1 ? undefined : next[at]
+    // Some local servers send every call at index 0: another id after arguments began is another call.
+    const another = known !== undefined && id !== "" && known.id !== "" && id !== known.id && known.args !== ""
+    if (known === undefined || another) {
+      next.push({ index: index ?? next.length, id, name, args, extra })
+    } else {
+      next[at] = {
+        ...known,
+        id: known.id || id,
+        name: name || known.name,
+        args: known.args + args,
+        extra: extra ?? known.extra,
+      }
+    }
+    if (name !== "" && (known === undefined || another || known.name === ""))
+      events.push({ type: "tool-generating", tool: name })
+  }
+  return next
+}
+
+function lastOrNew(slots: readonly Slot[], id: string): number {
+  const last = slots.at(-1)
+  return last !== undefined && (id === "" || last.id === id) ? slots.length - 1 : -1
+}
+
+/** A few servers send the arguments as an object instead of text. */
+function argumentText(value: unknown): string {
+  if (typeof value === "string") return value
+  return isRecord(value) ? JSON.stringify(value) : ""
+}
+
+function mergeDetails(
+  known: readonly Readonly<Record<string, unknown>>[],
+  more: readonly Readonly<Record<string, unknown>>[],
+): readonly Readonly<Record<string, unknown>>[] {
+  const merged = [...known]
+  for (const block of more) {
+    const at = merged.findIndex((other) => other["index"] === block["index"] && other["type"] === block["type"])
+    const before = at === -1 ? undefined : merged[at]
+    if (before === undefined || block["index"] === undefined) {
+      merged.push(block)
+      continue
+    }
+    const joined: Record<string, unknown> = { ...before, ...block }
+    for (const field of ["text", "summary", "data"]) {
+      const whole = text(before[field]) + text(block[field])
+      if (whole !== "") joined[field] = whole
+    }
+    merged[at] = joined
+  }
+  return merged
+}
+
+function finish(state: ChatState, how: { readonly ended: boolean }): Finished {
+  if (state.error !== undefined) return { kind: "error", body: state.error }
+  if (state.frames === 0) return { kind: "nothing", why: "an empty stream" }
+  const lost = !how.ended && state.finish === undefined && !state.done
+  const whole = state.slots.filter((slot) => slot.name !== "" && isWholeCall(slot, { lost }))
+  const broken = state.slots.length > whole.length
+  if (state.finish === undefined && broken) {
+    return { kind: "reply", reply: { ...replyOf(state, [], "length"), ending: "cut-call" } }
+  }
+  if (lost && whole.length === 0) {
+    return state.content === ""
+      ? { kind: "nothing", why: "a stream that was cut off" }
+      : { kind: "reply", reply: { ...replyOf(state, [], "stop"), ending: "cut-text" } }
+  }
+  // A finished reply keeps its calls as the model wrote them, also unreadable ones: repairing them is the door's business.
+  const calls = state.finish === undefined ? whole : state.slots.filter((slot) => slot.name !== "")
+  return { kind: "reply", reply: replyOf(state, calls, finishReason(state, calls.length)) }
+}
+
+/** A call is whole when its arguments are; a server that ended without sending any means "no arguments". */
+function isWholeCall(slot: Slot, { lost }: { readonly lost: boolean }): boolean {
+  return slot.args.trim() === "" ? !lost : parseJson(slot.args) !== undefined
+}
+
+function replyOf(state: ChatState, slots: readonly Slot[], reason: FinishReason): ModelReply {
+  const refused = state.content === "" && state.refusal !== ""
+  const content = refused ? state.refusal : state.content
+  return {
+    content: content === "" ? null : content,
+    toolCalls: slots.map(toCall),
+    finishReason: refused ? "content_filter" : reason,
+    reasoning: state.reasoning === "" ? null : state.reasoning,
+    ...(state.usage === undefined ? {} : { usage: state.usage }),
+    carriers: {
+      ...(state.reasoningContent === "" ? {} : { reasoning_content: state.reasoningContent }),
+      ...(state.reasoningDetails.length === 0 ? {} : { reasoning_details: state.reasoningDetails }),
+    },
+    ending: "complete",
+  }
+}
+
+function toCall(slot: Slot, position: number): ToolCall {
+  const args = slot.args.trim() === "" ? "{}" : slot.args
+  return {
+    id: slot.id === "" ? derivedCallId(slot.name, args, position) : slot.id,
+    type: "function",
+    function: { name: slot.name, arguments: args },
+    ...(slot.extra === undefined ? {} : { extra_content: slot.extra }),
+  }
+}
+
+/** A server that names no id gets one from us; the same call always gets the same. */
+function derivedCallId(name: string, args: string, position: number): string {
+  return `call_${createHash("sha256").update(`${name}:${args}:${position}`).digest("hex").slice(0, 12)}`
+}
+
+function finishReason(state: ChatState, calls: number): FinishReason {
+  switch (state.finish) {
+    case "length":
+    case "max_tokens":
+      return "length"
+    case "content_filter":
+      return "content_filter"
+    default:
+      return calls > 0 ? "tool_calls" : "stop"
+  }
+}
+
+function decodeWhole(body: string): Finished {
+  const parsed = parseJson(body)
+  if (!isRecord(parsed)) return { kind: "nothing", why: "something that is not JSON" }
+  if (parsed["error"] !== undefined && parsed["error"] !== null) return { kind: "error", body }
+  if (!Array.isArray(parsed["choices"])) return { kind: "nothing", why: "JSON without choices" }
+  const [state] = decode(EMPTY, { event: "", data: body })
+  return finish(state, { ended: true })
+}
+
+/** Cached tokens are part of `prompt_tokens` on this wire; ours are counted apart. */
+function readUsage(value: unknown): Usage | undefined {
+  if (!isRecord(value)) return undefined
+  const promptDetails = isRecord(value["prompt_tokens_details"]) ? value["prompt_tokens_details"] : {}
+  const completionDetails = isRecord(value["completion_tokens_details"]) ? value["completion_tokens_details"] : {}
+  const cacheRead = count(promptDetails["cached_tokens"]) || count(value["cache_read_input_tokens"])
+  const cacheWrite = count(promptDetails["cache_write_tokens"]) || count(value["cache_creation_input_tokens"])
+  return {
+    input: Math.max(0, count(value["prompt_tokens"]) - cacheRead - cacheWrite),
+    output: count(value["completion_tokens"]),
+    cacheRead,
+    cacheWrite,
+    reasoning: count(completionDetails["reasoning_tokens"]),
+  }
+}
+
+function count(value: unknown): number {
+  return typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : ""
+}

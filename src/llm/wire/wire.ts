@@ -1,0 +1,26 @@
+import type { ModelEvent, ModelReply, ModelRequest } from "../model.ts"
+import type { Frame } from "../sse.ts"
+
+/**
+ * A wire is pure: what to send, and what the frames that come back mean. HTTP, retry and credentials are shared and live
+ * outside it.
+ */
+export interface Wire<State> {
+  /** Path below the endpoint's base URL. */
+  readonly path: string
+  /** The body as text. The messages come last, so that an earlier request of a session is a byte prefix of a later one. */
+  encode(request: ModelRequest): string
+  start(): State
+  decode(state: State, frame: Frame): readonly [State, readonly ModelEvent[]]
+  /** The reply, once no more frames come. `ended` is false when the connection was lost. */
+  finish(state: State, how: { readonly ended: boolean }): Finished
+  /** A reply that came as one JSON document instead of a stream. */
+  decodeWhole(body: string): Finished
+}
+
+export type Finished =
+  | { readonly kind: "reply"; readonly reply: ModelReply }
+  /** Nothing usable arrived: the request may be repeated, nobody has seen anything of it. */
+  | { readonly kind: "nothing"; readonly why: string }
+  /** The server reported an error inside the stream. */
+  | { readonly kind: "error"; readonly body: string }
