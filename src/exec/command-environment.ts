@@ -1,0 +1,54 @@
+/**
+ * What a command of the model sees of our environment: everything but our own credentials and whatever looks like one, since the
+ * name of a new secret cannot be known in advance. `passthrough` gives back names that only look like a secret, never our own.
+ */
+export function commandEnvironment(
+  inherited: Readonly<Record<string, string>>,
+  options: { readonly passthrough: readonly string[]; readonly set: Readonly<Record<string, string>> },
+): Record<string, string> {
+  const passed = new Set(options.passthrough)
+  const visible = Object.entries(inherited).filter(
+    ([name]) => !isBlocked(name) && (passed.has(name) || !looksSecret(name)),
+  )
+  return { ...Object.fromEntries(visible), PATH: completePath(inherited["PATH"] ?? ""), ...options.set }
+}
+
+function isBlocked(name: string): boolean {
+  return BLOCKED.has(name.toUpperCase()) || name.startsWith("_HERMES_FORCE_")
+}
+
+/** The general AWS chain stays on purpose: command-line tools of that cloud have no other way in. */
+function looksSecret(name: string): boolean {
+  return SECRET_NAME.test(name) && !name.startsWith("AWS_")
+}
+
+const SECRET_NAME = /API_?KEY|ACCESS_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|PRIVATE_?KEY|_BASE_URL$/i
+
+const BLOCKED = new Set(
+  (
+    "OPENAI_API_KEY OPENAI_BASE_URL OPENAI_API_BASE OPENAI_ORG_ID OPENAI_ORGANIZATION OPENROUTER_API_KEY OPENROUTER_BASE_URL " +
+    "ANTHROPIC_API_KEY ANTHROPIC_BASE_URL ANTHROPIC_TOKEN CLAUDE_CODE_OAUTH_TOKEN LLM_MODEL GOOGLE_API_KEY GEMINI_API_KEY " +
+    "DEEPSEEK_API_KEY MISTRAL_API_KEY GROQ_API_KEY TOGETHER_API_KEY PERPLEXITY_API_KEY COHERE_API_KEY FIREWORKS_API_KEY " +
+    "XAI_API_KEY HELICONE_API_KEY PARALLEL_API_KEY FIRECRAWL_API_KEY FIRECRAWL_API_URL AWS_BEARER_TOKEN_BEDROCK HASS_TOKEN " +
+    "HASS_URL EMAIL_ADDRESS EMAIL_PASSWORD EMAIL_IMAP_HOST EMAIL_SMTP_HOST EMAIL_HOME_ADDRESS GH_TOKEN GITHUB_TOKEN " +
+    "GITHUB_APP_ID GITHUB_APP_PRIVATE_KEY_PATH GITHUB_APP_INSTALLATION_ID MODAL_TOKEN_ID MODAL_TOKEN_SECRET DAYTONA_API_KEY " +
+    "GATEWAY_ALLOWED_USERS HERMES_DASHBOARD_SESSION_TOKEN SUDO_PASSWORD"
+  ).split(" "),
+)
+
+const STANDARD_DIRECTORIES = [
+  "/opt/homebrew/bin",
+  "/opt/homebrew/sbin",
+  "/usr/local/sbin",
+  "/usr/local/bin",
+  "/usr/sbin",
+  "/usr/bin",
+  "/sbin",
+  "/bin",
+]
+
+/** Without empty or repeated entries, and with the standard places at the end. */
+export function completePath(path: string): string {
+  const entries = path.split(":").filter((entry) => entry !== "")
+  return [...new Set([...entries, ...STANDARD_DIRECTORIES])].join(":")
+}

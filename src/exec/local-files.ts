@@ -1,0 +1,111 @@
+import { constants } from "node:fs"
+import { lstat, mkdir, mkdtemp, open, readdir, readlink, realpath, stat } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { basename, dirname, isAbsolute, join, resolve } from "node:path"
+
+import { writeFileAtomic } from "../base/atomic-file.ts"
+import { errorCode } from "../base/system-error.ts"
+import type { DirectoryEntry, FileFacts, FileSystem } from "./workspace.ts"
+
+/** The files of this machine. `cwd` is asked at each call because it follows the shell. */
+export function createLocalFiles(options: { readonly cwd: () => string; readonly userHome: string }): FileSystem {
+  const resolvePath = (path: string): string => {
+    if (path === "~" || path.startsWith("~/")) return join(options.userHome, path.slice(1))
+    return isAbsolute(path) ? resolve(path) : resolve(options.cwd(), path)
+  }
+  const factsOf = async (path: string): Promise<FileFacts | undefined> => {
+    try {
+      const found = await stat(path)
+      return { kind: kindOf(found), size: found.size, modifiedMs: found.mtimeMs, mode: found.mode & 0o7777 }
+    } catch (error) {
+      if (isMissing(error)) return undefined
+      throw error
+    }
+  }
+  return {
+    resolve: resolvePath,
+    stat: (path) => factsOf(resolvePath(path)),
+    read: (path) => readRegularFile(resolvePath(path)),
+    write: async (path, data) => {
+      const target = resolvePath(path)
+      if ((await factsOf(target))?.kind === "other") throw notRegular(target)
+      const created = await mkdir(dirname(target), { recursive: true })
+      writeFileAtomic(target, data, { mode: newFileMode() })
+      const bytes = typeof data === "string" ? Buffer.byteLength(data) : data.byteLength
+      return { bytes, path: target, createdDirectories: created !== undefined }
+    },
+    list: async (path) => {
+      const entries = await readdir(resolvePath(path), { withFileTypes: true })
+      return entries.map((entry): DirectoryEntry => ({ name: entry.name, kind: kindOf(entry) }))
+    },
+    realPath: (path) => nearestRealPath(resolvePath(path), MAX_LINKS),
+    temporaryDirectory: () => privateDirectory(join(tmpdir(), `hermes-results-${process.getuid?.() ?? "user"}`)),
+  }
+}
+
+/** What a shell would give a new file; existing ones keep their bits. */
+function newFileMode(): number {
+  return 0o666 & ~process.umask()
+}
+
+function kindOf(entry: { isFile(): boolean; isDirectory(): boolean }): FileFacts["kind"] {
+  if (entry.isFile()) return "file"
+  return entry.isDirectory() ? "directory" : "other"
+}
+
+/** Opened without blocking and looked at afterwards, so that no swap in between makes the reader hang on a pipe. */
+async function readRegularFile(path: string): Promise<Uint8Array> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    const found = await file.stat()
+    if (!found.isFile() && !found.isDirectory()) throw notRegular(path)
+    return await file.readFile()
+  } finally {
+    await file.close()
+  }
+}
+
+function notRegular(path: string): Error {
+  return new Error(`${path} is a pipe, a socket or a device, not a regular file`)
+}
+
+/** As many as the kernel follows. */
+const MAX_LINKS = 40
+
+/**
+ * A path that does not exist yet belongs where its nearest existing ancestor really is. A link that points at nothing counts as
+ * its target: that is where a write through it would arrive.
+ */
+async function nearestRealPath(path: string, linksLeft: number): Promise<string> {
+  try {
+    return await realpath(path)
+  } catch (error) {
+    const parent = dirname(path)
+    if (!isMissing(error) || parent === path || linksLeft === 0) throw error
+    const target = await linkTarget(path)
+    if (target !== undefined) return await nearestRealPath(resolve(await realpath(parent), target), linksLeft - 1)
+    return join(await nearestRealPath(parent, linksLeft), basename(path))
+  }
+}
+
+async function linkTarget(path: string): Promise<string | undefined> {
+  try {
+    return await readlink(path)
+  } catch {
+    // Nothing there, or no link: the path itself is meant.
+    return undefined
+  }
+}
+
+/** A known name in a shared directory may have been taken by somebody else, who could then read and change what we write. */
+async function privateDirectory(path: string): Promise<string> {
+  await mkdir(path, { recursive: true, mode: 0o700 })
+  const found = await lstat(path)
+  const ours = found.isDirectory() && (process.getuid === undefined || found.uid === process.getuid())
+  return ours && (found.mode & 0o077) === 0 ? path : await mkdtemp(`${path}-`)
+}
+
+function isMissing(error: unknown): boolean {
+  const code = errorCode(error)
+  return code === "ENOENT" || code === "ENOTDIR"
+}

@@ -1,0 +1,86 @@
+/**
+ * Where a session's commands run and its files live: both in the same place, so that a container's file tools see the
+ * container's files. Whoever opens a workspace closes it.
+ */
+export interface Workspace {
+  readonly kind: WorkspaceKind
+  /** The working directory commands start in; follows `cd` from one command to the next. */
+  cwd(): string
+  /** Starts a command in a process group of its own. Aborting `signal` or the time-out kills the whole group. */
+  run(command: string, options: RunOptions): RunningCommand
+  readonly files: FileSystem
+  /** The ripgrep program there, or undefined where it has none. */
+  ripgrep(): Promise<string | undefined>
+  describe(): Promise<WorkspaceFacts>
+  close(): Promise<void>
+}
+
+export type WorkspaceKind = "local" | "docker" | "ssh" | "singularity" | "modal" | "daytona"
+
+export interface RunOptions {
+  readonly cwd?: string
+  readonly stdin?: string
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+  /** How much output is kept: its head and its tail; `output` shows all of it to a reader that keeps up. */
+  readonly keepChars: number
+}
+
+export interface RunningCommand {
+  /** Output in order of arrival, stdout and stderr together, decoded with replacement. */
+  readonly output: AsyncIterable<string>
+  readonly exit: Promise<CommandExit>
+}
+
+/** How a command ended. The output that was kept is bounded: head and tail, with the number of characters left out. */
+export interface CommandExit {
+  readonly how: "exited" | "timed-out" | "interrupted" | "failed-to-start"
+  /** 124 for a time-out, 130 for an interrupt, -1 when it never started. */
+  readonly code: number
+  readonly output: string
+  readonly omittedChars: number
+  readonly error?: string
+}
+
+/** Paths are absolute or relative to the workspace's `cwd()`; `~` is the account home there. */
+export interface FileSystem {
+  /** Absolute, normalised, `~` expanded; touches nothing. */
+  resolve(path: string): string
+  stat(path: string): Promise<FileFacts | undefined>
+  /** Fails on anything but a regular file: a pipe or a device could keep the reader waiting for ever. */
+  read(path: string): Promise<Uint8Array>
+  /** Replaces the whole file or nothing; creates parent directories; keeps mode bits; follows a link to its target.
+   * Fails on a pipe or a device instead of replacing it. */
+  write(path: string, data: string | Uint8Array): Promise<WriteFacts>
+  list(path: string): Promise<readonly DirectoryEntry[]>
+  /** The path with all symbolic links resolved; the nearest existing ancestor decides for a path that does not exist yet. */
+  realPath(path: string): Promise<string>
+  /** A directory for result files that `read_file` can reach. */
+  temporaryDirectory(): Promise<string>
+}
+
+export interface FileFacts {
+  readonly kind: "file" | "directory" | "other"
+  readonly size: number
+  readonly modifiedMs: number
+  readonly mode: number
+}
+
+export interface WriteFacts {
+  readonly bytes: number
+  readonly path: string
+  readonly createdDirectories: boolean
+}
+
+export interface DirectoryEntry {
+  readonly name: string
+  readonly kind: "file" | "directory" | "other"
+}
+
+export interface WorkspaceFacts {
+  readonly os: string
+  readonly release: string
+  readonly user: string
+  readonly home: string
+  readonly cwd: string
+}

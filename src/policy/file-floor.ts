@@ -1,0 +1,113 @@
+import { basename } from "node:path"
+
+export interface FloorPlaces {
+  readonly userHome: string
+  /** Home of the active profile and the root above it. */
+  readonly hermesHome: string
+  readonly hermesRoot: string
+}
+
+/** Why a file may not be read through a file tool; a guard against accidents with keys. Paths are absolute and normalised. */
+export function refuseRead(path: string, places: FloorPlaces): string | undefined {
+  if (isSecretFileName(path)) {
+    return `${path} holds secrets and is not read by file tools; look for an example file such as .env.example`
+  }
+  if (hermesHomes(path, places).some((home) => HERMES_SECRETS.some((secret) => isBelow(path, join(home, secret))))) {
+    return `${path} holds credentials of Hermes and is not read by file tools`
+  }
+  return undefined
+}
+
+/** Why a file may not be written through a file tool. */
+export function refuseWrite(path: string, places: FloorPlaces): string | undefined {
+  if (ACCOUNT_PLACES.some((name) => isBelow(path, join(places.userHome, name)))) {
+    return `${path} holds credentials or settings of the account and is not written by file tools`
+  }
+  if (SYSTEM_PLACES.some((place) => isBelow(path, place)) && !TEMPORARY_PLACES.some((place) => isBelow(path, place))) {
+    return `${path} belongs to the system and is not written by file tools`
+  }
+  if (hermesHomes(path, places).some((home) => HERMES_PROTECTED.some((name) => isBelow(path, join(home, name))))) {
+    return `${path} holds settings or credentials of Hermes; change it with \`hermes config\``
+  }
+  return undefined
+}
+
+/** A file that is called like one with secrets, wherever it lies. */
+export function isSecretFileName(path: string): boolean {
+  return ENV_FILES.has(basename(path).toLowerCase())
+}
+
+/** The place itself or something in it, by whole path components. */
+export function isBelow(path: string, place: string): boolean {
+  return path === place || path.startsWith(place.endsWith("/") ? place : `${place}/`)
+}
+
+/** The homes whose files the path could be: the active one, the root, and any other profile below the root. */
+function hermesHomes(path: string, { hermesHome, hermesRoot }: FloorPlaces): readonly string[] {
+  const profiles = join(hermesRoot, "profiles/")
+  const profile = path.startsWith(profiles) ? path.slice(profiles.length).split("/")[0] : undefined
+  return [hermesHome, hermesRoot, ...(profile === undefined ? [] : [profiles + profile])]
+}
+
+function join(directory: string, name: string): string {
+  return directory.endsWith("/") ? directory + name : `${directory}/${name}`
+}
+
+const ENV_FILES = new Set([
+  ".env",
+  ".env.local",
+  ".env.development",
+  ".env.production",
+  ".env.test",
+  ".env.staging",
+  ".envrc",
+])
+const HERMES_SECRETS = [
+  "auth.json",
+  "auth.lock",
+  ".env",
+  ".anthropic_oauth.json",
+  "webhook_subscriptions.json",
+  "auth/google_oauth.json",
+  "cache/bws_cache.json",
+  "mcp-tokens",
+  "skills/.hub",
+]
+const HERMES_PROTECTED = [
+  ".env",
+  "auth.json",
+  ".anthropic_oauth.json",
+  "config.yaml",
+  "permissions.yaml",
+  "mcp-tokens",
+  "pairing",
+  "state.db",
+  "state.db-wal",
+  "state.db-shm",
+]
+const ACCOUNT_PLACES = [
+  ".netrc",
+  ".pgpass",
+  ".npmrc",
+  ".pypirc",
+  ".git-credentials",
+  ".ssh",
+  ".aws",
+  ".gnupg",
+  ".kube",
+  ".docker",
+  ".azure",
+  ".config/gh",
+  ".config/gcloud",
+]
+const SYSTEM_PLACES = [
+  "/etc",
+  "/boot",
+  "/usr/lib/systemd",
+  "/private/etc",
+  "/private/var",
+  "/var/run/docker.sock",
+  "/run/docker.sock",
+]
+/** Where macOS keeps temporary files. */
+const TEMPORARY_PLACES = ["/private/var/folders", "/private/var/tmp"]
