@@ -1,0 +1,56 @@
+import { array, assert, constantFrom, dictionary, property, string } from "fast-check"
+import { expect, test } from "vitest"
+
+import { repairArguments } from "./argument-repair.ts"
+
+test.each([
+  ['{"a":1}', '{"a":1}'],
+  ["", "{}"],
+  ["  ", "{}"],
+  ["None", "{}"],
+  ['{"a": 1,}', '{"a": 1}'],
+  ['{"a":[1,2,],}', '{"a":[1,2]}'],
+  ['{"a":{"b":1}', '{"a":{"b":1}}'],
+  ['{"a":[1,2', '{"a":[1,2]}'],
+  ['{"a":[1,2,', '{"a":[1,2]}'],
+  ['{"a":[1,2}', "{}"],
+  ['{"a":1}}', '{"a":1}'],
+  ['{"a":1}}}]', '{"a":1}'],
+  [`{"a":1}${"}".repeat(50)}`, '{"a":1}'],
+  [`{"a":1}${"}".repeat(51)}`, "{}"],
+  ['{"a":"x\ty"}', String.raw`{"a":"x\ty"}`],
+  ['{"a":"x\ny",}', String.raw`{"a":"x\ny"}`],
+  ['{"a":"x\ny"', String.raw`{"a":"x\ny"}`],
+  ['{"a":"unterminated', "{}"],
+  ['{"a":"ends in a quote\\"', "{}"],
+  ["[1,2", "[1,2]"],
+  ['{"a":tru', "{}"],
+  ['{"a":1 "b":2}', "{}"],
+  ["null", "null"],
+  ['{"a":"}{["}', '{"a":"}{["}'],
+  ['{"a":"}{["', '{"a":"}{["}'],
+  ['{"a":",}",}', '{"a":",}"}'],
+  ['{"a":[1 , ]}', '{"a":[1  ]}'],
+  ['{"a":1,,}', "{}"],
+])("%j becomes %j", (given, wanted) => {
+  expect(repairArguments(given)).toBe(wanted)
+})
+
+test("whatever comes in, JSON comes out, and it stays as it is the second time", () => {
+  const piece = constantFrom("{", "}", "[", "]", ",", ":", '"', "\\", "\n", "\t", " ", "a", "1", "null", '"a":')
+  assert(
+    property(array(piece, { maxLength: 30 }), (pieces) => {
+      const repaired = repairArguments(pieces.join(""))
+      expect(() => JSON.parse(repaired)).not.toThrow()
+      expect(repairArguments(repaired)).toBe(repaired)
+    }),
+  )
+})
+
+test("valid arguments keep their value when they are cut after a complete member", () => {
+  assert(
+    property(dictionary(string(), string(), { minKeys: 1 }), (args) => {
+      expect(JSON.parse(repairArguments(JSON.stringify(args).slice(0, -1)))).toEqual(args)
+    }),
+  )
+})

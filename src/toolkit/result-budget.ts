@@ -1,0 +1,118 @@
+import { codePointLength, takeCodePoints } from "../base/text.ts"
+import type { ToolMarks } from "./tool.ts"
+
+/** `tool_results` of the settings. */
+export interface ResultBudget {
+  readonly defaultChars: number
+  readonly turnChars: number
+  readonly previewChars: number
+  /** Threshold by tool name. */
+  readonly overrides: Readonly<Record<string, number>>
+}
+
+export const DEFAULT_RESULT_BUDGET: ResultBudget = {
+  defaultChars: 100_000,
+  turnChars: 200_000,
+  previewChars: 1500,
+  overrides: {},
+}
+
+/**
+ * How many characters of a tool's result go to the model before the rest is kept in a file. An unlimited tool bounds itself
+ * (`read_file`): its threshold cannot be changed, or reading a kept result would be kept again.
+ */
+export function resultThreshold(
+  tool: { readonly name: string } & Pick<ToolMarks, "maxResultChars">,
+  budget: ResultBudget,
+): number {
+  if (tool.maxResultChars === "unlimited") return Number.POSITIVE_INFINITY
+  const override = Object.hasOwn(budget.overrides, tool.name) ? budget.overrides[tool.name] : undefined
+  return override ?? tool.maxResultChars ?? budget.defaultChars
+}
+
+export function exceedsThreshold(text: string, threshold: number): boolean {
+  return text.length > threshold && codePointLength(text) > threshold
+}
+
+/** The file of a kept result, below the workspace's temporary directory. */
+export function resultFileName(callId: string): string {
+  const safe = callId.replaceAll(/[^A-Za-z0-9_-]/gu, "_").slice(0, 100)
+  return `hermes-results/${safe === "" ? "result" : safe}.txt`
+}
+
+/** The beginning of a long text, ended after a line where that costs less than half of it. */
+export function previewOf(text: string, previewChars: number): string {
+  const head = takeCodePoints(text, previewChars)
+  if (head === text) return text
+  const lines = head.slice(0, head.lastIndexOf("\n") + 1)
+  return codePointLength(lines) - 1 > previewChars / 2 ? lines : head
+}
+
+const OPEN = "<persisted-output>"
+const CLOSE = "</persisted-output>"
+
+/** What the model sees in place of a result that was kept in a file. */
+export function persistedOutput(text: string, kept: { readonly path: string; readonly previewChars: number }): string {
+  return [
+    OPEN,
+    `The output is too long to show: ${sizeOf(text)}.`,
+    `All of it is in ${kept.path}`,
+    "Read the parts you need with read_file, using offset and limit.",
+    "",
+    "It begins:",
+    previewOf(text, kept.previewChars),
+    "...",
+    CLOSE,
+  ].join("\n")
+}
+
+/** The same when the file could not be written. */
+export function truncatedOutput(text: string, previewChars: number): string {
+  return `${previewOf(text, previewChars)}\n[Truncated: the output has ${sizeOf(text)} and could not be saved, so only its beginning is shown. Ask for less at a time.]`
+}
+
+/**
+ * Whether a result holds a block already, also inside the wrapping of untrusted text: keeping it again would overwrite the full
+ * text in the file. One that is too large to be ours is foreign text that only looks like it.
+ */
+export function isPersistedOutput(text: string, previewChars: number): boolean {
+  if (codePointLength(text) > previewChars + MAX_FRAME_CHARS) return false
+  return text.includes(`${OPEN}\n`) && text.includes(`\n${CLOSE}`)
+}
+
+/** The sentences of a block and the longest path there can be. */
+const MAX_FRAME_CHARS = 5000
+
+/** What a persisted block takes beside its preview: its sentences and a long path. */
+const PERSISTED_FRAME_CHARS = 500
+
+/**
+ * Which results of one reply to keep in files, largest first, so that together they fit the turn. Gives their positions; a
+ * result that is kept already, or is no larger than the block that would replace it, is never chosen.
+ */
+export function planTurnBudget(
+  results: readonly string[],
+  budget: Pick<ResultBudget, "turnChars" | "previewChars">,
+): readonly number[] {
+  const blockChars = budget.previewChars + PERSISTED_FRAME_CHARS
+  const sizes = results.map((text, index) => ({
+    index,
+    chars: codePointLength(text),
+    kept: isPersistedOutput(text, budget.previewChars),
+  }))
+  let total = sizes.reduce((sum, { chars }) => sum + chars, 0)
+  const chosen: number[] = []
+  const candidates = sizes.filter(({ chars, kept }) => !kept && chars > blockChars)
+  for (const { index, chars } of candidates.toSorted((a, b) => b.chars - a.chars || a.index - b.index)) {
+    if (total <= budget.turnChars) break
+    chosen.push(index)
+    total -= chars - blockChars
+  }
+  return chosen
+}
+
+function sizeOf(text: string): string {
+  const bytes = Buffer.byteLength(text)
+  const size = bytes >= 1_000_000 ? `${(bytes / 1_000_000).toFixed(1)} MB` : `${(bytes / 1000).toFixed(1)} KB`
+  return `${codePointLength(text)} characters (${size})`
+}

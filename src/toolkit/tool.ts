@@ -1,0 +1,137 @@
+import type { z } from "zod"
+
+import type { Clock } from "../base/clock.ts"
+import type { Result } from "../base/result.ts"
+import type { Workspace } from "../exec/workspace.ts"
+import type { SessionId } from "../protocol/identifiers.ts"
+import type { Part, Provenance } from "../protocol/message.ts"
+import type { Access, JsonSchema, Parallel, Subject } from "../protocol/tool.ts"
+
+/**
+ * A tool as its author writes it, in one file. What dispatch, policy, plan mode, parallelism and documentation need is declared
+ * here and listed nowhere else.
+ */
+export interface ToolDeclaration<Schema extends z.ZodType> extends ToolMarks {
+  readonly name: string
+  readonly toolset: string
+  readonly description: string
+  /** One schema is both the check and the type. */
+  readonly input: Schema
+  readonly access: Access | ((args: z.output<Schema>) => Access)
+  readonly subject: (args: z.output<Schema>) => Subject | readonly Subject[]
+  /** What people see while it runs, for example the path or the command. */
+  readonly preview: (args: z.output<Schema>) => string
+  run(args: z.output<Schema>, context: ToolContext): Promise<ToolResult>
+}
+
+/** Plain data about a tool; for built-in tools a manifest written at build time holds it. */
+export interface ToolMarks {
+  /** Default `never`. */
+  readonly parallel?: Parallel
+  readonly maxResultChars?: number | "unlimited"
+  readonly requiresEnv?: readonly string[]
+  readonly emoji?: string
+  /** A repeated equal result is no progress. */
+  readonly idempotent?: boolean
+  /** Text beside it is the answer. */
+  readonly housekeeping?: boolean
+  /** Callable from scripts of the model. */
+  readonly inScripts?: boolean
+  /** Kept in sub-agents; default true. */
+  readonly inChildren?: boolean
+  /** Where its results come from (law 6). */
+  readonly provenance?: Provenance
+}
+
+/** What a tool is given. It never imports the agent or a surface: what it needs from above is a port in here. */
+export interface ToolContext {
+  readonly workspace: Workspace
+  readonly signal: AbortSignal
+  readonly taskId: string
+  readonly sessionId: SessionId
+  readonly callId: string
+  readonly clock: Clock
+  readonly redact: (text: string, options?: { readonly codeFile?: boolean }) => string
+  readonly ports: ToolPorts
+  /** Live output for people; never reaches the model. */
+  progress(text: string): void
+  readonly limits: ToolLimits
+}
+
+/** Abilities of the session. A caller that lacks one leaves it out, and the tool answers an error that says so. */
+export interface ToolPorts {
+  readonly memory?: MemoryPort
+}
+
+export interface MemoryPort {
+  add(
+    target: "memory" | "user",
+    text: string,
+  ): Promise<Result<{ readonly usedChars: number; readonly limitChars: number }>>
+  entries(target: "memory" | "user"): Promise<readonly string[]>
+}
+
+/** Settings that bound what tools return. */
+export interface ToolLimits {
+  readonly readMaxChars: number
+  readonly maxLines: number
+  readonly maxLineLength: number
+  readonly outputMaxChars: number
+  readonly commandTimeoutSeconds: number
+}
+
+/** What a tool gives back. `content` goes to the model as JSON; `{ error: … }` marks a failure. */
+export interface ToolResult {
+  readonly content: Readonly<Record<string, unknown>> | MultimodalContent
+  /** One line for people. */
+  readonly summary: string
+  readonly exitCode?: number
+  readonly diff?: string
+  readonly filesChanged?: readonly string[]
+}
+
+export interface MultimodalContent {
+  readonly _multimodal: true
+  readonly content: readonly Part[]
+  readonly text_summary: string
+}
+
+export function isMultimodal(content: ToolResult["content"]): content is MultimodalContent {
+  return "_multimodal" in content && content["_multimodal"] === true
+}
+
+/** A tool with its types erased: what the door works with once the tool's code is loaded. */
+export interface RunnableTool {
+  /** The arguments after coercion and validation, or a sentence the model can act on. */
+  parse(args: Readonly<Record<string, unknown>>): Result<ParsedCall>
+}
+
+/** One valid call, ready to be judged and run. */
+export interface ParsedCall {
+  readonly args: Readonly<Record<string, unknown>>
+  readonly access: Access | "unknown"
+  readonly subjects: readonly Subject[]
+  readonly preview: string
+  run(context: ToolContext): Promise<ToolResult>
+}
+
+/** A tool as the registry holds it: everything but the code, and the way to the code. */
+export interface ToolEntry extends ToolMarks {
+  readonly name: string
+  readonly toolset: string
+  readonly description: string
+  readonly parameters: JsonSchema
+  /** Availability probe; the registry caches its answer. */
+  readonly available?: () => boolean | Promise<boolean>
+  /** Dynamic part, evaluated when a session takes its list; given the names in that list. Null leaves the tool out. */
+  readonly describe?: (
+    listed: ReadonlySet<string>,
+  ) => { readonly description?: string; readonly parameters?: JsonSchema } | null
+  readonly source: ToolSource
+  load(): Promise<RunnableTool>
+}
+
+export type ToolSource =
+  | { readonly kind: "builtin" }
+  | { readonly kind: "plugin"; readonly plugin: string }
+  | { readonly kind: "mcp"; readonly server: string }

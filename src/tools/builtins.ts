@@ -1,0 +1,13 @@
+import type { BuiltinTool } from "../toolkit/builtin-entries.ts"
+
+/**
+ * Every built-in tool, by name. The code of a tool is loaded when it is first called; what the model is told about it comes from
+ * `manifest.generated.ts`, which `npm run generate` writes from these same values.
+ */
+export const BUILTIN_TOOLS = {
+  memory: { load: async () => (await import("./memory/memory.ts")).memory },
+  read_file: { load: async () => (await import("./file/read-file.ts")).readFile },
+  search_files: { load: async () => (await import("./file/search-files.ts")).searchFiles },
+  terminal: { load: async () => (await import("./terminal/terminal.ts")).terminal },
+  write_file: { load: async () => (await import("./file/write-file.ts")).writeFile },
+} satisfies Record<string, BuiltinTool>
