@@ -1,0 +1,117 @@
+import type { Clock } from "../base/clock.ts"
+import type { Log } from "../base/log.ts"
+import type { Redactor } from "../base/redact.ts"
+import type { Result } from "../base/result.ts"
+import type { PromptLayer } from "../agent/prompt/build-prompt.ts"
+import type { Environment } from "../config/environment.ts"
+import type { Home } from "../config/home.ts"
+import type { Config } from "../config/load.ts"
+import { chooseModel } from "../llm/choose-model.ts"
+import type { ChosenModel, ModelChoiceFailure, ModelWish } from "../llm/choose-model.ts"
+import type { ToolDefinition } from "../protocol/tool.ts"
+import type { SessionStore } from "../state/store.ts"
+import { builtinEntries } from "../toolkit/builtin-entries.ts"
+import { createToolRegistry } from "../toolkit/registry.ts"
+import { resolveToolset } from "../toolkit/toolsets.ts"
+import { BUILTIN_TOOLS } from "../tools/builtins.ts"
+import { TOOL_MANIFEST } from "../tools/manifest.generated.ts"
+import { openSession, takeTools } from "./open-session.ts"
+import type { OpenSessionOptions, Shared } from "./open-session.ts"
+import type { Session } from "./session.ts"
+import { layersFor } from "./session-prompt.ts"
+import { openWorkspace } from "./session-workspace.ts"
+
+/** The running system, built from one configuration. It owns what sessions share: tools, store, redaction, shutdown. */
+export interface App {
+  readonly config: Config
+  readonly redactor: Redactor
+  /** Opened on first use; rejects with a `StoreError` when the file cannot be used. */
+  store(): Promise<SessionStore>
+  chooseModel(wish: ModelWish): Result<ChosenModel, ModelChoiceFailure>
+  openSession(options: OpenSessionOptions): Promise<Result<Session>>
+  /** The prompt and tools a new session would get, without opening one. */
+  previewPrompt(options: PromptPreviewOptions): Promise<PromptPreview>
+  toolsetProblem(names: readonly string[]): ToolsetProblem
+  close(): Promise<void>
+}
+
+export interface AppOptions {
+  readonly config: Config
+  readonly environment: Environment
+  readonly home: Home
+  readonly clock: Clock
+  readonly log: Log
+  readonly redactor: Redactor
+  readonly version: string
+}
+
+export interface PromptPreviewOptions {
+  readonly cwd: string
+  readonly platform: string
+  readonly model: string
+  readonly toolsets?: readonly string[]
+}
+
+export interface PromptPreview {
+  readonly layers: readonly PromptLayer[]
+  readonly tools: readonly ToolDefinition[]
+}
+
+export interface ToolsetProblem {
+  readonly unknown: readonly string[]
+  readonly anyKnown: boolean
+}
+
+export function createApp(options: AppOptions): App {
+  const { config, environment, clock } = options
+  const registry = createToolRegistry({ clock, log: options.log })
+  for (const entry of builtinEntries(TOOL_MANIFEST, BUILTIN_TOOLS)) registry.register(entry)
+  let opening: Promise<SessionStore> | undefined
+  const store = (): Promise<SessionStore> => (opening ??= openStore(options))
+  const shared: Shared = { ...options, registry, store }
+
+  return {
+    config,
+    redactor: options.redactor,
+    store,
+    chooseModel: (wish) => chooseModel(wish, { config, environment }),
+    openSession: (session) => openSession(session, shared),
+    previewPrompt: async (preview) => {
+      const tools = await takeTools(preview.toolsets, shared)
+      const workspace = openWorkspace(preview.cwd, shared)
+      const layers = await layersFor({ ...preview, tools, workspace, sessionId: undefined }, shared)
+      await workspace.close()
+      return { layers, tools }
+    },
+    toolsetProblem: (names) => {
+      const unknown = names.filter((name) => resolveToolset(name, { snapshot: registry.snapshot() }) === undefined)
+      return { unknown, anyKnown: unknown.length < names.length }
+    },
+    close: async () => {
+      const opened = await opening?.catch(() => undefined)
+      if (opened === undefined) return
+      await tidyUp(opened, shared)
+      await opened.close()
+    },
+  }
+}
+
+/** Old sessions are removed when the person is done, so that no start waits for it. */
+async function tidyUp(store: SessionStore, { config, log }: Shared): Promise<void> {
+  if (!config.get("sessions.auto_prune")) return
+  const outcome = await store.autoPrune({
+    olderThanDays: config.get("sessions.retention_days"),
+    minIntervalHours: config.get("sessions.min_interval_hours"),
+    vacuum: config.get("sessions.vacuum_after_prune"),
+  })
+  if (outcome.kind === "failed") log.warning(`old sessions could not be removed: ${outcome.message}`)
+}
+
+async function openStore({ home, clock, log }: AppOptions): Promise<SessionStore> {
+  const { openSqliteStore } = await import("../state/sqlite/open-store.ts")
+  return await openSqliteStore({
+    path: home.file("state.db"),
+    clock,
+    log,
+  })
+}

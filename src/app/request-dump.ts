@@ -1,0 +1,32 @@
+import { mkdirSync, writeFileSync } from "node:fs"
+import { dirname } from "node:path"
+
+import type { Log } from "../base/log.ts"
+import type { Redactor } from "../base/redact.ts"
+import { errorMessage } from "../base/system-error.ts"
+import type { Home } from "../config/home.ts"
+import type { ModelClient } from "../llm/model.ts"
+import type { SessionId } from "../protocol/identifiers.ts"
+
+/** Keeps every request of a session in a file of its own (HERMES_DUMP_REQUESTS), with secrets masked. For looking at, never read back. */
+export function dumpingRequests(
+  model: ModelClient,
+  options: { readonly home: Home; readonly sessionId: SessionId; readonly redactor: Redactor; readonly log: Log },
+): ModelClient {
+  let count = 0
+  return {
+    ...model,
+    stream: (request, how) => {
+      count += 1
+      const path = options.home.file("sessions", `request_dump_${options.sessionId}_${count}.json`)
+      try {
+        mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+        const text = JSON.stringify({ runtime: model.runtime, ...request }, undefined, 2)
+        writeFileSync(path, options.redactor.redact(text, { force: true }), { mode: 0o600 })
+      } catch (error) {
+        options.log.warning(`the request could not be dumped to ${path}: ${errorMessage(error)}`)
+      }
+      return model.stream(request, how)
+    },
+  }
+}

@@ -1,0 +1,86 @@
+import type { Clock } from "../base/clock.ts"
+import { codePointLength, takeCodePoints } from "../base/text.ts"
+import type { Journal } from "../agent/loop.ts"
+import type { ModelRuntime } from "../llm/model.ts"
+import type { SessionId } from "../protocol/identifiers.ts"
+import type { Message } from "../protocol/message.ts"
+import type { NewSession, SessionStore } from "../state/store.ts"
+
+/** What a session keeps of itself. Without a store it keeps nothing and every call succeeds. */
+export interface SessionLog extends Journal {
+  /** Gives an untitled session its first title; a failure to do so is not worth a turn. */
+  titleFrom(text: string): Promise<void>
+  title(): Promise<string | null>
+  end(reason: string): Promise<void>
+}
+
+export function createSessionLog(options: {
+  readonly store: SessionStore
+  readonly session: NewSession
+  readonly runtime: ModelRuntime
+  readonly resumed: boolean
+  readonly clock: Clock
+}): SessionLog {
+  const { store, session, runtime } = options
+  const id: SessionId = session.id
+  // The row is made with the first message, so that opening and leaving a chat leaves no trace.
+  let known = options.resumed
+  let titled = options.resumed
+  return {
+    append: async (messages, call) => {
+      if (!known) await store.createSession(session)
+      known = true
+      const stamped = messages.map((message) => stamp(message, options.clock))
+      await store.append(
+        id,
+        stamped,
+        call === undefined
+          ? undefined
+          : {
+              usage: call.usage,
+              apiCalls: 1,
+              model: runtime.model,
+              billingProvider: runtime.provider,
+              billingBaseUrl: runtime.baseUrl,
+              billingMode: runtime.billingMode,
+              costStatus: runtime.billingMode === "metered" ? "unknown" : "included",
+            },
+      )
+    },
+    titleFrom: async (text) => {
+      if (titled) return
+      titled = true
+      const title = shortTitle(text)
+      // A session without a title is complete; a store that really fails says so at the next message.
+      if (title !== "") await store.setGeneratedTitle(id, title).catch(() => undefined)
+    },
+    title: async () => (known ? ((await store.session(id))?.title ?? null) : null),
+    end: async (reason) => {
+      if (known) await store.endSession(id, reason)
+    },
+  }
+}
+
+/** The log of a session whose store could not be opened. */
+export const unsavedLog: SessionLog = {
+  append: () => Promise.resolve(),
+  titleFrom: () => Promise.resolve(),
+  title: () => Promise.resolve(null),
+  end: () => Promise.resolve(),
+}
+
+function stamp(message: Message, clock: Clock): Message {
+  if (message.role === "system" || message.timestamp !== undefined) return message
+  return { ...message, timestamp: clock.now() / 1000 }
+}
+
+const TITLE_CHARS = 60
+
+/** The first words of what the person said, cut at a word boundary. */
+export function shortTitle(text: string): string {
+  const flat = text.replaceAll(/\s+/g, " ").trim()
+  if (codePointLength(flat) <= TITLE_CHARS) return flat
+  const cut = takeCodePoints(flat, TITLE_CHARS)
+  const space = cut.lastIndexOf(" ")
+  return space > TITLE_CHARS / 3 ? cut.slice(0, space) : cut
+}

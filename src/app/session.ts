@@ -1,0 +1,239 @@
+import { randomBytes } from "node:crypto"
+
+import type { Clock } from "../base/clock.ts"
+import { epochSeconds } from "../base/clock.ts"
+import type { Log } from "../base/log.ts"
+import { inLogSession } from "../base/log.ts"
+import { scrubSurrogates } from "../base/text.ts"
+import { errorMessage } from "../base/system-error.ts"
+import { Interactions } from "../agent/interactions.ts"
+import { IterationBudget } from "../agent/iteration-budget.ts"
+import { runTurn } from "../agent/loop.ts"
+import type { Turn, TurnEnd } from "../agent/loop.ts"
+import type { ModelClient } from "../llm/model.ts"
+import type { AgentEvent, AgentEventBody, Answer, RunResult } from "../protocol/events.ts"
+import type { SessionId } from "../protocol/identifiers.ts"
+import type { Message, UserInput } from "../protocol/message.ts"
+import { contentText } from "../protocol/message.ts"
+import type { ToolDefinition } from "../protocol/tool.ts"
+import { NO_USAGE } from "../protocol/usage.ts"
+import { logEvent } from "./run-log.ts"
+import type { SessionLog } from "./session-log.ts"
+
+/** A conversation that can be continued. One run at a time; each run is a stream that ends with exactly one `run-end`. */
+export interface Session {
+  readonly id: SessionId
+  run(input: UserInput, options: { readonly signal: AbortSignal }): AsyncGenerator<AgentEvent, void, void>
+  /** Simple form: the final text, or "" when there is none. */
+  ask(input: UserInput, options: { readonly signal: AbortSignal }): Promise<string>
+  /** False when the question is unknown or answered already. */
+  answer(requestId: string, answer: Answer): boolean
+  interrupt(): void
+  /** Adds a note to the running turn; false when there is nothing to add. */
+  steer(text: string): boolean
+  readonly facts: SessionFacts
+  title(): Promise<string | null>
+  close(reason: string): Promise<void>
+}
+
+export interface SessionFacts {
+  readonly model: string
+  readonly provider: string
+  readonly cwd: string
+  readonly permissionProfile: string
+  readonly toolsets: readonly string[]
+  readonly tools: readonly string[]
+  readonly resumed: boolean
+  readonly messages: number
+  /** Why nothing is kept, when the store could not be opened. */
+  readonly unsaved?: string
+}
+
+export class SessionBusyError extends Error {
+  override readonly name = "SessionBusyError"
+}
+
+/** What `openSession` has put together. */
+export interface SessionParts {
+  readonly id: SessionId
+  readonly clock: Clock
+  readonly model: ModelClient
+  readonly system: string
+  readonly tools: readonly ToolDefinition[]
+  readonly history: Message[]
+  /** What must survive of this session. */
+  readonly log: SessionLog
+  /** What is worth knowing about it afterwards. */
+  readonly diagnostics: Log
+  readonly dispatch: Omit<Turn["dispatch"], "signal" | "interactions">
+  readonly maxIterations: number
+  readonly redact: Turn["redact"]
+  readonly facts: SessionFacts
+  readonly release: () => Promise<void>
+}
+
+export function createSession(parts: SessionParts): Session {
+  const { clock, log } = parts
+  const interactions = new Interactions(clock)
+  const steering = createSteering()
+  let running: AbortController | undefined
+
+  async function* run(
+    input: UserInput,
+    options: { readonly signal: AbortSignal },
+  ): AsyncGenerator<AgentEvent, void, void> {
+    if (running !== undefined)
+      throw new SessionBusyError("this session is answering already; wait for it or interrupt it")
+    const controller = new AbortController()
+    running = controller
+    const signal = AbortSignal.any([options.signal, controller.signal])
+    const envelope = createEnvelope(parts.id, clock)
+    try {
+      for await (const body of turnEvents(input, { parts, interactions, steering, signal, runId: envelope.runId })) {
+        const event = envelope.wrap(body)
+        inLogSession({ id: parts.id }, () => {
+          logEvent(parts.diagnostics, event)
+        })
+        yield event
+      }
+    } finally {
+      // A reader that went away ends the run; nothing of it goes on unseen.
+      controller.abort()
+      running = undefined
+    }
+  }
+
+  return {
+    id: parts.id,
+    facts: parts.facts,
+    run,
+    ask: async (input, options) => {
+      let final = ""
+      for await (const event of run(input, options)) {
+        if (event.type === "run-end") final = event.result.finalResponse ?? ""
+      }
+      return final
+    },
+    answer: (requestId, answer) => interactions.answer(requestId, answer),
+    interrupt: () => running?.abort(),
+    steer: (text) => steering.add(text),
+    title: () => log.title(),
+    close: async (reason) => {
+      running?.abort()
+      await log.end(reason)
+      await parts.release()
+    },
+  }
+}
+
+interface RunInput {
+  readonly parts: SessionParts
+  readonly interactions: Interactions
+  readonly steering: ReturnType<typeof createSteering>
+  readonly signal: AbortSignal
+  readonly runId: string
+}
+
+/** From `run-start` to `run-end`, whatever happens in between. */
+async function* turnEvents(input: UserInput, run: RunInput): AsyncGenerator<AgentEventBody, void, void> {
+  const { parts } = run
+  const started = parts.clock.now()
+  const { facts } = parts
+  yield { type: "run-start", ...facts }
+  if (facts.unsaved !== undefined) {
+    yield { type: "status", kind: "warning", text: `This conversation is not saved: ${facts.unsaved}` }
+  }
+  let end: TurnEnd
+  try {
+    end = yield* storeAndAnswer(input, run)
+  } catch (error) {
+    end = brokenEnd(error)
+  }
+  const leftover = run.steering.take()
+  const pendingSteer = end.outcome === "interrupted" ? undefined : leftover
+  const result: RunResult = {
+    finalResponse: end.finalResponse,
+    exitReason: end.exitReason,
+    messages: [...parts.history],
+    model: facts.model,
+    provider: facts.provider,
+    sessionId: parts.id,
+    ...end.totals,
+    costUsd: parts.model.runtime.billingMode === "metered" ? null : 0,
+    costStatus: parts.model.runtime.billingMode === "metered" ? "unknown" : "included",
+    durationMs: parts.clock.now() - started,
+    ...(end.error === undefined ? {} : { error: end.error }),
+    ...(pendingSteer === undefined ? {} : { pendingSteer }),
+  }
+  yield { type: "run-end", outcome: end.outcome, result }
+}
+
+/** The person's words are durable before the first request leaves (law 2). */
+async function* storeAndAnswer(input: UserInput, run: RunInput): AsyncGenerator<AgentEventBody, TurnEnd, void> {
+  const { parts, signal } = run
+  const message: Message = {
+    role: "user",
+    content: typeof input === "string" ? scrubSurrogates(input) : input,
+    timestamp: epochSeconds(parts.clock),
+  }
+  await parts.log.append([message])
+  parts.history.push(message)
+  const titled = parts.log.titleFrom(contentText(message.content))
+  try {
+    return yield* runTurn({
+      runId: run.runId,
+      model: parts.model,
+      system: parts.system,
+      tools: parts.tools,
+      history: parts.history,
+      journal: parts.log,
+      dispatch: { ...parts.dispatch, signal, interactions: run.interactions },
+      budget: new IterationBudget(parts.maxIterations),
+      steering: run.steering,
+      signal,
+      redact: parts.redact,
+    })
+  } finally {
+    await titled
+  }
+}
+
+function brokenEnd(error: unknown): TurnEnd {
+  const storage = error instanceof Error && error.name === "StoreError"
+  const message = storage
+    ? `the conversation could not be saved, so the run was stopped: ${errorMessage(error)}`
+    : `something went wrong inside Hermes: ${errorMessage(error)}`
+  return {
+    outcome: "error",
+    exitReason: storage ? "storage_failed" : "error_near_max_iterations",
+    finalResponse: null,
+    error: { code: storage ? "storage_failed" : "internal_error", reason: "unknown", message, retryable: false },
+    totals: { apiCalls: 0, toolCalls: 0, usage: NO_USAGE, filesChanged: [] },
+  }
+}
+
+function createEnvelope(sessionId: SessionId, clock: Clock) {
+  const runId = randomBytes(6).toString("hex")
+  let seq = 0
+  return {
+    runId,
+    wrap: (body: AgentEventBody): AgentEvent => {
+      const event = { ...body, sessionId, runId, seq, ts: epochSeconds(clock) }
+      seq += 1
+      return event
+    },
+  }
+}
+
+function createSteering() {
+  const notes: string[] = []
+  return {
+    add: (text: string): boolean => {
+      const note = text.trim()
+      if (note === "") return false
+      notes.push(note)
+      return true
+    },
+    take: (): string | undefined => (notes.length === 0 ? undefined : notes.splice(0).join("\n")),
+  }
+}

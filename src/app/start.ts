@@ -1,0 +1,91 @@
+import { existsSync } from "node:fs"
+
+import { writeFileAtomic } from "../base/atomic-file.ts"
+import { systemClock } from "../base/clock.ts"
+import type { LogSink } from "../base/log.ts"
+import { openFileLog } from "../base/log-file.ts"
+import { createRedactor } from "../base/redact.ts"
+import { DEFAULT_IDENTITY } from "../agent/prompt/build-prompt.ts"
+import { loadDotenv } from "../config/dotenv.ts"
+import type { Environment } from "../config/environment.ts"
+import { brokenFileWarning } from "../config/config-file.ts"
+import { ensureHome } from "../config/home.ts"
+import type { Home } from "../config/home.ts"
+import { isSecretKey } from "../config/secrets.ts"
+import { loadConfig } from "../config/load.ts"
+import type { LoadOptions } from "../config/load.ts"
+import { createApp } from "./app.ts"
+import type { App } from "./app.ts"
+
+export interface StartOptions {
+  readonly home: Home
+  readonly environment: Environment
+  readonly invocation?: LoadOptions["invocation"]
+  readonly version: string
+  /** Where log lines go besides the files of the home. */
+  readonly extraSinks?: readonly LogSink[]
+}
+
+export interface StartedApp {
+  readonly app: App
+  readonly environment: Environment
+  /** What a person should be told about keys and settings; never fatal. */
+  readonly warnings: readonly string[]
+}
+
+/** From a home to a running app: keys, settings, logs. Throws `HomeError` when the home cannot be used at all. */
+export async function startApp(options: StartOptions): Promise<StartedApp> {
+  const { home } = options
+  const fresh = !existsSync(home.file("sessions"))
+  ensureHome(home, options.environment)
+  if (fresh) seedSoul(home)
+  const dotenv = loadDotenv(home, options.environment)
+  const { environment } = dotenv
+  const config = await loadConfig({
+    home,
+    environment,
+    ...(options.invocation === undefined ? {} : { invocation: options.invocation }),
+  })
+  const redactor = createRedactor({
+    enabled: config.get("security.redact_secrets") && environment.get("HERMES_REDACT_SECRETS")?.trim() !== "0",
+    secrets: secretValues(environment),
+  })
+  const log = openFileLog({
+    directory: home.file("logs"),
+    redact: (line) => redactor.redact(line),
+    level: config.get("logging.level"),
+    maxBytes: config.get("logging.max_size_mb") * 1024 * 1024,
+    backups: config.get("logging.backup_count"),
+    sinks: options.extraSinks ?? [],
+  })
+  const app = createApp({
+    config,
+    environment,
+    home,
+    clock: systemClock,
+    log: log.child("agent"),
+    redactor,
+    version: options.version,
+  })
+  return { app, environment, warnings: [...dotenv.warnings, ...configWarnings(config, home)] }
+}
+
+/** A new home gets the default identity as a file the person can change; one that was removed later stays removed. */
+function seedSoul(home: Home): void {
+  if (!existsSync(home.file("SOUL.md"))) writeFileAtomic(home.file("SOUL.md"), `${DEFAULT_IDENTITY}\n`)
+}
+
+function configWarnings(config: App["config"], home: Home): readonly string[] {
+  if (config.broken !== undefined) return [brokenFileWarning(home, config.broken)]
+  return config.problems.map(({ path, message, fix }) => [path, message, fix].filter((part) => part !== "").join(": "))
+}
+
+const MIN_SECRET_CHARS = 8
+
+/** Every value of the environment whose name says that it is a secret: it is masked wherever it turns up. */
+function secretValues(environment: Environment): readonly string[] {
+  return environment.names().flatMap((name) => {
+    const value = isSecretKey(name) ? (environment.get(name) ?? "") : ""
+    return value.length >= MIN_SECRET_CHARS ? [value] : []
+  })
+}
