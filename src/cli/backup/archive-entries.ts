@@ -1,0 +1,46 @@
+import type { Entry, ZipFile } from "yauzl"
+
+export interface ArchiveFile {
+  readonly entry: Entry
+  /** Where it goes, relative to the root, with `/`. */
+  readonly name: string
+}
+
+export interface ArchiveContents {
+  readonly files: readonly ArchiveFile[]
+  /** Entries that are not taken, with the reason. */
+  readonly refused: readonly string[]
+  readonly bytes: number
+}
+
+const PROOF = new Set(["config.yaml", ".env", "state.db"])
+const WRAPPERS = [".hermes/", "hermes/"]
+const SYMBOLIC_LINK = 0o120000
+const FILE_TYPE = 0o170000
+
+/** What an archive holds and where it would go; undefined when it is not a backup of Hermes. */
+export async function readArchive(zip: ZipFile): Promise<ArchiveContents | undefined> {
+  const found: ArchiveFile[] = []
+  const refused: string[] = []
+  for await (const entry of zip.eachEntry()) {
+    const name = new TextDecoder().decode(entry.fileNameRaw)
+    const problem = entryProblem(name, entry)
+    if (problem !== undefined) refused.push(`${JSON.stringify(name)}: ${problem}`)
+    else if (!name.endsWith("/")) found.push({ entry, name })
+  }
+  if (!found.some(({ name }) => PROOF.has(name.split("/").at(-1) ?? ""))) return undefined
+  const wrapper = WRAPPERS.find((prefix) => found.every(({ name }) => name.startsWith(prefix))) ?? ""
+  const files = found.map(({ entry, name }) => ({ entry, name: name.slice(wrapper.length) }))
+  return { files, refused, bytes: files.reduce((sum, file) => sum + file.entry.uncompressedSize, 0) }
+}
+
+/** A name may lead nowhere but below the root, on any system; anything but plain files and folders is refused. */
+function entryProblem(name: string, entry: Entry): string | undefined {
+  if (name === "" || name.includes("\0")) return "it has no usable name"
+  if (name.startsWith("/") || name.includes("\\") || /^[A-Za-z]:/.test(name)) return "its path is not relative"
+  if (name.split("/").some((part) => part === ".." || part === ".")) return "its path leaves the folder"
+  const type = (entry.externalFileAttributes >>> 16) & FILE_TYPE
+  if (type === SYMBOLIC_LINK) return "it is a link"
+  if (entry.isEncrypted()) return "it is encrypted"
+  return undefined
+}

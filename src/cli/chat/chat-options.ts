@@ -1,0 +1,161 @@
+import { existsSync, readFileSync, statSync } from "node:fs"
+import { extname, resolve } from "node:path"
+
+import { isPermissionProfile, PERMISSION_PROFILES } from "../../policy/decide.ts"
+import type { PermissionProfile } from "../../policy/decide.ts"
+import type { Part } from "../../protocol/message.ts"
+import { CliError } from "../command.ts"
+import type { FlagValues, Invocation } from "../command.ts"
+
+/** How this invocation talks: for a person, for a person who wants only the answer, or for a program. */
+export type ChatMode = "conversation" | "query" | "answer-only" | "script" | "json" | "stream-json"
+
+export interface ChatOptions {
+  readonly mode: ChatMode
+  /** Undefined in a conversation. */
+  readonly prompt: string | undefined
+  readonly images: readonly Part[]
+  readonly cwd: string
+  readonly source: string
+  readonly toolsets: readonly string[] | undefined
+  readonly maxTurns: number | undefined
+  readonly model: string | undefined
+  readonly provider: string | undefined
+  readonly resume: string | undefined
+  /** `-c` without a name: the session used last. */
+  readonly continueLast: boolean
+  readonly permissionProfile: PermissionProfile | undefined
+  readonly systemPromptAppend: string | undefined
+  readonly passSessionId: boolean
+  readonly deltas: boolean
+}
+
+const MAX_STDIN_BYTES = 1_000_000
+const FIRST_BYTE_MS = 10_000
+
+/** Reads the flags, the prompt and what is piped in. Throws `CliError` for what cannot be meant. */
+export async function readChatOptions(invocation: Invocation): Promise<ChatOptions> {
+  const { flags, environment, terminal } = invocation
+  const script = flags.text("oneshot")
+  const query = flags.text("query")
+  const format = flags.text("output-format") ?? "text"
+  const typed = script ?? (query === "-" ? undefined : query)
+  const piped = await readPiped(invocation, typed !== undefined)
+  const prompt = joinPrompt(typed, piped)
+  const wantsOne = script !== undefined || query !== undefined || format !== "text" || !terminal.stdinIsTty
+  if (wantsOne && (prompt === undefined || prompt.trim() === "")) throw usage(missingPrompt(flags, terminal.stdinIsTty))
+  if (script !== undefined && flags.text("provider") !== undefined && !namesModel(invocation)) {
+    throw usage("--provider needs a model as well: give one with --model, or set HERMES_INFERENCE_MODEL.")
+  }
+  const images = flags.texts("image").map((path) => readImage(path))
+  return {
+    mode: modeOf({ script, format, wantsOne, quiet: flags.has("quiet"), query, stdinIsTty: terminal.stdinIsTty }),
+    prompt: wantsOne ? prompt : undefined,
+    images,
+    cwd: workingDirectory(flags.text("cwd")),
+    source: flags.text("source") ?? (environment.get("HERMES_SESSION_SOURCE")?.trim() || "cli"),
+    toolsets: flags
+      .text("toolsets")
+      ?.split(",")
+      .map((name) => name.trim())
+      .filter((name) => name !== ""),
+    maxTurns: flags.number("max-turns"),
+    model: flags.text("model"),
+    provider: flags.text("provider"),
+    resume: flags.text("resume") ?? (flags.text("continue") === "" ? undefined : flags.text("continue")),
+    continueLast: flags.has("continue") && (flags.text("continue") ?? "") === "",
+    permissionProfile: permissionProfile(flags) ?? (environment.truthy("HERMES_YOLO_MODE") ? "full-auto" : undefined),
+    systemPromptAppend: flags.text("system-prompt-append"),
+    passSessionId: flags.has("pass-session-id"),
+    deltas: !flags.has("no-deltas"),
+  }
+}
+
+function modeOf(facts: {
+  readonly script: string | undefined
+  readonly format: string
+  readonly wantsOne: boolean
+  readonly quiet: boolean
+  readonly query: string | undefined
+  readonly stdinIsTty: boolean
+}): ChatMode {
+  if (facts.format === "json" || facts.format === "stream-json") return facts.format
+  if (facts.script !== undefined) return "script"
+  if (!facts.wantsOne) return "conversation"
+  return facts.quiet || facts.query === undefined ? "answer-only" : "query"
+}
+
+/** A pipe that was put there on purpose is read; a terminal and /dev/null are not. */
+async function readPiped(invocation: Invocation, hasPrompt: boolean): Promise<string> {
+  const { terminal, flags, signal } = invocation
+  if (flags.has("no-stdin") || !terminal.stdinIsPiped) return ""
+  const read = await terminal.readStdin({
+    maxBytes: MAX_STDIN_BYTES,
+    signal,
+    ...(hasPrompt ? { firstByteWithinMs: FIRST_BYTE_MS } : {}),
+  })
+  if (read.timedOut)
+    terminal.errLine("Nothing arrived on standard input; going on without it. Use --no-stdin to say so at once.")
+  return read.truncated ? `${read.text}\n[input truncated]` : read.text
+}
+
+function joinPrompt(typed: string | undefined, piped: string): string | undefined {
+  if (typed === undefined) return piped.trim() === "" ? undefined : piped.trimEnd()
+  if (piped.trim() === "") return typed
+  const fence = piped.includes("```") ? "````" : "```"
+  return `${typed}\n\n${fence}\n${piped.trimEnd()}\n${fence}`
+}
+
+function missingPrompt(flags: FlagValues, stdinIsTty: boolean): string {
+  if (!stdinIsTty && !flags.has("oneshot") && !flags.has("query")) {
+    return "There is no prompt: standard input is empty and not a terminal. Give one with -q, or pipe it in."
+  }
+  return "The prompt is empty. Give one with -q or -z, or pipe it in."
+}
+
+function namesModel(invocation: Invocation): boolean {
+  return (
+    invocation.flags.text("model") !== undefined || (invocation.environment.get("HERMES_INFERENCE_MODEL") ?? "") !== ""
+  )
+}
+
+function workingDirectory(given: string | undefined): string {
+  if (given === undefined) {
+    try {
+      return process.cwd()
+    } catch (cause) {
+      throw new CliError("The working directory does not exist any more; go to another one.", { exitCode: 1, cause })
+    }
+  }
+  const path = resolve(given)
+  if (!existsSync(path) || !statSync(path).isDirectory()) throw usage(`--cwd: ${given} is not a directory.`)
+  return path
+}
+
+function permissionProfile(flags: FlagValues): PermissionProfile | undefined {
+  if (flags.has("plan")) return "plan"
+  if (flags.has("yolo")) return "full-auto"
+  const named = flags.text("permission-profile")
+  if (named === undefined) return undefined
+  if (isPermissionProfile(named)) return named
+  throw usage(`Unknown permission profile "${named}". Known: ${PERMISSION_PROFILES.join(", ")}.`)
+}
+
+const IMAGE_TYPES: Record<string, string> = {
+  ".png": "image/png",
+  ".jpg": "image/jpeg",
+  ".jpeg": "image/jpeg",
+  ".gif": "image/gif",
+  ".webp": "image/webp",
+}
+
+function readImage(path: string): Part {
+  const type = IMAGE_TYPES[extname(path).toLowerCase()]
+  if (!existsSync(path)) throw usage(`--image: there is no file ${path}.`)
+  if (type === undefined) throw usage(`--image: ${path} is not a PNG, JPEG, GIF or WebP file.`)
+  return { type: "image_url", image_url: { url: `data:${type};base64,${readFileSync(path).toString("base64")}` } }
+}
+
+function usage(message: string): CliError {
+  return new CliError(message, { exitCode: 2 })
+}

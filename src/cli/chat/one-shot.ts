@@ -1,0 +1,155 @@
+import { assertNever } from "../../base/assert-never.ts"
+import { epochSeconds, systemClock } from "../../base/clock.ts"
+import type { Session } from "../../app/session.ts"
+import type { AgentEvent, RunEnd } from "../../protocol/events.ts"
+import type { UserInput } from "../../protocol/message.ts"
+import type { Terminal } from "../terminal.ts"
+import { askApproval } from "./approval-prompt.ts"
+import type { ChatMode } from "./chat-options.ts"
+import { createStreamJson, resultPayload } from "./stream-json.ts"
+import { createTurnView } from "./turn-view.ts"
+
+export interface OneShotOptions {
+  readonly session: Session
+  readonly terminal: Terminal
+  readonly mode: Exclude<ChatMode, "conversation">
+  readonly signal: AbortSignal
+  readonly version: string
+  readonly deltas: boolean
+  /** How long the end of an interrupted run may take before the process leaves without it. */
+  readonly graceMs: number
+}
+
+/** One prompt, one answer, one exit code. */
+export async function runOneShot(input: UserInput, options: OneShotOptions): Promise<number> {
+  const { session, terminal, mode } = options
+  const output = createOutput(options)
+  const reader = new AbortController()
+  const signal = AbortSignal.any([options.signal, reader.signal])
+  const end = await withGrace(options, async () => {
+    let last: RunEnd | undefined
+    for await (const event of session.run(input, { signal })) {
+      if (event.type === "run-end") last = event
+      else output.event(event)
+      // Nobody reads any more: whatever the run would still say or do is for no one.
+      if (terminal.closed && mode !== "script" && mode !== "answer-only") reader.abort()
+      if (event.type === "approval-request") await askApproval(event, { session, terminal })
+    }
+    return last
+  })
+  return output.end(end)
+}
+
+/** After an interrupt the run has a moment to end by itself; a stuck one is not waited for. */
+async function withGrace(options: OneShotOptions, run: () => Promise<RunEnd | undefined>): Promise<RunEnd | undefined> {
+  const { promise: gaveUp, resolve } = Promise.withResolvers<undefined>()
+  let timer: NodeJS.Timeout | undefined
+  const onAbort = (): void => {
+    timer = setTimeout(() => {
+      resolve(undefined)
+    }, options.graceMs)
+  }
+  options.signal.addEventListener("abort", onAbort, { once: true })
+  try {
+    return await Promise.race([run(), gaveUp])
+  } finally {
+    clearTimeout(timer)
+    options.signal.removeEventListener("abort", onAbort)
+  }
+}
+
+interface Output {
+  event(event: Exclude<AgentEvent, { type: "run-end" }>): void
+  end(end: RunEnd | undefined): Promise<number>
+}
+
+function createOutput(options: OneShotOptions): Output {
+  switch (options.mode) {
+    case "script":
+      return answerOutput(options, { prefix: "hermes -z: ", saysSession: false })
+    case "answer-only":
+      return answerOutput(options, { prefix: "Error: ", saysSession: true })
+    case "query":
+      return queryOutput(options)
+    case "json":
+      return jsonOutput(options)
+    case "stream-json":
+      return streamOutput(options)
+    default:
+      return assertNever(options.mode)
+  }
+}
+
+function answerOutput(
+  { terminal, session }: OneShotOptions,
+  how: { readonly prefix: string; readonly saysSession: boolean },
+): Output {
+  return {
+    event: (event) => {
+      if (event.type === "status" && event.kind === "warning") terminal.errLine(event.text)
+    },
+    end: (end) => {
+      const text = end?.result.finalResponse ?? ""
+      if (text.trim() !== "") terminal.line(text.trimEnd())
+      if (how.saysSession) terminal.errLine(`session_id: ${end?.result.sessionId ?? session.id}`)
+      const code = exitCode(end)
+      if (code === 1) terminal.errLine(`${how.prefix}${end?.result.error?.message ?? "the run gave no answer"}`)
+      return Promise.resolve(code)
+    },
+  }
+}
+
+function queryOutput({ terminal, session }: OneShotOptions): Output {
+  const view = createTurnView({ terminal, progress: "stderr" })
+  return {
+    event: (event) => {
+      view.event(event)
+    },
+    end: (end) => {
+      view.end(end)
+      terminal.errLine(`session_id: ${end?.result.sessionId ?? session.id}`)
+      return Promise.resolve(exitCode(end))
+    },
+  }
+}
+
+function jsonOutput({ terminal, session }: OneShotOptions): Output {
+  return {
+    event: () => undefined,
+    end: async (end) => {
+      terminal.line(JSON.stringify(await payload(end, session)))
+      return exitCode(end)
+    },
+  }
+}
+
+function streamOutput({ terminal, session, version, deltas }: OneShotOptions): Output {
+  const linesOf = createStreamJson({ version, deltas })
+  let seq = 0
+  const write = (line: { readonly type: string; readonly [field: string]: unknown }): void => {
+    const { type, ...fields } = line
+    terminal.line(JSON.stringify({ v: 1, seq, ts: epochSeconds(systemClock), type, session_id: session.id, ...fields }))
+    seq += 1
+  }
+  return {
+    event: (event) => {
+      for (const line of linesOf(event)) write(line)
+    },
+    end: async (end) => {
+      if (end?.result.error !== undefined) write({ type: "error", ...end.result.error })
+      write({ type: "result", ...(await payload(end, session)) })
+      return exitCode(end)
+    },
+  }
+}
+
+async function payload(end: RunEnd | undefined, session: Session): Promise<Record<string, unknown>> {
+  if (end === undefined) return { status: "interrupted", final_text: null, session_id: session.id }
+  return resultPayload(end, await session.title())
+}
+
+function exitCode(end: RunEnd | undefined): number {
+  if (end === undefined || end.outcome === "interrupted") return 130
+  if (end.outcome === "error") return 1
+  return (end.result.finalResponse ?? "").trim() === "" ? 1 : 0
+}

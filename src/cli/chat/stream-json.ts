@@ -1,0 +1,187 @@
+import { assertNever } from "../../base/assert-never.ts"
+import type { AgentEvent, RunEnd, StatusEvent } from "../../protocol/events.ts"
+
+/** One line of `stream-json` before it is numbered and stamped. */
+export interface StreamLine {
+  readonly type: string
+  readonly [field: string]: unknown
+}
+
+export interface StreamFacts {
+  readonly version: string
+  readonly deltas: boolean
+}
+
+/**
+ * Turns the events of a run into `stream-json` lines. Stateful only in what the format itself needs: whether the current message
+ * was announced.
+ */
+export function createStreamJson(facts: StreamFacts): (event: AgentEvent) => readonly StreamLine[] {
+  let messages = 0
+  let announced = false
+  const messageId = (): string => `m${messages}`
+  return (event) => {
+    switch (event.type) {
+      case "run-start":
+        return [
+          {
+            type: "session.start",
+            resumed: event.resumed,
+            model: event.model,
+            provider: event.provider,
+            cwd: event.cwd,
+            permission_profile: event.permissionProfile,
+            toolsets: event.toolsets,
+            tools: event.tools,
+            version: facts.version,
+          },
+        ]
+      case "text-delta": {
+        const start = announced ? [] : [{ type: "message.start", message_id: messageId() }]
+        announced = true
+        return facts.deltas ? [...start, { type: "message.delta", message_id: messageId(), text: event.text }] : start
+      }
+      case "reasoning-delta":
+        return [{ type: "reasoning.delta", text: event.text }]
+      case "message-end": {
+        const start = announced ? [] : [{ type: "message.start", message_id: messageId() }]
+        const lines = [
+          ...start,
+          {
+            type: "message.complete",
+            message_id: messageId(),
+            role: event.message.role,
+            text: event.message.text,
+            finish_reason: event.message.finishReason,
+          },
+        ]
+        messages += 1
+        announced = false
+        return lines
+      }
+      case "tool-start":
+        return [
+          {
+            type: "tool.start",
+            tool_call_id: event.call.id,
+            name: event.call.name,
+            args: event.call.args,
+            preview: event.preview,
+          },
+        ]
+      case "tool-progress":
+        return [{ type: "tool.progress", tool_call_id: event.callId, text: event.text }]
+      case "tool-end":
+        return [
+          {
+            type: "tool.complete",
+            tool_call_id: event.call.id,
+            name: event.call.name,
+            ok: event.outcome === "ok",
+            duration_ms: event.durationMs,
+            summary: event.summary,
+            exit_code: event.exitCode,
+            diff: event.diff,
+            truncated: event.truncated,
+          },
+        ]
+      case "approval-request":
+        return [
+          {
+            type: "approval.request",
+            request_id: event.requestId,
+            kind: event.kind,
+            command: event.command,
+            description: event.description,
+            rule: event.rule,
+          },
+        ]
+      case "clarify-request":
+        return [
+          { type: "clarify.request", request_id: event.requestId, question: event.question, choices: event.choices },
+        ]
+      case "usage":
+        return [
+          {
+            type: "usage",
+            input: event.usage.input,
+            output: event.usage.output,
+            cache_read: event.usage.cacheRead,
+            cache_write: event.usage.cacheWrite,
+            reasoning: event.usage.reasoning,
+            context_tokens: event.contextTokens,
+            context_length: event.contextLength,
+          },
+        ]
+      case "status":
+        return statusLines(event)
+      case "session-rotated":
+        return [
+          {
+            type: "session.rotated",
+            old_session_id: event.oldSessionId,
+            new_session_id: event.newSessionId,
+            reason: event.reason,
+          },
+        ]
+      case "run-end":
+        return event.result.error === undefined ? [] : [{ type: "error", ...event.result.error }]
+      default:
+        return assertNever(event)
+    }
+  }
+}
+
+function statusLines(event: StatusEvent): readonly StreamLine[] {
+  switch (event.kind) {
+    case "retry":
+      return [{ type: "status", kind: "retry", text: event.text, attempt: event.attempt, delay_ms: event.delayMs }]
+    case "fallback":
+    case "rotate":
+    case "compress":
+    case "warning":
+      return [{ type: "status", kind: event.kind, text: event.text }]
+    case "notice":
+    case "permission-profile":
+      return [{ type: "status", kind: "warning", text: event.text }]
+    case "answered": {
+      const { requestId, choice, by } = event
+      if (event.question === "clarify") return [{ type: "clarify.resolved", request_id: requestId, answer: choice, by }]
+      return [{ type: "approval.resolved", request_id: requestId, choice, by }]
+    }
+    case "iteration":
+    case "thinking":
+    case "tool-generating":
+    case "notice-clear":
+    case "background":
+      return []
+    default:
+      return assertNever(event)
+  }
+}
+
+/** The payload of `--output-format json` and of the last `stream-json` line. */
+export function resultPayload(end: RunEnd, title: string | null): Record<string, unknown> {
+  const { result } = end
+  return {
+    status: end.outcome.replaceAll("-", "_"),
+    final_text: result.finalResponse,
+    session_id: result.sessionId,
+    title,
+    model: result.model,
+    provider: result.provider,
+    api_calls: result.apiCalls,
+    tool_calls: result.toolCalls,
+    usage: {
+      input: result.usage.input,
+      output: result.usage.output,
+      cache_read: result.usage.cacheRead,
+      cache_write: result.usage.cacheWrite,
+      reasoning: result.usage.reasoning,
+    },
+    cost: { usd: result.costUsd, status: result.costStatus },
+    duration_ms: result.durationMs,
+    files_changed: result.filesChanged,
+    ...(result.error === undefined ? {} : { error: result.error }),
+  }
+}

@@ -1,0 +1,66 @@
+import type { Flag } from "../command.ts"
+import { text, toggle } from "./flag.ts"
+
+/** Understood before and after every command. */
+export const COMMON_FLAGS: readonly Flag[] = [
+  toggle("help", "show help for the command", { short: "h" }),
+  text("profile", "use this profile", { short: "p", value: "NAME", complete: "profile" }),
+  toggle("ignore-user-config", "leave config.yaml aside and use the defaults"),
+  toggle("ignore-rules", "leave project context files and rules aside"),
+  toggle("safe-mode", "start with defaults only: no user configuration, rules, plugins, hooks or MCP servers"),
+  toggle("no-color", "write no colours"),
+  toggle("verbose", "write debug messages to stderr", { short: "v" }),
+]
+
+/** Understood before any command (they then apply to the chat that starts) and after `chat`. */
+export const RUN_FLAGS: readonly Flag[] = [
+  text("oneshot", "answer one prompt and print only the answer, for scripts", {
+    short: "z",
+    value: "PROMPT",
+    conflictsWith: ["query", "tui"],
+  }),
+  text("model", "use this model for this run", { short: "m", value: "MODEL" }),
+  text("provider", "use this provider for this run", { value: "NAME", complete: "provider" }),
+  text("toolsets", "enable exactly these toolsets, comma-separated; all or * means every one", {
+    short: "t",
+    value: "LIST",
+    complete: "toolset",
+  }),
+  text("resume", "continue the session with this id or title", {
+    short: "r",
+    value: "SESSION",
+    complete: "session",
+    conflictsWith: ["continue"],
+    joinsWords: true,
+  }),
+  {
+    name: "continue",
+    short: "c",
+    summary: "continue the last used session, or the named one",
+    value: { kind: "optional-text", placeholder: "NAME", complete: "session" },
+    joinsWords: true,
+  },
+  text("skills", "load these skills first, comma-separated", {
+    short: "s",
+    value: "LIST",
+    repeatable: true,
+    complete: "skill",
+  }),
+  toggle("worktree", "work in a git worktree of its own", { short: "w" }),
+  text("permission-profile", "plan, default, accept-edits, auto, full-auto or one of your own", { value: "NAME" }),
+  toggle("plan", "same as --permission-profile plan", { conflictsWith: ["yolo", "permission-profile"] }),
+  toggle("yolo", "same as --permission-profile full-auto", { conflictsWith: ["permission-profile"] }),
+  text("allow", "allow what matches, for this session", { value: "PATTERN", repeatable: true }),
+  text("deny", "refuse what matches, for this session; stronger than any allow", {
+    value: "PATTERN",
+    repeatable: true,
+  }),
+  toggle("accept-hooks", "trust shell hooks that were not approved yet"),
+  toggle("pass-session-id", "tell the model the session id"),
+  toggle("tui", "use the full-screen interface", { conflictsWith: ["cli"], later: true }),
+  toggle("cli", "use the plain line interface"),
+  toggle("quiet", "print only the answer", { short: "Q" }),
+]
+
+/** Before a command only. */
+export const ROOT_FLAGS: readonly Flag[] = [toggle("version", "show the version", { short: "V" })]

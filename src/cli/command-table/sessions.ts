@@ -1,0 +1,186 @@
+import type { Command, Positional } from "../command.ts"
+import { choice, integer, json, text, toggle, yes } from "./flag.ts"
+
+const session: Positional = { name: "ID", summary: "id, start of an id, or title", required: true, complete: "session" }
+const source = text("source", "only sessions of this source", { value: "NAME" })
+
+const sessionCommands: readonly Command[] = [
+  {
+    name: "list",
+    aliases: ["ls"],
+    summary: "list sessions, newest first",
+    group: "sessions",
+    flags: [
+      source,
+      integer("limit", "at most this many (20)", { value: "N", min: 1 }),
+      toggle("all", "also children, delegates and archived sessions"),
+      json,
+    ],
+    load: () => import("../commands/sessions/list.ts"),
+  },
+  {
+    name: "browse",
+    summary: "pick a session from a list and continue it",
+    group: "sessions",
+    flags: [source, integer("limit", "at most this many (500)", { value: "N", min: 1 })],
+    load: () => import("../commands/sessions/browse.ts"),
+  },
+  {
+    name: "search",
+    summary: "search the text of all sessions",
+    group: "sessions",
+    positionals: [{ name: "QUERY", summary: "words to look for", required: true, rest: true }],
+    flags: [
+      source,
+      text("role", "only messages of this role", { value: "ROLE", repeatable: true }),
+      choice("sort", "order of the hits; best match first without it", { of: ["newest", "oldest"] }),
+      integer("limit", "at most this many (20)", { value: "N", min: 1 }),
+      json,
+    ],
+    load: () => import("../commands/sessions/search.ts"),
+  },
+  {
+    name: "show",
+    summary: "print what is known about a session and its messages",
+    group: "sessions",
+    positionals: [{ ...session, rest: true }],
+    flags: [json],
+    load: () => import("../commands/sessions/show.ts"),
+  },
+  {
+    name: "export",
+    summary: "write sessions to a JSONL file, one per line",
+    group: "sessions",
+    positionals: [{ name: "OUT", summary: "file to write; - is standard output", required: true, complete: "file" }],
+    flags: [source, text("session-id", "only this session", { value: "ID", complete: "session" })],
+    load: () => import("../commands/sessions/export.ts"),
+  },
+  {
+    name: "import",
+    summary: "read sessions from an exported file",
+    group: "sessions",
+    positionals: [{ name: "FILE", summary: "file written by `sessions export`", required: true, complete: "file" }],
+  },
+  {
+    name: "rename",
+    summary: "give a session a title",
+    group: "sessions",
+    positionals: [session, { name: "TITLE", summary: "the new title", required: true, rest: true }],
+    load: () => import("../commands/sessions/rename.ts"),
+  },
+  {
+    name: "delete",
+    aliases: ["rm"],
+    summary: "delete a session for good",
+    group: "sessions",
+    positionals: [{ ...session, rest: true }],
+    flags: [yes],
+    load: () => import("../commands/sessions/delete.ts"),
+  },
+  {
+    name: "prune",
+    summary: "delete old sessions that have ended",
+    group: "sessions",
+    flags: [integer("older-than", "age in days (90)", { value: "DAYS", min: 0 }), source, yes],
+    load: () => import("../commands/sessions/prune.ts"),
+  },
+  {
+    name: "archive",
+    summary: "hide a session from lists",
+    group: "sessions",
+    positionals: [{ ...session, rest: true }],
+    load: () => import("../commands/sessions/archive.ts"),
+  },
+  {
+    name: "unarchive",
+    summary: "show an archived session again",
+    group: "sessions",
+    positionals: [{ ...session, rest: true }],
+    load: () => import("../commands/sessions/archive.ts"),
+  },
+  {
+    name: "tree",
+    summary: "show compressions, branches and delegates as a tree",
+    group: "sessions",
+    positionals: [{ ...session, required: false, rest: true }],
+    load: () => import("../commands/sessions/tree.ts"),
+  },
+  {
+    name: "stats",
+    summary: "count sessions and messages, show the size of the database",
+    group: "sessions",
+    flags: [json],
+    load: () => import("../commands/sessions/stats.ts"),
+  },
+  {
+    name: "optimize",
+    summary: "compact the database and its search index",
+    group: "sessions",
+    load: () => import("../commands/sessions/optimize.ts"),
+  },
+  {
+    name: "repair",
+    summary: "check the database and mend it",
+    group: "sessions",
+    flags: [
+      toggle("check-only", "only report; exit 1 when something is wrong"),
+      toggle("no-backup", "keep no copy of the damaged file"),
+    ],
+    load: () => import("../commands/sessions/repair.ts"),
+  },
+]
+
+export const SESSION_COMMANDS: readonly Command[] = [
+  {
+    name: "sessions",
+    summary: "list, search, export and tidy past conversations",
+    group: "sessions",
+    subcommands: sessionCommands,
+  },
+  {
+    name: "insights",
+    summary: "show what you used the agent for and what it cost",
+    group: "sessions",
+    flags: [
+      integer("days", "length of the window (30)", { value: "N", min: 1 }),
+      text("source", "only sessions of this source", { value: "NAME" }),
+      json,
+    ],
+  },
+  {
+    name: "checkpoints",
+    summary: "look at and prune the snapshots behind /rollback",
+    group: "sessions",
+    subcommands: [
+      { name: "status", summary: "show size and number of snapshots", group: "sessions" },
+      {
+        name: "list",
+        summary: "list snapshots",
+        group: "sessions",
+        flags: [integer("limit", "at most this many (20)", { value: "N", min: 1 })],
+      },
+      {
+        name: "prune",
+        summary: "remove old snapshots",
+        group: "sessions",
+        flags: [
+          integer("retention-days", "keep younger ones (7)", { value: "N", min: 0 }),
+          integer("max-size-mb", "size to shrink to (500)", { value: "N", min: 0 }),
+          toggle("keep-orphans", "keep snapshots of directories that are gone"),
+        ],
+      },
+      {
+        name: "clear",
+        summary: "remove all snapshots",
+        group: "sessions",
+        flags: [toggle("force", "do not ask", { short: "f" })],
+      },
+      {
+        name: "clear-legacy",
+        summary: "remove snapshots of an older layout",
+        group: "sessions",
+        flags: [toggle("force", "do not ask", { short: "f" })],
+      },
+    ],
+  },
+]

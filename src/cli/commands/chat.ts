@@ -1,0 +1,158 @@
+import type { LogSink } from "../../base/log.ts"
+import type { App } from "../../app/app.ts"
+import { startApp } from "../../app/start.ts"
+import type { Session } from "../../app/session.ts"
+import type { ChosenModel } from "../../llm/choose-model.ts"
+import { isPermissionProfile } from "../../policy/decide.ts"
+import type { PermissionProfile } from "../../policy/decide.ts"
+import type { SessionId } from "../../protocol/identifiers.ts"
+import type { UserInput } from "../../protocol/message.ts"
+import { CliError } from "../command.ts"
+import type { Invocation } from "../command.ts"
+import { readChatOptions } from "../chat/chat-options.ts"
+import type { ChatOptions } from "../chat/chat-options.ts"
+import { VERSION } from "../version.ts"
+
+const DEFAULT_GRACE_SECONDS = 1.5
+
+/** `hermes`, `hermes chat`, `-q`, `-z` and pipes: one way in for all of them. */
+export async function run(invocation: Invocation): Promise<number> {
+  const { terminal, signal, flags } = invocation
+  const options = await readChatOptions(invocation)
+  const { app, warnings, environment } = await startApp({
+    home: invocation.home,
+    environment: invocation.environment,
+    version: VERSION,
+    extraSinks: flags.has("verbose") ? [stderrSink(invocation)] : [],
+  })
+  try {
+    if (options.mode !== "script") for (const warning of warnings) terminal.errLine(warning)
+    const model = chosenModel(app, options)
+    if (model.demoByDefault) terminal.errLine(DEMO_NOTICE)
+    const open = (resume: SessionId | undefined): Promise<Session> =>
+      openChatSession(app, { options, model, resume, attended: isAttended(invocation) })
+    const session = await open(await sessionToResume(app, options))
+    if (options.mode === "conversation") {
+      const { converse } = await import("../chat/conversation.ts")
+      return await converse({ app, session, open, terminal, signal, model })
+    }
+    const { runOneShot } = await import("../chat/one-shot.ts")
+    const grace = Number(environment.get("HERMES_SIGTERM_GRACE") ?? "")
+    const code = await runOneShot(promptOf(options), {
+      session,
+      terminal,
+      mode: options.mode,
+      signal,
+      version: VERSION,
+      deltas: options.deltas,
+      graceMs: (grace > 0 ? grace : DEFAULT_GRACE_SECONDS) * 1000,
+    })
+    await terminal.flush()
+    await session.close(code === 130 ? "user_exit" : "completed")
+    return code
+  } finally {
+    await app.close()
+  }
+}
+
+const DEMO_NOTICE =
+  "No model is configured, so the built-in demo model answers (it is not an AI). To connect a real one: " +
+  "`hermes config set OPENROUTER_API_KEY …` or `hermes config set model.base_url http://…` for a local server."
+
+function chosenModel(app: App, options: ChatOptions): ChosenModel {
+  const chosen = app.chooseModel({
+    ...(options.model === undefined ? {} : { model: options.model }),
+    ...(options.provider === undefined ? {} : { provider: options.provider }),
+  })
+  if (!chosen.ok) throw new CliError(chosen.error.message, { exitCode: 1 })
+  return chosen.value
+}
+
+interface OpenChat {
+  readonly options: ChatOptions
+  readonly model: ChosenModel
+  readonly resume: SessionId | undefined
+  readonly attended: boolean
+}
+
+async function openChatSession(app: App, { options, model, resume, attended }: OpenChat): Promise<Session> {
+  const toolsets = options.toolsets
+  if (toolsets !== undefined) {
+    const { unknown, anyKnown } = app.toolsetProblem(toolsets)
+    if (!anyKnown) throw new CliError(`None of these toolsets exists: ${unknown.join(", ")}.`, { exitCode: 2 })
+  }
+  const session = await app.openSession({
+    model,
+    cwd: options.cwd,
+    source: options.source,
+    platform: "cli",
+    permissionProfile: options.permissionProfile ?? configuredProfile(app),
+    attended,
+    passSessionId: options.passSessionId,
+    ...(resume === undefined ? {} : { resume }),
+    ...(toolsets === undefined ? {} : { toolsets }),
+    ...(options.maxTurns === undefined ? {} : { maxIterations: options.maxTurns }),
+    ...(options.systemPromptAppend === undefined ? {} : { ephemeralPrompt: options.systemPromptAppend }),
+  })
+  if (!session.ok) throw new CliError(session.error, { exitCode: 1 })
+  return session.value
+}
+
+/** `-r`, `-c NAME` and `-c`: which session goes on, if any. */
+async function sessionToResume(app: App, options: ChatOptions): Promise<SessionId | undefined> {
+  if (options.resume === undefined && !options.continueLast) return undefined
+  const store = await app.store()
+  const found =
+    options.resume === undefined
+      ? await store.latestSession([options.source])
+      : await store.resumeTarget(options.resume)
+  if (found !== undefined) return found
+  throw new CliError(
+    options.resume === undefined
+      ? "There is no session to continue yet."
+      : `There is no session "${options.resume}". \`hermes sessions list\` shows what there is.`,
+    { exitCode: 1 },
+  )
+}
+
+function configuredProfile(app: App): PermissionProfile {
+  const named = app.config.get("approvals.profile") ?? ""
+  if (isPermissionProfile(named)) return named
+  const mode = app.config.get("approvals.mode")
+  return MODES[mode] ?? "default"
+}
+
+const MODES: Record<string, PermissionProfile> = {
+  manual: "default",
+  default: "default",
+  smart: "auto",
+  auto: "auto",
+  off: "full-auto",
+  false: "full-auto",
+  "full-auto": "full-auto",
+  plan: "plan",
+  "accept-edits": "accept-edits",
+}
+
+/** `-z` is for scripts: nobody is asked, even when a terminal happens to be there. */
+function isAttended({ terminal, flags }: Invocation): boolean {
+  return (
+    terminal.stdinIsTty &&
+    flags.text("oneshot") === undefined &&
+    !["json", "stream-json"].includes(flags.text("output-format") ?? "")
+  )
+}
+
+function promptOf(options: ChatOptions): UserInput {
+  const text = options.prompt ?? ""
+  return options.images.length === 0 ? text : [{ type: "text", text }, ...options.images]
+}
+
+function stderrSink({ terminal }: Invocation): LogSink {
+  return {
+    level: "DEBUG",
+    write: (line) => {
+      terminal.errLine(line)
+    },
+  }
+}

@@ -1,0 +1,175 @@
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { describe, expect, test } from "vitest"
+import { createTestHome, type TestHome } from "../../recorded-run.ts"
+
+const CONFIG =
+  "# my settings\nagent:\n  max_turns: 7 # enough\nmodel:\n  default: test/model\n  api_key: sk-abcdefghijklmnop1234\n"
+
+function homeWith(files: Record<string, string>): TestHome {
+  const home = createTestHome()
+  for (const [name, text] of Object.entries(files)) writeFileSync(home.home.file(name), text)
+  return home
+}
+
+const file = (home: TestHome, name: string): string => readFileSync(home.home.file(name), "utf8")
+
+describe("show", () => {
+  test("has its sections, masks secrets, and lists what was changed", async () => {
+    using home = homeWith({
+      "config.yaml": `${CONFIG}logging:\n  level: DEBUG\n`,
+      ".env": "OPENAI_API_KEY=sk-0123456789abcdefghij\n",
+    })
+    const { code, out, err } = await home.run(["config"])
+    expect({ code, err }).toEqual({ code: 0, err: "" })
+    for (const title of [
+      "Paths",
+      "API keys",
+      "Model",
+      "Agent",
+      "Terminal",
+      "Compression",
+      "Display",
+      "Other changes",
+    ]) {
+      expect(out).toMatch(new RegExp(`^${title}$`, "m"))
+    }
+    expect(out).toMatch(/OPENAI_API_KEY +sk-0\.\.\.ghij\n/)
+    expect(out).toMatch(/ANTHROPIC_API_KEY +\(not set\)\n/)
+    expect(out).toMatch(/agent\.max_turns +7\n/)
+    expect(out).toMatch(/logging\.level +DEBUG\n/)
+    expect(out).not.toContain("abcdefghijklmnop")
+  })
+
+  test("--json and --origin", async () => {
+    using home = homeWith({ "config.yaml": CONFIG })
+    const effective: unknown = JSON.parse((await home.run(["config", "show", "--json"])).out)
+    expect(effective).toMatchObject({
+      agent: { max_turns: 7 },
+      model: { default: "test/model", api_key: "sk-a...1234" },
+    })
+    const origins: unknown = JSON.parse((await home.run(["config", "show", "--json", "--origin"])).out)
+    expect(origins).toMatchObject({
+      "agent.max_turns": { value: 7, origin: "file" },
+      "display.streaming": { origin: "default" },
+    })
+    expect((await home.run(["config", "--origin"])).out).toMatch(/agent\.max_turns +7 {2}\(file\)\n/)
+  })
+
+  test("--ignore-user-config shows the defaults", async () => {
+    using home = homeWith({ "config.yaml": CONFIG })
+    const { out } = await home.run(["config", "--ignore-user-config", "--json"])
+    expect((JSON.parse(out) as { agent: { max_turns: number } }).agent.max_turns).not.toBe(7)
+  })
+})
+
+describe("get", () => {
+  test.each([
+    ["agent.max_turns", "7\n"],
+    ["model.default", "test/model\n"],
+    ["display.streaming", "true\n"],
+    ["OPENAI_API_KEY", "sk-0...ghij\n"],
+  ])("%s", async (path, out) => {
+    using home = homeWith({ "config.yaml": CONFIG, ".env": "OPENAI_API_KEY=sk-0123456789abcdefghij\n" })
+    expect(await home.run(["config", "get", path])).toEqual({ code: 0, out, err: "" })
+  })
+
+  test("an absent key exits 1 and suggests the nearest", async () => {
+    using home = createTestHome()
+    expect(await home.run(["config", "get", "agent.max_turn"])).toEqual({
+      code: 1,
+      out: "",
+      err: "`agent.max_turn` is not set. Did you mean `agent.max_turns`?\n",
+    })
+  })
+})
+
+describe("set and unset", () => {
+  test("change one value and keep the rest of the file", async () => {
+    using home = homeWith({ "config.yaml": CONFIG })
+    expect(await home.run(["config", "set", "agent.max_turns", "9"])).toMatchObject({
+      code: 0,
+      out: "Set agent.max_turns in ~/.hermes/config.yaml.\n",
+    })
+    expect(file(home, "config.yaml")).toBe(CONFIG.replace("7", "9"))
+    expect(await home.run(["config", "unset", "agent.max_turns"])).toMatchObject({ code: 0 })
+    expect((await home.run(["config", "unset", "agent.max_turns"])).code).toBe(1)
+  })
+
+  test("a key goes to .env, private, and never to the output", async () => {
+    using home = createTestHome()
+    const { code, out, err } = await home.run(["config", "set", "OPENAI_API_KEY", "sk-0123456789abcdefghij"])
+    expect({ code, out, err }).toEqual({ code: 0, out: "Set OPENAI_API_KEY in ~/.hermes/.env.\n", err: "" })
+    expect(file(home, ".env")).toContain("OPENAI_API_KEY=sk-0123456789abcdefghij")
+    expect(statSync(home.home.file(".env")).mode & 0o077).toBe(0)
+  })
+
+  test.each<[readonly string[], number]>([
+    [["set", "a", "[1, 2"], 2],
+    [["unset", "no.such.key"], 1],
+  ])("%j exits %i", async (line, code) => {
+    using home = createTestHome()
+    expect((await home.run(["config", ...line])).code).toBe(code)
+  })
+
+  test("a file that does not parse is left as it is", async () => {
+    using home = homeWith({ "config.yaml": "a: [1\nb: 2\n" })
+    const { code, err } = await home.run(["config", "set", "agent.max_turns", "9"])
+    expect(code).toBe(1)
+    expect(err.trimEnd().split("\n")).toHaveLength(1)
+    expect(file(home, "config.yaml")).toBe("a: [1\nb: 2\n")
+  })
+})
+
+test("path and env-path print the path only, also without a home", async () => {
+  using home = createTestHome()
+  const nowhere = { HERMES_HOME: `${home.directory}/nowhere` }
+  expect(await home.run(["config", "path"], { variables: nowhere })).toEqual({
+    code: 0,
+    out: `${home.directory}/nowhere/config.yaml\n`,
+    err: "",
+  })
+  expect(await home.run(["config", "env-path"])).toEqual({ code: 0, out: `${home.home.path}/.env\n`, err: "" })
+})
+
+describe("check", () => {
+  test("a fresh home has no problems", async () => {
+    using home = createTestHome()
+    expect(await home.run(["config", "check"])).toEqual({
+      code: 0,
+      out: "~/.hermes/config.yaml does not exist; all settings have their defaults.\nNo problems.\n",
+      err: "",
+    })
+  })
+
+  test("errors exit 1, warnings do not", async () => {
+    using home = homeWith({ "config.yaml": "agnet:\n  x: 1\n" })
+    const warned = await home.run(["config", "check"])
+    expect(warned.code).toBe(0)
+    expect(warned.err).toMatch(/^⚠ agnet: /m)
+    writeFileSync(home.home.file("config.yaml"), "custom_providers:\n  name: x\n")
+    const wrong = await home.run(["config", "check"])
+    expect(wrong.code).toBe(1)
+    expect(wrong.err).toMatch(/^✗ custom_providers/m)
+  })
+
+  test("a broken file and a directory in its place exit 1 with one line", async () => {
+    using home = homeWith({ "config.yaml": "a: [1\n" })
+    const broken = await home.run(["config", "check"])
+    expect(broken).toMatchObject({ code: 1, out: "" })
+    expect(broken.err).toMatch(/^✗ ~\/\.hermes\/config\.yaml does not parse \(line \d+/)
+    using other = createTestHome()
+    mkdirSync(other.home.file("config.yaml"))
+    expect((await other.run(["config", "check"])).code).toBe(1)
+  })
+})
+
+describe("migrate", () => {
+  test("an old file is brought up to date and kept", async () => {
+    using home = homeWith({ "config.yaml": "_config_version: 10\nmodel_catalog:\n  ttl_hours: 24\n" })
+    const { code, out } = await home.run(["config", "migrate", "--yes"])
+    expect(code).toBe(0)
+    expect(out).toMatch(/^Migrated from version 10 to \d+:\n/)
+    expect(out).toMatch(/The old file is kept as ~\/\.hermes\/config\.yaml\.bak\./)
+    expect((await home.run(["config", "migrate"])).out).toBe("~/.hermes/config.yaml needs no change.\n")
+  })
+})

@@ -1,0 +1,369 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { describe, expect, test } from "vitest"
+import { systemClock } from "../../../base/clock.ts"
+import { toSessionId } from "../../../protocol/identifiers.ts"
+import type { Message } from "../../../protocol/message.ts"
+import { openSqliteStore } from "../../../state/sqlite/open-store.ts"
+import { createTestHome, type TestHome } from "../../recorded-run.ts"
+
+const NOW = Date.now() / 1000
+const WORK = "20260101_100000_aaaaaa"
+const MUSIC = "20260102_100000_bbbbbb"
+const TOOL = "20260103_100000_cccccc"
+
+interface Seed {
+  readonly id: string
+  readonly source?: string
+  readonly title?: string
+  readonly startedAt: number
+  readonly ended?: boolean
+  readonly messages: readonly Message[]
+}
+
+const SEEDS: readonly Seed[] = [
+  {
+    id: WORK,
+    title: "Tax return 2025",
+    startedAt: NOW - 7200,
+    messages: [
+      { role: "user", content: "Where is my passport \u001B[31m scan \u001B[0m?" },
+      {
+        role: "assistant",
+        content: "Looking.",
+        tool_calls: [
+          { id: "c1", type: "function", function: { name: "search_files", arguments: '{"pattern":"passport"}' } },
+        ],
+      },
+      { role: "tool", content: "scan.pdf", tool_call_id: "c1", tool_name: "search_files" },
+    ],
+  },
+  {
+    id: MUSIC,
+    startedAt: NOW - 100 * 86_400,
+    ended: true,
+    messages: [{ role: "user", content: "Play something by Bach" }],
+  },
+  { id: TOOL, source: "tool", startedAt: NOW - 60, messages: [{ role: "user", content: "hidden passport job" }] },
+]
+
+async function seeded(): Promise<TestHome> {
+  const home = createTestHome()
+  const store = await openStore(home)
+  for (const seed of SEEDS) {
+    const id = toSessionId(seed.id)
+    await store.createSession({ id, source: seed.source ?? "cli", startedAt: seed.startedAt })
+    await store.append(
+      id,
+      seed.messages.map((message) => ({ ...message, timestamp: seed.startedAt })),
+    )
+    if (seed.title !== undefined) await store.setTitle(id, seed.title)
+    if (seed.ended === true) await store.endSession(id, "done")
+  }
+  await store.close()
+  return home
+}
+
+function openStore(home: TestHome): ReturnType<typeof openSqliteStore> {
+  const log = { debug: () => undefined, warning: () => undefined }
+  return openSqliteStore({ path: home.home.file("state.db"), clock: systemClock, log })
+}
+
+/** The lines of a listing without the heading, each as its last word: the id. */
+const ids = (out: string): readonly string[] =>
+  out
+    .trimEnd()
+    .split("\n")
+    .slice(1)
+    .map((line) => line.split(" ").at(-1) ?? "")
+
+describe("list", () => {
+  test("shows titles, previews without escape sequences, ages and whole ids; tool sessions are hidden", async () => {
+    using home = await seeded()
+    const { code, out, err } = await home.run(["sessions", "list"])
+    expect({ code, err, ids: ids(out) }).toEqual({ code: 0, err: "", ids: [WORK, MUSIC] })
+    const [heading, first] = out.split("\n")
+    expect(heading).toBe(`${"Title".padEnd(30)} ${"Preview".padEnd(38)} ${"Last active".padEnd(12)} ID`)
+    expect(first).toMatch(/^Tax return 2025 {16}Where is my/)
+    expect(out).not.toContain("\u001B")
+  })
+
+  test("filters by source, limits, and shows kinds with --all", async () => {
+    using home = await seeded()
+    expect(ids((await home.run(["sessions", "list", "--source", "tool"])).out)).toEqual([TOOL])
+    expect(ids((await home.run(["sessions", "list", "--limit", "1"])).out)).toEqual([WORK])
+    expect((await home.run(["sessions", "list", "--all"])).out).toMatch(/Kind {9}ID\n.* conversation {1,}/)
+  })
+
+  test("without any title the table is about first words and sources", async () => {
+    using home = await seeded()
+    const { out } = await home.run(["sessions", "list", "--source", "tool"])
+    expect(out.split("\n")[0]).toBe(`${"Preview".padEnd(48)} ${"Last active".padEnd(12)} ${"Source".padEnd(10)} ID`)
+  })
+
+  test("--json is one document", async () => {
+    using home = await seeded()
+    const { out } = await home.run(["sessions", "list", "--json"])
+    expect(JSON.parse(out)).toMatchObject([
+      { id: WORK, title: "Tax return 2025", message_count: 3, tool_call_count: 1, kind: "conversation", source: "cli" },
+      { id: MUSIC, title: null },
+    ])
+  })
+})
+
+test("a home without a database lists nothing, creates nothing, and names no session", async () => {
+  using home = createTestHome()
+  expect(await home.run(["sessions", "list"])).toEqual({ code: 0, out: "There are no sessions to list.\n", err: "" })
+  expect(await home.run(["sessions", "list", "--json"])).toEqual({ code: 0, out: "[]\n", err: "" })
+  for (const line of [
+    ["search", "x"],
+    ["stats"],
+    ["tree"],
+    ["optimize"],
+    ["prune"],
+    ["repair"],
+    ["repair", "--check-only"],
+    ["export", "-"],
+  ]) {
+    expect((await home.run(["sessions", ...line])).code, line.join(" ")).toBe(0)
+  }
+  for (const line of [
+    ["show", "x"],
+    ["rename", "x", "y"],
+    ["delete", "x", "-y"],
+    ["archive", "x"],
+    ["tree", "x"],
+  ]) {
+    expect(await home.run(["sessions", ...line])).toEqual({
+      code: 1,
+      out: "",
+      err: "There is no session `x`. `hermes sessions list --all` shows them.\n",
+    })
+  }
+  expect(existsSync(home.home.file("state.db"))).toBe(false)
+})
+
+describe("search", () => {
+  test("prints session, time, role and snippet", async () => {
+    using home = await seeded()
+    const { code, out } = await home.run(["sessions", "search", "passport", "--role", "user"])
+    expect(code).toBe(0)
+    expect(out).toMatch(new RegExp(`^${WORK} {2}\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d {2}user\\n {4}.*passport.*\\n$`))
+    expect(out).not.toContain("\u001B")
+  })
+
+  test("says when nothing was found, and gives JSON", async () => {
+    using home = await seeded()
+    expect((await home.run(["sessions", "search", "no", "such", "word"])).out).toBe(
+      "Nothing was found for `no such word`.\n",
+    )
+    const hits: unknown = JSON.parse((await home.run(["sessions", "search", "Bach", "--json"])).out)
+    expect(hits).toMatchObject([{ session_id: MUSIC, role: "user" }])
+  })
+})
+
+describe("show", () => {
+  test("prints facts and transcript, found by title, id or start of an id", async () => {
+    using home = await seeded()
+    for (const name of [["Tax", "return", "2025"], [WORK], [WORK.slice(0, 12)]]) {
+      const { code, out } = await home.run(["sessions", "show", ...name])
+      expect(code).toBe(0)
+      expect(out).toContain(`Session    ${WORK}\nTitle      Tax return 2025\n`)
+      expect(out).toContain('Looking.\n→ search_files {"pattern":"passport"}\n')
+      expect(out).toMatch(/\] tool search_files\nscan\.pdf\n$/)
+    }
+  })
+
+  test("--json holds the whole session", async () => {
+    using home = await seeded()
+    const shown: unknown = JSON.parse((await home.run(["sessions", "show", MUSIC, "--json"])).out)
+    expect(shown).toMatchObject({ id: MUSIC, messages: [{ role: "user", content: "Play something by Bach" }] })
+  })
+})
+
+describe("export", () => {
+  test("writes one private file with a session per line", async () => {
+    using home = await seeded()
+    const out = join(home.directory, "all.jsonl")
+    expect(await home.run(["sessions", "export", out])).toEqual({
+      code: 0,
+      out: `Exported 3 sessions to ${out}.\n`,
+      err: "",
+    })
+    const lines = readFileSync(out, "utf8").trimEnd().split("\n")
+    expect(lines.map((line) => (JSON.parse(line) as { id: string }).id).toSorted()).toEqual([WORK, MUSIC, TOOL])
+    expect(statSync(out).mode & 0o777).toBe(0o600)
+    expect(readdirSync(home.directory).filter((name) => name.includes("partial"))).toEqual([])
+  })
+
+  test("filters by source and session, and prints with -", async () => {
+    using home = await seeded()
+    const lines = async (...flags: string[]): Promise<readonly string[]> => {
+      const { out } = await home.run(["sessions", "export", "-", ...flags])
+      return out
+        .trimEnd()
+        .split("\n")
+        .map((line) => (JSON.parse(line) as { id: string }).id)
+    }
+    expect(await lines("--source", "tool")).toEqual([TOOL])
+    expect(await lines("--session-id", MUSIC)).toEqual([MUSIC])
+  })
+
+  test.each([
+    ["missing/dir/x", /^Cannot write .*missing\/dir\/x: no such file or directory\.\n$/, 1],
+    [".", /is a directory; name a file\.\n$/, 2],
+  ])("to %s fails in one sentence", async (name, err, code) => {
+    using home = await seeded()
+    const result = await home.run(["sessions", "export", join(home.directory, name)])
+    expect(result.code).toBe(code)
+    expect(result.err).toMatch(err)
+  })
+})
+
+describe("rename", () => {
+  test("joins words, and refuses what is too long or taken", async () => {
+    using home = await seeded()
+    expect(await home.run(["sessions", "rename", MUSIC, "Bach", "and", "more"])).toEqual({
+      code: 0,
+      out: `${MUSIC} is now called \`Bach and more\`.\n`,
+      err: "",
+    })
+    expect(await home.run(["sessions", "rename", MUSIC, "Tax return 2025"])).toEqual({
+      code: 1,
+      out: "",
+      err: `Another session has this title: ${WORK}. Choose another one.\n`,
+    })
+    const long = await home.run(["sessions", "rename", MUSIC, "x".repeat(300)])
+    expect(long).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/^The title has 300 characters; \d+ are allowed\.\n$/),
+    })
+  })
+})
+
+describe("delete and prune ask first", () => {
+  test("without a terminal and without -y nothing happens", async () => {
+    using home = await seeded()
+    for (const line of [["delete", WORK], ["prune"]]) {
+      expect(await home.run(["sessions", ...line])).toEqual({
+        code: 1,
+        out: "",
+        err: "Nothing was changed, because nobody confirmed it. Use -y to go ahead without asking.\n",
+      })
+    }
+    expect(ids((await home.run(["sessions", "list"])).out)).toEqual([WORK, MUSIC])
+  })
+
+  test("a no leaves everything, a yes deletes", async () => {
+    using home = await seeded()
+    expect(await home.run(["sessions", "delete", WORK], { answers: ["n"] })).toMatchObject({
+      code: 0,
+      out: "Nothing was deleted.\n",
+    })
+    expect(await home.run(["sessions", "delete", WORK], { answers: ["y"] })).toMatchObject({
+      code: 0,
+      out: `Deleted ${WORK}.\n`,
+    })
+    expect(ids((await home.run(["sessions", "list"])).out)).toEqual([MUSIC])
+  })
+
+  test("prune takes only ended sessions that are old enough", async () => {
+    using home = await seeded()
+    expect((await home.run(["sessions", "prune", "--older-than", "200"])).out).toBe(
+      "No ended session is older than 200 days.\n",
+    )
+    expect((await home.run(["sessions", "prune", "-y"])).out).toBe("Deleted 1 sessions.\n")
+    expect(ids((await home.run(["sessions", "list"])).out)).toEqual([WORK])
+  })
+})
+
+test("archive hides, unarchive shows again", async () => {
+  using home = await seeded()
+  expect((await home.run(["sessions", "archive", WORK])).code).toBe(0)
+  expect(ids((await home.run(["sessions", "list"])).out)).toEqual([MUSIC])
+  expect((await home.run(["sessions", "unarchive", WORK])).code).toBe(0)
+  expect(ids((await home.run(["sessions", "list"])).out)).toEqual([WORK, MUSIC])
+})
+
+test("tree draws branches below their parent", async () => {
+  using home = await seeded()
+  const store = await openStore(home)
+  const child = toSessionId("20260104_100000_dddddd")
+  await store.branch(
+    toSessionId(WORK),
+    { id: child, source: "cli", startedAt: NOW, parent: toSessionId(WORK) },
+    { title: "Side" },
+  )
+  await store.close()
+  const { out } = await home.run(["sessions", "tree", WORK])
+  expect(out.split("\n")[0]).toMatch(
+    new RegExp(`^${WORK} conversation “Tax return 2025” \\(.*3 messages, ended: branched\\)$`),
+  )
+  expect(out.split("\n")[1]).toMatch(new RegExp(`^└─ ${child} branch “Side”`))
+})
+
+test("stats and optimize report", async () => {
+  using home = await seeded()
+  const stats: unknown = JSON.parse((await home.run(["sessions", "stats", "--json"])).out)
+  expect(stats).toMatchObject({ sessions: 3, messages: 5, by_source: { cli: 2, tool: 1 }, search: "full" })
+  expect((await home.run(["sessions", "stats"])).out).toMatch(
+    /^Sessions {2}3\nMessages {2}5\n {2}cli {14}2\n {2}tool {13}1\nDatabase/,
+  )
+  expect((await home.run(["sessions", "optimize"])).out).toMatch(/^Optimized: \d+\.\d MB before, \d+\.\d MB now\.\n$/)
+})
+
+describe("damage", () => {
+  test("a healthy file is left alone", async () => {
+    using home = await seeded()
+    expect(await home.run(["sessions", "repair", "--check-only"])).toEqual({
+      code: 0,
+      out: "The session database is healthy.\n",
+      err: "",
+    })
+    expect((await home.run(["sessions", "repair"])).code).toBe(0)
+  })
+
+  test.each([["list"], ["search", "x"], ["show", "x"], ["stats"]])(
+    "a file that is no database is one sentence for %s",
+    async (...line) => {
+      using home = createTestHome()
+      writeFileSync(home.home.file("state.db"), "this is not a database".repeat(100))
+      const { code, out, err } = await home.run(["sessions", ...line])
+      expect({ code, out }).toEqual({ code: 1, out: "" })
+      expect(err.trimEnd().split("\n")).toHaveLength(1)
+      expect(readFileSync(home.home.file("state.db"), "utf8")).toContain("this is not a database")
+    },
+  )
+
+  test("repair --check-only of such a file exits 1", async () => {
+    using home = createTestHome()
+    writeFileSync(home.home.file("state.db"), "this is not a database".repeat(100))
+    expect((await home.run(["sessions", "repair", "--check-only"])).code).toBe(1)
+  })
+
+  test("a directory in place of the file is one sentence", async () => {
+    using home = createTestHome()
+    mkdirSync(home.home.file("state.db"))
+    const { code, err } = await home.run(["sessions", "list"])
+    expect(code).toBe(1)
+    expect(err.trimEnd().split("\n")).toHaveLength(1)
+  })
+})
+
+describe("browse", () => {
+  test("without a terminal it says what to use instead", async () => {
+    using home = await seeded()
+    expect(await home.run(["sessions", "browse"])).toEqual({
+      code: 1,
+      out: "",
+      err: "`hermes sessions browse` needs a terminal; use `hermes sessions list` and `hermes --resume ID`.\n",
+    })
+  })
+
+  test("Enter leaves, a wrong number is asked again", async () => {
+    using home = await seeded()
+    const { code, err } = await home.run(["sessions", "browse"], { answers: ["9", ""] })
+    expect(code).toBe(0)
+    expect(err).toContain("Type a number from 1 to 2.\n")
+  })
+})

@@ -1,0 +1,45 @@
+import type { LineageNode } from "../../../state/store.ts"
+import type { Invocation } from "../../command.ts"
+import { localDateTime } from "../../relative-time.ts"
+import { namedSession, noSession, withSessions } from "../../session-store.ts"
+import { oneLine } from "../../text-layout.ts"
+
+/** `hermes sessions tree [ID]` */
+export async function run({ positionals, terminal, home }: Invocation): Promise<number> {
+  const nodes = await withSessions<readonly LineageNode[]>(home, {
+    absent: () => {
+      if (positionals.length > 0) throw noSession(positionals)
+      return []
+    },
+    work: async (store) =>
+      positionals.length === 0 ? store.lineage() : store.lineage((await namedSession(store, positionals)).id),
+  })
+  if (nodes.length === 0) terminal.line("There are no sessions yet.")
+  for (const line of drawTree(nodes)) terminal.line(line)
+  return 0
+}
+
+/** Children below their parent; a node whose parent is missing is a root. */
+function drawTree(nodes: readonly LineageNode[]): readonly string[] {
+  const known = new Set<string>(nodes.map((node) => node.id))
+  const children = Map.groupBy(nodes, (node) => (node.parent !== null && known.has(node.parent) ? node.parent : ""))
+  const drawn = new Set<string>()
+  const draw = (node: LineageNode, indent: string, branch: string): readonly string[] => {
+    // A damaged file may hold a loop; each session is drawn once.
+    if (drawn.has(node.id)) return []
+    drawn.add(node.id)
+    const below = children.get(node.id) ?? []
+    const deeper = branch === "" ? "" : indent + (branch === "└─ " ? "   " : "│  ")
+    return [
+      `${indent}${branch}${describe(node)}`,
+      ...below.flatMap((child, index) => draw(child, deeper, index === below.length - 1 ? "└─ " : "├─ ")),
+    ]
+  }
+  return (children.get("") ?? []).flatMap((root) => draw(root, "", ""))
+}
+
+function describe(node: LineageNode): string {
+  const title = node.title === null ? "" : ` “${oneLine(node.title)}”`
+  const end = node.endReason === null ? "" : `, ended: ${node.endReason}`
+  return `${node.id} ${node.kind}${title} (${localDateTime(node.startedAt)}, ${node.messageCount} messages${end})`
+}

@@ -1,0 +1,105 @@
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { mkdirSync, writeFileSync } from "node:fs"
+import { describe, expect, test } from "vitest"
+import { createTestHome, type TestHome } from "../recorded-run.ts"
+
+const SECRET = "sk-0123456789abcdefghijklmn"
+
+function configuredHome(): TestHome {
+  const home = createTestHome()
+  writeFileSync(home.home.file(".env"), `OPENROUTER_API_KEY=${SECRET}\nTELEGRAM_BOT_TOKEN=12345678:${"A".repeat(35)}\n`)
+  writeFileSync(
+    home.home.file("config.yaml"),
+    `model:\n  default: test/model\nagent:\n  max_turns: 7\n  system_prompt: my private words\nmcp_servers:\n  gh:\n    command: gh\n    env:\n      GITHUB_TOKEN: ${SECRET}\n`,
+  )
+  mkdirSync(home.home.file("cron"))
+  writeFileSync(
+    home.home.file("cron", "jobs.json"),
+    JSON.stringify({ jobs: [{ id: "a" }, { id: "b", enabled: false }] }),
+  )
+  return home
+}
+
+describe("status", () => {
+  test("a fresh home runs on the demo model", async () => {
+    using home = createTestHome()
+    const { code, out, err } = await home.run(["status"])
+    expect({ code, err }).toEqual({ code: 0, err: "" })
+    expect(out).toMatch(/ {2}model +hermes-demo \(nothing is configured/)
+    expect(out).toMatch(/ {2}total +0\n/)
+  })
+
+  test("--json has the facts and no secret", async () => {
+    using home = configuredHome()
+    const { out } = await home.run(["status", "--json"])
+    expect(JSON.parse(out)).toMatchObject({
+      profile: "default",
+      home: "~/.hermes",
+      model: { name: "test/model", provider: "openrouter", demo: false },
+      jobs: { active: 1, total: 2 },
+      mcp_servers: 1,
+      platforms: ["telegram"],
+      keys_set: ["OPENROUTER_API_KEY"],
+      sessions: { today: 0, total: 0 },
+      provider_reachable: null,
+    })
+    expect(out).not.toContain(SECRET)
+  })
+
+  test("--all shows no part of a key", async () => {
+    using home = configuredHome()
+    const { out } = await home.run(["status", "--all"])
+    expect(out).toMatch(/OPENROUTER_API_KEY +set\n/)
+    expect(out).not.toContain("sk-0")
+  })
+
+  test("a damaged database and a broken configuration do not stop it", async () => {
+    using home = createTestHome()
+    writeFileSync(home.home.file("state.db"), "no database".repeat(1000))
+    writeFileSync(home.home.file("config.yaml"), "a: [")
+    const { code, out } = await home.run(["status"])
+    expect(code).toBe(0)
+    expect(out).toMatch(/ {2}total +unknown\n/)
+  })
+
+  test.each([
+    [200, "ok", "answers"],
+    [401, "failure", "refuses the key"],
+    [402, "failure", "has no credit left for this key"],
+    [429, "warning", "limits the rate at the moment"],
+    [500, "warning", "answers with code 500"],
+  ])("--deep asks the provider: %i", async (status, level, text) => {
+    const server = createServer((_request, response) => response.writeHead(status).end("{}"))
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    using home = createTestHome()
+    const { port } = server.address() as AddressInfo
+    writeFileSync(home.home.file("config.yaml"), `model:\n  base_url: http://127.0.0.1:${port}/v1\n  default: m\n`)
+    const { out } = await home.run(["status", "--deep", "--json"])
+    server.close()
+    expect((JSON.parse(out) as { provider_reachable: unknown }).provider_reachable).toEqual({ level, text })
+  })
+})
+
+describe("dump", () => {
+  test("is plain text between its marks, with changed settings and without secrets or private words", async () => {
+    using home = configuredHome()
+    const { code, out } = await home.run(["dump"])
+    expect(code).toBe(0)
+    expect(out).toMatch(/^--- hermes dump ---\nversion: /)
+    expect(out).toMatch(/--- end dump ---\n$/)
+    expect(out).toContain("\nhome: ~/.hermes\n")
+    expect(out).toContain("  OPENROUTER_API_KEY: set\n")
+    expect(out).toContain("  ANTHROPIC_API_KEY: not set\n")
+    expect(out).toContain("  cron_jobs: 1 active / 2 total\n")
+    expect(out).toContain("  agent.max_turns: 7\n")
+    expect(out).not.toContain("private words")
+    expect(out).not.toContain(SECRET)
+    expect(out).not.toContain("sk-0")
+  })
+
+  test("--show-keys masks", async () => {
+    using home = configuredHome()
+    expect((await home.run(["dump", "--show-keys"])).out).toContain("  OPENROUTER_API_KEY: sk-0...klmn\n")
+  })
+})

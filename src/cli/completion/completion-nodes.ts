@@ -1,0 +1,88 @@
+import { isAvailable } from "../command-lookup.ts"
+import type { Command, CommandTree, Completion, Flag } from "../command.ts"
+
+/** What a shell needs to know about one place on the command line. */
+export interface CompletionNode {
+  /** Every spelling of the way there: names and aliases joined by blanks; one empty string for the root. */
+  readonly spellings: readonly string[]
+  readonly commands: readonly { readonly words: readonly string[]; readonly summary: string }[]
+  readonly flags: readonly CompletionFlag[]
+  /** What may stand there that is neither command nor flag. */
+  readonly argument: CompletionSource
+}
+
+export interface CompletionFlag {
+  readonly long: string
+  readonly short: string | undefined
+  readonly summary: string
+  /** Undefined for a flag without a value. */
+  readonly value: CompletionSource | undefined
+}
+
+export type CompletionSource =
+  | { readonly kind: "nothing" }
+  | { readonly kind: "words"; readonly words: readonly string[] }
+  | { readonly kind: "dynamic"; readonly completion: Completion }
+
+/** All places whose command works in this release; what does not work is not offered. */
+export function completionNodes(tree: CommandTree): readonly CompletionNode[] {
+  const fallback = tree.commands.find((command) => command.name === tree.defaultCommand)
+  const root: CompletionNode = {
+    spellings: [""],
+    commands: offered(tree.commands),
+    flags: uniqueFlags([...tree.rootFlags, ...tree.commonFlags, ...tree.runFlags, ...(fallback?.flags ?? [])]),
+    argument: { kind: "nothing" },
+  }
+  return [
+    root,
+    ...tree.commands
+      .filter(isAvailable)
+      .flatMap((command) => nodesBelow(command, { tree, spellings: [""], flags: [] })),
+  ]
+}
+
+function nodesBelow(
+  command: Command,
+  above: { readonly tree: CommandTree; readonly spellings: readonly string[]; readonly flags: readonly Flag[] },
+): readonly CompletionNode[] {
+  const words = [command.name, ...(command.aliases ?? [])]
+  const spellings = above.spellings.flatMap((spelling) => words.map((word) => `${spelling} ${word}`.trim()))
+  const flags = [...(command.flags ?? []), ...above.flags]
+  const [positional] = command.positionals ?? []
+  const node: CompletionNode = {
+    spellings,
+    commands: offered(command.subcommands ?? []),
+    flags: uniqueFlags([...flags, ...above.tree.commonFlags]),
+    argument: source(positional ?? {}),
+  }
+  const below = (command.subcommands ?? []).filter(isAvailable)
+  return [node, ...below.flatMap((entry) => nodesBelow(entry, { tree: above.tree, spellings, flags }))]
+}
+
+function offered(commands: readonly Command[]): CompletionNode["commands"] {
+  return commands
+    .filter(isAvailable)
+    .map((command) => ({ words: [command.name, ...(command.aliases ?? [])], summary: command.summary }))
+}
+
+/** The nearest declaration of a name wins, as in the parser. */
+function uniqueFlags(flags: readonly Flag[]): readonly CompletionFlag[] {
+  const seen = new Set<string>()
+  return flags.flatMap((flag) => {
+    if (seen.has(flag.name) || flag.hidden === true || flag.later === true) return []
+    seen.add(flag.name)
+    return [{ long: flag.name, short: flag.short, summary: flag.summary, value: valueSource(flag) }]
+  })
+}
+
+function valueSource(flag: Flag): CompletionSource | undefined {
+  const { value } = flag
+  if (value.kind === "none") return undefined
+  if (value.kind === "choice") return { kind: "words", words: value.choices }
+  return "complete" in value ? source(value) : { kind: "nothing" }
+}
+
+function source(from: { readonly choices?: readonly string[]; readonly complete?: Completion }): CompletionSource {
+  if (from.choices !== undefined) return { kind: "words", words: from.choices }
+  return from.complete === undefined ? { kind: "nothing" } : { kind: "dynamic", completion: from.complete }
+}

@@ -1,0 +1,112 @@
+import { chmodSync, readdirSync, readFileSync, statSync } from "node:fs"
+import { codePointLength } from "../../base/text.ts"
+import { ensureHome, secretMode } from "../../config/home.ts"
+import { PROVIDER_KEY_VARIABLES } from "../../config/secrets.ts"
+import { good, note, type DoctorContext, type Finding, type Section } from "./finding.ts"
+
+const DIRECTORIES = ["", "cron", "sessions", "logs", "memories", "pairing", "hooks", "skills", "cache"]
+const SECRET_FILES = [
+  ".env",
+  "config.yaml",
+  "auth.json",
+  "state.db",
+  "state.db-wal",
+  "state.db-shm",
+  "shell-hooks-allowlist.json",
+]
+
+export const secretsSection: Section = {
+  title: "Secrets",
+  check: (context) => {
+    const found = [...permissionFindings(context), ...placeholderFindings(context)]
+    return found.length === 0 ? [good("keys and secret files are readable by you alone")] : found
+  },
+}
+
+export const directoriesSection: Section = {
+  title: "Directories",
+  check: ({ home, settings }) => {
+    const missing = DIRECTORIES.filter(
+      (name) => statSync(home.file(name), { throwIfNoEntry: false })?.isDirectory() !== true,
+    )
+    if (missing.length === 0) return [good(`${home.display()} is complete`)]
+    const names = missing.map((name) => (name === "" ? home.display() : name)).join(", ")
+    return [
+      {
+        level: "warning",
+        text: `missing: ${names}`,
+        fix: "they are made on first use",
+        repair: { announcement: `Creating ${names}.`, run: () => ensureHome(home, settings.environment) },
+      },
+    ]
+  },
+}
+
+export const memorySection: Section = {
+  title: "Persona and memory",
+  check: ({ home, settings }) => {
+    const { config } = settings
+    return [
+      sizeFinding(home.file("SOUL.md"), { name: "SOUL.md", limit: config.get("context_file_max_chars") }),
+      sizeFinding(home.file("memories", "MEMORY.md"), {
+        name: "MEMORY.md",
+        limit: config.get("memory.memory_char_limit"),
+      }),
+      sizeFinding(home.file("memories", "USER.md"), { name: "USER.md", limit: config.get("memory.user_char_limit") }),
+    ]
+  },
+}
+
+/** Where permission bits mean nothing (Windows, containers) there is nothing to report. */
+function permissionFindings({ home, settings }: DoctorContext): readonly Finding[] {
+  const mode = secretMode(settings.environment)
+  if (mode === undefined) return []
+  const dumps = namesIn(home.file("sessions")).filter((name) => name.startsWith("request_dump_"))
+  const files = [...SECRET_FILES, ...dumps.map((name) => `sessions/${name}`)].map((name) => home.file(name))
+  return files.flatMap((path): Finding[] => {
+    const stats = statSync(path, { throwIfNoEntry: false })
+    if (stats?.isFile() !== true || (stats.mode & 0o077) === 0) return []
+    return [
+      {
+        level: "failure",
+        text: `${home.display(path)} can be read by others (mode ${(stats.mode & 0o777).toString(8)})`,
+        fix: `chmod 600 ${home.display(path)}`,
+        repair: { announcement: `Making ${home.display(path)} private.`, run: () => chmodSync(path, mode) },
+      },
+    ]
+  })
+}
+
+const PLACEHOLDER =
+  /^(?:your[-_ ]|<.*>$|changeme|change[-_]me|replace[-_]|todo$|xxx+$|\.\.\.$|sk-\.\.\.|none$|null$|test$|placeholder|api[-_]?key$)/i
+
+function placeholderFindings({ settings }: DoctorContext): readonly Finding[] {
+  return PROVIDER_KEY_VARIABLES.flatMap((name): Finding[] => {
+    const value = (settings.environment.get(name) ?? "").trim()
+    if (value === "" || !PLACEHOLDER.test(value)) return []
+    return [
+      {
+        level: "warning",
+        text: `${name} holds a placeholder, not a key`,
+        fix: `hermes config set ${name} KEY, or hermes config unset ${name}`,
+      },
+    ]
+  })
+}
+
+function sizeFinding(path: string, { name, limit }: { readonly name: string; readonly limit: number }): Finding {
+  const stats = statSync(path, { throwIfNoEntry: false })
+  if (stats === undefined) return note(`${name} does not exist yet`)
+  const length = codePointLength(readFileSync(path, "utf8"))
+  if (length <= limit) return good(`${name}: ${length} of ${limit} characters`)
+  return { level: "warning", text: `${name}: ${length} characters, ${limit} are used`, fix: `shorten ${path}` }
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory)
+  } catch {
+    // A folder that is missing or closed holds nothing to look at; the directories section names it.
+    return []
+  }
+}

@@ -1,0 +1,176 @@
+import { accessSync, constants, readdirSync, readFileSync } from "node:fs"
+import { platform } from "node:os"
+import { delimiter, dirname, join } from "node:path"
+import { isRecord } from "../../base/json.ts"
+import { readActiveProfile } from "../../config/home.ts"
+import { listProfiles } from "../../config/profiles.ts"
+import { collectSetup } from "../report/setup-facts.ts"
+import { good, note, type Finding, type Section } from "./finding.ts"
+
+interface Program {
+  readonly name: string
+  readonly why: string
+  /** Package name by package manager, where it differs from the program. */
+  readonly brew?: string
+  readonly apt?: string
+}
+
+const PROGRAMS: readonly Program[] = [
+  { name: "git", why: "worktrees, checkpoints and skills from repositories" },
+  { name: "rg", why: "fast search in files", brew: "ripgrep", apt: "ripgrep" },
+  { name: "docker", why: "the docker terminal backend", apt: "docker.io" },
+  { name: "ssh", why: "the ssh terminal backend", apt: "openssh-client", brew: "openssh" },
+]
+
+export const programsSection: Section = {
+  title: "External programs",
+  check: ({ settings }) => {
+    const path = settings.environment.get("PATH") ?? ""
+    return PROGRAMS.map(({ name, why, ...packages }) => {
+      if (isOnPath(name, path)) return good(name)
+      const install =
+        platform() === "darwin" ? `brew install ${packages.brew ?? name}` : `apt install ${packages.apt ?? name}`
+      return note(`${name} is not installed; it is only needed for ${why} (${install})`)
+    })
+  },
+}
+
+export const terminalSection: Section = {
+  title: "Terminal",
+  check: ({ terminal, settings }) => {
+    const term = settings.environment.get("TERM") ?? "not set"
+    const locale =
+      settings.environment.get("LC_ALL") ||
+      settings.environment.get("LC_CTYPE") ||
+      settings.environment.get("LANG") ||
+      ""
+    return [
+      note(
+        `${terminal.stdoutIsTty ? `a terminal with ${terminal.columns} columns` : "output is not a terminal"}, TERM is ${term}, colour ${terminal.color ? "on" : "off"}`,
+      ),
+      /utf-?8/i.test(locale) || platform() === "win32"
+        ? good("UTF-8")
+        : {
+            level: "warning",
+            text: `the locale is ${locale === "" ? "not set" : locale}, not UTF-8`,
+            fix: "export LANG=C.UTF-8",
+          },
+    ]
+  },
+}
+
+export const servicesSection: Section = {
+  title: "Services",
+  check: ({ home, settings }) => {
+    const facts = collectSetup(home, settings)
+    return [
+      note(facts.gatewayPid === undefined ? "no gateway runs" : `a gateway runs as process ${facts.gatewayPid}`),
+      note(`${facts.jobs.active} of ${facts.jobs.total} scheduled jobs are active`),
+      ...mcpFindings(settings.config.get("mcp_servers")),
+      note(
+        `${Object.keys(settings.config.get("hooks")).length} hook events, ${settings.config.get("plugins.enabled").length} plugins switched on`,
+      ),
+    ]
+  },
+}
+
+export const profilesSection: Section = {
+  title: "Profiles",
+  check: async ({ home, settings }) => {
+    const profiles = await listProfiles({ home, environment: settings.environment })
+    const active = readActiveProfile(home.root)
+    const known = good(`${profiles.length}: ${profiles.map((profile) => profile.name).join(", ")}`)
+    if (active === undefined || profiles.some((profile) => profile.name === active)) return [known]
+    return [
+      known,
+      {
+        level: "failure",
+        text: `the active profile ${active} does not exist`,
+        fix: "hermes -p default profile use default",
+      },
+    ]
+  },
+}
+
+export const skillsSection: Section = {
+  title: "Skills",
+  check: ({ home }) => {
+    const files = skillFiles(home.file("skills"))
+    const names = Map.groupBy(files, (file) => dirname(file).split(/[\\/]/).at(-1) ?? "")
+    const findings = files.flatMap((file): Finding[] =>
+      hasFrontMatter(file)
+        ? []
+        : [
+            {
+              level: "warning",
+              text: `${home.display(file)} has no name and description at its top`,
+              fix: "add front matter with both, or remove the folder",
+            },
+          ],
+    )
+    const twice = [...names].flatMap(([name, paths]): Finding[] =>
+      paths.length < 2
+        ? []
+        : [
+            {
+              level: "warning",
+              text: `${paths.length} skills are called ${name}`,
+              fix: "rename or remove all but one",
+            },
+          ],
+    )
+    return [...findings, ...twice, good(`${files.length} installed`)]
+  },
+}
+
+/** A server that downloads and runs a script was most likely pasted from somewhere. */
+function mcpFindings(servers: Readonly<Record<string, unknown>>): readonly Finding[] {
+  const suspicious = Object.entries(servers).filter(
+    ([, server]) => isRecord(server) && server["enabled"] !== false && SHELL_DOWNLOAD.test(commandLine(server)),
+  )
+  return [
+    note(`${Object.keys(servers).length} MCP servers configured`),
+    ...suspicious.map(([name]): Finding => ({
+      level: "warning",
+      text: `the MCP server ${name} downloads and runs a script`,
+      fix: `hermes config set mcp_servers.${name}.enabled false`,
+    })),
+  ]
+}
+
+const SHELL_DOWNLOAD =
+  /\b(?:curl|wget)\b[^|]{0,500}\|\s*(?:ba|z|da)?sh\b|\b(?:ba|z|da)?sh\s+-c\b.{0,500}\b(?:curl|wget)\b/
+
+function commandLine(server: Record<string, unknown>): string {
+  const words = Array.isArray(server["args"]) ? server["args"] : []
+  return [server["command"], ...words].filter((word) => typeof word === "string").join(" ")
+}
+
+function isOnPath(name: string, path: string): boolean {
+  return path.split(delimiter).some((directory) => {
+    try {
+      accessSync(join(directory, name), constants.X_OK)
+      return true
+    } catch {
+      // Not in this directory.
+      return false
+    }
+  })
+}
+
+function skillFiles(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.name === "SKILL.md")
+      .map((entry) => join(entry.parentPath, entry.name))
+  } catch {
+    // A home without skills has no such folder.
+    return []
+  }
+}
+
+function hasFrontMatter(path: string): boolean {
+  const head = readFileSync(path, "utf8").slice(0, 20_000)
+  const block = /^\uFEFF?---\r?\n([\s\S]*?)\r?\n---/.exec(head)?.[1] ?? ""
+  return /^name:\s*\S/m.test(block) && /^description:\s*\S/m.test(block)
+}

@@ -1,0 +1,86 @@
+import { appendFileSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { followLog } from "./log-follower.ts"
+
+let directory: string
+let path: string
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "hermes-follow-"))
+  path = join(directory, "a.log")
+})
+afterEach(() => {
+  rmSync(directory, { recursive: true, force: true })
+})
+
+/** Each wait of the follower runs the next step; after the last one the person stops. */
+async function follow(steps: readonly (() => void)[]): Promise<readonly string[]> {
+  const stop = new AbortController()
+  const left = [...steps]
+  const clock = {
+    now: () => 0,
+    sleep: () => {
+      const step = left.shift()
+      if (step === undefined) stop.abort()
+      else step()
+      return Promise.resolve()
+    },
+  }
+  const lines: string[] = []
+  for await (const line of followLog(path, { clock, signal: stop.signal })) lines.push(line)
+  return lines
+}
+
+const rotate = (): void => {
+  try {
+    renameSync(`${path}.1`, `${path}.2`)
+  } catch {
+    // The first rotation finds no older part.
+  }
+  renameSync(path, `${path}.1`)
+}
+
+test("only whole new lines are given", async () => {
+  writeFileSync(path, "before\n")
+  const lines = await follow([
+    () => appendFileSync(path, "one\ntw"),
+    () => appendFileSync(path, "o\n"),
+    () => appendFileSync(path, Buffer.from("é\n").subarray(0, 1)),
+    () => appendFileSync(path, Buffer.from("é\n").subarray(1)),
+  ])
+  expect(lines).toEqual(["one", "two", "é"])
+})
+
+test("a rotation loses nothing, nor do two between two looks", async () => {
+  writeFileSync(path, "")
+  const lines = await follow([
+    () => {
+      appendFileSync(path, "a\n")
+      rotate()
+      writeFileSync(path, "b\n")
+    },
+    () => {
+      appendFileSync(path, "c\n")
+      rotate()
+      writeFileSync(path, "d\n")
+      rotate()
+      writeFileSync(path, "e\n")
+    },
+    () => appendFileSync(path, "f\n"),
+  ])
+  expect(lines).toEqual(["a", "b", "c", "d", "e", "f"])
+})
+
+test("a file that was emptied or removed and made again is followed on", async () => {
+  writeFileSync(path, "before\n")
+  const lines = await follow([
+    () => {
+      truncateSync(path)
+      appendFileSync(path, "a\n")
+    },
+    () => rmSync(path),
+    () => writeFileSync(path, "b\n"),
+  ])
+  expect(lines).toEqual(["a", "b"])
+})

@@ -1,0 +1,144 @@
+import { spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { describe, expect, test } from "vitest"
+import { openTerminal } from "../../test/support/virtual-terminal.ts"
+import { createTestHome } from "./recorded-run.ts"
+
+const MODULE = new URL("./node-terminal.ts", import.meta.url).href
+const ENTRY = fileURLToPath(new URL("./hermes.ts", import.meta.url))
+
+/** A program that has a terminal and prints what `body` gives. */
+function program(directory: string, body: string): string {
+  const path = join(directory, "program.mjs")
+  writeFileSync(
+    path,
+    `import { createNodeTerminal } from ${JSON.stringify(MODULE)}
+     const stop = new AbortController()
+     process.on("SIGTERM", () => stop.abort())
+     const terminal = createNodeTerminal({ signal: stop.signal, plain: false })
+     const result = await (async () => { ${body} })()
+     terminal.line(JSON.stringify(result ?? null))
+     await terminal.flush()
+     process.exit(0)`,
+  )
+  return path
+}
+
+describe("standard input", () => {
+  const read = (input: string | Uint8Array, options: string): unknown => {
+    using home = createTestHome()
+    const path = program(home.directory, `return terminal.readStdin({ signal: stop.signal, ${options} })`)
+    return JSON.parse(spawnSync(process.execPath, [path], { input, encoding: "utf8" }).stdout)
+  }
+
+  test("is read to its end", () => {
+    expect(read("hello\nwörld", "maxBytes: 100")).toEqual({ text: "hello\nwörld", truncated: false, timedOut: false })
+    expect(read("", "maxBytes: 100")).toEqual({ text: "", truncated: false, timedOut: false })
+  })
+
+  test("is cut at the limit, never inside a character", () => {
+    expect(read("aé", "maxBytes: 2")).toEqual({ text: "a", truncated: true, timedOut: false })
+    expect(read("x".repeat(1_000_000), "maxBytes: 10")).toEqual({
+      text: "x".repeat(10),
+      truncated: true,
+      timedOut: false,
+    })
+  })
+
+  test("nobody has to wait for it longer than asked", async () => {
+    using home = createTestHome()
+    const path = program(
+      home.directory,
+      "return terminal.readStdin({ signal: stop.signal, maxBytes: 10, firstByteWithinMs: 30 })",
+    )
+    const child = spawn(process.execPath, [path], { stdio: ["pipe", "pipe", "inherit"] })
+    const [text] = await once(child.stdout.setEncoding("utf8"), "data")
+    await once(child, "close")
+    expect(JSON.parse(text)).toEqual({ text: "", truncated: false, timedOut: true })
+  })
+
+  test.each([
+    ["a pipe", "echo x | ", "", true],
+    ["a file", "", "< /etc/hostname", true],
+    ["the null device", "", "< /dev/null", false],
+    ["nothing", "", "<&-", false],
+  ])("%s is told apart", (_name, before, after, piped) => {
+    using home = createTestHome()
+    const path = program(home.directory, "return [terminal.stdinIsPiped, terminal.stdinIsTty]")
+    const { stdout } = spawnSync("bash", ["--norc", "-c", `${before}"$0" "$1" ${after}`, process.execPath, path], {
+      encoding: "utf8",
+    })
+    expect(JSON.parse(stdout)).toEqual([piped, false])
+  })
+})
+
+test("without a terminal nobody is asked", () => {
+  using home = createTestHome()
+  const path = program(
+    home.directory,
+    'return [await terminal.confirm("Sure?"), await terminal.ask("Name?"), terminal.color, terminal.columns]',
+  )
+  const result = spawnSync(process.execPath, [path], { input: "yes\n", encoding: "utf8" })
+  expect({ out: JSON.parse(result.stdout), err: result.stderr }).toEqual({ out: [null, null, false, 80], err: "" })
+})
+
+describe("on a terminal", () => {
+  const open = (home: ReturnType<typeof createTestHome>, args: readonly string[]) =>
+    openTerminal({
+      command: process.execPath,
+      args: [...args],
+      env: { ...home.variables, TERM: "xterm" },
+      cwd: home.directory,
+      columns: 100,
+      rows: 30,
+    })
+
+  test("a question is answered, colour is on and the width is known", async () => {
+    using home = createTestHome()
+    const path = program(
+      home.directory,
+      'return [await terminal.confirm("Sure?"), await terminal.ask("Name? "), terminal.color, terminal.columns]',
+    )
+    await using terminal = await open(home, [path])
+    await terminal.waitFor(/Sure\? \[y\/N\]/)
+    await terminal.type("y")
+    await terminal.press("enter")
+    await terminal.waitFor(/Name\?/)
+    await terminal.type("Ada")
+    await terminal.press("enter")
+    await terminal.waitFor(/\[true,"Ada",true,100\]/)
+  })
+
+  test("a secret is not shown", async () => {
+    using home = createTestHome()
+    const path = program(home.directory, 'return (await terminal.ask("Key: ", { secret: true }))?.length')
+    await using terminal = await open(home, [path])
+    await terminal.waitFor(/Key:/)
+    await terminal.type("hunter2")
+    await terminal.press("enter")
+    await terminal.waitFor(/^7$/m)
+    expect(terminal.scrollback()).not.toContain("hunter2")
+  })
+
+  test("end of input is no answer", async () => {
+    using home = createTestHome()
+    const path = program(home.directory, 'return [await terminal.confirm("Sure?")]')
+    await using terminal = await open(home, [path])
+    await terminal.waitFor(/Sure\?/)
+    await terminal.press("ctrl+d")
+    await terminal.waitFor(/\[null\]/)
+  })
+
+  test("Ctrl+C at a question exits 130 and changes nothing", async () => {
+    using home = createTestHome()
+    await home.run(["profile", "create", "coder", "--no-alias"])
+    await using terminal = await open(home, [ENTRY, "profile", "delete", "coder"])
+    await terminal.waitFor(/Type coder to go on/)
+    await terminal.press("ctrl+c")
+    expect(await terminal.exit).toMatchObject({ code: 130 })
+    expect((await home.run(["profile", "show", "coder"])).code).toBe(0)
+  })
+})

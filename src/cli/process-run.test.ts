@@ -1,0 +1,126 @@
+import { spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
+import { appendFileSync, closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { describe, expect, test } from "vitest"
+import { createTestHome, type TestHome } from "./recorded-run.ts"
+
+const ENTRY = fileURLToPath(new URL("./hermes.ts", import.meta.url))
+
+function runHermes(home: TestHome, line: readonly string[], stdout: "pipe" | number = "pipe") {
+  return spawnSync(process.execPath, [ENTRY, ...line], {
+    env: home.variables,
+    encoding: "utf8",
+    stdio: ["ignore", stdout, "pipe"],
+  })
+}
+
+function follow(home: TestHome, text: string) {
+  mkdirSync(home.home.file("logs"))
+  writeFileSync(home.home.file("logs", "agent.log"), text)
+  return spawn(process.execPath, [ENTRY, "logs", "-f"], { env: home.variables, stdio: ["ignore", "pipe", "pipe"] })
+}
+
+describe("a real process", () => {
+  test("prints version and help without touching the home", () => {
+    using home = createTestHome()
+    expect(runHermes(home, ["--version"])).toMatchObject({
+      status: 0,
+      stderr: "",
+      stdout: expect.stringMatching(/^hermes \d+\.\d+\.\d+ \(source\) node 24\./),
+    })
+    expect(runHermes(home, ["--help"])).toMatchObject({
+      status: 0,
+      stderr: "",
+      stdout: expect.stringContaining("Usage"),
+    })
+    expect(runHermes(home, ["sessions", "--help"])).toMatchObject({ status: 0, stderr: "" })
+  })
+
+  test("exits with the code of the command", () => {
+    using home = createTestHome()
+    expect(runHermes(home, ["nonsense"])).toMatchObject({ status: 2, stdout: "" })
+    expect(runHermes(home, ["cron"])).toMatchObject({ status: 1, stdout: "" })
+    expect(runHermes(home, ["config", "path"])).toMatchObject({ status: 0, stdout: `${home.home.path}/config.yaml\n` })
+  })
+
+  test("a reader that goes away is no error", () => {
+    using home = createTestHome()
+    mkdirSync(home.home.file("logs"))
+    writeFileSync(home.home.file("logs", "agent.log"), "x".repeat(99).concat("\n").repeat(20_000))
+    const script = `"$0" "$1" logs -n 20000 | head -1; echo "\${PIPESTATUS[0]}"`
+    const result = spawnSync("bash", ["--norc", "-c", script, process.execPath, ENTRY], {
+      env: home.variables,
+      encoding: "utf8",
+    })
+    expect(result).toMatchObject({ stdout: `${"x".repeat(99)}\n0\n`, stderr: "" })
+  })
+
+  test("closed standard streams are no error", () => {
+    using home = createTestHome()
+    const result = spawnSync(
+      "bash",
+      ["--norc", "-c", `"$0" "$1" --help <&- >&- 2>&-; echo $?`, process.execPath, ENTRY],
+      {
+        env: home.variables,
+        encoding: "utf8",
+      },
+    )
+    expect(result.stdout).toBe("0\n")
+  })
+
+  test("a full disk behind stdout is one sentence and exit 1", () => {
+    using home = createTestHome()
+    const full = openSync("/dev/full", "w")
+    const result = runHermes(home, ["sessions", "list"], full)
+    closeSync(full)
+    expect(result).toMatchObject({ status: 1, stderr: "Could not write the output: no space left on the disk.\n" })
+  })
+})
+
+describe("signals", () => {
+  test("a command that follows ends with 0 on the first one", async () => {
+    using home = createTestHome()
+    const child = follow(home, "one\n")
+    let out = ""
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      out += text
+      if (out === "one\n") appendFileSync(home.home.file("logs", "agent.log"), "two\n")
+      if (out === "one\ntwo\n") child.kill("SIGINT")
+    })
+    const [code, signal] = await once(child, "close")
+    expect({ code, signal, out }).toEqual({ code: 0, signal: null, out: "one\ntwo\n" })
+  })
+
+  test("following ends when its reader goes away", async () => {
+    using home = createTestHome()
+    const child = follow(home, "one\n")
+    let err = ""
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (err += text))
+    await once(child.stdout, "data")
+    child.stdout.destroy()
+    const writer = setInterval(() => appendFileSync(home.home.file("logs", "agent.log"), "more\n"), 20)
+    const [code] = await once(child, "close")
+    clearInterval(writer)
+    expect({ code, err }).toEqual({ code: 0, err: "" })
+  })
+})
+
+test("the start-up path reaches no file of the layers above config", () => {
+  const reached = new Set<string>()
+  const visit = (url: URL): void => {
+    const path = fileURLToPath(url)
+    if (reached.has(path)) return
+    reached.add(path)
+    for (const [, kind, specifier = ""] of readFileSync(path, "utf8").matchAll(
+      /^(?:import|export)(\s+type)?\b[^"]*?from "(\.[^"]+)"/gm,
+    )) {
+      if (kind === undefined) visit(new URL(specifier, url))
+    }
+  }
+  visit(new URL("./process-run.ts", import.meta.url))
+  visit(new URL("./help.ts", import.meta.url))
+  const rooms = [...reached].map((path) => /\/src\/([^/]+)\//.exec(path)?.[1] ?? "")
+  expect([...new Set(rooms)].toSorted()).toEqual(["base", "cli", "config"])
+  expect([...reached].filter((path) => path.includes("/cli/commands/"))).toEqual([])
+})

@@ -1,0 +1,83 @@
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { environmentFrom } from "../config/environment.ts"
+import { resolveHome, type Home } from "../config/home.ts"
+import type { CommandTree } from "./command.ts"
+import { dispatch } from "./dispatch.ts"
+import type { Terminal } from "./terminal.ts"
+
+/** For tests: a terminal that keeps what was written and gives prepared answers. Without answers nobody is there. */
+export function recordedTerminal(
+  answers: readonly string[] = [],
+): Terminal & { readonly output: () => { out: string; err: string } } {
+  let out = ""
+  let err = ""
+  const left = [...answers]
+  const interactive = answers.length > 0
+  const ask = (question: string): Promise<string | undefined> => {
+    err += question
+    return Promise.resolve(interactive ? left.shift() : undefined)
+  }
+  return {
+    out: (text) => void (out += text),
+    err: (text) => void (err += text),
+    line: (text = "") => void (out += `${text}\n`),
+    errLine: (text) => void (err += `${text}\n`),
+    stdinIsTty: interactive,
+    stdinIsPiped: false,
+    stdoutIsTty: interactive,
+    stderrIsTty: interactive,
+    columns: 80,
+    color: false,
+    closed: false,
+    ask,
+    confirm: async (question) => {
+      if (!interactive) return undefined
+      const answer = await ask(question)
+      return answer === undefined ? undefined : /^y(es)?$/i.test(answer)
+    },
+    readStdin: () => Promise.resolve({ text: "", truncated: false, timedOut: false }),
+    flush: () => Promise.resolve(),
+    output: () => ({ out, err }),
+  }
+}
+
+export interface TestHome extends Disposable {
+  readonly directory: string
+  readonly home: Home
+  readonly variables: Readonly<Record<string, string>>
+  /** Runs one command line in this home. */
+  run(line: readonly string[], options?: RunOptions): Promise<{ code: number; out: string; err: string }>
+}
+
+export interface RunOptions {
+  readonly answers?: readonly string[]
+  readonly variables?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
+  readonly tree?: CommandTree
+}
+
+/** For tests: an empty user home with a Hermes home inside; both vanish at the end of the scope. */
+export function createTestHome(): TestHome {
+  const directory = mkdtempSync(join(tmpdir(), "hermes-cli-"))
+  const path = join(directory, ".hermes")
+  mkdirSync(path, { mode: 0o700 })
+  const variables = { HOME: directory, HERMES_HOME: path, PATH: "/usr/bin:/bin", TERM: "dumb" }
+  return {
+    directory,
+    home: resolveHome(environmentFrom(variables)),
+    variables,
+    run: async (line, options = {}) => {
+      const terminal = recordedTerminal(options.answers)
+      const code = await dispatch(line, {
+        terminal,
+        environment: environmentFrom({ ...variables, ...options.variables }),
+        signal: options.signal ?? new AbortController().signal,
+        ...(options.tree && { tree: options.tree }),
+      })
+      return { code, ...terminal.output() }
+    },
+    [Symbol.dispose]: () => rmSync(directory, { recursive: true, force: true }),
+  }
+}
