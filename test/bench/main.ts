@@ -1,0 +1,134 @@
+/** `node test/bench/main.ts [--quick] [--only NAME]… [--check]`: what Hermes costs beside the least program for the same work. */
+import { existsSync } from "node:fs"
+import { mkdir, writeFile } from "node:fs/promises"
+import { cpus, loadavg, platform, release } from "node:os"
+import { join } from "node:path"
+import { parseArgs } from "node:util"
+
+import { hermesCommand } from "../support/process-driver.ts"
+import { longStream } from "./long-stream.ts"
+import type { Measurement, Plan, Row } from "./measurement.ts"
+import { oneShot } from "./one-shot.ts"
+import { meetsTarget, renderTable, rowResult } from "./report.ts"
+import { requests } from "./requests.ts"
+import { findUsageMeter } from "./resource-usage.ts"
+import { sessionStore } from "./session-store.ts"
+import { startUp } from "./start-up.ts"
+import { toolTurns } from "./tool-turns.ts"
+
+const MEASUREMENTS: readonly Measurement[] = [startUp, oneShot, toolTurns, longStream, requests, sessionStore]
+const RESULTS = join(import.meta.dirname, "results")
+
+/** The exit code: 1 when something could not be measured or, with `--check`, when a target was missed. */
+async function bench(args: readonly string[]): Promise<number> {
+  const wanted = readArguments(args)
+  if (typeof wanted === "string") return stop(wanted)
+  const [, built] = hermesCommand()
+  if (!existsSync(built)) return stop(`There is no ${built}; run npm run build first.`)
+
+  const machine = describeMachine()
+  console.log(`Node ${machine.node}, ${machine.cores} × ${machine.cpu}, load ${machine.load}\n`)
+  const { rows, failed } = await measure(wanted.chosen, {
+    rounds: wanted.quick ? { startUp: 5, oneShot: 3 } : { startUp: 15, oneShot: 9 },
+    meter: await findUsageMeter(),
+  })
+  console.log(`\n${renderTable(rows)}`)
+  // A part of the measurements must not replace the whole.
+  if (wanted.complete && failed === 0) console.log(`\nWritten to ${await writeResults(machine, rows)}`)
+  const missed = rows.filter((row) => meetsTarget(row) === false)
+  if (missed.length > 0) console.log(`\nMissed: ${missed.map((row) => row.name).join("; ")}.`)
+  return failed > 0 || (wanted.check && missed.length > 0) ? 1 : 0
+}
+
+interface Wanted {
+  readonly chosen: readonly Measurement[]
+  readonly complete: boolean
+  readonly quick: boolean
+  readonly check: boolean
+}
+
+function readArguments(args: readonly string[]): Wanted | string {
+  const flags = readFlags(args)
+  if (typeof flags === "string") return flags
+  const { quick, check, only } = flags
+  const names = MEASUREMENTS.map((measurement) => measurement.name)
+  const unknown = only.find((name) => !names.includes(name))
+  if (unknown !== undefined) return `There is no measurement "${unknown}". Known: ${names.join(", ")}.`
+  const chosen = MEASUREMENTS.filter(({ name, slow }) =>
+    only.length > 0 ? only.includes(name) : !(quick && slow === true),
+  )
+  return { chosen, complete: only.length === 0 && !quick, quick, check }
+}
+
+function readFlags(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        quick: { type: "boolean", default: false },
+        check: { type: "boolean", default: false },
+        only: { type: "string", multiple: true, default: [] },
+      },
+    }).values
+  } catch (error) {
+    return `${error instanceof Error ? error.message : error}. Known: --quick, --only NAME, --check.`
+  }
+}
+
+/** A measurement that fails is reported and the others go on. */
+async function measure(
+  chosen: readonly Measurement[],
+  plan: Plan,
+): Promise<{ readonly rows: readonly Row[]; readonly failed: number }> {
+  const rows: Row[] = []
+  let failed = 0
+  if (plan.meter === undefined) console.log("Neither python3 nor /proc is here: memory and CPU time are left out.")
+  for (const measurement of chosen) {
+    const started = performance.now()
+    try {
+      rows.push(...(await measurement.run(plan)))
+      console.log(`${measurement.name}: measured in ${((performance.now() - started) / 1000).toFixed(0)} s`)
+    } catch (error) {
+      failed += 1
+      console.error(`${measurement.name}: could not be measured. ${error instanceof Error ? error.message : error}`)
+    }
+  }
+  return { rows, failed }
+}
+
+interface Machine {
+  readonly node: string
+  readonly system: string
+  readonly cpu: string
+  readonly cores: number
+  /** Of the minute before; above the number of cores the figures are not worth keeping. */
+  readonly load: string
+}
+
+function describeMachine(): Machine {
+  const found = cpus()
+  return {
+    node: process.versions.node,
+    system: `${platform()} ${release()}`,
+    cpu: found[0]?.model.trim() ?? "unknown CPU",
+    cores: found.length,
+    load: (loadavg()[0] ?? 0).toFixed(2),
+  }
+}
+
+async function writeResults(machine: Machine, rows: readonly Row[]): Promise<string> {
+  const at = new Date().toISOString()
+  const text = `${JSON.stringify({ at, machine, rows: rows.map(rowResult) }, undefined, 2)}\n`
+  const latest = join(RESULTS, "latest.json")
+  await mkdir(RESULTS, { recursive: true })
+  await writeFile(latest, text)
+  await writeFile(join(RESULTS, `${at.slice(0, 19).replaceAll(":", "-")}.json`), text)
+  return latest
+}
+
+function stop(problem: string): number {
+  console.error(problem)
+  return 1
+}
+
+process.exitCode = await bench(process.argv.slice(2))

@@ -1,0 +1,48 @@
+import type { Measurement } from "./measurement.ts"
+import { timeCommand } from "./rounds.ts"
+import type { SeenRequest } from "./scripted-model.ts"
+import { startScriptedModel } from "./scripted-model.ts"
+import { requireCommandsRan, toolConversation } from "./tool-conversation.ts"
+
+const TURNS = 10
+
+/** What a conversation of ten tool turns, continued by a second process for ten more, sends to the model. */
+export const requests: Measurement = {
+  name: "requests",
+  run: async () => {
+    await using model = await startScriptedModel(toolConversation(TURNS))
+    await timeCommand(model.hermes("-z", "Run true."))
+    await timeCommand(model.hermes("-z", "Run it again.", "--continue"))
+    const sent = await model.takeRequests()
+    const [first] = sent
+    if (first === undefined || sent.length !== 2 * (TURNS + 1)) throw new Error(`${sent.length} requests were sent`)
+    requireCommandsRan(sent.at(-1)?.body, 2 * TURNS)
+    return [
+      {
+        name: "requests that extend the one before",
+        unit: "share",
+        ours: prefixShare(sent.map((request) => request.rawBody)),
+        target: { atLeast: 1 },
+      },
+      {
+        name: "first request",
+        unit: "bytes",
+        ours: Buffer.byteLength(first.rawBody),
+        target: { atMost: 12_000 },
+      },
+      { name: "tools in it", unit: "count", ours: toolCount(first) },
+    ]
+  },
+}
+
+/** The share of bodies whose predecessor, without the brackets that close it, is a prefix of them. */
+export function prefixShare(bodies: readonly string[]): number {
+  const pairs = bodies.slice(1).map((body, index) => ({ body, before: bodies[index] ?? "" }))
+  if (pairs.length === 0) throw new Error("it takes two requests to compare")
+  const kept = pairs.filter(({ body, before }) => before.endsWith("]}") && body.startsWith(before.slice(0, -2)))
+  return kept.length / pairs.length
+}
+
+function toolCount({ body }: SeenRequest): number {
+  return (body as { readonly tools?: readonly unknown[] }).tools?.length ?? 0
+}

@@ -1,0 +1,229 @@
+import { existsSync } from "node:fs"
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+
+import { expect, test } from "vitest"
+
+import { startModelServer } from "../support/model-server/server.ts"
+import { callsTool, reply, says, stallsAfter } from "../support/model-server/turn.ts"
+import { hermesCommand } from "../support/process-driver.ts"
+import { temporaryHome } from "../support/temporary-home.ts"
+import type { TemporaryHome } from "../support/temporary-home.ts"
+import { openTerminal } from "../support/virtual-terminal.ts"
+import type { VirtualTerminal } from "../support/virtual-terminal.ts"
+import { hermes, settingsFor } from "./hermes-process.ts"
+import { isAlive } from "./process-alive.ts"
+
+test("a conversation: banner, answer, tool lines, Ctrl+D and the way back", async () => {
+  await using model = await startModelServer([
+    callsTool("terminal", { command: "echo hi" }),
+    says("It said hi."),
+    says("Welcome back."),
+  ])
+  await using home = await temporaryHome({ config: settingsFor(model) })
+  await using terminal = await talk(home)
+  await terminal.waitFor("Hermes · test-model")
+  expect(terminal.screen().join("\n")).toContain(home.workdir)
+  await prompt(terminal, 1)
+  enter(terminal, "say hi")
+  await terminal.waitFor("It said hi.")
+  expect(terminal.screen().join("\n")).toMatch(/→ terminal echo hi\n\s+✓ exit code 0/)
+  await prompt(terminal, 2)
+  terminal.press("ctrl+d")
+  await terminal.waitFor(/Continue with: hermes --resume \S+/)
+  expect((await terminal.exit).code).toBe(0)
+
+  const id = /--resume (\S+)/.exec(terminal.screen().join("\n"))?.[1] ?? ""
+  await using again = await talk(home, ["--resume", id])
+  await again.waitFor(`Continuing ${id} with 4 messages.`)
+  enter(again, "I am back")
+  await again.waitFor("Welcome back.")
+  expect(model.view(2).messages.map(({ text }) => text)).toEqual(["say hi", "", "", "It said hi.", "I am back"])
+})
+
+test("an approval is put to the person and the answer counts", async () => {
+  const remove = callsTool("terminal", { command: "rm -r build" })
+  await using model = await startModelServer([remove, says("Kept."), remove, says("Removed.")])
+  await using home = await temporaryHome({ config: settingsFor(model), workFiles: { "build/x": "x" } })
+  await using terminal = await talk(home)
+  await prompt(terminal, 1)
+  enter(terminal, "clean up")
+  await terminal.waitFor(/Hermes wants to run:\s+rm -r build/)
+  await terminal.waitFor(/\[d\]eny\?/)
+  enter(terminal, "d")
+  await terminal.waitFor("Kept.")
+  expect(existsSync(join(home.workdir, "build/x"))).toBe(true)
+  await prompt(terminal, 2)
+  enter(terminal, "really, clean up")
+  await terminal.waitFor(/(?:\[d\]eny\?[^]*){2}/)
+  enter(terminal, "o")
+  await terminal.waitFor("Removed.")
+  expect(existsSync(join(home.workdir, "build/x"))).toBe(false)
+})
+
+test("Ctrl+C stops a running answer and the prompt comes back", async () => {
+  await using model = await startModelServer([
+    says(["Once upon", " a time"], stallsAfter({ deltas: 1 })),
+    callsTool("terminal", { command: "echo $$ > shell.pid; echo started; sleep 300" }),
+    callsTool("terminal", { command: "rm -r build" }),
+    says("I am listening."),
+  ])
+  await using home = await temporaryHome({ config: settingsFor(model) })
+  await using terminal = await talk(home)
+  await prompt(terminal, 1)
+  enter(terminal, "tell a story")
+  await terminal.waitFor("Once upon")
+  terminal.press("ctrl+c")
+  await terminal.waitFor("Interrupted.")
+  await prompt(terminal, 2)
+  expect(await model.requests[0]?.outcome).toBe("left")
+
+  enter(terminal, "run something long")
+  await terminal.waitFor("→ terminal")
+  const pid = await pidIn(join(home.workdir, "shell.pid"), terminal)
+  terminal.press("ctrl+c")
+  await terminal.waitFor(/(?:Interrupted\.[^]*){2}/)
+  await prompt(terminal, 3)
+  expect(isAlive(pid)).toBe(false)
+
+  enter(terminal, "clean up")
+  await terminal.waitFor(/\[d\]eny\?/)
+  terminal.press("ctrl+c")
+  await terminal.waitFor(/(?:Interrupted\.[^]*){3}/)
+  await prompt(terminal, 4)
+
+  enter(terminal, "are you there?")
+  await terminal.waitFor("I am listening.")
+  await prompt(terminal, 5)
+  terminal.press("ctrl+c")
+  expect((await terminal.exit).code).toBe(0)
+})
+
+test("slash commands: help, title, status, new, resume, an unknown one, exit", async () => {
+  await using model = await startModelServer([says("Beans are planted."), says("Corn is planted.")])
+  await using home = await temporaryHome({ config: settingsFor(model) })
+  await using terminal = await talk(home)
+  await prompt(terminal, 1)
+  enter(terminal, "/help")
+  await terminal.waitFor(/\/help .*\n[^]*\/exit/)
+  enter(terminal, "/title")
+  await terminal.waitFor("no title yet")
+  enter(terminal, "plant the beans")
+  await terminal.waitFor("Beans are planted.")
+  enter(terminal, "/title Garden plans")
+  await terminal.waitFor('The title is now "Garden plans".')
+  enter(terminal, "/new")
+  await terminal.waitFor("A new conversation begins.")
+  enter(terminal, "plant the corn")
+  await terminal.waitFor("Corn is planted.")
+  expect(model.view(1).messages.map(({ text }) => text)).toEqual(["plant the corn"])
+  enter(terminal, "/title Garden plans")
+  await terminal.waitFor(/Session \S+ has that title already\./)
+  enter(terminal, "/resume Garden plans")
+  await terminal.waitFor(/Continuing \S+ \(2 messages\)/)
+  enter(terminal, "/resume nowhere")
+  await terminal.waitFor('There is no session "nowhere"')
+  enter(terminal, "/status")
+  await terminal.waitFor(/title +Garden plans/)
+  enter(terminal, "/hepl")
+  await terminal.waitFor("did you mean /help?")
+  enter(terminal, "/exit")
+  expect((await terminal.exit).code).toBe(0)
+  expect(model.requests).toHaveLength(2)
+})
+
+test("what is typed while an answer runs waits for its turn", async () => {
+  const gate = Promise.withResolvers<void>()
+  await using model = await startModelServer([
+    says(["First ", "answer."], stallsAfter({ deltas: 1 }, gate.promise)),
+    says("Second answer."),
+  ])
+  await using home = await temporaryHome({ config: settingsFor(model) })
+  await using terminal = await talk(home)
+  await prompt(terminal, 1)
+  enter(terminal, "one")
+  await terminal.waitFor("First")
+  enter(terminal, "two")
+  gate.resolve()
+  await terminal.waitFor("Second answer.")
+  expect(model.view(1).messages.map(({ text }) => text)).toEqual(["one", "First answer.", "two"])
+})
+
+test("an answer that fails is told and the conversation stays usable", async () => {
+  await using model = await startModelServer([
+    { kind: "status", status: 401, message: "bad key" },
+    says("Better now."),
+  ])
+  await using home = await temporaryHome({ config: settingsFor(model) })
+  await using terminal = await talk(home)
+  await prompt(terminal, 1)
+  enter(terminal, "hello")
+  await terminal.waitFor(/Error: .*401/)
+  await prompt(terminal, 2)
+  enter(terminal, "again")
+  await terminal.waitFor("Better now.")
+})
+
+test("opening and leaving leaves no session behind", async () => {
+  await using home = await temporaryHome()
+  await using terminal = await talk(home)
+  await terminal.waitFor("demo, not an AI")
+  await prompt(terminal, 1)
+  terminal.press("ctrl+d")
+  expect((await terminal.exit).code).toBe(0)
+  const result = await hermes(home, ["-z", "hi", "--continue"], { stdin: "inherit-null" })
+  expect([result.code, result.stderr.includes("no session to continue")]).toEqual([1, true])
+})
+
+test("SIGHUP, a closed window, ends the conversation and what it runs", async () => {
+  await using model = await startModelServer([
+    callsTool("terminal", { command: "echo $$ > shell.pid; echo started; sleep 300" }),
+  ])
+  await using home = await temporaryHome({ config: settingsFor(model) })
+  await using terminal = await talk(home)
+  await prompt(terminal, 1)
+  enter(terminal, "run something long")
+  await terminal.waitFor("→ terminal")
+  const pid = await pidIn(join(home.workdir, "shell.pid"), terminal)
+  terminal.signal("SIGHUP")
+  await terminal.exit
+  expect(isAlive(pid)).toBe(false)
+})
+
+test("escape sequences in output of tools and models do not reach the terminal", async () => {
+  const hostile = "\u001B]0;owned\u0007\u001B[2J\u001B[31m"
+  await using model = await startModelServer([
+    reply({ calls: [{ name: "terminal", input: { command: "printf '\\033]0;owned\\007\\033[2Jtext'; exit 3" } }] }),
+    says(`Plain ${hostile}words.`),
+  ])
+  await using home = await temporaryHome({ config: settingsFor(model) })
+  await using terminal = await talk(home)
+  await prompt(terminal, 1)
+  enter(terminal, "go")
+  await terminal.waitFor("words.")
+  expect(terminal.output).not.toContain("\u001B]0;owned")
+  expect(terminal.output).not.toContain("\u001B[2J")
+})
+
+async function talk(home: TemporaryHome, args: readonly string[] = []): Promise<VirtualTerminal> {
+  return await openTerminal({ command: hermesCommand(), args, env: home.env, cwd: home.workdir })
+}
+
+/** Waits until the prompt was shown this many times. */
+async function prompt(terminal: VirtualTerminal, times: number): Promise<void> {
+  await terminal.waitFor(new RegExp(`(?:^you> [^]*){${times}}`, "m"))
+}
+
+function enter(terminal: VirtualTerminal, text: string): void {
+  terminal.type(text)
+  terminal.press("enter")
+}
+
+/** The command writes its process id first; the file is there before its output is. */
+async function pidIn(path: string, terminal: VirtualTerminal): Promise<number> {
+  for (;;) {
+    const text = existsSync(path) ? await readFile(path, "utf8") : ""
+    if (text.endsWith("\n")) return Number(text)
+    await Promise.race([terminal.exit, new Promise((resolve) => setImmediate(resolve))])
+  }
+}

@@ -1,0 +1,162 @@
+import { readdir, readFile, stat } from "node:fs/promises"
+import { join } from "node:path"
+
+import { expect, test } from "vitest"
+
+import { startModelServer } from "../support/model-server/server.ts"
+import type { ModelServer } from "../support/model-server/server.ts"
+import { callsTool, reply, says } from "../support/model-server/turn.ts"
+import type { TemporaryHome } from "../support/temporary-home.ts"
+import { temporaryHome } from "../support/temporary-home.ts"
+import { hermes, settingsFor, streamLines } from "../e2e/hermes-process.ts"
+import { assembleApp, runToEnd } from "./assembled-app.ts"
+
+/** Values that no rule could know by their shape, except the ones with an issuer's prefix. */
+const SECRETS = {
+  exported: "quagga-lantern-77-exported",
+  dotenv: "walrus-teapot-31-dotenv",
+  modelKey: "heron-bicycle-58-modelkey",
+  inOutput: "ghp_Qm7Zr2Xw9Tn4Lk8Vb3Hs6Jd1",
+  inFile: "sk-proj-Aa1Bb2Cc3Dd4Ee5Ff6Gg7Hh8",
+} as const
+
+test("planted secrets reach nothing but the Authorization header", async () => {
+  await using model = await startModelServer([
+    reply({
+      calls: [
+        { name: "terminal", input: { command: "env; set" } },
+        { name: "terminal", input: { command: `cat "$HERMES_HOME/.env"; echo ${SECRETS.inOutput} >&2` } },
+        { name: "terminal", input: { command: 'cat "$HERMES_HOME/config.yaml"' } },
+      ],
+    }),
+    reply({
+      calls: [
+        { name: "read_file", input: { path: "app.ts" } },
+        { name: "search_files", input: { pattern: "KEY|quagga", path: "." } },
+      ],
+    }),
+    // A model that got hold of a key some other way writes it into calls, files and answers.
+    callsTool("write_file", { path: "notes.md", content: `deploy with ${SECRETS.dotenv}\n` }),
+    callsTool("terminal", { command: `echo ${SECRETS.exported} | wc -c; false ${SECRETS.exported}` }),
+    says(`The key is ${SECRETS.dotenv}.`),
+  ])
+  await using home = await temporaryHome({
+    config: settingsFor(model, "  api_key: ${ACME_API_KEY}\nlogging:\n  level: DEBUG\n"),
+    files: { ".env": `EXA_API_KEY=${SECRETS.dotenv}\nACME_API_KEY='${SECRETS.modelKey}'\n` },
+    env: { BRAVE_API_KEY: SECRETS.exported },
+    workFiles: { "app.ts": `const KEY = "${SECRETS.inFile}"\nconst other = "${SECRETS.exported}"\n` },
+  })
+  const result = await hermes(home, ["-q", "what keys are there?", "--output-format", "stream-json", "--verbose", "--yolo"], {
+    stdin: "inherit-null",
+  })
+  expect([result.code, model.unanswered.length, model.requests.length]).toEqual([0, 0, 5])
+  expect(model.requests.map(({ headers }) => headers["authorization"])).toEqual(
+    Array.from({ length: 5 }, () => `Bearer ${SECRETS.modelKey}`),
+  )
+  expect(await findSecrets({ home, model, stdout: result.stdout, stderr: result.stderr })).toEqual([])
+
+  const own = (text: string) => /^(?:BRAVE_API_KEY|EXA_API_KEY|ACME_API_KEY)=/m.test(text)
+  const seen = JSON.parse(model.toolResults(1)[0]?.text ?? "{}").output as string
+  expect([seen.includes("HERMES_HOME="), own(seen)]).toEqual([true, false])
+})
+
+test("a key that stands in config.yaml itself is masked as well", async () => {
+  await using model = await startModelServer([
+    callsTool("terminal", { command: 'cat "$HERMES_HOME/config.yaml"' }),
+    says("Seen."),
+  ])
+  await using home = await temporaryHome({ config: settingsFor(model, `  api_key: ${SECRETS.modelKey}\n`) })
+  const result = await hermes(home, ["-q", "show the settings", "--output-format", "stream-json"], {
+    stdin: "inherit-null",
+  })
+  expect(model.requests[0]?.headers["authorization"]).toBe(`Bearer ${SECRETS.modelKey}`)
+  const found = await findSecrets({ home, model, stdout: result.stdout, stderr: result.stderr })
+  expect(found).toEqual([])
+})
+
+test("a secret that arrives in two pieces does not pass through the progress of a command", async () => {
+  const [head, tail] = [SECRETS.dotenv.slice(0, 11), SECRETS.dotenv.slice(11)]
+  await using model = await startModelServer([
+    callsTool("terminal", { command: `printf 'key ${head}'; sleep 0.1; printf '${tail}\\n'` }),
+    says("Seen."),
+  ])
+  await using home = await temporaryHome({
+    config: settingsFor(model),
+    files: { ".env": `EXA_API_KEY=${SECRETS.dotenv}\n` },
+  })
+  const { stdout } = await hermes(home, ["-q", "go", "--output-format", "stream-json"], { stdin: "inherit-null" })
+  const progress = streamLines(stdout).flatMap((line) => (line.type === "tool.progress" ? [String(line["text"])] : []))
+  expect(progress.length).toBeGreaterThan(0)
+  expect(progress.join("")).not.toContain(SECRETS.dotenv)
+})
+
+test("two apps with two homes in one process leak nothing to each other", async () => {
+  const script = (name: string) => [
+    callsTool("memory", { action: "add", target: "memory", content: `remembers ${name}` }),
+    callsTool("terminal", { command: "echo $HERMES_HOME; pwd; env | grep -c API_KEY" }),
+    says(`Hello from ${name}.`),
+    says("And again."),
+  ]
+  const make = (name: string) =>
+    assembleApp(script(name), {
+      files: { ".env": `EXA_API_KEY=${name}-secret-0123456789\n`, "SOUL.md": `You are ${name}.\n` },
+    })
+  await using first = await make("osprey")
+  await using second = await make("badger")
+  const houses = [
+    { own: "osprey", other: "badger", house: first },
+    { own: "badger", other: "osprey", house: second },
+  ]
+  await Promise.all(houses.map(async ({ house }) => await runToEnd(await house.open(), "hello")))
+  await Promise.all(houses.map(async ({ house }) => await runToEnd(await house.open(), "hello again")))
+
+  for (const { own, other, house } of houses) {
+    const sent = house.model.requests.map(({ rawBody }) => rawBody).join("\n")
+    expect([sent.includes(other), sent.includes(`You are ${own}.`)]).toEqual([false, true])
+    expect(house.model.requests.at(-1)?.rawBody).toContain(`remembers ${own}`)
+    expect(JSON.parse(house.model.toolResults(2)[0]?.text ?? "{}").output).toBe(
+      `${house.home.path}\n${house.home.workdir}\n0`,
+    )
+    expect(await filesHolding(house.home.path, other)).toEqual([])
+    expect(await (await house.app.store()).count()).toBe(2)
+  }
+})
+
+interface Traces {
+  readonly home: TemporaryHome
+  readonly model: ModelServer
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** The person's own files, and the cache of the settings, which is as private as they are. */
+const OWN_FILES = new Set([".env", "config.yaml", "cache/config.parsed.json"])
+
+/** Every place a secret was found in that is not its own file. */
+async function findSecrets({ home, model, stdout, stderr }: Traces): Promise<readonly string[]> {
+  const found: string[] = []
+  for (const [name, secret] of Object.entries(SECRETS)) {
+    if (stdout.includes(secret)) found.push(`${name} in the output`)
+    if (stderr.includes(secret)) found.push(`${name} on stderr`)
+    for (const [index, request] of model.requests.entries()) {
+      if (request.rawBody.includes(secret)) found.push(`${name} in request ${index}`)
+    }
+    for (const path of await filesHolding(home.path, secret)) {
+      if (!OWN_FILES.has(path)) found.push(`${name} in ${path}`)
+      else if (((await stat(join(home.path, path))).mode & 0o077) !== 0 && path !== "config.yaml" && path !== ".env")
+        found.push(`${name} in ${path}, which others may read`)
+    }
+  }
+  return found
+}
+
+async function filesHolding(root: string, text: string): Promise<readonly string[]> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true })
+  const holding: string[] = []
+  for (const entry of entries) {
+    if (!entry.isFile()) continue
+    const path = join(entry.parentPath, entry.name)
+    if ((await readFile(path)).includes(text)) holding.push(path.slice(root.length + 1))
+  }
+  return holding.toSorted()
+}

@@ -1,0 +1,88 @@
+import { globSync, readFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+
+import { describe, expect, test } from "vitest"
+
+import { runProcess } from "../support/process-driver.ts"
+
+const root = resolve(import.meta.dirname, "../..")
+
+/** Files of these folders must not be loaded before a command asks for them (law 10). */
+const LATE_ROOMS = "llm|state|exec|policy|knowledge|toolkit|tools|mcp|agent|plugins|app|cron|kanban|batch|commands"
+
+interface Metafile {
+  readonly outputs: Record<
+    string,
+    {
+      readonly entryPoint?: string
+      readonly inputs: Record<string, unknown>
+      readonly imports: readonly { path: string; kind: string }[]
+    }
+  >
+}
+
+describe("the bundle", () => {
+  test("the start-up path holds names only: no database, network, tool or agent code", () => {
+    const early = staticInputs("dist/hermes.js")
+    const main = staticInputs(chunkOf("src/cli/main.ts"))
+    const dispatch = staticInputs(chunkOf("src/cli/dispatch.ts"))
+    const loaded = [...new Set([...early, ...main, ...dispatch])]
+    expect(loaded.length).toBeGreaterThan(10)
+    expect(loaded.filter((path) => new RegExp(`^src/(${LATE_ROOMS})/`).test(path))).toEqual([])
+    expect(loaded.filter((path) => path.startsWith("node_modules/"))).toEqual([])
+  })
+
+  test("a one-shot without tool calls loads neither zod nor yaml nor the other commands", () => {
+    const chat = staticInputs(chunkOf("src/cli/commands/chat.ts"))
+    expect(chat.filter((path) => /node_modules\/(zod|yaml)\//.test(path))).toEqual([])
+    expect(chat.filter((path) => /^src\/cli\/commands\/(?!chat)/.test(path))).toEqual([])
+  })
+})
+
+describe("the sources", () => {
+  test("every file loads in plain Node, and loading it does nothing", async () => {
+    const files = globSync("src/**/*.ts", { cwd: root }).filter(
+      (path) => !path.endsWith(".test.ts") && !path.endsWith("cli/hermes.ts"),
+    )
+    const script = `
+      const before = process.listenerCount("SIGINT") + process.listenerCount("uncaughtException") + process.listenerCount("exit")
+      for (const file of ${JSON.stringify(files.map((path) => join(root, path)))}) await import(file)
+      const after = process.listenerCount("SIGINT") + process.listenerCount("uncaughtException") + process.listenerCount("exit")
+      console.log(JSON.stringify({ listeners: after - before, handles: process.getActiveResourcesInfo().filter((name) => !/Pipe|TTY|FSReq/.test(name)) }))`
+    const ran = await runProcess({
+      command: process.execPath,
+      args: ["--input-type=module", "-e", script],
+      cwd: root,
+      env: { PATH: process.env["PATH"] ?? "", HOME: "/nonexistent" },
+      timeoutMs: 20_000,
+    })
+    expect(ran.stderr).toBe("")
+    expect(JSON.parse(ran.stdout)).toEqual({ listeners: 0, handles: [] })
+  })
+})
+
+function metafile(): Metafile {
+  return JSON.parse(readFileSync(join(root, "dist/meta.json"), "utf8")) as Metafile
+}
+
+function chunkOf(source: string): string {
+  const found = Object.entries(metafile().outputs).find(([, output]) => Object.hasOwn(output.inputs, source))
+  if (found === undefined) throw new Error(`${source} is not in the bundle`)
+  return found[0]
+}
+
+/** Everything that is loaded together with a chunk: its own files and those of the chunks it imports statically. */
+function staticInputs(entry: string): string[] {
+  const { outputs } = metafile()
+  const seen = new Set<string>()
+  const inputs = new Set<string>()
+  const visit = (path: string): void => {
+    const output = outputs[path]
+    if (output === undefined || seen.has(path)) return
+    seen.add(path)
+    for (const input of Object.keys(output.inputs)) inputs.add(input)
+    for (const imported of output.imports) if (imported.kind === "import-statement") visit(imported.path)
+  }
+  visit(entry)
+  return [...inputs]
+}

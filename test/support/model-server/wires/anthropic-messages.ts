@@ -1,0 +1,189 @@
+import { assertNever } from "../../../../src/base/assert-never.ts"
+import { isRecord, stringField } from "../../../../src/base/json.ts"
+import type { FinishReason } from "../../../../src/protocol/message.ts"
+import type { Usage } from "../../../../src/protocol/usage.ts"
+import type { MessageView, RequestView } from "../recorded-request.ts"
+import { partsText, recordsIn } from "../request-parts.ts"
+import type { Answer, AnswerCall, Block, Frame, Wire } from "../wire.ts"
+import { corruptServerSentEvent, eventFrame, inputValue, pathOnly } from "../wire.ts"
+
+/** Anthropic Messages. */
+export const anthropicMessages: Wire = {
+  name: "anthropic-messages",
+  match: (path) => (pathOnly(path).endsWith("/messages") ? {} : undefined),
+  streamType: () => "text/event-stream; charset=utf-8",
+  requestIdHeader: "request-id",
+  wantsStream: (body) => isRecord(body) && body["stream"] === true,
+  stream,
+  complete,
+  failure: (status, message) => ({
+    body: { type: "error", error: { type: errorType(status), message }, request_id: "req_scripted" },
+    headers: {},
+  }),
+  corrupt: corruptServerSentEvent,
+  view,
+}
+
+function stream(answer: Answer): readonly Frame[] {
+  const opening = { ...messageHead(answer), content: [], stop_reason: null, stop_sequence: null }
+  const usage = answer.usage === null ? {} : { usage: { ...usageBody(answer.usage), output_tokens: 1 } }
+  const frames: Frame[] = [
+    event({ type: "message_start", message: { ...opening, ...usage } }),
+    event({ type: "ping" }),
+    ...answer.blocks.flatMap((block, index) => blockFrames(block, index)),
+  ]
+  if (answer.streamError !== null) return [...frames, event({ type: "error", error: answer.streamError })]
+  const delta = { stop_reason: stopReason(answer.finish), stop_sequence: null }
+  const total = answer.usage === null ? {} : { usage: deltaUsage(answer.usage) }
+  frames.push(event({ type: "message_delta", delta, ...total }), event({ type: "message_stop" }))
+  return frames
+}
+
+function blockFrames(block: Block, index: number): Frame[] {
+  const around = (content_block: object, inside: Frame[]) => [
+    event({ type: "content_block_start", index, content_block }),
+    ...inside,
+    event({ type: "content_block_stop", index }),
+  ]
+  switch (block.kind) {
+    case "reasoning":
+      return around({ type: "thinking", thinking: "", signature: "" }, [
+        ...block.deltas.map((thinking) => delta(index, { type: "thinking_delta", thinking })),
+        event({ type: "content_block_delta", index, delta: { type: "signature_delta", signature: block.signature } }),
+      ])
+    case "redacted":
+      return around({ type: "redacted_thinking", data: block.data }, [])
+    case "text":
+      return around({ type: "text", text: "" }, textFrames(index, block.deltas))
+    case "refusal":
+      return around({ type: "text", text: "" }, textFrames(index, [block.text]))
+    case "call": {
+      const { call } = block
+      return around({ type: "tool_use", id: callId(call), name: call.name, input: {} }, [
+        event({ type: "content_block_delta", index, delta: { type: "input_json_delta", partial_json: "" } }),
+        ...call.fragments.map((partial_json) => delta(index, { type: "input_json_delta", partial_json })),
+      ])
+    }
+    default:
+      return assertNever(block)
+  }
+}
+
+function textFrames(index: number, pieces: readonly string[]): Frame[] {
+  return pieces.map((text) => delta(index, { type: "text_delta", text }))
+}
+
+function delta(index: number, change: object): Frame {
+  return eventFrame("content_block_delta", JSON.stringify({ type: "content_block_delta", index, delta: change }), true)
+}
+
+function event(data: { readonly type: string; readonly [key: string]: unknown }): Frame {
+  return eventFrame(data.type, JSON.stringify(data), false)
+}
+
+function complete(answer: Answer): unknown {
+  return {
+    ...messageHead(answer),
+    content: answer.blocks.map(completeBlock),
+    stop_reason: stopReason(answer.finish),
+    stop_sequence: null,
+    ...(answer.usage === null ? {} : { usage: usageBody(answer.usage) }),
+  }
+}
+
+function completeBlock(block: Block): object {
+  switch (block.kind) {
+    case "reasoning":
+      return { type: "thinking", thinking: block.deltas.join(""), signature: block.signature }
+    case "redacted":
+      return { type: "redacted_thinking", data: block.data }
+    case "text":
+      return { type: "text", text: block.deltas.join("") }
+    case "refusal":
+      return { type: "text", text: block.text }
+    case "call":
+      return { type: "tool_use", id: callId(block.call), name: block.call.name, input: inputValue(block.call) }
+    default:
+      return assertNever(block)
+  }
+}
+
+function messageHead(answer: Answer): object {
+  return { model: answer.model, id: `msg_${answer.serial}`, type: "message", role: "assistant" }
+}
+
+function callId(call: AnswerCall): string {
+  return call.id ?? `toolu_${call.serial}`
+}
+
+function usageBody(usage: Usage): object {
+  return {
+    input_tokens: usage.input,
+    cache_creation_input_tokens: usage.cacheWrite,
+    cache_read_input_tokens: usage.cacheRead,
+    cache_creation: { ephemeral_5m_input_tokens: usage.cacheWrite, ephemeral_1h_input_tokens: 0 },
+    output_tokens: usage.output,
+    service_tier: "standard",
+  }
+}
+
+function deltaUsage(usage: Usage): object {
+  return {
+    input_tokens: usage.input,
+    cache_creation_input_tokens: usage.cacheWrite,
+    cache_read_input_tokens: usage.cacheRead,
+    output_tokens: usage.output,
+  }
+}
+
+const STOP_REASONS = {
+  stop: "end_turn",
+  tool_calls: "tool_use",
+  length: "max_tokens",
+  content_filter: "refusal",
+  incomplete: "pause_turn",
+} as const satisfies Record<FinishReason, string>
+
+function stopReason(finish: FinishReason): string {
+  return STOP_REASONS[finish]
+}
+
+function errorType(status: number): string {
+  const types: Record<number, string> = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    529: "overloaded_error",
+  }
+  return types[status] ?? (status >= 500 ? "api_error" : "invalid_request_error")
+}
+
+function view(body: unknown): RequestView {
+  return {
+    model: stringField(body, "model") ?? "",
+    system: isRecord(body) ? partsText(body["system"]) : "",
+    tools: recordsIn(body, "tools").map((tool) => stringField(tool, "name") ?? ""),
+    messages: recordsIn(body, "messages").map(messageView),
+  }
+}
+
+function messageView(message: Record<string, unknown>): MessageView {
+  const blocks = recordsIn(message, "content")
+  return {
+    role: message["role"] === "assistant" ? "assistant" : "user",
+    text: partsText(message["content"]),
+    calls: blocks
+      .filter((block) => block["type"] === "tool_use")
+      .map((block) => ({
+        id: stringField(block, "id") ?? "",
+        name: stringField(block, "name") ?? "",
+        input: block["input"],
+      })),
+    results: blocks
+      .filter((block) => block["type"] === "tool_result")
+      .map((block) => ({ id: stringField(block, "tool_use_id") ?? "", text: partsText(block["content"]) })),
+  }
+}

@@ -1,0 +1,23 @@
+import type { PathMatch, Wire, WireName } from "../wire.ts"
+import { anthropicMessages } from "./anthropic-messages.ts"
+import { bedrockConverse } from "./bedrock-converse.ts"
+import { chatCompletions } from "./chat-completions.ts"
+import { gemini } from "./gemini.ts"
+import { responses } from "./responses.ts"
+
+const WIRES: readonly Wire[] = [chatCompletions, responses, anthropicMessages, bedrockConverse, gemini]
+
+/** The path alone tells the wire, whatever prefix a vendor or proxy puts before it. */
+export function matchWire(path: string): { readonly wire: Wire; readonly match: PathMatch } | undefined {
+  for (const wire of WIRES) {
+    const match = wire.match(path)
+    if (match !== undefined) return { wire, match }
+  }
+  return undefined
+}
+
+export function wireNamed(name: WireName): Wire {
+  const wire = WIRES.find((candidate) => candidate.name === name)
+  if (wire === undefined) throw new Error(`no wire is called ${name}`)
+  return wire
+}
