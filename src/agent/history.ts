@@ -1,4 +1,5 @@
-import type { Message, Part, ToolCall, ToolMessage, UserMessage } from "../protocol/message.ts"
+import { canonicalJson, parseJson } from "../base/json.ts"
+import type { AssistantMessage, Message, Part, ToolCall, ToolMessage, UserMessage } from "../protocol/message.ts"
 
 /**
  * A history that every wire accepts: tool messages only behind the call they answer, user messages never twice in a row. The
@@ -47,11 +48,35 @@ function parts(content: string | readonly Part[]): readonly Part[] {
 export function unsettledCalls(messages: readonly Message[]): readonly ToolMessage[] {
   const lastAssistant = messages.findLastIndex((message) => message.role === "assistant")
   const assistant = messages[lastAssistant]
-  if (assistant === undefined || assistant.role !== "assistant" || (assistant.tool_calls ?? []).length === 0) return []
+  return assistant?.role === "assistant" ? missingResults(assistant, messages.slice(lastAssistant + 1)) : []
+}
+
+/**
+ * The same for a whole history: storing may have failed in the middle of a turn that the person then continued. Every wire
+ * refuses a call without a result.
+ */
+export function withEveryCallSettled(messages: readonly Message[]): readonly Message[] {
+  const settled: Message[] = []
+  let open: ToolMessage[] = []
+  for (const [index, message] of messages.entries()) {
+    if (message.role !== "tool") settled.push(...open.splice(0))
+    settled.push(message)
+    if (message.role === "assistant") open = missingResults(message, messages.slice(index + 1))
+  }
+  settled.push(...open)
+  return settled.length === messages.length ? messages : settled
+}
+
+/** The results that the tool messages directly behind an assistant message lack. */
+function missingResults(assistant: AssistantMessage, following: readonly Message[]): ToolMessage[] {
+  if (assistant.tool_calls === undefined || assistant.tool_calls.length === 0) return []
+  const end = following.findIndex((message) => message.role !== "tool")
   const answered = new Set(
-    messages.slice(lastAssistant + 1).flatMap((message) => (message.role === "tool" ? [message.tool_call_id] : [])),
+    following
+      .slice(0, end === -1 ? following.length : end)
+      .flatMap((message) => (message.role === "tool" ? [message.tool_call_id] : [])),
   )
-  return (assistant.tool_calls ?? [])
+  return assistant.tool_calls
     .filter((call) => !answered.has(call.id))
     .map((call) => ({
       role: "tool",
@@ -65,13 +90,25 @@ export function unsettledCalls(messages: readonly Message[]): readonly ToolMessa
     }))
 }
 
-/** The same call twice in one reply is done once: the copies are dropped before anything is stored or run. */
+/**
+ * The same call twice in one reply is done once: the copies are dropped before anything is stored or run. Different calls under
+ * one id get ids of their own, because a result finds its call by the id alone.
+ */
 export function withoutDuplicates(calls: readonly ToolCall[]): readonly ToolCall[] {
   const seen = new Set<string>()
-  return calls.filter((call) => {
-    const key = `${call.function.name}\n${call.function.arguments}`
-    if (seen.has(key)) return false
+  const ids = new Set<string>()
+  return calls.flatMap((call) => {
+    const key = `${call.function.name}\n${canonicalArguments(call.function.arguments)}`
+    if (seen.has(key)) return []
     seen.add(key)
-    return true
+    let id = call.id
+    for (let copy = 2; ids.has(id); copy += 1) id = `${call.id}_${copy}`
+    ids.add(id)
+    return [id === call.id ? call : { ...call, id }]
   })
+}
+
+function canonicalArguments(text: string): string {
+  const parsed = parseJson(text)
+  return parsed === undefined ? text : canonicalJson(parsed)
 }

@@ -35,7 +35,9 @@ export class Interactions {
     this.#open.set(request.id, { kind: request.kind, resolve })
     const waiting = new AbortController()
     const limits = AbortSignal.any([signal, waiting.signal])
-    const timeout = request.timeoutMs > 0 ? this.#clock.sleep(request.timeoutMs, { signal: limits }) : forever(limits)
+    const timeout = isTimed(request.timeoutMs)
+      ? this.#clock.sleep(request.timeoutMs, { signal: limits })
+      : forever(limits)
     try {
       const first = await Promise.race([
         promise,
@@ -57,10 +59,19 @@ function isKind<Kind extends Answer["kind"]>(answer: Answer, kind: Kind): answer
   return answer.kind === kind
 }
 
+/** A timer that is longer than the system can count would go off at once; nobody waits for it either. */
+function isTimed(timeoutMs: number): boolean {
+  return timeoutMs > 0 && timeoutMs < 2 ** 31
+}
+
 function forever(signal: AbortSignal): Promise<void> {
   const { promise, reject } = Promise.withResolvers<undefined>()
-  signal.addEventListener("abort", () => {
-    reject(new Error("interrupted"))
-  })
+  signal.addEventListener(
+    "abort",
+    () => {
+      reject(new Error("interrupted"))
+    },
+    { once: true },
+  )
   return promise
 }

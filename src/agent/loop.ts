@@ -4,12 +4,14 @@ import type { AssistantMessage, Message, ToolCall, ToolMessage } from "../protoc
 import type { ToolDefinition } from "../protocol/tool.ts"
 import { NO_USAGE, addUsage, promptTokens } from "../protocol/usage.ts"
 import type { Usage } from "../protocol/usage.ts"
+import { errorMessage } from "../base/system-error.ts"
 import { mendBrokenCalls } from "../toolkit/call-history-repair.ts"
 import { STEER_CLOSING, STEER_OPENING } from "../toolkit/untrusted.ts"
 import { runBatch } from "./dispatch/batch.ts"
 import type { BatchOptions } from "./dispatch/batch.ts"
-import { repairSequence, withoutDuplicates } from "./history.ts"
+import { repairSequence, withEveryCallSettled, withoutDuplicates } from "./history.ts"
 import type { IterationBudget } from "./iteration-budget.ts"
+import { redactArgumentText } from "./redact-arguments.ts"
 
 /** One turn: what the person said is stored already; the loop goes round until the model answers with text. */
 export interface Turn {
@@ -57,28 +59,39 @@ const MAX_EMPTY_REPLIES = 3
 /** A reply that was cut inside a tool call is asked for again this many times. */
 const MAX_CUT_CALLS = 3
 
+/** Never throws: what broke the turn is its end, with everything that was used until then. */
 export async function* runTurn(turn: Turn): AsyncGenerator<AgentEventBody, TurnEnd, void> {
   const tally = createTally()
+  try {
+    return yield* goRound(turn, tally)
+  } catch (error) {
+    return brokenEnd(error, totals(tally))
+  }
+}
+
+async function* goRound(turn: Turn, tally: Tally): AsyncGenerator<AgentEventBody, TurnEnd, void> {
   let wasted = 0
   while (turn.budget.consume()) {
-    if (turn.signal.aborted) return interruptedEnd("interrupted_by_user", tally)
+    if (turn.signal.aborted) return interruptedEnd("interrupted_by_user", turn, tally)
     tally.apiCalls += 1
     yield { type: "status", kind: "iteration", text: "", iteration: turn.budget.used }
     const outcome = yield* askModel(turn)
-    if (outcome.kind === "aborted") return interruptedEnd("interrupted_during_api_call", tally)
+    if (outcome.kind === "aborted") return interruptedEnd("interrupted_during_api_call", turn, tally)
     if (outcome.kind === "failed") return failedEnd(outcome, tally)
     const { reply } = outcome
+    if (reply.finishReason === "content_filter") return filteredEnd(reply, tally)
     if (isWorthless(reply)) {
+      tally.usage = addUsage(tally.usage, reply.usage ?? NO_USAGE)
       wasted += 1
       if (wasted < (reply.ending === "cut-call" ? MAX_CUT_CALLS : MAX_EMPTY_REPLIES)) continue
       return emptyEnd(reply, tally)
     }
-    if (reply.finishReason === "content_filter") return filteredEnd(reply, tally)
+    wasted = 0
     const calls = withoutDuplicates(reply.toolCalls)
     yield* storeReply(turn, toMessage(reply, calls, turn), reply, tally)
     if (calls.length === 0) return answeredEnd(reply, tally, turn)
     yield* runTools(turn, calls, tally)
-    if (turn.signal.aborted) return interruptedEnd("interrupted_by_user", tally)
+    if (turn.signal.aborted) return interruptedEnd("interrupted_by_user", turn, tally)
   }
   return exhaustedEnd(turn.budget, tally)
 }
@@ -88,7 +101,7 @@ async function* askModel(turn: Turn): AsyncGenerator<AgentEventBody, ModelOutcom
     {
       model: turn.model.runtime.model,
       system: turn.system,
-      messages: repairSequence(mendBrokenCalls(turn.history)).messages,
+      messages: repairSequence(withEveryCallSettled(mendBrokenCalls(turn.history))).messages,
       tools: turn.tools,
     },
     { signal: turn.signal },
@@ -154,7 +167,8 @@ async function* runTools(
   const batch = runBatch(calls, {
     ...turn.dispatch,
     record: async (message) => {
-      const steer = message.tool_call_id === last ? turn.steering.take() : undefined
+      const deliver = message.tool_call_id === last && !turn.signal.aborted
+      const steer = deliver ? turn.steering.take() : undefined
       const stored = steer === undefined ? message : withSteer(message, steer)
       await turn.journal.append([stored])
       turn.history.push(stored)
@@ -187,7 +201,7 @@ function toMessage(reply: ModelReply, calls: readonly ToolCall[], turn: Turn): A
 }
 
 function withMaskedArguments(call: ToolCall, turn: Turn): ToolCall {
-  const masked = turn.redact(call.function.arguments, { codeFile: true })
+  const masked = redactArgumentText(call.function.arguments, (text) => turn.redact(text, { codeFile: true }))
   return masked === call.function.arguments ? call : { ...call, function: { ...call.function, arguments: masked } }
 }
 
@@ -211,6 +225,21 @@ function totals(tally: Tally): TurnTotals {
   return { ...tally, filesChanged: [...tally.filesChanged] }
 }
 
+/** A fault that nothing in the turn could act on: the store refused, or the program is wrong. */
+export function brokenEnd(error: unknown, used: TurnTotals): TurnEnd {
+  const storage = error instanceof Error && error.name === "StoreError"
+  const message = storage
+    ? `the conversation could not be saved, so the run was stopped: ${errorMessage(error)}`
+    : `something went wrong inside Hermes: ${errorMessage(error)}`
+  return {
+    outcome: "error",
+    exitReason: storage ? "storage_failed" : "error_near_max_iterations",
+    finalResponse: null,
+    error: { code: storage ? "storage_failed" : "internal_error", reason: "unknown", message, retryable: false },
+    totals: used,
+  }
+}
+
 function answeredEnd(reply: ModelReply, tally: Tally, turn: Turn): TurnEnd {
   const exitReason =
     reply.ending === "cut-text" ? "partial_stream_recovery" : `text_response(finish_reason=${reply.finishReason})`
@@ -218,7 +247,9 @@ function answeredEnd(reply: ModelReply, tally: Tally, turn: Turn): TurnEnd {
   return { outcome: "completed", exitReason, finalResponse, totals: totals(tally) }
 }
 
-function interruptedEnd(exitReason: string, tally: Tally): TurnEnd {
+/** What the person wanted added to a turn they then stopped is dropped with it. */
+function interruptedEnd(exitReason: string, turn: Turn, tally: Tally): TurnEnd {
+  turn.steering.take()
   return { outcome: "interrupted", exitReason, finalResponse: null, totals: totals(tally) }
 }
 

@@ -1,6 +1,7 @@
-import { mkdirSync, writeFileSync } from "node:fs"
+import { writeFileSync } from "node:fs"
 import { dirname } from "node:path"
 
+import { makeDirectories } from "../base/make-directories.ts"
 import type { Log } from "../base/log.ts"
 import type { Redactor } from "../base/redact.ts"
 import { errorMessage } from "../base/system-error.ts"
@@ -20,7 +21,7 @@ export function dumpingRequests(
       count += 1
       const path = options.home.file("sessions", `request_dump_${options.sessionId}_${count}.json`)
       try {
-        mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+        makeDirectories(dirname(path))
         const text = JSON.stringify({ runtime: model.runtime, ...request }, undefined, 2)
         writeFileSync(path, options.redactor.redact(text, { force: true }), { mode: 0o600 })
       } catch (error) {

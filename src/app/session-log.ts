@@ -3,13 +3,12 @@ import { codePointLength, takeCodePoints } from "../base/text.ts"
 import type { Journal } from "../agent/loop.ts"
 import type { ModelRuntime } from "../llm/model.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
+import { contentText } from "../protocol/message.ts"
 import type { Message } from "../protocol/message.ts"
 import type { NewSession, SessionStore } from "../state/store.ts"
 
 /** What a session keeps of itself. Without a store it keeps nothing and every call succeeds. */
 export interface SessionLog extends Journal {
-  /** Gives an untitled session its first title; a failure to do so is not worth a turn. */
-  titleFrom(text: string): Promise<void>
   title(): Promise<string | null>
   end(reason: string): Promise<void>
 }
@@ -25,12 +24,14 @@ export function createSessionLog(options: {
   const id: SessionId = session.id
   // The row is made with the first message, so that opening and leaving a chat leaves no trace.
   let known = options.resumed
-  let titled = options.resumed
   return {
     append: async (messages, call) => {
-      if (!known) await store.createSession(session)
-      known = true
       const stamped = messages.map((message) => stamp(message, options.clock))
+      if (!known) {
+        await store.startSession(session, stamped, shortTitle(firstWords(stamped)))
+        known = true
+        return
+      }
       await store.append(
         id,
         stamped,
@@ -47,16 +48,10 @@ export function createSessionLog(options: {
             },
       )
     },
-    titleFrom: async (text) => {
-      if (titled) return
-      titled = true
-      const title = shortTitle(text)
-      // A session without a title is complete; a store that really fails says so at the next message.
-      if (title !== "") await store.setGeneratedTitle(id, title).catch(() => undefined)
-    },
     title: async () => (known ? ((await store.session(id))?.title ?? null) : null),
     end: async (reason) => {
-      if (known) await store.endSession(id, reason)
+      // A session that is not marked as ended resumes all the same, and what it holds is stored: nothing is lost here.
+      if (known) await store.endSession(id, reason).catch(() => undefined)
     },
   }
 }
@@ -64,7 +59,6 @@ export function createSessionLog(options: {
 /** The log of a session whose store could not be opened. */
 export const unsavedLog: SessionLog = {
   append: () => Promise.resolve(),
-  titleFrom: () => Promise.resolve(),
   title: () => Promise.resolve(null),
   end: () => Promise.resolve(),
 }
@@ -72,6 +66,11 @@ export const unsavedLog: SessionLog = {
 function stamp(message: Message, clock: Clock): Message {
   if (message.role === "system" || message.timestamp !== undefined) return message
   return { ...message, timestamp: clock.now() / 1000 }
+}
+
+function firstWords(messages: readonly Message[]): string {
+  const first = messages.find((message) => message.role === "user")
+  return first === undefined ? "" : contentText(first.content)
 }
 
 const TITLE_CHARS = 60

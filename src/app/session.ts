@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto"
+import { randomHex } from "../base/random-and-hash.ts"
 
 import type { Clock } from "../base/clock.ts"
 import { epochSeconds } from "../base/clock.ts"
@@ -14,7 +14,6 @@ import type { ModelClient } from "../llm/model.ts"
 import type { AgentEvent, AgentEventBody, Answer, RunResult } from "../protocol/events.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 import type { Message, UserInput } from "../protocol/message.ts"
-import { contentText } from "../protocol/message.ts"
 import type { ToolDefinition } from "../protocol/tool.ts"
 import { NO_USAGE } from "../protocol/usage.ts"
 import { logEvent } from "./run-log.ts"
@@ -178,24 +177,19 @@ async function* storeAndAnswer(input: UserInput, run: RunInput): AsyncGenerator<
   }
   await parts.log.append([message])
   parts.history.push(message)
-  const titled = parts.log.titleFrom(contentText(message.content))
-  try {
-    return yield* runTurn({
-      runId: run.runId,
-      model: parts.model,
-      system: parts.system,
-      tools: parts.tools,
-      history: parts.history,
-      journal: parts.log,
-      dispatch: { ...parts.dispatch, signal, interactions: run.interactions },
-      budget: new IterationBudget(parts.maxIterations),
-      steering: run.steering,
-      signal,
-      redact: parts.redact,
-    })
-  } finally {
-    await titled
-  }
+  return yield* runTurn({
+    runId: run.runId,
+    model: parts.model,
+    system: parts.system,
+    tools: parts.tools,
+    history: parts.history,
+    journal: parts.log,
+    dispatch: { ...parts.dispatch, signal, interactions: run.interactions },
+    budget: new IterationBudget(parts.maxIterations),
+    steering: run.steering,
+    signal,
+    redact: parts.redact,
+  })
 }
 
 function brokenEnd(error: unknown): TurnEnd {
@@ -213,7 +207,7 @@ function brokenEnd(error: unknown): TurnEnd {
 }
 
 function createEnvelope(sessionId: SessionId, clock: Clock) {
-  const runId = randomBytes(6).toString("hex")
+  const runId = randomHex(6)
   let seq = 0
   return {
     runId,

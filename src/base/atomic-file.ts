@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto"
+import { randomHex } from "./random-and-hash.ts"
 import {
   closeSync,
   fchmodSync,
@@ -32,7 +32,7 @@ export interface AtomicWriteOptions {
 export function writeFileAtomic(path: string, data: string | Uint8Array, options: AtomicWriteOptions = {}): void {
   const target = fileBehind(path)
   const existing = existingFile(target)
-  const temporary = join(dirname(target), `.${basename(target)}.${process.pid}.${randomBytes(6).toString("hex")}.tmp`)
+  const temporary = join(dirname(target), `.${basename(target)}.${process.pid}.${randomHex(6)}.tmp`)
   try {
     writeTemporary(temporary, data, { existing, mode: options.mode ?? 0o600 })
     takeName(temporary, target, { data, rename: options.rename ?? renameSync })

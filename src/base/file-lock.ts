@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks"
-import { randomBytes } from "node:crypto"
+import { randomHex } from "./random-and-hash.ts"
 import { closeSync, openSync, readFileSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs"
 import { hostname } from "node:os"
 import { resolve } from "node:path"
@@ -82,7 +82,7 @@ function tryCreate(path: string): string | undefined {
     if (errorCode(cause) === "EEXIST") return undefined
     throw cause
   }
-  const token = randomBytes(8).toString("hex")
+  const token = randomHex(8)
   try {
     const owner: Owner = { pid: process.pid, start: startToken(process.pid), host: hostToken(), token }
     writeFileSync(descriptor, JSON.stringify(owner))

@@ -1,16 +1,6 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-  type Stats,
-} from "node:fs"
+import { closeSync, constants, fstatSync, openSync, renameSync, rmSync, statSync, writeSync, type Stats } from "node:fs"
 import { dirname, join } from "node:path"
+import { makeDirectories } from "./make-directories.ts"
 import type { Clock } from "./clock.ts"
 import type { LogLevel } from "./log-line.ts"
 import { createLog, type Log, type LogSink } from "./log.ts"
@@ -92,7 +82,7 @@ export function createFileSink(options: FileSinkOptions): LogSink {
 }
 
 function openForAppend(path: string): number {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  makeDirectories(dirname(path))
   return openSync(path, constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY, 0o600)
 }
 

@@ -3,7 +3,7 @@ export function stripAnsi(text: string): string {
   return INTRODUCER.test(text) ? text.replaceAll(SEQUENCES, "") : text
 }
 
-const INTRODUCER = /[\u{1B}\u{90}\u{98}\u{9B}\u{9D}-\u{9F}]/u
+const INTRODUCER = new RegExp(String.raw`[\u{1B}\u{90}\u{98}\u{9B}\u{9D}-\u{9F}]`, "u")
 
 /** Order matters: a string sequence also begins like a two-byte one. */
 const SEQUENCES = new RegExp(

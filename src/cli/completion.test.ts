@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import { renderCompletion, type Shell } from "./completion.ts"
 import { COMMAND_TREE } from "./command-table.ts"
-import { createTestHome } from "./recorded-run.ts"
+import { createTestHome } from "../../test/support/command-run.ts"
 
 /** What bash offers for the last of these words, asked in a real bash with a stand-in for the program. */
 function offered(words: readonly string[]): readonly string[] {

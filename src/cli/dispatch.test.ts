@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest"
 import { StoreError } from "../state/store.ts"
 import { CliError, type Command, type CommandRun, type CommandTree } from "./command.ts"
 import { COMMAND_TREE } from "./command-table.ts"
-import { createTestHome } from "./recorded-run.ts"
+import { createTestHome } from "../../test/support/command-run.ts"
 
 /** The real line with one command of our own, so that what it does is known. */
 function treeWith(run: CommandRun): CommandTree {

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { describe, expect, test } from "vitest"
 import { openTerminal } from "../../test/support/virtual-terminal.ts"
-import { createTestHome } from "./recorded-run.ts"
+import { createTestHome } from "../../test/support/command-run.ts"
 
 const MODULE = new URL("./node-terminal.ts", import.meta.url).href
 const ENTRY = fileURLToPath(new URL("./hermes.ts", import.meta.url))
@@ -104,11 +104,11 @@ describe("on a terminal", () => {
     )
     await using terminal = await open(home, [path])
     await terminal.waitFor(/Sure\? \[y\/N\]/)
-    await terminal.type("y")
-    await terminal.press("enter")
+    terminal.type("y")
+    terminal.press("enter")
     await terminal.waitFor(/Name\?/)
-    await terminal.type("Ada")
-    await terminal.press("enter")
+    terminal.type("Ada")
+    terminal.press("enter")
     await terminal.waitFor(/\[true,"Ada",true,100\]/)
   })
 
@@ -117,8 +117,8 @@ describe("on a terminal", () => {
     const path = program(home.directory, 'return (await terminal.ask("Key: ", { secret: true }))?.length')
     await using terminal = await open(home, [path])
     await terminal.waitFor(/Key:/)
-    await terminal.type("hunter2")
-    await terminal.press("enter")
+    terminal.type("hunter2")
+    terminal.press("enter")
     await terminal.waitFor(/^7$/m)
     expect(terminal.scrollback()).not.toContain("hunter2")
   })
@@ -128,7 +128,7 @@ describe("on a terminal", () => {
     const path = program(home.directory, 'return [await terminal.confirm("Sure?")]')
     await using terminal = await open(home, [path])
     await terminal.waitFor(/Sure\?/)
-    await terminal.press("ctrl+d")
+    terminal.press("ctrl+d")
     await terminal.waitFor(/\[null\]/)
   })
 
@@ -137,7 +137,7 @@ describe("on a terminal", () => {
     await home.run(["profile", "create", "coder", "--no-alias"])
     await using terminal = await open(home, [ENTRY, "profile", "delete", "coder"])
     await terminal.waitFor(/Type coder to go on/)
-    await terminal.press("ctrl+c")
+    terminal.press("ctrl+c")
     expect(await terminal.exit).toMatchObject({ code: 130 })
     expect((await home.run(["profile", "show", "coder"])).code).toBe(0)
   })

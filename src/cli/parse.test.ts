@@ -1,11 +1,24 @@
+import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { COMMAND_TREE } from "./command-table.ts"
+import type { CommandTree, Flag } from "./command.ts"
 import { parseLine } from "./parse.ts"
 
+/** The real tree with every flag of later releases already there: how a line is read does not depend on the release. */
+const TREE: CommandTree = {
+  ...COMMAND_TREE,
+  commands: COMMAND_TREE.commands.map((command) => ({ ...command, flags: (command.flags ?? []).map(present) })),
+  runFlags: COMMAND_TREE.runFlags.map(present),
+}
+
+function present(flag: Flag): Flag {
+  return { ...flag, later: false }
+}
+
 /** What a line means, as plain data: the path, every flag that was given, and the other words. */
-function read(line: string | readonly string[]): unknown {
+function read(line: string | readonly string[], tree = TREE): unknown {
   const words = typeof line === "string" ? line.split(" ").filter((word) => word !== "") : line
-  const parsed = parseLine(words, COMMAND_TREE)
+  const parsed = parseLine(words, tree)
   if (parsed.kind !== "run") return parsed
   const flags: Record<string, unknown> = {}
   for (const flag of [...(parsed.command.flags ?? []), ...COMMAND_TREE.commonFlags, ...COMMAND_TREE.runFlags]) {
@@ -27,16 +40,12 @@ describe("what a line means", () => {
     ["-mgpt", { path: "chat", flags: { model: "gpt" }, words: [] }],
     ["-m=gpt", { path: "chat", flags: { model: "gpt" }, words: [] }],
     [["chat", "-Qq", "hi"], { path: "chat", flags: { query: "hi", quiet: true }, words: [] }],
-    [
-      ["-Qvwz", "hi"],
-      { path: "chat", flags: { oneshot: "hi", quiet: true, verbose: true, worktree: true }, words: [] },
-    ],
+    [["-Qvz", "hi"], { path: "chat", flags: { oneshot: "hi", quiet: true, verbose: true }, words: [] }],
     ["-q - --output-format json", { path: "chat", flags: { query: "-", "output-format": "json" }, words: [] }],
     [["-z", "- one\n- two"], { path: "chat", flags: { oneshot: "- one\n- two" }, words: [] }],
     [["-z", "-5 + 3"], { path: "chat", flags: { oneshot: "-5 + 3" }, words: [] }],
     [["-z", ""], { path: "chat", flags: { oneshot: "" }, words: [] }],
-    ["-s a,b chat -s c", { path: "chat", flags: { skills: ["a,b", "c"] }, words: [] }],
-    ["--deny x --allow y chat --deny z", { path: "chat", flags: { deny: ["x", "z"], allow: ["y"] }, words: [] }],
+    ["chat --image a --image b", { path: "chat", flags: { image: ["a", "b"] }, words: [] }],
     ["chat --max_turns 3", { path: "chat", flags: { "max-turns": "3" }, words: [] }],
     ["sessions ls", { path: "sessions list", flags: {}, words: [] }],
     ["sessions rename abc My new title", { path: "sessions rename", flags: {}, words: ["abc", "My", "new", "title"] }],
@@ -138,11 +147,47 @@ describe("lines that run nothing", () => {
     ["kanban --board b list --anything", { kind: "unavailable", what: "hermes kanban list" }],
     ["mcp add x --command y --args -p z", { kind: "unavailable", what: "hermes mcp add" }],
     ["--tui", { kind: "unavailable", what: "--tui" }],
+    ["--deny x -z hi", { kind: "unavailable", what: "--deny" }],
+    ["chat -w", { kind: "unavailable", what: "--worktree" }],
     ["login", { kind: "replaced", path: ["login"], by: "hermes auth add PROVIDER" }],
     ["acp --version", { kind: "unavailable", what: "hermes acp" }],
   ])("%s", (line, outcome) => {
-    expect(read(line)).toEqual(outcome)
+    expect(read(line, COMMAND_TREE)).toEqual(outcome)
   })
+})
+
+test("no line makes the reader fail or loop", () => {
+  const vocabulary = fc.constantFrom(
+    ...COMMAND_TREE.commands.flatMap((command) => [
+      command.name,
+      ...(command.subcommands ?? []).map((entry) => entry.name),
+    ]),
+    ...[...COMMAND_TREE.runFlags, ...COMMAND_TREE.commonFlags].flatMap((flag) => [
+      `--${flag.name}`,
+      `--${flag.name}=x`,
+      `-${flag.short ?? "x"}`,
+    ]),
+    "--",
+    "-",
+    "",
+    "help",
+    "-Qvz",
+    "-5",
+    "- item",
+    "My",
+    "words",
+    "=",
+    "--=",
+    "-é",
+    "--\u0000",
+  )
+  fc.assert(
+    fc.property(fc.array(fc.oneof(vocabulary, fc.string()), { maxLength: 8 }), (words) => {
+      const { kind } = parseLine(words, COMMAND_TREE)
+      expect(["run", "help", "version", "unavailable", "replaced", "usage"]).toContain(kind)
+    }),
+    { numRuns: 2000 },
+  )
 })
 
 test("asking for a flag that the command does not declare is a bug", () => {

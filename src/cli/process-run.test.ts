@@ -3,7 +3,7 @@ import { once } from "node:events"
 import { appendFileSync, closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { describe, expect, test } from "vitest"
-import { createTestHome, type TestHome } from "./recorded-run.ts"
+import { createTestHome, type TestHome } from "../../test/support/command-run.ts"
 
 const ENTRY = fileURLToPath(new URL("./hermes.ts", import.meta.url))
 
@@ -103,6 +103,53 @@ describe("signals", () => {
     const [code] = await once(child, "close")
     clearInterval(writer)
     expect({ code, err }).toEqual({ code: 0, err: "" })
+  })
+})
+
+describe("what nobody awaited", () => {
+  test("a second signal ends a command that does not listen", async () => {
+    using home = createTestHome()
+    const script = `${home.directory}/deaf.mjs`
+    writeFileSync(
+      script,
+      `import { runOnProcess } from ${JSON.stringify(new URL("./process-run.ts", import.meta.url).href)}
+       import { COMMAND_TREE } from ${JSON.stringify(new URL("./command-table.ts", import.meta.url).href)}
+       const run = ({ terminal }) => { terminal.line("deaf"); return new Promise((resolve) => setTimeout(resolve, 60_000)) }
+       const deaf = { name: "deaf", summary: "", group: "care", load: () => Promise.resolve({ run }) }
+       await runOnProcess(["deaf"], { ...COMMAND_TREE, commands: [...COMMAND_TREE.commands, deaf] })`,
+    )
+    const child = spawn(process.execPath, [script], { env: home.variables, stdio: ["ignore", "pipe", "inherit"] })
+    await once(child.stdout, "data")
+    const insist = setInterval(() => child.kill("SIGTERM"), 50)
+    const [code, signal] = await once(child, "close")
+    clearInterval(insist)
+    expect({ code, signal }).toEqual({ code: 130, signal: null })
+  })
+
+  test.each([
+    "throw new Error('boom sk-abcdefghijklmnop1234')",
+    "Promise.reject(new Error('boom sk-abcdefghijklmnop1234'))",
+  ])("%s is one sentence, a log entry and exit 1", (bug) => {
+    using home = createTestHome()
+    mkdirSync(home.home.file("logs"))
+    writeFileSync(home.home.file("logs", "agent.log"), "")
+    const plant = `const timer = setInterval(() => { if (process.listenerCount("uncaughtException") > 0) { clearInterval(timer); ${bug} } }, 10)`
+    const result = spawnSync(
+      process.execPath,
+      ["--import", `data:text/javascript,${encodeURIComponent(plant)}`, ENTRY, "logs", "-f"],
+      {
+        env: home.variables,
+        encoding: "utf8",
+      },
+    )
+    expect(result).toMatchObject({
+      status: 1,
+      stdout: "",
+      stderr: "Hermes stopped because of an internal error: boom sk-abc...1234. Details: hermes logs errors\n",
+    })
+    expect(readFileSync(home.home.file("logs", "errors.log"), "utf8")).toMatch(
+      / ERROR cli: Error: boom sk-abc\.\.\.1234\n/,
+    )
   })
 })
 

@@ -1,14 +1,14 @@
-import { processEnvironment, type Environment } from "../config/environment.ts"
+import { processEnvironment } from "../config/environment.ts"
+import { COMMAND_TREE } from "./command-table.ts"
 import { dispatch } from "./dispatch.ts"
 import { createNodeTerminal } from "./node-terminal.ts"
 import { reportCrash } from "./crash-report.ts"
-import type { Terminal } from "./terminal.ts"
 
 const INTERRUPTED = 130
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const
 
 /** Binds one command line to this process: its streams, signals, environment and last-resort error handlers. */
-export async function runOnProcess(argv: readonly string[]): Promise<number> {
+export async function runOnProcess(argv: readonly string[], tree = COMMAND_TREE): Promise<number> {
   const environment = processEnvironment()
   const interruption = new AbortController()
   const terminal = createNodeTerminal({
@@ -16,10 +16,14 @@ export async function runOnProcess(argv: readonly string[]): Promise<number> {
     plain: Boolean(environment.get("NO_COLOR")) || environment.get("TERM") === "dumb" || givesFlag(argv, "--no-color"),
   })
   listenForSignals(interruption)
-  const code = await Promise.race([
-    dispatch(argv, { terminal, environment, signal: interruption.signal }),
-    codeAfterCrash({ terminal, environment }),
-  ])
+  const crash = listenForCrash()
+  let code: number
+  try {
+    code = await Promise.race([dispatch(argv, { terminal, environment, signal: interruption.signal, tree }), crash])
+  } catch (error) {
+    await reportCrash(error, { terminal, environment })
+    return 1
+  }
   await terminal.flush()
   if (terminal.outputProblem !== undefined) {
     terminal.errLine(`Could not write the output: ${terminal.outputProblem}.`)
@@ -39,16 +43,12 @@ function listenForSignals(interruption: AbortController): void {
   }
 }
 
-/** Settles on a bug in work that nobody awaited; the sentence and the log entry are all that can still be done safely. */
-async function codeAfterCrash(options: {
-  readonly terminal: Terminal
-  readonly environment: Environment
-}): Promise<number> {
-  const crash = Promise.withResolvers<unknown>()
-  process.on("uncaughtException", crash.resolve)
-  process.on("unhandledRejection", crash.resolve)
-  await reportCrash(await crash.promise, options)
-  return 1
+/** Rejects on a bug in work that nobody awaited. */
+function listenForCrash(): Promise<never> {
+  const crash = Promise.withResolvers<never>()
+  process.on("uncaughtException", crash.reject)
+  process.on("unhandledRejection", crash.reject)
+  return crash.promise
 }
 
 function givesFlag(argv: readonly string[], flag: string): boolean {

@@ -183,11 +183,25 @@ function remarks(path: string): readonly string[] {
     : []
   const top = path.split(".")[0] ?? path
   const sections = new Set(Object.keys(SETTINGS).map((key) => key.split(".")[0] ?? key))
-  if (sections.has(top)) return secret
+  if (sections.has(top)) return [...secret, ...unknownInSection(path, top)]
   const similar = nearest(top, sections)
   return [
     ...secret,
     `\`${top}\` is not a setting of this release${similar === undefined ? "" : `; did you mean \`${similar}\`?`}`,
+  ]
+}
+
+/** A key that no table knows, in a section that is not a free mapping: most likely a misspelling. */
+function unknownInSection(path: string, top: string): readonly string[] {
+  const known = Object.keys(SETTINGS)
+  if (path === top || known.some((key) => path === key || path.startsWith(`${key}.`) || key.startsWith(`${path}.`)))
+    return []
+  const similar = nearest(
+    path,
+    known.filter((key) => key.startsWith(`${top}.`)),
+  )
+  return [
+    `\`${path}\` is not a setting of this release${similar === undefined ? "" : `; did you mean \`${similar}\`?`}`,
   ]
 }
 

@@ -1,6 +1,7 @@
-import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, realpathSync, statSync } from "node:fs"
+import { chmodSync, chownSync, existsSync, readFileSync, realpathSync, statSync } from "node:fs"
 import { homedir } from "node:os"
 import { basename, dirname, join, relative, resolve, sep } from "node:path"
+import { makeDirectories } from "../base/make-directories.ts"
 import { errorCode, explainSystemError } from "../base/system-error.ts"
 import type { Environment } from "./environment.ts"
 import { isProfileName } from "./profile-name.ts"
@@ -144,7 +145,7 @@ interface DirectoryContext {
 
 function ensureDirectory(path: string, { home, environment, mode }: DirectoryContext): void {
   try {
-    const created = mkdirSync(path, { recursive: true, mode })
+    const created = makeDirectories(path, mode)
     if (created !== undefined) giveToOwner(path, environment)
     const stats = statSync(path)
     if (!stats.isDirectory()) throw new HomeError(`${home.display(path)} is not a directory; move it away`)

@@ -1,18 +1,10 @@
-import {
-  createReadStream,
-  createWriteStream,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  type Stats,
-} from "node:fs"
+import { createReadStream, createWriteStream, lstatSync, readdirSync, renameSync, rmSync, type Stats } from "node:fs"
 import { mkdtemp } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { pipeline } from "node:stream/promises"
 import { createGunzip, createGzip } from "node:zlib"
 import type { Header, Pack } from "tar-stream"
+import { makeDirectories } from "../base/make-directories.ts"
 import { fail, ok, type Result } from "../base/result.ts"
 import { errorMessage, explainSystemError } from "../base/system-error.ts"
 import { homeAt, type Home } from "./home.ts"
@@ -30,7 +22,8 @@ export async function exportProfile(
   const { name, home } = found.value
   const temporary = `${options.output}.${process.pid}.tmp`
   try {
-    const { pack } = await import("tar-stream")
+    // A CommonJS library: once bundled it has a default export only.
+    const { pack } = (await import("tar-stream")).default
     const archive = pack()
     const members = membersOf(home)
     const written = pipeline(archive, createGzip(), createWriteStream(temporary, { mode: 0o600, flags: "wx" }))
@@ -52,7 +45,7 @@ export async function importProfile(
   const profiles = join(context.home.root, "profiles")
   let staging: string | undefined
   try {
-    mkdirSync(profiles, { recursive: true, mode: 0o700 })
+    makeDirectories(profiles)
     staging = await mkdtemp(join(profiles, ".import-"))
     const folder = await unpack(archive, staging)
     const name = newProfileName(context, options.name ?? folder)
@@ -118,7 +111,7 @@ async function addMembers(
 
 /** Extracts into `staging` and returns the name of the one top-level directory. */
 async function unpack(archive: string, staging: string): Promise<string> {
-  const { extract } = await import("tar-stream")
+  const { extract } = (await import("tar-stream")).default
   const entries = extract()
   const reading = pipeline(createReadStream(archive), createGunzip(), entries)
   const folders = new Set<string>()
@@ -131,11 +124,11 @@ async function unpack(archive: string, staging: string): Promise<string> {
       if (total > MAX_UNPACKED_BYTES) throw new ArchiveError("it unpacks to more than 4 GB")
       const target = join(staging, ...segments)
       if (entry.header.type === "directory") {
-        mkdirSync(target, { recursive: true, mode: 0o700 })
+        makeDirectories(target)
         entry.resume()
       } else {
         if (segments.length < 2) throw new ArchiveError("it must hold exactly one directory")
-        mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
+        makeDirectories(dirname(target))
         await pipeline(
           entry,
           createWriteStream(target, { flags: "wx", mode: 0o600 | ((entry.header.mode ?? 0) & 0o100) }),

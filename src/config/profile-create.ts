@@ -1,16 +1,7 @@
-import { randomBytes } from "node:crypto"
-import {
-  chmodSync,
-  copyFileSync,
-  cpSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-} from "node:fs"
+import { randomHex } from "../base/random-and-hash.ts"
+import { chmodSync, copyFileSync, cpSync, existsSync, lstatSync, readdirSync, renameSync, rmSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
+import { makeDirectories } from "../base/make-directories.ts"
 import { writeFileAtomic } from "../base/atomic-file.ts"
 import { fail, ok, type Result } from "../base/result.ts"
 import { loadDotenv } from "./dotenv.ts"
@@ -67,8 +58,8 @@ export async function createProfile(
 
 /** Runs `build` on a directory beside the target, then gives it the target's name; a failure leaves nothing behind. */
 function buildUnder(path: string, build: (staging: string) => void): void {
-  const staging = join(dirname(path), `.${basename(path)}.${randomBytes(4).toString("hex")}.tmp`)
-  mkdirSync(staging, { recursive: true, mode: 0o700 })
+  const staging = join(dirname(path), `.${basename(path)}.${randomHex(4)}.tmp`)
+  makeDirectories(staging)
   try {
     build(staging)
     renameSync(staging, path)
@@ -87,7 +78,7 @@ function fill(
   { source, clone, options }: { source: Home; clone: CreateProfileOptions["clone"]; options: CreateProfileOptions },
 ): void {
   if (clone === "everything") copyEverything(source, staging)
-  for (const directory of DIRECTORIES) mkdirSync(join(staging, directory), { recursive: true, mode: 0o700 })
+  for (const directory of DIRECTORIES) makeDirectories(join(staging, directory))
   if (clone === "settings") copySettings(source, staging)
   if (existsSync(join(staging, ".env"))) chmodSync(join(staging, ".env"), 0o600)
   else writeFileAtomic(join(staging, ".env"), EMPTY_DOTENV)

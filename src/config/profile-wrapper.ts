@@ -1,5 +1,6 @@
-import { accessSync, constants, mkdirSync, readFileSync, rmSync, statSync } from "node:fs"
+import { accessSync, constants, readFileSync, rmSync, statSync } from "node:fs"
 import { delimiter, join, resolve } from "node:path"
+import { makeDirectories } from "../base/make-directories.ts"
 import { writeFileAtomic } from "../base/atomic-file.ts"
 import { explainSystemError } from "../base/system-error.ts"
 import type { Environment } from "./environment.ts"
@@ -20,7 +21,7 @@ export function writeWrapper(
   if (refusal !== undefined) return { hints: [`${refusal}; start the profile with: hermes -p ${name}`] }
   const path = wrapperPath(name, home)
   try {
-    mkdirSync(join(home.userHome, ".local", "bin"), { recursive: true })
+    makeDirectories(join(home.userHome, ".local", "bin"), 0o755)
     writeFileAtomic(path, `#!/bin/sh\n${marker(name)}\nexec hermes -p ${name} "$@"\n`, { mode: 0o755 })
   } catch (cause) {
     return {

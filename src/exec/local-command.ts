@@ -66,7 +66,7 @@ const INTERRUPTED: Ending = { how: "interrupted", code: 130 }
 
 function start(command: string, options: LocalCommandOptions): ChildProcess | Ending {
   try {
-    const child = spawn(options.shell, ["-c", command], {
+    const child = spawn(options.shell, shellArguments(options.shell, command), {
       cwd: options.cwd,
       env: options.environment,
       detached: true,
@@ -81,6 +81,11 @@ function start(command: string, options: LocalCommandOptions): ChildProcess | En
     // Some failures are thrown instead of being told by the child's "error" event.
     return notStarted(error, command, options)
   }
+}
+
+/** Node's pipes are sockets, which bash takes for a remote login: it would read the person's ~/.bashrc first. */
+function shellArguments(shell: string, command: string): string[] {
+  return shell.endsWith("/bash") ? ["--norc", "-c", command] : ["-c", command]
 }
 
 function notStarted(error: unknown, command: string, options: LocalCommandOptions): Ending {

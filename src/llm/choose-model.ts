@@ -55,7 +55,10 @@ export function chooseModel(
   }
   if (config.get("model.base_url") !== "") return complete(CUSTOM_PROVIDER, wish, options)
   const usable = PROVIDERS.find(
-    (provider) => provider.keyOptional !== true && keyOf(provider, environment) !== undefined,
+    (provider) =>
+      provider.keyOptional !== true &&
+      provider.wire === "chat_completions" &&
+      keyOf(provider, environment) !== undefined,
   )
   if (usable !== undefined) return complete(usable, wish, options)
   if ((environment.get("OPENAI_BASE_URL") ?? "") !== "") return complete(CUSTOM_PROVIDER, wish, options)

@@ -30,12 +30,13 @@ describe("a reply", () => {
       reply({ reasoning: ["Hm", "m."], text: ["Hel", "lo"], usage: { input: 7, output: 3, cacheRead: 2 } }),
     ])
     using asked = await ask(model.url)
-    expect(asked.events).toEqual([
-      { type: "reasoning-delta", text: "Hm" },
-      { type: "reasoning-delta", text: "m." },
-      { type: "text-delta", text: "Hel" },
-      { type: "text-delta", text: "lo" },
-    ])
+    // How many deltas there are depends on how the network cut the stream: those of one chunk come as one.
+    const spoken = (type: string) =>
+      asked.events.flatMap((event) => (event.type === type && "text" in event ? [event.text] : [])).join("")
+    expect([spoken("reasoning-delta"), spoken("text-delta")]).toEqual(["Hmm.", "Hello"])
+    expect(asked.events.findLastIndex((event) => event.type === "reasoning-delta")).toBeLessThan(
+      asked.events.findIndex((event) => event.type === "text-delta"),
+    )
     expect(asked.outcome).toEqual({
       kind: "reply",
       reply: {

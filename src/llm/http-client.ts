@@ -27,8 +27,8 @@ export interface HttpClientOptions<State> {
  * nobody has seen any of the reply; what was shown is never said twice.
  */
 export function createHttpClient<State>(options: HttpClientOptions<State>): ModelClient {
-  let connection: Promise<HttpConnection> | undefined
-  const connect = (): Promise<HttpConnection> => (connection ??= openHttpConnection(new URL(options.runtime.baseUrl)))
+  let connection: HttpConnection | undefined
+  const connect = (): HttpConnection => (connection ??= openHttpConnection(new URL(options.runtime.baseUrl)))
 
   return {
     runtime: options.runtime,
@@ -58,14 +58,7 @@ export function createHttpClient<State>(options: HttpClientOptions<State>): Mode
       }
     },
     close: () => {
-      connection?.then(
-        (open) => {
-          open.close()
-        },
-        () => {
-          // It never opened; the failed request has reported why.
-        },
-      )
+      connection?.close()
     },
   }
 }
@@ -78,13 +71,13 @@ interface AttemptInput<State> extends HttpClientOptions<State> {
   readonly request: ModelRequest
   readonly body: string
   readonly signal: AbortSignal
-  readonly connect: () => Promise<HttpConnection>
+  readonly connect: () => HttpConnection
 }
 
 async function* attemptOnce<State>(input: AttemptInput<State>): AsyncGenerator<ModelEvent, Attempt, void> {
   const context: FailureContext = { ...input.runtime, model: input.request.model, now: input.clock.now() }
   try {
-    const connection = await input.connect()
+    const connection = input.connect()
     const response = await connection.post(input.wire.path, input.body, input)
     if (response.status < 200 || response.status > 299) {
       const body = await readText(response.body, MAX_ERROR_BYTES)
@@ -119,7 +112,7 @@ async function* readReply<State>(
       state = next
       for (const event of more) {
         shown ||= event.type === "text-delta"
-        events.push(event)
+        joinOrPush(events, event)
       }
     }
     return events
@@ -139,6 +132,16 @@ async function* readReply<State>(
     return { kind: "failed", failure: classifyTransport(lost.error, context), shown }
   }
   return toAttempt(finished, context, shown)
+}
+
+/** Words that arrived in one network chunk are shown at the same moment anyway; joined they cost one event instead of many. */
+function joinOrPush(events: ModelEvent[], event: ModelEvent): void {
+  const last = events.at(-1)
+  if ((event.type === "text-delta" || event.type === "reasoning-delta") && last?.type === event.type) {
+    events[events.length - 1] = { ...last, text: last.text + event.text }
+  } else {
+    events.push(event)
+  }
 }
 
 function toAttempt(finished: Finished, context: FailureContext, shown: boolean): Attempt {

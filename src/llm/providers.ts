@@ -41,7 +41,10 @@ export const PROVIDERS: readonly Provider[] = [
     "anthropic/claude-sonnet-4.5",
     ["or"],
   ),
-  provider("openai-api", "OpenAI", ["OPENAI_API_KEY"], "https://api.openai.com/v1", CHAT, "gpt-4.1", ["openai"]),
+  {
+    ...provider("openai-api", "OpenAI", ["OPENAI_API_KEY"], "https://api.openai.com/v1", CHAT, "gpt-4.1", ["openai"]),
+    baseUrlVariable: "OPENAI_BASE_URL",
+  },
   provider(
     "anthropic",
     "Anthropic",

@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync } from "node:fs"
+import { readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { makeDirectories } from "../base/make-directories.ts"
 import { writeFileAtomic } from "../base/atomic-file.ts"
 import { epochSeconds } from "../base/clock.ts"
 import type { Clock } from "../base/clock.ts"
@@ -43,7 +44,7 @@ export async function takeLease(request: LeaseRequest): Promise<LeaseOutcome> {
     startedAt: epochSeconds(request.clock),
   }
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    makeDirectories(dirname(path))
     return await withFileLock(`${path}.lock`, { waitMs: LOCK_WAIT_MS }, () => {
       const others = readHolders(path, request.log).filter((holder) => !isSame(holder, own) && isAlive(holder.pid))
       if (others.length >= request.limit) return { kind: "full", limit: request.limit, holders: others }

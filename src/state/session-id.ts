@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto"
+import { randomHex } from "../base/random-and-hash.ts"
 import { assertNever } from "../base/assert-never.ts"
 import type { Clock } from "../base/clock.ts"
 import { toSessionId } from "../protocol/identifiers.ts"
@@ -14,11 +14,11 @@ export function newSessionId(clock: Clock, kind: SessionIdKind = "terminal"): Se
   const stamp = localStamp(clock.now())
   switch (kind) {
     case "terminal":
-      return toSessionId(`${stamp.date}_${stamp.time}_${randomHex(6)}`)
+      return toSessionId(`${stamp.date}_${stamp.time}_${randomHex(3)}`)
     case "gateway":
-      return toSessionId(`${stamp.date}_${stamp.time}_${randomHex(8)}`)
+      return toSessionId(`${stamp.date}_${stamp.time}_${randomHex(4)}`)
     case "background":
-      return toSessionId(`bg_${stamp.time}_${randomHex(6)}`)
+      return toSessionId(`bg_${stamp.time}_${randomHex(3)}`)
     default:
       return assertNever(kind)
   }
@@ -37,8 +37,4 @@ function localStamp(milliseconds: number): { readonly date: string; readonly tim
     date: `${String(moment.getFullYear()).padStart(4, "0")}${two(moment.getMonth() + 1)}${two(moment.getDate())}`,
     time: `${two(moment.getHours())}${two(moment.getMinutes())}${two(moment.getSeconds())}`,
   }
-}
-
-function randomHex(length: number): string {
-  return randomBytes(length / 2).toString("hex")
 }

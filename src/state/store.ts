@@ -11,6 +11,11 @@ export interface SessionStore {
   readonly facts: StoreFacts
 
   createSession(session: NewSession): Promise<void>
+  /**
+   * A session begins with its first messages: row, messages and a title made from `title` (a clash resolved through the
+   * lineage rule) in one transaction. Fails with `exists` when the id is taken.
+   */
+  startSession(session: NewSession, messages: readonly StoredMessage[], title: string): Promise<readonly number[]>
   /** Creates the row if it is missing; never changes an existing one. */
   ensureSession(session: NewSession): Promise<void>
   /** First end wins: ending an ended session does nothing. */

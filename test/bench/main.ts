@@ -32,7 +32,7 @@ async function bench(args: readonly string[]): Promise<number> {
     rounds: wanted.quick ? { startUp: 5, oneShot: 3 } : { startUp: 15, oneShot: 9 },
     meter: await findUsageMeter(),
   })
-  console.log(`\n${renderTable(rows)}`)
+  console.log(`\n${renderTable(rows)}\n\nload afterwards ${currentLoad()}`)
   // A part of the measurements must not replace the whole.
   if (wanted.complete && failed === 0) console.log(`\nWritten to ${await writeResults(machine, rows)}`)
   const missed = rows.filter((row) => meetsTarget(row) === false)
@@ -101,7 +101,7 @@ interface Machine {
   readonly system: string
   readonly cpu: string
   readonly cores: number
-  /** Of the minute before; above the number of cores the figures are not worth keeping. */
+  /** Of the minute before the run; when it is near the number of cores the figures are not worth keeping. */
   readonly load: string
 }
 
@@ -112,13 +112,17 @@ function describeMachine(): Machine {
     system: `${platform()} ${release()}`,
     cpu: found[0]?.model.trim() ?? "unknown CPU",
     cores: found.length,
-    load: (loadavg()[0] ?? 0).toFixed(2),
+    load: currentLoad(),
   }
+}
+
+function currentLoad(): string {
+  return (loadavg()[0] ?? 0).toFixed(2)
 }
 
 async function writeResults(machine: Machine, rows: readonly Row[]): Promise<string> {
   const at = new Date().toISOString()
-  const text = `${JSON.stringify({ at, machine, rows: rows.map(rowResult) }, undefined, 2)}\n`
+  const text = `${JSON.stringify({ at, machine, loadAfter: currentLoad(), rows: rows.map(rowResult) }, undefined, 2)}\n`
   const latest = join(RESULTS, "latest.json")
   await mkdir(RESULTS, { recursive: true })
   await writeFile(latest, text)

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { expect, test } from "vitest"
 
 import { startModelServer } from "../support/model-server/server.ts"
-import { callsTool, reply, says, stallsAfter } from "../support/model-server/turn.ts"
+import { callsTool, says, stallsAfter } from "../support/model-server/turn.ts"
 import { hermesCommand } from "../support/process-driver.ts"
 import { temporaryHome } from "../support/temporary-home.ts"
 import type { TemporaryHome } from "../support/temporary-home.ts"
@@ -150,10 +150,7 @@ test("what is typed while an answer runs waits for its turn", async () => {
 })
 
 test("an answer that fails is told and the conversation stays usable", async () => {
-  await using model = await startModelServer([
-    { kind: "status", status: 401, message: "bad key" },
-    says("Better now."),
-  ])
+  await using model = await startModelServer([{ kind: "status", status: 401, message: "bad key" }, says("Better now.")])
   await using home = await temporaryHome({ config: settingsFor(model) })
   await using terminal = await talk(home)
   await prompt(terminal, 1)
@@ -175,6 +172,34 @@ test("opening and leaving leaves no session behind", async () => {
   expect([result.code, result.stderr.includes("no session to continue")]).toEqual([1, true])
 })
 
+test("-q on a terminal asks for consent in place; -z never asks", async () => {
+  const remove = callsTool("terminal", { command: "rm -r build" })
+  await using model = await startModelServer([remove, says("Not removed."), remove, says("Removed.")])
+  await using home = await temporaryHome({ config: settingsFor(model), workFiles: { "build/x": "x" } })
+  await using script = await talk(home, ["-z", "clean up"])
+  expect((await script.exit).code).toBe(0)
+  expect(script.screen()).toEqual(["Not removed."])
+  await using query = await talk(home, ["-q", "clean up"])
+  await query.waitFor(/\[d\]eny\?/)
+  enter(query, "yes")
+  expect((await query.exit).code).toBe(0)
+  expect(query.screen().join("\n")).toContain("Removed.")
+  expect(existsSync(join(home.workdir, "build/x"))).toBe(false)
+})
+
+test.each([
+  { moment: "an answer", script: [says(["Once upon", " a time"], stallsAfter({ deltas: 1 }))], shows: "Once upon" },
+  { moment: "a question", script: [callsTool("terminal", { command: "rm -r build" })], shows: /\[d\]eny\?/ },
+])("Ctrl+C during $moment of -q exits 130", async ({ script, shows }) => {
+  await using model = await startModelServer(script)
+  await using home = await temporaryHome({ config: settingsFor(model), workFiles: { "build/x": "x" } })
+  await using terminal = await talk(home, ["-q", "go"])
+  await terminal.waitFor(shows)
+  terminal.press("ctrl+c")
+  expect((await terminal.exit).code).toBe(130)
+  expect(existsSync(join(home.workdir, "build/x"))).toBe(true)
+})
+
 test("SIGHUP, a closed window, ends the conversation and what it runs", async () => {
   await using model = await startModelServer([
     callsTool("terminal", { command: "echo $$ > shell.pid; echo started; sleep 300" }),
@@ -190,19 +215,23 @@ test("SIGHUP, a closed window, ends the conversation and what it runs", async ()
   expect(isAlive(pid)).toBe(false)
 })
 
-test("escape sequences in output of tools and models do not reach the terminal", async () => {
-  const hostile = "\u001B]0;owned\u0007\u001B[2J\u001B[31m"
-  await using model = await startModelServer([
-    reply({ calls: [{ name: "terminal", input: { command: "printf '\\033]0;owned\\007\\033[2Jtext'; exit 3" } }] }),
-    says(`Plain ${hostile}words.`),
-  ])
+test.each([
+  {
+    source: "a command",
+    script: [
+      callsTool("terminal", { command: "printf '\\033]0;owned\\007\\033[2Jtext'; exit 3" }),
+      says("Plain words."),
+    ],
+  },
+  { source: "a model", script: [says("Plain \u001B]0;owned\u0007\u001B[2J\u001B[31mwords.")] },
+])("escape sequences of $source do not reach the terminal", async ({ script }) => {
+  await using model = await startModelServer(script)
   await using home = await temporaryHome({ config: settingsFor(model) })
   await using terminal = await talk(home)
   await prompt(terminal, 1)
   enter(terminal, "go")
   await terminal.waitFor("words.")
-  expect(terminal.output).not.toContain("\u001B]0;owned")
-  expect(terminal.output).not.toContain("\u001B[2J")
+  expect([terminal.output.includes("\u001B]0;owned"), terminal.output.includes("\u001B[2J")]).toEqual([false, false])
 })
 
 async function talk(home: TemporaryHome, args: readonly string[] = []): Promise<VirtualTerminal> {

@@ -109,7 +109,9 @@ async function randomInstant(
   const reached =
     kind < 0.7
       ? model.received(before + step)
-      : running.waitForOutput(new RegExp(`(?:"type":"(?:tool\\.complete|tool\\.start|message\\.complete)"[^]*){${step + 1}}`))
+      : running.waitForOutput(
+          new RegExp(`(?:"type":"(?:tool\\.complete|tool\\.start|message\\.complete)"[^]*){${step + 1}}`),
+        )
   await Promise.race([reached.catch(() => undefined), running.exit])
   await Promise.race([running.exit, systemClock.sleep(random() * 15, { signal: AbortSignal.timeout(5000) })])
 }

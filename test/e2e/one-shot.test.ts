@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process"
 import { existsSync } from "node:fs"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -103,9 +104,7 @@ describe("standard input", () => {
     await using home = await temporaryHome({ config: settingsFor(model) })
     const result = await hermes(home, ["-z", "sum up"], { stdin: "line one\nline two ```\n" })
     expect([result.code, result.stdout, result.stderr]).toEqual([0, "Summed up.\n", ""])
-    expect(model.view(0).messages.map(({ text }) => text)).toEqual([
-      "sum up\n\n````\nline one\nline two ```\n````",
-    ])
+    expect(model.view(0).messages.map(({ text }) => text)).toEqual(["sum up\n\n````\nline one\nline two ```\n````"])
   })
 
   test("a file works like a pipe", async () => {
@@ -174,7 +173,12 @@ describe("going on", () => {
     await using home = await temporaryHome({ config: settingsFor(model) })
     const first = await hermes(home, ["-Q", "-q", "plant the beans"], { stdin: "inherit-null" })
     const id = /session_id: (\S+)/.exec(first.stderr)?.[1] ?? ""
-    const ways = [["--resume", id], ["--resume", id.slice(0, -2)], ["--resume", "plant the beans"], ["-r", id]]
+    const ways = [
+      ["--resume", id],
+      ["--resume", id.slice(0, -2)],
+      ["--resume", "plant the beans"],
+      ["-r", id],
+    ]
     for (const way of [...ways, ["--continue"], ["-c", "plant the beans"]]) {
       const result = await hermes(home, ["-Q", "-q", `by ${way.join(" ")}`, ...way], { stdin: "inherit-null" })
       expect([way, result.code, /session_id: (\S+)/.exec(result.stderr)?.[1]]).toEqual([way, 0, id])
@@ -207,6 +211,14 @@ describe("without a key or a network", () => {
     expect(result.stdout).toContain("beans.txt")
     expect(result.stdout).toContain("corn.txt")
     expect(result.stderr).toMatch(/^No model is configured[^\n]*not an AI[^\n]*\n$/)
+  })
+
+  test.skipIf(spawnSync("unshare", ["-r", "-n", "true"]).status !== 0)("not even a loopback is needed", async () => {
+    await using home = await temporaryHome({ workFiles: { "beans.txt": "x" } })
+    const [node, binary] = hermesCommand()
+    const args = ["-r", "-n", node, binary, "-z", "list the files here"]
+    const result = await runProcess({ command: "unshare", args, cwd: home.workdir, env: home.env })
+    expect([result.code, result.stdout.includes("beans.txt")]).toEqual([0, true])
   })
 
   test("a first session: write, remember, resume, search", async () => {

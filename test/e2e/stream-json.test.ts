@@ -29,14 +29,20 @@ const STREAM = ["--output-format", "stream-json"]
 describe("stream-json", () => {
   test("tells a conversation with a tool call from start to result", async () => {
     await using model = await startModelServer([
-      reply({ reasoning: "Hm.", text: "Looking.", calls: [{ id: "call_1", name: "terminal", input: { command: "echo hi" } }] }),
+      reply({
+        reasoning: "Hm.",
+        text: "Looking.",
+        calls: [{ id: "call_1", name: "terminal", input: { command: "echo hi" } }],
+      }),
       says(["It ", "said hi."], { usage: { input: 100, output: 20, cacheRead: 50 } }),
     ])
     await using home = await temporaryHome({ config: settingsFor(model) })
     const result = await hermes(home, ["-q", "say hi", ...STREAM], { stdin: "inherit-null" })
     expect([result.code, result.stderr]).toEqual([0, ""])
     const lines = expectComplete(result.stdout)
-    expect(lines.map(({ type }) => type).filter((type) => !type.endsWith(".delta") && type !== "tool.progress")).toEqual([
+    expect(
+      lines.map(({ type }) => type).filter((type) => !type.endsWith(".delta") && type !== "tool.progress"),
+    ).toEqual([
       "session.start",
       "message.start",
       "message.complete",
@@ -106,20 +112,48 @@ describe("stream-json", () => {
   })
 
   test("a change to a file is told in the result", async () => {
-    await using model = await startModelServer([callsTool("write_file", { path: "a.txt", content: "new\n" }), says("Ok.")])
+    await using model = await startModelServer([
+      callsTool("write_file", { path: "a.txt", content: "new\n" }),
+      says("Ok."),
+    ])
     await using home = await temporaryHome({ config: settingsFor(model), workFiles: { "a.txt": "old\n" } })
     const { stdout } = await hermes(home, ["-q", "write", ...STREAM], { stdin: "inherit-null" })
     const lines = expectComplete(stdout)
     expect(lines.at(-1)?.["files_changed"]).toEqual([join(home.workdir, "a.txt")])
   })
 
-  const faults: readonly { readonly name: string; readonly turn: ScriptEntry; readonly status: string; readonly code: number }[] = [
-    { name: "a stream cut in the text", turn: { ...says("One two three four five six seven."), ...cutsAfter(900) }, status: "completed", code: 0 },
-    { name: "a stream cut before any text", turn: { ...says("Never seen."), ...cutsAfter(10) }, status: "error", code: 1 },
+  const faults: readonly {
+    readonly name: string
+    readonly turn: ScriptEntry
+    readonly status: string
+    readonly code: number
+  }[] = [
+    {
+      name: "a stream cut in the text",
+      turn: { ...says("One two three four five six seven."), ...cutsAfter(900) },
+      status: "completed",
+      code: 0,
+    },
+    {
+      name: "a stream cut before any text",
+      turn: { ...says("Never seen."), ...cutsAfter(10) },
+      status: "error",
+      code: 1,
+    },
     { name: "a status 500", turn: repeat(refuses(500, "broken")), status: "error", code: 1 },
-    { name: "an error inside the stream", turn: says("Half.", failsInStream("server_error", "broken")), status: "error", code: 1 },
+    {
+      name: "an error inside the stream",
+      turn: says("Half.", failsInStream("server_error", "broken")),
+      status: "error",
+      code: 1,
+    },
     { name: "a stream without a frame", turn: repeat(emptyStream()), status: "error", code: 1 },
-    { name: "calls cut on the way", turn: repeat({ ...callsTool("terminal", { command: `echo ${"x".repeat(300)}` }), ...cutsAfter(700) }), status: "error", code: 1 },
+    {
+      name: "calls cut on the way",
+      turn: repeat({ ...callsTool("terminal", { command: `echo ${"x".repeat(300)}` }), ...cutsAfter(700) }),
+      status: "error",
+      code: 1,
+    },
   ]
   test.each(faults)("$name still gives one result, last", async ({ turn, status, code }) => {
     await using model = await startModelServer([turn])
@@ -153,7 +187,12 @@ describe("stream-json", () => {
     await using home = await temporaryHome()
     const result = await hermes(home, ["-q", "go", "--resume", "nothing-like-it", ...STREAM], { stdin: "inherit-null" })
     expect(result.code).toBe(1)
-    expect(result.stdout.split("\n").filter((line) => line !== "").every((line) => JSON.parse(line) !== undefined)).toBe(true)
+    expect(
+      result.stdout
+        .split("\n")
+        .filter((line) => line !== "")
+        .every((line) => JSON.parse(line) !== undefined),
+    ).toBe(true)
     expect(result.stderr).toMatch(/no session "nothing-like-it"/)
   })
 })
@@ -294,7 +333,12 @@ describe("a closed output", () => {
     await using home = await temporaryHome({ config: settingsFor(model) })
     const [node, binary] = hermesCommand()
     const script = '"$0" "$@" >&- </dev/null'
-    const result = await runProcess({ command: "bash", args: ["-c", script, node, binary, ...args], cwd: home.workdir, env: home.env })
+    const result = await runProcess({
+      command: "bash",
+      args: ["-c", script, node, binary, ...args],
+      cwd: home.workdir,
+      env: home.env,
+    })
     expect(result.stderr).not.toMatch(STACK)
     expect(result.signal).toBe(null)
     const later = await hermes(home, ["-z", "still there?", "--continue"], { stdin: "inherit-null" })
@@ -307,7 +351,12 @@ describe("a closed output", () => {
     await using home = await temporaryHome({ config: settingsFor(model) })
     const [node, binary] = hermesCommand()
     const script = '"$0" "$@" >/dev/full </dev/null'
-    const result = await runProcess({ command: "bash", args: ["-c", script, node, binary, "-z", "go"], cwd: home.workdir, env: home.env })
+    const result = await runProcess({
+      command: "bash",
+      args: ["-c", script, node, binary, "-z", "go"],
+      cwd: home.workdir,
+      env: home.env,
+    })
     expect(result.code).toBe(1)
     expect(result.stderr).toMatch(/^Could not write the output: [^\n]+\n$/)
   })

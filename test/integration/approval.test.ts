@@ -120,7 +120,8 @@ test.each([
 
 function answering(session: Session, choice: Exclude<ApprovalChoice, "timeout">): (event: AgentEvent) => void {
   return (event) => {
-    if (event.type === "approval-request") expect(session.answer(event.requestId, { kind: "approval", choice })).toBe(true)
+    if (event.type === "approval-request")
+      expect(session.answer(event.requestId, { kind: "approval", choice })).toBe(true)
   }
 }
 

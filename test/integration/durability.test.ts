@@ -156,29 +156,15 @@ test("a run that the store ended still tells what it used", async () => {
   })
 })
 
-test("a title that cannot be stored costs nothing", async () => {
-  const gate = Promise.withResolvers<void>()
-  await using house = await assembleApp([{ ...says("Hello."), waitsFor: gate.promise }])
-  await house.app.store()
-  const db = new DatabaseSync(join(house.home.path, "state.db"))
-  db.exec("CREATE TRIGGER broken BEFORE UPDATE OF title ON sessions BEGIN SELECT RAISE(ABORT, 'broken'); END")
-  db.close()
-  const running = runToEnd(await house.open(), "hello")
-  await house.model.received(0)
-  await nextTick()
-  gate.resolve()
-  expect((await running).end.result.finalResponse).toBe("Hello.")
-})
-
 test("a store that cannot be opened: the conversation goes on unsaved and says so", async () => {
   await using house = await assembleApp([says("Hello."), says("Again.")])
   await mkdir(join(house.home.path, "state.db"))
   const session = await house.open()
   expect(session.facts.unsaved).toBeTruthy()
   const first = await runToEnd(session, "hello")
-  expect(first.events.flatMap((event) => (event.type === "status" && event.kind === "warning" ? [event.text] : []))).toEqual([
-    `This conversation is not saved: ${session.facts.unsaved ?? ""}`,
-  ])
+  expect(
+    first.events.flatMap((event) => (event.type === "status" && event.kind === "warning" ? [event.text] : [])),
+  ).toEqual([`This conversation is not saved: ${session.facts.unsaved ?? ""}`])
   expect(first.end.result.finalResponse).toBe("Hello.")
   await runToEnd(session, "again")
   expect(house.model.view(1).messages.map(({ text }) => text)).toEqual(["hello", "Hello.", "again"])

@@ -35,10 +35,7 @@ test("planted secrets reach nothing but the Authorization header", async () => {
         { name: "search_files", input: { pattern: "KEY|quagga", path: "." } },
       ],
     }),
-    // A model that got hold of a key some other way writes it into calls, files and answers.
-    callsTool("write_file", { path: "notes.md", content: `deploy with ${SECRETS.dotenv}\n` }),
-    callsTool("terminal", { command: `echo ${SECRETS.exported} | wc -c; false ${SECRETS.exported}` }),
-    says(`The key is ${SECRETS.dotenv}.`),
+    says("There are some."),
   ])
   await using home = await temporaryHome({
     config: settingsFor(model, "  api_key: ${ACME_API_KEY}\nlogging:\n  level: DEBUG\n"),
@@ -46,18 +43,44 @@ test("planted secrets reach nothing but the Authorization header", async () => {
     env: { BRAVE_API_KEY: SECRETS.exported },
     workFiles: { "app.ts": `const KEY = "${SECRETS.inFile}"\nconst other = "${SECRETS.exported}"\n` },
   })
-  const result = await hermes(home, ["-q", "what keys are there?", "--output-format", "stream-json", "--verbose", "--yolo"], {
-    stdin: "inherit-null",
-  })
-  expect([result.code, model.unanswered.length, model.requests.length]).toEqual([0, 0, 5])
+  const result = await hermes(
+    home,
+    ["-q", "what keys are there?", "--output-format", "stream-json", "--verbose", "--yolo"],
+    {
+      stdin: "inherit-null",
+    },
+  )
+  expect([result.code, model.unanswered.length, model.requests.length]).toEqual([0, 0, 3])
   expect(model.requests.map(({ headers }) => headers["authorization"])).toEqual(
-    Array.from({ length: 5 }, () => `Bearer ${SECRETS.modelKey}`),
+    Array.from({ length: 3 }, () => `Bearer ${SECRETS.modelKey}`),
   )
   expect(await findSecrets({ home, model, stdout: result.stdout, stderr: result.stderr })).toEqual([])
 
   const own = (text: string) => /^(?:BRAVE_API_KEY|EXA_API_KEY|ACME_API_KEY)=/m.test(text)
   const seen = JSON.parse(model.toolResults(1)[0]?.text ?? "{}").output as string
   expect([seen.includes("HERMES_HOME="), own(seen)]).toEqual([true, false])
+})
+
+test("a secret that the model itself writes is masked in what is kept, sent again and told", async () => {
+  await using model = await startModelServer([
+    callsTool("write_file", { path: "notes.md", content: `deploy with ${SECRETS.dotenv}\n` }),
+    callsTool("terminal", { command: `echo ${SECRETS.dotenv} | wc -c; false ${SECRETS.dotenv}` }),
+    says(`The key is ${SECRETS.dotenv}.`),
+    says("Bye."),
+  ])
+  await using home = await temporaryHome({
+    config: settingsFor(model),
+    files: { ".env": `EXA_API_KEY=${SECRETS.dotenv}\n` },
+  })
+  const stream = ["--output-format", "stream-json", "--no-deltas"]
+  const first = await hermes(home, ["-q", "go", ...stream], { stdin: "inherit-null" })
+  const second = await hermes(home, ["-q", "bye", "--continue", ...stream], { stdin: "inherit-null" })
+  expect([first.code, second.code]).toEqual([0, 0])
+  const stdout = first.stdout + second.stdout
+  expect(await findSecrets({ home, model, stdout, stderr: first.stderr + second.stderr })).toEqual([])
+  // The calls themselves ran with what the model wrote.
+  expect(await readFile(join(home.workdir, "notes.md"), "utf8")).toBe(`deploy with ${SECRETS.dotenv}\n`)
+  expect(JSON.parse(model.toolResults(2)[0]?.text ?? "{}").output).toBe(String(SECRETS.dotenv.length + 1))
 })
 
 test("a key that stands in config.yaml itself is masked as well", async () => {

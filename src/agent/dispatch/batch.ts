@@ -14,7 +14,8 @@ export interface BatchOptions extends Omit<DoorOptions, "events">, PrepareOption
 
 /**
  * Runs the calls of one reply: side by side when their declarations allow it, else one after the other. Events arrive as they
- * happen; results are stored and told in call order, each as soon as all earlier ones are stored.
+ * happen; results are stored and told in call order, each as soon as all earlier ones are stored. Whoever stops reading, or a
+ * result that cannot be stored, ends the calls that still run before the generator returns.
  */
 export async function* runBatch(
   calls: readonly ToolCall[],
@@ -23,16 +24,29 @@ export async function* runBatch(
   const prepared = await Promise.all(calls.map((call) => prepareCall(call, options)))
   const events = new Channel<AgentEventBody>()
   const recorder = createRecorder(prepared.length, events, options)
+  const giveUp = new AbortController()
+  const signal = AbortSignal.any([options.signal, giveUp.signal])
   const atOnce = plan(prepared, options) === "parallel" ? MAX_PARALLEL_CALLS : 1
   const work = runAll(prepared, atOnce, async (call, index) => {
-    await recorder.settle(index, await passDoor(call, { ...options, events }))
+    try {
+      await recorder.settle(index, await passDoor(call, { ...options, signal, events }))
+    } catch (error) {
+      giveUp.abort()
+      throw error
+    }
   }).finally(() => {
     events.close()
   })
-  // Awaited below; a reader that is still busy with an event must not turn its failure into a crash.
+  // The failure is thrown below; until a slow reader gets there it must not count as unhandled.
   work.catch(() => undefined)
-  yield* events
-  await work
+  let read = false
+  try {
+    yield* events
+    read = true
+  } finally {
+    if (!read) giveUp.abort()
+    await work
+  }
   return recorder.messages()
 }
 
@@ -62,7 +76,8 @@ async function runAll<T>(
   const worker = async (): Promise<void> => {
     for (const [index, item] of queue) await run(item, index)
   }
-  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker))
+  const ended = await Promise.allSettled(Array.from({ length: Math.min(atOnce, items.length) }, worker))
+  for (const end of ended) if (end.status === "rejected") throw end.reason
 }
 
 /** Stores settled calls in call order, whatever the order they finished in. */

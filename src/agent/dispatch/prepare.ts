@@ -1,10 +1,12 @@
-import { canonicalJson, isRecord, parseJson } from "../../base/json.ts"
+import { isRecord, parseJson } from "../../base/json.ts"
 import { errorMessage } from "../../base/system-error.ts"
+import { ellipsize } from "../../base/text.ts"
 import type { ShownCall } from "../../protocol/events.ts"
 import type { ToolCall } from "../../protocol/message.ts"
 import { repairArguments } from "../../toolkit/argument-repair.ts"
 import { repairToolName } from "../../toolkit/tool-name-repair.ts"
 import type { ParsedCall, ToolEntry } from "../../toolkit/tool.ts"
+import { redactArguments } from "../redact-arguments.ts"
 
 /** A call on its way through the door: ready to be judged, or refused with words the model can act on. */
 export type PreparedCall =
@@ -16,6 +18,9 @@ export type PreparedCall =
       readonly parsed: ParsedCall
     }
   | { readonly kind: "refused"; readonly call: ToolCall; readonly shown: ShownCall; readonly error: string }
+
+/** A model in trouble may send pages of text as a name. */
+const MAX_NAME_CHARS = 100
 
 export interface PrepareOptions {
   /** The tools this session may use, by name. */
@@ -29,7 +34,7 @@ export async function prepareCall(call: ToolCall, options: PrepareOptions): Prom
   const args = parseArguments(call.function.arguments)
   const shown: ShownCall = {
     id: call.id,
-    name: entry?.name ?? call.function.name,
+    name: entry?.name ?? ellipsize(call.function.name, MAX_NAME_CHARS),
     args: redactArguments(args ?? {}, options.redact),
   }
   if (entry === undefined) {
@@ -68,13 +73,5 @@ function parseArguments(raw: string): Readonly<Record<string, unknown>> | undefi
 }
 
 function unknownTool(name: string, tools: ReadonlyMap<string, ToolEntry>): string {
-  return `Unknown tool: ${name}. Available tools: ${[...tools.keys()].toSorted().join(", ")}`
-}
-
-function redactArguments(
-  args: Readonly<Record<string, unknown>>,
-  redact: (text: string) => string,
-): Readonly<Record<string, unknown>> {
-  const redacted = parseJson(redact(canonicalJson(args)))
-  return isRecord(redacted) ? redacted : {}
+  return `Unknown tool: ${ellipsize(name, MAX_NAME_CHARS)}. Available tools: ${[...tools.keys()].toSorted().join(", ")}`
 }

@@ -29,8 +29,9 @@ const PROGRESS_EVERY = 500
 /** Packs an installation with all its profiles. Databases are copied by SQLite itself, so that a running agent does no harm. */
 export async function writeFullBackup(options: BackupOptions): Promise<BackupReport> {
   const { output, signal } = options
-  const { ZipFile } = await import("yazl")
-  const zip = new ZipFile()
+  // A CommonJS library: inside the bundle only its default export exists.
+  const { default: yazl } = await import("yazl")
+  const zip = new yazl.ZipFile()
   const partial = `${output}.partial-${process.pid}`
   const temporaries: string[] = []
   const broken = Promise.withResolvers<never>()
@@ -66,7 +67,8 @@ async function addFiles(zip: ZipFile, packing: Packing): Promise<BackupReport> {
       bytes += file.stats.size
       if (files % PROGRESS_EVERY === 0) progress(files)
     } catch (error) {
-      if (signal.aborted) throw error
+      // The copy of a database lies beside the output: when it does not fit, neither will the rest.
+      if (signal.aborted || (error instanceof StoreError && error.kind === "disk-full")) throw error
       skipped.push(`${file.name}: ${error instanceof StoreError ? error.message : explainSystemError(error)}`)
     }
   }

@@ -1,5 +1,6 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs"
+import { copyFileSync, existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
+import { makeDirectories } from "../../base/make-directories.ts"
 import { writeFileAtomic } from "../../base/atomic-file.ts"
 import type { Clock } from "../../base/clock.ts"
 import type { Home } from "../../config/home.ts"
@@ -24,12 +25,12 @@ export async function takeSnapshot(
   const folder = home.file("state-snapshots")
   const id = freeName(folder, snapshotName(options.clock.now(), options.label))
   const staging = join(folder, `.${id}.partial`)
-  mkdirSync(staging, { recursive: true, mode: 0o700 })
+  makeDirectories(staging)
   try {
     const sizes: Record<string, number> = {}
     for (const name of snapshotNames(home)) {
       const target = join(staging, name)
-      mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
+      makeDirectories(dirname(target))
       if (name.endsWith(".db")) await backupDatabase(home.file(name), target)
       else copyFileSync(home.file(name), target)
       sizes[name] = statSync(target).size

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto"
-import { createWriteStream, mkdirSync, renameSync, rmSync, statfsSync } from "node:fs"
+import { createWriteStream, renameSync, rmSync, statfsSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { pipeline } from "node:stream/promises"
 import type { ZipFile } from "yauzl"
+import { makeDirectories } from "../../base/make-directories.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import { fileSize } from "../file-size.ts"
@@ -25,12 +26,13 @@ export async function restoreBackup(
   archive: string,
   options: { readonly root: string; readonly signal: AbortSignal },
 ): Promise<Result<Restored>> {
-  const { openPromise } = await import("yauzl")
+  // A CommonJS library: inside the bundle only its default export exists.
+  const { default: yauzl } = await import("yauzl")
   const { root, signal } = options
   let zip: ZipFile
   try {
     // Names are checked one by one here, so that one bad entry does not hide all others.
-    zip = await openPromise(archive, { decodeStrings: false, autoClose: false })
+    zip = await yauzl.openPromise(archive, { decodeStrings: false, autoClose: false })
   } catch (error) {
     return fail(`${archive} is not a readable zip file (${errorMessage(error)}).`)
   }
@@ -39,7 +41,7 @@ export async function restoreBackup(
     const contents = await readArchive(zip)
     if (contents === undefined)
       return fail(`${archive} is not a backup of Hermes: it holds no config.yaml, .env or state.db.`)
-    mkdirSync(staging, { recursive: true, mode: 0o700 })
+    makeDirectories(staging)
     const free = freeBytes(root)
     if (contents.bytes > free)
       return fail(`The backup needs ${fileSize(contents.bytes)}, and only ${fileSize(free)} are free.`)
@@ -62,7 +64,7 @@ export async function restoreBackup(
 /** Everything in a home is private; only the owner's own execute bit is kept from the archive. */
 async function unpack(zip: ZipFile, { entry, name }: ArchiveFile, staging: string): Promise<void> {
   const target = join(staging, name)
-  mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
+  makeDirectories(dirname(target))
   const executable = ((entry.externalFileAttributes >>> 16) & 0o100) !== 0
   await pipeline(
     await zip.openReadStreamPromise(entry),
@@ -73,7 +75,7 @@ async function unpack(zip: ZipFile, { entry, name }: ArchiveFile, staging: strin
 /** A database and its side files belong together: old side files beside a new database would damage it. */
 function moveIntoPlace(name: string, { staging, root }: { readonly staging: string; readonly root: string }): void {
   const target = join(root, name)
-  mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
+  makeDirectories(dirname(target))
   if (name.endsWith(".db")) for (const side of SIDE_FILES) rmSync(target + side, { force: true })
   renameSync(join(staging, name), target)
 }

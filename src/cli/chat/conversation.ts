@@ -20,7 +20,10 @@ export interface ConversationOptions {
   readonly model: ChosenModel
 }
 
-const PROMPT = "you> "
+/** The one thing on the screen that is the person's own stands out. */
+function promptFor(terminal: Terminal): string {
+  return terminal.color ? "\n\u{1B}[1;36myou>\u{1B}[0m " : "\nyou> "
+}
 
 /** A conversation line by line. Ctrl+C stops the running answer; Ctrl+C at the prompt, Ctrl+D or /exit leaves. */
 export async function converse(options: ConversationOptions): Promise<number> {
@@ -30,7 +33,7 @@ export async function converse(options: ConversationOptions): Promise<number> {
   terminal.line(banner(options))
   try {
     for (;;) {
-      const line = await lines.next(PROMPT)
+      const line = await lines.next(promptFor(terminal))
       if (line === undefined) break
       const text = line.trim()
       if (text === "") continue
@@ -92,7 +95,7 @@ async function ask(
   { session, lines }: Pick<TurnOptions, "session" | "lines">,
 ): Promise<void> {
   const what = request.command ?? `${request.call.name} ${JSON.stringify(request.call.args)}`
-  const answer = await lines.next(`${approvalQuestion(what, request.description)} `)
+  const answer = await lines.answer(`${approvalQuestion(what, request.description)} `)
   session.answer(request.requestId, { kind: "approval", choice: readChoice(answer) })
 }
 
@@ -100,6 +103,8 @@ async function ask(
 interface Lines {
   /** The next line, or undefined at the end of input, after Ctrl+C at the prompt and on a signal. */
   next(prompt: string): Promise<string | undefined>
+  /** The answer to a question: only what is typed after it was asked counts, never a line that waits for its turn. */
+  answer(question: string): Promise<string | undefined>
   onInterrupt(handler: (() => void) | undefined): void
   close(): void
 }
@@ -137,17 +142,20 @@ function openLines(terminal: Terminal, signal: AbortSignal): Lines {
     }
   })
   signal.addEventListener("abort", end, { once: true })
+  const ask = (prompt: string): Promise<string | undefined> => {
+    if (ended) return Promise.resolve(undefined)
+    const { promise, resolve } = Promise.withResolvers<string | undefined>()
+    take = resolve
+    reader.setPrompt(prompt)
+    reader.prompt()
+    return promise
+  }
   return {
     next: (prompt) => {
       const typed = waiting.shift()
-      if (typed !== undefined) return Promise.resolve(typed)
-      if (ended) return Promise.resolve(undefined)
-      const { promise, resolve } = Promise.withResolvers<string | undefined>()
-      take = resolve
-      reader.setPrompt(prompt)
-      reader.prompt()
-      return promise
+      return typed === undefined ? ask(prompt) : Promise.resolve(typed)
     },
+    answer: ask,
     onInterrupt: (handler) => {
       interrupt = handler
     },

@@ -115,7 +115,10 @@ function queryOutput({ terminal, session }: OneShotOptions): Output {
 
 function jsonOutput({ terminal, session }: OneShotOptions): Output {
   return {
-    event: () => undefined,
+    // Standard output belongs to the one object; what a person must know goes beside it.
+    event: (event) => {
+      if (event.type === "status" && event.kind === "warning") terminal.errLine(event.text)
+    },
     end: async (end) => {
       terminal.line(JSON.stringify(await payload(end, session)))
       return exitCode(end)

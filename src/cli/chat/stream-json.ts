@@ -42,7 +42,7 @@ export function createStreamJson(facts: StreamFacts): (event: AgentEvent) => rea
         return facts.deltas ? [...start, { type: "message.delta", message_id: messageId(), text: event.text }] : start
       }
       case "reasoning-delta":
-        return [{ type: "reasoning.delta", text: event.text }]
+        return facts.deltas ? [{ type: "reasoning.delta", text: event.text }] : []
       case "message-end": {
         const start = announced ? [] : [{ type: "message.start", message_id: messageId() }]
         const lines = [

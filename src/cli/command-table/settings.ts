@@ -40,7 +40,12 @@ const configCommands: readonly Command[] = [
     positionals: [key],
     load: () => import("../commands/config/unset.ts"),
   },
-  { name: "edit", summary: "open config.yaml in your editor", group: "settings" },
+  {
+    name: "edit",
+    summary: "open config.yaml in your editor",
+    group: "settings",
+    load: () => import("../commands/config/edit.ts"),
+  },
   {
     name: "path",
     summary: "print where config.yaml is",

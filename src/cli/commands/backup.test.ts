@@ -17,7 +17,7 @@ import { ZipFile } from "yazl"
 import { systemClock } from "../../base/clock.ts"
 import { toSessionId } from "../../protocol/identifiers.ts"
 import { openSqliteStore } from "../../state/sqlite/open-store.ts"
-import { createTestHome, type TestHome } from "../recorded-run.ts"
+import { createTestHome, type TestHome } from "../../../test/support/command-run.ts"
 
 const SESSION = toSessionId("20260101_100000_aaaaaa")
 
@@ -110,7 +110,7 @@ describe("full backup", () => {
     put(home, { "config.yaml": "", "broken.db": "this is no database".repeat(100) })
     const { code, out, err } = await home.run(["backup", "-o", join(home.directory, "b.zip")])
     expect(code).toBe(0)
-    expect(out).toContain("Packed 1 files")
+    expect(out).toContain("Packed 1 file ")
     expect(err).toMatch(/^Not saved: broken\.db: .+\n$/)
   })
 
@@ -238,7 +238,7 @@ describe("import", () => {
     renameInZip(archive, "xslash-two", "/slash-two")
     const { code, out, err } = await home.run(["import", archive])
     expect(code).toBe(0)
-    expect(out).toContain("Restored 1 files")
+    expect(out).toContain("Restored 1 file ")
     expect(err.trimEnd().split("\n")).toEqual([
       'Not restored: "../escape-one": its path leaves the folder',
       'Not restored: "/slash-two": its path is not relative',

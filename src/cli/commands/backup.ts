@@ -7,6 +7,7 @@ import { writeFullBackup } from "../backup/full-backup.ts"
 import { takeSnapshot } from "../backup/quick-snapshot.ts"
 import { CliError, type Invocation } from "../command.ts"
 import { fileSize } from "../file-size.ts"
+import { counted } from "../text-layout.ts"
 
 const LISTED = 10
 
@@ -23,7 +24,7 @@ export async function run(invocation: Invocation): Promise<number> {
 async function quick({ flags, terminal, home }: Invocation): Promise<number> {
   const snapshot = await takeSnapshot(home, { clock: systemClock, label: flags.text("label") })
   terminal.line(
-    `Snapshot ${snapshot.id}: ${snapshot.files} files, ${fileSize(snapshot.bytes)}, in ${home.display(snapshot.path)}.`,
+    `Snapshot ${snapshot.id}: ${counted(snapshot.files, "file")}, ${fileSize(snapshot.bytes)}, in ${home.display(snapshot.path)}.`,
   )
   return 0
 }
@@ -37,14 +38,15 @@ async function full({ flags, terminal, home, signal }: Invocation): Promise<numb
       signal,
       progress: (files) => terminal.errLine(`${files} files …`),
     })
-    terminal.line(`Packed ${report.files} files (${fileSize(report.bytes)}) into ${home.display(output)}.`)
+    terminal.line(`Packed ${counted(report.files, "file")} (${fileSize(report.bytes)}) into ${home.display(output)}.`)
     for (const line of report.skipped.slice(0, LISTED)) terminal.errLine(`Not saved: ${line}`)
     if (report.skipped.length > LISTED) terminal.errLine(`Not saved: ${report.skipped.length - LISTED} more.`)
     terminal.line(`Restore it with: hermes import ${home.display(output)}`)
     return 0
   } catch (error) {
-    if (signal.aborted || error instanceof StoreError) throw error
-    throw new CliError(`Cannot write ${home.display(output)}: ${explainSystemError(error)}.`, {
+    if (signal.aborted) throw error
+    const reason = error instanceof StoreError ? "no space left on the disk" : explainSystemError(error)
+    throw new CliError(`Cannot write ${home.display(output)}: ${reason}.`, {
       exitCode: 1,
       cause: error,
     })

@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, statSync } from "node:fs"
+import { existsSync, statSync } from "node:fs"
 import { join, resolve } from "node:path"
+import { makeDirectories } from "../../base/make-directories.ts"
 import { homeAt } from "../../config/home.ts"
 import { isProfileName } from "../../config/profile-name.ts"
 import { writeWrapper } from "../../config/profile-wrapper.ts"
@@ -8,6 +9,7 @@ import { CliError, type Invocation } from "../command.ts"
 import { confirmed } from "../confirmation.ts"
 import { refuseWhileGatewayRuns } from "../gateway-process.ts"
 import { asSentence } from "../sentence.ts"
+import { counted } from "../text-layout.ts"
 
 const LISTED = 10
 
@@ -37,11 +39,11 @@ export async function run({
       return 0
     }
   }
-  mkdirSync(root, { recursive: true, mode: 0o700 })
+  makeDirectories(root)
   const restored = await restoreBackup(archive, { root, signal })
   if (!restored.ok) throw new CliError(restored.error, { exitCode: 1 })
   const { files, refused, profiles } = restored.value
-  terminal.line(`Restored ${files} files to ${home.display(root)}.`)
+  terminal.line(`Restored ${counted(files, "file")} to ${home.display(root)}.`)
   for (const line of refused.slice(0, LISTED)) terminal.errLine(`Not restored: ${line}`)
   if (refused.length > LISTED) terminal.errLine(`Not restored: ${refused.length - LISTED} more.`)
   const commands = tree.commands.flatMap((command) => [command.name, ...(command.aliases ?? [])])

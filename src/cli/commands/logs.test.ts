@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
 import { formatLogLine, type LogLevel } from "../../base/log-line.ts"
-import { createTestHome, type TestHome } from "../recorded-run.ts"
+import { createTestHome, type TestHome } from "../../../test/support/command-run.ts"
 
 const NOW = Date.now()
 const entry = (

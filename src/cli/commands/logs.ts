@@ -3,7 +3,7 @@ import { nearest } from "../../base/nearest.ts"
 import { CliError, type Invocation } from "../command.ts"
 import { fileSize } from "../file-size.ts"
 import { createLineFilter, readLogFilter } from "../logs/log-filter.ts"
-import { lastLines, listLogFiles, LOG_NAMES, logParts } from "../logs/log-files.ts"
+import { lastLines, listLogFiles, LOG_NAMES, logParts, markEnd } from "../logs/log-files.ts"
 import { followLog } from "../logs/log-follower.ts"
 import { relativeTime } from "../relative-time.ts"
 
@@ -37,11 +37,13 @@ export async function run({ flags, positionals, terminal, home, signal }: Invoca
       exitCode: 1,
     })
   }
-  const createFilter = (): ((line: string) => boolean) => createLineFilter(filter.value)
-  for (const line of lastLines(parts, flags.number("lines") ?? DEFAULT_LINES, createFilter)) terminal.line(line)
+  const filtered = (): ((line: string) => boolean) => createLineFilter(filter.value)
+  const until = flags.has("follow") ? markEnd(path) : undefined
+  const count = flags.number("lines") ?? DEFAULT_LINES
+  for (const line of lastLines(parts, { count, until, filter: filtered })) terminal.line(line)
   if (!flags.has("follow")) return 0
-  const passes = createFilter()
-  for await (const line of followLog(path, { clock: systemClock, signal })) {
+  const passes = filtered()
+  for await (const line of followLog(path, { clock: systemClock, signal, from: until })) {
     if (passes(line)) terminal.line(line)
     if (terminal.closed) break
   }

@@ -2,7 +2,7 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
-import { createTestHome, type TestHome } from "../recorded-run.ts"
+import { createTestHome, type TestHome } from "../../../test/support/command-run.ts"
 
 const SECRET = "sk-0123456789abcdefghijklmn"
 

@@ -133,7 +133,7 @@ function modelRows(model: ModelFacts): Rows {
   return [
     ["model", `${model.model}${demo}`],
     ["provider", model.provider],
-    ["address", model.address],
+    ...(model.address === "" ? [] : [["address", model.address] as const]),
     ["key from", model.keySource],
   ]
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs"
 import { expect, test } from "vitest"
 import { environmentFrom } from "../../config/environment.ts"
-import { createTestHome, recordedTerminal, type TestHome } from "../recorded-run.ts"
+import { createTestHome, recordedTerminal, type TestHome } from "../../../test/support/command-run.ts"
 import { loadSettings } from "../settings-access.ts"
 import { acknowledge, advisoriesSection } from "./advisories.ts"
 import type { DoctorContext } from "./finding.ts"

@@ -4,6 +4,7 @@ import { checkHealth, repairStore } from "../../state/sqlite/repair.ts"
 import { fileSize } from "../file-size.ts"
 import { withSessions } from "../session-store.ts"
 import { good, note, type Finding, type Section } from "./finding.ts"
+import { counted } from "../text-layout.ts"
 
 const MEGABYTE = 1024 * 1024
 
@@ -21,7 +22,7 @@ export const databaseSection: Section = {
     if (stats === undefined) return []
     return [
       good(
-        `${home.display(path)}: ${stats.sessions} sessions, ${stats.messages} messages, schema ${stats.schemaVersion}`,
+        `${home.display(path)}: ${counted(stats.sessions, "session")}, ${counted(stats.messages, "message")}, schema ${stats.schemaVersion}`,
       ),
       ...(stats.search === "full"
         ? []

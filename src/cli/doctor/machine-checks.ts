@@ -6,6 +6,7 @@ import { readActiveProfile } from "../../config/home.ts"
 import { listProfiles } from "../../config/profiles.ts"
 import { collectSetup } from "../report/setup-facts.ts"
 import { good, note, type Finding, type Section } from "./finding.ts"
+import { counted } from "../text-layout.ts"
 
 interface Program {
   readonly name: string
@@ -17,22 +18,34 @@ interface Program {
 
 const PROGRAMS: readonly Program[] = [
   { name: "git", why: "worktrees, checkpoints and skills from repositories" },
-  { name: "rg", why: "fast search in files", brew: "ripgrep", apt: "ripgrep" },
   { name: "docker", why: "the docker terminal backend", apt: "docker.io" },
   { name: "ssh", why: "the ssh terminal backend", apt: "openssh-client", brew: "openssh" },
 ]
 
 export const programsSection: Section = {
   title: "External programs",
-  check: ({ settings }) => {
+  check: async ({ settings }) => {
     const path = settings.environment.get("PATH") ?? ""
-    return PROGRAMS.map(({ name, why, ...packages }) => {
+    const programs = PROGRAMS.map(({ name, why, ...packages }) => {
       if (isOnPath(name, path)) return good(name)
       const install =
         platform() === "darwin" ? `brew install ${packages.brew ?? name}` : `apt install ${packages.apt ?? name}`
       return note(`${name} is not installed; it is only needed for ${why} (${install})`)
     })
+    return [await ripgrep(), ...programs]
   },
+}
+
+/** It comes with the package; without it the search in files is slower but works. */
+async function ripgrep(): Promise<Finding> {
+  try {
+    const { rgPath } = await import("@vscode/ripgrep")
+    accessSync(rgPath, constants.X_OK)
+    return good("ripgrep, which comes with Hermes")
+  } catch {
+    // An installation without optional parts, or for a system that has no such build.
+    return note("ripgrep did not come with this installation; searching in files is slower without it")
+  }
 }
 
 export const terminalSection: Section = {
@@ -129,7 +142,7 @@ function mcpFindings(servers: Readonly<Record<string, unknown>>): readonly Findi
     ([, server]) => isRecord(server) && server["enabled"] !== false && SHELL_DOWNLOAD.test(commandLine(server)),
   )
   return [
-    note(`${Object.keys(servers).length} MCP servers configured`),
+    note(`${counted(Object.keys(servers).length, "MCP server")} configured`),
     ...suspicious.map(([name]): Finding => ({
       level: "warning",
       text: `the MCP server ${name} downloads and runs a script`,

@@ -1,4 +1,6 @@
-import { freemem, totalmem } from "node:os"
+import { mkdtempSync, rmSync } from "node:fs"
+import { freemem, tmpdir, totalmem } from "node:os"
+import { join } from "node:path"
 import { systemClock } from "../../base/clock.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import { openSqliteStore } from "../../state/sqlite/open-store.ts"
@@ -20,12 +22,13 @@ function nodeVersion(): Finding {
   return problem === undefined ? good(`Node ${process.versions.node}`) : { level: "failure", text: problem }
 }
 
-/** A database in memory passes through the whole set-up, the self-test with NUL characters included. */
+/** A throw-away database passes through the whole set-up, the self-test with NUL characters included. */
 async function sqliteFeatures(): Promise<Finding> {
   const sqlite = `SQLite ${process.versions.sqlite ?? ""}`.trim()
   const log = { debug: () => undefined, warning: () => undefined }
+  const directory = mkdtempSync(join(tmpdir(), "hermes-doctor-"))
   try {
-    const store = await openSqliteStore({ path: ":memory:", clock: systemClock, log })
+    const store = await openSqliteStore({ path: join(directory, "probe.db"), clock: systemClock, log })
     const { search } = store.facts
     await store.close()
     if (search === "full") return good(`${sqlite} with full-text and part-of-word search`)
@@ -35,5 +38,7 @@ async function sqliteFeatures(): Promise<Finding> {
     }
   } catch (error) {
     return { level: "failure", text: `${sqlite} cannot be used: ${errorMessage(error)}` }
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
   }
 }

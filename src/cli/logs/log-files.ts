@@ -34,24 +34,48 @@ export function logParts(path: string): readonly string[] {
   }
 }
 
+/** A place in a log: which part, and the end of its last whole line. */
+export interface LogMark {
+  readonly inode: number
+  readonly offset: number
+}
+
+/** Where the log ends now. Reading stops and following starts there, so that no line is lost or shown twice between them. */
+export function markEnd(path: string): LogMark | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false })
+  if (stats === undefined) return undefined
+  return { inode: stats.ino, offset: readFileSync(path).subarray(0, stats.size).lastIndexOf(NEWLINE) + 1 }
+}
+
 /** The last `count` lines that pass, oldest first; goes back into older parts until there are enough. */
 export function lastLines(
   parts: readonly string[],
-  count: number,
-  createFilter: () => (line: string) => boolean,
+  options: {
+    readonly count: number
+    readonly until: LogMark | undefined
+    readonly filter: () => (line: string) => boolean
+  },
 ): readonly string[] {
+  const { count, until } = options
+  const newest = parts.findIndex((part) => inodeOf(part) === until?.inode)
   let found: readonly string[] = []
-  for (const part of parts) {
+  for (const part of newest === -1 ? parts : parts.slice(newest)) {
     if (found.length >= count) break
-    const passes = createFilter()
-    found = [...linesOf(part).filter((line) => passes(line)), ...found]
+    const passes = options.filter()
+    const end = inodeOf(part) === until?.inode ? until?.offset : undefined
+    found = [...linesOf(part, end).filter((line) => passes(line)), ...found]
   }
   return count === 0 ? [] : found.slice(-count)
 }
 
-function linesOf(path: string): readonly string[] {
-  const text = readFileSync(path, "utf8")
-  const lines = text.split("\n")
+const NEWLINE = 10
+
+function inodeOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.ino
+}
+
+function linesOf(path: string, end: number | undefined): readonly string[] {
+  const lines = readFileSync(path).subarray(0, end).toString("utf8").split("\n")
   if (lines.at(-1) === "") lines.pop()
   return lines
 }

@@ -2,6 +2,7 @@ import { appendFileSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFil
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { markEnd } from "./log-files.ts"
 import { followLog } from "./log-follower.ts"
 
 let directory: string
@@ -28,7 +29,7 @@ async function follow(steps: readonly (() => void)[]): Promise<readonly string[]
     },
   }
   const lines: string[] = []
-  for await (const line of followLog(path, { clock, signal: stop.signal })) lines.push(line)
+  for await (const line of followLog(path, { clock, signal: stop.signal, from: markEnd(path) })) lines.push(line)
   return lines
 }
 
@@ -50,6 +51,19 @@ test("only whole new lines are given", async () => {
     () => appendFileSync(path, Buffer.from("é\n").subarray(1)),
   ])
   expect(lines).toEqual(["one", "two", "é"])
+})
+
+test("nothing is lost between the look at the end and the first read, nor is a half line shown twice", async () => {
+  writeFileSync(path, "before\nha")
+  const stop = new AbortController()
+  const from = markEnd(path)
+  appendFileSync(path, "lf\n")
+  rotate()
+  writeFileSync(path, "next\n")
+  const clock = { now: () => 0, sleep: () => Promise.resolve(stop.abort()) }
+  const lines: string[] = []
+  for await (const line of followLog(path, { clock, signal: stop.signal, from })) lines.push(line)
+  expect(lines).toEqual(["half", "next"])
 })
 
 test("a rotation loses nothing, nor do two between two looks", async () => {

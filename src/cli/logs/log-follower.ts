@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs"
 import { StringDecoder } from "node:string_decoder"
 import type { Clock } from "../../base/clock.ts"
+import { logParts, type LogMark } from "./log-files.ts"
 
 const POLL_MS = 200
 const CHUNK = 64 * 1024
@@ -11,10 +12,10 @@ const CHUNK = 64 * 1024
  */
 export async function* followLog(
   path: string,
-  options: { readonly clock: Clock; readonly signal: AbortSignal },
+  options: { readonly clock: Clock; readonly signal: AbortSignal; readonly from: LogMark | undefined },
 ): AsyncGenerator<string, void> {
   const { clock, signal } = options
-  let part = openPart(path, "end")
+  let part = openMarked(path, options.from)
   try {
     while (!signal.aborted) {
       if (part !== undefined) yield* part.newLines()
@@ -23,7 +24,7 @@ export async function* followLog(
         // Lines may have arrived between the last read and the rename.
         if (part !== undefined) yield* part.newLines()
         part?.close()
-        part = openPart(successor, "start")
+        part = openPart(successor, 0)
         continue
       }
       await clock.sleep(POLL_MS, { signal }).catch(ignoreAbort)
@@ -42,13 +43,20 @@ interface OpenPart {
   close(): void
 }
 
-function openPart(path: string, from: "start" | "end"): OpenPart | undefined {
+/** The part that the mark is in may have been renamed since. */
+function openMarked(path: string, mark: LogMark | undefined): OpenPart | undefined {
+  if (mark === undefined) return undefined
+  const marked = logParts(path).find((part) => statSync(part, { throwIfNoEntry: false })?.ino === mark.inode)
+  return marked === undefined ? undefined : openPart(marked, mark.offset)
+}
+
+function openPart(path: string, start: number): OpenPart | undefined {
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined
   const descriptor = openSync(path, "r")
-  const { ino: inode, size } = fstatSync(descriptor)
+  const { ino: inode } = fstatSync(descriptor)
   const decoder = new StringDecoder("utf8")
   const buffer = Buffer.alloc(CHUNK)
-  let position = from === "end" ? size : 0
+  let position = start
   let rest = ""
   return {
     inode,

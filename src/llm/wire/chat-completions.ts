@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto"
+import { sha256Hex } from "../../base/random-and-hash.ts"
 
 import { assertNever } from "../../base/assert-never.ts"
 import { canonicalJson, isRecord, parseJson } from "../../base/json.ts"
@@ -337,7 +337,7 @@ function toCall(slot: Slot, position: number): ToolCall {
 
 /** A server that names no id gets one from us; the same call always gets the same. */
 function derivedCallId(name: string, args: string, position: number): string {
-  return `call_${createHash("sha256").update(`${name}:${args}:${position}`).digest("hex").slice(0, 12)}`
+  return `call_${sha256Hex(`${name}:${args}:${position}`).slice(0, 12)}`
 }
 
 function finishReason(state: ChatState, calls: number): FinishReason {

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { expect, test } from "vitest"
@@ -157,19 +157,6 @@ test("what makes a store unavailable is one sentence", async () => {
   writeFileSync(text, "this is not a database, it is a text of some length ".repeat(100))
   await expect(open(text)).rejects.toMatchObject({ kind: "corrupt" })
   expect(readFileSync(text, "utf8").startsWith("this is not a database")).toBe(true)
-})
-
-test.skipIf(process.getuid?.() === 0)("a file without write permission is read-only", async () => {
-  using folder = temporaryFolder()
-  {
-    await using t = await temporaryStore({ folder: folder.path })
-    await t.store.createSession(session("a"))
-  }
-  const path = join(folder.path, "state.db")
-  chmodSync(path, 0o400)
-  const store = await openSqliteStore({ path, clock: testClock(), log: recordingLog() })
-  await expect(store.createSession(session("b"))).rejects.toMatchObject({ kind: "read-only" })
-  await store.close()
 })
 
 test("a closed store says so, and closing twice is fine", async () => {

@@ -1,5 +1,6 @@
-import { closeSync, mkdirSync, openSync } from "node:fs"
+import { closeSync, openSync } from "node:fs"
 import { dirname } from "node:path"
+import { makeDirectories } from "../../base/make-directories.ts"
 import { epochSeconds } from "../../base/clock.ts"
 import type { Clock } from "../../base/clock.ts"
 import { errorCode } from "../../base/system-error.ts"
@@ -49,9 +50,13 @@ async function openOnce(options: OpenStoreOptions): Promise<SessionStore> {
   }
 }
 
+/** SQLite's name for a database that has no file. */
+const IN_MEMORY = ":memory:"
+
 /** Conversations are private from the first byte; SQLite gives its side files the mode of the database. */
 function createPrivateFile(path: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  if (path === IN_MEMORY) return
+  makeDirectories(dirname(path))
   try {
     closeSync(openSync(path, "wx", 0o600))
   } catch (error) {

@@ -31,6 +31,13 @@ export function sqliteStore(parts: Parts): SessionStore {
     facts,
 
     createSession: (session) => write((db) => sessions.createSession(db, session)),
+    startSession: (session, messages, title) =>
+      write((db) => {
+        sessions.createSession(db, session)
+        const ids = appendMessages(db, { id: session.id, messages, at: now() })
+        setGeneratedTitle(db, session.id, title)
+        return ids
+      }),
     ensureSession: (session) => write((db) => sessions.ensureSession(db, session)),
     endSession: (id, reason) => write((db) => sessions.endSession(db, { id, reason, at: now() })),
     reopenSession: (id) => write((db) => sessions.reopenSession(db, id)),

@@ -1,14 +1,17 @@
-import { basename, dirname, extname, relative } from "node:path"
+import { basename, dirname, extname, join, relative } from "node:path"
 
 import { z } from "zod"
 
-import { isRecord, parseJson } from "../../base/json.ts"
+import { assertNever } from "../../base/assert-never.ts"
 import { explainSystemError } from "../../base/system-error.ts"
-import { takeCodePoints } from "../../base/text.ts"
+import { ellipsize, takeCodePoints } from "../../base/text.ts"
+import type { FileSystem } from "../../exec/workspace.ts"
 import { defineTool } from "../../toolkit/define-tool.ts"
 import type { ToolContext, ToolResult } from "../../toolkit/tool.ts"
 import { failure } from "../failure.ts"
-import { quoteForShell } from "./quote-for-shell.ts"
+import { isHiddenFromSearch, refusedDevice } from "./refused-source.ts"
+import { contentCommand, filesCommand, isWanted, readLines, searchPlace } from "./search-command.ts"
+import type { FoundLine, SearchPlace } from "./search-command.ts"
 import { similarNames } from "./similar-names.ts"
 
 const SEARCH_TIMEOUT_MS = 60_000
@@ -52,11 +55,16 @@ export const searchFiles = defineTool({
     const { files } = context.workspace
     try {
       const root = files.resolve(args.path)
-      if ((await files.stat(root)) === undefined) return await missing(root, args.path, context)
+      const refused = refusedDevice(root) ?? refusedDevice(await files.realPath(root))
+      if (refused !== undefined) return failure(refused)
+      const facts = await files.stat(root)
+      if (facts === undefined) return await missing(root, args.path, context)
+      if (facts.kind === "other") return failure(`${args.path} is neither a directory nor a regular file`)
+      const place = searchPlace(root, facts.kind)
       const page = { limit: Math.max(1, args.limit), offset: Math.max(0, args.offset) }
       return args.target === "files"
-        ? await findFiles(root, args.pattern, page, context)
-        : await searchContent(root, { ...args, ...page }, context)
+        ? await findFiles(place, args.pattern, { page, context })
+        : await searchContent(place, { ...args, ...page }, context)
     } catch (error) {
       return failure(`cannot search ${args.path}: ${explainSystemError(error)}`)
     }
@@ -68,30 +76,42 @@ interface PageOf {
   readonly offset: number
 }
 
-async function findFiles(root: string, pattern: string, page: PageOf, context: ToolContext): Promise<ToolResult> {
-  const glob = pattern.includes("/") ? pattern : `**/${pattern}`
-  const rg = await context.workspace.ripgrep()
-  const command =
-    rg === undefined
-      ? `find ${quoteForShell(root)} -type f -not -path '*/.*' -name ${quoteForShell(basename(pattern))}`
-      : `${quoteForShell(rg)} --files --null --no-messages -g ${quoteForShell(glob)} ${quoteForShell(root)}`
-  const found = await runSearch(command, context)
+async function findFiles(
+  place: SearchPlace,
+  glob: string,
+  { page, context }: { readonly page: PageOf; readonly context: ToolContext },
+): Promise<ToolResult> {
+  const { workspace } = context
+  // Messages of the programs would end up between the names.
+  const found = await runSearch(`${filesCommand(place, glob, await workspace.ripgrep())} 2>/dev/null`, place, context)
   if (found.error !== undefined) return failure(found.error)
-  const paths = found.output.split(rg === undefined ? "\n" : "\0").filter((path) => path !== "")
+  if (found.failed && found.output === "") return failure(`${glob} is not a valid glob; escape special characters`)
+  const paths = found.output
+    .split("\0")
+    .filter((path) => path !== "")
+    .map((path) => join(place.directory, path))
+    .filter((path) => isWanted(path, place, glob) && !isHiddenFromSearch(path))
   const dated = await Promise.all(
-    paths
-      .slice(0, MAX_DATED)
-      .map(async (path) => ({ path, modified: (await context.workspace.files.stat(path))?.modifiedMs ?? 0 })),
+    paths.slice(0, MAX_DATED).map(async (path) => ({ path, modified: await modified(path, workspace.files) })),
   )
   const sorted = dated.toSorted((a, b) => b.modified - a.modified || (a.path < b.path ? -1 : 1)).map(({ path }) => path)
   const shown = sorted.slice(page.offset, page.offset + page.limit).map((path) => shorten(path, context))
   return {
-    content: { total_count: paths.length, files: shown, ...rest(page, paths.length, found.timedOut) },
+    content: { total_count: paths.length, files: shown, ...rest(page, paths.length, found) },
     summary: `${paths.length} files`,
   }
 }
 
 const MAX_DATED = 20_000
+
+async function modified(path: string, files: FileSystem): Promise<number> {
+  try {
+    return (await files.stat(path))?.modifiedMs ?? 0
+  } catch {
+    // It cannot be looked at, but it was found: it goes to the end of the list.
+    return 0
+  }
+}
 
 interface ContentSearch extends PageOf {
   readonly pattern: string
@@ -100,109 +120,113 @@ interface ContentSearch extends PageOf {
   readonly context: number
 }
 
-interface Match {
-  readonly path: string
-  readonly line: number
-  readonly content: string
-}
-
-async function searchContent(root: string, args: ContentSearch, context: ToolContext): Promise<ToolResult> {
+async function searchContent(place: SearchPlace, args: ContentSearch, context: ToolContext): Promise<ToolResult> {
   const rg = await context.workspace.ripgrep()
-  const found = await runSearch(rg === undefined ? grepCommand(root, args) : ripgrepCommand(rg, root, args), context)
+  const query = {
+    pattern: args.pattern,
+    fileGlob: args.file_glob,
+    contextLines: args.output_mode === "content" ? Math.min(Math.max(0, args.context), MAX_CONTEXT_LINES) : 0,
+  }
+  const found = await runSearch(contentCommand(place, query, rg), place, context)
   if (found.error !== undefined) return failure(found.error)
-  const matches = rg === undefined ? readGrep(found.output) : readRipgrep(found.output)
-  const paths = [...new Set(matches.map((match) => match.path))]
-  if (args.output_mode === "files_only") {
-    const shown = paths.slice(args.offset, args.offset + args.limit).map((path) => shorten(path, context))
-    return {
-      content: { total_count: paths.length, files: shown, ...rest(args, paths.length, found.timedOut) },
-      summary: `${paths.length} files`,
+  const { lines: all, complaint } = readLines(found.output, place, rg)
+  if (found.failed && all.length === 0)
+    return failure(ellipsize(`the search failed: ${complaint}`, MAX_COMPLAINT_CHARS))
+  const lines = all.filter(({ path }) => isWanted(path, place, args.file_glob) && !isHiddenFromSearch(path))
+  const matches = lines.filter(({ isContext }) => !isContext)
+  const counts = Map.groupBy(matches, ({ path }) => shorten(path, context))
+  const summary = `${matches.length} matches in ${counts.size} files`
+  switch (args.output_mode) {
+    case "files_only": {
+      const shown = [...counts.keys()].slice(args.offset, args.offset + args.limit)
+      return { content: { total_count: counts.size, files: shown, ...rest(args, counts.size, found) }, summary }
     }
-  }
-  if (args.output_mode === "count") {
-    const counts: Record<string, number> = {}
-    for (const match of matches) {
-      const path = shorten(match.path, context)
-      counts[path] = (counts[path] ?? 0) + 1
+    case "count": {
+      const shown = [...counts].slice(args.offset, args.offset + args.limit)
+      const numbers = Object.fromEntries(shown.map(([path, { length }]) => [path, length]))
+      return { content: { total_count: matches.length, counts: numbers, ...rest(args, counts.size, found) }, summary }
     }
-    return { content: { total_count: matches.length, counts }, summary: `${matches.length} matches` }
+    case "content":
+      return {
+        content: {
+          total_count: matches.length,
+          matches: pageOfMatches(lines, args).map(({ path, line, content }) => ({
+            path: shorten(path, context),
+            line,
+            content: takeCodePoints(context.redact(content, { codeFile: true }), MAX_MATCH_CHARS),
+          })),
+          ...rest(args, matches.length, found),
+        },
+        summary,
+      }
+    default:
+      return assertNever(args.output_mode)
   }
-  const shown = matches.slice(args.offset, args.offset + args.limit).map((match) => ({
-    path: shorten(match.path, context),
-    line: match.line,
-    content: context.redact(takeCodePoints(match.content, MAX_MATCH_CHARS), { codeFile: true }),
-  }))
-  return {
-    content: { total_count: matches.length, matches: shown, ...rest(args, matches.length, found.timedOut) },
-    summary: `${matches.length} matches in ${paths.length} files`,
-  }
 }
 
-function ripgrepCommand(rg: string, root: string, args: ContentSearch): string {
-  const glob = args.file_glob === undefined ? "" : ` -g ${quoteForShell(args.file_glob)}`
-  const around = args.context > 0 && args.output_mode === "content" ? ` -C ${Math.min(args.context, 20)}` : ""
-  return `${quoteForShell(rg)} --json --no-messages${glob}${around} -e ${quoteForShell(args.pattern)} -- ${quoteForShell(root)}`
-}
+const MAX_CONTEXT_LINES = 20
+const MAX_COMPLAINT_CHARS = 500
 
-function grepCommand(root: string, args: ContentSearch): string {
-  const glob = args.file_glob === undefined ? "" : ` --include=${quoteForShell(args.file_glob)}`
-  return `grep -rnEI --null --exclude-dir='.*'${glob} -e ${quoteForShell(args.pattern)} -- ${quoteForShell(root)}`
-}
-
-/** One JSON object per line; context lines count as lines of the match they belong to. */
-function readRipgrep(output: string): Match[] {
-  return output.split("\n").flatMap((text) => {
-    const event = parseJson(text)
-    if (!isRecord(event) || (event["type"] !== "match" && event["type"] !== "context") || !isRecord(event["data"]))
-      return []
-    const { path, lines, line_number: line } = event["data"]
-    const file = isRecord(path) && typeof path["text"] === "string" ? path["text"] : undefined
-    const content = isRecord(lines) && typeof lines["text"] === "string" ? lines["text"].replace(/\r?\n$/, "") : ""
-    return file === undefined || typeof line !== "number" ? [] : [{ path: file, line, content }]
+/** The matches of a page with the lines around them; offset and limit count matches only. */
+function pageOfMatches(lines: readonly FoundLine[], page: PageOf): readonly FoundLine[] {
+  let matches = 0
+  return lines.filter((line, index) => {
+    const before = matches
+    if (!line.isContext) matches += 1
+    const owner = line.isContext && !followsMatch(lines, index) ? before : Math.max(0, matches - 1)
+    return owner >= page.offset && owner < page.offset + page.limit
   })
 }
 
-function readGrep(output: string): Match[] {
-  return output.split("\n").flatMap((text) => {
-    const found = /^([^\0]+)\0(\d+)[:-](.*)$/s.exec(text)
-    return found === null ? [] : [{ path: found[1] ?? "", line: Number(found[2]), content: found[3] ?? "" }]
-  })
+/** Whether a context line stands behind a match of its own block, not only in front of the next one. */
+function followsMatch(lines: readonly FoundLine[], index: number): boolean {
+  for (let at = index; at > 0; at -= 1) {
+    const [line, previous] = [lines[at], lines[at - 1]]
+    if (line === undefined || previous?.path !== line.path || previous.line !== line.line - 1) return false
+    if (!previous.isContext) return true
+  }
+  return false
 }
 
 interface SearchRun {
   readonly output: string
-  readonly timedOut: boolean
+  /** The program reported an error; it may have found something nevertheless. */
+  readonly failed: boolean
+  readonly limitReason?: "search_timeout" | "output_limit"
   readonly error?: string
 }
 
-async function runSearch(command: string, context: ToolContext): Promise<SearchRun> {
+async function runSearch(command: string, place: SearchPlace, context: ToolContext): Promise<SearchRun> {
   const exit = await context.workspace.run(command, {
+    cwd: place.directory,
     timeoutMs: SEARCH_TIMEOUT_MS,
     signal: context.signal,
     keepChars: MAX_SEARCH_OUTPUT,
   }).exit
-  if (exit.how === "failed-to-start")
-    return { output: "", timedOut: false, error: exit.error ?? "the search could not be started" }
-  // Exit code 1 means "no matches"; 2 is a failure only when nothing was found at all.
-  if (exit.code === 2 && exit.output.trim() === "") {
-    return { output: "", timedOut: false, error: "the pattern is not a valid regular expression or glob" }
+  if (exit.how === "failed-to-start") {
+    return { output: "", failed: true, error: `the search could not be started: ${exit.error ?? "unknown reason"}` }
   }
-  return { output: exit.output, timedOut: exit.how === "timed-out" }
+  const limitReason = exit.how === "timed-out" ? "search_timeout" : exit.omittedChars > 0 ? "output_limit" : undefined
+  // Exit code 1 means "no matches".
+  return {
+    output: exit.output,
+    failed: exit.how === "exited" && exit.code > 1,
+    ...(limitReason === undefined ? {} : { limitReason }),
+  }
 }
 
-function rest(page: PageOf, total: number, timedOut: boolean): Record<string, unknown> {
+function rest(page: PageOf, total: number, { limitReason }: SearchRun): Record<string, unknown> {
   const end = page.offset + page.limit
-  const truncated = total > end || timedOut
   return {
-    truncated,
-    ...(timedOut ? { limit_reason: "search_timeout" } : {}),
+    truncated: total > end || limitReason !== undefined,
+    ...(limitReason === undefined ? {} : { limit_reason: limitReason }),
     ...(total > end ? { hint: `more results: use offset ${end}` } : {}),
   }
 }
 
 function shorten(path: string, context: ToolContext): string {
   const local = relative(context.workspace.cwd(), path)
-  return local === "" || local.startsWith("..") ? path : local
+  return local === "" || local === ".." || local.startsWith("../") ? path : local
 }
 
 async function missing(root: string, given: string, context: ToolContext): Promise<ToolResult> {

@@ -3,7 +3,8 @@ export async function* wholeLines(chunks: AsyncIterable<string>): AsyncGenerator
   let open = ""
   for await (const chunk of chunks) {
     const text = open + chunk
-    const end = text.length > MAX_OPEN_CHARS ? text.length : Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1
+    const lineEnd = Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1
+    const end = text.length - lineEnd > MAX_OPEN_CHARS ? text.length : lineEnd
     open = text.slice(end)
     if (end > 0) yield text.slice(0, end)
   }

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
-import { createTestHome, type TestHome } from "../../recorded-run.ts"
+import { createTestHome, type TestHome } from "../../../../test/support/command-run.ts"
 
 const CONFIG =
   "# my settings\nagent:\n  max_turns: 7 # enough\nmodel:\n  default: test/model\n  api_key: sk-abcdefghijklmnop1234\n"

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
-import { createTestHome } from "../../recorded-run.ts"
+import { createTestHome } from "../../../../test/support/command-run.ts"
 
 test("bare profile prints the current one", async () => {
   using home = createTestHome()

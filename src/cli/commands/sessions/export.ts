@@ -5,6 +5,7 @@ import type { SessionId } from "../../../protocol/identifiers.ts"
 import type { SessionStore } from "../../../state/store.ts"
 import { CliError, type Invocation } from "../../command.ts"
 import { namedSession, noSession, withSessions } from "../../session-store.ts"
+import { counted } from "../../text-layout.ts"
 
 /** `hermes sessions export OUT`: one session with all its messages per line. */
 export async function run(invocation: Invocation): Promise<number> {
@@ -31,7 +32,7 @@ export async function run(invocation: Invocation): Promise<number> {
     },
   })
   if (out !== "-")
-    terminal.line(count === 0 ? "There are no sessions to export." : `Exported ${count} sessions to ${out}.`)
+    terminal.line(count === 0 ? "There are no sessions to export." : `Exported ${counted(count, "session")} to ${out}.`)
   return 0
 }
 

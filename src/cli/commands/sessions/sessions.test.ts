@@ -5,7 +5,7 @@ import { systemClock } from "../../../base/clock.ts"
 import { toSessionId } from "../../../protocol/identifiers.ts"
 import type { Message } from "../../../protocol/message.ts"
 import { openSqliteStore } from "../../../state/sqlite/open-store.ts"
-import { createTestHome, type TestHome } from "../../recorded-run.ts"
+import { createTestHome, type TestHome } from "../../../../test/support/command-run.ts"
 
 const NOW = Date.now() / 1000
 const WORK = "20260101_100000_aaaaaa"
@@ -272,7 +272,7 @@ describe("delete and prune ask first", () => {
     expect((await home.run(["sessions", "prune", "--older-than", "200"])).out).toBe(
       "No ended session is older than 200 days.\n",
     )
-    expect((await home.run(["sessions", "prune", "-y"])).out).toBe("Deleted 1 sessions.\n")
+    expect((await home.run(["sessions", "prune", "-y"])).out).toBe("Deleted 1 session.\n")
     expect(ids((await home.run(["sessions", "list"])).out)).toEqual([WORK])
   })
 })

@@ -3,7 +3,7 @@ import type { Invocation } from "../../command.ts"
 import { printJson } from "../../json-output.ts"
 import { localDateTime } from "../../relative-time.ts"
 import { namedSession, noSession, withSessions } from "../../session-store.ts"
-import { bold, oneLine, safeText } from "../../text-layout.ts"
+import { bold, counted, oneLine, safeText } from "../../text-layout.ts"
 
 /** `hermes sessions show ID` */
 export async function run({ flags, positionals, terminal, home }: Invocation): Promise<number> {
@@ -42,7 +42,10 @@ function facts(session: SessionRow): readonly string[] {
     ["Ended", ended],
     ["Parent", session.parent],
     ["Archived", session.archived ? "yes" : null],
-    ["Messages", `${session.messageCount}, ${session.toolCallCount} tool calls, ${session.apiCallCount} model calls`],
+    [
+      "Messages",
+      `${session.messageCount}, ${counted(session.toolCallCount, "tool call")}, ${counted(session.apiCallCount, "model call")}`,
+    ],
     ["Tokens", `${usage.input} in, ${usage.output} out, ${usage.cacheRead} from cache`],
     ["Cost", session.estimatedCostUsd === null ? null : `$${session.estimatedCostUsd.toFixed(4)}`],
   ]

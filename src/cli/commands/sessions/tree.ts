@@ -2,7 +2,7 @@ import type { LineageNode } from "../../../state/store.ts"
 import type { Invocation } from "../../command.ts"
 import { localDateTime } from "../../relative-time.ts"
 import { namedSession, noSession, withSessions } from "../../session-store.ts"
-import { oneLine } from "../../text-layout.ts"
+import { counted, oneLine } from "../../text-layout.ts"
 
 /** `hermes sessions tree [ID]` */
 export async function run({ positionals, terminal, home }: Invocation): Promise<number> {
@@ -41,5 +41,5 @@ function drawTree(nodes: readonly LineageNode[]): readonly string[] {
 function describe(node: LineageNode): string {
   const title = node.title === null ? "" : ` “${oneLine(node.title)}”`
   const end = node.endReason === null ? "" : `, ended: ${node.endReason}`
-  return `${node.id} ${node.kind}${title} (${localDateTime(node.startedAt)}, ${node.messageCount} messages${end})`
+  return `${node.id} ${node.kind}${title} (${localDateTime(node.startedAt)}, ${counted(node.messageCount, "message")}${end})`
 }

@@ -1,13 +1,13 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { environmentFrom } from "../config/environment.ts"
-import { resolveHome, type Home } from "../config/home.ts"
-import type { CommandTree } from "./command.ts"
-import { dispatch } from "./dispatch.ts"
-import type { Terminal } from "./terminal.ts"
+import { environmentFrom } from "../../src/config/environment.ts"
+import { resolveHome, type Home } from "../../src/config/home.ts"
+import type { CommandTree } from "../../src/cli/command.ts"
+import { dispatch } from "../../src/cli/dispatch.ts"
+import type { Terminal } from "../../src/cli/terminal.ts"
 
-/** For tests: a terminal that keeps what was written and gives prepared answers. Without answers nobody is there. */
+/** A terminal that keeps what was written and gives prepared answers. Without answers nobody is there. */
 export function recordedTerminal(
   answers: readonly string[] = [],
 ): Terminal & { readonly output: () => { out: string; err: string } } {
@@ -58,12 +58,13 @@ export interface RunOptions {
   readonly tree?: CommandTree
 }
 
-/** For tests: an empty user home with a Hermes home inside; both vanish at the end of the scope. */
+/** An empty user home with a Hermes home inside; both vanish at the end of the scope. */
 export function createTestHome(): TestHome {
   const directory = mkdtempSync(join(tmpdir(), "hermes-cli-"))
   const path = join(directory, ".hermes")
   mkdirSync(path, { mode: 0o700 })
-  const variables = { HOME: directory, HERMES_HOME: path, PATH: "/usr/bin:/bin", TERM: "dumb" }
+  // The same rules for file modes whether or not the tests run in a container.
+  const variables = { HOME: directory, HERMES_HOME: path, PATH: "/usr/bin:/bin", TERM: "dumb", HERMES_CONTAINER: "0" }
   return {
     directory,
     home: resolveHome(environmentFrom(variables)),

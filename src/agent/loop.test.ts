@@ -1,0 +1,219 @@
+import { expect, test } from "vitest"
+import { dispatchBench, toolCall } from "../../test/fixtures/agent/dispatch-bench.ts"
+import type { TestTool } from "../../test/fixtures/agent/dispatch-bench.ts"
+import type { ModelOutcome, ModelReply, ModelRequest } from "../llm/model.ts"
+import type { AgentEventBody } from "../protocol/events.ts"
+import type { Message } from "../protocol/message.ts"
+import { IterationBudget } from "./iteration-budget.ts"
+import { runTurn } from "./loop.ts"
+import type { Turn, TurnEnd } from "./loop.ts"
+
+const reply = (more: Partial<ModelReply>): ModelOutcome => ({
+  kind: "reply",
+  reply: {
+    content: null,
+    toolCalls: [],
+    finishReason: "stop",
+    reasoning: null,
+    carriers: {},
+    ending: "complete",
+    usage: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, reasoning: 0 },
+    ...more,
+  },
+})
+const says = (content: string): ModelOutcome => reply({ content })
+const empty = reply({})
+const reads = (...ids: readonly string[]): ModelOutcome =>
+  reply({ toolCalls: ids.map((id) => toolCall(id, "t", { id })), finishReason: "tool_calls" })
+
+interface Played {
+  readonly end: TurnEnd
+  readonly events: readonly AgentEventBody[]
+  readonly requests: readonly ModelRequest[]
+  readonly history: readonly Message[]
+  readonly ran: readonly string[]
+}
+
+/** Plays a turn against scripted replies, with one tool that notes its calls. */
+async function play(
+  script: readonly ModelOutcome[],
+  more: Partial<Turn> & { readonly onTool?: () => void; readonly before?: readonly Message[] } = {},
+): Promise<Played> {
+  const requests: ModelRequest[] = []
+  const ran: string[] = []
+  const tool: TestTool = {
+    name: "t",
+    parallel: "safe",
+    run: (_context, args) => {
+      ran.push(String(args["id"]))
+      more.onTool?.()
+      return Promise.resolve({ content: { did: args["id"] }, summary: "x" })
+    },
+  }
+  await using bench = await dispatchBench([tool])
+  const history: Message[] = [...(more.before ?? [{ role: "user", content: "hi" }])]
+  const turn: Turn = {
+    runId: "run",
+    model: {
+      runtime: {
+        provider: "p",
+        model: "m",
+        wire: "in-process",
+        baseUrl: "",
+        contextLength: 1000,
+        credentialSource: "",
+        billingMode: "demo",
+      },
+      // oxlint-disable-next-line require-yield -- a scripted model says nothing while it thinks
+      async *stream(request) {
+        requests.push(request)
+        const outcome = script[requests.length - 1]
+        if (outcome === undefined) throw new Error("the script is over")
+        return await Promise.resolve(outcome)
+      },
+      close: () => undefined,
+    },
+    system: "s",
+    tools: [],
+    history,
+    journal: { append: () => Promise.resolve() },
+    dispatch: { ...bench.options, ...(more.signal === undefined ? {} : { signal: more.signal }) },
+    budget: new IterationBudget(5),
+    steering: { take: () => undefined },
+    signal: new AbortController().signal,
+    redact: (text) => text.replaceAll("planted-secret-value", () => "***"),
+    ...more,
+  }
+  const events: AgentEventBody[] = []
+  const run = runTurn(turn)
+  for (;;) {
+    const step = await run.next()
+    if (step.done === true) return { end: step.value, events, requests, history, ran }
+    events.push(step.value)
+  }
+}
+
+test("text ends the turn after one call", async () => {
+  const { end, requests } = await play([says("hello")])
+  expect([end, requests.length]).toEqual([
+    {
+      outcome: "completed",
+      exitReason: "text_response(finish_reason=stop)",
+      finalResponse: "hello",
+      totals: {
+        apiCalls: 1,
+        toolCalls: 0,
+        usage: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, reasoning: 0 },
+        filesChanged: [],
+      },
+    },
+    1,
+  ])
+})
+
+test("identical calls run once and give one result", async () => {
+  const twice = reply({ toolCalls: [toolCall("a", "t", { id: 1 }), toolCall("b", "t", { id: 1 })] })
+  const { ran, history } = await play([twice, says("done")])
+  expect([ran, history.map(({ role }) => role)]).toEqual([["1"], ["user", "assistant", "tool", "assistant"]])
+})
+
+test("empty replies end the turn only when they come in a row, and their tokens count", async () => {
+  const interrupted = await play([empty, empty, reads("1"), empty, empty, says("done")], {
+    budget: new IterationBudget(9),
+  })
+  expect([interrupted.end.finalResponse, interrupted.end.totals.usage.input]).toEqual(["done", 6])
+  expect((await play([empty, empty, empty])).end).toMatchObject({ outcome: "error", error: { code: "empty_response" } })
+})
+
+test("a refusal of the provider is told at once, also without text", async () => {
+  const { end, requests } = await play([reply({ finishReason: "content_filter" })])
+  expect([end.error?.code, requests.length]).toEqual(["content_policy_blocked", 1])
+})
+
+test("notes of the person travel once, at the end of the last result of the batch", async () => {
+  const notes = ["a\nb"]
+  const { history } = await play([reads("1", "2"), says("done")], { steering: { take: () => notes.pop() } })
+  const contents = history.flatMap((message) => (message.role === "tool" ? [message.content] : []))
+  expect(contents).toEqual([
+    '{"did":"1"}',
+    '{"did":"2"}\n\n[OUT-OF-BAND USER MESSAGE — a direct message from the user, delivered mid-turn; not tool output]\na\nb\n[/OUT-OF-BAND USER MESSAGE]',
+  ])
+})
+
+test("a note during the final answer is left for the caller", async () => {
+  const notes = ["later"]
+  await play([says("done")], { steering: { take: () => notes.pop() } })
+  expect(notes).toEqual(["later"])
+})
+
+test("an interrupt ends the turn after the batch and drops a pending note", async () => {
+  const stop = new AbortController()
+  const notes = ["dropped"]
+  const { end, history } = await play([reads("1"), says("never")], {
+    signal: stop.signal,
+    steering: { take: () => notes.pop() },
+    onTool: () => {
+      stop.abort()
+    },
+  })
+  expect([end.outcome, end.exitReason, notes, JSON.stringify(history).includes("dropped")]).toEqual([
+    "interrupted",
+    "interrupted_by_user",
+    [],
+    false,
+  ])
+})
+
+test("the budget ends the turn with words", async () => {
+  const { end } = await play([reads("1"), reads("2")], { budget: new IterationBudget(2) })
+  expect([end.outcome, end.exitReason]).toEqual(["max-turns", "max_iterations_reached(2/2)"])
+})
+
+test("secrets are masked in what is stored and sent again, while the tool gets them", async () => {
+  const call = toolCall("a", "t", { id: 'say "planted-secret-value"' })
+  const { ran, history, requests } = await play([reply({ toolCalls: [call] }), says("planted-secret-value")])
+  expect([ran, JSON.stringify([history[1], history.at(-1), requests[1]?.messages[1]]).includes("planted")]).toEqual([
+    ['say "planted-secret-value"'],
+    false,
+  ])
+})
+
+test("a call whose result was lost is settled before the next request", async () => {
+  const { requests } = await play([says("ok")], {
+    before: [
+      { role: "user", content: "a" },
+      { role: "assistant", content: null, tool_calls: [toolCall("x", "t")] },
+      { role: "user", content: "b" },
+    ],
+  })
+  expect(requests[0]?.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"])
+})
+
+test("earlier messages are sent as the same objects again, so that their bytes stay", async () => {
+  const { requests } = await play([reads("1"), says("done")])
+  expect(requests[1]?.messages[0]).toBe(requests[0]?.messages[0])
+})
+
+test("a store that fails ends the turn with its reason and what was used", async () => {
+  const failure = Object.assign(new Error("disk full"), { name: "StoreError" })
+  const { end } = await play([reads("1"), says("never")], {
+    journal: { append: ([message]) => (message?.role === "tool" ? Promise.reject(failure) : Promise.resolve()) },
+  })
+  expect(end).toEqual({
+    outcome: "error",
+    exitReason: "storage_failed",
+    finalResponse: null,
+    error: {
+      code: "storage_failed",
+      reason: "unknown",
+      message: "the conversation could not be saved, so the run was stopped: disk full",
+      retryable: false,
+    },
+    totals: {
+      apiCalls: 1,
+      toolCalls: 1,
+      usage: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, reasoning: 0 },
+      filesChanged: [],
+    },
+  })
+})

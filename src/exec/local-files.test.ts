@@ -1,0 +1,96 @@
+import { execFileSync } from "node:child_process"
+import { chmod, lstat, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { expect, test } from "vitest"
+import { temporaryHome } from "../../test/support/temporary-home.ts"
+import { createLocalFiles } from "./local-files.ts"
+
+const filesOf = (place: { workdir: string; userHome: string }) =>
+  createLocalFiles({ cwd: () => place.workdir, userHome: place.userHome })
+
+test("paths are absolute and normalised; ~ is the account's home", async () => {
+  await using place = await temporaryHome()
+  const files = filesOf(place)
+  expect(["a/../b", "~", "~/x", "~x", "/a//b/", "-rf", "a b\n'c"].map((path) => files.resolve(path))).toEqual([
+    join(place.workdir, "b"),
+    place.userHome,
+    join(place.userHome, "x"),
+    join(place.workdir, "~x"),
+    "/a/b",
+    join(place.workdir, "-rf"),
+    join(place.workdir, "a b\n'c"),
+  ])
+})
+
+test("a file is written whole with its parents, follows a link and keeps its bits", async () => {
+  await using place = await temporaryHome()
+  const files = filesOf(place)
+  expect(await files.write("new/deep/file", "é")).toEqual({
+    bytes: 2,
+    path: join(place.workdir, "new/deep/file"),
+    createdDirectories: true,
+  })
+  const real = join(place.workdir, "real")
+  await writeFile(real, "old")
+  await chmod(real, 0o755)
+  await symlink("real", join(place.workdir, "link"))
+  await files.write("link", "new")
+  expect([await readFile(real, "utf8"), (await stat(real)).mode & 0o777]).toEqual(["new", 0o755])
+  expect((await lstat(join(place.workdir, "link"))).isSymbolicLink()).toBe(true)
+})
+
+test("a new file gets what the umask leaves", async () => {
+  await using place = await temporaryHome()
+  const previous = process.umask(0o077)
+  try {
+    await filesOf(place).write("private", "x")
+  } finally {
+    process.umask(previous)
+  }
+  expect((await stat(join(place.workdir, "private"))).mode & 0o777).toBe(0o600)
+})
+
+test("a pipe is neither read, which would hang, nor replaced", async () => {
+  await using place = await temporaryHome()
+  const files = filesOf(place)
+  execFileSync("mkfifo", [join(place.workdir, "pipe")])
+  expect((await files.stat("pipe"))?.kind).toBe("other")
+  await expect(files.read("pipe")).rejects.toThrow("not a regular file")
+  await expect(files.write("pipe", "x")).rejects.toThrow("not a regular file")
+  expect((await lstat(join(place.workdir, "pipe"))).isFIFO()).toBe(true)
+})
+
+test("the real path of what does not exist yet is where a write would arrive", async () => {
+  await using place = await temporaryHome()
+  const files = filesOf(place)
+  const elsewhere = join(place.userHome, "elsewhere")
+  await mkdir(elsewhere)
+  await symlink(elsewhere, join(place.workdir, "dir"))
+  await symlink(join(elsewhere, "not-yet"), join(place.workdir, "dangling"))
+  await symlink("dangling", join(place.workdir, "chain"))
+  await symlink("loop", join(place.workdir, "loop"))
+  expect(await Promise.all(["dir/new/file", "dangling", "chain"].map((path) => files.realPath(path)))).toEqual([
+    join(elsewhere, "new/file"),
+    join(elsewhere, "not-yet"),
+    join(elsewhere, "not-yet"),
+  ])
+  await expect(files.realPath("loop")).rejects.toThrow("ELOOP")
+})
+
+test("a missing file has no facts, also below a file", async () => {
+  await using place = await temporaryHome({ workFiles: { file: "x" } })
+  const files = filesOf(place)
+  expect([await files.stat("no"), await files.stat("file/below"), (await files.stat("file"))?.size]).toEqual([
+    undefined,
+    undefined,
+    1,
+  ])
+  expect(await files.list(".")).toEqual([{ name: "file", kind: "file" }])
+})
+
+test("a directory for results belongs to us alone", async () => {
+  await using place = await temporaryHome()
+  const path = await filesOf(place).temporaryDirectory()
+  const found = await stat(path)
+  expect([found.isDirectory(), found.uid, found.mode & 0o077]).toEqual([true, process.getuid?.(), 0])
+})

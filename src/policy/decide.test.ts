@@ -1,0 +1,86 @@
+import { expect, test } from "vitest"
+import { PERMISSION_PROFILES, decide, isPermissionProfile } from "./decide.ts"
+import type { Decision, PermissionProfile, PolicyRequest } from "./decide.ts"
+
+const places = {
+  userHome: "/home/a",
+  hermesHome: "/home/a/.hermes",
+  hermesRoot: "/home/a/.hermes",
+  workspaceRoot: "/w",
+}
+
+const request = (access: PolicyRequest["access"], more: Partial<PolicyRequest> = {}): PolicyRequest => ({
+  tool: "some_tool",
+  access,
+  subjects: [],
+  paths: [],
+  places,
+  ...more,
+})
+const command = (text: string): PolicyRequest =>
+  request("exec", { tool: "terminal", subjects: [{ kind: "command", command: text }] })
+const path = (access: PolicyRequest["access"], literal: string, real = literal): PolicyRequest =>
+  request(access, { paths: [{ literal, real }] })
+
+const under = (asked: PolicyRequest, profile: PermissionProfile, granted: readonly string[] = []): Decision =>
+  decide(asked, { profile, granted: new Set(granted) })
+
+const kinds = (asked: PolicyRequest): readonly string[] =>
+  PERMISSION_PROFILES.map((profile) => under(asked, profile).kind)
+
+test.each([
+  ["reading", path("read", "/w/a"), ["allow", "allow", "allow", "allow", "allow"]],
+  ["own session", request("agent"), ["allow", "allow", "allow", "allow", "allow"]],
+  ["writing inside", path("write", "/w/a"), ["deny", "allow", "allow", "allow", "allow"]],
+  ["writing outside", path("write", "/x/a"), ["deny", "allow", "ask", "allow", "allow"]],
+  ["writing outside through a link", path("write", "/w/a", "/x/a"), ["deny", "allow", "ask", "allow", "allow"]],
+  ["writing beside the root", path("write", "/wx/a"), ["deny", "allow", "ask", "allow", "allow"]],
+  ["harmless command", command("ls"), ["deny", "allow", "ask", "allow", "allow"]],
+  ["risky command", command("rm -rf x"), ["deny", "ask", "ask", "ask", "allow"]],
+  ["hardline command", command("rm -rf /"), ["deny", "deny", "deny", "deny", "deny"]],
+  ["network", request("network"), ["deny", "allow", "ask", "allow", "allow"]],
+  ["message", request("message"), ["deny", "allow", "ask", "allow", "allow"]],
+  ["unknown effect", request("unknown"), ["deny", "ask", "ask", "ask", "allow"]],
+  ["reading a secret", path("read", "/w/.env"), ["deny", "deny", "deny", "deny", "deny"]],
+  ["writing a key through a link", path("write", "/w/k", "/home/a/.ssh/id"), ["deny", "deny", "deny", "deny", "deny"]],
+  ["unknown effect on a secret", path("unknown", "/etc/passwd"), ["deny", "deny", "deny", "deny", "deny"]],
+] as const)("%s under plan, default, accept-edits, auto, full-auto", (_what, asked, expected) => {
+  expect(kinds(asked)).toEqual(expected)
+})
+
+test("a workspace at the root of the disk holds everything", () => {
+  const asked = { ...path("write", "/x/a"), places: { ...places, workspaceRoot: "/" } }
+  expect(under(asked, "accept-edits").kind).toBe("allow")
+})
+
+test("a home behind a link is protected under its real name too", () => {
+  const asked = { ...path("write", "/data/a/.ssh/id"), realPlaces: { ...places, userHome: "/data/a" } }
+  expect(under(asked, "full-auto").kind).toBe("deny")
+})
+
+test("a grant lifts the question it was given for, and no other", () => {
+  expect(under(command("rm -rf x"), "default", ["recursive delete"])).toEqual({
+    kind: "allow",
+    rule: "recursive delete",
+    layer: "session",
+  })
+  expect(under(command("git reset --hard"), "default", ["recursive delete"]).kind).toBe("ask")
+  expect(under(command("rm -rf /"), "default", ["recursive delete of root filesystem"]).kind).toBe("deny")
+  expect(under(command("rm -rf x"), "plan", ["recursive delete"]).kind).toBe("deny")
+})
+
+test("a decision says which rule made it and why", () => {
+  expect([under(command("rm -rf /"), "full-auto"), under(request("write"), "plan")]).toEqual([
+    {
+      kind: "deny",
+      layer: "floor",
+      rule: "recursive delete of root filesystem",
+      reason: expect.stringMatching(/^BLOCKED \(hardline\): recursive delete of root filesystem\./),
+    },
+    { kind: "deny", layer: "plan", rule: "plan", reason: expect.stringMatching(/^PLAN_MODE_ACTIVE: /) },
+  ])
+})
+
+test("only the five built-in names are profiles", () => {
+  expect(["plan", "full-auto", "yolo", "constructor"].map(isPermissionProfile)).toEqual([true, true, false, false])
+})

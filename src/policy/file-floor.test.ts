@@ -1,0 +1,56 @@
+import { expect, test } from "vitest"
+import { isBelow, refuseRead, refuseWrite } from "./file-floor.ts"
+
+const places = { userHome: "/home/a", hermesHome: "/home/a/.hermes/profiles/work", hermesRoot: "/home/a/.hermes" }
+
+test.each([
+  ["/w/.env", true],
+  ["/w/.ENV", true],
+  ["/w/.env.production", true],
+  ["/w/.envrc", true],
+  ["/w/.env.example", false],
+  ["/w/env", false],
+  ["/home/a/.hermes/auth.json", true],
+  ["/home/a/.hermes/profiles/work/auth.json", true],
+  ["/home/a/.hermes/profiles/other/auth.json", true],
+  ["/home/a/.hermes/mcp-tokens/x/y.json", true],
+  ["/home/a/.hermes/mcp-tokens-old", false],
+  ["/home/a/.hermes/auth/google_oauth.json", true],
+  ["/home/a/.hermes/skills/.hub/index", true],
+  ["/home/a/.hermes/config.yaml", false],
+  ["/w/auth.json", false],
+])("reading %s is refused: %s", (path, refused) => {
+  expect(refuseRead(path, places) !== undefined).toBe(refused)
+})
+
+test.each([
+  ["/home/a/.ssh/authorized_keys", true],
+  ["/home/a/.ssh", true],
+  ["/home/a/.sshx", false],
+  ["/home/a/.config/gh/hosts.yml", true],
+  ["/home/a/.npmrc", true],
+  ["/etc/hosts", true],
+  ["/etcetera", false],
+  ["/boot/x", true],
+  ["/private/var/db/x", true],
+  ["/private/var/folders/t/x", false],
+  ["/run/docker.sock", true],
+  ["/home/a/.hermes/config.yaml", true],
+  ["/home/a/.hermes/profiles/work/permissions.yaml", true],
+  ["/home/a/.hermes/profiles/other/.env", true],
+  ["/home/a/.hermes/state.db-wal", true],
+  ["/home/a/.hermes/skills/x/SKILL.md", false],
+  ["/w/config.yaml", false],
+  ["/w/src/main.ts", false],
+])("writing %s is refused: %s", (path, refused) => {
+  expect(refuseWrite(path, places) !== undefined).toBe(refused)
+})
+
+test("below compares whole components, also at the root of the disk", () => {
+  expect([isBelow("/a/b", "/a"), isBelow("/ab", "/a"), isBelow("/a", "/a"), isBelow("/x", "/")]).toEqual([
+    true,
+    false,
+    true,
+    true,
+  ])
+})

@@ -1,0 +1,77 @@
+import { execFileSync } from "node:child_process"
+import { chmod, lstat, readFile, readdir, stat, symlink } from "node:fs/promises"
+import { join } from "node:path"
+import { expect, test } from "vitest"
+import { toolBench } from "../../../test/fixtures/tools/tool-context.ts"
+import { writeFile as writeTool } from "./write-file.ts"
+
+test("a new file and its directories are made, and the result says so", async () => {
+  await using bench = await toolBench()
+  const path = join(bench.place.workdir, "a b/ü.txt")
+  expect(await bench.result(writeTool, { path: "a b/ü.txt", content: "é\n" })).toEqual({
+    content: { bytes_written: 3, resolved_path: path, dirs_created: true, files_modified: [path] },
+    summary: "3 bytes written to a new file",
+    filesChanged: [path],
+  })
+  expect(await readFile(path, "utf8")).toBe("é\n")
+})
+
+test.each([
+  ["CRLF is kept", "a\r\nb\r\n", "x\ny\n", "x\r\ny\r\n"],
+  ["CRLF is not doubled", "a\r\nb\r\n", "x\r\ny\n", "x\r\ny\r\n"],
+  ["a byte order mark is kept", "\u{FEFF}a\n", "x\n", "\u{FEFF}x\n"],
+  ["and not doubled", "\u{FEFF}a\n", "\u{FEFF}x\n", "\u{FEFF}x\n"],
+  ["mostly LF stays LF", "a\nb\nc\r\n", "x\ny\n", "x\ny\n"],
+  ["empty content is valid", "a\n", "", ""],
+  ["dollar patterns are plain text", "a\n", "$& $1 $$\n", "$& $1 $$\n"],
+])("%s", async (_what, before, content, after) => {
+  await using bench = await toolBench({ workFiles: { f: before } })
+  await bench.call(writeTool, { path: "f", content })
+  expect(await readFile(join(bench.place.workdir, "f"), "utf8")).toBe(after)
+})
+
+test("mode bits and a link survive", async () => {
+  await using bench = await toolBench({ workFiles: { real: "old" } })
+  const real = join(bench.place.workdir, "real")
+  await chmod(real, 0o755)
+  await symlink("real", join(bench.place.workdir, "link"))
+  await bench.call(writeTool, { path: "link", content: "new" })
+  expect([await readFile(real, "utf8"), (await stat(real)).mode & 0o777]).toEqual(["new", 0o755])
+})
+
+test("directories, pipes and devices are refused and stay what they are", async () => {
+  await using bench = await toolBench({ workFiles: { "d/f": "x" } })
+  const pipe = join(bench.place.workdir, "pipe")
+  execFileSync("mkfifo", [pipe])
+  for (const path of ["d", "d/", "new/", "pipe", "/dev/null"]) {
+    expect(await bench.call(writeTool, { path, content: "x" })).toEqual({ error: expect.any(String) })
+  }
+  expect([(await lstat(pipe)).isFIFO(), (await lstat("/dev/null")).isCharacterDevice()]).toEqual([true, true])
+  expect((await readdir(bench.place.workdir)).toSorted()).toEqual(["d", "pipe"])
+})
+
+test("a parent that is a file is explained, and it stays", async () => {
+  await using bench = await toolBench({ workFiles: { f: "x" } })
+  expect(await bench.call(writeTool, { path: "f/below", content: "y" })).toEqual({
+    error: expect.stringMatching(/^cannot write f\/below: .*; nothing was changed$/),
+  })
+  expect(await readFile(join(bench.place.workdir, "f"), "utf8")).toBe("x")
+})
+
+test("a full disk leaves the old file and names the reason", async () => {
+  await using bench = await toolBench({ workFiles: { f: "old" } })
+  const { files } = bench.workspace
+  const full = {
+    ...bench.workspace,
+    files: { ...files, write: () => Promise.reject(Object.assign(new Error("x"), { code: "ENOSPC" })) },
+  }
+  expect(await bench.call(writeTool, { path: "f", content: "new" }, { workspace: full })).toEqual({
+    error: "cannot write f: no space left on the disk; nothing was changed",
+  })
+})
+
+test("half characters are replaced before they reach the disk", async () => {
+  await using bench = await toolBench()
+  await bench.call(writeTool, { path: "f", content: "a\uD83D" })
+  expect(await readFile(join(bench.place.workdir, "f"), "utf8")).toBe("a\uFFFD")
+})
