@@ -1,6 +1,6 @@
 // Everything a reviewer needs, in one run: format, lint, types, layers, dead code, generated files, then all tests against the
 // built command. The last line is "N passed, N failed". `--quick` leaves the end-to-end tests out.
-import { spawn } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -27,6 +27,7 @@ const checks = [
   ["reference pages", ["scripts/generate-reference.ts", "--check"]],
 ]
 
+ensurePackages()
 for (const [name, command] of checks) {
   const { code, output } = await run(command, { quiet: true })
   const modules = /\((\d+) modules/.exec(output)?.[1]
@@ -57,6 +58,21 @@ try {
 rmSync(scratch, { recursive: true, force: true })
 process.stdout.write(`${passed} passed, ${failed} failed\n`)
 process.exit(failed === 0 ? 0 : 1)
+
+/**
+ * Some tests drive real programs. Where we may, the missing ones are installed from Debian; elsewhere those tests say why they
+ * are skipped.
+ */
+function ensurePackages() {
+  const missing = ["zsh", "fish"].filter((program) => spawnSync("sh", ["-c", `command -v ${program}`]).status !== 0)
+  const isDebian = process.getuid?.() === 0 && spawnSync("sh", ["-c", "command -v apt-get"]).status === 0
+  if (missing.length === 0 || !isDebian) return
+  process.stdout.write(`installing ${missing.join(", ")} for the tests\n`)
+  const quietly = { stdio: "ignore", timeout: 120_000, env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } }
+  const install = ["install", "-y", "-q", "--no-install-recommends", ...missing]
+  if (spawnSync("apt-get", install, quietly).status === 0) return
+  if (spawnSync("apt-get", ["update", "-q"], quietly).status === 0) spawnSync("apt-get", install, quietly)
+}
 
 function run(command, { quiet }) {
   return new Promise((resolve) => {

@@ -5,10 +5,9 @@ import { epochSeconds } from "../base/clock.ts"
 import type { Log } from "../base/log.ts"
 import { inLogSession } from "../base/log.ts"
 import { scrubSurrogates } from "../base/text.ts"
-import { errorMessage } from "../base/system-error.ts"
 import { Interactions } from "../agent/interactions.ts"
 import { IterationBudget } from "../agent/iteration-budget.ts"
-import { runTurn } from "../agent/loop.ts"
+import { brokenEnd, runTurn } from "../agent/loop.ts"
 import type { Turn, TurnEnd } from "../agent/loop.ts"
 import type { ModelClient } from "../llm/model.ts"
 import type { AgentEvent, AgentEventBody, Answer, RunResult } from "../protocol/events.ts"
@@ -146,7 +145,7 @@ async function* turnEvents(input: UserInput, run: RunInput): AsyncGenerator<Agen
   try {
     end = yield* storeAndAnswer(input, run)
   } catch (error) {
-    end = brokenEnd(error)
+    end = brokenEnd(error, { apiCalls: 0, toolCalls: 0, usage: NO_USAGE, filesChanged: [] })
   }
   const leftover = run.steering.take()
   const pendingSteer = end.outcome === "interrupted" ? undefined : leftover
@@ -190,20 +189,6 @@ async function* storeAndAnswer(input: UserInput, run: RunInput): AsyncGenerator<
     signal,
     redact: parts.redact,
   })
-}
-
-function brokenEnd(error: unknown): TurnEnd {
-  const storage = error instanceof Error && error.name === "StoreError"
-  const message = storage
-    ? `the conversation could not be saved, so the run was stopped: ${errorMessage(error)}`
-    : `something went wrong inside Hermes: ${errorMessage(error)}`
-  return {
-    outcome: "error",
-    exitReason: storage ? "storage_failed" : "error_near_max_iterations",
-    finalResponse: null,
-    error: { code: storage ? "storage_failed" : "internal_error", reason: "unknown", message, retryable: false },
-    totals: { apiCalls: 0, toolCalls: 0, usage: NO_USAGE, filesChanged: [] },
-  }
 }
 
 function createEnvelope(sessionId: SessionId, clock: Clock) {

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs"
 
 import { writeFileAtomic } from "../base/atomic-file.ts"
 import { systemClock } from "../base/clock.ts"
+import { isRecord } from "../base/json.ts"
 import type { LogSink } from "../base/log.ts"
 import { openFileLog } from "../base/log-file.ts"
 import { createRedactor } from "../base/redact.ts"
@@ -48,7 +49,7 @@ export async function startApp(options: StartOptions): Promise<StartedApp> {
   })
   const redactor = createRedactor({
     enabled: config.get("security.redact_secrets") && environment.get("HERMES_REDACT_SECRETS")?.trim() !== "0",
-    secrets: secretValues(environment),
+    secrets: secretValues(environment, config),
   })
   const log = openFileLog({
     directory: home.file("logs"),
@@ -82,10 +83,17 @@ function configWarnings(config: App["config"], home: Home): readonly string[] {
 
 const MIN_SECRET_CHARS = 8
 
-/** Every value of the environment whose name says that it is a secret: it is masked wherever it turns up. */
-function secretValues(environment: Environment): readonly string[] {
-  return environment.names().flatMap((name) => {
-    const value = isSecretKey(name) ? (environment.get(name) ?? "") : ""
-    return value.length >= MIN_SECRET_CHARS ? [value] : []
-  })
+/** Every value whose name says that it is a secret, in the environment and in config.yaml: it is masked wherever it turns up. */
+function secretValues(environment: Environment, config: App["config"]): readonly string[] {
+  const fromEnvironment = environment
+    .names()
+    .flatMap((name) => (isSecretKey(name) ? [environment.get(name) ?? ""] : []))
+  return [...fromEnvironment, ...secretsIn(config.user())].filter((value) => value.length >= MIN_SECRET_CHARS)
+}
+
+/** A `${VAR}` in the file is no secret itself; what it stands for comes from the environment. */
+function secretsIn(value: unknown, key = ""): readonly string[] {
+  if (typeof value === "string") return isSecretKey(key) && !value.includes("${") ? [value] : []
+  if (Array.isArray(value)) return value.flatMap((item) => secretsIn(item, key))
+  return isRecord(value) ? Object.entries(value).flatMap(([name, inner]) => secretsIn(inner, name)) : []
 }

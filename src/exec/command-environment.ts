@@ -1,14 +1,15 @@
 /**
- * What a command of the model sees of our environment: everything but our own credentials and whatever looks like one, since the
- * name of a new secret cannot be known in advance. `passthrough` gives back names that only look like a secret, never our own.
+ * What a command of the model may see of our environment: names that programs need to find themselves, nothing that could be a
+ * key. An allow-list, because the name of a new secret cannot be known in advance. `passthrough` adds names the person declared,
+ * but never one of Hermes' own credentials.
  */
 export function commandEnvironment(
   inherited: Readonly<Record<string, string>>,
   options: { readonly passthrough: readonly string[]; readonly set: Readonly<Record<string, string>> },
 ): Record<string, string> {
-  const passed = new Set(options.passthrough)
+  const declared = new Set(options.passthrough)
   const visible = Object.entries(inherited).filter(
-    ([name]) => !isBlocked(name) && (passed.has(name) || !looksSecret(name)),
+    ([name]) => !isBlocked(name) && (declared.has(name) || (isOrdinary(name) && !SECRET_NAME.test(name))),
   )
   return { ...Object.fromEntries(visible), PATH: completePath(inherited["PATH"] ?? ""), ...options.set }
 }
@@ -17,10 +18,22 @@ function isBlocked(name: string): boolean {
   return BLOCKED.has(name.toUpperCase()) || name.startsWith("_HERMES_FORCE_")
 }
 
-/** The general AWS chain stays on purpose: command-line tools of that cloud have no other way in. */
-function looksSecret(name: string): boolean {
-  return SECRET_NAME.test(name) && !name.startsWith("AWS_")
+function isOrdinary(name: string): boolean {
+  return ORDINARY.has(name) || ORDINARY_PREFIXES.some((prefix) => name.startsWith(prefix))
 }
+
+const ORDINARY = new Set(
+  (
+    "HOME USER LOGNAME SHELL PWD LANG LANGUAGE TZ TERM COLORTERM TMPDIR TMP TEMP HOSTNAME DISPLAY WAYLAND_DISPLAY " +
+    "SSH_AUTH_SOCK GPG_TTY EDITOR VISUAL PAGER NO_COLOR CI KUBECONFIG DOCKER_HOST " +
+    "JAVA_HOME GOPATH GOROOT GOFLAGS CARGO_HOME RUSTUP_HOME RUSTFLAGS VIRTUAL_ENV PYTHONPATH CONDA_PREFIX PYENV_ROOT NVM_DIR " +
+    "NODE_ENV NODE_PATH PNPM_HOME BUN_INSTALL DENO_DIR ANDROID_HOME " +
+    "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy " +
+    "SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE CURL_CA_BUNDLE GIT_SSL_CAINFO"
+  ).split(" "),
+)
+
+const ORDINARY_PREFIXES = ["LC_", "XDG_"]
 
 const SECRET_NAME = /API_?KEY|ACCESS_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|PRIVATE_?KEY|_BASE_URL$/i
 

@@ -1,7 +1,7 @@
-import { execFileSync } from "node:child_process"
 import { chmod, lstat, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
+import { makePipe } from "../../test/fixtures/tools/make-pipe.ts"
 import { temporaryHome } from "../../test/support/temporary-home.ts"
 import { createLocalFiles } from "./local-files.ts"
 
@@ -53,7 +53,7 @@ test("a new file gets what the umask leaves", async () => {
 test("a pipe is neither read, which would hang, nor replaced", async () => {
   await using place = await temporaryHome()
   const files = filesOf(place)
-  execFileSync("mkfifo", [join(place.workdir, "pipe")])
+  await makePipe(join(place.workdir, "pipe"))
   expect((await files.stat("pipe"))?.kind).toBe("other")
   await expect(files.read("pipe")).rejects.toThrow("not a regular file")
   await expect(files.write("pipe", "x")).rejects.toThrow("not a regular file")

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process"
-import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs"
+import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 
 import { describe, expect, test } from "vitest"
@@ -124,6 +124,19 @@ describe("a settings file that cannot be used is told, ignored and left alone", 
     expect(result.code).toBe(0)
     expect(result.stderr).not.toMatch(STACK)
     if (kind !== "dangling link") expect(result.stderr).toMatch(/config\.yaml[^]*\.env|\.env[^]*config\.yaml/)
+  })
+
+  test.skipIf(spawnSync("unshare", ["-U", "true"]).status !== 0)("one that may not be read", async () => {
+    await using home = await temporaryHome({ config: "agent:\n  max_turns: 7\n" })
+    // Without a mapping the process is nobody, and what belongs to this user is closed to it.
+    for (const folder of [join(home.userHome, ".."), home.userHome]) chmodSync(folder, 0o755)
+    chmodSync(home.path, 0o777)
+    chmodSync(join(home.path, "config.yaml"), 0o000)
+    const [node, binary] = hermesCommand()
+    const args = ["-U", node, binary, "-q", "hello"]
+    const result = await runProcess({ command: "unshare", args, cwd: "/", env: home.env })
+    expect(result.stderr).toMatch(/config\.yaml[^\n]*permission denied/)
+    expect([result.code, result.stdout === ""]).toEqual([0, false])
   })
 
   test("a .env with bad lines still gives its good ones", async () => {

@@ -174,6 +174,16 @@ describe("stream-json", () => {
     }
   })
 
+  test("a run that reaches its limit has a status of its own and still an answer", async () => {
+    await using model = await startModelServer([repeat(callsTool("terminal", { command: "echo again >> log.txt" }))])
+    await using home = await temporaryHome({ config: settingsFor(model) })
+    const args = ["-q", "go", "--max-turns", "2", ...STREAM]
+    const result = await hermes(home, args, { stdin: "inherit-null" })
+    const last = expectComplete(result.stdout).at(-1)
+    expect([last?.["status"], typeof last?.["final_text"], result.code]).toEqual(["max_turns", "string", 0])
+    expect(await readFile(join(home.workdir, "log.txt"), "utf8")).toBe("again\nagain\n")
+  })
+
   test("a retry is told and the answer follows", async () => {
     await using model = await startModelServer([refuses(429, "slow down", { "retry-after": "0.05" }), says("Now.")])
     await using home = await temporaryHome({ config: settingsFor(model) })

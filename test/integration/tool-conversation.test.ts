@@ -1,4 +1,4 @@
-import { open, readFile } from "node:fs/promises"
+import { open, readFile, rm } from "node:fs/promises"
 import { join } from "node:path"
 
 import { expect, test } from "vitest"
@@ -204,6 +204,7 @@ test("an oversized result goes to a file that read_file opens", async () => {
   const read = [2, 3].map((index) => house.model.toolResults(index)[0]?.text ?? "").join("")
   const shown = ["17", "1999", "2001", "3999"].map((number) => read.includes(`|${number}`))
   expect(shown).toEqual([true, true, true, true])
+  await rm(spillPath(house.model.requests[1]?.rawBody ?? ""))
 })
 
 test("two sessions whose calls have the same id keep their own oversized results", async () => {
@@ -218,7 +219,9 @@ test("two sessions whose calls have the same id keep their own oversized results
   await runToEnd(await second.open(), "go")
   const kept = await Promise.all(
     [first, second].map(async ({ model }) => {
-      const text = await readFile(spillPath(model.requests[1]?.rawBody ?? ""), "utf8")
+      const path = spillPath(model.requests[1]?.rawBody ?? "")
+      const text = await readFile(path, "utf8")
+      await rm(path)
       return [text.includes("first"), text.includes("second")]
     }),
   )

@@ -135,6 +135,7 @@ function openLines(terminal: Terminal, signal: AbortSignal): Lines {
   reader.on("SIGINT", () => {
     if (interrupt !== undefined) {
       interrupt()
+      if (take !== undefined) terminal.line()
       give(undefined)
     } else {
       terminal.line()
@@ -146,7 +147,10 @@ function openLines(terminal: Terminal, signal: AbortSignal): Lines {
     if (ended) return Promise.resolve(undefined)
     const { promise, resolve } = Promise.withResolvers<string | undefined>()
     take = resolve
-    reader.setPrompt(prompt)
+    // The reader redraws a prompt from its first row on, over whatever was printed meanwhile: it gets the last row only.
+    const lastRow = prompt.lastIndexOf("\n") + 1
+    terminal.out(prompt.slice(0, lastRow))
+    reader.setPrompt(prompt.slice(lastRow))
     reader.prompt()
     return promise
   }

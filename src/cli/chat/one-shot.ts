@@ -33,7 +33,9 @@ export async function runOneShot(input: UserInput, options: OneShotOptions): Pro
       else output.event(event)
       // Nobody reads any more: whatever the run would still say or do is for no one.
       if (terminal.closed && mode !== "script" && mode !== "answer-only") reader.abort()
-      if (event.type === "approval-request") await askApproval(event, { session, terminal })
+      // Scripts are never asked, even where a terminal happens to be: their session has answered for itself.
+      if (event.type === "approval-request" && (mode === "query" || mode === "answer-only"))
+        await askApproval(event, { session, terminal })
     }
     return last
   })

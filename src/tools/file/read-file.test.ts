@@ -1,7 +1,7 @@
-import { execFileSync } from "node:child_process"
 import { symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
+import { makePipe } from "../../../test/fixtures/tools/make-pipe.ts"
 import { toolBench } from "../../../test/fixtures/tools/tool-context.ts"
 import { readFile } from "./read-file.ts"
 
@@ -83,7 +83,7 @@ test("a missing file is answered with similar names, also in a missing directory
 
 test("what is no text is refused by name, by kind or by content", async () => {
   await using bench = await toolBench({ workFiles: { "a.png": "x", "a.zip": "x", blob: "\0".repeat(100) } })
-  execFileSync("mkfifo", [join(bench.place.workdir, "pipe")])
+  await makePipe(join(bench.place.workdir, "pipe"))
   expect(await bench.call(readFile, { path: "a.png" })).toMatchObject({ is_image: true })
   expect(await bench.call(readFile, { path: "a.zip" })).toMatchObject({ is_binary: true })
   expect(await bench.call(readFile, { path: "blob" })).toMatchObject({ is_binary: true })

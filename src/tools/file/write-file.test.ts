@@ -1,7 +1,7 @@
-import { execFileSync } from "node:child_process"
 import { chmod, lstat, readFile, readdir, stat, symlink } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
+import { makePipe } from "../../../test/fixtures/tools/make-pipe.ts"
 import { toolBench } from "../../../test/fixtures/tools/tool-context.ts"
 import { writeFile as writeTool } from "./write-file.ts"
 
@@ -42,7 +42,7 @@ test("mode bits and a link survive", async () => {
 test("directories, pipes and devices are refused and stay what they are", async () => {
   await using bench = await toolBench({ workFiles: { "d/f": "x" } })
   const pipe = join(bench.place.workdir, "pipe")
-  execFileSync("mkfifo", [pipe])
+  await makePipe(pipe)
   for (const path of ["d", "d/", "new/", "pipe", "/dev/null"]) {
     expect(await bench.call(writeTool, { path, content: "x" })).toEqual({ error: expect.any(String) })
   }
