@@ -1,6 +1,5 @@
-import { readFileSync } from "node:fs"
-
 import type { Clock } from "../base/clock.ts"
+import { readRegularFile } from "../base/regular-file.ts"
 import { isNotFound } from "../base/system-error.ts"
 import { promptLayers } from "../agent/prompt/build-prompt.ts"
 import type { PromptLayer } from "../agent/prompt/build-prompt.ts"
@@ -52,9 +51,12 @@ export async function layersFor(request: LayerRequest, sources: PromptSources): 
   })
 }
 
+/** The person's own words about who Hermes is; a file beyond this is a mistake. */
+const MAX_SOUL_BYTES = 200_000
+
 function readSoul(home: Home): string {
   try {
-    return readFileSync(home.file("SOUL.md"), "utf8")
+    return readRegularFile(home.file("SOUL.md"), { maxBytes: MAX_SOUL_BYTES }).bytes.toString("utf8")
   } catch (error) {
     if (isNotFound(error)) return ""
     throw error

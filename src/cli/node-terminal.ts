@@ -125,12 +125,19 @@ function isFileOrPipe(descriptor: number): boolean {
   }
 }
 
+/** Whether waiting for this stream keeps the process alive. A file, unlike a pipe or a terminal, never makes anybody wait. */
+function keepAwake(input: NodeJS.ReadStream, awake: boolean): void {
+  if (!("ref" in input) || typeof input.ref !== "function") return
+  if (awake) input.ref()
+  else input.unref()
+}
+
 /** Reads to the end, the limit, or the moment nobody has sent anything for too long. Rejects when the signal aborts. */
 async function readStdin(options: StdinOptions): Promise<StdinText> {
   const { maxBytes, firstByteWithinMs, signal } = options
   signal.throwIfAborted()
   const input = process.stdin
-  input.ref()
+  keepAwake(input, true)
   const chunks: Uint8Array[] = []
   let size = 0
   let timedOut = false
@@ -145,7 +152,7 @@ async function readStdin(options: StdinOptions): Promise<StdinText> {
       input.off("data", take).off("end", end).off("close", end).off("error", failed)
       signal.removeEventListener("abort", abort)
       input.pause()
-      input.unref()
+      keepAwake(input, false)
       settle()
     }
     const end = (): void => finish(resolve)

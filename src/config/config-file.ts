@@ -1,6 +1,7 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync } from "node:fs"
+import { lstatSync, readdirSync, readFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import { writeFileAtomic } from "../base/atomic-file.ts"
+import { readRegularFile, UnusableFileError } from "../base/regular-file.ts"
 import type { Clock } from "../base/clock.ts"
 import { explainSystemError, isNotFound } from "../base/system-error.ts"
 import type { ConfigProblem } from "./config-problem.ts"
@@ -55,25 +56,13 @@ type Bytes =
   | { readonly kind: "read"; readonly bytes: Buffer; readonly key: string }
 
 function readBytes(path: string): Bytes {
-  let descriptor: number
   try {
-    // Without O_NONBLOCK a named pipe in place of the file would hang the start.
-    descriptor = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+    const { bytes, stats } = readRegularFile(path, { maxBytes: MAX_CONFIG_BYTES })
+    return { kind: "read", bytes, key: parseKey(path, stats) }
   } catch (cause) {
     if (isNotFound(cause)) return { kind: "absent" }
+    if (cause instanceof UnusableFileError) return { kind: "broken", message: cause.message }
     return { kind: "broken", message: `the file cannot be read: ${explainSystemError(cause)}` }
-  }
-  try {
-    const stats = fstatSync(descriptor, { bigint: true })
-    if (!stats.isFile()) return { kind: "broken", message: "it is not a regular file; move it away" }
-    if (stats.size > BigInt(MAX_CONFIG_BYTES)) {
-      return { kind: "broken", message: `the file is larger than ${MAX_CONFIG_BYTES / 1_000_000} MB` }
-    }
-    return { kind: "read", bytes: readFileSync(descriptor), key: parseKey(path, stats) }
-  } catch (cause) {
-    return { kind: "broken", message: `the file cannot be read: ${explainSystemError(cause)}` }
-  } finally {
-    closeSync(descriptor)
   }
 }
 

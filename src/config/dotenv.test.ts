@@ -80,7 +80,7 @@ test("an unreadable file is a warning", async () => {
   await using place = await temporaryHome()
   mkdirSync(join(place.path, ".env"))
   expect(loadDotenv(context(place).home, environmentFrom({})).warnings).toEqual([
-    "cannot read ~/.hermes/.env: it is a directory",
+    "cannot read ~/.hermes/.env: it is not a regular file; move it away",
   ])
 })
 

@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs"
 import { writeFileAtomic } from "../base/atomic-file.ts"
 import { FileLockError, withFileLock } from "../base/file-lock.ts"
+import { readRegularFile } from "../base/regular-file.ts"
 import { fail, ok, type Result } from "../base/result.ts"
 import { explainSystemError, isNotFound } from "../base/system-error.ts"
 import {
@@ -135,9 +135,11 @@ function readVariables(path: string, home: Home): Variables {
   return { values, warnings }
 }
 
+const MAX_DOTENV_BYTES = 1_000_000
+
 function readLines(path: string): readonly DotenvLine[] {
   try {
-    return parseDotenv(readFileSync(path))
+    return parseDotenv(readRegularFile(path, { maxBytes: MAX_DOTENV_BYTES }).bytes)
   } catch (cause) {
     if (isNotFound(cause)) return []
     throw cause

@@ -20,15 +20,15 @@ export function createTurnView(options: {
   const note = (text: string): void => {
     if (midLine) terminal.out("\n")
     midLine = false
-    if (options.progress === "stderr") terminal.errLine(dim(text, terminal))
-    else terminal.line(dim(text, terminal))
+    if (options.progress === "stderr") terminal.errLine(dim(printable(text), terminal))
+    else terminal.line(dim(printable(text), terminal))
   }
 
   return {
     event: (event) => {
       switch (event.type) {
         case "text-delta":
-          terminal.out(event.text)
+          terminal.out(printable(event.text))
           midLine = !event.text.endsWith("\n")
           answered = true
           return
@@ -66,10 +66,18 @@ export function createTurnView(options: {
         return
       }
       if (end.result.error !== undefined) terminal.errLine(`Error: ${end.result.error.message}`)
-      else if (!answered && end.result.finalResponse !== null) terminal.line(end.result.finalResponse)
+      else if (!answered && end.result.finalResponse !== null) terminal.line(printable(end.result.finalResponse))
     },
   }
 }
+
+/** What a model or a tool wrote may not drive the terminal: control characters other than newline and tab are left out. */
+function printable(text: string): string {
+  return text.replaceAll(CONTROL_CHARACTERS, "")
+}
+
+// oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+const CONTROL_CHARACTERS = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/gu
 
 function toolLine(event: ToolEnd): string {
   const mark = event.outcome === "ok" ? "✓" : "✗"

@@ -1,0 +1,28 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs"
+import type { BigIntStats } from "node:fs"
+
+/** Something in a file's place that must not be read as one. The message ends a sentence that names the path. */
+export class UnusableFileError extends Error {
+  override readonly name = "UnusableFileError"
+}
+
+/**
+ * The content of a file a person may have put anything in place of: a named pipe does not hang, a device does not fill the
+ * memory. Throws the system error, or `UnusableFileError`.
+ */
+export function readRegularFile(
+  path: string,
+  options: { readonly maxBytes: number },
+): { readonly bytes: Buffer; readonly stats: BigIntStats } {
+  const descriptor = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+  try {
+    const stats = fstatSync(descriptor, { bigint: true })
+    if (!stats.isFile()) throw new UnusableFileError("it is not a regular file; move it away")
+    if (stats.size > BigInt(options.maxBytes)) {
+      throw new UnusableFileError(`the file is larger than ${options.maxBytes / 1_000_000} MB`)
+    }
+    return { bytes: readFileSync(descriptor), stats }
+  } finally {
+    closeSync(descriptor)
+  }
+}
