@@ -1,41 +1,99 @@
 // Bundles the command line into dist/: a tiny entry, and chunks that are loaded when they are needed.
 import { execFileSync } from "node:child_process"
-import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { dirname, join, resolve } from "node:path"
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { dirname, join, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 
-import { build } from "esbuild"
+import { rolldown } from "rolldown"
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..")
 const dist = join(root, "dist")
 
-rmSync(dist, { recursive: true, force: true })
-const result = await build({
-  absWorkingDir: root,
-  entryPoints: { hermes: "src/cli/hermes.ts" },
-  outdir: dist,
-  bundle: true,
-  splitting: true,
-  format: "esm",
+/**
+ * Opening a file costs a start more than reading it, so what is always needed together travels together: each chunk holds
+ * everything its files import, less what an earlier chunk holds. All other files are split by who needs them.
+ */
+const CHUNKS = {
+  entry: ["src/cli/main.ts"],
+  start: ["src/cli/process-run.ts"],
+  settings: ["src/config/load.ts", "src/config/dotenv.ts"],
+  store: ["src/state/sqlite/open-store.ts"],
+  talk: [
+    "src/cli/commands/chat.ts",
+    "src/cli/chat/one-shot.ts",
+    "src/llm/http-client.ts",
+    "src/llm/wire/chat-completions.ts",
+  ],
+}
+
+const bundle = await rolldown({
+  cwd: root,
+  input: { hermes: "src/cli/hermes.ts" },
   platform: "node",
-  target: "node24",
-  mainFields: ["module", "main"],
-  chunkNames: "chunks/[name]-[hash]",
-  minifySyntax: true,
-  minifyWhitespace: true,
-  legalComments: "none",
   external: ["@vscode/ripgrep"],
-  define: { HERMES_BUILD: JSON.stringify(buildId()) },
-  // CommonJS libraries inside the bundle ask for Node's built-ins through require.
-  banner: {
-    js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);",
+  preserveEntrySignatures: "allow-extension",
+  transform: { target: "node24", define: { HERMES_BUILD: JSON.stringify(buildId()) } },
+  checks: { ineffectiveDynamicImport: false },
+  onLog: (level, log) => {
+    if (level === "warn") throw new Error(log.message)
   },
-  metafile: true,
-  logLevel: "warning",
 })
+let places
+const { output } = await bundle.generate({
+  format: "esm",
+  entryFileNames: "[name].js",
+  chunkFileNames: "chunks/[name]-[hash].js",
+  minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
+  codeSplitting: {
+    includeDependenciesRecursively: false,
+    groups: [
+      {
+        debugName: "what travels together",
+        name: (id, context) => {
+          places ??= placesOf(context)
+          return places.get(id) ?? null
+        },
+      },
+    ],
+  },
+})
+await bundle.close()
+rmSync(dist, { recursive: true, force: true })
+const chunks = output.filter((file) => file.type === "chunk")
+mkdirSync(join(dist, "chunks"), { recursive: true })
+for (const chunk of chunks) writeFileSync(join(dist, chunk.fileName), chunk.code)
 chmodSync(join(dist, "hermes.js"), 0o755)
-writeFileSync(join(dist, "meta.json"), JSON.stringify(result.metafile))
-writeFileSync(join(dist, "THIRD_PARTY_NOTICES"), notices(Object.keys(result.metafile.inputs)))
+writeFileSync(join(dist, "meta.json"), JSON.stringify(metadata(chunks)))
+writeFileSync(join(dist, "THIRD_PARTY_NOTICES"), notices(chunks.flatMap((chunk) => chunk.moduleIds)))
+
+/** The chunk of every file that is to travel with others. */
+function placesOf(context) {
+  const found = new Map()
+  for (const [chunk, entries] of Object.entries(CHUNKS)) {
+    const waiting = entries.map((path) => join(root, path))
+    for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+      if (found.has(id)) continue
+      found.set(id, chunk)
+      for (const imported of context.getModuleInfo(id)?.importedIds ?? []) waiting.push(imported)
+    }
+  }
+  return found
+}
+
+/** Which files each chunk holds and what it loads with it; the start-up test reads this. */
+function metadata(all) {
+  return {
+    chunks: Object.fromEntries(
+      all.map((chunk) => [
+        chunk.fileName,
+        {
+          files: chunk.moduleIds.map((id) => relative(root, id)),
+          imports: chunk.imports.filter((name) => !name.startsWith("node:")),
+        },
+      ]),
+    ),
+  }
+}
 
 function buildId() {
   try {
@@ -50,10 +108,10 @@ function buildId() {
 }
 
 /** The licences of everything that was bundled. */
-function notices(inputs) {
+function notices(ids) {
   const packages = new Set(
-    inputs.flatMap((input) => {
-      const found = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)
+    ids.flatMap((id) => {
+      const found = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(id)
       return found === null ? [] : [found[1]]
     }),
   )

@@ -33,6 +33,8 @@ export interface App {
   previewPrompt(options: PromptPreviewOptions): Promise<PromptPreview>
   toolsetProblem(names: readonly string[]): ToolsetProblem
   close(): Promise<void>
+  /** Kills what sessions still run, without waiting: for a process that must leave at once. */
+  abandon(): void
 }
 
 export interface AppOptions {
@@ -68,7 +70,7 @@ export function createApp(options: AppOptions): App {
   for (const entry of builtinEntries(TOOL_MANIFEST, BUILTIN_TOOLS)) registry.register(entry)
   let opening: Promise<SessionStore> | undefined
   const store = (): Promise<SessionStore> => (opening ??= openStore(options))
-  const shared: Shared = { ...options, registry, store }
+  const shared: Shared = { ...options, registry, store, workspaces: new Set() }
 
   return {
     config,
@@ -92,6 +94,9 @@ export function createApp(options: AppOptions): App {
       if (opened === undefined) return
       await tidyUp(opened, shared)
       await opened.close()
+    },
+    abandon: () => {
+      for (const workspace of shared.workspaces) workspace.abandon()
     },
   }
 }

@@ -58,6 +58,8 @@ export interface Shared {
   readonly registry: ToolRegistry
   readonly redactor: Redactor
   readonly store: () => Promise<SessionStore>
+  /** Those of the open sessions. */
+  readonly workspaces: Set<Workspace>
 }
 
 /** Puts a session together: its model, history, prompt, tools and place to work. */
@@ -79,6 +81,7 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
   const lease = await takePlace(id, options, shared)
   if (!lease.ok) return lease
   const workspace = openWorkspace(options.cwd, shared, id)
+  shared.workspaces.add(workspace)
   const tools = await takeTools(options.toolsets, shared)
   const base =
     past?.value.system ??
@@ -134,6 +137,7 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
       release: async () => {
         opened.value.close()
         await workspace.close()
+        shared.workspaces.delete(workspace)
         await lease.value.release()
       },
     }),

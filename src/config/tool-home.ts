@@ -28,17 +28,13 @@ export function toolHome({ home, environment, mode, container }: ToolHomeOptions
 
 /** The first candidate that is not the profile's own home; a parent Hermes may have set that one. */
 function realHome(environment: Environment, profileHome: string): string {
+  const isReal = (path: string | undefined): path is string =>
+    path !== undefined && path.trim() !== "" && resolve(path) !== resolve(profileHome)
+  const named = [environment.get("HERMES_REAL_HOME"), environment.get("HOME")].find(isReal)
+  // The account database is asked only when nobody else knows: it costs a start several milliseconds.
+  if (named !== undefined) return named
   const drive = `${environment.get("HOMEDRIVE") ?? ""}${environment.get("HOMEPATH") ?? ""}`
-  const candidates = [
-    environment.get("HERMES_REAL_HOME"),
-    environment.get("HOME"),
-    accountHome(),
-    environment.get("USERPROFILE"),
-    drive,
-  ]
-  const found = candidates.find(
-    (path) => path !== undefined && path.trim() !== "" && resolve(path) !== resolve(profileHome),
-  )
+  const found = [accountHome(), environment.get("USERPROFILE"), drive].find(isReal)
   return found ?? profileHome
 }
 

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs"
-import { release, type, userInfo } from "node:os"
+import { release, type } from "node:os"
 
 import { createLocalFiles } from "./local-files.ts"
 import { runLocalCommand } from "./local-command.ts"
@@ -53,7 +53,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
       Promise.resolve({
         os: type(),
         release: release(),
-        user: userName(),
+        user: userName(options.environment),
         home: options.userHome,
         cwd: options.cwd,
       }),
@@ -63,6 +63,9 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
       for (const local of started) local.killLeftovers()
       started.clear()
     },
+    abandon: () => {
+      for (const local of started) local.killLeftovers()
+    },
   }
 }
 
@@ -70,11 +73,7 @@ function findShell(): string {
   return ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"].find((path) => existsSync(path)) ?? "/bin/sh"
 }
 
-/** Containers often run under a number that no account has. */
-function userName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    return String(process.getuid?.() ?? "unknown")
-  }
+/** Not from the account database: asking it costs a start several milliseconds, and a container's user may not be in it. */
+function userName(environment: Readonly<Record<string, string>>): string {
+  return environment["USER"] ?? environment["LOGNAME"] ?? String(process.getuid?.() ?? "unknown")
 }

@@ -13,6 +13,8 @@ export interface Workspace {
   ripgrep(): Promise<string | undefined>
   describe(): Promise<WorkspaceFacts>
   close(): Promise<void>
+  /** Kills whatever still runs, without waiting: for a process that must leave at once. */
+  abandon(): void
 }
 
 export type WorkspaceKind = "local" | "docker" | "ssh" | "singularity" | "modal" | "daytona"

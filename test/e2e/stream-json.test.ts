@@ -286,7 +286,7 @@ describe("signals", () => {
   })
 
   test("a second signal does not wait", async () => {
-    const command = "trap '' TERM; echo started; while :; do sleep 0.05; done"
+    const command = "trap '' TERM; echo $$ > shell.pid; echo started; while :; do sleep 0.05; done"
     await using model = await startModelServer([callsTool("terminal", { command })])
     await using home = await temporaryHome({ config: settingsFor(model), env: { HERMES_SIGTERM_GRACE: "20" } })
     await using running = startHermes(home, ["-q", "wait", ...STREAM], { stdin: "inherit-null" })
@@ -296,6 +296,7 @@ describe("signals", () => {
     running.signal("SIGINT")
     expect((await running.exit).code).toBe(130)
     expect(performance.now() - signalled).toBeLessThan(1000)
+    expect(isAlive(Number(await readFile(join(home.workdir, "shell.pid"), "utf8")))).toBe(false)
   })
 
   test("-z that is interrupted prints nothing and exits 130", async () => {

@@ -10,20 +10,13 @@ const root = resolve(import.meta.dirname, "../..")
 /** Files of these folders must not be loaded before a command asks for them (law 10). */
 const LATE_ROOMS = "llm|state|exec|policy|knowledge|toolkit|tools|mcp|agent|plugins|app|cron|kanban|batch|commands"
 
-interface Metafile {
-  readonly outputs: Record<
-    string,
-    {
-      readonly entryPoint?: string
-      readonly inputs: Record<string, unknown>
-      readonly imports: readonly { path: string; kind: string }[]
-    }
-  >
+interface Metadata {
+  readonly chunks: Record<string, { readonly files: readonly string[]; readonly imports: readonly string[] }>
 }
 
 describe("the bundle", () => {
   test("the start-up path holds names only: no database, network, tool or agent code", () => {
-    const early = staticInputs("dist/hermes.js")
+    const early = staticInputs("hermes.js")
     const main = staticInputs(chunkOf("src/cli/main.ts"))
     const dispatch = staticInputs(chunkOf("src/cli/dispatch.ts"))
     const loaded = [...new Set([...early, ...main, ...dispatch])]
@@ -61,28 +54,25 @@ describe("the sources", () => {
   })
 })
 
-function metafile(): Metafile {
-  return JSON.parse(readFileSync(join(root, "dist/meta.json"), "utf8")) as Metafile
+function metadata(): Metadata {
+  return JSON.parse(readFileSync(join(root, "dist/meta.json"), "utf8")) as Metadata
 }
 
 function chunkOf(source: string): string {
-  const found = Object.entries(metafile().outputs).find(([, output]) => Object.hasOwn(output.inputs, source))
+  const found = Object.entries(metadata().chunks).find(([, chunk]) => chunk.files.includes(source))
   if (found === undefined) throw new Error(`${source} is not in the bundle`)
   return found[0]
 }
 
 /** Everything that is loaded together with a chunk: its own files and those of the chunks it imports statically. */
 function staticInputs(entry: string): string[] {
-  const { outputs } = metafile()
+  const { chunks } = metadata()
   const seen = new Set<string>()
-  const inputs = new Set<string>()
-  const visit = (path: string): void => {
-    const output = outputs[path]
-    if (output === undefined || seen.has(path)) return
-    seen.add(path)
-    for (const input of Object.keys(output.inputs)) inputs.add(input)
-    for (const imported of output.imports) if (imported.kind === "import-statement") visit(imported.path)
+  const visit = (name: string): readonly string[] => {
+    const chunk = chunks[name]
+    if (chunk === undefined || seen.has(name)) return []
+    seen.add(name)
+    return [...chunk.files, ...chunk.imports.flatMap(visit)]
   }
-  visit(entry)
-  return [...inputs]
+  return [...visit(entry)]
 }

@@ -25,6 +25,11 @@ export async function run(invocation: Invocation): Promise<number> {
     version: VERSION,
     extraSinks: flags.has("verbose") ? [stderrSink(invocation)] : [],
   })
+  // A second signal ends the process at once; its commands must not go on without it.
+  const abandon = (): void => {
+    app.abandon()
+  }
+  process.once("exit", abandon)
   try {
     if (options.mode !== "script") for (const warning of warnings) terminal.errLine(warning)
     const model = chosenModel(app, options)
@@ -52,6 +57,7 @@ export async function run(invocation: Invocation): Promise<number> {
     return code
   } finally {
     await app.close()
+    process.off("exit", abandon)
   }
 }
 

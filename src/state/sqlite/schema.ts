@@ -1,4 +1,4 @@
-import { sha256Hex } from "../../base/random-and-hash.ts"
+import { fingerprint } from "../../base/random-and-hash.ts"
 import type { Database } from "./connection.ts"
 import { number } from "./row-values.ts"
 
@@ -121,7 +121,7 @@ export function createTableSql(declared: Table): string {
 
 /** Changes whenever a definition that set-up acts on changes, so that the next open looks at everything again. */
 export function definitionHash(statements: readonly string[]): string {
-  return sha256Hex(statements.join("\n")).slice(0, 16)
+  return fingerprint(statements.join("\n"))
 }
 
 function table(name: string, columns: readonly string[], suffix?: string): Table {
