@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     include: ["src/**/*.test.ts", "scripts/**/*.test.ts", "test/**/*.test.ts"],
     environment: "node",
+    globalSetup: ["test/support/scratch-directory.ts"],
     pool: "forks",
     maxWorkers: 2,
     testTimeout: 30_000,

@@ -14,7 +14,7 @@ test("a home has its files, an empty working folder and a clean environment", as
     workFiles: { "src/a.txt": "a" },
   })
   delete process.env["HERMES_TEST_LEAK"]
-  const { PATH, TMPDIR, ...env } = home.env
+  const { PATH, TMPDIR, NODE_COMPILE_CACHE: _cache, ...env } = home.env
   expect(env).toEqual({
     HOME: home.userHome,
     HERMES_HOME: home.path,

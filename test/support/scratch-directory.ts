@@ -1,0 +1,14 @@
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+/** All temporary files of a test run live in one directory that goes with it, also those the product itself leaves for later. */
+export function setup(): () => void {
+  const directory = mkdtempSync(join(tmpdir(), "hermes-test-run-"))
+  // The product's code cache stays where it is: a cold one would slow every started process down.
+  process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "node-compile-cache")
+  process.env["TMPDIR"] = directory
+  return () => {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
