@@ -62,8 +62,7 @@ export async function run(invocation: Invocation): Promise<number> {
 }
 
 const DEMO_NOTICE =
-  "No model is configured, so the built-in demo model answers (it is not an AI). To connect a real one: " +
-  "`hermes config set OPENROUTER_API_KEY …` or `hermes config set model.base_url http://…` for a local server."
+  "No model is configured: the demo model answers, not an AI. Connect one: hermes config set OPENROUTER_API_KEY …"
 
 function chosenModel(app: App, options: ChatOptions): ChosenModel {
   const chosen = app.chooseModel({
