@@ -78,7 +78,10 @@ async function* attemptOnce<State>(input: AttemptInput<State>): AsyncGenerator<M
   const context: FailureContext = { ...input.runtime, model: input.request.model, now: input.clock.now() }
   try {
     const connection = input.connect()
-    const response = await connection.post(input.wire.path, input.body, input)
+    const response = await connection.post(input.wire.path(input.request), input.body, {
+      ...input,
+      headers: { ...input.headers, ...input.wire.headers(input.request) },
+    })
     if (response.status < 200 || response.status > 299) {
       const body = await readText(response.body, MAX_ERROR_BYTES)
       return { kind: "failed", failure: classifyResponse({ ...response, body }, context), shown: false }

@@ -10,7 +10,18 @@ export interface ModelRequest {
   readonly messages: readonly Message[]
   readonly tools: readonly ToolDefinition[]
   readonly maxOutputTokens?: number
+  readonly temperature?: number
+  /** How hard the model should think; absent leaves it to the provider. */
+  readonly effort?: Effort
+  /** `required`: the reply must call a tool. `none`: tools are declared but must not be called. Default `auto`. */
+  readonly toolChoice?: "auto" | "required" | "none"
+  /** The same for all requests of a conversation, for providers that route or cache by it. */
+  readonly conversationId?: string
+  /** How long the provider keeps what the cache markers mark; absent sends no markers. */
+  readonly cacheTtl?: "5m" | "1h"
 }
+
+export type Effort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh"
 
 /**
  * A model that can be asked. The generator yields what happens while the reply arrives and returns exactly one outcome; it

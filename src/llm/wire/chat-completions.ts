@@ -32,7 +32,9 @@ export function createChatCompletionsWire(options: ChatCompletionsOptions): Wire
   }
 
   return {
-    path: "/chat/completions",
+    framing: "sse",
+    path: () => "/chat/completions",
+    headers: () => ({}),
     encode: (request) => {
       const head = JSON.stringify({
         model: request.model,

@@ -6,8 +6,12 @@ import type { Frame } from "../sse.ts"
  * outside it.
  */
 export interface Wire<State> {
-  /** Path below the endpoint's base URL. */
-  readonly path: string
+  /** How the answer is framed when it streams. */
+  readonly framing: "sse" | "aws-event-stream"
+  /** Path and query below the endpoint's base URL. */
+  path(request: ModelRequest): string
+  /** Headers this wire always sends, without credentials. */
+  headers(request: ModelRequest): Readonly<Record<string, string>>
   /** The body as text. The messages come last, so that an earlier request of a session is a byte prefix of a later one. */
   encode(request: ModelRequest): string
   start(): State
@@ -16,6 +20,15 @@ export interface Wire<State> {
   finish(state: State, how: { readonly ended: boolean }): Finished
   /** A reply that came as one JSON document instead of a stream. */
   decodeWhole(body: string): Finished
+}
+
+/** What a wire needs to know about the place it speaks to. Hosts are compared exactly or as sub-domain, never by substring. */
+export interface WirePlace {
+  readonly provider: string
+  readonly baseUrl: string
+  /** Lower case, without port. */
+  readonly host: string
+  readonly contextLength: number
 }
 
 export type Finished =
