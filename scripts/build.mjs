@@ -21,7 +21,7 @@ const CHUNKS = {
   talk: [
     "src/cli/commands/chat.ts",
     "src/cli/chat/one-shot.ts",
-    "src/llm/http-client.ts",
+    "src/llm/model-client.ts",
     "src/llm/wire/chat-completions.ts",
   ],
 }

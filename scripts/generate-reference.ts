@@ -49,7 +49,7 @@ function settingsPage(): string {
     })
     return `## ${title}\n\n${table(["Key", "Type", "Default", "Meaning"], rows)}`
   })
-  return `# Settings\n\nKeys of \`config.yaml\` in the home. Set one with \`hermes config set KEY VALUE\`.\n\n${sections.join("\n\n")}`
+  return `# Settings\n\nKeys of \`config.yaml\` in the home. Set one with \`hermes config set KEY VALUE\`. Settings of features that this release does not have yet are accepted and kept, without effect.\n\n${sections.join("\n\n")}`
 }
 
 function typeOf(setting: Setting): string {
@@ -61,7 +61,10 @@ function helpOf(setting: Setting): string {
 }
 
 function environmentPage(): string {
-  const rows = ENVIRONMENT_VARIABLES.map(({ name, effect }) => [`\`${name}\``, effect])
+  const rows = ENVIRONMENT_VARIABLES.map(({ name, effect, later }) => [
+    `\`${name}\``,
+    later === true ? `${effect} *(reserved for a later release)*` : effect,
+  ])
   return `# Environment variables\n\n${table(["Variable", "Effect"], rows)}`
 }
 

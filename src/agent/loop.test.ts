@@ -71,8 +71,14 @@ async function play(
         if (outcome === undefined) throw new Error("the script is over")
         return await Promise.resolve(outcome)
       },
+      beginTurn: () => undefined,
       close: () => undefined,
     },
+    spending: {
+      refusal: () => Promise.resolve(undefined),
+      record: () => Promise.resolve({ usd: 0, status: "included", source: "demo", version: "" }),
+    },
+    sampling: {},
     system: "s",
     tools: [],
     history,
@@ -105,6 +111,8 @@ test("text ends the turn after one call", async () => {
         toolCalls: 0,
         usage: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, reasoning: 0 },
         filesChanged: [],
+        costUsd: 0,
+        costStatus: "included",
       },
     },
     1,
@@ -214,6 +222,8 @@ test("a store that fails ends the turn with its reason and what was used", async
       toolCalls: 1,
       usage: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, reasoning: 0 },
       filesChanged: [],
+      costUsd: 0,
+      costStatus: "included",
     },
   })
 })

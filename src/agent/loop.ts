@@ -1,9 +1,9 @@
-import type { ModelClient, ModelOutcome, ModelReply } from "../llm/model.ts"
+import type { ModelClient, ModelOutcome, ModelReply, ModelRuntime, Sampling } from "../llm/model.ts"
 import type { AgentEventBody, RunError, RunOutcome } from "../protocol/events.ts"
 import type { AssistantMessage, Message, ToolCall, ToolMessage } from "../protocol/message.ts"
 import type { ToolDefinition } from "../protocol/tool.ts"
 import { NO_USAGE, addUsage, promptTokens } from "../protocol/usage.ts"
-import type { Usage } from "../protocol/usage.ts"
+import type { CostStatus, Usage } from "../protocol/usage.ts"
 import { errorMessage } from "../base/system-error.ts"
 import { mendBrokenCalls } from "../toolkit/call-history-repair.ts"
 import { STEER_CLOSING, STEER_OPENING } from "../toolkit/untrusted.ts"
@@ -11,6 +11,7 @@ import { runBatch } from "./dispatch/batch.ts"
 import type { BatchOptions } from "./dispatch/batch.ts"
 import { repairSequence, withEveryCallSettled, withoutDuplicates } from "./history.ts"
 import type { IterationBudget } from "./iteration-budget.ts"
+import type { CallCost, Spending } from "./spending.ts"
 import { redactArgumentText } from "./redact-arguments.ts"
 
 /** One turn: what the person said is stored already; the loop goes round until the model answers with text. */
@@ -25,13 +26,23 @@ export interface Turn {
   readonly dispatch: Omit<BatchOptions, "record">
   readonly budget: IterationBudget
   readonly steering: Steering
+  readonly spending: Spending
+  readonly sampling: Sampling
   readonly signal: AbortSignal
   readonly redact: (text: string, options?: { readonly codeFile?: boolean }) => string
 }
 
 /** Persist, then proceed (law 2): nothing depends on a message before `append` has resolved. It rejects when storing failed. */
 export interface Journal {
-  append(messages: readonly Message[], call?: { readonly usage: Usage }): Promise<void>
+  append(messages: readonly Message[], call?: BilledCall): Promise<void>
+}
+
+/** One model call as the session's totals count it. */
+export interface BilledCall {
+  readonly usage: Usage
+  readonly cost: CallCost
+  /** Who answered: the first choice, or what took its place. */
+  readonly runtime: ModelRuntime
 }
 
 /** Notes of the person for the running turn. */
@@ -52,6 +63,8 @@ export interface TurnTotals {
   readonly toolCalls: number
   readonly usage: Usage
   readonly filesChanged: readonly string[]
+  readonly costUsd: number | null
+  readonly costStatus: CostStatus
 }
 
 /** A reply that holds nothing is asked for again this many times. */
@@ -73,15 +86,20 @@ async function* goRound(turn: Turn, tally: Tally): AsyncGenerator<AgentEventBody
   let wasted = 0
   while (turn.budget.consume()) {
     if (turn.signal.aborted) return interruptedEnd("interrupted_by_user", turn, tally)
+    const refusal = await turn.spending.refusal(turn.model.runtime, tally.nextPromptTokens)
+    if (refusal !== undefined) return costLimitEnd(refusal, tally)
     tally.apiCalls += 1
     yield { type: "status", kind: "iteration", text: "", iteration: turn.budget.used }
     const outcome = yield* askModel(turn)
     if (outcome.kind === "aborted") return interruptedEnd("interrupted_during_api_call", turn, tally)
     if (outcome.kind === "failed") return failedEnd(outcome, tally)
     const { reply } = outcome
-    if (reply.finishReason === "content_filter") return filteredEnd(reply, tally)
+    if (reply.finishReason === "content_filter") {
+      await turn.journal.append([], await count(turn, reply, tally))
+      return filteredEnd(reply, tally)
+    }
     if (isWorthless(reply)) {
-      tally.usage = addUsage(tally.usage, reply.usage ?? NO_USAGE)
+      await turn.journal.append([], await count(turn, reply, tally))
       wasted += 1
       if (wasted < (reply.ending === "cut-call" ? MAX_CUT_CALLS : MAX_EMPTY_REPLIES)) continue
       return emptyEnd(reply, tally)
@@ -103,6 +121,7 @@ async function* askModel(turn: Turn): AsyncGenerator<AgentEventBody, ModelOutcom
       system: turn.system,
       messages: repairSequence(withEveryCallSettled(mendBrokenCalls(turn.history))).messages,
       tools: turn.tools,
+      ...turn.sampling,
     },
     { signal: turn.signal },
   )
@@ -117,6 +136,12 @@ async function* askModel(turn: Turn): AsyncGenerator<AgentEventBody, ModelOutcom
         break
       case "tool-generating":
         yield { type: "status", kind: "tool-generating", text: "", tool: event.tool }
+        break
+      case "notice":
+        yield { type: "status", kind: "notice", key: "provider", text: turn.redact(event.text) }
+        break
+      case "switch":
+        yield { type: "status", kind: event.kind, text: turn.redact(event.text) }
         break
       case "retry": {
         const { attempt, delayMs, reason, text } = event
@@ -134,9 +159,9 @@ async function* storeReply(
   reply: ModelReply,
   tally: Tally,
 ): AsyncGenerator<AgentEventBody, void, void> {
-  const usage = reply.usage ?? NO_USAGE
-  tally.usage = addUsage(tally.usage, usage)
-  await turn.journal.append([message], { usage })
+  const call = await count(turn, reply, tally)
+  const { usage, cost } = call
+  await turn.journal.append([message], call)
   turn.history.push(message)
   yield {
     type: "message-end",
@@ -154,7 +179,19 @@ async function* storeReply(
     usage,
     contextTokens: promptTokens(usage) + usage.output,
     contextLength: turn.model.runtime.contextLength,
+    ...(cost.usd === null ? {} : { costUsd: cost.usd }),
   }
+}
+
+/** Adds a call to what the turn has used. One price that nobody knows makes the whole unknown, never cheaper. */
+async function count(turn: Turn, reply: ModelReply, tally: Tally): Promise<BilledCall> {
+  const usage = reply.usage ?? NO_USAGE
+  const cost = await turn.spending.record(turn.model.runtime, reply.usage)
+  tally.usage = addUsage(tally.usage, usage)
+  tally.nextPromptTokens = promptTokens(usage) + usage.output
+  tally.costUsd = tally.costUsd === null || cost.usd === null ? null : tally.costUsd + cost.usd
+  tally.costStatus = tally.costUsd === null ? "unknown" : cost.status
+  return { usage, cost, runtime: turn.model.runtime }
 }
 
 async function* runTools(
@@ -215,14 +252,37 @@ interface Tally {
   toolCalls: number
   usage: Usage
   readonly filesChanged: Set<string>
+  costUsd: number | null
+  costStatus: CostStatus
+  /** What the next request will hold at least. */
+  nextPromptTokens: number
 }
 
 function createTally(): Tally {
-  return { apiCalls: 0, toolCalls: 0, usage: NO_USAGE, filesChanged: new Set() }
+  return {
+    apiCalls: 0,
+    toolCalls: 0,
+    usage: NO_USAGE,
+    filesChanged: new Set(),
+    costUsd: 0,
+    costStatus: "included",
+    nextPromptTokens: 0,
+  }
 }
 
 function totals(tally: Tally): TurnTotals {
-  return { ...tally, filesChanged: [...tally.filesChanged] }
+  const { nextPromptTokens: _next, ...used } = tally
+  return { ...used, filesChanged: [...tally.filesChanged] }
+}
+
+function costLimitEnd(message: string, tally: Tally): TurnEnd {
+  return {
+    outcome: "error",
+    exitReason: "cost_limit",
+    finalResponse: null,
+    error: { code: "cost_limit", reason: "cost_limit", message, retryable: false },
+    totals: totals(tally),
+  }
 }
 
 /** A fault that nothing in the turn could act on: the store refused, or the program is wrong. */

@@ -6,7 +6,6 @@ import type { PromptLayer } from "../agent/prompt/build-prompt.ts"
 import type { Environment } from "../config/environment.ts"
 import type { Home } from "../config/home.ts"
 import type { Config } from "../config/load.ts"
-import { chooseModel } from "../llm/choose-model.ts"
 import type { ChosenModel, ModelChoiceFailure, ModelWish } from "../llm/choose-model.ts"
 import type { ToolDefinition } from "../protocol/tool.ts"
 import type { SessionStore } from "../state/store.ts"
@@ -18,6 +17,7 @@ import { TOOL_MANIFEST } from "../tools/manifest.generated.ts"
 import { openSession, takeTools } from "./open-session.ts"
 import type { OpenSessionOptions, Shared } from "./open-session.ts"
 import type { Session } from "./session.ts"
+import { chooseFrom, findLocalModel } from "./model-sources.ts"
 import { layersFor } from "./session-prompt.ts"
 import { openWorkspace } from "./session-workspace.ts"
 
@@ -28,6 +28,8 @@ export interface App {
   /** Opened on first use; rejects with a `StoreError` when the file cannot be used. */
   store(): Promise<SessionStore>
   chooseModel(wish: ModelWish): Result<ChosenModel, ModelChoiceFailure>
+  /** A model server that runs nearby and has one model ready; undefined when there is none. */
+  findLocalModel(signal: AbortSignal): Promise<{ readonly chosen: ChosenModel; readonly server: string } | undefined>
   openSession(options: OpenSessionOptions): Promise<Result<Session>>
   /** The prompt and tools a new session would get, without opening one. */
   previewPrompt(options: PromptPreviewOptions): Promise<PromptPreview>
@@ -65,7 +67,7 @@ export interface ToolsetProblem {
 }
 
 export function createApp(options: AppOptions): App {
-  const { config, environment, clock } = options
+  const { config, clock } = options
   const registry = createToolRegistry({ clock, log: options.log })
   for (const entry of builtinEntries(TOOL_MANIFEST, BUILTIN_TOOLS)) registry.register(entry)
   let opening: Promise<SessionStore> | undefined
@@ -76,7 +78,8 @@ export function createApp(options: AppOptions): App {
     config,
     redactor: options.redactor,
     store,
-    chooseModel: (wish) => chooseModel(wish, { config, environment }),
+    chooseModel: (wish) => chooseFrom(options, wish),
+    findLocalModel: (signal) => findLocalModel(options, signal),
     openSession: (session) => openSession(session, shared),
     previewPrompt: async (preview) => {
       const tools = await takeTools(preview.toolsets, shared)

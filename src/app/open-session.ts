@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs"
+import { resolve } from "node:path"
 
 import type { Clock } from "../base/clock.ts"
 import type { Log } from "../base/log.ts"
@@ -13,8 +14,12 @@ import type { Environment } from "../config/environment.ts"
 import type { Home } from "../config/home.ts"
 import type { Config } from "../config/load.ts"
 import type { Workspace } from "../exec/workspace.ts"
+import { chooseFrom, fallbackModels, openPool } from "./model-sources.ts"
 import type { ChosenModel } from "../llm/choose-model.ts"
+import { isEffort } from "../llm/model.ts"
+import type { ModelClient } from "../llm/model.ts"
 import { openModel } from "../llm/open-model.ts"
+import type { OpenModelOptions } from "../llm/open-model.ts"
 import type { PermissionProfile } from "../policy/decide.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 import type { Message } from "../protocol/message.ts"
@@ -28,6 +33,7 @@ import { dumpingRequests } from "./request-dump.ts"
 import { createSession } from "./session.ts"
 import type { Session, SessionParts } from "./session.ts"
 import { createSessionLog, unsavedLog } from "./session-log.ts"
+import { createSpending } from "./session-spending.ts"
 import { layersFor, memoryPort } from "./session-prompt.ts"
 import { limitsOf, openWorkspace } from "./session-workspace.ts"
 
@@ -45,6 +51,8 @@ export interface OpenSessionOptions {
   /** Added to the prompt of this process only, never stored. */
   readonly ephemeralPrompt?: string
   readonly passSessionId?: boolean
+  /** Let a model name the conversation; a run that ends at once has no time for it. */
+  readonly generateTitle?: boolean
 }
 
 /** What the sessions of one app share. */
@@ -65,14 +73,7 @@ export interface Shared {
 /** Puts a session together: its model, history, prompt, tools and place to work. */
 export async function openSession(options: OpenSessionOptions, shared: Shared): Promise<Result<Session>> {
   const { clock, config, redactor } = shared
-  const opened = await openModel(options.model, {
-    clock,
-    random: Math.random,
-    maxAttempts: Math.max(1, config.get("agent.api_max_retries")),
-    timeouts: timeoutsFor(options.model, shared.environment),
-    version: shared.version,
-    ...(await demoScript(shared.environment)),
-  })
+  const opened = await openModelFor(options.model, shared)
   if (!opened.ok) return opened
   const store = await storeOrReason(shared)
   const past = options.resume === undefined ? undefined : await loadPast(options.resume, store)
@@ -113,15 +114,29 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
         ? dumpingRequests(opened.value, { ...shared, sessionId: id })
         : opened.value,
       diagnostics: shared.log,
-      system: options.ephemeralPrompt === undefined ? base : `${base}\n\n${options.ephemeralPrompt}`,
+      system: [base, shared.environment.get("HERMES_EPHEMERAL_SYSTEM_PROMPT"), options.ephemeralPrompt]
+        .filter((part) => part !== undefined && part !== "")
+        .join("\n\n"),
       tools,
       history: [...(past?.value.messages ?? [])],
       log:
         "reason" in store
           ? unsavedLog
-          : createSessionLog({ store, session, runtime: options.model.runtime, resumed: past !== undefined, clock }),
+          : createSessionLog({
+              store,
+              session,
+              resumed: past !== undefined,
+              retitles: options.generateTitle === true,
+              clock,
+            }),
       dispatch: dispatchFor({ id, tools, workspace, options }, shared),
       maxIterations: options.maxIterations ?? config.get("agent.max_turns"),
+      sampling: samplingFor(id, shared),
+      spending: createSpending({
+        limitUsd: config.get("model.max_session_cost_usd"),
+        spentUsd: past?.value.spentUsd ?? 0,
+        cacheTtl: config.get("prompt_caching.cache_ttl"),
+      }),
       redact: (text, how) => redactor.redact(text, how),
       facts: {
         model: options.model.runtime.model,
@@ -134,14 +149,76 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
         messages: past?.value.messages.length ?? 0,
         ...("reason" in store ? { unsaved: store.reason } : {}),
       },
+      openModel: (chosen) => openModelFor(chosen, shared),
+      ...(options.generateTitle === true ? { makeTitle: titleMaker(options.model, shared) } : {}),
       release: async () => {
-        opened.value.close()
         await workspace.close()
         shared.workspaces.delete(workspace)
         await lease.value.release()
       },
     }),
   )
+}
+
+/** What every request of the session asks of the model, from the settings. */
+function samplingFor(id: SessionId, { config }: Shared): SessionParts["sampling"] {
+  const effort = config.get("agent.reasoning_effort")
+  const maxOutputTokens = config.get("model.max_tokens")
+  return {
+    conversationId: id,
+    cacheTtl: config.get("prompt_caching.cache_ttl"),
+    ...(isEffort(effort) ? { effort } : {}),
+    ...(maxOutputTokens === null ? {} : { maxOutputTokens }),
+  }
+}
+
+/** The client for a model, with the settings, keys and fallbacks of this home. */
+async function openModelFor(
+  chosen: ChosenModel,
+  shared: Shared,
+  limits: Partial<Pick<OpenModelOptions, "maxAttempts" | "fallbacks">> = {},
+): Promise<Result<ModelClient>> {
+  const { config } = shared
+  return await openModel(chosen, {
+    ...shared,
+    userHome: shared.home.userHome,
+    random: Math.random,
+    maxAttempts: Math.max(1, config.get("agent.api_max_retries")),
+    pool: (provider) => openPool(provider, shared),
+    fallbacks: fallbackModels(shared),
+    guardrail: config.get("bedrock.guardrail"),
+    awsRegion: config.get("bedrock.region"),
+    openRouter: {
+      routing: config.get("provider_routing"),
+      minCodingScore: config.get("openrouter.min_coding_score"),
+      ...(config.get("openrouter.response_cache")
+        ? { responseCacheTtl: config.get("openrouter.response_cache_ttl") }
+        : {}),
+    },
+    ...(await demoScript(shared.environment)),
+    ...limits,
+  })
+}
+
+/** Titles come from a side call to a small model; the code for it is loaded with the first one. */
+function titleMaker(main: ChosenModel, shared: Shared): NonNullable<SessionParts["makeTitle"]> {
+  return async (exchange, signal) => {
+    const [{ createAuxiliary }, { titleFor }] = await Promise.all([
+      import("../llm/auxiliary/auxiliary.ts"),
+      import("./session-title.ts"),
+    ])
+    const auxiliary = createAuxiliary({
+      ...shared,
+      main: () => main,
+      choose: (wish) => chooseFrom(shared, wish),
+      open: (chosen) => openModelFor(chosen, shared, { maxAttempts: 2, fallbacks: [] }),
+    })
+    try {
+      return await titleFor(exchange, auxiliary, signal)
+    } finally {
+      auxiliary.close()
+    }
+  }
 }
 
 interface DispatchRequest {
@@ -177,6 +254,7 @@ function dispatchFor({ id, tools, workspace, options }: DispatchRequest, shared:
       userHome: home.userHome,
       hermesHome: home.path,
       hermesRoot: home.root,
+      ...writeRoot(shared.environment),
     },
     context: (callId, signal, progress) => ({
       workspace,
@@ -191,6 +269,11 @@ function dispatchFor({ id, tools, workspace, options }: DispatchRequest, shared:
       limits: limitsOf(config),
     }),
   }
+}
+
+function writeRoot(environment: Environment): { readonly writeRoot?: string } {
+  const root = environment.get("HERMES_WRITE_SAFE_ROOT")?.trim() ?? ""
+  return root === "" ? {} : { writeRoot: resolve(root) }
 }
 
 /** One of the places that `max_concurrent_sessions` allows; without that setting there is always one. */
@@ -223,6 +306,7 @@ async function storeOrReason(shared: Shared): Promise<SessionStore | { readonly 
 interface Past {
   readonly messages: readonly Message[]
   readonly system: string | undefined
+  readonly spentUsd: number
 }
 
 /** The conversation so far, valid for every wire: calls that were in flight when the process died get their result now. */
@@ -237,6 +321,7 @@ async function loadPast(id: SessionId, store: SessionStore | { readonly reason: 
   return ok({
     messages: [...messages, ...lost],
     system: row.systemPrompt === "" ? undefined : (row.systemPrompt ?? undefined),
+    spentUsd: row.estimatedCostUsd ?? 0,
   })
 }
 
@@ -251,19 +336,6 @@ export async function takeTools(
     enabled,
     disabled: [...shared.config.get("agent.disabled_toolsets"), ...toolsetsOffByDefault(enabled)],
   })
-}
-
-const CONNECT_MS = 30_000
-const STALE_STREAM_MS = 180_000
-
-/** A local server may think for minutes before its first word; a cloud that is silent that long is gone. */
-function timeoutsFor(
-  model: ChosenModel,
-  environment: Environment,
-): { readonly connectMs: number; readonly idleMs: number } {
-  if (model.runtime.billingMode === "local") return { connectMs: 2 * CONNECT_MS, idleMs: 0 }
-  const seconds = Number(environment.get("HERMES_STREAM_STALE_TIMEOUT") ?? "")
-  return { connectMs: CONNECT_MS, idleMs: seconds > 0 ? seconds * 1000 : STALE_STREAM_MS }
 }
 
 async function demoScript(environment: Environment): Promise<{ readonly demoScript?: unknown }> {

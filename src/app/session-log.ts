@@ -1,7 +1,6 @@
 import type { Clock } from "../base/clock.ts"
 import { codePointLength, takeCodePoints } from "../base/text.ts"
 import type { Journal } from "../agent/loop.ts"
-import type { ModelRuntime } from "../llm/model.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 import { contentText } from "../protocol/message.ts"
 import type { Message } from "../protocol/message.ts"
@@ -10,26 +9,32 @@ import type { NewSession, SessionStore } from "../state/store.ts"
 /** What a session keeps of itself. Without a store it keeps nothing and every call succeeds. */
 export interface SessionLog extends Journal {
   title(): Promise<string | null>
+  setModel(model: string): Promise<void>
+  /** A better title than the first words; one that the person has given meanwhile stays. */
+  retitle(title: string): Promise<void>
   end(reason: string): Promise<void>
 }
 
 export function createSessionLog(options: {
   readonly store: SessionStore
   readonly session: NewSession
-  readonly runtime: ModelRuntime
   readonly resumed: boolean
+  /** A title will be made from the first exchange. */
+  readonly retitles: boolean
   readonly clock: Clock
 }): SessionLog {
-  const { store, session, runtime } = options
+  const { store, session } = options
   const id: SessionId = session.id
   // The row is made with the first message, so that opening and leaving a chat leaves no trace.
   let known = options.resumed
+  let firstTitle: string | undefined
   return {
     append: async (messages, call) => {
       const stamped = messages.map((message) => stamp(message, options.clock))
       if (!known) {
         await store.startSession(session, stamped, shortTitle(firstWords(stamped)))
         known = true
+        if (options.retitles) firstTitle = (await store.session(id))?.title ?? undefined
         return
       }
       await store.append(
@@ -40,15 +45,25 @@ export function createSessionLog(options: {
           : {
               usage: call.usage,
               apiCalls: 1,
-              model: runtime.model,
-              billingProvider: runtime.provider,
-              billingBaseUrl: runtime.baseUrl,
-              billingMode: runtime.billingMode,
-              costStatus: runtime.billingMode === "metered" ? "unknown" : "included",
+              model: call.runtime.model,
+              billingProvider: call.runtime.provider,
+              billingBaseUrl: call.runtime.baseUrl,
+              billingMode: call.runtime.billingMode,
+              ...(call.cost.usd === null ? {} : { estimatedCostUsd: call.cost.usd }),
+              costStatus: call.cost.status,
+              costSource: call.cost.source,
+              ...(call.cost.version === "" ? {} : { pricingVersion: call.cost.version }),
             },
       )
     },
     title: async () => (known ? ((await store.session(id))?.title ?? null) : null),
+    retitle: async (title) => {
+      if (firstTitle === undefined || (await store.session(id))?.title !== firstTitle) return
+      await store.setTitle(id, await store.nextTitle(title))
+    },
+    setModel: async (model) => {
+      if (known) await store.setModel(id, model)
+    },
     end: async (reason) => {
       // A session that is not marked as ended resumes all the same, and what it holds is stored: nothing is lost here.
       if (known) await store.endSession(id, reason).catch(() => undefined)
@@ -60,6 +75,8 @@ export function createSessionLog(options: {
 export const unsavedLog: SessionLog = {
   append: () => Promise.resolve(),
   title: () => Promise.resolve(null),
+  setModel: () => Promise.resolve(),
+  retitle: () => Promise.resolve(),
   end: () => Promise.resolve(),
 }
 

@@ -1,6 +1,7 @@
 import { assertNever } from "../base/assert-never.ts"
 import { nearest } from "../base/nearest.ts"
 import type { SessionSummary } from "../state/store.ts"
+import { modelCommand } from "./model.ts"
 import type { SlashCommand, SlashContext, SlashOutcome } from "./slash-command.ts"
 
 /** Every slash command. */
@@ -11,6 +12,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
   { name: "sessions", help: "list recent sessions", run: listRecent },
   { name: "title", help: "show or set the title of this session", argument: "[TITLE]", run: showOrSetTitle },
   { name: "status", help: "show model, session and permissions", run: showStatus },
+  modelCommand,
   {
     name: "tools",
     help: "list the tools the model may use",

@@ -8,7 +8,7 @@ import { fail, ok, type Result } from "../base/result.ts"
 import { explainSystemError, isNotFound } from "../base/system-error.ts"
 import type { Tree } from "./document-tree.ts"
 import type { Environment } from "./environment.ts"
-import { secretMode, type Home } from "./home.ts"
+import { homeAt, secretMode, type Home } from "./home.ts"
 
 /** The login store. Fields this release does not know are kept in `rest` and written back. */
 export interface AuthStore {
@@ -39,6 +39,17 @@ export function readAuth(home: Home): AuthRead {
     credentialPool: { ...visible(shared.store.credentialPool), ...own.store.credentialPool },
   }
   return { store, warnings: [...own.warnings, ...shared.warnings] }
+}
+
+/** Whose file holds a provider's logins, and takes changes to them: this profile's, or the root's when only that one has any. */
+export function authOwner(home: Home, options: { readonly provider: string; readonly environment: Environment }): Home {
+  if (home.path === home.root) return home
+  const has = (path: string): boolean => {
+    const { providers, credentialPool } = readStore(path, home).store
+    return Object.hasOwn(providers, options.provider) || Object.hasOwn(credentialPool, options.provider)
+  }
+  if (has(home.file("auth.json")) || !has(join(home.root, "auth.json"))) return home
+  return homeAt(home.root, options.environment)
 }
 
 export interface AuthContext {

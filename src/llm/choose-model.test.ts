@@ -12,7 +12,15 @@ describe("without a wish", () => {
   test("the demo model answers when nothing is configured, and says so", async () => {
     expect(await choose({})).toEqual({
       ok: true,
-      value: { runtime: DEMO_RUNTIME, key: undefined, headers: {}, demoByDefault: true },
+      value: {
+        runtime: DEMO_RUNTIME,
+        key: undefined,
+        managed: false,
+        headers: {},
+        extraBody: {},
+        wireAssumed: false,
+        demoByDefault: true,
+      },
     })
   })
 
@@ -52,7 +60,11 @@ describe("without a wish", () => {
           billingMode: "local",
         },
         key: undefined,
+        managed: false,
         headers: {},
+        extraBody: {},
+        maxTokensDefault: 65_536,
+        wireAssumed: false,
         demoByDefault: false,
       },
     })
@@ -99,7 +111,6 @@ describe("a wish", () => {
   test.each<[string, Parameters<typeof choose>[0], string, RegExp]>([
     ["an unknown name", { wish: { provider: "openruter" } }, "unknown_provider", /did you mean openrouter\?/],
     ["a missing key", { wish: { provider: "openrouter" } }, "missing_key", /hermes config set OPENROUTER_API_KEY/],
-    ["another wire", { wish: { provider: "anthropic" } }, "unsupported_wire", /Anthropic speaks anthropic_messages/],
     ["no address", { wish: { provider: "custom" } }, "bad_address", /hermes config set model\.base_url/],
     ["a bad address", { settings: { "model.base_url": "ftp://x" } }, "bad_address", /"ftp:\/\/x" is not an http/],
     ["no model", { settings: { "model.base_url": "http://127.0.0.1:1/v1" } }, "missing_model", /--model/],
@@ -114,12 +125,64 @@ async function choose(given: {
   readonly wish?: ModelWish
   readonly settings?: Partial<Record<SettingKey, unknown>>
   readonly variables?: Readonly<Record<string, string>>
+  readonly stored?: readonly string[]
 }) {
   const environment = environmentFrom({ HOME: "/nobody", ...given.variables })
   const home = homeAt("/nobody/.hermes", environment)
   const config = await loadConfig({ home, environment, invocation: given.settings ?? {} })
-  return chooseModel(given.wish ?? {}, { config, environment })
+  return chooseModel(given.wish ?? {}, { config, environment, stored: given.stored ?? [] })
 }
+
+describe("the wire", () => {
+  test.each<[string, Parameters<typeof choose>[0], string, boolean]>([
+    ["Anthropic has its own", { variables: { ANTHROPIC_API_KEY: "k" } }, "anthropic_messages", false],
+    ["Gemini has its own", { variables: { GEMINI_API_KEY: "k" } }, "gemini_native", false],
+    ["xAI speaks Responses", { variables: { XAI_API_KEY: "k" } }, "codex_responses", false],
+    ["Bedrock has its own", { variables: { AWS_ACCESS_KEY_ID: "a" } }, "bedrock_converse", false],
+    [
+      "GPT-5 is assumed to speak Responses",
+      { wish: { model: "gpt-5.2" }, variables: { OPENAI_API_KEY: "k" } },
+      "codex_responses",
+      true,
+    ],
+    [
+      "a setting decides",
+      {
+        settings: {
+          "model.base_url": "http://127.0.0.1:1/v1",
+          "model.default": "gpt-5",
+          "model.api_mode": "chat_completions",
+        },
+      },
+      "chat_completions",
+      false,
+    ],
+  ])("%s", async (_name, given, wire, wireAssumed) => {
+    expect(await choose(given)).toMatchObject({ ok: true, value: { runtime: { wire }, wireAssumed } })
+  })
+
+  test("a stored login chooses its provider and needs no key", async () => {
+    expect(await choose({ stored: ["anthropic"] })).toMatchObject({
+      ok: true,
+      value: { runtime: { provider: "anthropic", credentialSource: "auth.json" }, key: undefined },
+    })
+  })
+})
+
+test("headers and window of the settings belong to the configured provider alone", async () => {
+  const settings = {
+    "model.provider": "openrouter",
+    "model.default_headers": { "X-Secret": "mine" },
+    "model.context_length": 5000,
+  }
+  const variables = { OPENROUTER_API_KEY: "k1", DEEPSEEK_API_KEY: "k2" }
+  expect(await choose({ settings, variables })).toMatchObject({
+    value: { runtime: { contextLength: 5000 }, headers: { "x-secret": "mine" } },
+  })
+  const other = await choose({ settings, variables, wish: { provider: "deepseek", model: "deepseek-chat" } })
+  expect(other.ok && other.value.headers["x-secret"]).toBeUndefined()
+  expect(other.ok && other.value.runtime.contextLength).not.toBe(5000)
+})
 
 describe("a key goes only where it belongs", () => {
   test.each([

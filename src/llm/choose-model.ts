@@ -4,7 +4,12 @@ import { fail, ok } from "../base/result.ts"
 import type { Result } from "../base/result.ts"
 import type { Environment } from "../config/environment.ts"
 import type { Config } from "../config/load.ts"
+import { isUsableKey } from "./credentials/usable-key.ts"
+import { resolveContextWindow } from "./context-window.ts"
 import { DEMO_RUNTIME } from "./demo/runtime.ts"
+import { detectWire } from "./detect-wire.ts"
+import { isLocalAddress } from "./local-address.ts"
+import { findUserAlias, modelNameFor } from "./model-names.ts"
 import type { ModelRuntime } from "./model.ts"
 import { CUSTOM_PROVIDER, PROVIDERS, findProvider } from "./providers.ts"
 import type { Provider } from "./providers.ts"
@@ -12,101 +17,175 @@ import type { Provider } from "./providers.ts"
 /** A runtime with the secret that opens it. The key never leaves `llm`. */
 export interface ChosenModel {
   readonly runtime: ModelRuntime
+  /** A key of its own; absent where a stored login or none is used. */
   readonly key: string | undefined
+  /** Keys and logins that are managed for this provider may be used: the address is its own and nobody named another key. */
+  readonly managed: boolean
   readonly headers: Readonly<Record<string, string>>
+  readonly extraBody: Readonly<Record<string, unknown>>
+  readonly maxTokensDefault?: number
+  /** The wire was only assumed from the model's name; a server that does not know it is spoken to in the older one. */
+  readonly wireAssumed: boolean
+  /** False once the place has refused to stream. */
+  readonly streaming?: boolean
   /** Nothing was configured, so the demo model answers; surfaces say it. */
   readonly demoByDefault: boolean
 }
 
 export interface ModelChoiceFailure {
-  readonly code:
-    | "no_provider_configured"
-    | "unknown_provider"
-    | "unsupported_wire"
-    | "missing_key"
-    | "missing_model"
-    | "bad_address"
+  readonly code: "no_provider_configured" | "unknown_provider" | "missing_key" | "missing_model" | "bad_address"
   readonly message: string
 }
 
 export interface ModelWish {
   readonly provider?: string
   readonly model?: string
+  /** An address with a key of its own, as entries of `fallback_providers` may name. */
+  readonly baseUrl?: string
+  readonly apiKey?: string
+  readonly keyVariable?: string
+  readonly apiMode?: string
+  /** What the server itself says the window is. */
+  readonly listedWindow?: number
 }
 
-/** An unknown cloud model is taken to have this window until the catalogue or an error says otherwise. */
-const DEFAULT_CONTEXT = 256_000
+export interface ChoiceSources {
+  readonly config: Config
+  readonly environment: Environment
+  /** Providers with a login or keys in auth.json, the active one first. */
+  readonly stored: readonly string[]
+}
 
 /**
- * Which model, where and with which key: the flags first, then the settings, then the first provider with a usable key, then
- * the demo model. A key is only ever combined with the address of its own provider.
+ * Which model, where and with which key: the flags first, then the settings, then a stored login, then the first provider with a
+ * usable key, then the demo model. A key is only ever combined with the address of its own provider.
  */
-export function chooseModel(
-  wish: ModelWish,
-  options: { readonly config: Config; readonly environment: Environment },
-): Result<ChosenModel, ModelChoiceFailure> {
-  const { config, environment } = options
+export function chooseModel(given: ModelWish, sources: ChoiceSources): Result<ChosenModel, ModelChoiceFailure> {
+  const { config, environment } = sources
+  const wish = withoutAlias(given, config)
   const asked = wish.provider ?? config.get("model.provider")
   if (asked === "demo") return ok(demo(false))
   if (asked !== "" && asked !== "auto") {
     const own = ownProvider(asked, config)
     const known = own ?? findProvider(asked)
-    return known === undefined ? fail(unknownProvider(asked, config)) : complete(known, wish, options)
+    return known === undefined ? fail(unknownProvider(asked, config)) : complete(known, wish, sources)
   }
-  if (config.get("model.base_url") !== "") return complete(CUSTOM_PROVIDER, wish, options)
-  const usable = PROVIDERS.find(
-    (provider) =>
-      provider.keyOptional !== true &&
-      provider.wire === "chat_completions" &&
-      keyOf(provider, environment) !== undefined,
-  )
-  if (usable !== undefined) return complete(usable, wish, options)
-  if ((environment.get("OPENAI_BASE_URL") ?? "") !== "") return complete(CUSTOM_PROVIDER, wish, options)
+  if (config.get("model.base_url") !== "") return complete(CUSTOM_PROVIDER, wish, sources)
+  const found = automatic(sources)
+  if (found !== undefined) return complete(found, wish, sources)
+  if ((environment.get("OPENAI_BASE_URL") ?? "") !== "") return complete(CUSTOM_PROVIDER, wish, sources)
   return ok(demo(true))
 }
 
+/** A short name the person gave a model also says where that model is. */
+function withoutAlias(wish: ModelWish, config: Config): ModelWish {
+  if (wish.model === undefined) return wish
+  const aliases = { modelAliases: config.get("model_aliases"), shortAliases: config.get("model.aliases") }
+  const meant = findUserAlias(wish.model, aliases)
+  return meant === undefined ? wish : { ...meant, ...wish, model: meant.model }
+}
+
+function automatic({ environment, stored }: ChoiceSources): Provider | undefined {
+  const login = stored.map((id) => findProvider(id)).find((provider) => provider !== undefined)
+  if (login !== undefined) return login
+  const keyed = PROVIDERS.find(
+    (provider) =>
+      provider.keyOptional !== true && provider.neverAutomatic !== true && keyOf(provider, environment) !== undefined,
+  )
+  if (keyed !== undefined) return keyed
+  const cloud = PROVIDERS.find(({ authType }) => authType === "aws_sdk")
+  return (environment.get("AWS_ACCESS_KEY_ID") ?? "") === "" ? undefined : cloud
+}
+
 function complete(
-  provider: Provider & { readonly key?: string },
+  provider: OwnProvider,
   wish: ModelWish,
-  { config, environment }: { readonly config: Config; readonly environment: Environment },
+  sources: ChoiceSources,
 ): Result<ChosenModel, ModelChoiceFailure> {
-  if (provider.wire !== "chat_completions") {
-    return fail({
-      code: "unsupported_wire",
-      message: `${provider.name} speaks ${provider.wire}, which this release does not have yet; use an OpenAI-compatible provider such as openrouter`,
-    })
-  }
-  const endpoint = endpointOf(provider, { config, environment })
+  const { config } = sources
+  const endpoint = endpointOf(provider, wish, sources)
   const url = parseAddress(endpoint.address)
   if (url === undefined) return fail(badAddress(provider, endpoint.address))
-  const credential = credentialFor(provider, { ...endpoint, url, config, environment })
-  if (credential === undefined && provider.keyOptional !== true && !isLocal(url)) return fail(missingKey(provider))
-  const model = wish.model ?? (config.get("model.default") || provider.defaultModel)
-  if (model === "") {
+  const local = isLocalAddress(endpoint.address)
+  const credential = credentialFor(provider, wish, { ...sources, ...endpoint, url })
+  const keyless = provider.keyOptional === true || provider.authType === "aws_sdk" || local
+  if (credential === undefined && !keyless && !sources.stored.includes(provider.id)) return fail(missingKey(provider))
+  const named = wish.model ?? (config.get("model.default") || provider.defaultModel)
+  if (named === "") {
     return fail({
       code: "missing_model",
       message: `no model is chosen for ${provider.name} at ${endpoint.address}; name one with --model or \`hermes config set model.default NAME\``,
     })
   }
-  const configuredLength = config.get("model.context_length")
+  const model = modelNameFor(provider, named)
+  const apiMode =
+    wish.apiMode ??
+    provider.apiMode ??
+    (endpoint.namedBy !== "wish" && belongsToSettings(provider, config) ? config.get("model.api_mode") : "")
+  const detected = detectWire({
+    ...(apiMode === "" ? {} : { apiMode }),
+    provider: provider.id,
+    baseUrl: endpoint.address,
+    model,
+  })
+  const isMain = wish.baseUrl === undefined && provider.id === mainProvider(sources)
+  const window = resolveContextWindow({
+    provider: provider.id,
+    model,
+    baseUrl: endpoint.address,
+    configured: isMain ? (config.get("model.context_length") ?? undefined) : undefined,
+    ownProvider: provider.contextLength,
+    listed: wish.listedWindow,
+  })
   return ok({
     runtime: {
       provider: provider.id,
       model,
-      wire: provider.wire,
+      wire: detected.wire,
       baseUrl: endpoint.address.replace(/\/+$/, ""),
-      contextLength: configuredLength ?? DEFAULT_CONTEXT,
-      credentialSource: credential?.source ?? "none needed",
-      billingMode: isLocal(url) ? "local" : "metered",
+      contextLength: window.tokens,
+      credentialSource: credential?.source ?? (sources.stored.includes(provider.id) ? "auth.json" : "none needed"),
+      billingMode: local ? "local" : "metered",
     },
     key: credential?.key,
-    headers: stringEntries(config.get("model.default_headers")),
+    managed: isManaged(provider, wish, { ...endpoint, url }),
+    headers: { ...provider.headers, ...(isMain ? stringEntries(config.get("model.default_headers")) : {}) },
+    extraBody: provider.extraBody ?? {},
+    ...(provider.defaultMaxTokens === undefined ? {} : { maxTokensDefault: provider.defaultMaxTokens }),
+    wireAssumed: detected.upgraded,
     demoByDefault: false,
   })
 }
 
+/** The provider that `model.*` of the settings is about; what is said there holds for no other. */
+function mainProvider(sources: ChoiceSources): string | undefined {
+  const named = sources.config.get("model.provider")
+  if (named !== "" && named !== "auto") return ownProvider(named, sources.config)?.id ?? findProvider(named)?.id
+  if (sources.config.get("model.base_url") !== "") return CUSTOM_PROVIDER.id
+  return automatic(sources)?.id ?? CUSTOM_PROVIDER.id
+}
+
+/** A key from elsewhere never goes to an address that somebody else named. */
+function isManaged(
+  provider: OwnProvider,
+  wish: ModelWish,
+  { namedBy, url }: Endpoint & { readonly url: URL },
+): boolean {
+  if (wish.apiKey !== undefined || wish.keyVariable !== undefined || provider.key !== undefined) return false
+  if (namedBy === "provider" || namedBy === "variable") return true
+  return parseAddress(provider.baseUrl)?.hostname === url.hostname
+}
+
+/** A provider as the settings may describe one: with a key, a wire and a window of its own. */
+type OwnProvider = Provider & {
+  readonly key?: string
+  readonly apiMode?: string
+  readonly contextLength?: number
+  readonly extraBody?: Readonly<Record<string, unknown>>
+}
+
 /** `providers.<name>` of the settings: the person's own endpoints. */
-function ownProvider(asked: string, config: Config): (Provider & { readonly key?: string }) | undefined {
+function ownProvider(asked: string, config: Config): OwnProvider | undefined {
   const name = asked.startsWith("custom:") ? asked.slice("custom:".length) : asked
   const entry = config.lookup(`providers.${name}`)
   if (!isRecord(entry)) return undefined
@@ -114,29 +193,31 @@ function ownProvider(asked: string, config: Config): (Provider & { readonly key?
     names.map((key) => entry[key]).find((value) => typeof value === "string") ?? ""
   const keyVariable = field("key_env", "api_key_env")
   const key = field("api_key")
+  const apiMode = field("transport", "api_mode")
+  const known = findProvider(name)
+  const address = field("api", "url", "base_url")
+  const contextLength = entry["context_length"]
+  const extraBody = entry["extra_body"]
   return {
-    id: name,
-    aliases: [],
-    name: field("name") || name,
-    keyVariables: keyVariable === "" ? [] : [keyVariable],
-    baseUrl: field("api", "url", "base_url"),
-    wire: "chat_completions",
-    defaultModel: field("default_model", "model"),
-    keyOptional: true,
+    ...(known ?? { ...CUSTOM_PROVIDER, id: name, aliases: [], name: field("name") || name, keyVariables: [] }),
+    ...(keyVariable === "" ? {} : { keyVariables: [keyVariable] }),
+    ...(address === "" ? {} : { baseUrl: address }),
+    ...(field("default_model", "model") === "" ? {} : { defaultModel: field("default_model", "model") }),
     ...(key === "" ? {} : { key }),
+    ...(apiMode === "" ? {} : { apiMode }),
+    ...(typeof contextLength === "number" ? { contextLength } : {}),
+    ...(isRecord(extraBody) ? { extraBody } : {}),
   }
 }
 
 /** The address, and who named it: only that decides which key may be sent there. */
 interface Endpoint {
   readonly address: string
-  readonly namedBy: "settings" | "variable" | "provider"
+  readonly namedBy: "wish" | "settings" | "variable" | "provider"
 }
 
-function endpointOf(
-  provider: Provider,
-  { config, environment }: { readonly config: Config; readonly environment: Environment },
-): Endpoint {
+function endpointOf(provider: Provider, wish: ModelWish, { config, environment }: ChoiceSources): Endpoint {
+  if (wish.baseUrl !== undefined && wish.baseUrl !== "") return { address: wish.baseUrl, namedBy: "wish" }
   const configured = config.get("model.base_url").trim()
   if (configured !== "" && belongsToSettings(provider, config)) return { address: configured, namedBy: "settings" }
   const variable =
@@ -155,18 +236,29 @@ function belongsToSettings(provider: Provider, config: Config): boolean {
 
 /** A key is sent only to the host it was given for: the settings' to the settings' address, a provider's to that provider. */
 function credentialFor(
-  provider: Provider & { readonly key?: string },
-  endpoint: Endpoint & { readonly url: URL; readonly config: Config; readonly environment: Environment },
+  provider: OwnProvider,
+  wish: ModelWish,
+  endpoint: Endpoint & ChoiceSources & { readonly url: URL },
 ): { readonly key: string; readonly source: string } | undefined {
   const { config, environment, url } = endpoint
-  if (provider.key !== undefined && isUsable(provider.key))
+  if (wish.apiKey !== undefined && isUsableKey(wish.apiKey)) return { key: wish.apiKey, source: "its own entry" }
+  if (wish.keyVariable !== undefined) {
+    const key = environment.get(wish.keyVariable)?.trim() ?? ""
+    return isUsableKey(key) ? { key, source: wish.keyVariable } : undefined
+  }
+  if (provider.key !== undefined && isUsableKey(provider.key)) {
     return { key: provider.key, source: `providers.${provider.id}.api_key` }
+  }
   const configured = config.get("model.api_key")
-  if (isUsable(configured) && belongsToSettings(provider, config) && endpoint.namedBy !== "variable") {
+  if (
+    isUsableKey(configured) &&
+    belongsToSettings(provider, config) &&
+    (endpoint.namedBy === "settings" || endpoint.namedBy === "provider")
+  ) {
     return { key: configured, source: "model.api_key" }
   }
   const ownHost = parseAddress(provider.baseUrl)?.hostname
-  if (endpoint.namedBy === "settings" && ownHost !== url.hostname) return undefined
+  if ((endpoint.namedBy === "settings" || endpoint.namedBy === "wish") && ownHost !== url.hostname) return undefined
   return keyOf(provider, environment)
 }
 
@@ -176,35 +268,27 @@ function keyOf(
 ): { readonly key: string; readonly source: string } | undefined {
   for (const name of provider.keyVariables) {
     const key = environment.get(name)?.trim() ?? ""
-    if (isUsable(key)) return { key, source: name }
+    if (isUsableKey(key)) return { key, source: name }
   }
   return undefined
 }
 
-const PLACEHOLDERS = new Set(["", "your-key", "your-api-key", "changeme", "***", "none"])
-
-function isUsable(key: string): boolean {
-  return !PLACEHOLDERS.has(key.trim().toLowerCase())
-}
-
 function demo(byDefault: boolean): ChosenModel {
-  return { runtime: DEMO_RUNTIME, key: undefined, headers: {}, demoByDefault: byDefault }
+  return {
+    runtime: DEMO_RUNTIME,
+    key: undefined,
+    managed: false,
+    headers: {},
+    extraBody: {},
+    wireAssumed: false,
+    demoByDefault: byDefault,
+  }
 }
 
 function parseAddress(address: string): URL | undefined {
   if (!URL.canParse(address)) return undefined
   const url = new URL(address)
   return (url.protocol === "http:" || url.protocol === "https:") && url.hostname !== "" ? url : undefined
-}
-
-function isLocal(url: URL): boolean {
-  const host = url.hostname.replace(/^\[|\]$/g, "")
-  return (
-    host === "localhost" ||
-    host === "::1" ||
-    host.endsWith(".local") ||
-    /^(127|10|192\.168|172\.(1[6-9]|2\d|3[01]))\./.test(host)
-  )
 }
 
 function stringEntries(mapping: Readonly<Record<string, unknown>>): Record<string, string> {

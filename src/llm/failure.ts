@@ -1,72 +1,100 @@
-import { assertNever } from "../base/assert-never.ts"
 import { errorCode, errorMessage } from "../base/system-error.ts"
-import { isRecord, parseJson } from "../base/json.ts"
+import { oneLine, readErrorBody } from "./failure-body.ts"
+import { judge } from "./failure-rules.ts"
+import type { Verdict } from "./failure-rules.ts"
+import { explainTransport, failureSentence, transportSentence } from "./failure-sentence.ts"
+import { findResetAt } from "./reset-time.ts"
 
 /** Why a model call failed. The words are shared with the P-edition and appear in `stream-json`. */
-export type FailureReason =
-  | "auth"
-  | "billing"
-  | "rate_limit"
-  | "overloaded"
-  | "server_error"
-  | "timeout"
-  | "context_overflow"
-  | "payload_too_large"
-  | "model_not_found"
-  | "content_policy_blocked"
-  | "format_error"
-  | "unknown"
+export type FailureReason = Verdict["reason"]
 
 /** A failure, classified once where it enters. Callers read the fields; nobody looks at message text again. */
-export interface LlmFailure {
-  readonly reason: FailureReason
+export interface LlmFailure extends Verdict {
   readonly status: number | null
   /** One sentence for a person: provider, cause, next step. */
   readonly message: string
-  readonly retryable: boolean
-  /** What the server asked us to wait, if it said so. */
+  /** Everything the server or the connection said, uncut: numbers are read from it, people never see it. */
+  readonly detail: string
+  /** What the server asked us to wait, if it said so; at most two minutes. */
   readonly retryAfterMs?: number
+  /** The code of the body, e.g. `usage_limit_reached`. */
+  readonly errorCode?: string
+  /** When the limit ends, epoch seconds, if the server said so. */
+  readonly resetAt?: number
 }
 
 export interface FailureContext {
   readonly provider: string
   readonly model: string
   readonly baseUrl: string
-  /** Epoch milliseconds, to turn an HTTP date into a wait. */
+  /** Epoch milliseconds, to turn a wait into a moment and a moment into a wait. */
   readonly now: number
+  /** How large the request was; absent for a probe, which is never too long. */
+  readonly approxTokens?: number
+  readonly numMessages?: number
+  readonly contextLength?: number
 }
 
-/** The server answered with an error status. */
-export function classifyResponse(
-  response: {
-    readonly status: number
-    readonly headers: Readonly<Record<string, string | undefined>>
-    readonly body: string
-  },
-  context: FailureContext,
-): LlmFailure {
-  const said = serverSaid(response.body)
-  const reason = reasonOfStatus(response.status, said.toLowerCase())
-  const wait = retryAfterMs(response.headers["retry-after"], context.now)
+export interface FailedResponse {
+  /** Null for an error inside a stream, whose status is looked for in the body. */
+  readonly status: number | null
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly body: string
+}
+
+/** The server answered with an error status, or with an error instead of a reply. */
+export function classifyResponse(response: FailedResponse, context: FailureContext): LlmFailure {
+  const body = readErrorBody(response.body)
+  const status = response.status ?? body.status
+  const verdict = judge({
+    status,
+    text: body.text,
+    code: body.code.toLowerCase(),
+    bodyMessage: body.message,
+    errorNames: [],
+    ...sizeOf(context),
+  })
+  const who = status === null ? context.provider : `${context.provider} (HTTP ${status})`
+  const wait = retryAfterMs(response.headers, context.now)
+  const reset = findResetAt({ headers: response.headers, body: body.parsed, text: body.message }, context.now)
   return {
-    reason,
-    status: response.status,
-    message: sentence(reason, { ...context, status: response.status, said }),
-    retryable: RETRYABLE[reason],
+    ...verdict,
+    status,
+    message: failureSentence(verdict.reason, { ...context, who, status, said: body.said }),
+    detail: body.detail,
     ...(wait === undefined ? {} : { retryAfterMs: wait }),
+    ...(body.code === "" ? {} : { errorCode: body.code }),
+    ...(reset === undefined ? {} : { resetAt: reset }),
   }
 }
 
-/** The request never got a proper answer: refused, reset, timed out, TLS trouble, a stream that was no stream. */
+/** The request never got a proper answer: refused, reset, timed out, TLS trouble, a stream that was cut. */
 export function classifyTransport(error: unknown, context: FailureContext): LlmFailure {
-  const code = errorCode(error) ?? codeOfCause(error)
-  const explained =
-    code === undefined ? errorMessage(error) : (TRANSPORT_SENTENCES[code] ?? `${errorMessage(error)} (${code})`)
+  const chain = causes(error)
+  const codes = chain.map(errorCode).filter((code) => code !== undefined)
+  const words = chain.map(errorMessage).join(" ") || errorMessage(error)
+  // What a proxy answers says nothing about the provider or its key.
+  const status = codes.includes("ERR_PROXY_TUNNEL") ? null : statusOfError(chain)
+  const verdict = judge({
+    status,
+    // The host's name is part of many messages and says nothing about the failure.
+    text: `${words} ${codes.join(" ")}`.toLowerCase().replaceAll(hostOf(context.baseUrl), ""),
+    code: "",
+    bodyMessage: words,
+    errorNames: [...codes, ...chain.map(({ name }) => name)],
+    ...sizeOf(context),
+  })
+  const explained = explainTransport(errorMessage(error), codes)
+  const place = `${context.provider} at ${context.baseUrl}`
+  if (codes.includes("ERR_INVALID_URL")) {
+    const message = transportSentence("timeout", { ...context, who: place, said: explained })
+    return { ...NO_ADDRESS, status: null, message, detail: words }
+  }
   return {
-    reason: "timeout",
-    status: null,
-    message: `${context.provider} at ${context.baseUrl} could not be reached: ${explained}`,
-    retryable: code !== "ENOTFOUND" && code !== "ERR_INVALID_URL",
+    ...verdict,
+    status,
+    detail: words,
+    message: transportSentence(verdict.reason, { ...context, who: place, said: oneLine(explained) }),
   }
 }
 
@@ -76,129 +104,69 @@ export function classifyMalformed(what: string, context: FailureContext): LlmFai
     reason: "server_error",
     status: null,
     message: `${context.provider} at ${context.baseUrl} answered with ${what}; check that the address is a model server`,
+    detail: what,
     retryable: true,
+    compress: false,
+    rotateCredential: false,
+    fallback: true,
   }
 }
 
-const RETRYABLE: Record<FailureReason, boolean> = {
-  auth: false,
-  billing: false,
-  rate_limit: true,
-  overloaded: true,
-  server_error: true,
-  timeout: true,
-  context_overflow: false,
-  payload_too_large: false,
-  model_not_found: false,
-  content_policy_blocked: false,
-  format_error: false,
-  unknown: true,
+const NO_ADDRESS: Verdict = {
+  reason: "format_error",
+  retryable: false,
+  compress: false,
+  rotateCredential: false,
+  fallback: true,
 }
 
-function reasonOfStatus(status: number, text: string): FailureReason {
-  if (status === 401 || status === 403) return "auth"
-  if (status === 402) return "billing"
-  if (status === 404) return text.includes("model") ? "model_not_found" : "unknown"
-  if (status === 408) return "timeout"
-  if (status === 413) return "payload_too_large"
-  if (status === 429) return text.includes("insufficient_quota") ? "billing" : "rate_limit"
-  if (status === 503 || status === 529) return "overloaded"
-  if (status >= 500) return "server_error"
-  if (status === 400 && OVERFLOW.some((phrase) => text.includes(phrase))) return "context_overflow"
-  return "format_error"
-}
+const DEFAULT_CONTEXT_LENGTH = 200_000
 
-const OVERFLOW = [
-  "context_length_exceeded",
-  "maximum context length",
-  "context window",
-  "prompt is too long",
-  "too many tokens",
-]
-
-function sentence(
-  reason: FailureReason,
-  facts: FailureContext & { readonly status: number; readonly said: string },
-): string {
-  const said = facts.said === "" ? "" : `: ${facts.said}`
-  const who = `${facts.provider} (HTTP ${facts.status})`
-  switch (reason) {
-    case "auth":
-      return `${who} refused the key${said}. Check it with \`hermes config show\``
-    case "billing":
-      return `${who} says the account has no credit${said}`
-    case "rate_limit":
-      return `${who} limits the number of requests${said}. Wait a moment or choose another model`
-    case "overloaded":
-      return `${who} is overloaded${said}. Try again in a moment`
-    case "model_not_found":
-      return `${who} does not know the model ${facts.model}${said}. Choose another with --model`
-    case "context_overflow":
-      return `${who} says the conversation is longer than ${facts.model} can read${said}`
-    case "payload_too_large":
-      return `${who} says the request is too large${said}`
-    case "content_policy_blocked":
-    case "format_error":
-    case "server_error":
-    case "timeout":
-    case "unknown":
-      return `${who} answered with an error${said}`
-    default:
-      return assertNever(reason)
+function sizeOf(context: FailureContext): { approxTokens: number; numMessages: number; contextLength: number } {
+  return {
+    approxTokens: context.approxTokens ?? 0,
+    numMessages: context.numMessages ?? 0,
+    contextLength: context.contextLength ?? DEFAULT_CONTEXT_LENGTH,
   }
-}
-
-/** The server's own words, short and on one line; an HTML page is only named. */
-function serverSaid(body: string): string {
-  const parsed = parseJson(body)
-  const error = isRecord(parsed) ? (parsed["error"] ?? parsed) : undefined
-  const text =
-    typeof error === "string"
-      ? error
-      : isRecord(error) && typeof error["message"] === "string"
-        ? error["message"]
-        : undefined
-  if (text !== undefined) return oneLine(text)
-  if (/^\s*<(!doctype|html)/i.test(body)) return "an HTML page instead of an answer"
-  return oneLine(body)
-}
-
-function oneLine(text: string): string {
-  const flat = text.replaceAll(/\s+/g, " ").trim()
-  return flat.length > 300 ? `${flat.slice(0, 297)}...` : flat
 }
 
 const MAX_SERVER_WAIT_MS = 120_000
 
-function retryAfterMs(header: string | undefined, now: number): number | undefined {
-  if (header === undefined || header.trim() === "") return undefined
+function retryAfterMs(headers: FailedResponse["headers"], now: number): number | undefined {
+  const milliseconds = headers["retry-after-ms"]?.trim() ?? ""
+  const header = headers["retry-after"]?.trim() ?? ""
   const seconds = Number(header)
-  const wait = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(header) - now
+  const wait =
+    milliseconds !== "" && Number.isFinite(Number(milliseconds))
+      ? Number(milliseconds)
+      : header === ""
+        ? Number.NaN
+        : Number.isFinite(seconds)
+          ? seconds * 1000
+          : Date.parse(header) - now
   return Number.isFinite(wait) ? Math.min(Math.max(wait, 0), MAX_SERVER_WAIT_MS) : undefined
 }
 
-function codeOfCause(error: unknown): string | undefined {
-  let current: unknown = error
-  for (let depth = 0; depth < 5 && current instanceof Error; depth += 1) {
-    const code = errorCode(current)
-    if (code !== undefined) return code
-    current = current.cause
-  }
-  return undefined
+const MAX_CAUSES = 5
+
+function causes(error: unknown): readonly Error[] {
+  const chain: Error[] = []
+  for (let link = error; link instanceof Error && chain.length <= MAX_CAUSES; link = link.cause) chain.push(link)
+  return chain
 }
 
-const TRANSPORT_SENTENCES: Record<string, string> = {
-  ECONNREFUSED: "nothing listens at that address",
-  ECONNRESET: "the connection was reset",
-  EPIPE: "the connection was closed while sending",
-  ENOTFOUND: "the host name is unknown",
-  EAI_AGAIN: "the host name could not be looked up; is the network up?",
-  ENETUNREACH: "the network is unreachable",
-  EHOSTUNREACH: "the host is unreachable",
-  ETIMEDOUT: "the connection timed out",
-  ERR_INVALID_URL: "the address is not a URL",
-  CERT_HAS_EXPIRED: "its certificate has expired",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed",
-  SELF_SIGNED_CERT_IN_CHAIN: "its certificate chain is self-signed",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate cannot be verified",
+function statusOfError(chain: readonly Error[]): number | null {
+  for (const link of chain) {
+    const own: unknown[] = [
+      "statusCode" in link ? link.statusCode : undefined,
+      "status" in link ? link.status : undefined,
+    ]
+    const status = own.find((value) => typeof value === "number" && value >= 100 && value <= 599)
+    if (typeof status === "number") return status
+  }
+  return chain.some(({ name }) => name === "RateLimitError") ? 429 : null
+}
+
+function hostOf(baseUrl: string): string {
+  return URL.parse(baseUrl)?.hostname.toLowerCase() ?? baseUrl.toLowerCase()
 }

@@ -1,15 +1,18 @@
 import type { ClientRequest, IncomingMessage, RequestOptions } from "node:http"
 
+import type { ProxyVariables } from "./proxy.ts"
+
 /**
  * One keep-alive connection pool per endpoint over `node:http(s)`. Measured against `fetch`: the same features, without the
  * tens of milliseconds that loading undici adds to the first request of a process.
  */
 export interface HttpConnection {
-  post(path: string, body: string, options: PostOptions): Promise<HttpResponse>
+  post(path: string, body: string, options: SendOptions): Promise<HttpResponse>
+  get(path: string, options: SendOptions): Promise<HttpResponse>
   close(): void
 }
 
-export interface PostOptions {
+export interface SendOptions {
   readonly headers: Readonly<Record<string, string>>
   readonly signal: AbortSignal
   readonly timeouts: HttpTimeouts
@@ -33,43 +36,68 @@ export class HttpTimeoutError extends Error {
   readonly code = "ETIMEDOUT"
 }
 
-export function openHttpConnection(base: URL): HttpConnection {
+/** Behind a proxy nothing else is connected to, so a connection that fails is the proxy's. */
+class ProxyUnreachableError extends Error {
+  readonly code = "ERR_PROXY_UNREACHABLE"
+}
+
+function isUnreachable(error: Error): boolean {
+  return "syscall" in error && (error.syscall === "connect" || error.syscall === "getaddrinfo")
+}
+
+export function openHttpConnection(base: URL, options: { readonly proxy?: ProxyVariables } = {}): HttpConnection {
   const secure = base.protocol === "https:"
   // `import "node:http"` as a module touches all its exports, the WebSocket of undici among them: 20 ms of a start.
   const http = process.getBuiltinModule("node:http")
   const https = secure ? process.getBuiltinModule("node:https") : undefined
-  const agentOptions = { keepAlive: true, keepAliveMsecs: 30_000, maxSockets: 8 }
+  const agentOptions = {
+    keepAlive: true,
+    keepAliveMsecs: 30_000,
+    maxSockets: 8,
+    ...(options.proxy === undefined ? {} : { proxyEnv: { ...options.proxy } }),
+  }
   const agent = https === undefined ? new http.Agent(agentOptions) : new https.Agent(agentOptions)
-  const prefix = base.pathname.replace(/\/+$/, "")
   const request = https?.request ?? http.request
 
-  return {
-    post: (path, body, options) =>
-      new Promise((resolve, reject) => {
-        const target: RequestOptions = {
-          agent,
-          method: "POST",
-          host: base.hostname.replace(/^\[|\]$/g, ""),
-          port: base.port === "" ? undefined : base.port,
-          path: `${prefix}${path}${base.search}`,
-          headers: { ...options.headers, "content-length": Buffer.byteLength(body) },
-          signal: options.signal,
-        }
-        const outgoing = request(target, (incoming) => {
-          resolve({
-            status: incoming.statusCode ?? 0,
-            headers: singleHeaders(incoming),
-            body: readBody(incoming, outgoing),
-          })
+  const send = (method: "GET" | "POST", path: string, { body, ...how }: SendOptions & { readonly body?: string }) =>
+    new Promise<HttpResponse>((resolve, reject) => {
+      const target: RequestOptions = {
+        agent,
+        method,
+        host: base.hostname.replace(/^\[|\]$/g, ""),
+        port: base.port === "" ? undefined : base.port,
+        path: pathBelow(base, path),
+        headers: { ...how.headers, ...(body === undefined ? {} : { "content-length": Buffer.byteLength(body) }) },
+        signal: how.signal,
+      }
+      const outgoing = request(target, (incoming) => {
+        resolve({
+          status: incoming.statusCode ?? 0,
+          headers: singleHeaders(incoming),
+          body: readBody(incoming, outgoing),
         })
-        watchTimeouts(outgoing, options.timeouts)
-        outgoing.on("error", reject)
-        outgoing.end(body)
-      }),
+      })
+      watchTimeouts(outgoing, how.timeouts)
+      outgoing.on("error", (error) => {
+        reject(options.proxy !== undefined && isUnreachable(error) ? new ProxyUnreachableError(error.message) : error)
+      })
+      outgoing.end(body)
+    })
+
+  return {
+    post: (path, body, how) => send("POST", path, { ...how, body }),
+    get: (path, how) => send("GET", path, how),
     close: () => {
       agent.destroy()
     },
   }
+}
+
+/** A query in the address (a version, a deployment) goes with every request. */
+function pathBelow(base: URL, path: string): string {
+  const whole = `${base.pathname.replace(/\/+$/, "")}${path}`
+  if (base.search === "") return whole
+  return whole.includes("?") ? `${whole}&${base.search.slice(1)}` : `${whole}${base.search}`
 }
 
 /** Connecting has a limit of its own; afterwards only silence counts, so a slow but living answer is never cut. */

@@ -21,14 +21,25 @@ export interface ModelRequest {
   readonly cacheTtl?: "5m" | "1h"
 }
 
-export type Effort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh"
+const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"] as const
+export type Effort = (typeof EFFORTS)[number]
+
+export function isEffort(word: string): word is Effort {
+  return EFFORTS.some((effort) => effort === word)
+}
+
+/** The part of a request that the settings decide, the same for a whole session. */
+export type Sampling = Pick<ModelRequest, "maxOutputTokens" | "temperature" | "effort" | "conversationId" | "cacheTtl">
 
 /**
  * A model that can be asked. The generator yields what happens while the reply arrives and returns exactly one outcome; it
  * never throws for anything the network or the server did.
  */
 export interface ModelClient {
+  /** Who is asked now: the first choice, or what took its place. */
   readonly runtime: ModelRuntime
+  /** A new turn starts: a first choice that failed gets another chance. */
+  beginTurn(): void
   stream(
     request: ModelRequest,
     options: { readonly signal: AbortSignal },
@@ -68,6 +79,10 @@ export type ModelEvent =
       readonly reason: FailureReason
       readonly text: string
     }
+  /** Worth knowing, not worth interrupting for. */
+  | { readonly type: "notice"; readonly text: string }
+  /** Another key or another model goes on with the same request. */
+  | { readonly type: "switch"; readonly kind: "rotate" | "fallback"; readonly text: string }
 
 export type ModelOutcome =
   | { readonly kind: "reply"; readonly reply: ModelReply }

@@ -3,6 +3,7 @@ import { expect, test } from "vitest"
 import { startModelServer } from "../../test/support/model-server/server.ts"
 import { says } from "../../test/support/model-server/turn.ts"
 import type { Clock } from "../base/clock.ts"
+import { environmentFrom } from "../config/environment.ts"
 import type { ChosenModel } from "./choose-model.ts"
 import { DEMO_RUNTIME } from "./demo/runtime.ts"
 import type { ModelClient, ModelOutcome } from "./model.ts"
@@ -13,10 +14,24 @@ const OPTIONS = {
   clock,
   random: () => 0,
   maxAttempts: 1,
-  timeouts: { connectMs: 5000, idleMs: 5000 },
   version: "1.2.3",
+  environment: environmentFrom({}),
+  userHome: "/nobody",
+  pool: () => Promise.resolve(undefined),
+  fallbacks: [],
+  guardrail: {},
+  awsRegion: "",
+  openRouter: {},
 }
-const DEMO: ChosenModel = { runtime: DEMO_RUNTIME, key: undefined, headers: {}, demoByDefault: true }
+const DEMO: ChosenModel = {
+  runtime: DEMO_RUNTIME,
+  key: undefined,
+  managed: false,
+  headers: {},
+  extraBody: {},
+  wireAssumed: false,
+  demoByDefault: true,
+}
 
 test("a server is asked with the key, the own headers and our name", async () => {
   await using model = await startModelServer([says("Hello")])
@@ -24,7 +39,10 @@ test("a server is asked with the key, the own headers and our name", async () =>
     {
       runtime: { ...DEMO_RUNTIME, provider: "custom", wire: "chat_completions", baseUrl: `${model.url}/v1` },
       key: "secret",
+      managed: false,
       headers: { "x-team": "den" },
+      extraBody: {},
+      wireAssumed: false,
       demoByDefault: false,
     },
     OPTIONS,

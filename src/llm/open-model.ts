@@ -1,44 +1,141 @@
 import type { Clock } from "../base/clock.ts"
-import type { Result } from "../base/result.ts"
 import { fail, ok } from "../base/result.ts"
+import type { Result } from "../base/result.ts"
+import type { Environment } from "../config/environment.ts"
 import type { ChosenModel } from "./choose-model.ts"
+import { singleCredential } from "./credential.ts"
+import type { CredentialSource } from "./credential.ts"
+import { createAuthoriser } from "./authorise.ts"
+import { openHttpConnection } from "./http.ts"
+import type { LlmFailure } from "./failure.ts"
 import type { HttpTimeouts } from "./http.ts"
+import { createModelClient } from "./model-client.ts"
 import type { ModelClient } from "./model.ts"
+import { proxyFor } from "./proxy.ts"
+import type { Route } from "./route.ts"
+import type { WirePlace } from "./wire/wire.ts"
+import { HTTP_WIRES } from "./wires.ts"
+import type { WireSettings } from "./wires.ts"
 
 export interface OpenModelOptions {
+  readonly environment: Environment
+  readonly userHome: string
   readonly clock: Clock
   readonly random: () => number
   readonly maxAttempts: number
-  readonly timeouts: HttpTimeouts
   readonly version: string
+  /** Keys and logins of a provider that are managed in auth.json; undefined where there are none. */
+  readonly pool: (provider: string) => Promise<CredentialSource | undefined>
+  /** In order; chosen when they are needed. */
+  readonly fallbacks: readonly { readonly name: string; choose(): Result<ChosenModel, { readonly message: string }> }[]
+  readonly guardrail: Readonly<Record<string, unknown>>
+  readonly awsRegion: string
+  readonly openRouter: WireSettings["openRouter"]
   /** The parsed HERMES_DEMO_SCRIPT, for the demo model. */
   readonly demoScript?: unknown
 }
 
-/** The client for a chosen model. Only the code of its own wire is loaded. */
+/** The client for a chosen model. Only the code of the wires that are really spoken is loaded. */
 export async function openModel(chosen: ChosenModel, options: OpenModelOptions): Promise<Result<ModelClient>> {
   if (chosen.runtime.wire === "in-process") return await openDemo(options)
-  const [{ createHttpClient }, { createChatCompletionsWire }] = await Promise.all([
-    import("./http-client.ts"),
-    import("./wire/chat-completions.ts"),
-  ])
+  const primary = await openRoute(chosen, options)
+  if (!primary.ok) return primary
   return ok(
-    createHttpClient({
-      runtime: chosen.runtime,
-      wire: createChatCompletionsWire({ includeUsage: true, host: new URL(chosen.runtime.baseUrl).hostname }),
-      headers: {
-        "content-type": "application/json",
-        accept: "text/event-stream",
-        "user-agent": `hermes-agent/${options.version}`,
-        ...(chosen.key === undefined ? {} : { authorization: `Bearer ${chosen.key}` }),
-        ...chosen.headers,
-      },
-      timeouts: options.timeouts,
-      maxAttempts: options.maxAttempts,
-      clock: options.clock,
-      random: options.random,
+    createModelClient({
+      ...options,
+      primary: primary.value,
+      fallbacks: options.fallbacks.map((entry) => ({
+        name: entry.name,
+        open: async () => {
+          const next = entry.choose()
+          return next.ok ? await openRoute(next.value, options) : fail(next.error.message)
+        },
+      })),
     }),
   )
+}
+
+async function openRoute(chosen: ChosenModel, options: OpenModelOptions): Promise<Result<Route>> {
+  const { runtime } = chosen
+  if (runtime.wire === "in-process") return fail("the demo model cannot stand in for a real one")
+  const url = new URL(runtime.baseUrl)
+  const proxy = proxyFor(url, { environment: options.environment, local: runtime.billingMode === "local" })
+  if (!proxy.ok) return proxy
+  const place: WirePlace = {
+    provider: runtime.provider,
+    baseUrl: runtime.baseUrl,
+    host: url.hostname.toLowerCase(),
+    contextLength: runtime.contextLength,
+  }
+  const { extraBody, maxTokensDefault } = chosen
+  const codec = await HTTP_WIRES[runtime.wire](place, {
+    extraBody,
+    guardrail: options.guardrail,
+    openRouter: options.openRouter,
+    streaming: chosen.streaming !== false,
+    ...(maxTokensDefault === undefined ? {} : { maxTokensDefault }),
+  })
+  return ok({
+    runtime,
+    codec,
+    connection: openHttpConnection(url, proxy.value === undefined ? {} : { proxy: proxy.value }),
+    credentials: await credentialsFor(chosen, options),
+    headers: {
+      "content-type": "application/json",
+      accept: codec.framing === "sse" ? "text/event-stream" : "application/vnd.amazon.eventstream",
+      "user-agent": `hermes-agent/${options.version}`,
+      ...chosen.headers,
+    },
+    timeouts: timeoutsFor(chosen, options.environment),
+    authorise: createAuthoriser(runtime.wire, place, options),
+    alternative: (failure) => openAlternative(chosen, failure, options),
+  })
+}
+
+/** GPT-5 on a server that lacks the Responses wire after all; a Bedrock account that may not stream. */
+async function openAlternative(
+  chosen: ChosenModel,
+  failure: LlmFailure,
+  options: OpenModelOptions,
+): Promise<Route | undefined> {
+  const { runtime } = chosen
+  if (chosen.wireAssumed && failure.status === 404) {
+    return await reopened({ ...chosen, wireAssumed: false, runtime: { ...runtime, wire: "chat_completions" } }, options)
+  }
+  if (runtime.wire !== "bedrock_converse" || chosen.streaming === false || failure.status === null) return undefined
+  const { deniesStreaming } = await import("./wire/bedrock-converse.ts")
+  const denied = deniesStreaming({ status: failure.status, body: `${failure.message} ${failure.detail}` })
+  return denied ? await reopened({ ...chosen, streaming: false }, options) : undefined
+}
+
+async function reopened(chosen: ChosenModel, options: OpenModelOptions): Promise<Route | undefined> {
+  const route = await openRoute(chosen, options)
+  return route.ok ? route.value : undefined
+}
+
+async function credentialsFor(
+  { runtime, key, managed }: ChosenModel,
+  options: OpenModelOptions,
+): Promise<CredentialSource> {
+  const pool = managed ? await options.pool(runtime.provider) : undefined
+  if (pool !== undefined) return pool
+  const { credentialSource } = runtime
+  return singleCredential(
+    runtime.provider,
+    key === undefined
+      ? undefined
+      : { id: credentialSource, label: credentialSource, secret: key, kind: "api_key", source: credentialSource },
+  )
+}
+
+const CONNECT_MS = 30_000
+const STALE_STREAM_MS = 180_000
+
+/** A local server may think for minutes before its first word; a cloud that is silent that long is gone. */
+function timeoutsFor({ runtime }: ChosenModel, environment: Environment): HttpTimeouts {
+  if (runtime.billingMode === "local") return { connectMs: 2 * CONNECT_MS, idleMs: 0 }
+  const seconds = Number(environment.get("HERMES_STREAM_STALE_TIMEOUT") ?? "")
+  return { connectMs: CONNECT_MS, idleMs: seconds > 0 ? seconds * 1000 : STALE_STREAM_MS }
 }
 
 async function openDemo(options: OpenModelOptions): Promise<Result<ModelClient>> {

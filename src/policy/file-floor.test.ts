@@ -54,3 +54,15 @@ test("below compares whole components, also at the root of the disk", () => {
     true,
   ])
 })
+
+test("a write root keeps file tools inside it, reading stays free", () => {
+  const confined = {
+    userHome: "/home/a",
+    hermesHome: "/home/a/.hermes",
+    hermesRoot: "/home/a/.hermes",
+    writeRoot: "/w",
+  }
+  expect(refuseWrite("/w/x/y", confined)).toBeUndefined()
+  expect(refuseWrite("/wx/y", confined)).toMatch(/outside \/w/)
+  expect(refuseRead("/other", confined)).toBeUndefined()
+})

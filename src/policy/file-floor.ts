@@ -5,6 +5,8 @@ export interface FloorPlaces {
   /** Home of the active profile and the root above it. */
   readonly hermesHome: string
   readonly hermesRoot: string
+  /** HERMES_WRITE_SAFE_ROOT: the only tree that file tools may write to, when it is set. */
+  readonly writeRoot?: string
 }
 
 /** Why a file may not be read through a file tool; a guard against accidents with keys. Paths are absolute and normalised. */
@@ -28,6 +30,9 @@ export function refuseWrite(path: string, places: FloorPlaces): string | undefin
   }
   if (hermesHomes(path, places).some((home) => HERMES_PROTECTED.some((name) => isBelow(path, join(home, name))))) {
     return `${path} holds settings or credentials of Hermes; change it with \`hermes config\``
+  }
+  if (places.writeRoot !== undefined && !isBelow(path, places.writeRoot)) {
+    return `${path} is outside ${places.writeRoot}, the only place that may be written to here`
   }
   return undefined
 }

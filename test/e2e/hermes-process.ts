@@ -3,9 +3,13 @@ import { hermesCommand, runProcess, startProcess } from "../support/process-driv
 import type { ProcessResult, RunningProcess, RunOptions } from "../support/process-driver.ts"
 import type { TemporaryHome } from "../support/temporary-home.ts"
 
-/** Settings that send every request to the scripted server; `more` is further YAML. */
+/**
+ * Settings that send every request to the scripted server; `more` is further YAML. No side call asks for a title, so that a
+ * script holds the turns of the conversation and nothing else.
+ */
 export function settingsFor(model: ModelServer, more = ""): string {
-  return `model:\n  base_url: ${model.url}/v1\n  default: test-model\n${more}`
+  const quiet = "auxiliary:\n  title_generation:\n    provider: none\n"
+  return `model:\n  base_url: ${model.url}/v1\n  default: test-model\n${more}${quiet}`
 }
 
 export type HermesOptions = Omit<Partial<RunOptions>, "command" | "args" | "env"> & {

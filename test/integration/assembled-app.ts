@@ -11,6 +11,7 @@ import { environmentFrom } from "../../src/config/environment.ts"
 import { ensureHome, resolveHome } from "../../src/config/home.ts"
 import { loadConfig } from "../../src/config/load.ts"
 import type { AgentEvent, RunEnd } from "../../src/protocol/events.ts"
+import type { UserInput } from "../../src/protocol/message.ts"
 import { startModelServer } from "../support/model-server/server.ts"
 import type { ModelServer } from "../support/model-server/server.ts"
 import type { ScriptEntry } from "../support/model-server/turn.ts"
@@ -34,6 +35,9 @@ export interface AssembleOptions {
   /** Files of the Hermes home and of the working folder. */
   readonly files?: Readonly<Record<string, string>>
   readonly workFiles?: Readonly<Record<string, string>>
+  /** Path of the model's address, `/v1` unless told, and its name. */
+  readonly basePath?: string
+  readonly model?: string
   /** Other time than the machine's; the log files are left out then. */
   readonly clock?: Clock
 }
@@ -44,7 +48,7 @@ export async function assembleApp(
 ): Promise<AssembledApp> {
   const model = await startModelServer(script)
   const home = await temporaryHome({
-    config: `model:\n  base_url: ${model.url}/v1\n  default: test-model\n${options.config ?? ""}`,
+    config: `model:\n  base_url: ${model.url}${options.basePath ?? "/v1"}\n  default: ${options.model ?? "test-model"}\n${options.config ?? ""}`,
     ...(options.env === undefined ? {} : { env: options.env }),
     ...(options.files === undefined ? {} : { files: options.files }),
     ...(options.workFiles === undefined ? {} : { workFiles: options.workFiles }),
@@ -116,7 +120,7 @@ export interface RunRecord {
 /** Runs one prompt to its end; `on` sees each event when it happens and may be slow. */
 export async function runToEnd(
   session: Session,
-  input: string,
+  input: UserInput,
   on: (event: AgentEvent) => void | Promise<void> = () => undefined,
 ): Promise<RunRecord> {
   const events: AgentEvent[] = []

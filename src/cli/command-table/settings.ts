@@ -171,17 +171,20 @@ const profileCommands: readonly Command[] = [
 const oauthFlags = [
   toggle("no-browser", "print the address instead of opening it"),
   toggle("manual-paste", "paste the answer by hand"),
-  decimal("timeout", "seconds to wait (15)", { value: "S" }),
-  text("ca-bundle", "certificates to trust", { value: "FILE", complete: "file" }),
-  toggle("insecure", "do not check certificates"),
+  decimal("timeout", "seconds to wait for an answer (15)", { value: "S" }),
+  text("ca-bundle", "certificates to trust", { value: "FILE", complete: "file", later: true }),
+  toggle("insecure", "do not check certificates", { later: true }),
 ]
 
 const authCommands: readonly Command[] = [
   {
     name: "list",
+    aliases: ["ls"],
     summary: "list credentials, never their values",
     group: "settings",
     positionals: [{ ...provider, required: false }],
+    flags: [json],
+    load: () => import("../commands/auth/list.ts"),
   },
   {
     name: "add",
@@ -194,21 +197,85 @@ const authCommands: readonly Command[] = [
       text("api-key", "the key; asked for without it", { value: "KEY" }),
       ...oauthFlags,
     ],
+    load: () => import("../commands/auth/add.ts"),
   },
   {
     name: "remove",
+    aliases: ["rm"],
     summary: "remove a credential",
     group: "settings",
     positionals: [provider, { name: "WHICH", summary: "number, id or label", required: true }],
+    load: () => import("../commands/auth/remove.ts"),
   },
-  { name: "reset", summary: "forget cooldowns", group: "settings", positionals: [provider] },
-  { name: "status", summary: "show the state of a provider's credentials", group: "settings", positionals: [provider] },
-  { name: "logout", summary: "log out", group: "settings", positionals: [provider] },
+  {
+    name: "reset",
+    summary: "forget cooldowns",
+    group: "settings",
+    positionals: [provider],
+    load: () => import("../commands/auth/reset.ts"),
+  },
+  {
+    name: "status",
+    summary: "show the state of a provider's credentials",
+    group: "settings",
+    positionals: [provider],
+    flags: [json],
+    load: () => import("../commands/auth/status.ts"),
+  },
+  {
+    name: "logout",
+    summary: "log out",
+    group: "settings",
+    positionals: [provider],
+    load: () => import("../commands/auth/logout.ts"),
+  },
   {
     name: "strategy",
     summary: "choose how several keys take turns",
     group: "settings",
-    positionals: [provider, { name: "STRATEGY", summary: "name of the strategy", required: true }],
+    positionals: [
+      provider,
+      { name: "STRATEGY", summary: "fill_first, round_robin, random or least_used", required: true },
+    ],
+    load: () => import("../commands/auth/strategy.ts"),
+  },
+]
+
+const fallbackCommands: readonly Command[] = [
+  {
+    name: "list",
+    aliases: ["ls"],
+    summary: "list what is tried, in order",
+    group: "settings",
+    flags: [json],
+    load: () => import("../commands/fallback/list.ts"),
+  },
+  {
+    name: "add",
+    summary: "try one more provider, after the others",
+    group: "settings",
+    positionals: [provider, { name: "MODEL", summary: "model to ask there", required: true }],
+    flags: [
+      text("base-url", "address, when it is not the provider's usual one", { value: "URL" }),
+      text("key-env", "variable that holds the key", { value: "NAME" }),
+      text("api-mode", "wire format, when it cannot be worked out", { value: "NAME" }),
+    ],
+    load: () => import("../commands/fallback/add.ts"),
+  },
+  {
+    name: "remove",
+    aliases: ["rm"],
+    summary: "no longer try one of them",
+    group: "settings",
+    positionals: [{ name: "WHICH", summary: "its number, or provider and model", required: true, rest: true }],
+    load: () => import("../commands/fallback/remove.ts"),
+  },
+  {
+    name: "clear",
+    summary: "try nothing else",
+    group: "settings",
+    flags: [yes],
+    load: () => import("../commands/fallback/clear.ts"),
   },
 ]
 
@@ -252,18 +319,23 @@ export const SETTINGS_COMMANDS: readonly Command[] = [
     summary: "choose provider and model",
     group: "settings",
     flags: [toggle("refresh", "fetch the lists again"), ...oauthFlags],
+    load: () => import("../commands/model/model.ts"),
   },
   {
     name: "fallback",
     summary: "choose what to use when the provider fails",
     group: "settings",
-    subcommands: ["list", "add", "remove", "clear"].map((name) => ({
-      name,
-      summary: `${name} fallback providers`,
-      group: "settings" as const,
-    })),
+    flags: [json],
+    subcommands: fallbackCommands,
+    load: () => import("../commands/fallback/list.ts"),
   },
-  { name: "auth", summary: "manage keys and logins", group: "settings", subcommands: authCommands },
+  {
+    name: "auth",
+    summary: "manage keys and logins",
+    group: "settings",
+    subcommands: authCommands,
+    load: () => import("../commands/auth/interactive.ts"),
+  },
   {
     name: "login",
     summary: "replaced by `hermes auth add`",

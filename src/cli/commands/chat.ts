@@ -32,8 +32,7 @@ export async function run(invocation: Invocation): Promise<number> {
   process.once("exit", abandon)
   try {
     if (options.mode !== "script") for (const warning of warnings) terminal.errLine(warning)
-    const model = chosenModel(app, options)
-    if (model.demoByDefault) terminal.errLine(DEMO_NOTICE)
+    const model = await modelFor(app, options, invocation)
     const open = (resume: SessionId | undefined): Promise<Session> =>
       openChatSession(app, { options, model, resume, attended: isAttended(invocation) })
     const session = await open(await sessionToResume(app, options))
@@ -63,6 +62,20 @@ export async function run(invocation: Invocation): Promise<number> {
 
 const DEMO_NOTICE =
   "No model is configured: the demo model answers, not an AI. Connect one: hermes config set OPENROUTER_API_KEY …"
+
+/** What is configured; else a server that runs here; else the demo. */
+async function modelFor(app: App, options: ChatOptions, { terminal, signal }: Invocation): Promise<ChosenModel> {
+  const chosen = chosenModel(app, options)
+  if (!chosen.demoByDefault) return chosen
+  const local = await app.findLocalModel(signal)
+  if (local !== undefined) {
+    const { model, baseUrl } = local.chosen.runtime
+    terminal.errLine(`No model is configured: ${local.server} at ${baseUrl} answers with ${model}.`)
+    return local.chosen
+  }
+  terminal.errLine(DEMO_NOTICE)
+  return chosen
+}
 
 function chosenModel(app: App, options: ChatOptions): ChosenModel {
   const chosen = app.chooseModel({
@@ -94,6 +107,7 @@ async function openChatSession(app: App, { options, model, resume, attended }: O
     permissionProfile: options.permissionProfile ?? configuredProfile(app),
     attended,
     passSessionId: options.passSessionId,
+    generateTitle: options.mode === "conversation",
     ...(resume === undefined ? {} : { resume }),
     ...(toolsets === undefined ? {} : { toolsets }),
     ...(options.maxTurns === undefined ? {} : { maxIterations: options.maxTurns }),

@@ -1,3 +1,4 @@
+import { storedProviders } from "../../config/stored-logins.ts"
 import { systemClock } from "../../base/clock.ts"
 import { createRedactor } from "../../base/redact.ts"
 import type { Home } from "../../config/home.ts"
@@ -16,7 +17,7 @@ export async function run({ flags, terminal, home, environment, signal }: Invoca
   const settings = await loadSettings({ home, environment })
   const facts = collectSetup(home, settings)
   const sessions = await countSessions(home)
-  const reachable = flags.has("deep") ? await probe(settings, signal) : undefined
+  const reachable = flags.has("deep") ? await probe(settings, { home, signal: signal }) : undefined
   if (flags.has("json")) {
     printJson(terminal, statusJson(facts, { sessions, reachable }))
     return 0
@@ -59,8 +60,11 @@ async function countSessions(home: Home): Promise<SessionCounts> {
   }
 }
 
-async function probe({ config, environment }: Settings, signal: AbortSignal): Promise<ProbeResult | undefined> {
-  const chosen = chooseModel({}, { config, environment })
+async function probe(
+  { config, environment }: Settings,
+  { home, signal }: { readonly home: Home; readonly signal: AbortSignal },
+): Promise<ProbeResult | undefined> {
+  const chosen = chooseModel({}, { config, environment, stored: storedProviders(home) })
   if (!chosen.ok || chosen.value.runtime.provider === "demo") return undefined
   return probeProvider({ address: chosen.value.runtime.baseUrl, key: chosen.value.key, signal })
 }

@@ -1,3 +1,4 @@
+import { storedProviders } from "../../config/stored-logins.ts"
 import { chooseModel } from "../../llm/choose-model.ts"
 import { probeProvider } from "../report/connectivity.ts"
 import { good, note, type DoctorContext, type Finding, type Section } from "./finding.ts"
@@ -6,7 +7,7 @@ export const providersSection: Section = {
   title: "Model and provider",
   check: async (context) => {
     const { config, environment } = context.settings
-    const chosen = chooseModel({}, { config, environment })
+    const chosen = chooseModel({}, { config, environment, stored: storedProviders(context.home) })
     if (!chosen.ok)
       return [{ level: "failure", text: chosen.error.message, fix: "hermes config show lists what is set" }]
     const { runtime, key, demoByDefault } = chosen.value

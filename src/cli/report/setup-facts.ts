@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { arch, platform, release } from "node:os"
+import { storedProviders } from "../../config/stored-logins.ts"
 import { isRecord, parseJson } from "../../base/json.ts"
 import { readAuth } from "../../config/auth-file.ts"
 import type { Environment } from "../../config/environment.ts"
@@ -54,7 +55,7 @@ export function collectSetup(home: Home, { config, environment }: Settings): Set
     runtime: `node ${process.versions.node}`,
     profile: home.profile,
     home: home.display(),
-    model: modelFacts(config, environment),
+    model: modelFacts({ config, environment, home }),
     terminalBackend: config.get("terminal.backend"),
     terminalOverride: (environment.get("TERMINAL_ENV") ?? "") === "" ? undefined : "TERMINAL_ENV",
     permissionProfile: config.get("approvals.profile") ?? "default",
@@ -73,8 +74,16 @@ export function collectSetup(home: Home, { config, environment }: Settings): Set
   }
 }
 
-function modelFacts(config: Config, environment: Environment): ModelFacts {
-  const chosen = chooseModel({}, { config, environment })
+function modelFacts({
+  config,
+  environment,
+  home,
+}: {
+  readonly config: Config
+  readonly environment: Environment
+  readonly home: Home
+}): ModelFacts {
+  const chosen = chooseModel({}, { config, environment, stored: storedProviders(home) })
   if (!chosen.ok) return { kind: "unusable", reason: chosen.error.message }
   const { runtime, demoByDefault } = chosen.value
   return {

@@ -2,7 +2,7 @@ import { group, integer, list, mapping, optionalInteger, text, type Setting } fr
 
 /** The fields every auxiliary task has; tasks of plugins get the same with the usual time-out. */
 export const AUXILIARY_FIELDS = {
-  provider: text("auto", "Provider; auto follows the main model."),
+  provider: text("auto", "Provider; auto follows the main model, none switches the task off."),
   model: text("", "Model; empty follows the provider."),
   base_url: text("", "Endpoint when it is not the provider's usual one."),
   api_key: text("", "Key for the endpoint; better kept in .env and named here as ${VAR}."),

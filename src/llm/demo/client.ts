@@ -25,6 +25,7 @@ export function createDemoClient(options: {
 
   return {
     runtime: DEMO_RUNTIME,
+    beginTurn: () => undefined,
     stream: async function* (request, { signal }) {
       if (script === undefined) return yield* speak(ruleUtterance(request), { request, signal })
       const step = script[position] ?? scriptEnded(script.length)
@@ -95,7 +96,11 @@ const OVERFLOW: LlmFailure = {
   reason: "context_overflow",
   status: 400,
   message: "the demo script says the conversation is longer than hermes-demo can read",
+  detail: "",
   retryable: false,
+  compress: true,
+  rotateCredential: false,
+  fallback: false,
 }
 
 function stepUtterance(step: DemoStep): Utterance {

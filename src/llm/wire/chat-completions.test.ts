@@ -5,7 +5,14 @@ import type { Message } from "../../protocol/message.ts"
 import type { ModelEvent, ModelReply, ModelRequest } from "../model.ts"
 import { SseReader } from "../sse.ts"
 import { createChatCompletionsWire } from "./chat-completions.ts"
-import type { Finished } from "./wire.ts"
+import type { Finished, WirePlace } from "./wire.ts"
+
+const PLACE: WirePlace = {
+  provider: "test",
+  baseUrl: "http://localhost:1/v1",
+  host: "localhost",
+  contextLength: 200_000,
+}
 
 describe("decode", () => {
   test("the name is assigned and the arguments are appended", () => {
@@ -225,7 +232,7 @@ describe("usage", () => {
 })
 
 describe("decodeWhole", () => {
-  const wire = createChatCompletionsWire({ includeUsage: true, host: "localhost" })
+  const wire = createChatCompletionsWire(PLACE, {})
 
   test("reads a reply that was not streamed", () => {
     const message = {
@@ -299,7 +306,7 @@ describe("encode", () => {
   })
 
   test.each(["google/gemini-3-pro", "gemma-3"])("%s gets the signature of its call back", (model) => {
-    const wire = createChatCompletionsWire({ includeUsage: true, host: "localhost" })
+    const wire = createChatCompletionsWire(PLACE, {})
     const extra = { google: { thought_signature: "s" } }
     const made = { ...call("A", "f", "{}"), extra_content: extra }
     const request = requestOf({ messages: [{ role: "assistant", content: null, tool_calls: [made] }] })
@@ -338,13 +345,13 @@ describe("encode", () => {
 
   test.each([
     ["o3-mini", "localhost", "max_completion_tokens"],
-    ["openai/gpt-4o", "openrouter.ai", "max_completion_tokens"],
+    ["openai/gpt-4o", "localhost", "max_completion_tokens"],
     ["anything", "api.openai.com", "max_completion_tokens"],
     ["anything", "me.openai.azure.com", "max_completion_tokens"],
     ["llama-3", "localhost", "max_tokens"],
     ["anything", "notapi.openai.com.example", "max_tokens"],
   ])("the output cap of %s at %s is %s", (model, host, key) => {
-    const wire = createChatCompletionsWire({ includeUsage: false, host })
+    const wire = createChatCompletionsWire({ ...PLACE, host }, { includeUsage: false })
     expect(JSON.parse(wire.encode(requestOf({ model, maxOutputTokens: 100 })))).toEqual({
       model,
       stream: true,
@@ -362,14 +369,14 @@ describe("encode", () => {
     )
     fc.assert(
       fc.property(fc.array(message, { minLength: 1, maxLength: 8 }), text, (messages, system) => {
-        const wire = createChatCompletionsWire({ includeUsage: true, host: "localhost" })
+        const wire = createChatCompletionsWire(PLACE, {})
         const bodies = messages.map((_, index) =>
           wire.encode(requestOf({ system, messages: messages.slice(0, index + 1) })),
         )
         for (const [index, body] of bodies.entries()) {
           expect(body.startsWith((bodies[index - 1] ?? "").slice(0, -"]}".length))).toBe(true)
         }
-        const fresh = createChatCompletionsWire({ includeUsage: true, host: "localhost" })
+        const fresh = createChatCompletionsWire(PLACE, {})
         expect(fresh.encode(requestOf({ system, messages }))).toBe(bodies.at(-1))
       }),
     )
@@ -423,7 +430,7 @@ function decode(
   frames: readonly (object | string)[],
   how: { ended: boolean } = { ended: true },
 ): { finished: Finished; events: ModelEvent[] } {
-  const wire = createChatCompletionsWire({ includeUsage: true, host: "localhost" })
+  const wire = createChatCompletionsWire(PLACE, {})
   let state = wire.start()
   const events: ModelEvent[] = []
   for (const frame of frames) {
@@ -448,7 +455,7 @@ function requestOf(parts: Partial<ModelRequest>): ModelRequest {
 }
 
 function encode(request: ModelRequest): string {
-  return createChatCompletionsWire({ includeUsage: true, host: "localhost" }).encode(request)
+  return createChatCompletionsWire(PLACE, {}).encode(request)
 }
 
 function sent(parts: Partial<ModelRequest>): unknown {

@@ -1,51 +1,61 @@
+import { isRecord, parseJson } from "../../base/json.ts"
 import { sha256Hex } from "../../base/random-and-hash.ts"
-
-import { assertNever } from "../../base/assert-never.ts"
-import { canonicalJson, isRecord, parseJson } from "../../base/json.ts"
 import { scrubSurrogates } from "../../base/text.ts"
-import type { FinishReason, Message, Part, ToolCall } from "../../protocol/message.ts"
+import type { FinishReason, Message, ToolCall } from "../../protocol/message.ts"
 import type { ToolDefinition } from "../../protocol/tool.ts"
 import type { Usage } from "../../protocol/usage.ts"
+import { modelTail } from "../detect-wire.ts"
 import type { ModelEvent, ModelReply, ModelRequest } from "../model.ts"
+import { moonshotSchema } from "../schema-flavours.ts"
 import type { Frame } from "../sse.ts"
-import type { Finished, Wire } from "./wire.ts"
+import { cacheMarker, markedFrom, withMarker } from "./chat-cache-markers.ts"
+import { chatMessage, messageForm } from "./chat-messages.ts"
+import type { MessageForm } from "./chat-messages.ts"
+import { isCopilot, isMoonshot, isMoonshotModel, isOpenAi, isQwenPortal, takesCacheMarkers } from "./chat-places.ts"
+import { chatExtras, chatTemperature } from "./chat-provider-extras.ts"
+import type { OpenRouterSettings } from "./chat-provider-extras.ts"
+import type { Finished, Wire, WirePlace } from "./wire.ts"
+
+export interface ChatCompletionsOptions {
+  /** False for servers that reject `stream_options`. */
+  readonly includeUsage?: boolean
+  /** False for servers that reject `stream`. */
+  readonly streaming?: boolean
+  /** Fields of the settings, which win over ours. */
+  readonly extraBody?: Readonly<Record<string, unknown>>
+  /** The provider's output cap, for requests that name none. */
+  readonly maxTokensDefault?: number
+  readonly openRouter?: OpenRouterSettings
+}
 
 /** Chat Completions as OpenAI documents it, with the liberties other servers of the same wire take. */
-export function createChatCompletionsWire(options: ChatCompletionsOptions): Wire<ChatState> {
-  // Two forms of a message exist, and a session may change its model: each keeps its own bytes.
-  const encoded = { plain: new WeakMap<Message, string>(), withExtra: new WeakMap<Message, string>() }
-  const encodedTools = new WeakMap<readonly ToolDefinition[], string>()
-
-  const encodeOnce = (message: Message, form: keyof typeof encoded): string => {
-    const known = encoded[form].get(message)
-    if (known !== undefined) return known
-    const bytes = JSON.stringify(wireMessage(message, form))
-    encoded[form].set(message, bytes)
-    return bytes
-  }
-  const encodeToolsOnce = (tools: readonly ToolDefinition[]): string => {
-    const known = encodedTools.get(tools)
-    if (known !== undefined) return known
-    const bytes = JSON.stringify(tools.map(wireTool))
-    encodedTools.set(tools, bytes)
-    return bytes
-  }
+export function createChatCompletionsWire(place: WirePlace, options: ChatCompletionsOptions): Wire<ChatState> {
+  const encoderFor = rememberMessages()
+  const encodeTools = rememberTools()
 
   return {
     framing: "sse",
     path: () => "/chat/completions",
-    headers: () => ({}),
+    headers: (request) => chatExtras(request, place, options).headers,
     encode: (request) => {
-      const head = JSON.stringify({
-        model: request.model,
-        stream: true,
-        ...(options.includeUsage ? { stream_options: { include_usage: true } } : {}),
-        ...outputCap(request, options),
-      }).slice(0, -1)
-      const tools = request.tools.length === 0 ? "" : `,"tools":${encodeToolsOnce(request.tools)}`
-      const system = systemMessage(request)
-      const form = /gemini|gemma/i.test(request.model) ? "withExtra" : "plain"
-      const messages = request.messages.map((message) => encodeOnce(message, form))
+      const head = JSON.stringify(parameters(request, place, options)).slice(0, -1)
+      const flavour = isMoonshot(place) || isMoonshotModel(request.model) ? "moonshot" : "common"
+      const tools = request.tools.length === 0 ? "" : `,"tools":${encodeTools(request.tools, flavour)}`
+      const form = messageForm(place, request.model)
+      const encodeMessage = encoderFor(form)
+      const marker =
+        request.cacheTtl !== undefined && takesCacheMarkers(place, request.model) ? request.cacheTtl : undefined
+      const system = systemMessage(request, place, marker)
+      const marked =
+        marker === undefined
+          ? Number.POSITIVE_INFINITY
+          : markedFrom(request.messages.length, { system: system.length > 0 })
+      // Markers move on with every request, so a marked message is written anew; the others keep their bytes.
+      const messages = request.messages.map((message, position) =>
+        marker === undefined || position < marked
+          ? encodeMessage(message)
+          : JSON.stringify(withMarker(chatMessage(message, form), cacheMarker(marker))),
+      )
       return `${head}${tools},"messages":[${[...system, ...messages].join(",")}]}`
     },
     start: () => EMPTY,
@@ -55,87 +65,84 @@ export function createChatCompletionsWire(options: ChatCompletionsOptions): Wire
   }
 }
 
-export interface ChatCompletionsOptions {
-  /** False for servers that reject `stream_options`. */
-  readonly includeUsage: boolean
-  readonly host: string
+/** Everything before the tools and the conversation; the same for all requests of a session. */
+function parameters(
+  request: ModelRequest,
+  place: WirePlace,
+  options: ChatCompletionsOptions,
+): Readonly<Record<string, unknown>> {
+  const { includeUsage = true, streaming = true } = options
+  const extras = chatExtras(request, place, options)
+  const temperature = chatTemperature(request, place)
+  const cap = request.maxOutputTokens ?? defaultCap(options.maxTokensDefault, place) ?? extras.maxTokens
+  const choice = request.toolChoice ?? "auto"
+  const { messages: _messages, tools: _tools, ...wishes } = options.extraBody ?? {}
+  return {
+    model: request.model,
+    stream: streaming,
+    ...(streaming && includeUsage ? { stream_options: { include_usage: true } } : {}),
+    ...(cap === undefined ? {} : { [capKey(request, place)]: cap }),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(choice === "auto" || request.tools.length === 0 ? {} : { tool_choice: choice }),
+    ...extras.body,
+    ...wishes,
+  }
+}
+
+/** A default that would fill the whole window leaves no room for the prompt. */
+function defaultCap(cap: number | undefined, { contextLength }: WirePlace): number | undefined {
+  return cap === undefined || cap < contextLength ? cap : Math.max(1, Math.floor(contextLength / 2))
+}
+
+function capKey(request: ModelRequest, place: WirePlace): "max_completion_tokens" | "max_tokens" {
+  const modern =
+    isOpenAi(place) || isCopilot(place) || /^(gpt-4o|gpt-4\.1|gpt-5|o1|o3|o4)/.test(modelTail(request.model))
+  return modern ? "max_completion_tokens" : "max_tokens"
 }
 
 /** Models of these families call the first message `developer`; our history always says `system`. */
-function systemMessage(request: ModelRequest): string[] {
+function systemMessage(request: ModelRequest, place: WirePlace, ttl: "5m" | "1h" | undefined): string[] {
   if (request.system === "") return []
   const role = /gpt-5|codex/i.test(request.model) ? "developer" : "system"
-  return [JSON.stringify({ role, content: scrubSurrogates(request.system) })]
+  const message = { role, content: scrubSurrogates(request.system) }
+  const marked = ttl ?? (isQwenPortal(place) ? "5m" : undefined)
+  return [JSON.stringify(marked === undefined ? message : withMarker(message, cacheMarker(marked)))]
 }
 
-function outputCap(request: ModelRequest, options: ChatCompletionsOptions): Record<string, number> {
-  if (request.maxOutputTokens === undefined) return {}
-  const tail = request.model.slice(request.model.lastIndexOf("/") + 1).toLowerCase()
-  const modern =
-    options.host === "api.openai.com" ||
-    options.host.endsWith(".openai.azure.com") ||
-    /^(gpt-4o|gpt-4\.1|gpt-5|o1|o3|o4)/.test(tail)
-  return modern ? { max_completion_tokens: request.maxOutputTokens } : { max_tokens: request.maxOutputTokens }
-}
-
-function wireTool(tool: ToolDefinition): unknown {
-  return {
-    type: "function",
-    function: { name: tool.name, description: tool.description, parameters: tool.parameters },
-  }
-}
-
-/** A copy without what only we need. Trimmed text and canonical arguments keep the bytes equal on every replay. */
-function wireMessage(message: Message, form: "plain" | "withExtra"): unknown {
-  switch (message.role) {
-    case "system":
-      return { role: "system", content: cleanText(message.content) }
-    case "user":
-      return { role: "user", content: wireContent(message.content, message.injected) }
-    case "assistant": {
-      const calls = message.tool_calls ?? []
-      const content = message.content === null ? null : wireContent(message.content, undefined)
-      return {
-        role: "assistant",
-        content: content === "" && calls.length > 0 ? null : content,
-        ...(calls.length === 0 ? {} : { tool_calls: calls.map((call) => wireCall(call, form)) }),
-      }
+/** A message is written once per form: a session may change its model, and with it the form. */
+function rememberMessages(): (form: MessageForm) => (message: Message) => string {
+  const forms = new Map<string, WeakMap<Message, string>>()
+  return (form) => {
+    const key = Object.values(form).join()
+    const known = forms.get(key) ?? new WeakMap<Message, string>()
+    forms.set(key, known)
+    return (message) => {
+      const written = known.get(message)
+      if (written !== undefined) return written
+      const bytes = JSON.stringify(chatMessage(message, form))
+      known.set(message, bytes)
+      return bytes
     }
-    case "tool":
-      return {
-        role: "tool",
-        tool_call_id: message.tool_call_id,
-        content: typeof message.shown === "string" ? cleanText(message.shown) : toolText(message.content),
-      }
-    default:
-      return assertNever(message)
   }
 }
 
-/** `extra_content` holds the signature Gemini wants back with its call; other servers reject the field. */
-function wireCall(call: ToolCall, form: "plain" | "withExtra"): unknown {
-  const parsed = parseJson(call.function.arguments)
-  const args = isRecord(parsed) ? canonicalJson(parsed) : call.function.arguments
-  const extra = form === "withExtra" && call.extra_content !== undefined ? { extra_content: call.extra_content } : {}
-  return { id: call.id, type: "function", function: { name: call.function.name, arguments: args }, ...extra }
-}
+type Flavour = "common" | "moonshot"
 
-function wireContent(content: string | readonly Part[], injected: string | undefined): string | readonly Part[] {
-  if (typeof content === "string") {
-    const text = cleanText(content)
-    return injected === undefined ? text : `${text}\n\n${scrubSurrogates(injected)}`
+function rememberTools(): (tools: readonly ToolDefinition[], flavour: Flavour) => string {
+  const flavours: Record<Flavour, WeakMap<readonly ToolDefinition[], string>> = {
+    common: new WeakMap(),
+    moonshot: new WeakMap(),
   }
-  return injected === undefined ? content : [...content, { type: "text", text: scrubSurrogates(injected) }]
+  return (tools, flavour) => {
+    const bytes = flavours[flavour].get(tools) ?? JSON.stringify(tools.map((tool) => wireTool(tool, flavour)))
+    flavours[flavour].set(tools, bytes)
+    return bytes
+  }
 }
 
-/** Most servers take only text in a tool message; an image is named instead of sent. */
-function toolText(content: string | readonly Part[]): string {
-  if (typeof content === "string") return cleanText(content)
-  return content.map((part) => (part.type === "text" ? part.text : "[image not sent to this model]")).join("\n")
-}
-
-function cleanText(text: string): string {
-  return scrubSurrogates(text).trim()
+function wireTool({ name, description, parameters: schema }: ToolDefinition, flavour: Flavour): unknown {
+  const parameters = flavour === "moonshot" ? moonshotSchema(schema) : schema
+  return { type: "function", function: { name, description, parameters } }
 }
 
 interface ChatState {

@@ -72,7 +72,12 @@ export function changeTotals(db: Database, change: TotalsChange): void {
        },
        model = COALESCE(model, ?), billing_provider = COALESCE(billing_provider, ?),
        billing_base_url = COALESCE(billing_base_url, ?), billing_mode = COALESCE(billing_mode, ?),
-       cost_status = COALESCE(?, cost_status), cost_source = COALESCE(?, cost_source),
+       cost_status = ${
+         // One call that nobody could price makes the sum a part of the whole, whatever came after it.
+         mode === "add"
+           ? "CASE WHEN cost_status = 'unknown' THEN cost_status ELSE COALESCE(?, cost_status) END"
+           : "COALESCE(?, cost_status)"
+       }, cost_source = COALESCE(?, cost_source),
        pricing_version = COALESCE(?, pricing_version)
      WHERE id = ?`,
     usage.input,

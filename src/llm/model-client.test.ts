@@ -19,7 +19,13 @@ import {
 } from "../../test/support/model-server/turn.ts"
 import { startModelServer } from "../../test/support/model-server/server.ts"
 import type { Clock } from "../base/clock.ts"
-import { createHttpClient } from "./http-client.ts"
+import { ok } from "../base/result.ts"
+import { singleCredential } from "./credential.ts"
+import type { CredentialSource } from "./credential.ts"
+import { openHttpConnection } from "./http.ts"
+import { createModelClient } from "./model-client.ts"
+import { codecOf } from "./route.ts"
+import type { Route } from "./route.ts"
 import type { HttpTimeouts } from "./http.ts"
 import type { ModelClient, ModelEvent, ModelOutcome, ModelRequest } from "./model.ts"
 import { createChatCompletionsWire } from "./wire/chat-completions.ts"
@@ -141,7 +147,7 @@ describe("a stream that does not end well", () => {
     ["cut before anything was said", { ...raw(frame({ role: "assistant" }) + text), ...cutsAfter(60) }, "timeout"],
     ["cut inside its only frame", { ...raw(text), ...cutsAfter(text.length - 1) }, "timeout"],
     ["empty", emptyStream(), "server_error"],
-    ["not of this wire", raw("data: <html>\n\n"), "server_error"],
+    ["not of this wire", raw("data: <html>\n\n"), "unknown"],
     ["with an error inside", reply({ text: "", ...failsInStream("server_error", "sorry") }), "server_error"],
   ])("%s: asked again", async (_name, turn, reason) => {
     await using model = await startModelServer([turn, says("Hello")])
@@ -153,7 +159,7 @@ describe("a stream that does not end well", () => {
   test.each([
     [429, "slow down", "rate_limit"],
     [503, "busy", "overloaded"],
-    [99, "odd", "server_error"],
+    [99, "odd", "unknown"],
   ])("an error inside with the code %i is asked again as %s %s", async (code, message, reason) => {
     await using model = await startModelServer([
       raw(`data: ${JSON.stringify({ error: { message, code } })}\n\n`),
@@ -168,7 +174,8 @@ describe("a stream that does not end well", () => {
     const error = { message: "maximum context length is 8192", code: 400 }
     await using model = await startModelServer([raw(`data: ${JSON.stringify({ error })}\n\n`)])
     using asked = await ask(model.url)
-    expect(asked.outcome).toMatchObject({ kind: "failed", failure: { reason: "context_overflow", retryable: false } })
+    expect(asked.outcome).toMatchObject({ kind: "failed", failure: { reason: "context_overflow", compress: true } })
+    expect(model.requests).toHaveLength(1)
   })
 
   test("what was shown is never said twice: an error after text ends it", async () => {
@@ -176,7 +183,7 @@ describe("a stream that does not end well", () => {
     using asked = await ask(model.url)
     expect(asked.outcome).toMatchObject({
       kind: "failed",
-      failure: { reason: "server_error", message: "test (HTTP 500) answered with an error: sorry" },
+      failure: { message: expect.stringContaining("sorry") as string },
     })
     expect(model.requests).toHaveLength(1)
   })
@@ -243,7 +250,7 @@ describe("a refusal", () => {
   ])("%j is not asked again", async (turn, failure) => {
     await using model = await startModelServer([turn])
     using asked = await ask(model.url)
-    expect(asked.outcome).toMatchObject({ kind: "failed", failure: { ...failure, retryable: false } })
+    expect(asked.outcome).toMatchObject({ kind: "failed", failure })
     expect(asked.events).toEqual([])
     expect(model.requests).toHaveLength(1)
   })
@@ -271,6 +278,93 @@ describe("a refusal", () => {
   })
 })
 
+describe("several ways", () => {
+  test("a limit on one key of two: the same key once more, then the next", async () => {
+    await using model = await startModelServer([refuses(429, "slow down"), refuses(429, "slow down"), says("Hello")])
+    const marked: string[] = []
+    const keys = ["first", "second"].map(
+      (id) => ({ id, label: id, secret: id, kind: "api_key", source: "test" }) as const,
+    )
+    const client = clientFor(model.url, {
+      credentials: {
+        ...singleCredential("test", keys[0]),
+        select: () => Promise.resolve(keys.find(({ id }) => !marked.includes(id))),
+        markExhausted: (id) => {
+          marked.push(id)
+          return Promise.resolve()
+        },
+        size: () => 2,
+        available: () => 2 - marked.length,
+      },
+    })
+    const { events, outcome } = await collect(client)
+    expect(outcome).toMatchObject({ kind: "reply", reply: { content: "Hello" } })
+    expect(model.requests.map(({ headers }) => headers["authorization"])).toEqual([
+      "Bearer first",
+      "Bearer first",
+      "Bearer second",
+    ])
+    expect(events.map((event) => event.type)).toEqual(["retry", "switch", "text-delta"])
+    expect(marked).toEqual(["first"])
+    client.close()
+  })
+
+  test("a server that stays down: the fallback answers, the next turn starts on the first choice again", async () => {
+    await using down = await startModelServer([
+      refuses(503, "busy"),
+      refuses(503, "busy"),
+      refuses(503, "busy"),
+      says("back"),
+    ])
+    await using other = await startModelServer([says("instead")])
+    const client = clientFor(down.url, { fallback: other.url })
+    expect((await collect(client)).outcome).toMatchObject({ reply: { content: "instead" } })
+    expect(client.runtime.baseUrl).toBe(`${other.url}/v1`)
+    client.beginTurn()
+    expect((await collect(client)).outcome).toMatchObject({ reply: { content: "back" } })
+    client.close()
+  })
+
+  test("when all fail the first failure is told, with what was tried", async () => {
+    await using down = await startModelServer([refuses(401, "bad key")])
+    await using other = await startModelServer([refuses(401, "bad too")])
+    const client = clientFor(down.url, { fallback: other.url })
+    const { outcome } = await collect(client)
+    expect(outcome).toMatchObject({
+      kind: "failed",
+      failure: { reason: "auth", message: expect.stringMatching(/bad key.*also tried: other/) as string },
+    })
+    client.close()
+  })
+
+  test("what a server refuses is left out, once and for the session", async () => {
+    await using model = await startModelServer([refuses(400, "error parsing grammar"), says("Hello"), says("again")])
+    const client = clientFor(model.url)
+    const request: ModelRequest = {
+      ...REQUEST,
+      tools: [
+        {
+          name: "t",
+          description: "d",
+          parameters: { type: "object", properties: { a: { type: "string", pattern: "x" } } },
+        },
+      ],
+    }
+    expect((await collect(client, undefined, request)).outcome).toMatchObject({ reply: { content: "Hello" } })
+    expect((await collect(client, undefined, request)).outcome).toMatchObject({ reply: { content: "again" } })
+    expect(model.requests.map(({ rawBody }) => rawBody.includes('"pattern"'))).toEqual([true, false, false])
+    client.close()
+  })
+
+  test("an answer that would be too long is asked for shorter", async () => {
+    const said = "max_tokens: 32768 > context_window: 200000 - input_tokens: 190000 = available_tokens: 10000"
+    await using model = await startModelServer([refuses(400, said), says("Hello")])
+    using asked = await ask(model.url)
+    expect(asked.outcome).toMatchObject({ reply: { content: "Hello" } })
+    expect(model.requests[1]?.body).toMatchObject({ max_tokens: 9936 })
+  })
+})
+
 describe("no server", () => {
   test("a refused connection is tried again, then told", async () => {
     const server = await startModelServer([])
@@ -278,31 +372,21 @@ describe("no server", () => {
     await server.close()
     using asked = await ask(url)
     expect(asked.slept).toHaveLength(2)
-    expect(asked.outcome).toEqual({
+    expect(asked.outcome).toMatchObject({
       kind: "failed",
-      failure: {
-        reason: "timeout",
-        status: null,
-        message: `test at ${url}/v1 could not be reached: nothing listens at that address`,
-        retryable: true,
-      },
+      failure: { reason: "timeout", status: null, message: expect.stringContaining("nothing listens") as string },
     })
   })
 
-  test("an unknown host is told at once", async () => {
+  test("an unknown host is told", async () => {
     // A label of 64 characters cannot exist, so the resolver says so without asking anybody.
     const url = `http://${"x".repeat(64)}.invalid`
     using asked = await ask(url)
-    expect(asked.outcome).toEqual({
+    expect(asked.outcome).toMatchObject({
       kind: "failed",
-      failure: {
-        reason: "timeout",
-        status: null,
-        message: `test at ${url}/v1 could not be reached: the host name is unknown`,
-        retryable: false,
-      },
+      failure: { reason: "timeout", status: null, message: expect.stringContaining("host name") as string },
     })
-    expect(asked.slept).toEqual([])
+    expect(asked.slept).toHaveLength(2)
   })
 })
 
@@ -372,26 +456,43 @@ function frame(delta: object): string {
 interface ClientParts {
   readonly clock?: Clock
   readonly timeouts?: HttpTimeouts
+  readonly credentials?: CredentialSource
+  /** Address of a second server that speaks the same wire. */
+  readonly fallback?: string
 }
 
 function clientFor(url: string, parts: ClientParts = {}): ModelClient {
-  return createHttpClient({
-    runtime: {
-      provider: "test",
-      model: "m",
-      wire: "chat_completions",
-      baseUrl: `${url}/v1`,
-      contextLength: 8000,
-      credentialSource: "test",
-      billingMode: "metered",
-    },
-    wire: createChatCompletionsWire({ includeUsage: true, host: "127.0.0.1" }),
-    headers: { authorization: "Bearer test", "content-type": "application/json" },
-    timeouts: parts.timeouts ?? { connectMs: 5000, idleMs: 5000 },
+  const { fallback } = parts
+  return createModelClient({
+    primary: routeTo(url, parts),
+    fallbacks:
+      fallback === undefined ? [] : [{ name: "other", open: () => Promise.resolve(ok(routeTo(fallback, parts))) }],
     maxAttempts: 3,
     clock: parts.clock ?? { now: () => 0, sleep: () => Promise.resolve() },
     random: () => 0.5,
   })
+}
+
+function routeTo(url: string, parts: ClientParts): Route {
+  const baseUrl = `${url}/v1`
+  const place = { provider: "test", baseUrl, host: "127.0.0.1", contextLength: 8000 }
+  const key = { id: "k", label: "k", secret: "test", kind: "api_key", source: "test" } as const
+  return {
+    runtime: {
+      ...place,
+      model: url === parts.fallback ? "other" : "m",
+      wire: "chat_completions",
+      credentialSource: "test",
+      billingMode: "metered",
+    },
+    codec: codecOf(createChatCompletionsWire(place, { includeUsage: true })),
+    connection: openHttpConnection(new URL(baseUrl)),
+    credentials: parts.credentials ?? singleCredential("test", key),
+    headers: { "content-type": "application/json" },
+    timeouts: parts.timeouts ?? { connectMs: 5000, idleMs: 5000 },
+    alternative: () => Promise.resolve(undefined),
+    authorise: (credential) => Promise.resolve(ok({ authorization: `Bearer ${credential?.secret ?? ""}` })),
+  }
 }
 
 /** One request from beginning to end; nobody really waits between two attempts. */
@@ -411,9 +512,10 @@ async function ask(url: string, parts: ClientParts = {}) {
 async function collect(
   client: ModelClient,
   signal = new AbortController().signal,
+  request: ModelRequest = REQUEST,
 ): Promise<{ events: ModelEvent[]; outcome: ModelOutcome }> {
   const events: ModelEvent[] = []
-  const stream = client.stream(REQUEST, { signal })
+  const stream = client.stream(request, { signal })
   for (;;) {
     const next = await stream.next()
     if (next.done === true) return { events, outcome: next.value }

@@ -1,0 +1,93 @@
+// Writes src/llm/catalog/catalog.generated.json from the model data of @earendil-works/pi-ai (MIT). Run by hand when that package
+// has a release worth taking: `node scripts/generate-model-catalog.mjs [VERSION]`. Needs the npm registry, and nothing is installed.
+import { execFileSync } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join, resolve } from "node:path"
+import { fileURLToPath, pathToFileURL } from "node:url"
+
+const PACKAGE = "@earendil-works/pi-ai"
+const version = process.argv[2] ?? "1.5.0"
+const root = resolve(dirname(fileURLToPath(import.meta.url)), "..")
+const target = join(root, "src/llm/catalog/catalog.generated.json")
+
+/** Their name of a provider to ours; providers that are not here are left out. */
+const PROVIDERS = {
+  openrouter: "openrouter",
+  openai: "openai-api",
+  anthropic: "anthropic",
+  "openai-codex": "openai-codex",
+  google: "gemini",
+  deepseek: "deepseek",
+  xai: "xai",
+  zai: "zai",
+  moonshotai: "kimi-coding",
+  "moonshotai-cn": "kimi-coding-cn",
+  minimax: "minimax",
+  "minimax-cn": "minimax-cn",
+  nvidia: "nvidia",
+  huggingface: "huggingface",
+  "github-copilot": "copilot",
+  xiaomi: "xiaomi",
+  opencode: "opencode-zen",
+  "opencode-go": "opencode-go",
+  "amazon-bedrock": "bedrock",
+}
+
+/** What a model can or cannot do, as bits; `src/llm/catalog/catalog.ts` reads them. */
+const FLAGS = [
+  [1, (model) => model.reasoning === true],
+  [2, (model) => model.input.includes("image")],
+  [4, (model) => model.compat?.supportsTemperature === false],
+  [8, (model) => model.compat?.forceAdaptiveThinking === true],
+]
+
+const scratch = mkdtempSync(join(tmpdir(), "hermes-catalog-"))
+try {
+  execFileSync("npm", ["pack", "--silent", `${PACKAGE}@${version}`], { cwd: scratch, stdio: "inherit" })
+  execFileSync("sh", ["-c", "tar xzf *.tgz"], { cwd: scratch })
+  const { MODELS } = await import(pathToFileURL(join(scratch, "package/dist/models.generated.js")).href)
+  writeFileSync(target, render(MODELS))
+  execFileSync(process.execPath, [join(root, "node_modules/oxfmt/bin/oxfmt"), target], { stdio: "inherit" })
+} finally {
+  rmSync(scratch, { recursive: true, force: true })
+}
+
+/** One line for a model, so that the difference between two releases can be read. */
+function render(models) {
+  const blocks = Object.entries(PROVIDERS).map(([theirs, ours]) => {
+    const rows = Object.values(models[theirs] ?? {})
+      // At OpenRouter, ~ marks moving pointers (an alias of ours does the same without hiding the model), and :batch what is
+      // answered hours later.
+      .filter((model) => model.type === "chat" && !model.id.startsWith("~") && !model.id.endsWith(":batch"))
+      .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+      .map((model) => `      ${JSON.stringify(model.id)}: ${array(row(model))}`)
+    if (rows.length === 0) throw new Error(`${PACKAGE} ${version} has no models for ${theirs}`)
+    return `    ${JSON.stringify(ours)}: {\n${rows.join(",\n")}\n    }`
+  })
+  const head = `  "version": ${JSON.stringify(`${PACKAGE.split("/")[1]} ${version}`)},`
+  return `{\n${head}\n  "providers": {\n${blocks.join(",\n")}\n  }\n}\n`
+}
+
+/** [context, longest output, input, output, cache read, cache write, flags, then for each tier: tokens above, and four prices]. */
+function row(model) {
+  const flags = FLAGS.reduce((sum, [bit, holds]) => sum + (holds(model) ? bit : 0), 0)
+  const free = model.id.endsWith(":free")
+  const tiers = (model.cost.tiers ?? []).toSorted((a, b) => a.inputTokensAbove - b.inputTokensAbove)
+  return [
+    model.contextWindow,
+    model.maxTokens,
+    ...prices(model.cost, free),
+    flags,
+    ...tiers.flatMap((tier) => [tier.inputTokensAbove, ...prices(tier, free)]),
+  ]
+}
+
+/** Their 0 also stands for "no such price". Taken at its word it would turn an unknown cost into none. */
+function prices(cost, free) {
+  return [cost.input, cost.output, cost.cacheRead, cost.cacheWrite].map((price) => (price > 0 || free ? price : null))
+}
+
+function array(values) {
+  return `[${values.map((value) => JSON.stringify(value)).join(", ")}]`
+}

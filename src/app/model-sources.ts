@@ -1,0 +1,72 @@
+import type { Clock } from "../base/clock.ts"
+import type { Log } from "../base/log.ts"
+import type { Result } from "../base/result.ts"
+import type { Environment } from "../config/environment.ts"
+import type { Home } from "../config/home.ts"
+import type { Config } from "../config/load.ts"
+import { hasLogins, storedProviders } from "../config/stored-logins.ts"
+import { mainFallbacks } from "../llm/auxiliary/chain-entry.ts"
+import { chooseModel } from "../llm/choose-model.ts"
+import type { ChosenModel, ModelChoiceFailure, ModelWish } from "../llm/choose-model.ts"
+import type { CredentialSource } from "../llm/credential.ts"
+import { findProvider } from "../llm/providers.ts"
+
+interface ModelSources {
+  readonly config: Config
+  readonly environment: Environment
+  readonly home: Home
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Which model a wish means here: with the settings, variables and logins of this home. */
+export function chooseFrom(sources: ModelSources, wish: ModelWish): Result<ChosenModel, ModelChoiceFailure> {
+  return chooseModel(wish, { ...sources, stored: storedProviders(sources.home) })
+}
+
+/** The managed keys of a provider; undefined where nobody manages any, so that the code for it is not loaded. */
+export async function openPool(provider: string, sources: ModelSources): Promise<CredentialSource | undefined> {
+  if (!hasLogins(sources.home) && !hasSeveralKeys(provider, sources)) return undefined
+  const { openCredentialPool } = await import("../llm/credentials/pool.ts")
+  const pool = await openCredentialPool({ ...sources, provider, random: Math.random })
+  return pool.size() === 0 ? undefined : pool
+}
+
+/** The model of a server that runs nearby, when it is clear which one is meant. */
+export async function findLocalModel(
+  sources: ModelSources,
+  signal: AbortSignal,
+): Promise<{ readonly chosen: ChosenModel; readonly server: string } | undefined> {
+  const { findLocalServers, localChoice } = await import("../llm/local-servers.ts")
+  for (const server of await findLocalServers({ environment: sources.environment, signal })) {
+    const choice = localChoice(server)
+    if (choice.kind !== "one") continue
+    const { id, contextLength } = choice.model
+    const chosen = chooseFrom(sources, {
+      provider: "custom",
+      model: id,
+      baseUrl: server.baseUrl,
+      ...(contextLength === undefined ? {} : { listedWindow: contextLength }),
+    })
+    if (chosen.ok) return { chosen: chosen.value, server: server.name }
+  }
+  return undefined
+}
+
+/** Several variables or a list in the settings: keys to choose among, although no file manages them. */
+function hasSeveralKeys(provider: string, { config, environment }: ModelSources): boolean {
+  const variables = findProvider(provider)?.keyVariables ?? []
+  const set = variables.filter((name) => (environment.get(name) ?? "").trim() !== "").length
+  return set > 1 || Array.isArray(config.lookup(`providers.${provider}.api_keys`))
+}
+
+/** What stands in for the main model, each chosen only when it is needed. */
+export function fallbackModels(sources: ModelSources): readonly {
+  readonly name: string
+  choose(): Result<ChosenModel, ModelChoiceFailure>
+}[] {
+  return mainFallbacks(sources.config).map((wish) => ({
+    name: `${wish.provider} ${wish.model ?? ""}`.trim(),
+    choose: () => chooseFrom(sources, wish),
+  }))
+}

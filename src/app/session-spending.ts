@@ -1,0 +1,54 @@
+import type { CallCost, Spending } from "../agent/spending.ts"
+import { addUsd } from "../llm/cost.ts"
+import type { ModelRuntime } from "../llm/model.ts"
+import { promptTokens } from "../protocol/usage.ts"
+import type { Usage } from "../protocol/usage.ts"
+
+/**
+ * The ledger of one session. Prices are looked up only for models that somebody bills; the catalogue is loaded with the first such
+ * call, after its answer has arrived.
+ */
+export function createSpending(options: {
+  readonly limitUsd: number | null
+  /** What earlier runs of this session have cost. */
+  readonly spentUsd: number
+  readonly cacheTtl: "5m" | "1h"
+}): Spending {
+  let spent = options.spentUsd
+  // A turn begins with the conversation that the last one left, which it does not know yet.
+  let lastTokens = 0
+  const price = async (runtime: ModelRuntime, usage: Usage | undefined): Promise<CallCost> => {
+    if (runtime.billingMode !== "metered")
+      return { usd: 0, status: "included", source: runtime.billingMode, version: "" }
+    if (usage === undefined) return { usd: null, status: "unknown", source: "none", version: "" }
+    const [{ costOf }, { loadCatalog }, { findPrices }] = await Promise.all([
+      import("../llm/cost.ts"),
+      import("../llm/catalog/catalog.ts"),
+      import("../llm/catalog/find-prices.ts"),
+    ])
+    const prices = findPrices(runtime, await loadCatalog())
+    return costOf(usage, { ...runtime, prices, cacheTtl: options.cacheTtl })
+  }
+  return {
+    refusal: async (runtime, nextPromptTokens) => {
+      if (options.limitUsd === null) return undefined
+      const next = await price(runtime, {
+        input: nextPromptTokens > 0 ? nextPromptTokens : lastTokens,
+        output: 0,
+        cacheRead: 0,
+        cacheWrite: 0,
+        reasoning: 0,
+      })
+      const expected = addUsd(spent, next.usd ?? 0)
+      return expected > options.limitUsd || spent >= options.limitUsd
+        ? `this session has cost $${spent.toFixed(4)} and model.max_session_cost_usd allows $${options.limitUsd}; raise it to go on`
+        : undefined
+    },
+    record: async (runtime, usage) => {
+      const cost = await price(runtime, usage)
+      spent = addUsd(spent, cost.usd ?? 0)
+      if (usage !== undefined) lastTokens = promptTokens(usage) + usage.output
+      return cost
+    },
+  }
+}

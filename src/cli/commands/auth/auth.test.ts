@@ -1,0 +1,168 @@
+import { readFileSync, writeFileSync } from "node:fs"
+import { describe, expect, test } from "vitest"
+import { startAuthorizationServer } from "../../../../test/support/authorization-server.ts"
+import { createTestHome, type TestHome } from "../../../../test/support/command-run.ts"
+
+const SECRET = "sk-planted-secret-0123456789"
+
+function stored(home: TestHome) {
+  return JSON.parse(readFileSync(home.home.file("auth.json"), "utf8")) as {
+    active_provider: string | null
+    providers: Record<string, unknown>
+    credential_pool: Record<string, Record<string, unknown>[]>
+    suppressed_sources?: unknown
+  }
+}
+
+async function listed(home: TestHome, variables: Record<string, string> = {}) {
+  const { out } = await home.run(["auth", "list", "--json"], { variables })
+  return JSON.parse(out) as { provider: string; credentials: { id: string; label: string; source: string }[] }[]
+}
+
+test("add, list, status and remove a key; the key is in no output", async () => {
+  using home = createTestHome()
+  const added = await home.run(["auth", "add", "openrouter", "--api-key", SECRET, "--label", "work"])
+  expect(added).toEqual({ code: 0, out: "Added work to openrouter.\n", err: "" })
+  const asked = await home.run(["auth", "add", "or"], { answers: [`${SECRET}-2`] })
+  expect(asked).toMatchObject({ code: 0, out: "Added key 1 to openrouter.\n" })
+  const outputs = await Promise.all([home.run(["auth", "list"]), home.run(["auth", "status", "openrouter"])])
+  expect(outputs[0].out).toMatch(/^openrouter\n {2}1 {2}\w{6}.* key .*work .*manual .*ok\n {2}2 /)
+  expect(outputs[1].out).toContain("Usable now  2 of 2\n")
+  expect([added, asked, ...outputs].map(({ out, err }) => out + err).join("")).not.toContain("planted")
+  const { id } = (await listed(home))[0]!.credentials[1]!
+  expect(await home.run(["auth", "remove", "openrouter", id])).toMatchObject({ code: 0 })
+  expect(await home.run(["auth", "remove", "openrouter", "1"])).toMatchObject({
+    code: 0,
+    out: "Removed work from openrouter.\n",
+  })
+  expect((await home.run(["auth", "list"])).out).toBe(
+    "There are no credentials. Add one with `hermes auth add PROVIDER`.\n",
+  )
+})
+
+test("the same key again is one entry", async () => {
+  using home = createTestHome()
+  await home.run(["auth", "add", "openrouter", "--api-key", SECRET])
+  await home.run(["auth", "add", "openrouter", "--api-key", SECRET, "--label", "new name"])
+  expect((await listed(home))[0]?.credentials).toMatchObject([{ label: "new name" }])
+})
+
+test("removing a key that is read from a variable sticks", async () => {
+  using home = createTestHome()
+  const variables = { OPENROUTER_API_KEY: SECRET }
+  expect(await home.run(["auth", "remove", "openrouter", "OPENROUTER_API_KEY"], { variables })).toEqual({
+    code: 0,
+    out: "Removed OPENROUTER_API_KEY from openrouter.\nOPENROUTER_API_KEY itself was left alone; Hermes no longer uses it for openrouter.\n",
+    err: "",
+  })
+  expect(stored(home).suppressed_sources).toEqual({ openrouter: ["env:OPENROUTER_API_KEY"] })
+  expect((await listed(home, variables)).map(({ provider }) => provider)).not.toContain("openrouter")
+})
+
+test("reset ends cool-downs", async () => {
+  using home = createTestHome()
+  const waiting = { id: "aaaaaa", access_token: "k", last_status: "exhausted", last_status_at: Date.now() / 1000 }
+  writeFileSync(home.home.file("auth.json"), JSON.stringify({ credential_pool: { openrouter: [waiting] } }))
+  expect((await home.run(["auth", "status", "openrouter"])).out).toMatch(/waiting until \d{4}-/)
+  expect((await home.run(["auth", "reset", "openrouter"])).out).toBe("1 credential of openrouter can be used again.\n")
+  expect((await home.run(["auth", "reset", "openrouter"])).out).toBe("No credential of openrouter was waiting.\n")
+  expect(stored(home).credential_pool["openrouter"]).toMatchObject([{ id: "aaaaaa", last_status: null }])
+})
+
+test("strategy writes the setting", async () => {
+  using home = createTestHome()
+  expect(await home.run(["auth", "strategy", "openrouter", "round_robin"])).toMatchObject({ code: 0 })
+  expect(readFileSync(home.home.file("config.yaml"), "utf8")).toContain("openrouter: round_robin")
+  expect((await home.run(["auth", "status", "openrouter"])).out).toContain("Strategy    round_robin\n")
+})
+
+describe("mistakes", () => {
+  test.each([
+    [["auth", "add", "opnrouter"], 2, "There is no provider `opnrouter`. Did you mean openrouter?"],
+    [["auth", "list", "nothing-like-it"], 2, "There is no provider `nothing-like-it`."],
+    [["auth", "remove", "openrouter", "7"], 1, "There is no credential `7` at openrouter"],
+    [["auth", "strategy", "openrouter", "best"], 2, "`best` is not a strategy"],
+    [["auth", "add", "openrouter"], 1, "Nobody is there to type the key"],
+    [["auth", "add", "openrouter", "--api-key", "changeme"], 2, "That is not a key"],
+    [["auth", "add", "openrouter", "--api-key", "k", "--type", "oauth"], 2, "`--api-key` does not go with"],
+    [["auth", "add", "anthropic", "--type", "oauth"], 1, "hermes config set providers.anthropic.oauth.client_id"],
+    [["auth"], 1, "Nobody is there to ask"],
+    [["login"], 1, "hermes auth add PROVIDER"],
+  ])("%j", async (line, code, sentence) => {
+    using home = createTestHome()
+    const { err, ...rest } = await home.run(line)
+    expect(rest).toEqual({ code, out: "" })
+    expect(err).toContain(sentence)
+  })
+})
+
+describe("login", () => {
+  const withSettings = (home: TestHome, oauth: string) =>
+    writeFileSync(
+      home.home.file("config.yaml"),
+      `providers: { lab: { base_url: "http://10.0.0.1/v1", oauth: { ${oauth} } } }\n`,
+    )
+
+  test("by code: stored, listed, and gone after logging out", async () => {
+    using home = createTestHome()
+    await using server = await startAuthorizationServer({ interval: 0.001 })
+    server.grantDevice()
+    withSettings(home, `client_id: c, token_url: "${server.url}/token", device_url: "${server.url}/device"`)
+    const done = await home.run(["auth", "add", "lab", "--type", "oauth", "--label", "me"])
+    expect(done).toMatchObject({ code: 0, out: "Logged in at custom:lab as me.\n" })
+    expect(done.err).toContain("ABCD-EFGH")
+    expect(stored(home)).toMatchObject({
+      active_provider: "custom:lab",
+      providers: { "custom:lab": { access_token: "access-token-1", refresh_token: "refresh-token-1", client_id: "c" } },
+      credential_pool: { "custom:lab": [{ auth_type: "oauth", source: "device_code", label: "me" }] },
+    })
+    expect((await home.run(["auth", "status", "lab"])).out).toContain("Logged in   yes\n")
+    expect((await home.run(["auth", "logout", "lab"])).out).toBe("Logged out of custom:lab. Keys were kept.\n")
+    expect(stored(home)).toMatchObject({ active_provider: null, providers: {}, credential_pool: {} })
+    expect((await home.run(["auth", "logout", "lab"])).out).toBe("There was no login at custom:lab.\n")
+  })
+
+  test("in the browser: a second account joins the pool, the same one again replaces its tokens", async () => {
+    using home = createTestHome()
+    await using server = await startAuthorizationServer()
+    withSettings(home, `client_id: c, token_url: "${server.url}/token", authorize_url: "${server.url}/authorize"`)
+    for (const label of ["first", "second", "first"]) expect(await loginInBrowser(home, label)).toBe(0)
+    expect(stored(home).credential_pool["custom:lab"]).toMatchObject([
+      { label: "first", source: "loopback_pkce", access_token: "access-token-3" },
+      { label: "second", source: "manual:loopback_pkce", access_token: "access-token-2" },
+    ])
+    expect(stored(home).providers["custom:lab"]).toMatchObject({ access_token: "access-token-3" })
+  })
+})
+
+/** Plays the person: opens the address the command prints. */
+async function loginInBrowser(home: TestHome, label: string): Promise<number> {
+  const { dispatch } = await import("../../dispatch.ts")
+  const { recordedTerminal } = await import("../../../../test/support/command-run.ts")
+  const { environmentFrom } = await import("../../../config/environment.ts")
+  const terminal = recordedTerminal()
+  const opened = Promise.withResolvers<void>()
+  const errLine = (text: string): void => {
+    const url = /https?:\S+/.exec(text)?.[0]
+    if (url !== undefined) fetch(url).then(() => opened.resolve(), opened.reject)
+  }
+  const code = await dispatch(["auth", "add", "lab", "--type", "oauth", "--label", label, "--no-browser"], {
+    terminal: { ...terminal, errLine },
+    environment: environmentFrom(home.variables),
+    signal: new AbortController().signal,
+  })
+  await opened.promise
+  return code
+}
+
+test("without a sub-command the person is asked until there is nothing more to do", async () => {
+  using home = createTestHome()
+  const { code, out, err } = await home.run(["auth"], {
+    answers: ["add", "openrouter", SECRET, "fly", "remove", "openrouter", "9", "list", ""],
+  })
+  expect(code).toBe(0)
+  expect(out).toContain("Added key 1 to openrouter.\n")
+  expect(err).toContain("That is none of them.")
+  expect(err).toContain("There is no credential `9` at openrouter")
+  expect(out + err).not.toContain("planted")
+})

@@ -1,0 +1,58 @@
+import { CliError, type CommandRun, type FlagValues, type Invocation } from "../../command.ts"
+import { run as list } from "./list.ts"
+
+/** `hermes auth`: shows what there is and does one thing after the other until the person leaves. */
+export async function run(invocation: Invocation): Promise<number> {
+  const { terminal } = invocation
+  if (!terminal.stdinIsTty) {
+    throw new CliError(
+      "Nobody is there to ask; use `hermes auth list`, `hermes auth add PROVIDER --api-key KEY` and the like, see `hermes auth --help`",
+      { exitCode: 1 },
+    )
+  }
+  const step = { ...invocation, flags: NO_FLAGS }
+  await list({ ...step, positionals: [] })
+  for (;;) {
+    const answer = (await terminal.ask(`What now (${Object.keys(ACTIONS).join(", ")}; nothing leaves)? `))?.trim() ?? ""
+    if (answer === "" || invocation.signal.aborted) return 0
+    const action = ACTIONS[answer]
+    if (action === undefined) terminal.errLine("That is none of them.")
+    else await act(action, step)
+  }
+}
+
+interface Action {
+  readonly questions: readonly string[]
+  readonly load: () => Promise<{ readonly run: CommandRun }>
+}
+
+const ACTIONS: Readonly<Record<string, Action>> = {
+  list: { questions: [], load: () => import("./list.ts") },
+  add: { questions: ["Provider: "], load: () => import("./add.ts") },
+  remove: { questions: ["Provider: ", "Number, id or label: "], load: () => import("./remove.ts") },
+  reset: { questions: ["Provider: "], load: () => import("./reset.ts") },
+  logout: { questions: ["Provider: "], load: () => import("./logout.ts") },
+  strategy: {
+    questions: ["Provider: ", "fill_first, round_robin, random or least_used: "],
+    load: () => import("./strategy.ts"),
+  },
+}
+
+/** A mistake is told and the next question comes; only the end of the input leaves. */
+async function act(action: Action, invocation: Invocation): Promise<void> {
+  const positionals: string[] = []
+  for (const question of action.questions) {
+    const word = (await invocation.terminal.ask(question))?.trim() ?? ""
+    if (word === "") return
+    positionals.push(word)
+  }
+  try {
+    const { run: perform } = await action.load()
+    await perform({ ...invocation, positionals })
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error
+    invocation.terminal.errLine(error.message)
+  }
+}
+
+const NO_FLAGS: FlagValues = { has: () => false, text: () => undefined, texts: () => [], number: () => undefined }

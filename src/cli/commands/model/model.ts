@@ -1,0 +1,32 @@
+import { ensureHome } from "../../../config/home.ts"
+import type { Invocation } from "../../command.ts"
+import { loadSettings } from "../../settings-access.ts"
+import { chooseInteractively } from "./choose.ts"
+import { refreshLists } from "./refresh.ts"
+
+/** `hermes model`: provider, key and model, asked one after the other. */
+export async function run(invocation: Invocation): Promise<number> {
+  const { flags, terminal, home, environment: inherited, signal } = invocation
+  ensureHome(home, inherited)
+  const settings = await loadSettings({ home, environment: inherited })
+  const place = { home, terminal, signal, ...settings }
+  const interactive = terminal.stdinIsTty && terminal.stderrIsTty
+  if (flags.has("refresh")) {
+    const fetched = await refreshLists(place)
+    if (!interactive) return fetched ? 0 : 1
+  }
+  if (interactive) return await chooseInteractively(place)
+  for (const line of WITHOUT_A_TERMINAL) terminal.errLine(line)
+  return 1
+}
+
+const WITHOUT_A_TERMINAL: readonly string[] = [
+  "Choosing a model needs a terminal to ask on. Without one, set it directly:",
+  "  hermes config set OPENROUTER_API_KEY KEY          the key, kept in .env",
+  "  hermes config set model.provider openrouter",
+  "  hermes config set model.default anthropic/claude-sonnet-4.6",
+  "For a server of your own:",
+  "  hermes config set model.provider custom",
+  "  hermes config set model.base_url http://127.0.0.1:11434/v1",
+  "  hermes config set model.default NAME",
+]

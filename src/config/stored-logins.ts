@@ -1,0 +1,16 @@
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { readAuth } from "./auth-file.ts"
+import type { Home } from "./home.ts"
+
+/** Providers with a login or keys in auth.json, the active one first. Most homes have no such file. */
+export function storedProviders(home: Home): readonly string[] {
+  if (!hasLogins(home)) return []
+  const { activeProvider, providers, credentialPool } = readAuth(home).store
+  const pooled = Object.entries(credentialPool).flatMap(([id, entries]) => (entries.length > 0 ? [id] : []))
+  return [...new Set([...(activeProvider === null ? [] : [activeProvider]), ...Object.keys(providers), ...pooled])]
+}
+
+export function hasLogins(home: Home): boolean {
+  return existsSync(home.file("auth.json")) || existsSync(join(home.root, "auth.json"))
+}

@@ -1,0 +1,71 @@
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+
+import { fail, ok } from "../../base/result.ts"
+import type { Result } from "../../base/result.ts"
+import { explainSystemError, isNotFound } from "../../base/system-error.ts"
+import type { Environment } from "../../config/environment.ts"
+
+export interface ProfilePlace {
+  readonly environment: Environment
+  readonly userHome: string
+}
+
+/** `explicit` is false for the profile `default`, which need not exist. */
+export function chosenProfile(environment: Environment): { readonly name: string; readonly explicit: boolean } {
+  const name = environment.get("AWS_PROFILE")?.trim() ?? ""
+  return name === "" ? { name: "default", explicit: false } : { name, explicit: true }
+}
+
+/** The fields of a profile from both files, where `credentials` wins over `config`; undefined when neither has it. */
+export async function readProfile(
+  place: ProfilePlace,
+  name: string,
+): Promise<Result<ReadonlyMap<string, string> | undefined>> {
+  const config = await readSections(pathOf(place, "AWS_CONFIG_FILE", "config"))
+  if (!config.ok) return config
+  const credentials = await readSections(pathOf(place, "AWS_SHARED_CREDENTIALS_FILE", "credentials"))
+  if (!credentials.ok) return credentials
+  // The config file says `[profile x]`, except for the default one.
+  const general = config.value.get(`profile ${name}`) ?? (name === "default" ? config.value.get(name) : undefined)
+  const secret = credentials.value.get(name)
+  if (general === undefined && secret === undefined) return ok(undefined)
+  return ok(new Map([...(general ?? []), ...(secret ?? [])]))
+}
+
+function pathOf(place: ProfilePlace, variable: string, file: string): string {
+  const chosen = place.environment.get(variable)?.trim() ?? ""
+  if (chosen === "") return join(place.userHome, ".aws", file)
+  return chosen.startsWith("~/") ? join(place.userHome, chosen.slice(2)) : chosen
+}
+
+type Sections = ReadonlyMap<string, ReadonlyMap<string, string>>
+
+async function readSections(path: string): Promise<Result<Sections>> {
+  try {
+    return ok(parseSections(await readFile(path, "utf8")))
+  } catch (error) {
+    if (isNotFound(error)) return ok(new Map())
+    return fail(`the AWS file ${path} cannot be read: ${explainSystemError(error)}`)
+  }
+}
+
+/** The INI dialect of the AWS tools; indented lines belong to a nested field, which we have no use for. */
+function parseSections(text: string): Sections {
+  const sections = new Map<string, Map<string, string>>()
+  let current: Map<string, string> | undefined
+  for (const line of text.split(/\r?\n/)) {
+    if (/^\s*([#;]|$)/.test(line)) continue
+    const heading = /^\s*\[([^\]]*)\]/.exec(line)?.[1]
+    if (heading !== undefined) {
+      const name = heading.trim().replaceAll(/\s+/g, " ").replaceAll(/["']/g, "")
+      current = sections.get(name) ?? new Map<string, string>()
+      sections.set(name, current)
+      continue
+    }
+    const field = /^(\S[^=]*?)\s*=\s*(.*)$/.exec(line)
+    const value = (field?.[2] ?? "").replace(/\s[#;].*$/, "").trim()
+    if (field !== null && value !== "") current?.set((field[1] ?? "").toLowerCase(), value)
+  }
+  return sections
+}

@@ -1,0 +1,74 @@
+import { mkdirSync, readFileSync } from "node:fs"
+import { dirname } from "node:path"
+import { writeFileAtomic } from "../../base/atomic-file.ts"
+import { isRecord, parseJson } from "../../base/json.ts"
+import type { Home } from "../../config/home.ts"
+import { parseModelList, type ListedModel } from "./model-list.ts"
+import type { Price } from "./prices.ts"
+
+/** A list as it was when it was fetched. */
+export interface CachedList {
+  readonly models: readonly ListedModel[]
+  /** Milliseconds since the epoch. */
+  readonly fetchedAt: number
+}
+
+const FRESH_MS = 3_600_000
+
+export function isFresh(list: CachedList, now: number): boolean {
+  return now - list.fetchedAt < FRESH_MS && list.fetchedAt <= now
+}
+
+/** The list last fetched from an address; undefined when there is none. Never fails: the file is disposable. */
+export function readCachedList(home: Home, baseUrl: string): CachedList | undefined {
+  const entry = readEntries(home)[baseUrl]
+  const models = isRecord(entry) ? parseModelList(entry["data"]) : undefined
+  const fetchedAt = isRecord(entry) ? entry["fetched_at"] : undefined
+  return models === undefined || typeof fetchedAt !== "number" ? undefined : { models, fetchedAt }
+}
+
+/** Keeps a list. Throws the system error. */
+export function storeList(home: Home, baseUrl: string, list: CachedList): void {
+  const entry = { fetched_at: list.fetchedAt, data: list.models.map(entryOf) }
+  const path = pathOf(home)
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  writeFileAtomic(path, JSON.stringify({ ...readEntries(home), [baseUrl]: entry }))
+}
+
+function pathOf(home: Home): string {
+  return home.file("cache", "model_lists.json")
+}
+
+function readEntries(home: Home): Readonly<Record<string, unknown>> {
+  try {
+    const parsed = parseJson(readFileSync(pathOf(home), "utf8"))
+    return isRecord(parsed) ? parsed : {}
+  } catch {
+    // Absent or unreadable: the lists are fetched again when somebody asks.
+    return {}
+  }
+}
+
+/** In the form that lists come in, so that one parser reads both. */
+function entryOf({ id, contextLength, prices }: ListedModel): Record<string, unknown> {
+  return {
+    id,
+    ...(contextLength === undefined ? {} : { context_length: contextLength }),
+    ...(prices === undefined
+      ? {}
+      : {
+          pricing: {
+            ...perToken("prompt", prices.input),
+            ...perToken("completion", prices.output),
+            ...perToken("input_cache_read", prices.cacheRead),
+            ...perToken("input_cache_write", prices.cacheWrite),
+            ...(prices.request === undefined ? {} : { request: `${prices.request}e-9` }),
+          },
+        }),
+  }
+}
+
+/** A price is kept as a whole number with its power of ten: exact, and read as a decimal. */
+function perToken(name: string, price: Price): Record<string, string> {
+  return price === null ? {} : { [name]: `${price}e-15` }
+}

@@ -1,0 +1,55 @@
+import type { Exhaustion } from "../credential.ts"
+import { isManual, type CredentialState, type PooledCredential } from "./pooled-credential.ts"
+import { parseTimestamp } from "../reset-time.ts"
+
+const REFUSED_SECONDS = 300
+const EXHAUSTED_SECONDS = 3600
+const KEEP_DEAD_SECONDS = 24 * 3600
+
+/** What a server calls a login that no waiting and no refreshing brings back. */
+const TERMINAL_CODES: ReadonlySet<string> = new Set([
+  "token_invalidated",
+  "token_revoked",
+  "invalid_token",
+  "invalid_grant",
+  "unauthorized_client",
+  "refresh_token_reused",
+])
+
+export function isTerminal(errorCode: string | undefined): boolean {
+  return errorCode !== undefined && TERMINAL_CODES.has(errorCode)
+}
+
+/** The state of a credential that was just refused. `now` in epoch seconds. */
+export function stateAfter(why: Exhaustion, now: number): CredentialState {
+  return {
+    status: why.status === 401 && isTerminal(why.reason) ? "dead" : "exhausted",
+    at: now,
+    errorCode: why.status,
+    errorReason: why.reason ?? null,
+    errorMessage: why.message ?? null,
+    resetAt: parseTimestamp(why.resetAt) ?? null,
+  }
+}
+
+export function okState(now: number): CredentialState {
+  return { status: "ok", at: now, errorCode: null, errorReason: null, errorMessage: null, resetAt: null }
+}
+
+/** When an exhausted credential may be tried again (epoch seconds); undefined for one that never or already may. */
+export function cooldownEnd({ state }: PooledCredential): number | undefined {
+  if (state.status !== "exhausted") return undefined
+  if (state.resetAt !== null) return state.resetAt
+  return (state.at ?? 0) + (state.errorCode === 401 ? REFUSED_SECONDS : EXHAUSTED_SECONDS)
+}
+
+export function isAvailable(entry: PooledCredential, now: number): boolean {
+  if (entry.accessToken === "" || entry.state.status === "dead") return false
+  const end = cooldownEnd(entry)
+  return end === undefined || end <= now
+}
+
+/** An entry put in by hand that died long ago: nothing will bring it back, and the list stays readable. */
+export function isForgotten({ source, state }: PooledCredential, now: number): boolean {
+  return isManual(source) && state.status === "dead" && now - (state.at ?? now) > KEEP_DEAD_SECONDS
+}

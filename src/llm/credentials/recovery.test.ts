@@ -1,0 +1,72 @@
+import { expect, test } from "vitest"
+import type { FailureReason } from "../failure.ts"
+import { mayRecoverFromRateLimit, recover, type CredentialFailure, type RecoveryState } from "./recovery.ts"
+
+const pool = (size: number, available = size, provider = "openrouter") => ({
+  provider,
+  size: () => size,
+  available: () => available,
+})
+
+const failure = (reason: FailureReason, more: Partial<CredentialFailure> = {}): CredentialFailure => ({
+  reason,
+  status: null,
+  rotateCredential: true,
+  ...more,
+})
+
+function state(more: Partial<RecoveryState> = {}): RecoveryState {
+  return {
+    provider: "openrouter",
+    baseUrl: "https://openrouter.ai/api/v1",
+    pool: pool(2),
+    credential: { id: "a", refreshable: false, exhausted: false },
+    rateLimited: new Set(),
+    refreshed: new Set(),
+    ...more,
+  }
+}
+
+const login = { id: "a", refreshable: true, exhausted: false }
+const again = new Set(["a"])
+
+test.each<readonly [string, CredentialFailure, RecoveryState, string]>([
+  ["no pool", failure("rate_limit"), state({ pool: undefined }), "none"],
+  ["a pool of the provider before a switch", failure("billing"), state({ pool: pool(2, 2, "nous") }), "none"],
+  ["billing", failure("billing", { status: 402 }), state(), "rotate"],
+  ["billing with one key", failure("billing", { status: 402 }), state({ pool: pool(1) }), "rotate"],
+  ["first rate limit", failure("rate_limit", { status: 429 }), state(), "retry-same"],
+  ["second rate limit", failure("rate_limit", { status: 429 }), state({ rateLimited: again }), "rotate"],
+  ["rate limit of another key before", failure("rate_limit"), state({ rateLimited: new Set(["b"]) }), "retry-same"],
+  ["a used up plan", failure("rate_limit", { errorCode: "usage_limit_reached" }), state(), "rotate"],
+  [
+    "a key that is marked already",
+    failure("rate_limit"),
+    state({ credential: { id: "a", refreshable: false, exhausted: true } }),
+    "rotate",
+  ],
+  ["rate limit with one key", failure("rate_limit", { status: 429 }), state({ pool: pool(1) }), "none"],
+  ["a refused key", failure("auth", { status: 401 }), state({ pool: pool(1) }), "rotate"],
+  ["a refused login", failure("auth", { status: 401 }), state({ credential: login }), "refresh"],
+  ["a refused renewed login", failure("auth"), state({ credential: login, refreshed: again }), "rotate"],
+  [
+    "a plan without the model",
+    failure("auth", { status: 403, rotateCredential: false }),
+    state({ credential: login }),
+    "none",
+  ],
+  ["an overloaded server", failure("overloaded", { rotateCredential: false }), state(), "none"],
+])("%s", (_name, failed, known, expected) => {
+  expect(recover(failed, known)).toEqual({ kind: expected })
+})
+
+test.each([
+  [undefined, "https://x", false],
+  [pool(1), "https://x", false],
+  [pool(2), "https://x", true],
+  [pool(2, 0), "https://x", false],
+  [pool(2, 2, "google-gemini-cli"), "https://x", false],
+  [pool(2), "cloudcode-pa://x", false],
+] as const)("another key may help against a rate limit: %#", (given, baseUrl, expected) => {
+  expect(mayRecoverFromRateLimit(given, baseUrl)).toBe(expected)
+})

@@ -1,0 +1,100 @@
+import { assertNever } from "../base/assert-never.ts"
+import type { Verdict } from "./failure-rules.ts"
+
+export interface SentenceFacts {
+  /** The provider and, where there is one, the status: `acme (HTTP 429)`. */
+  readonly who: string
+  readonly model: string
+  /** The server's own words, or nothing. */
+  readonly said: string
+  readonly status?: number | null
+}
+
+/** One sentence for a person: who, what went wrong, what to do next. */
+export function failureSentence(reason: Verdict["reason"], { who, model, said, status }: SentenceFacts): string {
+  const words = said === "" ? "" : `: ${said}`
+  switch (reason) {
+    case "auth":
+    case "auth_permanent":
+      return `${who} refused the key${words}. Check it with \`hermes config show\``
+    case "billing":
+      return `${who} says the account has no credit${words}. Add credit, or choose another model with --model`
+    case "rate_limit":
+      return `${who} limits the number of requests${words}. Wait a moment or choose another model`
+    case "overloaded":
+      return `${who} is overloaded${words}. Try again in a moment`
+    case "model_not_found":
+      return `${who} does not know the model ${model}${words}. Choose another with --model`
+    case "context_overflow":
+      return `${who} says the conversation is longer than ${model} can read${words}`
+    case "payload_too_large":
+      return `${who} says the request is too large${words}`
+    case "image_too_large":
+      return `${who} says an image is too large${words}. Send a smaller one`
+    case "provider_policy_blocked":
+      return `${who} has no endpoint for ${model} that your privacy settings allow${words}. Change them at the provider, or choose another model`
+    case "content_policy_blocked":
+      return `${who} refused the request for its content${words}. Say it differently, or choose another model`
+    case "multimodal_tool_content_unsupported":
+      return `${who} takes no images in tool results${words}`
+    case "thinking_signature":
+    case "invalid_encrypted_content":
+      return `${who} does not accept its earlier reasoning back${words}`
+    case "long_context_tier":
+      return `${who} charges extra for a conversation this long${words}`
+    case "oauth_long_context_beta_forbidden":
+      return `${who} does not give this login the long context${words}`
+    case "llama_cpp_grammar_pattern":
+      return `${who} cannot read the pattern of a tool's parameters${words}`
+    case "unknown":
+      if (status === 404) return `${who} has nothing to answer with at that address${words}. Check its base_url`
+      return `${who} answered with an error${words}`
+    case "format_error":
+    case "server_error":
+    case "timeout":
+      return `${who} answered with an error${words}`
+    default:
+      return assertNever(reason)
+  }
+}
+
+/** The same for a request that got no answer: then nobody said anything, and the sentence must not claim it. */
+export function transportSentence(reason: Verdict["reason"], facts: SentenceFacts): string {
+  if (reason === "context_overflow") {
+    return `${facts.who} broke off (${facts.said}): the conversation is probably longer than ${facts.model} can read`
+  }
+  const lost = reason === "timeout" || reason === "unknown"
+  return lost ? `${facts.who} could not be reached: ${facts.said}` : failureSentence(reason, facts)
+}
+
+/** A connection's failure in words: of its code where we know it, else its own with the code. */
+export function explainTransport(message: string, codes: readonly string[]): string {
+  const known = codes.find((code) => Object.hasOwn(TRANSPORT_SENTENCES, code))
+  if (known !== undefined) return TRANSPORT_SENTENCES[known] ?? message
+  return codes[0] === undefined ? message : `${message} (${codes[0]})`
+}
+
+const TRUST_IT = "name the file of its authority in NODE_EXTRA_CA_CERTS"
+
+const TRANSPORT_SENTENCES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "nothing listens at that address; start the server or correct its base_url",
+  ECONNRESET: "the connection was reset",
+  EPIPE: "the connection was closed while sending",
+  ENOTFOUND: "the host name is unknown; correct its base_url",
+  EAI_AGAIN: "the host name could not be looked up; is the network up?",
+  ENETUNREACH: "the network is unreachable",
+  EHOSTUNREACH: "the host is unreachable",
+  ETIMEDOUT: "the connection timed out",
+  ERR_PROXY_TUNNEL: "the proxy refused the connection; correct or unset HTTPS_PROXY, or name the host in NO_PROXY",
+  ERR_PROXY_UNREACHABLE: "the proxy does not answer; correct or unset HTTPS_PROXY",
+  ERR_INVALID_URL: "the address is not a URL",
+  HPE_INVALID_CONSTANT: "what answers there does not speak HTTP; check that the address is a model server",
+  CERT_HAS_EXPIRED: "its certificate has expired",
+  DEPTH_ZERO_SELF_SIGNED_CERT: `its certificate is self-signed; ${TRUST_IT}`,
+  SELF_SIGNED_CERT_IN_CHAIN: `its certificate chain is self-signed; ${TRUST_IT}`,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: `its certificate cannot be verified; ${TRUST_IT}`,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: `its certificate cannot be verified; ${TRUST_IT}`,
+  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another host",
+  EPROTO: "the TLS handshake failed; is it an https address?",
+  ERR_SSL_WRONG_VERSION_NUMBER: "the TLS handshake failed; is it an https address?",
+}

@@ -1,0 +1,51 @@
+import { describe, expect, test } from "vitest"
+
+import { PROVIDER_KEY_VARIABLES } from "../config/secrets.ts"
+import { loadCatalog } from "./catalog/catalog.ts"
+import { findProvider, PROVIDERS } from "./providers.ts"
+
+describe("the provider table", () => {
+  test("no name means two providers", () => {
+    const names = PROVIDERS.flatMap(({ id, aliases }) => [id, ...aliases])
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([])
+  })
+
+  test.each([
+    ["or", "openrouter"],
+    ["claude-code", "anthropic"],
+    ["CODEX", "openai-codex"],
+    ["google", "gemini"],
+    ["x.ai", "xai"],
+    ["zhipu", "zai"],
+    ["moonshot", "kimi-coding"],
+    ["dashscope", "alibaba"],
+    ["hf", "huggingface"],
+    ["github", "copilot"],
+    ["aws", "bedrock"],
+    ["azure", "azure-foundry"],
+    ["lm-studio", "lmstudio"],
+    ["llama.cpp", "custom"],
+    [" ollama ", "custom"],
+  ])("%s is %s", (name, id) => {
+    expect(findProvider(name)?.id).toBe(id)
+  })
+
+  test("nothing else is", () => {
+    expect(findProvider("nobody")).toBeUndefined()
+  })
+
+  test("every key variable is kept with the secrets", () => {
+    const unknown = PROVIDERS.flatMap(({ keyVariables }) => keyVariables).filter(
+      (name) => !PROVIDER_KEY_VARIABLES.includes(name),
+    )
+    expect(unknown).toEqual([])
+  })
+
+  test("a default model is one the catalogue knows, wherever it covers the provider", async () => {
+    const catalog = await loadCatalog()
+    const missing = PROVIDERS.filter(
+      ({ id, defaultModel }) => catalog.list(id).length > 0 && catalog.find(id, defaultModel) === undefined,
+    )
+    expect(missing.map(({ id }) => id)).toEqual([])
+  })
+})

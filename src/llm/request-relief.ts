@@ -1,0 +1,85 @@
+import type { AssistantMessage, Message, Part } from "../protocol/message.ts"
+import type { JsonSchema } from "../protocol/tool.ts"
+import type { ModelRequest } from "./model.ts"
+
+/**
+ * Copies of a request without what a server refused. The stored history stays as it is; only what is sent gets lighter.
+ */
+export function withoutReasoning(request: ModelRequest): ModelRequest {
+  return mapMessages(request, (message) => (message.role === "assistant" ? stripCarriers(message) : message))
+}
+
+/** Only what belongs to the Responses wire: a server could not read its own encrypted thoughts any more. */
+export function withoutEncryptedReasoning(request: ModelRequest): ModelRequest {
+  return mapMessages(request, (message) => {
+    if (message.role !== "assistant" || message.codex_reasoning_items === undefined) return message
+    const { codex_reasoning_items: _dropped, ...rest } = message
+    return rest
+  })
+}
+
+export function withoutImages(request: ModelRequest): ModelRequest {
+  return mapMessages(request, (message) =>
+    message.role === "system" || typeof message.content === "string" || message.content === null
+      ? message
+      : { ...message, content: withoutImageParts(message.content) },
+  )
+}
+
+/** Images stay where the person put them; results of tools become text. */
+export function withoutToolImages(request: ModelRequest): ModelRequest {
+  return mapMessages(request, (message) =>
+    message.role === "tool" && typeof message.content !== "string"
+      ? { ...message, content: withoutImageParts(message.content) }
+      : message,
+  )
+}
+
+/** Grammar compilers of local servers stumble over `pattern` and `format`; a property that is called so stays. */
+export function withPlainSchemas(request: ModelRequest): ModelRequest {
+  return { ...request, tools: request.tools.map((tool) => ({ ...tool, parameters: plainSchema(tool.parameters) })) }
+}
+
+function mapMessages(request: ModelRequest, change: (message: Message) => Message): ModelRequest {
+  return { ...request, messages: request.messages.map(change) }
+}
+
+function stripCarriers(message: AssistantMessage): AssistantMessage {
+  const {
+    reasoning_content: _content,
+    reasoning_details: _details,
+    codex_reasoning_items: _items,
+    codex_message_items: _messages,
+    anthropic_content_blocks: _blocks,
+    ...rest
+  } = message
+  return rest
+}
+
+function withoutImageParts(parts: readonly Part[]): string {
+  return parts
+    .map((part) => (part.type === "text" ? part.text : "[image left out: the model does not take it]"))
+    .join("\n")
+}
+
+function plainSchema(schema: JsonSchema): JsonSchema {
+  return Object.fromEntries(
+    Object.entries(schema)
+      .filter(([key]) => key !== "pattern" && key !== "format")
+      .map(([key, value]) => [key, key === "properties" ? plainProperties(value) : plainValue(value)]),
+  )
+}
+
+function plainProperties(properties: unknown): unknown {
+  if (!isObject(properties)) return properties
+  return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, plainValue(schema)]))
+}
+
+function plainValue(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(plainValue)
+  return isObject(value) ? plainSchema(value) : value
+}
+
+function isObject(value: unknown): value is JsonSchema {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,82 @@
+import { isRecord } from "../base/json.ts"
+
+/**
+ * When the server says a limit ends, as epoch seconds. Fields are asked before prose, and a moment that has passed is no
+ * answer: the caller's own waiting time is better then.
+ */
+export function findResetAt(
+  source: {
+    readonly headers: Readonly<Record<string, string | undefined>>
+    readonly body: unknown
+    readonly text: string
+  },
+  now: number,
+): number | undefined {
+  const nowSeconds = now / 1000
+  const places = [...recordsOf(source.body), headerFields(source.headers)]
+  const moments = places.flatMap((place) => [
+    ...MOMENT_FIELDS.map((field) => parseTimestamp(place[field])),
+    ...DELAY_FIELDS.map((field) => momentAfter(place[field], nowSeconds)),
+  ])
+  const named = moments.find((moment) => moment !== undefined && moment > nowSeconds)
+  if (named !== undefined) return named
+  const delay = parseResetDelay(source.text)
+  return delay === undefined ? undefined : nowSeconds + delay
+}
+
+/** Epoch seconds from seconds, milliseconds (as number or text) or an ISO or HTTP date. */
+export function parseTimestamp(value: unknown): number | undefined {
+  if (typeof value === "number") return epochSeconds(value)
+  if (typeof value !== "string" || value.trim() === "") return undefined
+  const number = Number(value)
+  if (Number.isFinite(number)) return epochSeconds(number)
+  // A date without digits for a year is prose that Date.parse would still guess at.
+  const parsed = /\d{4}/.test(value) ? Date.parse(value) : Number.NaN
+  return Number.isFinite(parsed) ? epochSeconds(parsed / 1000) : undefined
+}
+
+/** Seconds from what servers write: `quotaResetDelay: 1500ms`, "retry after 12 seconds", "Resets in 4hr 5min". */
+export function parseResetDelay(text: string): number | undefined {
+  const quota = /quotaResetDelay\W{0,8}(\d+(?:\.\d+)?)\s*(ms|s)\b/i.exec(text)
+  if (quota !== null) return Number(quota[1]) / (quota[2]?.toLowerCase() === "ms" ? 1000 : 1)
+  const retry = /\bretry\s+(?:after\s+|in\s+)?(\d+(?:\.\d+)?)\s*(?:s\b|sec)/i.exec(text)
+  if (retry !== null) return Number(retry[1])
+  const resets = /\bresets?\s+in\s+(?:(\d+)\s*(?:hours?|hrs?|h)\b)?\s*(?:(\d+)\s*(?:minutes?|mins?|m)\b)?/i.exec(text)
+  if (resets === null || (resets[1] === undefined && resets[2] === undefined)) return undefined
+  return Number(resets[1] ?? 0) * 3600 + Number(resets[2] ?? 0) * 60
+}
+
+const MOMENT_FIELDS = ["reset_at", "resets_at", "retry_until", "x_ratelimit_reset"]
+const DELAY_FIELDS = ["retry_after", "resets_in_seconds"]
+
+/** Seconds have ten digits until the year 2286; twelve and more are milliseconds. */
+const FIRST_MILLISECONDS = 100_000_000_000
+
+function epochSeconds(value: number): number | undefined {
+  if (!Number.isFinite(value) || value <= 0) return undefined
+  return value >= FIRST_MILLISECONDS ? value / 1000 : value
+}
+
+/** A delay in seconds; `retry-after` may also be a date. */
+function momentAfter(value: unknown, nowSeconds: number): number | undefined {
+  const seconds = typeof value === "string" && value.trim() !== "" ? Number(value) : value
+  if (typeof seconds !== "number") return undefined
+  return Number.isFinite(seconds) ? nowSeconds + seconds : parseTimestamp(value)
+}
+
+/** The body and what it nests: vendors put the reset beside the message, above it or into its metadata. */
+function recordsOf(body: unknown): readonly Readonly<Record<string, unknown>>[] {
+  if (!isRecord(body)) return []
+  const error = isRecord(body["error"]) ? body["error"] : {}
+  const metadata = isRecord(error["metadata"]) ? error["metadata"] : {}
+  const headers = isRecord(metadata["headers"]) ? metadata["headers"] : {}
+  return [error, body, metadata, headerFields(headers)]
+}
+
+function headerFields(headers: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [fieldName(name), value]))
+}
+
+function fieldName(header: string): string {
+  return header.toLowerCase().replaceAll("-", "_")
+}

@@ -1,0 +1,68 @@
+import type { Result } from "../base/result.ts"
+import type { Credential, CredentialSource } from "./credential.ts"
+import type { LlmFailure } from "./failure.ts"
+import type { HttpConnection, HttpTimeouts } from "./http.ts"
+import type { ModelEvent, ModelRequest, ModelRuntime } from "./model.ts"
+import type { Frame } from "./sse.ts"
+import type { Finished, Wire } from "./wire/wire.ts"
+
+/** One way to a model: where it is, how it is spoken to and who pays. Key, address and model never come from different routes. */
+export interface Route {
+  readonly runtime: ModelRuntime
+  readonly codec: WireCodec
+  readonly connection: HttpConnection
+  readonly credentials: CredentialSource
+  /** What every request carries, without credentials. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly timeouts: HttpTimeouts
+  /** The headers that prove who we are; a cloud that wants signatures signs path and body. */
+  authorise(credential: Credential | undefined, request: SignedParts): Promise<Proof>
+  /** Another way to speak to the same place, when a failure says that this one is not understood there. */
+  alternative(failure: LlmFailure): Promise<Route | undefined>
+}
+
+/** The headers, or a sentence that says what is missing. */
+export type Proof = Result<Readonly<Record<string, string>>>
+
+export interface SignedParts {
+  readonly path: string
+  readonly body: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly signal: AbortSignal
+}
+
+/** A wire with the type of its state hidden, so that one client speaks all of them. */
+export interface WireCodec {
+  readonly framing: "sse" | "aws-event-stream"
+  path(request: ModelRequest): string
+  headers(request: ModelRequest): Readonly<Record<string, string>>
+  encode(request: ModelRequest): string
+  decoder(): Decoder
+  decodeWhole(body: string): Finished
+}
+
+export interface Decoder {
+  take(frame: Frame): readonly ModelEvent[]
+  finish(how: { readonly ended: boolean }): Finished
+}
+
+export function codecOf<State>(wire: Wire<State>): WireCodec {
+  return {
+    framing: wire.framing,
+    path: (request) => wire.path(request),
+    headers: (request) => wire.headers(request),
+    encode: (request) => wire.encode(request),
+    decodeWhole: (body) => wire.decodeWhole(body),
+    decoder: () => {
+      let state = wire.start()
+      return {
+        take: (frame) => {
+          const [next, events] = wire.decode(state, frame)
+          state = next
+          return events
+        },
+        finish: (how) => wire.finish(state, how),
+      }
+    },
+  }
+}

@@ -1,0 +1,267 @@
+import { isRecord, parseJson, stringField } from "../../base/json.ts"
+import type { FinishReason, ToolCall } from "../../protocol/message.ts"
+import type { Usage } from "../../protocol/usage.ts"
+import type { ModelEvent, ModelReply } from "../model.ts"
+import type { Frame } from "../sse.ts"
+import { REASONING_TYPE } from "./bedrock-history.ts"
+import { derivedCallId } from "./derived-call-id.ts"
+import type { Finished } from "./wire.ts"
+
+export interface ConverseState {
+  readonly blocks: readonly Block[]
+  readonly stop: string | undefined
+  readonly usage: Usage | undefined
+  readonly frames: number
+  readonly error: string | undefined
+}
+
+type Block =
+  | { readonly kind: "text"; readonly index: number; readonly text: string }
+  | {
+      readonly kind: "reasoning"
+      readonly index: number
+      readonly text: string
+      readonly signature: string
+      readonly redacted: string
+    }
+  | CallBlock
+
+interface CallBlock {
+  readonly kind: "call"
+  readonly index: number
+  readonly id: string
+  readonly name: string
+  readonly args: string
+  /** Its last fragment has arrived. */
+  readonly whole: boolean
+}
+
+export const EMPTY_CONVERSE: ConverseState = {
+  blocks: [],
+  stop: undefined,
+  usage: undefined,
+  frames: 0,
+  error: undefined,
+}
+
+type Step = readonly [ConverseState, readonly ModelEvent[]]
+
+export function decodeConverse(state: ConverseState, frame: Frame): Step {
+  if (frame.event === "error") return [{ ...state, error: state.error ?? frame.data }, []]
+  const payload = parseJson(frame.data)
+  if (!isRecord(payload)) {
+    return [{ ...state, error: state.error ?? `a frame that is not JSON: ${frame.data.slice(0, 120)}` }, []]
+  }
+  const counted = { ...state, frames: state.frames + 1 }
+  switch (frame.event) {
+    case "contentBlockStart":
+      return openBlock(counted, payload)
+    case "contentBlockDelta":
+      return growBlock(counted, payload)
+    case "contentBlockStop":
+      return [closeBlock(counted, indexOf(payload)), []]
+    case "messageStop":
+      return [{ ...counted, stop: stringField(payload, "stopReason") ?? "end_turn" }, []]
+    case "metadata":
+      return [{ ...counted, usage: readUsage(payload["usage"]) ?? state.usage }, []]
+    default:
+      return [counted, []]
+  }
+}
+
+/** Only a tool use announces itself; text and reasoning begin with their first delta. */
+function openBlock(state: ConverseState, payload: Readonly<Record<string, unknown>>): Step {
+  const start = isRecord(payload["start"]) ? payload["start"]["toolUse"] : undefined
+  if (!isRecord(start)) return [state, []]
+  const name = stringField(start, "name") ?? ""
+  const id = stringField(start, "toolUseId") ?? ""
+  const block: CallBlock = { kind: "call", index: indexOf(payload), id, name, args: "", whole: false }
+  return [{ ...state, blocks: [...state.blocks, block] }, name === "" ? [] : [{ type: "tool-generating", tool: name }]]
+}
+
+function growBlock(state: ConverseState, payload: Readonly<Record<string, unknown>>): Step {
+  const delta = isRecord(payload["delta"]) ? payload["delta"] : {}
+  const index = indexOf(payload)
+  const text = stringField(delta, "text") ?? ""
+  if (text !== "") return growText(state, index, text)
+  const input = stringField(delta["toolUse"], "input") ?? ""
+  if (input !== "") {
+    return [
+      mapBlock(state, index, (block) => (block.kind === "call" ? { ...block, args: block.args + input } : block)),
+      [],
+    ]
+  }
+  return isRecord(delta["reasoningContent"]) ? growReasoning(state, index, delta["reasoningContent"]) : [state, []]
+}
+
+function growText(state: ConverseState, index: number, text: string): Step {
+  const known = state.blocks.some((block) => block.kind === "text" && block.index === index)
+  const separator = !known && state.blocks.some((block) => block.kind === "text") ? TEXT_SEPARATOR : ""
+  const next = known
+    ? mapBlock(state, index, (block) => (block.kind === "text" ? { ...block, text: block.text + text } : block))
+    : { ...state, blocks: [...state.blocks, { kind: "text", index, text } as const] }
+  // Once a call was seen, further text belongs to the message but is no longer shown as the answer.
+  const hidden = state.blocks.some((block) => block.kind === "call")
+  return [next, hidden ? [] : [{ type: "text-delta", text: separator + text }]]
+}
+
+function growReasoning(state: ConverseState, index: number, delta: Readonly<Record<string, unknown>>): Step {
+  const text = stringField(delta, "text") ?? ""
+  const signature = stringField(delta, "signature") ?? ""
+  const redacted = stringField(delta, "redactedContent") ?? ""
+  const before = state.blocks.find((block) => block.kind === "reasoning" && block.index === index)
+  const next =
+    before === undefined
+      ? { ...state, blocks: [...state.blocks, { kind: "reasoning", index, text, signature, redacted } as const] }
+      : mapBlock(state, index, (block) =>
+          block.kind === "reasoning"
+            ? {
+                ...block,
+                text: block.text + text,
+                signature: block.signature + signature,
+                redacted: block.redacted + redacted,
+              }
+            : block,
+        )
+  const another =
+    (before === undefined || (before.kind === "reasoning" && before.text === "")) && reasoningOf(state) !== null
+  const shown = another ? REASONING_SEPARATOR + text : text
+  return [next, text === "" ? [] : [{ type: "reasoning-delta", text: shown }]]
+}
+
+const TEXT_SEPARATOR = "\n"
+const REASONING_SEPARATOR = "\n\n"
+
+function closeBlock(state: ConverseState, index: number): ConverseState {
+  return mapBlock(state, index, (block) => (block.kind === "call" ? { ...block, whole: true } : block))
+}
+
+function mapBlock(state: ConverseState, index: number, change: (block: Block) => Block): ConverseState {
+  return { ...state, blocks: state.blocks.map((block) => (block.index === index ? change(block) : block)) }
+}
+
+function indexOf(payload: Readonly<Record<string, unknown>>): number {
+  const index = payload["contentBlockIndex"]
+  return typeof index === "number" ? index : 0
+}
+
+/** AWS always says why it stopped, so a stream without that was cut, however the connection ended. */
+export function finishConverse(state: ConverseState): Finished {
+  if (state.error !== undefined) return { kind: "error", body: state.error }
+  if (state.frames === 0) return { kind: "nothing", why: "an empty stream" }
+  const calls = state.blocks.filter((block) => block.kind === "call").filter((call) => call.name !== "")
+  if (state.stop !== undefined) return { kind: "reply", reply: replyOf(state, calls, finishReason(state.stop, calls)) }
+  if (calls.some((call) => !call.whole)) {
+    return { kind: "reply", reply: { ...replyOf(state, [], "length"), ending: "cut-call" } }
+  }
+  if (calls.length > 0) return { kind: "reply", reply: replyOf(state, calls, "tool_calls") }
+  const reply = replyOf(state, [], "stop")
+  return reply.content === null
+    ? { kind: "nothing", why: "a stream that was cut off" }
+    : { kind: "reply", reply: { ...reply, ending: "cut-text" } }
+}
+
+function finishReason(stop: string, calls: readonly CallBlock[]): FinishReason {
+  switch (stop) {
+    case "max_tokens":
+    case "model_context_window_exceeded":
+      return "length"
+    case "content_filtered":
+    case "guardrail_intervened":
+      return "content_filter"
+    default:
+      return calls.length > 0 ? "tool_calls" : "stop"
+  }
+}
+
+function replyOf(state: ConverseState, calls: readonly CallBlock[], reason: FinishReason): ModelReply {
+  const texts = state.blocks.flatMap((block) => (block.kind === "text" ? [block.text] : []))
+  const thoughts = sealedThoughts(state)
+  return {
+    content: texts.length === 0 ? null : texts.join(TEXT_SEPARATOR),
+    toolCalls: calls.map(toCall),
+    finishReason: reason,
+    reasoning: reasoningOf(state),
+    ...(state.usage === undefined ? {} : { usage: state.usage }),
+    carriers: thoughts.length === 0 ? {} : { reasoning_details: thoughts },
+    ending: "complete",
+  }
+}
+
+function reasoningOf(state: ConverseState): string | null {
+  const texts = state.blocks.flatMap((block) => (block.kind === "reasoning" && block.text !== "" ? [block.text] : []))
+  return texts.length === 0 ? null : texts.join(REASONING_SEPARATOR)
+}
+
+/** Only what carries a seal can go back; an unsealed thought is for people. */
+function sealedThoughts(state: ConverseState): readonly unknown[] {
+  return state.blocks.flatMap((block): readonly unknown[] => {
+    if (block.kind !== "reasoning") return []
+    if (block.redacted !== "") return [{ type: REASONING_TYPE, reasoningContent: { redactedContent: block.redacted } }]
+    const { text, signature } = block
+    return signature === "" ? [] : [{ type: REASONING_TYPE, reasoningContent: { reasoningText: { text, signature } } }]
+  })
+}
+
+function toCall(block: CallBlock, position: number): ToolCall {
+  const args = block.args.trim() === "" ? "{}" : block.args
+  return {
+    id: block.id === "" ? derivedCallId(block.name, args, position) : block.id,
+    type: "function",
+    function: { name: block.name, arguments: args },
+  }
+}
+
+export function decodeWholeConverse(body: string): Finished {
+  const parsed = parseJson(body)
+  if (!isRecord(parsed)) return { kind: "nothing", why: "something that is not JSON" }
+  const message = isRecord(parsed["output"]) ? parsed["output"]["message"] : undefined
+  const content = isRecord(message) ? message["content"] : undefined
+  if (!Array.isArray(content)) return { kind: "nothing", why: "JSON without a message" }
+  return finishConverse({
+    blocks: content.flatMap((block, index) => wholeBlock(block, index)),
+    stop: stringField(parsed, "stopReason") ?? "end_turn",
+    usage: readUsage(parsed["usage"]),
+    frames: 1,
+    error: undefined,
+  })
+}
+
+function wholeBlock(block: unknown, index: number): readonly Block[] {
+  if (!isRecord(block)) return []
+  const text = stringField(block, "text") ?? ""
+  if (text !== "") return [{ kind: "text", index, text }]
+  const { toolUse, reasoningContent } = block
+  if (isRecord(toolUse)) {
+    const name = stringField(toolUse, "name") ?? ""
+    const args = JSON.stringify(toolUse["input"] ?? {})
+    return [{ kind: "call", index, id: stringField(toolUse, "toolUseId") ?? "", name, args, whole: true }]
+  }
+  if (!isRecord(reasoningContent)) return []
+  const thought = reasoningContent["reasoningText"]
+  return [
+    {
+      kind: "reasoning",
+      index,
+      text: stringField(thought, "text") ?? "",
+      signature: stringField(thought, "signature") ?? "",
+      redacted: stringField(reasoningContent, "redactedContent") ?? "",
+    },
+  ]
+}
+
+/** Cached tokens are counted apart on this wire, as ours are. */
+function readUsage(value: unknown): Usage | undefined {
+  if (!isRecord(value)) return undefined
+  return {
+    input: count(value["inputTokens"]),
+    output: count(value["outputTokens"]),
+    cacheRead: count(value["cacheReadInputTokens"]),
+    cacheWrite: count(value["cacheWriteInputTokens"]),
+    reasoning: 0,
+  }
+}
+
+function count(value: unknown): number {
+  return typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0
+}

@@ -1,0 +1,158 @@
+import { isRecord, parseJson, stringField } from "../../base/json.ts"
+import type { FinishReason, ToolCall } from "../../protocol/message.ts"
+import type { Usage } from "../../protocol/usage.ts"
+import type { ModelEvent, ModelReply } from "../model.ts"
+import type { Frame } from "../sse.ts"
+import { derivedCallId } from "./derived-call-id.ts"
+import type { Finished } from "./wire.ts"
+
+export interface GeminiState {
+  readonly content: string
+  readonly reasoning: string
+  readonly calls: readonly ToolCall[]
+  readonly finish: string | undefined
+  readonly usage: Usage | undefined
+  readonly frames: number
+  readonly error: string | undefined
+}
+
+export const EMPTY_GEMINI: GeminiState = {
+  content: "",
+  reasoning: "",
+  calls: [],
+  finish: undefined,
+  usage: undefined,
+  frames: 0,
+  error: undefined,
+}
+
+type Step = readonly [GeminiState, readonly ModelEvent[]]
+
+export function decodeGemini(state: GeminiState, frame: Frame): Step {
+  if (frame.data.trim() === "") return [state, []]
+  const chunk = parseJson(frame.data)
+  if (!isRecord(chunk)) {
+    return [{ ...state, error: state.error ?? `a frame that is not JSON: ${frame.data.slice(0, 120)}` }, []]
+  }
+  return takeChunk(state, chunk)
+}
+
+function takeChunk(state: GeminiState, chunk: Readonly<Record<string, unknown>>): Step {
+  if (isRecord(chunk["error"])) return [{ ...state, error: state.error ?? JSON.stringify(chunk) }, []]
+  const candidates = chunk["candidates"]
+  const candidate: unknown = Array.isArray(candidates) ? candidates[0] : undefined
+  const content = isRecord(candidate) ? candidate["content"] : undefined
+  const parts = isRecord(content) && Array.isArray(content["parts"]) ? content["parts"].filter(isRecord) : []
+  const events: ModelEvent[] = []
+  let next: GeminiState = { ...state, frames: state.frames + 1 }
+  for (const part of parts) next = takePart(next, part, events)
+  // A prompt that was blocked has no candidate at all.
+  const blocked = stringField(chunk["promptFeedback"], "blockReason") === undefined ? undefined : "SAFETY"
+  return [
+    {
+      ...next,
+      finish: stringField(candidate, "finishReason") ?? blocked ?? state.finish,
+      usage: readUsage(chunk["usageMetadata"]) ?? state.usage,
+    },
+    events,
+  ]
+}
+
+function takePart(state: GeminiState, part: Readonly<Record<string, unknown>>, events: ModelEvent[]): GeminiState {
+  if (isRecord(part["functionCall"])) {
+    const call = readCall(part, part["functionCall"], state.calls.length)
+    if (call === undefined) return state
+    events.push({ type: "tool-generating", tool: call.function.name })
+    return { ...state, calls: [...state.calls, call] }
+  }
+  const text = stringField(part, "text") ?? ""
+  if (text === "") return state
+  if (part["thought"] === true) {
+    events.push({ type: "reasoning-delta", text })
+    return { ...state, reasoning: state.reasoning + text }
+  }
+  // Once a call was seen, further text belongs to the message but is no longer shown as the answer.
+  if (state.calls.length === 0) events.push({ type: "text-delta", text })
+  return { ...state, content: state.content + text }
+}
+
+/** A call is never split on this wire. The seal beside it must come back with the same call. */
+function readCall(
+  part: Readonly<Record<string, unknown>>,
+  called: Readonly<Record<string, unknown>>,
+  position: number,
+): ToolCall | undefined {
+  const name = stringField(called, "name") ?? ""
+  if (name === "") return undefined
+  const args = JSON.stringify(isRecord(called["args"]) ? called["args"] : {})
+  const seal = stringField(part, "thoughtSignature") ?? ""
+  const id = stringField(called, "id") ?? ""
+  return {
+    id: id === "" ? derivedCallId(name, args, position) : id,
+    type: "function",
+    function: { name, arguments: args },
+    ...(seal === "" ? {} : { extra_content: { google: { thought_signature: seal } } }),
+  }
+}
+
+/** Gemini always says why it finished, so a stream without that was cut, however the connection ended. */
+export function finishGemini(state: GeminiState): Finished {
+  if (state.error !== undefined) return { kind: "error", body: state.error }
+  if (state.frames === 0) return { kind: "nothing", why: "an empty stream" }
+  const whole = state.finish !== undefined || state.calls.length > 0
+  if (whole) return { kind: "reply", reply: replyOf(state, "complete") }
+  return state.content === ""
+    ? { kind: "nothing", why: "a stream that was cut off" }
+    : { kind: "reply", reply: replyOf(state, "cut-text") }
+}
+
+function replyOf(state: GeminiState, ending: ModelReply["ending"]): ModelReply {
+  return {
+    content: state.content === "" ? null : state.content,
+    toolCalls: state.calls,
+    finishReason: finishReason(state),
+    reasoning: state.reasoning === "" ? null : state.reasoning,
+    ...(state.usage === undefined ? {} : { usage: state.usage }),
+    carriers: {},
+    ending,
+  }
+}
+
+const FILTERED: ReadonlySet<string> = new Set(["SAFETY", "RECITATION", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII"])
+
+function finishReason(state: GeminiState): FinishReason {
+  if (state.finish === "MAX_TOKENS") return "length"
+  if (FILTERED.has(state.finish ?? "")) return "content_filter"
+  return state.calls.length > 0 ? "tool_calls" : "stop"
+}
+
+/** One answer, or all chunks of a stream as a list, which servers send that do not know `alt=sse`. */
+export function decodeWholeGemini(body: string): Finished {
+  const parsed = parseJson(body)
+  if (parsed === undefined) return { kind: "nothing", why: "something that is not JSON" }
+  const chunks: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed]
+  const known = chunks.filter(isRecord).filter((chunk) => KNOWN_FIELDS.some((field) => field in chunk))
+  if (known.length === 0) return { kind: "nothing", why: "JSON without candidates" }
+  return finishGemini(known.reduce<GeminiState>((state, chunk) => takeChunk(state, chunk)[0], EMPTY_GEMINI))
+}
+
+const KNOWN_FIELDS = ["candidates", "promptFeedback", "error"] as const
+
+/** Cached tokens are part of the prompt here, thoughts are counted beside the answer; ours are apart and inside. */
+function readUsage(value: unknown): Usage | undefined {
+  if (!isRecord(value)) return undefined
+  const cacheRead = count(value["cachedContentTokenCount"])
+  const reasoning = count(value["thoughtsTokenCount"])
+  const prompt = count(value["promptTokenCount"]) + count(value["toolUsePromptTokenCount"])
+  return {
+    input: Math.max(0, prompt - cacheRead),
+    output: count(value["candidatesTokenCount"]) + reasoning,
+    cacheRead,
+    cacheWrite: 0,
+    reasoning,
+  }
+}
+
+function count(value: unknown): number {
+  return typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0
+}

@@ -1,0 +1,355 @@
+import { describe, expect, test } from "vitest"
+
+import { addUsage } from "../../src/protocol/usage.ts"
+import type { Usage } from "../../src/protocol/usage.ts"
+import { startForwardProxy } from "../support/forward-proxy.ts"
+import type { ScriptEntry } from "../support/model-server/turn.ts"
+import { callsTool, reply, says } from "../support/model-server/turn.ts"
+import { assembleApp, runToEnd } from "./assembled-app.ts"
+import type { AssembledApp, RunRecord } from "./assembled-app.ts"
+
+/** A model with prices, at a public host: only the proxy of the test knows that the host is the scripted server. */
+interface Priced {
+  readonly provider: string
+  readonly path: string
+  readonly model: string
+  readonly wire: string
+  readonly settings?: string
+}
+
+const PLACES = {
+  anthropic: { provider: "anthropic", path: "", model: "claude-sonnet-4-6", wire: "anthropic_messages" },
+  openai: { provider: "openai-api", path: "/v1", model: "gpt-4.1", wire: "chat_completions" },
+  responses: { provider: "openai-api", path: "/v1", model: "gpt-4.1", wire: "codex_responses" },
+  gemini: { provider: "gemini", path: "/v1beta", model: "gemini-2.5-pro", wire: "gemini_native" },
+  bedrock: { provider: "bedrock", path: "", model: "anthropic.claude-sonnet-4-6", wire: "bedrock_converse" },
+  unpriced: { provider: "acme", path: "/v1", model: "house-blend", wire: "chat_completions" },
+} satisfies Record<string, Priced>
+
+async function meteredApp(
+  script: readonly ScriptEntry[],
+  place: Priced,
+): Promise<{ readonly assembled: AssembledApp; readonly close: () => Promise<void> }> {
+  const proxy = await startForwardProxy()
+  const address = `http://api.example.com${place.path}`
+  const own = `providers:\n  acme:\n    base_url: ${address}\n    api_mode: ${place.wire}\n`
+  const model = [
+    `model:\n  provider: ${place.provider}\n  base_url: ${address}\n  default: ${place.model}`,
+    `  api_mode: ${place.wire}\n  api_key: test-key-0123456789\n${place.settings ?? ""}`,
+  ].join("\n")
+  const assembled = await assembleApp(script, {
+    files: { "config.yaml": `${model}${place.provider === "acme" ? own : ""}` },
+    env: {
+      HTTP_PROXY: proxy.url,
+      AWS_ACCESS_KEY_ID: "AKIDEXAMPLE",
+      AWS_SECRET_ACCESS_KEY: "secret-of-the-test",
+    },
+  })
+  proxy.forwardTo(assembled.model.url)
+  return {
+    assembled,
+    close: async () => {
+      await assembled[Symbol.asyncDispose]()
+      await proxy[Symbol.asyncDispose]()
+    },
+  }
+}
+
+interface Ledger {
+  readonly events: readonly (readonly [Usage, number | undefined])[]
+  readonly runs: readonly { readonly usage: Usage; readonly usd: number | null; readonly status: string }[]
+  readonly row: {
+    readonly usage: Usage
+    readonly usd: number | null
+    readonly status: string | null
+    readonly source: string | null
+    readonly version: string | null
+    readonly provider: string | null
+    readonly mode: string | null
+    readonly calls: number
+  }
+}
+
+/** What was counted, in the three places that count. */
+async function ledgerOf(script: readonly ScriptEntry[], place: Priced, prompts: readonly string[]): Promise<Ledger> {
+  const { assembled, close } = await meteredApp(script, place)
+  try {
+    const session = await assembled.open()
+    const runs: RunRecord[] = []
+    for (const prompt of prompts) runs.push(await runToEnd(session, prompt))
+    const row = await (await assembled.app.store()).session(session.id)
+    expect(assembled.model.unanswered).toEqual([])
+    return {
+      events: runs.flatMap(({ events }) =>
+        events.flatMap((event) => (event.type === "usage" ? [[event.usage, event.costUsd] as const] : [])),
+      ),
+      runs: runs.map(({ end: { result } }) => ({
+        usage: result.usage,
+        usd: nano(result.costUsd),
+        status: result.costStatus,
+      })),
+      row: {
+        usage: row!.usage,
+        usd: nano(row!.estimatedCostUsd),
+        status: row!.costStatus,
+        source: row!.costSource,
+        version: row!.pricingVersion,
+        provider: row!.billingProvider,
+        mode: row!.billingMode,
+        calls: row!.apiCallCount,
+      },
+    }
+  } finally {
+    await close()
+  }
+}
+
+/** Dollars to the billionth, so that sums of binary fractions compare exactly. */
+function nano(usd: number | null): number | null {
+  return usd === null ? null : Math.round(usd * 1e9) / 1e9
+}
+
+const FIRST: Usage = { input: 100_003, output: 20_001, cacheRead: 0, cacheWrite: 0, reasoning: 0 }
+const SECOND: Usage = { input: 7, output: 301, cacheRead: 310_000, cacheWrite: 0, reasoning: 0 }
+const THIRD: Usage = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, reasoning: 0 }
+
+/** A call, its answer, and a second turn; each with a usage of its own. */
+function script(usages: readonly [Usage, Usage, Usage]): readonly ScriptEntry[] {
+  return [
+    reply({ calls: [{ name: "terminal", input: { command: "true" } }], usage: usages[0] }),
+    says("Done.", { usage: usages[1] }),
+    says("Again.", { usage: usages[2] }),
+  ]
+}
+
+/** Prices in USD per million tokens: input, output, cache read, cache write. */
+const CASES: readonly {
+  readonly name: string
+  readonly place: Priced
+  readonly usages: readonly [Usage, Usage, Usage]
+  readonly prices: readonly [number, number, number, number]
+}[] = [
+  {
+    name: "Anthropic Messages, cache reads and writes",
+    place: PLACES.anthropic,
+    usages: [{ ...FIRST, cacheWrite: 41_237 }, { ...SECOND, cacheWrite: 19 }, THIRD],
+    prices: [3, 15, 0.3, 3.75],
+  },
+  {
+    name: "Anthropic Messages, cache entries of an hour",
+    place: { ...PLACES.anthropic, settings: "prompt_caching:\n  cache_ttl: 1h\n" },
+    usages: [{ ...FIRST, cacheWrite: 41_237 }, { ...SECOND, cacheWrite: 19 }, THIRD],
+    prices: [3, 15, 0.3, 6],
+  },
+  {
+    name: "Chat Completions, cache reads",
+    place: PLACES.openai,
+    usages: [{ ...FIRST, reasoning: 5 }, SECOND, THIRD],
+    prices: [2, 8, 0.5, 0],
+  },
+  {
+    name: "Responses, cache reads and reasoning",
+    place: PLACES.responses,
+    usages: [{ ...FIRST, reasoning: 19_000 }, SECOND, THIRD],
+    prices: [2, 8, 0.5, 0],
+  },
+  {
+    name: "Gemini",
+    place: PLACES.gemini,
+    usages: [{ ...FIRST, reasoning: 19_000 }, { ...THIRD, output: 301 }, THIRD],
+    prices: [1.25, 10, 0, 0],
+  },
+]
+
+describe("the ledger is the usage of the streams", () => {
+  test.each(CASES)("$name", async ({ place, usages, prices }) => {
+    const usd = ({ input, output, cacheRead, cacheWrite }: Usage): number =>
+      nano((input * prices[0] + output * prices[1] + cacheRead * prices[2] + cacheWrite * prices[3]) / 1e6) ?? 0
+    const [first, second, third] = usages
+    const ledger = await ledgerOf(script(usages), place, ["Work.", "Again."])
+    const { source, version, ...row } = ledger.row
+    expect({ events: ledger.events, runs: ledger.runs, row }).toEqual({
+      events: usages.map((usage) => [usage, usd(usage)]),
+      runs: [
+        { usage: addUsage(first, second), usd: nano(usd(first) + usd(second)), status: "estimated" },
+        { usage: third, usd: usd(third), status: "estimated" },
+      ],
+      row: {
+        usage: addUsage(addUsage(first, second), third),
+        usd: nano(usd(first) + usd(second) + usd(third)),
+        status: "estimated",
+        provider: place.provider,
+        mode: "metered",
+        calls: 3,
+      },
+    })
+    expect([source, version]).toEqual([expect.stringMatching(/^(?:table|catalog)$/), expect.stringMatching(/./)])
+  })
+
+  test("Bedrock, tokens that were read from and written to a cache", async () => {
+    const usage: Usage = { input: 1000, output: 200, cacheRead: 30_000, cacheWrite: 4000, reasoning: 0 }
+    const { events, row } = await ledgerOf([says("Hello.", { usage })], PLACES.bedrock, ["Hi."])
+    expect({ events: events.map(([counted]) => counted), row: row.usage }).toEqual({ events: [usage], row: usage })
+  })
+
+  test("what an unusable reply cost is counted like any other", async () => {
+    const usage: Usage = { input: 1000, output: 100, cacheRead: 0, cacheWrite: 0, reasoning: 0 }
+    const { runs, row } = await ledgerOf([says("", { usage }), says("Here I am.", { usage })], PLACES.openai, ["Hi."])
+    const both = { usage: addUsage(usage, usage), usd: 0.0056, status: "estimated" }
+    expect({ runs, row: { usage: row.usage, usd: row.usd, status: row.status, calls: row.calls } }).toEqual({
+      runs: [both],
+      row: { ...both, calls: 2 },
+    })
+  })
+
+  test("what a refused request cost is counted too", async () => {
+    const usage: Usage = { input: 1000, output: 100, cacheRead: 0, cacheWrite: 0, reasoning: 0 }
+    const { runs, row } = await ledgerOf([reply({ text: "No.", finish: "content_filter", usage })], PLACES.openai, [
+      "Hi.",
+    ])
+    expect([runs, row.usage, row.usd, row.calls]).toEqual([
+      [{ usage, usd: 0.0028, status: "estimated" }],
+      usage,
+      0.0028,
+      1,
+    ])
+  })
+})
+
+describe("a price nobody knows stays unknown", () => {
+  const usage: Usage = { input: 1000, output: 100, cacheRead: 50, cacheWrite: 0, reasoning: 0 }
+
+  test("of a model that is in no list", async () => {
+    const ledger = await ledgerOf([says("Hello.", { usage })], PLACES.unpriced, ["Hi."])
+    expect(ledger).toEqual({
+      events: [[usage, undefined]],
+      runs: [{ usage, usd: null, status: "unknown" }],
+      row: {
+        usage,
+        usd: null,
+        status: "unknown",
+        source: "none",
+        version: null,
+        provider: "acme",
+        mode: "metered",
+        calls: 1,
+      },
+    })
+  })
+
+  test("of one kind of token, and a later known price does not hide it", async () => {
+    const writes: Usage = { ...usage, cacheWrite: 7 }
+    const { runs, row } = await ledgerOf(
+      [says("Hello.", { usage: writes }), says("Again.", { usage })],
+      PLACES.openai,
+      ["Hi.", "And?"],
+    )
+    const known = nano((1000 * 2 + 100 * 8 + 50 * 0.5) / 1e6)
+    expect({ runs, row: { usd: row.usd, status: row.status } }).toEqual({
+      runs: [
+        { usage: writes, usd: null, status: "unknown" },
+        { usage, usd: known, status: "estimated" },
+      ],
+      row: { usd: known, status: "unknown" },
+    })
+  })
+
+  test("of a call whose usage nobody reported", async () => {
+    const { runs, row } = await ledgerOf([says("Hello.", { usage: null })], PLACES.openai, ["Hi."])
+    expect([runs.map(({ usd, status }) => [usd, status]), row.usd, row.status]).toEqual([
+      [[null, "unknown"]],
+      null,
+      "unknown",
+    ])
+  })
+
+  test("a server of the person's own costs nothing", async () => {
+    await using assembled = await assembleApp([says("Hello.", { usage })])
+    const session = await assembled.open()
+    const { end } = await runToEnd(session, "Hi.")
+    const row = await (await assembled.app.store()).session(session.id)
+    expect([end.result.costUsd, end.result.costStatus, row?.costStatus, row?.billingMode]).toEqual([
+      0,
+      "included",
+      "included",
+      "local",
+    ])
+  })
+})
+
+describe("model.max_session_cost_usd", () => {
+  const CALL: Usage = { input: 10_000, output: 1000, cacheRead: 0, cacheWrite: 0, reasoning: 0 }
+  // 2 USD and 8 USD per million: 0.028 a call, and at least 0.022 for reading it all again.
+  const limited = (usd: number): Priced => ({ ...PLACES.openai, settings: `  max_session_cost_usd: ${usd}\n` })
+
+  test("stops before the call that would pass it", async () => {
+    const { assembled, close } = await meteredApp(
+      [
+        { ...callsTool("terminal", { command: "echo kept > made.txt" }), usage: CALL },
+        says("Never asked for.", { usage: CALL }),
+      ],
+      limited(0.049),
+    )
+    try {
+      const session = await assembled.open()
+      const { end } = await runToEnd(session, "Work.")
+      expect({
+        outcome: end.outcome,
+        exitReason: end.result.exitReason,
+        error: end.result.error,
+        requests: assembled.model.requests.length,
+        tools: end.result.toolCalls,
+      }).toEqual({
+        outcome: "error",
+        exitReason: "cost_limit",
+        error: {
+          code: "cost_limit",
+          reason: "cost_limit",
+          message: expect.stringContaining("model.max_session_cost_usd") as string,
+          retryable: false,
+        },
+        requests: 1,
+        tools: 1,
+      })
+    } finally {
+      await close()
+    }
+  })
+
+  test("lets a call pass that stays below it", async () => {
+    const { runs } = await ledgerOf(
+      [{ ...callsTool("terminal", { command: "true" }), usage: CALL }, says("Done.", { usage: CALL })],
+      limited(0.051),
+      ["Work."],
+    )
+    expect(runs).toEqual([{ usage: addUsage(CALL, CALL), usd: 0.056, status: "estimated" }])
+  })
+
+  test("also stops before the first call of a turn", async () => {
+    const { assembled, close } = await meteredApp([says("Hello.", { usage: CALL }), says("Never.")], limited(0.049))
+    try {
+      const session = await assembled.open()
+      const ends = [(await runToEnd(session, "Hi.")).end, (await runToEnd(session, "More.")).end]
+      expect(ends.map(({ result }) => result.error?.code)).toEqual([undefined, "cost_limit"])
+      expect(assembled.model.requests).toHaveLength(1)
+    } finally {
+      await close()
+    }
+  })
+
+  test("counts what the session has cost before a restart", async () => {
+    const { assembled, close } = await meteredApp([says("Hello.", { usage: CALL }), says("Never.")], limited(0.028))
+    try {
+      const session = await assembled.open()
+      expect((await runToEnd(session, "Hi.")).end.outcome).toBe("completed")
+      const later = await assembled.restart()
+      const resumed = await later.open({ resume: session.id })
+      const { end } = await runToEnd(resumed, "More.")
+      await resumed.close("test_end")
+      await later.app.close()
+      expect([end.result.error?.code, assembled.model.requests.length]).toEqual(["cost_limit", 1])
+    } finally {
+      await close()
+    }
+  })
+})

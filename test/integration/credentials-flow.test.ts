@@ -1,0 +1,178 @@
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+
+import { expect, test } from "vitest"
+
+import { systemClock } from "../../src/base/clock.ts"
+import type { Clock } from "../../src/base/clock.ts"
+import { environmentFrom } from "../../src/config/environment.ts"
+import { resolveHome } from "../../src/config/home.ts"
+import { addKey } from "../../src/llm/credentials/login-edits.ts"
+import { loginPlace } from "../../src/llm/credentials/stored-login.ts"
+import { startForwardProxy } from "../support/forward-proxy.ts"
+import { startModelServer } from "../support/model-server/server.ts"
+import type { ModelServer } from "../support/model-server/server.ts"
+import type { ScriptEntry } from "../support/model-server/turn.ts"
+import { refuses, repeat, says, status } from "../support/model-server/turn.ts"
+import { assembleApp, runToEnd } from "./assembled-app.ts"
+import type { AssembledApp } from "./assembled-app.ts"
+
+const [FIRST, SECOND] = ["key-number-one-0001", "key-number-two-0002"] as const
+/** A whole second, so that times in the file can be compared. */
+const NOW = 1_790_000_000
+
+interface KeysOptions {
+  readonly keys: readonly string[]
+  /** Instead of the scripted server's own. */
+  readonly address: string
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** A home in which `hermes auth add` was used once for each key; waits end at once. */
+async function withKeys(script: readonly ScriptEntry[], options: Partial<KeysOptions> = {}) {
+  const { keys = [FIRST, SECOND], env = {} } = options
+  const waited: number[] = []
+  let now = NOW * 1000
+  const clock: Clock = {
+    now: () => now,
+    sleep: (ms) => {
+      waited.push(ms)
+      return Promise.resolve()
+    },
+  }
+  const model = await startModelServer(script)
+  const settings = `model:\n  provider: acme\n  default: test-model\nproviders:\n  acme:\n    base_url: ${options.address ?? model.url}/v1\n`
+  const assembled = await assembleApp([], { clock, env, files: { "config.yaml": settings } })
+  const environment = environmentFrom(assembled.home.env)
+  const place = loginPlace("custom:acme", { home: resolveHome(environment), environment, clock: systemClock })
+  for (const key of keys) expect((await addKey(place, { key, label: undefined })).ok).toBe(true)
+  return {
+    assembled,
+    model,
+    waited,
+    pass: (seconds: number) => {
+      now += seconds * 1000
+    },
+    [Symbol.asyncDispose]: async () => {
+      await assembled[Symbol.asyncDispose]()
+      await model.close()
+    },
+  }
+}
+
+function keysSent({ model }: { readonly model: ModelServer }): readonly (string | undefined)[] {
+  return model.requests.map(({ headers }) => headers["authorization"]?.replace("Bearer ", ""))
+}
+
+function stored({ home }: AssembledApp): readonly unknown[] {
+  const file = JSON.parse(readFileSync(join(home.path, "auth.json"), "utf8")) as {
+    credential_pool: Record<string, Record<string, unknown>[]>
+  }
+  return (file.credential_pool["custom:acme"] ?? []).map((entry) => ({
+    key: entry["access_token"],
+    status: entry["last_status"],
+    code: entry["last_error_code"],
+    reset: entry["last_error_reset_at"],
+  }))
+}
+
+const UNTOUCHED = { key: SECOND, status: null, code: null, reset: null }
+
+test("429, 429, 200: the second key answers, and the file says until when the first one rests", async () => {
+  const limited = refuses(429, "slow down", { "retry-after": "90" })
+  await using flow = await withKeys([limited, limited, says("Hello."), says("Again.")])
+  const { assembled } = flow
+  const session = await assembled.open()
+  const first = await runToEnd(session, "Hi.")
+  const second = await runToEnd(session, "More.")
+  expect([first.end.result.finalResponse, second.end.result.finalResponse]).toEqual(["Hello.", "Again."])
+  expect(keysSent(flow)).toEqual([FIRST, FIRST, SECOND, SECOND])
+  expect(flow.waited).toEqual([90_000])
+  expect(stored(assembled)).toEqual([
+    { key: FIRST, status: "exhausted", code: 429, reset: NOW + 90 },
+    { ...UNTOUCHED, key: SECOND },
+  ])
+  const told = first.events.flatMap((event) => (event.type === "status" && event.text !== "" ? [event] : []))
+  expect(told.map(({ kind }) => kind)).toEqual(["retry", "rotate"])
+  expect(JSON.stringify(told)).not.toMatch(/key-number/)
+})
+
+test("the next process knows which key rests, and takes it again when its time has come", async () => {
+  const limited = refuses(429, "slow down", { "retry-after": "90" })
+  await using flow = await withKeys([limited, limited, says("Hello."), says("Again."), says("And again.")])
+  const { assembled } = flow
+  await runToEnd(await assembled.open(), "Hi.")
+  const later = await assembled.restart()
+  const session = await later.open()
+  await runToEnd(session, "Hi.")
+  await session.close("test_end")
+  flow.pass(91)
+  const rested = await later.open()
+  await runToEnd(rested, "Hi.")
+  await rested.close("test_end")
+  await later.app.close()
+  expect(keysSent(flow)).toEqual([FIRST, FIRST, SECOND, SECOND, FIRST])
+  expect(stored(assembled)[0]).toEqual({ key: FIRST, status: "ok", code: null, reset: null })
+})
+
+test.each([
+  {
+    name: "a usage limit",
+    turn: status(429, { error: { code: "usage_limit_reached", message: "used up" } }),
+    code: 429,
+  },
+  { name: "an empty account", turn: refuses(402, "insufficient credits"), code: 402 },
+  { name: "a refused key", turn: refuses(401, "invalid key"), code: 401 },
+])("$name changes the key at once", async ({ turn, code }) => {
+  await using flow = await withKeys([turn, says("Hello.")])
+  const { end } = await runToEnd(await flow.assembled.open(), "Hi.")
+  expect(end.result.finalResponse).toBe("Hello.")
+  expect([keysSent(flow), flow.waited]).toEqual([[FIRST, SECOND], []])
+  expect(stored(flow.assembled)).toEqual([{ key: FIRST, status: "exhausted", code, reset: null }, UNTOUCHED])
+})
+
+test("a reset time in the body counts", async () => {
+  const body = { error: { code: "usage_limit_reached", message: "used up", resets_at: NOW + 7200 } }
+  await using flow = await withKeys([status(429, body), says("Hello.")])
+  await runToEnd(await flow.assembled.open(), "Hi.")
+  expect(stored(flow.assembled)[0]).toEqual({ key: FIRST, status: "exhausted", code: 429, reset: NOW + 7200 })
+})
+
+test("when every key is refused the sentence says so, and the session goes on after they rested", async () => {
+  await using flow = await withKeys([
+    refuses(402, "insufficient credits"),
+    refuses(402, "insufficient credits"),
+    repeat(says("Paid.")),
+  ])
+  const { assembled } = flow
+  const session = await assembled.open()
+  const failed = await runToEnd(session, "Hi.")
+  const resting = await runToEnd(session, "Hi.")
+  expect([failed.end.result.error?.reason, resting.end.result.error?.message]).toEqual([
+    "billing",
+    "every key of acme is resting or refused; `hermes auth list acme` shows until when",
+  ])
+  expect(keysSent(flow)).toEqual([FIRST, SECOND])
+  flow.pass(3601)
+  const after = await runToEnd(session, "Hi.")
+  expect(after.end.result.finalResponse).toBe("Paid.")
+})
+
+test("a single stored key is waited with, not given up", async () => {
+  const limited = refuses(429, "slow down", { "retry-after": "3" })
+  await using flow = await withKeys([limited, limited, says("Hello.")], { keys: [FIRST] })
+  const { end } = await runToEnd(await flow.assembled.open(), "Hi.")
+  expect([end.result.finalResponse, keysSent(flow), flow.waited]).toEqual([
+    "Hello.",
+    [FIRST, FIRST, FIRST],
+    [3000, 3000],
+  ])
+})
+
+test.each([403, 429])("a proxy that answers %i says nothing about a key", async (refusesWith) => {
+  await using proxy = await startForwardProxy({ refusesWith })
+  await using flow = await withKeys([], { address: "https://models.example.com", env: { HTTPS_PROXY: proxy.url } })
+  const { end } = await runToEnd(await flow.assembled.open(), "Hi.")
+  expect(end.result.error?.message).toContain("the proxy refused the connection")
+  expect(stored(flow.assembled)).toEqual([{ ...UNTOUCHED, key: FIRST }, UNTOUCHED])
+})
