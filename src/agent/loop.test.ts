@@ -76,6 +76,7 @@ async function play(
     },
     spending: {
       refusal: () => Promise.resolve(undefined),
+      warning: () => undefined,
       record: () => Promise.resolve({ usd: 0, status: "included", source: "demo", version: "" }),
     },
     sampling: {},

@@ -181,6 +181,8 @@ async function* storeReply(
     contextLength: turn.model.runtime.contextLength,
     ...(cost.usd === null ? {} : { costUsd: cost.usd }),
   }
+  const warning = turn.spending.warning()
+  if (warning !== undefined) yield { type: "status", kind: "warning", text: warning }
 }
 
 /** Adds a call to what the turn has used. One price that nobody knows makes the whole unknown, never cheaper. */

@@ -15,4 +15,6 @@ export interface Spending {
   refusal(runtime: ModelRuntime, nextPromptTokens: number): Promise<string | undefined>
   /** The price of a call; counts towards the limit from now on. A call whose usage was not reported has no known price. */
   record(runtime: ModelRuntime, usage: Usage | undefined): Promise<CallCost>
+  /** A sentence, once, when most of the limit is used up. */
+  warning(): string | undefined
 }

@@ -1,10 +1,11 @@
 import type { Clock } from "../base/clock.ts"
 import type { Log } from "../base/log.ts"
 import type { Result } from "../base/result.ts"
+import { withVariables } from "../config/environment.ts"
 import type { Environment } from "../config/environment.ts"
 import type { Home } from "../config/home.ts"
 import type { Config } from "../config/load.ts"
-import { hasLogins, storedProviders } from "../config/stored-logins.ts"
+import { hasLogins, storedProviders, suppressedVariables } from "../config/stored-logins.ts"
 import { mainFallbacks } from "../llm/auxiliary/chain-entry.ts"
 import { chooseModel } from "../llm/choose-model.ts"
 import type { ChosenModel, ModelChoiceFailure, ModelWish } from "../llm/choose-model.ts"
@@ -21,7 +22,18 @@ interface ModelSources {
 
 /** Which model a wish means here: with the settings, variables and logins of this home. */
 export function chooseFrom(sources: ModelSources, wish: ModelWish): Result<ChosenModel, ModelChoiceFailure> {
-  return chooseModel(wish, { ...sources, stored: storedProviders(sources.home) })
+  return chooseModel(wish, {
+    ...sources,
+    environment: withoutSuppressed(sources),
+    stored: storedProviders(sources.home),
+  })
+}
+
+function withoutSuppressed({ environment, home }: ModelSources): Environment {
+  const names = [...suppressedVariables(home)]
+  return names.length === 0
+    ? environment
+    : withVariables(environment, Object.fromEntries(names.map((name) => [name, undefined])))
 }
 
 /** The managed keys of a provider; undefined where nobody manages any, so that the code for it is not loaded. */

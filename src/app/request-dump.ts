@@ -16,7 +16,15 @@ export function dumpingRequests(
 ): ModelClient {
   let count = 0
   return {
-    ...model,
+    get runtime() {
+      return model.runtime
+    },
+    beginTurn: () => {
+      model.beginTurn()
+    },
+    close: () => {
+      model.close()
+    },
     stream: (request, how) => {
       count += 1
       const path = options.home.file("sessions", `request_dump_${options.sessionId}_${count}.json`)

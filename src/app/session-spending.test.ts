@@ -100,3 +100,14 @@ describe("the limit", () => {
     expect(await spending.refusal(UNLISTED, 1_000_000)).toBeUndefined()
   })
 })
+
+test("most of the limit is told once, and what costs nothing is never refused", async () => {
+  const spending = ledger({ limitUsd: 0.5 })
+  await spending.record(SONNET, reads(60_000))
+  expect(spending.warning()).toBeUndefined()
+  await spending.record(SONNET, reads(100_000))
+  expect(spending.warning()).toMatch(/0\.4800 of the \$0\.5/)
+  expect(spending.warning()).toBeUndefined()
+  await spending.record(SONNET, reads(100_000))
+  expect(await spending.refusal({ ...SONNET, billingMode: "local" }, 1e9)).toBeUndefined()
+})

@@ -15,6 +15,7 @@ export function createSpending(options: {
   readonly cacheTtl: "5m" | "1h"
 }): Spending {
   let spent = options.spentUsd
+  let warned = false
   // A turn begins with the conversation that the last one left, which it does not know yet.
   let lastTokens = 0
   const price = async (runtime: ModelRuntime, usage: Usage | undefined): Promise<CallCost> => {
@@ -31,7 +32,8 @@ export function createSpending(options: {
   }
   return {
     refusal: async (runtime, nextPromptTokens) => {
-      if (options.limitUsd === null) return undefined
+      // What costs nothing may always be asked.
+      if (options.limitUsd === null || runtime.billingMode !== "metered") return undefined
       const next = await price(runtime, {
         input: nextPromptTokens > 0 ? nextPromptTokens : lastTokens,
         output: 0,
@@ -50,5 +52,12 @@ export function createSpending(options: {
       if (usage !== undefined) lastTokens = promptTokens(usage) + usage.output
       return cost
     },
+    warning: () => {
+      if (warned || options.limitUsd === null || spent < WARNING_SHARE * options.limitUsd) return undefined
+      warned = true
+      return `this session has cost $${spent.toFixed(4)} of the $${options.limitUsd} that model.max_session_cost_usd allows`
+    },
   }
 }
+
+const WARNING_SHARE = 0.8

@@ -1,13 +1,18 @@
 import { expect, test } from "vitest"
 
-import { ok } from "../base/result.ts"
+import { fail, ok } from "../base/result.ts"
 import type { ModelWish } from "../llm/choose-model.ts"
 import { modelCommand } from "./model.ts"
 import type { SlashContext } from "./slash-command.ts"
 
 const switched: ModelWish[] = []
 const context = {
-  app: { chooseModel: (wish: ModelWish) => ok({ runtime: wish }) },
+  app: {
+    chooseModel: (wish: ModelWish) =>
+      wish.provider === "nobody"
+        ? fail({ code: "unknown_provider", message: "unknown provider" })
+        : ok({ runtime: wish }),
+  },
   session: {
     facts: { model: "claude-sonnet-4-6", provider: "anthropic" },
     switchModel: (chosen: { runtime: ModelWish }) => {
@@ -38,7 +43,9 @@ test.each([
   ["zai:glm-5.3", "Now glm-5.3 (zai) answers."],
   ["own-thing", "Now own-thing (anthropic) answers. It is not in the catalogue."],
   ["grok", 'Anthropic has no model that "grok" stands for.'],
-  ["--provider nobody x", 'There is no provider "nobody"; `hermes model` lists them.'],
+  ["--provider nobody x", "unknown provider."],
+  ["--provider my-box x", "Now x (my-box) answers. It is not in the catalogue."],
+  ["opus --global", "Use `hermes model` to change it for later sessions or to fetch the lists again."],
   ["a b", 'give one model, not "a b".'],
 ])("%s", async (argument, firstLine) => {
   switched.length = 0

@@ -1,5 +1,6 @@
 import { compactCount } from "../base/compact-count.ts"
 import type { CatalogModel } from "../llm/catalog/catalog.ts"
+import type { ModelWish } from "../llm/choose-model.ts"
 import { builtInAliases, parseModelArgument, resolveAlias } from "../llm/model-names.ts"
 import { findProvider } from "../llm/providers.ts"
 import type { SlashCommand, SlashContext, SlashOutcome } from "./slash-command.ts"
@@ -20,20 +21,34 @@ async function switchOrDescribe(argument: string, { app, session }: SlashContext
   const { loadCatalog } = await import("../llm/catalog/catalog.ts")
   const catalog = await loadCatalog()
   const { model, provider: named } = parsed.value
+  if (parsed.value.global || parsed.value.refresh)
+    return say("Use `hermes model` to change it for later sessions or to fetch the lists again.")
   if (model === undefined && named === undefined) {
     const known = catalog.find(current.provider, current.model)
     return say([`${current.model} (${current.provider})`, ...factLines(known), HOW_TO_CHANGE].join("\n"))
   }
   const provider = findProvider(named ?? current.provider)
+  // Not in the table: perhaps an endpoint of the person's own, which only the settings know.
   if (provider === undefined)
-    return say(`There is no provider "${named ?? current.provider}"; \`hermes model\` lists them.`)
+    return await goOnWith(
+      { provider: named ?? current.provider, ...(model === undefined ? {} : { model }) },
+      { app, session },
+    )
   const wanted = model ?? provider.defaultModel
   const resolved = resolveAlias(wanted, { provider, models: catalog.list(provider.id) }) ?? wanted
   const known = catalog.find(provider.id, resolved)
   if (known === undefined && builtInAliases().includes(wanted.toLowerCase())) {
     return say(`${provider.name} has no model that "${wanted}" stands for.`)
   }
-  const chosen = app.chooseModel({ provider: provider.id, model: known?.id ?? resolved })
+  return await goOnWith({ provider: provider.id, model: known?.id ?? resolved }, { app, session }, known)
+}
+
+async function goOnWith(
+  wish: ModelWish,
+  { app, session }: Pick<SlashContext, "app" | "session">,
+  known?: CatalogModel,
+): Promise<SlashOutcome> {
+  const chosen = app.chooseModel(wish)
   if (!chosen.ok) return say(`${chosen.error.message}.`)
   const switched = await session.switchModel(chosen.value)
   if (!switched.ok) return say(`${switched.error}.`)

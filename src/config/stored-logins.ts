@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
+import { isRecord } from "../base/json.ts"
 import { readAuth } from "./auth-file.ts"
 import type { Home } from "./home.ts"
 
@@ -9,6 +10,16 @@ export function storedProviders(home: Home): readonly string[] {
   const { activeProvider, providers, credentialPool } = readAuth(home).store
   const pooled = Object.entries(credentialPool).flatMap(([id, entries]) => (entries.length > 0 ? [id] : []))
   return [...new Set([...(activeProvider === null ? [] : [activeProvider]), ...Object.keys(providers), ...pooled])]
+}
+
+/** Variables whose key a person has taken out of use with `hermes auth remove`. */
+export function suppressedVariables(home: Home): ReadonlySet<string> {
+  if (!hasLogins(home)) return new Set()
+  const { suppressedSources } = readAuth(home).store
+  const sources = isRecord(suppressedSources) ? Object.values(suppressedSources).flat() : []
+  return new Set(
+    sources.flatMap((source) => (typeof source === "string" && source.startsWith("env:") ? [source.slice(4)] : [])),
+  )
 }
 
 export function hasLogins(home: Home): boolean {

@@ -161,6 +161,17 @@ describe("the wire", () => {
     expect(await choose(given)).toMatchObject({ ok: true, value: { runtime: { wire }, wireAssumed } })
   })
 
+  test("the region of the settings goes into the address of Bedrock", async () => {
+    const variables = { AWS_ACCESS_KEY_ID: "a", AWS_REGION: "us-west-2" }
+    const settings = { "bedrock.region": "eu-west-1" }
+    expect(await choose({ variables })).toMatchObject({
+      value: { runtime: { baseUrl: "https://bedrock-runtime.us-west-2.amazonaws.com" } },
+    })
+    expect(await choose({ variables, settings })).toMatchObject({
+      value: { runtime: { baseUrl: "https://bedrock-runtime.eu-west-1.amazonaws.com" } },
+    })
+  })
+
   test("a stored login chooses its provider and needs no key", async () => {
     expect(await choose({ stored: ["anthropic"] })).toMatchObject({
       ok: true,

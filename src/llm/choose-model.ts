@@ -28,6 +28,8 @@ export interface ChosenModel {
   readonly wireAssumed: boolean
   /** False once the place has refused to stream. */
   readonly streaming?: boolean
+  /** False once the place has refused to report usage while it streams. */
+  readonly includeUsage?: boolean
   /** Nothing was configured, so the demo model answers; surfaces say it. */
   readonly demoByDefault: boolean
 }
@@ -223,7 +225,16 @@ function endpointOf(provider: Provider, wish: ModelWish, { config, environment }
   const variable =
     provider.baseUrlVariable === undefined ? "" : (environment.get(provider.baseUrlVariable) ?? "").trim()
   if (variable !== "") return { address: variable, namedBy: "variable" }
+  if (provider.authType === "aws_sdk")
+    return { address: regional(provider.baseUrl, { config, environment }), namedBy: "provider" }
   return { address: provider.baseUrl.trim(), namedBy: "provider" }
+}
+
+/** The address names the region, so the region that was asked for goes into it. */
+function regional(address: string, { config, environment }: Pick<ChoiceSources, "config" | "environment">): string {
+  const named = [config.get("bedrock.region"), environment.get("AWS_REGION"), environment.get("AWS_DEFAULT_REGION")]
+  const region = named.map((name) => name?.trim() ?? "").find((name) => name !== "")
+  return region === undefined ? address : address.replace(/(bedrock-runtime\.)[^.]+/, `$1${region}`)
 }
 
 /** `model.base_url` and `model.api_key` belong to the provider that the settings name, and to no other. */

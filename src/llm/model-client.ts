@@ -41,7 +41,8 @@ const PRIMARY_REST_MS = 60_000
  * What was shown is never said twice: once a part of a reply was seen, a failure is final.
  */
 export function createModelClient(options: ModelClientOptions): ModelClient {
-  let route = options.primary
+  let primary = options.primary
+  let route = primary
   let nextFallback = 0
   let primaryRestsUntil = 0
   const opened = new Set<Route>([options.primary])
@@ -54,7 +55,7 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
     },
     beginTurn: () => {
       if (options.clock.now() < primaryRestsUntil) return
-      route = options.primary
+      route = primary
       nextFallback = 0
     },
     stream: async function* (request, { signal }) {
@@ -72,6 +73,7 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
           canFallBack: nextFallback < options.fallbacks.length,
         })
         if (asked.kind === "alternative") {
+          if (route === primary) primary = asked.route
           route = asked.route
           opened.add(route)
           continue
@@ -79,7 +81,7 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
         if (asked.kind !== "failed") return asked
         first ??= asked.failure
         if (!asked.mayFallBack) return { kind: "failed", failure: asked.failure }
-        if (route === options.primary && asked.failure.reason === "rate_limit") {
+        if (route === primary && asked.failure.reason === "rate_limit") {
           primaryRestsUntil = options.clock.now() + PRIMARY_REST_MS
         }
         const next = yield* openNext()
@@ -118,10 +120,7 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
 }
 
 function sameModel(a: Route, b: Route): boolean {
-  return (
-    a.runtime.model === b.runtime.model &&
-    (a.runtime.provider === b.runtime.provider || a.runtime.baseUrl === b.runtime.baseUrl)
-  )
+  return a.runtime.model === b.runtime.model && a.runtime.baseUrl === b.runtime.baseUrl
 }
 
 function withTried(failure: LlmFailure, tried: readonly string[]): LlmFailure {

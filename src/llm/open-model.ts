@@ -73,6 +73,7 @@ async function openRoute(chosen: ChosenModel, options: OpenModelOptions): Promis
     guardrail: options.guardrail,
     openRouter: options.openRouter,
     streaming: chosen.streaming !== false,
+    includeUsage: chosen.includeUsage !== false,
     ...(maxTokensDefault === undefined ? {} : { maxTokensDefault }),
   })
   return ok({
@@ -92,7 +93,7 @@ async function openRoute(chosen: ChosenModel, options: OpenModelOptions): Promis
   })
 }
 
-/** GPT-5 on a server that lacks the Responses wire after all; a Bedrock account that may not stream. */
+/** GPT-5 on a server that lacks the Responses wire after all; a place that may not stream, or does not know how to count then. */
 async function openAlternative(
   chosen: ChosenModel,
   failure: LlmFailure,
@@ -102,11 +103,21 @@ async function openAlternative(
   if (chosen.wireAssumed && failure.status === 404) {
     return await reopened({ ...chosen, wireAssumed: false, runtime: { ...runtime, wire: "chat_completions" } }, options)
   }
-  if (runtime.wire !== "bedrock_converse" || chosen.streaming === false || failure.status === null) return undefined
-  const { deniesStreaming } = await import("./wire/bedrock-converse.ts")
-  const denied = deniesStreaming({ status: failure.status, body: `${failure.message} ${failure.detail}` })
-  return denied ? await reopened({ ...chosen, streaming: false }, options) : undefined
+  if (chosen.streaming === false || failure.status === null) return undefined
+  const said = `${failure.message} ${failure.detail}`
+  if (runtime.wire === "bedrock_converse") {
+    const { deniesStreaming } = await import("./wire/bedrock-converse.ts")
+    return deniesStreaming({ status: failure.status, body: said })
+      ? await reopened({ ...chosen, streaming: false }, options)
+      : undefined
+  }
+  if (runtime.wire !== "chat_completions" || failure.status !== 400) return undefined
+  if (chosen.includeUsage !== false && said.includes("stream_options"))
+    return await reopened({ ...chosen, includeUsage: false }, options)
+  return REFUSES_STREAMS.test(said) ? await reopened({ ...chosen, streaming: false }, options) : undefined
 }
+
+const REFUSES_STREAMS = /\bstream(?:ing)?\b[^.]{0,40}\b(?:not supported|unsupported|not allowed)/i
 
 async function reopened(chosen: ChosenModel, options: OpenModelOptions): Promise<Route | undefined> {
   const route = await openRoute(chosen, options)

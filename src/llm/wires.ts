@@ -11,15 +11,16 @@ export interface WireSettings {
   readonly guardrail: Readonly<Record<string, unknown>>
   readonly openRouter: OpenRouterSettings
   readonly streaming: boolean
+  readonly includeUsage: boolean
 }
 
 /** Every wire that travels over HTTP. The code of one is loaded only when a model that speaks it is opened. */
 export const HTTP_WIRES = {
   chat_completions: async (place, settings) => {
     const { createChatCompletionsWire } = await import("./wire/chat-completions.ts")
-    const { extraBody, maxTokensDefault, openRouter } = settings
+    const { extraBody, maxTokensDefault, openRouter, streaming, includeUsage } = settings
     const cap = maxTokensDefault === undefined ? {} : { maxTokensDefault }
-    return codecOf(createChatCompletionsWire(place, { extraBody, openRouter, ...cap }))
+    return codecOf(createChatCompletionsWire(place, { extraBody, openRouter, streaming, includeUsage, ...cap }))
   },
   anthropic_messages: async (place) => {
     const { createAnthropicMessagesWire } = await import("./wire/anthropic-messages.ts")

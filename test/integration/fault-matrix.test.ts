@@ -107,3 +107,29 @@ test.each(WIRES)("%s: a call that was cut inside its arguments never runs", asyn
     requests: 2,
   })
 })
+
+test.each([
+  ["Unrecognized request argument supplied: stream_options", { stream: true }],
+  ["streaming is not supported for this model", { stream: false }],
+])("a server that says %j is asked in a way it understands, for the whole session", async (said, body) => {
+  await using assembled = await assembleApp([refuses(400, said), says("Hello"), says("again")])
+  const session = await assembled.open()
+  expect((await runToEnd(session, "hello")).end.result.finalResponse).toBe("Hello")
+  expect((await runToEnd(session, "more")).end.result.finalResponse).toBe("again")
+  expect(assembled.model.requests.slice(1).map((request) => request.body)).toMatchObject([body, body])
+  expect(assembled.model.requests.slice(1).every(({ rawBody }) => !rawBody.includes("stream_options"))).toBe(true)
+})
+
+test("GPT-5 on a server without the Responses wire goes on with the older one", async () => {
+  await using assembled = await assembleApp([status(404, "not found"), says("Hello"), says("again")], {
+    model: "gpt-5-local",
+  })
+  const session = await assembled.open()
+  expect((await runToEnd(session, "hello")).end.result.finalResponse).toBe("Hello")
+  expect((await runToEnd(session, "more")).end.result.finalResponse).toBe("again")
+  expect(assembled.model.requests.map(({ wire }) => wire)).toEqual([
+    "responses",
+    "chat-completions",
+    "chat-completions",
+  ])
+})

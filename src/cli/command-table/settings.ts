@@ -313,6 +313,7 @@ export const SETTINGS_COMMANDS: readonly Command[] = [
       toggle("quick", "ask only for what is missing"),
       toggle("reconfigure", "ask for everything again"),
     ],
+    load: () => import("../commands/setup.ts"),
   },
   {
     name: "model",

@@ -60,8 +60,7 @@ export async function run(invocation: Invocation): Promise<number> {
   }
 }
 
-const DEMO_NOTICE =
-  "No model is configured: the demo model answers, not an AI. Connect one: hermes config set OPENROUTER_API_KEY …"
+const DEMO_NOTICE = "No model is configured: the demo model answers, not an AI. Connect one with `hermes model`."
 
 /** What is configured; else a server that runs here; else the demo. */
 async function modelFor(app: App, options: ChatOptions, { terminal, signal }: Invocation): Promise<ChosenModel> {

@@ -194,12 +194,13 @@ function withBlock(state: AnthropicState, index: number, change: (block: Arrived
 /** Counts grow while a reply streams and are said more than once; a later zero takes nothing back. */
 function laterUsage(known: Usage | undefined, value: unknown): Usage | undefined {
   if (!isRecord(value)) return known
+  const details = isRecord(value["output_tokens_details"]) ? value["output_tokens_details"] : {}
   return {
     input: count(value["input_tokens"]) || (known?.input ?? 0),
     output: count(value["output_tokens"]) || (known?.output ?? 0),
     cacheRead: count(value["cache_read_input_tokens"]) || (known?.cacheRead ?? 0),
     cacheWrite: count(value["cache_creation_input_tokens"]) || (known?.cacheWrite ?? 0),
-    reasoning: 0,
+    reasoning: count(details["thinking_tokens"]) || (known?.reasoning ?? 0),
   }
 }
 

@@ -20,7 +20,8 @@ export async function run(invocation: Invocation): Promise<number> {
   return 1
 }
 
-const WITHOUT_A_TERMINAL: readonly string[] = [
+/** How to choose where nobody can be asked. */
+export const WITHOUT_A_TERMINAL: readonly string[] = [
   "Choosing a model needs a terminal to ask on. Without one, set it directly:",
   "  hermes config set OPENROUTER_API_KEY KEY          the key, kept in .env",
   "  hermes config set model.provider openrouter",

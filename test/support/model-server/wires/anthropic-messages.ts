@@ -25,7 +25,7 @@ export const anthropicMessages: Wire = {
 }
 
 function stream(answer: Answer): readonly Frame[] {
-  const opening = { ...messageHead(answer), content: [], stop_reason: null, stop_sequence: null }
+  const opening = { ...messageHead(answer), content: [], ...ending(null) }
   const usage = answer.usage === null ? {} : { usage: { ...usageBody(answer.usage), output_tokens: 1 } }
   const frames: Frame[] = [
     event({ type: "message_start", message: { ...opening, ...usage } }),
@@ -33,7 +33,7 @@ function stream(answer: Answer): readonly Frame[] {
     ...answer.blocks.flatMap((block, index) => blockFrames(block, index)),
   ]
   if (answer.streamError !== null) return [...frames, event({ type: "error", error: answer.streamError })]
-  const delta = { stop_reason: stopReason(answer.finish), stop_sequence: null }
+  const delta = { container: null, ...ending(stopReason(answer.finish)) }
   const total = answer.usage === null ? {} : { usage: deltaUsage(answer.usage) }
   frames.push(event({ type: "message_delta", delta, ...total }), event({ type: "message_stop" }))
   return frames
@@ -54,12 +54,12 @@ function blockFrames(block: Block, index: number): Frame[] {
     case "redacted":
       return around({ type: "redacted_thinking", data: block.data }, [])
     case "text":
-      return around({ type: "text", text: "" }, textFrames(index, block.deltas))
+      return around({ type: "text", citations: null, text: "" }, textFrames(index, block.deltas))
     case "refusal":
-      return around({ type: "text", text: "" }, textFrames(index, [block.text]))
+      return around({ type: "text", citations: null, text: "" }, textFrames(index, [block.text]))
     case "call": {
       const { call } = block
-      return around({ type: "tool_use", id: callId(call), name: call.name, input: {} }, [
+      return around({ ...callHead(call), input: {} }, [
         event({ type: "content_block_delta", index, delta: { type: "input_json_delta", partial_json: "" } }),
         ...call.fragments.map((partial_json) => delta(index, { type: "input_json_delta", partial_json })),
       ])
@@ -85,8 +85,7 @@ function complete(answer: Answer): unknown {
   return {
     ...messageHead(answer),
     content: answer.blocks.map(completeBlock),
-    stop_reason: stopReason(answer.finish),
-    stop_sequence: null,
+    ...ending(stopReason(answer.finish)),
     ...(answer.usage === null ? {} : { usage: usageBody(answer.usage) }),
   }
 }
@@ -98,18 +97,33 @@ function completeBlock(block: Block): object {
     case "redacted":
       return { type: "redacted_thinking", data: block.data }
     case "text":
-      return { type: "text", text: block.deltas.join("") }
+      return { type: "text", citations: null, text: block.deltas.join("") }
     case "refusal":
-      return { type: "text", text: block.text }
+      return { type: "text", citations: null, text: block.text }
     case "call":
-      return { type: "tool_use", id: callId(block.call), name: block.call.name, input: inputValue(block.call) }
+      return { ...callHead(block.call), input: inputValue(block.call) }
     default:
       return assertNever(block)
   }
 }
 
 function messageHead(answer: Answer): object {
-  return { model: answer.model, id: `msg_${answer.serial}`, type: "message", role: "assistant" }
+  return {
+    model: answer.model,
+    id: `msg_${answer.serial}`,
+    type: "message",
+    role: "assistant",
+    container: null,
+    diagnostics: null,
+  }
+}
+
+function ending(reason: string | null): object {
+  return { stop_reason: reason, stop_sequence: null, stop_details: null }
+}
+
+function callHead(call: AnswerCall): object {
+  return { type: "tool_use", id: callId(call), caller: { type: "direct" }, name: call.name }
 }
 
 function callId(call: AnswerCall): string {
@@ -123,7 +137,11 @@ function usageBody(usage: Usage): object {
     cache_read_input_tokens: usage.cacheRead,
     cache_creation: { ephemeral_5m_input_tokens: usage.cacheWrite, ephemeral_1h_input_tokens: 0 },
     output_tokens: usage.output,
+    output_tokens_details: { thinking_tokens: usage.reasoning },
+    server_tool_use: null,
     service_tier: "standard",
+    inference_geo: null,
+    speed: null,
   }
 }
 
@@ -133,6 +151,8 @@ function deltaUsage(usage: Usage): object {
     cache_creation_input_tokens: usage.cacheWrite,
     cache_read_input_tokens: usage.cacheRead,
     output_tokens: usage.output,
+    output_tokens_details: { thinking_tokens: usage.reasoning },
+    server_tool_use: null,
   }
 }
 

@@ -147,14 +147,14 @@ function finishReason(finish: FinishReason): string {
   return finish === "incomplete" ? "length" : finish
 }
 
-/** Cache writes have no field at OpenAI; proxies in front of Anthropic report them with Anthropic's names. */
+/** Proxies in front of Anthropic report cache writes with Anthropic's names too. */
 function usageBody(usage: Usage): object {
   const prompt = promptTokens(usage)
   return {
     prompt_tokens: prompt,
     completion_tokens: usage.output,
     total_tokens: prompt + usage.output,
-    prompt_tokens_details: { cached_tokens: usage.cacheRead, audio_tokens: 0 },
+    prompt_tokens_details: { cached_tokens: usage.cacheRead, cache_write_tokens: usage.cacheWrite, audio_tokens: 0 },
     completion_tokens_details: {
       reasoning_tokens: usage.reasoning,
       audio_tokens: 0,

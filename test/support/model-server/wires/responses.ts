@@ -251,12 +251,11 @@ function responseObject(answer: Answer, end: Ending): object {
   }
 }
 
-/** Cache writes are not reported by this vendor: they count as input. */
 function usageBody(usage: Usage): object {
   const input = promptTokens(usage)
   return {
     input_tokens: input,
-    input_tokens_details: { cached_tokens: usage.cacheRead },
+    input_tokens_details: { cached_tokens: usage.cacheRead, cache_write_tokens: usage.cacheWrite },
     output_tokens: usage.output,
     output_tokens_details: { reasoning_tokens: usage.reasoning },
     total_tokens: input + usage.output,

@@ -118,7 +118,7 @@ test.each<{ wire: WireName; usage: object }>([
       prompt_tokens: 1100,
       completion_tokens: 50,
       total_tokens: 1150,
-      prompt_tokens_details: { cached_tokens: 800, audio_tokens: 0 },
+      prompt_tokens_details: { cached_tokens: 800, cache_write_tokens: 100, audio_tokens: 0 },
       completion_tokens_details: {
         reasoning_tokens: 30,
         audio_tokens: 0,
@@ -133,7 +133,7 @@ test.each<{ wire: WireName; usage: object }>([
     wire: "responses",
     usage: {
       input_tokens: 1100,
-      input_tokens_details: { cached_tokens: 800 },
+      input_tokens_details: { cached_tokens: 800, cache_write_tokens: 100 },
       output_tokens: 50,
       output_tokens_details: { reasoning_tokens: 30 },
       total_tokens: 1150,
@@ -146,6 +146,8 @@ test.each<{ wire: WireName; usage: object }>([
       cache_creation_input_tokens: 100,
       cache_read_input_tokens: 800,
       output_tokens: 50,
+      output_tokens_details: { thinking_tokens: 30 },
+      server_tool_use: null,
     },
   },
   {
