@@ -49,7 +49,7 @@ export async function findLocalModel(
   sources: ModelSources,
   signal: AbortSignal,
 ): Promise<{ readonly chosen: ChosenModel; readonly server: string } | undefined> {
-  const { findLocalServers, localChoice } = await import("../llm/local-servers.ts")
+  const { findLocalServers, localChoice } = await import("../llm/local/local-servers.ts")
   for (const server of await findLocalServers({ environment: sources.environment, signal })) {
     const choice = localChoice(server)
     if (choice.kind !== "one") continue

@@ -1,5 +1,5 @@
 import type { CallCost, Spending } from "../agent/spending.ts"
-import { addUsd } from "../llm/cost.ts"
+import { addUsd } from "../llm/catalog/cost.ts"
 import type { ModelRuntime } from "../llm/model.ts"
 import { promptTokens } from "../protocol/usage.ts"
 import type { Usage } from "../protocol/usage.ts"
@@ -23,7 +23,7 @@ export function createSpending(options: {
       return { usd: 0, status: "included", source: runtime.billingMode, version: "" }
     if (usage === undefined) return { usd: null, status: "unknown", source: "none", version: "" }
     const [{ costOf }, { loadCatalog }, { findPrices }] = await Promise.all([
-      import("../llm/cost.ts"),
+      import("../llm/catalog/cost.ts"),
       import("../llm/catalog/catalog.ts"),
       import("../llm/catalog/find-prices.ts"),
     ])

@@ -1,7 +1,7 @@
 import { compactCount } from "../base/compact-count.ts"
 import type { CatalogModel } from "../llm/catalog/catalog.ts"
 import type { ModelWish } from "../llm/choose-model.ts"
-import { builtInAliases, parseModelArgument, resolveAlias } from "../llm/model-names.ts"
+import { builtInAliases, parseModelArgument, resolveAlias } from "../llm/catalog/model-names.ts"
 import { findProvider } from "../llm/providers.ts"
 import type { SlashCommand, SlashContext, SlashOutcome } from "./slash-command.ts"
 

@@ -1,7 +1,7 @@
 import { assertNever } from "../base/assert-never.ts"
 import type { Credential, CredentialSource } from "./credential.ts"
 import { recover } from "./credentials/recovery.ts"
-import type { LlmFailure } from "./failure.ts"
+import type { LlmFailure } from "./failure/failure.ts"
 
 export interface RecoveryInput {
   readonly failure: LlmFailure

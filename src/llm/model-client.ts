@@ -3,10 +3,10 @@ import type { Clock } from "../base/clock.ts"
 import type { Result } from "../base/result.ts"
 import { backoffMs } from "./backoff.ts"
 import { recoverCredential } from "./credential-recovery.ts"
-import { parseAvailableOutput } from "./error-text.ts"
+import { parseAvailableOutput } from "./failure/error-text.ts"
 import { exchange } from "./exchange.ts"
 import type { Attempt } from "./exchange.ts"
-import type { FailureContext, LlmFailure } from "./failure.ts"
+import type { FailureContext, LlmFailure } from "./failure/failure.ts"
 import type { ModelClient, ModelEvent, ModelOutcome, ModelRequest } from "./model.ts"
 import {
   withoutEncryptedReasoning,

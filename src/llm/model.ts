@@ -1,7 +1,7 @@
 import type { FinishReason, Message, ReasoningCarriers, ToolCall } from "../protocol/message.ts"
 import type { ToolDefinition } from "../protocol/tool.ts"
 import type { Usage } from "../protocol/usage.ts"
-import type { FailureReason, LlmFailure } from "./failure.ts"
+import type { FailureReason, LlmFailure } from "./failure/failure.ts"
 
 /** One request for one reply. Everything in it is immutable, so wires may keep encoded bytes by object identity. */
 export interface ModelRequest {

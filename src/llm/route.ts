@@ -1,9 +1,9 @@
 import type { Result } from "../base/result.ts"
 import type { Credential, CredentialSource } from "./credential.ts"
-import type { LlmFailure } from "./failure.ts"
-import type { HttpConnection, HttpTimeouts } from "./http.ts"
+import type { LlmFailure } from "./failure/failure.ts"
+import type { HttpConnection, HttpTimeouts } from "./http/http.ts"
 import type { ModelEvent, ModelRequest, ModelRuntime } from "./model.ts"
-import type { Frame } from "./sse.ts"
+import type { Frame } from "./http/sse.ts"
 import type { Finished, Wire } from "./wire/wire.ts"
 
 /** One way to a model: where it is, how it is spoken to and who pays. Key, address and model never come from different routes. */

@@ -1,7 +1,7 @@
 import type { Message } from "../../protocol/message.ts"
 import { NO_USAGE } from "../../protocol/usage.ts"
 import type { Usage } from "../../protocol/usage.ts"
-import type { LlmFailure } from "../failure.ts"
+import type { LlmFailure } from "../failure/failure.ts"
 import type { ModelClient, ModelOutcome, ModelReply, ModelRequest, ModelRuntime } from "../model.ts"
 import { MISSING_REST_MS, NO_CREDIT_REST_MS } from "./health.ts"
 

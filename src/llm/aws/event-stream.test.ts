@@ -4,7 +4,7 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 
 import { encodeEventStreamMessage } from "../../../test/support/model-server/event-stream.ts"
-import type { Frame } from "../sse.ts"
+import type { Frame } from "../http/sse.ts"
 import { EventStreamReader } from "./event-stream.ts"
 
 /** Test messages that AWS publishes for readers of this format. */

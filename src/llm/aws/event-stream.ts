@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib"
 
 import { parseJson, stringField } from "../../base/json.ts"
-import type { Frame } from "../sse.ts"
+import type { Frame } from "../http/sse.ts"
 
 /**
  * Incremental reader of `application/vnd.amazon.eventstream`. Bytes may be split anywhere. A message is its total length, the

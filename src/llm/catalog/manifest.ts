@@ -5,9 +5,9 @@ import { isRecord, parseJson, stringField } from "../../base/json.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import { explainSystemError } from "../../base/system-error.ts"
 import type { Home } from "../../config/home.ts"
-import { openHttpConnection } from "../http.ts"
-import { askJson } from "../http-json.ts"
-import type { ProxyVariables } from "../proxy.ts"
+import { openHttpConnection } from "../http/http.ts"
+import { askJson } from "../http/http-json.ts"
+import type { ProxyVariables } from "../http/proxy.ts"
 
 /** A hand-picked list of models, from an address in the settings (`model_catalog.url`). */
 export interface Manifest {

@@ -1,11 +1,11 @@
 import { isRecord, stringField } from "../../base/json.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import { explainSystemError } from "../../base/system-error.ts"
-import { windowInMetadata } from "../context-window.ts"
-import { openHttpConnection } from "../http.ts"
-import { askJson } from "../http-json.ts"
+import { windowInMetadata } from "./context-window.ts"
+import { openHttpConnection } from "../http/http.ts"
+import { askJson } from "../http/http-json.ts"
 import type { WireName } from "../model.ts"
-import type { ProxyVariables } from "../proxy.ts"
+import type { ProxyVariables } from "../http/proxy.ts"
 import { priceFromPerToken, requestPriceFrom, type Prices } from "./prices.ts"
 
 /** A model as its own endpoint lists it. */

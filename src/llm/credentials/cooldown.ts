@@ -1,6 +1,6 @@
 import type { Exhaustion } from "../credential.ts"
 import { isManual, type CredentialState, type PooledCredential } from "./pooled-credential.ts"
-import { parseTimestamp } from "../reset-time.ts"
+import { parseTimestamp } from "../failure/reset-time.ts"
 
 const REFUSED_SECONDS = 300
 const EXHAUSTED_SECONDS = 3600

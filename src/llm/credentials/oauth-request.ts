@@ -2,9 +2,9 @@ import { parseJson } from "../../base/json.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import type { Environment } from "../../config/environment.ts"
-import { openHttpConnection } from "../http.ts"
-import { isLocalAddress } from "../local-address.ts"
-import { proxyFor } from "../proxy.ts"
+import { openHttpConnection } from "../http/http.ts"
+import { isLocalAddress } from "../local/local-address.ts"
+import { proxyFor } from "../http/proxy.ts"
 
 export interface OAuthRequest {
   readonly url: URL

@@ -5,7 +5,7 @@ import type { Tree } from "../../config/document-tree.ts"
 import type { Environment } from "../../config/environment.ts"
 import type { OAuthEndpoints } from "./oauth-endpoints.ts"
 import { requestDocument } from "./oauth-request.ts"
-import { findResetAt } from "../reset-time.ts"
+import { findResetAt } from "../failure/reset-time.ts"
 
 export interface TokenSet {
   readonly accessToken: string

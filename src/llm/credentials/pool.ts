@@ -14,7 +14,7 @@ import { refreshTokens, type TokenAnswer, type TokenSet } from "./oauth-token.ts
 import { poolKey } from "./pool-key.ts"
 import { gatherEntries, type CredentialOrigin } from "./pool-sources.ts"
 import { entryTree, expiryOf, isBorrowed, type PooledCredential } from "./pooled-credential.ts"
-import { parseTimestamp } from "../reset-time.ts"
+import { parseTimestamp } from "../failure/reset-time.ts"
 import { selectCredential, strategyNamed } from "./selection.ts"
 import {
   adoptNewer,

@@ -1,7 +1,7 @@
 import { stringField } from "../../base/json.ts"
 import { sha256Hex } from "../../base/random-and-hash.ts"
 import type { Tree } from "../../config/document-tree.ts"
-import { parseTimestamp } from "../reset-time.ts"
+import { parseTimestamp } from "../failure/reset-time.ts"
 import { accountName, claimsOf } from "./token-claims.ts"
 
 /** One entry of a provider's pool. The stored form is shared with the P-edition; what it has beyond this is in `rest`. */

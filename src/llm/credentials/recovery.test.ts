@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import type { FailureReason } from "../failure.ts"
+import type { FailureReason } from "../failure/failure.ts"
 import { mayRecoverFromRateLimit, recover, type CredentialFailure, type RecoveryState } from "./recovery.ts"
 
 const pool = (size: number, available = size, provider = "openrouter") => ({

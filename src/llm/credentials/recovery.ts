@@ -1,4 +1,4 @@
-import type { FailureReason } from "../failure.ts"
+import type { FailureReason } from "../failure/failure.ts"
 
 /** What of a failure decides about credentials. */
 export interface CredentialFailure {

@@ -4,7 +4,7 @@ import { authOwner, readAuth, updateAuth, type AuthContext } from "../../config/
 import type { Tree } from "../../config/document-tree.ts"
 import { okState } from "./cooldown.ts"
 import { isBorrowed, isManual, type PooledCredential } from "./pooled-credential.ts"
-import { parseTimestamp } from "../reset-time.ts"
+import { parseTimestamp } from "../failure/reset-time.ts"
 
 /** What `auth.json` holds about one provider. */
 export interface StoredLogin {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest"
 
 import { startModelServer } from "../../../test/support/model-server/server.ts"
-import { openHttpConnection } from "../http.ts"
+import { openHttpConnection } from "../http/http.ts"
 import type { ModelEvent, ModelRequest } from "../model.ts"
-import { SseReader } from "../sse.ts"
+import { SseReader } from "../http/sse.ts"
 import { anthropicCredentialHeaders, createAnthropicMessagesWire } from "./anthropic-messages.ts"
 import type { WirePlace } from "./wire.ts"
 

@@ -2,7 +2,7 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 
 import type { ModelEvent, ModelReply } from "../model.ts"
-import { SseReader } from "../sse.ts"
+import { SseReader } from "../http/sse.ts"
 import { createAnthropicMessagesWire } from "./anthropic-messages.ts"
 import type { Finished } from "./wire.ts"
 

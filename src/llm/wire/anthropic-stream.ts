@@ -2,7 +2,7 @@ import { assertNever } from "../../base/assert-never.ts"
 import { isRecord, parseJson, stringField } from "../../base/json.ts"
 import type { Usage } from "../../protocol/usage.ts"
 import type { ModelEvent } from "../model.ts"
-import type { Frame } from "../sse.ts"
+import type { Frame } from "../http/sse.ts"
 
 /** What has arrived of a reply. */
 export interface AnthropicState {

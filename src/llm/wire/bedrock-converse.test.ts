@@ -6,7 +6,7 @@ import { reply as replies } from "../../../test/support/model-server/turn.ts"
 import type { Message } from "../../protocol/message.ts"
 import { EventStreamReader } from "../aws/event-stream.ts"
 import type { ModelEvent, ModelReply, ModelRequest } from "../model.ts"
-import type { Frame } from "../sse.ts"
+import type { Frame } from "../http/sse.ts"
 import { createBedrockConverseWire, deniesStreaming } from "./bedrock-converse.ts"
 import type { Finished, WirePlace } from "./wire.ts"
 

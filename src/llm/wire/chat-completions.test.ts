@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest"
 
 import type { Message } from "../../protocol/message.ts"
 import type { ModelEvent, ModelReply, ModelRequest } from "../model.ts"
-import { SseReader } from "../sse.ts"
+import { SseReader } from "../http/sse.ts"
 import { createChatCompletionsWire } from "./chat-completions.ts"
 import type { Finished, WirePlace } from "./wire.ts"
 

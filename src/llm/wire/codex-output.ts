@@ -1,7 +1,7 @@
 import { isRecord, parseJson, stringField } from "../../base/json.ts"
 import type { Usage } from "../../protocol/usage.ts"
 import type { ModelEvent } from "../model.ts"
-import type { Frame } from "../sse.ts"
+import type { Frame } from "../http/sse.ts"
 import type { Item } from "./codex-item.ts"
 import { messageItemText, partsOf, reasoningItemText } from "./codex-item.ts"
 import type { CodexOutput } from "./codex-reply.ts"

@@ -6,7 +6,7 @@ import { cutsAfter, failsInStream, reply as replies, says } from "../../../test/
 import type { Turn } from "../../../test/support/model-server/turn.ts"
 import type { AssistantMessage, Message, ToolCall } from "../../protocol/message.ts"
 import type { ModelEvent, ModelReply, ModelRequest } from "../model.ts"
-import { SseReader } from "../sse.ts"
+import { SseReader } from "../http/sse.ts"
 import { createCodexResponsesWire } from "./codex-responses.ts"
 import type { Finished, WirePlace } from "./wire.ts"
 

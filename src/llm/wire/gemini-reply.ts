@@ -2,7 +2,7 @@ import { isRecord, parseJson, stringField } from "../../base/json.ts"
 import type { FinishReason, ToolCall } from "../../protocol/message.ts"
 import type { Usage } from "../../protocol/usage.ts"
 import type { ModelEvent, ModelReply } from "../model.ts"
-import type { Frame } from "../sse.ts"
+import type { Frame } from "../http/sse.ts"
 import { derivedCallId } from "./derived-call-id.ts"
 import type { Finished } from "./wire.ts"
 

@@ -5,7 +5,7 @@ import { startModelServer } from "../../../test/support/model-server/server.ts"
 import { reply as replies } from "../../../test/support/model-server/turn.ts"
 import type { Message } from "../../protocol/message.ts"
 import type { ModelEvent, ModelReply, ModelRequest } from "../model.ts"
-import { SseReader } from "../sse.ts"
+import { SseReader } from "../http/sse.ts"
 import { createGeminiWire, explainFreeTier } from "./gemini.ts"
 import type { Finished, WirePlace } from "./wire.ts"
 

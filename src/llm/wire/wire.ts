@@ -1,5 +1,5 @@
 import type { ModelEvent, ModelReply, ModelRequest } from "../model.ts"
-import type { Frame } from "../sse.ts"
+import type { Frame } from "../http/sse.ts"
 
 /**
  * A wire is pure: what to send, and what the frames that come back mean. HTTP, retry and credentials are shared and live

@@ -1,4 +1,4 @@
-import { errorCode, errorMessage } from "../base/system-error.ts"
+import { errorCode, errorMessage } from "../../base/system-error.ts"
 import { oneLine, readErrorBody } from "./failure-body.ts"
 import { judge } from "./failure-rules.ts"
 import type { Verdict } from "./failure-rules.ts"

@@ -1,6 +1,6 @@
-import { fail, ok } from "../base/result.ts"
-import type { Result } from "../base/result.ts"
-import type { Environment } from "../config/environment.ts"
+import { fail, ok } from "../../base/result.ts"
+import type { Result } from "../../base/result.ts"
+import type { Environment } from "../../config/environment.ts"
 
 /** What an HTTP agent needs to go through a proxy; Node itself compares hosts with NO_PROXY. */
 export interface ProxyVariables {

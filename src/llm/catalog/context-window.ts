@@ -1,5 +1,5 @@
-import { isRecord } from "../base/json.ts"
-import { isLocalAddress } from "./local-address.ts"
+import { isRecord } from "../../base/json.ts"
+import { isLocalAddress } from "../local/local-address.ts"
 
 /** How many tokens a model can take in, and how that is known. */
 export interface ContextWindow {

@@ -1,9 +1,9 @@
-import { assertNever } from "../base/assert-never.ts"
-import { isRecord, stringField } from "../base/json.ts"
-import type { Environment } from "../config/environment.ts"
-import { windowInMetadata } from "./context-window.ts"
-import { openHttpConnection, type HttpConnection } from "./http.ts"
-import { askJson } from "./http-json.ts"
+import { assertNever } from "../../base/assert-never.ts"
+import { isRecord, stringField } from "../../base/json.ts"
+import type { Environment } from "../../config/environment.ts"
+import { windowInMetadata } from "../catalog/context-window.ts"
+import { openHttpConnection, type HttpConnection } from "../http/http.ts"
+import { askJson } from "../http/http-json.ts"
 import { isLocalAddress } from "./local-address.ts"
 
 /** A model server on this machine or nearby, as it was found a moment ago. */

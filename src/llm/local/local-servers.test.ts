@@ -2,7 +2,7 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { afterEach, describe, expect, test } from "vitest"
 
-import { environmentFrom } from "../config/environment.ts"
+import { environmentFrom } from "../../config/environment.ts"
 import { findLocalServers, identifyServer, localChoice, type LocalServer } from "./local-servers.ts"
 
 type Answer = { readonly status?: number; readonly json: unknown } | { readonly text: string }

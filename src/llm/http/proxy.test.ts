@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { environmentFrom } from "../config/environment.ts"
+import { environmentFrom } from "../../config/environment.ts"
 import { normalise, proxyFor } from "./proxy.ts"
 
 const OPENAI = new URL("https://api.openai.com/v1")

@@ -1,5 +1,5 @@
-import { promptTokens, type CostStatus, type Usage } from "../protocol/usage.ts"
-import type { Price, Prices, PriceSet, PriceSource } from "./catalog/prices.ts"
+import { promptTokens, type CostStatus, type Usage } from "../../protocol/usage.ts"
+import type { Price, Prices, PriceSet, PriceSource } from "./prices.ts"
 
 /** What one model call cost. `usd` is null when any part of it is unknown: a part that is not counted is never shown as free. */
 export interface Cost {

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 
-import { environmentFrom } from "../config/environment.ts"
-import { homeAt, type Home } from "../config/home.ts"
+import { environmentFrom } from "../../config/environment.ts"
+import { homeAt, type Home } from "../../config/home.ts"
 import { resolveContextWindow, smallWindowWarning, windowInMetadata } from "./context-window.ts"
-import { isLocalAddress } from "./local-address.ts"
+import { isLocalAddress } from "../local/local-address.ts"
 import { cachedWindow, readWindowCache, rememberWindow } from "./window-cache.ts"
 
 const CLOUD = { provider: "openrouter", baseUrl: "https://openrouter.ai/api/v1", model: "some-model" }

@@ -1,4 +1,4 @@
-import { assertNever } from "../base/assert-never.ts"
+import { assertNever } from "../../base/assert-never.ts"
 import type { Verdict } from "./failure-rules.ts"
 
 export interface SentenceFacts {

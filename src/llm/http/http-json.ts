@@ -1,4 +1,4 @@
-import { parseJson } from "../base/json.ts"
+import { parseJson } from "../../base/json.ts"
 import type { HttpConnection, HttpTimeouts } from "./http.ts"
 
 /** Lists of models are a few hundred kilobytes; whatever sends more than this is something else. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
 
-import { loadCatalog } from "./catalog/catalog.ts"
+import { loadCatalog } from "./catalog.ts"
 import {
   builtInAliases,
   findUserAlias,
@@ -11,7 +11,7 @@ import {
   splitProviderPrefix,
   toolUseWarning,
 } from "./model-names.ts"
-import { findProvider, type Provider } from "./providers.ts"
+import { findProvider, type Provider } from "../providers.ts"
 
 function provider(id: string): Provider {
   const found = findProvider(id)

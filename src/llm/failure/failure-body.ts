@@ -1,4 +1,4 @@
-import { isRecord, parseJson } from "../base/json.ts"
+import { isRecord, parseJson } from "../../base/json.ts"
 
 /** What an error body says, whatever form its server gives it. */
 export interface ErrorBody {

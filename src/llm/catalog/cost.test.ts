@@ -1,10 +1,10 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 
-import { addUsage, NO_USAGE, type Usage } from "../protocol/usage.ts"
-import { loadCatalog } from "./catalog/catalog.ts"
-import { findPrices } from "./catalog/find-prices.ts"
-import { priceFrom, priceFromPerToken } from "./catalog/prices.ts"
+import { addUsage, NO_USAGE, type Usage } from "../../protocol/usage.ts"
+import { loadCatalog } from "./catalog.ts"
+import { findPrices } from "./find-prices.ts"
+import { priceFrom, priceFromPerToken } from "./prices.ts"
 import { addUsd, costLabel, costOf, type Cost } from "./cost.ts"
 
 async function priced(provider: string, model: string, usage: Partial<Usage>, cacheTtl?: "1h"): Promise<Cost> {

@@ -1,6 +1,6 @@
-import { isRecord } from "../base/json.ts"
-import { fail, ok, type Result } from "../base/result.ts"
-import { findProvider, type Provider } from "./providers.ts"
+import { isRecord } from "../../base/json.ts"
+import { fail, ok, type Result } from "../../base/result.ts"
+import { findProvider, type Provider } from "../providers.ts"
 
 /** What `/model` was asked for. */
 export interface ModelArgument {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
-import { writeFileAtomic } from "../base/atomic-file.ts"
-import type { Home } from "../config/home.ts"
+import { writeFileAtomic } from "../../base/atomic-file.ts"
+import type { Home } from "../../config/home.ts"
 
 /** What servers said about their windows, by `model@address`. The Python edition reads and writes the same file. */
 export type WindowCache = ReadonlyMap<string, number>

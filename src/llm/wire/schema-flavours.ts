@@ -1,5 +1,5 @@
-import { isRecord } from "../base/json.ts"
-import type { JsonSchema } from "../protocol/tool.ts"
+import { isRecord } from "../../base/json.ts"
+import type { JsonSchema } from "../../protocol/tool.ts"
 
 /**
  * The form of a parameter schema that Moonshot's servers accept: every node has a type unless it is a choice or a reference,

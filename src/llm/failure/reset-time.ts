@@ -1,4 +1,4 @@
-import { isRecord } from "../base/json.ts"
+import { isRecord } from "../../base/json.ts"
 
 /**
  * When the server says a limit ends, as epoch seconds. Fields are asked before prose, and a moment that has passed is no
