@@ -182,7 +182,7 @@ async function* storeReply(
     ...(cost.usd === null ? {} : { costUsd: cost.usd }),
   }
   const warning = turn.spending.warning()
-  if (warning !== undefined) yield { type: "status", kind: "warning", text: warning }
+  if (warning !== undefined) yield { type: "status", kind: "notice", key: "spending", text: warning }
 }
 
 /** Adds a call to what the turn has used. One price that nobody knows makes the whole unknown, never cheaper. */

@@ -35,7 +35,7 @@ case "$3" in profile) printf 'default\\ncoder\\n' ;; session) printf 'My work\\n
 
 describe("bash", () => {
   test.each<[string, readonly string[], readonly string[]]>([
-    ["commands", ["hermes", "se"], ["sessions"]],
+    ["commands", ["hermes", "ses"], ["sessions"]],
     ["no command of a later release", ["hermes", "cro"], []],
     ["sub-commands", ["hermes", "sessions", "un"], ["unarchive"]],
     ["aliases", ["hermes", "sessions", "l"], ["list", "ls"]],

@@ -1,7 +1,7 @@
 import { assertNever } from "../base/assert-never.ts"
 import { withVariables, type Environment } from "../config/environment.ts"
 import type { Home } from "../config/home.ts"
-import { chooseProfile } from "../config/profile-choice.ts"
+import { chooseProfile } from "../config/profiles/profile-choice.ts"
 import { CliError, type Command, type CommandTree, type FlagValues } from "./command.ts"
 import { COMMAND_TREE } from "./command-table.ts"
 import { parseLine } from "./parse.ts"

@@ -6,7 +6,7 @@ import { FileLockError, withFileLock } from "../base/file-lock.ts"
 import { isRecord, parseJson } from "../base/json.ts"
 import { fail, ok, type Result } from "../base/result.ts"
 import { explainSystemError, isNotFound } from "../base/system-error.ts"
-import type { Tree } from "./document-tree.ts"
+import type { Tree } from "./document/document-tree.ts"
 import type { Environment } from "./environment.ts"
 import { homeAt, secretMode, type Home } from "./home.ts"
 

@@ -5,9 +5,9 @@ import { readRegularFile, UnusableFileError } from "../base/regular-file.ts"
 import type { Clock } from "../base/clock.ts"
 import { explainSystemError, isNotFound } from "../base/system-error.ts"
 import type { ConfigProblem } from "./config-problem.ts"
-import type { Tree } from "./document-tree.ts"
+import type { Tree } from "./document/document-tree.ts"
 import type { Home } from "./home.ts"
-import { parseKey, readParseCache, writeParseCache } from "./parse-cache.ts"
+import { parseKey, readParseCache, writeParseCache } from "./document/parse-cache.ts"
 
 export type ConfigFile =
   | { readonly kind: "absent" }
@@ -32,7 +32,7 @@ export async function readConfigFile(home: Home, clock: Clock): Promise<ConfigFi
   if (cached !== undefined) return { kind: "parsed", ...cached }
   const decoded = decode(read.bytes)
   if (decoded.kind === "broken") return broken(path, decoded.failure, clock)
-  const { parseYaml } = await import("./yaml-document.ts")
+  const { parseYaml } = await import("./document/yaml-document.ts")
   const parsed = parseYaml(decoded.text)
   if (!parsed.ok) return broken(path, parsed.error, clock)
   const { tree, problems } = parsed.value

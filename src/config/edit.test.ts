@@ -8,9 +8,9 @@ import { editConfig, saveConfig, setFromText, unsetPath, type ConfigEdit } from 
 import { environmentFrom } from "./environment.ts"
 import { resolveHome } from "./home.ts"
 import { loadConfig } from "./load.ts"
-import { restoreTemplates } from "./template-restore.ts"
-import { coerceValue } from "./value-coercion.ts"
-import { parseYaml } from "./yaml-document.ts"
+import { restoreTemplates } from "./document/template-restore.ts"
+import { coerceValue } from "./document/value-coercion.ts"
+import { parseYaml } from "./document/yaml-document.ts"
 
 function context(place: TemporaryHome, variables: Record<string, string> = {}) {
   const environment = environmentFrom({ ...place.env, ...variables })

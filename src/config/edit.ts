@@ -5,7 +5,7 @@ import { nearest } from "../base/nearest.ts"
 import { fail, ok, type Result } from "../base/result.ts"
 import { explainSystemError, isNotFound } from "../base/system-error.ts"
 import { MAX_CONFIG_BYTES } from "./config-file.ts"
-import { dotted, splitPath, valueAt, type Path, type Tree } from "./document-tree.ts"
+import { dotted, splitPath, valueAt, type Path, type Tree } from "./document/document-tree.ts"
 import { removeSecret, storeSecret } from "./dotenv.ts"
 import type { Environment } from "./environment.ts"
 import { secretMode, type Home } from "./home.ts"
@@ -13,10 +13,10 @@ import { refuseWhenManaged, type Refusal } from "./managed.ts"
 import { isSecretKey, secretVariable } from "./secrets.ts"
 import type { Setting } from "./setting.ts"
 import { CONFIG_VERSION, isSettingKey, SETTINGS } from "./settings.ts"
-import { restoreTemplates } from "./template-restore.ts"
-import { coerceValue } from "./value-coercion.ts"
-import { wantedValue } from "./wanted-value.ts"
-import type { ParsedYaml } from "./yaml-document.ts"
+import { restoreTemplates } from "./document/template-restore.ts"
+import { coerceValue } from "./document/value-coercion.ts"
+import { wantedValue } from "./document/wanted-value.ts"
+import type { ParsedYaml } from "./document/yaml-document.ts"
 
 export interface EditContext {
   readonly home: Home
@@ -77,7 +77,7 @@ export async function editConfig(
   context: EditContext,
   edits: readonly ConfigEdit[],
 ): Promise<Result<undefined, Refusal>> {
-  const { setInDocument, removeFromDocument } = await import("./yaml-edit.ts")
+  const { setInDocument, removeFromDocument } = await import("./document/yaml-edit.ts")
   return await rewriteConfig(context, ({ document, tree }) => {
     const { model } = tree
     if (typeof model === "string" && edits.some(({ path }) => dotted(path).startsWith("model."))) {
@@ -117,7 +117,7 @@ export async function rewriteConfig<T>(
   const managed = refuseWhenManaged(home, environment)
   if (!managed.ok) return managed
   const path = home.file("config.yaml")
-  const { parseYaml, renderYaml } = await import("./yaml-document.ts")
+  const { parseYaml, renderYaml } = await import("./document/yaml-document.ts")
   try {
     return await withFileLock(`${path}.lock`, { waitMs: 5_000 }, () => {
       const text = currentText(path)

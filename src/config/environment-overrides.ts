@@ -1,5 +1,5 @@
 import { isRecord, parseJson } from "../base/json.ts"
-import { hasPath, type Tree } from "./document-tree.ts"
+import { hasPath, type Tree } from "./document/document-tree.ts"
 import type { Environment } from "./environment.ts"
 import type { Setting } from "./setting.ts"
 import { SETTINGS } from "./settings.ts"

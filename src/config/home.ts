@@ -4,7 +4,7 @@ import { basename, dirname, join, relative, resolve, sep } from "node:path"
 import { makeDirectories } from "../base/make-directories.ts"
 import { errorCode, explainSystemError } from "../base/system-error.ts"
 import type { Environment } from "./environment.ts"
-import { isProfileName } from "./profile-name.ts"
+import { isProfileName } from "./profiles/profile-name.ts"
 
 /** Where one profile keeps everything. Another profile in the same process is another value. */
 export interface Home {

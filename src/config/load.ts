@@ -2,15 +2,23 @@ import { systemClock, type Clock } from "../base/clock.ts"
 import { isRecord } from "../base/json.ts"
 import { readConfigFile, type BrokenFile } from "./config-file.ts"
 import type { ConfigProblem } from "./config-problem.ts"
-import { expandVariables, hasPath, mergeTrees, treeFrom, valueAt, withValueAt, type Tree } from "./document-tree.ts"
+import {
+  expandVariables,
+  hasPath,
+  mergeTrees,
+  treeFrom,
+  valueAt,
+  withValueAt,
+  type Tree,
+} from "./document/document-tree.ts"
 import type { Environment } from "./environment.ts"
 import { environmentOverrides, type Override } from "./environment-overrides.ts"
 import type { Home } from "./home.ts"
-import { liftLegacyForm } from "./legacy-form.ts"
+import { liftLegacyForm } from "./migration/legacy-form.ts"
 import type { Setting } from "./setting.ts"
 import { isSettingKey, settingOf, SETTINGS, type SettingKey, type SettingValue } from "./settings.ts"
 import { validateDocument } from "./validate.ts"
-import { wantedValue } from "./wanted-value.ts"
+import { wantedValue } from "./document/wanted-value.ts"
 
 export type Layer = "invocation" | "environment" | "file" | "default"
 

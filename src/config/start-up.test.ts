@@ -14,7 +14,7 @@ function packagesLoaded(env: Readonly<Record<string, string>>): string[] {
       if (!/^([./]|node:|file:)/.test(specifier) && !context.parentURL?.includes("node_modules")) packages.add(specifier)
       return next(specifier, context)
     } })
-    const { chooseProfile } = await import(${file("profile-choice.ts")})
+    const { chooseProfile } = await import(${file("profiles/profile-choice.ts")})
     const { processEnvironment } = await import(${file("environment.ts")})
     const { loadConfig } = await import(${file("load.ts")})
     const chosen = chooseProfile([], processEnvironment())

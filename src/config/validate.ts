@@ -1,7 +1,7 @@
 import { isRecord } from "../base/json.ts"
 import { nearest } from "../base/nearest.ts"
 import type { ConfigProblem } from "./config-problem.ts"
-import type { Tree } from "./document-tree.ts"
+import type { Tree } from "./document/document-tree.ts"
 import { CONFIG_VERSION, SETTINGS } from "./settings.ts"
 
 /** Mistakes in the shape of the user's document that no single setting can see. Takes it as written and as expanded. */

@@ -169,8 +169,7 @@ describe("Chat Completions", () => {
     } satisfies OpenAI.Chat.ChatCompletion)
   })
 
-  const asks = (server: ModelServer) => openAiClient(server).chat.completions.create(ASKED)
-  openAiFailures(asks)
+  openAiFailures((server) => openAiClient(server).chat.completions.create(ASKED))
 
   test("an error inside a stream ends it", async () => {
     await using server = await startModelServer([says(["Hel"], failsInStream("server_error", "try later"))])
@@ -310,7 +309,6 @@ describe("Responses", () => {
         sequence_number: 16,
         item_id: "fc_1",
         output_index: 2,
-        name: "f",
         arguments: "{}",
       },
       {
@@ -525,7 +523,7 @@ describe("Anthropic Messages", () => {
     const error = await failureOf(anthropicClient(server).messages.create(ASKED))
     expect(error).toBeInstanceOf(known)
     expect(error).toMatchObject({ status, type, apiMessage: "no", requestID: "req_1" })
-    expect((error as Anthropic.APIError).headers?.get("retry-after")).toBe("7")
+    expect((error as InstanceType<typeof Anthropic.APIError>).headers?.get("retry-after")).toBe("7")
   })
 
   test("an error inside a stream ends it", async () => {

@@ -41,7 +41,7 @@ export function createTurnView(options: {
           note(`  ${toolLine(event)}`)
           return
         case "status":
-          if (event.kind === "warning" || event.kind === "retry") note(event.text)
+          if (SHOWN_STATUS.has(event.kind)) note(event.text)
           return
         case "message-end":
           if (midLine) terminal.out("\n")
@@ -78,6 +78,9 @@ function printable(text: string): string {
 
 // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
 const CONTROL_CHARACTERS = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/gu
+
+/** What of the status is worth a line between the answers. */
+const SHOWN_STATUS: ReadonlySet<string> = new Set(["warning", "retry", "notice", "fallback", "rotate"])
 
 function toolLine(event: ToolEnd): string {
   const mark = event.outcome === "ok" ? "✓" : "✗"

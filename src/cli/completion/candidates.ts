@@ -12,7 +12,7 @@ interface Place {
 
 const SOURCES = {
   profile: async (place) => {
-    const { listProfiles } = await import("../../config/profiles.ts")
+    const { listProfiles } = await import("../../config/profiles/profiles.ts")
     return (await listProfiles(place)).map((profile) => profile.name)
   },
   session: async ({ home }) => {

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs"
-import { migrateConfig } from "../../config/migrate.ts"
+import { migrateConfig } from "../../config/migration/migrate.ts"
 import { CONFIG_VERSION } from "../../config/settings.ts"
 import { configVersionOf } from "../../config/validate.ts"
 import { asSentence } from "../sentence.ts"

@@ -1,6 +1,6 @@
 import { randomHex } from "../../base/random-and-hash.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
-import type { Tree } from "../../config/document-tree.ts"
+import type { Tree } from "../../config/document/document-tree.ts"
 import type { TokenSet } from "./oauth-token.ts"
 import {
   defaultLabel,

@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts"
 import { isRecord, stringField } from "../../base/json.ts"
 import { ellipsize } from "../../base/text.ts"
-import type { Tree } from "../../config/document-tree.ts"
+import type { Tree } from "../../config/document/document-tree.ts"
 import type { Environment } from "../../config/environment.ts"
 import type { OAuthEndpoints } from "./oauth-endpoints.ts"
 import { requestDocument } from "./oauth-request.ts"

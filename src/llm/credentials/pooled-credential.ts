@@ -1,6 +1,6 @@
 import { stringField } from "../../base/json.ts"
 import { sha256Hex } from "../../base/random-and-hash.ts"
-import type { Tree } from "../../config/document-tree.ts"
+import type { Tree } from "../../config/document/document-tree.ts"
 import { parseTimestamp } from "../failure/reset-time.ts"
 import { accountName, claimsOf } from "./token-claims.ts"
 

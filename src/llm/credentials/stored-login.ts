@@ -1,7 +1,7 @@
 import { isRecord, stringField } from "../../base/json.ts"
 import { ok, type Result } from "../../base/result.ts"
 import { authOwner, readAuth, updateAuth, type AuthContext } from "../../config/auth-file.ts"
-import type { Tree } from "../../config/document-tree.ts"
+import type { Tree } from "../../config/document/document-tree.ts"
 import { okState } from "./cooldown.ts"
 import { isBorrowed, isManual, type PooledCredential } from "./pooled-credential.ts"
 import { parseTimestamp } from "../failure/reset-time.ts"

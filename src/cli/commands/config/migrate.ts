@@ -1,4 +1,4 @@
-import { migrateConfig } from "../../../config/migrate.ts"
+import { migrateConfig } from "../../../config/migration/migrate.ts"
 import type { Invocation } from "../../command.ts"
 import { asSentence } from "../../sentence.ts"
 import { granted, loadSettings } from "../../settings-access.ts"

@@ -1,5 +1,5 @@
 import { DEFAULT_IDENTITY } from "../../../agent/prompt/build-prompt.ts"
-import { createProfile } from "../../../config/profile-create.ts"
+import { createProfile } from "../../../config/profiles/profile-create.ts"
 import type { Home } from "../../../config/home.ts"
 import { CliError, type Invocation } from "../../command.ts"
 import { asSentence } from "../../sentence.ts"

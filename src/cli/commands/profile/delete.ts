@@ -1,4 +1,4 @@
-import { deleteProfile, showProfile } from "../../../config/profiles.ts"
+import { deleteProfile, showProfile } from "../../../config/profiles/profiles.ts"
 import { CliError, type Invocation } from "../../command.ts"
 import { refuseWhileGatewayRuns } from "../../gateway-process.ts"
 import { granted } from "../../settings-access.ts"

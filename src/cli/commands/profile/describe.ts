@@ -1,5 +1,5 @@
-import { describeProfile } from "../../../config/profile-description.ts"
-import { showProfile } from "../../../config/profiles.ts"
+import { describeProfile } from "../../../config/profiles/profile-description.ts"
+import { showProfile } from "../../../config/profiles/profiles.ts"
 import type { Invocation } from "../../command.ts"
 import { granted } from "../../settings-access.ts"
 import { oneLine } from "../../text-layout.ts"

@@ -1,5 +1,5 @@
 import { resolve } from "node:path"
-import { exportProfile } from "../../../config/profile-archive.ts"
+import { exportProfile } from "../../../config/profiles/profile-archive.ts"
 import type { Invocation } from "../../command.ts"
 import { granted } from "../../settings-access.ts"
 import { counted } from "../../text-layout.ts"

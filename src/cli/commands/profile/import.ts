@@ -1,5 +1,5 @@
 import { resolve } from "node:path"
-import { importProfile } from "../../../config/profile-archive.ts"
+import { importProfile } from "../../../config/profiles/profile-archive.ts"
 import type { Invocation } from "../../command.ts"
 import { granted } from "../../settings-access.ts"
 

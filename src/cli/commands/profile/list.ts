@@ -1,4 +1,4 @@
-import { listProfiles } from "../../../config/profiles.ts"
+import { listProfiles } from "../../../config/profiles/profiles.ts"
 import type { Invocation } from "../../command.ts"
 import { printJson } from "../../json-output.ts"
 import { fitColumn, oneLine } from "../../text-layout.ts"

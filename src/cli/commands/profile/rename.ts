@@ -1,4 +1,4 @@
-import { renameProfile } from "../../../config/profiles.ts"
+import { renameProfile } from "../../../config/profiles/profiles.ts"
 import type { Invocation } from "../../command.ts"
 import { refuseWhileGatewayRuns } from "../../gateway-process.ts"
 import { asSentence } from "../../sentence.ts"

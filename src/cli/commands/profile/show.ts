@@ -1,4 +1,4 @@
-import { showProfile } from "../../../config/profiles.ts"
+import { showProfile } from "../../../config/profiles/profiles.ts"
 import type { Invocation } from "../../command.ts"
 import { printJson } from "../../json-output.ts"
 import { granted } from "../../settings-access.ts"

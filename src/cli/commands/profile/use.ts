@@ -1,4 +1,4 @@
-import { useProfile } from "../../../config/profiles.ts"
+import { useProfile } from "../../../config/profiles/profiles.ts"
 import type { Invocation } from "../../command.ts"
 import { granted } from "../../settings-access.ts"
 

@@ -1,16 +1,16 @@
 import { readFileSync } from "node:fs"
-import { writeFileAtomic } from "../base/atomic-file.ts"
-import { systemClock, type Clock } from "../base/clock.ts"
-import { fail, ok, type Result } from "../base/result.ts"
-import { explainSystemError } from "../base/system-error.ts"
-import { fileTimestamp, readConfigFile } from "./config-file.ts"
-import { dotted, withoutPath, withValueAt, type Tree } from "./document-tree.ts"
-import { removeSecret } from "./dotenv.ts"
-import { rewriteConfig, type ConfigEdit } from "./edit.ts"
-import type { Refusal } from "./managed.ts"
+import { writeFileAtomic } from "../../base/atomic-file.ts"
+import { systemClock, type Clock } from "../../base/clock.ts"
+import { fail, ok, type Result } from "../../base/result.ts"
+import { explainSystemError } from "../../base/system-error.ts"
+import { fileTimestamp, readConfigFile } from "../config-file.ts"
+import { dotted, withoutPath, withValueAt, type Tree } from "../document/document-tree.ts"
+import { removeSecret } from "../dotenv.ts"
+import { rewriteConfig, type ConfigEdit } from "../edit.ts"
+import type { Refusal } from "../managed.ts"
 import { distrustShellServers, MIGRATION_STEPS, type MigrationContext, type StepOutcome } from "./migration-steps.ts"
-import { CONFIG_VERSION } from "./settings.ts"
-import { configVersionOf } from "./validate.ts"
+import { CONFIG_VERSION } from "../settings.ts"
+import { configVersionOf } from "../validate.ts"
 
 export interface Migration {
   readonly from: number
@@ -81,7 +81,7 @@ async function carryOut(
   context: MigrationContext & { readonly clock?: Clock },
 ): Promise<Result<Migration, Refusal>> {
   const { home, environment } = context
-  const { setInDocument, removeFromDocument } = await import("./yaml-edit.ts")
+  const { setInDocument, removeFromDocument } = await import("../document/yaml-edit.ts")
   const path = home.file("config.yaml")
   const backup = `${path}.bak.${fileTimestamp((context.clock ?? systemClock).now())}`
   const written = await rewriteConfig(context, ({ document }) => {

@@ -1,9 +1,9 @@
 import { readFileSync, type BigIntStats } from "node:fs"
-import { writeFileAtomic } from "../base/atomic-file.ts"
-import { isRecord, parseJson } from "../base/json.ts"
-import type { ConfigProblem } from "./config-problem.ts"
+import { writeFileAtomic } from "../../base/atomic-file.ts"
+import { isRecord, parseJson } from "../../base/json.ts"
+import type { ConfigProblem } from "../config-problem.ts"
 import type { Tree } from "./document-tree.ts"
-import type { Home } from "./home.ts"
+import type { Home } from "../home.ts"
 
 /** What parsing `config.yaml` gave: the document as written, so never a value that came from `${VAR}`. */
 export interface ParsedDocument {

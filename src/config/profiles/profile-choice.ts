@@ -1,10 +1,10 @@
 import { readFileSync, statSync } from "node:fs"
 import { join, resolve } from "node:path"
-import { fail, ok, type Result } from "../base/result.ts"
-import { errorMessage } from "../base/system-error.ts"
-import { withVariables, type Environment } from "./environment.ts"
-import { homeAt, readActiveProfile, resolveHome, type Home } from "./home.ts"
-import type { Refusal } from "./managed.ts"
+import { fail, ok, type Result } from "../../base/result.ts"
+import { errorMessage } from "../../base/system-error.ts"
+import { withVariables, type Environment } from "../environment.ts"
+import { homeAt, readActiveProfile, resolveHome, type Home } from "../home.ts"
+import type { Refusal } from "../managed.ts"
 import { isProfileName, normalizeProfileName } from "./profile-name.ts"
 
 export interface ProfileChoice {

@@ -1,4 +1,4 @@
-import type { Setting } from "./setting.ts"
+import type { Setting } from "../setting.ts"
 
 /** What a setting accepts, for sentences like "give it …". */
 export function wantedValue(setting: Setting): string {

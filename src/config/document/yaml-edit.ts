@@ -1,5 +1,5 @@
 import { isAlias, isCollection, isMap, isNode, isScalar, isSeq, Pair, YAMLMap, type Document, type YAMLSeq } from "yaml"
-import { fail, ok, type Result } from "../base/result.ts"
+import { fail, ok, type Result } from "../../base/result.ts"
 import { splitPath, type Path } from "./document-tree.ts"
 import { yamlNode } from "./yaml-document.ts"
 

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { temporaryHome, type TemporaryHome } from "../../test/support/temporary-home.ts"
-import { environmentFrom } from "./environment.ts"
+import { temporaryHome, type TemporaryHome } from "../../../test/support/temporary-home.ts"
+import { environmentFrom } from "../environment.ts"
 import { chooseProfile } from "./profile-choice.ts"
 
 async function machine(active?: string): Promise<TemporaryHome> {

@@ -1,6 +1,6 @@
-import { isRecord } from "../base/json.ts"
+import { isRecord } from "../../base/json.ts"
 import { expandVariables } from "./document-tree.ts"
-import type { Environment } from "./environment.ts"
+import type { Environment } from "../environment.ts"
 
 /**
  * Puts `${VAR}` back where a value about to be written still equals what the template in the file expands to, so that a

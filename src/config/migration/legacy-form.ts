@@ -1,6 +1,6 @@
-import { isRecord } from "../base/json.ts"
-import { hasPath, valueAt, withoutPath, withValueAt, type Tree } from "./document-tree.ts"
-import { CONFIG_VERSION } from "./settings.ts"
+import { isRecord } from "../../base/json.ts"
+import { hasPath, valueAt, withoutPath, withValueAt, type Tree } from "../document/document-tree.ts"
+import { CONFIG_VERSION } from "../settings.ts"
 
 /** Brings older ways of writing the same settings into today's form. The file itself is not touched. */
 export function liftLegacyForm(user: Tree): Tree {

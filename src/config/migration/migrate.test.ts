@@ -1,12 +1,12 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { temporaryHome, type TemporaryHome } from "../../test/support/temporary-home.ts"
-import { loadDotenv } from "./dotenv.ts"
-import { environmentFrom } from "./environment.ts"
-import { resolveHome } from "./home.ts"
+import { temporaryHome, type TemporaryHome } from "../../../test/support/temporary-home.ts"
+import { loadDotenv } from "../dotenv.ts"
+import { environmentFrom } from "../environment.ts"
+import { resolveHome } from "../home.ts"
 import { migrateConfig } from "./migrate.ts"
-import { parseYaml } from "./yaml-document.ts"
+import { parseYaml } from "../document/yaml-document.ts"
 
 const clock = { now: () => new Date(2026, 0, 2, 3, 4, 5).getTime(), sleep: async () => await Promise.resolve() }
 

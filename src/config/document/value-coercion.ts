@@ -1,5 +1,5 @@
-import { parseJson } from "../base/json.ts"
-import { fail, ok, type Result } from "../base/result.ts"
+import { parseJson } from "../../base/json.ts"
+import { fail, ok, type Result } from "../../base/result.ts"
 
 /** What a word on the command line means as a value in the file. */
 export function coerceValue(text: string): Result<unknown> {

@@ -1,4 +1,4 @@
-import { isRecord } from "../base/json.ts"
+import { isRecord } from "../../base/json.ts"
 
 /** A configuration document as plain data. */
 export type Tree = Readonly<Record<string, unknown>>

@@ -1,12 +1,12 @@
 import { readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
-import { isRecord } from "../base/json.ts"
-import { hasPath, treeFrom, valueAt, type Path, type Tree } from "./document-tree.ts"
-import type { ConfigEdit } from "./edit.ts"
-import type { Environment } from "./environment.ts"
-import type { Home } from "./home.ts"
+import { isRecord } from "../../base/json.ts"
+import { hasPath, treeFrom, valueAt, type Path, type Tree } from "../document/document-tree.ts"
+import type { ConfigEdit } from "../edit.ts"
+import type { Environment } from "../environment.ts"
+import type { Home } from "../home.ts"
 import { providersFromList } from "./legacy-form.ts"
-import { SETTINGS } from "./settings.ts"
+import { SETTINGS } from "../settings.ts"
 
 export interface MigrationContext {
   readonly home: Home

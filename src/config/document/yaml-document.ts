@@ -11,9 +11,9 @@ import {
   type ToStringOptions,
   type YAMLParseError,
 } from "yaml"
-import { isRecord } from "../base/json.ts"
-import { fail, ok, type Result } from "../base/result.ts"
-import type { ConfigProblem } from "./config-problem.ts"
+import { isRecord } from "../../base/json.ts"
+import { fail, ok, type Result } from "../../base/result.ts"
+import type { ConfigProblem } from "../config-problem.ts"
 import type { Tree } from "./document-tree.ts"
 
 /** Where and why a file is not the YAML mapping it should be. Lines and columns count from 1. */

@@ -1,10 +1,10 @@
 import { accessSync, constants, readFileSync, rmSync, statSync } from "node:fs"
 import { delimiter, join, resolve } from "node:path"
-import { makeDirectories } from "../base/make-directories.ts"
-import { writeFileAtomic } from "../base/atomic-file.ts"
-import { explainSystemError } from "../base/system-error.ts"
-import type { Environment } from "./environment.ts"
-import type { Home } from "./home.ts"
+import { makeDirectories } from "../../base/make-directories.ts"
+import { writeFileAtomic } from "../../base/atomic-file.ts"
+import { explainSystemError } from "../../base/system-error.ts"
+import type { Environment } from "../environment.ts"
+import type { Home } from "../home.ts"
 import { isReservedProfileName } from "./profile-name.ts"
 
 interface WrapperContext {

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { writeFileAtomic } from "../base/atomic-file.ts"
-import { fail, ok, type Result } from "../base/result.ts"
-import { explainSystemError } from "../base/system-error.ts"
-import type { Refusal } from "./managed.ts"
+import { writeFileAtomic } from "../../base/atomic-file.ts"
+import { fail, ok, type Result } from "../../base/result.ts"
+import { explainSystemError } from "../../base/system-error.ts"
+import type { Refusal } from "../managed.ts"
 
 export interface ProfileDescription {
   readonly description: string
@@ -15,7 +15,7 @@ export interface ProfileDescription {
 export async function readDescription(profileDirectory: string): Promise<ProfileDescription> {
   const text = readText(join(profileDirectory, "profile.yaml"))
   if (text === "") return { description: "", auto: false }
-  const { parseYaml } = await import("./yaml-document.ts")
+  const { parseYaml } = await import("../document/yaml-document.ts")
   const parsed = parseYaml(text)
   const tree = parsed.ok ? parsed.value.tree : {}
   const description = tree["description"]
@@ -33,8 +33,8 @@ export async function describeProfile(
     return fail({ exitCode: 1, message: "this profile has a description of your own; add --overwrite to replace it" })
   }
   const [{ parseYaml, renderYaml }, { setInDocument }] = await Promise.all([
-    import("./yaml-document.ts"),
-    import("./yaml-edit.ts"),
+    import("../document/yaml-document.ts"),
+    import("../document/yaml-edit.ts"),
   ])
   const path = join(profileDirectory, "profile.yaml")
   const original = readText(path)
