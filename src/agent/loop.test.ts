@@ -77,6 +77,7 @@ async function play(
     spending: {
       refusal: () => Promise.resolve(undefined),
       warning: () => undefined,
+      lift: () => undefined,
       record: () => Promise.resolve({ usd: 0, status: "included", source: "demo", version: "" }),
     },
     sampling: {},

@@ -87,7 +87,7 @@ async function* goRound(turn: Turn, tally: Tally): AsyncGenerator<AgentEventBody
   while (turn.budget.consume()) {
     if (turn.signal.aborted) return interruptedEnd("interrupted_by_user", turn, tally)
     const refusal = await turn.spending.refusal(turn.model.runtime, tally.nextPromptTokens)
-    if (refusal !== undefined) return costLimitEnd(refusal, tally)
+    if (refusal !== undefined && !(yield* mayGoOn(turn, refusal))) return costLimitEnd(refusal, tally)
     tally.apiCalls += 1
     yield { type: "status", kind: "iteration", text: "", iteration: turn.budget.used }
     const outcome = yield* askModel(turn)
@@ -112,6 +112,33 @@ async function* goRound(turn: Turn, tally: Tally): AsyncGenerator<AgentEventBody
     if (turn.signal.aborted) return interruptedEnd("interrupted_by_user", turn, tally)
   }
   return exhaustedEnd(turn.budget, tally)
+}
+
+/** At the limit of a session's cost the person decides, where one is there. */
+async function* mayGoOn(turn: Turn, refusal: string): AsyncGenerator<AgentEventBody, boolean, void> {
+  const { interactions, permissions, clock } = turn.dispatch
+  if (!permissions.attended) return false
+  const requestId = interactions.nextId("spending")
+  const timeoutMs = permissions.askTimeoutMs
+  // The question is open before anybody hears of it: an answer may come while the event is being delivered.
+  const answering = interactions.wait({ id: requestId, kind: "approval", timeoutMs }, turn.signal)
+  yield {
+    type: "approval-request",
+    requestId,
+    kind: "tool",
+    call: { id: requestId, name: "another model call", args: {} },
+    description: refusal,
+    rule: "model.max_session_cost_usd",
+    choices: ["session", "deny"],
+    expiresAt: timeoutMs > 0 ? (clock.now() + timeoutMs) / 1000 : null,
+  }
+  const answer = await answering
+  const choice = typeof answer === "string" ? "deny" : answer.choice
+  const by = typeof answer === "string" ? "noninteractive" : "user"
+  yield { type: "status", kind: "answered", text: "", requestId, question: "approval", choice, by }
+  if (choice === "deny") return false
+  turn.spending.lift()
+  return true
 }
 
 async function* askModel(turn: Turn): AsyncGenerator<AgentEventBody, ModelOutcome, void> {

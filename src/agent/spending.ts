@@ -15,6 +15,8 @@ export interface Spending {
   refusal(runtime: ModelRuntime, nextPromptTokens: number): Promise<string | undefined>
   /** The price of a call; counts towards the limit from now on. A call whose usage was not reported has no known price. */
   record(runtime: ModelRuntime, usage: Usage | undefined): Promise<CallCost>
+  /** The person has said to go on: the limit no longer holds in this session. */
+  lift(): void
   /** A sentence, once, when most of the limit is used up. */
   warning(): string | undefined
 }

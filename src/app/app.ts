@@ -7,6 +7,7 @@ import type { Environment } from "../config/environment.ts"
 import type { Home } from "../config/home.ts"
 import type { Config } from "../config/load.ts"
 import type { ChosenModel, ModelChoiceFailure, ModelWish } from "../llm/choose-model.ts"
+import type { ModelRuntime } from "../llm/model.ts"
 import type { ToolDefinition } from "../protocol/tool.ts"
 import type { SessionStore } from "../state/store.ts"
 import { builtinEntries } from "../toolkit/builtin-entries.ts"
@@ -17,7 +18,7 @@ import { TOOL_MANIFEST } from "../tools/manifest.generated.ts"
 import { openSession, takeTools } from "./open-session.ts"
 import type { OpenSessionOptions, Shared } from "./open-session.ts"
 import type { Session } from "./session.ts"
-import { chooseFrom, findLocalModel } from "./model-sources.ts"
+import { chooseFrom, findLocalModel, rememberModel } from "./model-sources.ts"
 import { layersFor } from "./session-prompt.ts"
 import { openWorkspace } from "./session-workspace.ts"
 
@@ -30,6 +31,8 @@ export interface App {
   chooseModel(wish: ModelWish): Result<ChosenModel, ModelChoiceFailure>
   /** A model server that runs nearby and has one model ready; undefined when there is none. */
   findLocalModel(signal: AbortSignal): Promise<{ readonly chosen: ChosenModel; readonly server: string } | undefined>
+  /** Later sessions start with this model too. */
+  rememberModel(runtime: ModelRuntime): Promise<Result<undefined>>
   openSession(options: OpenSessionOptions): Promise<Result<Session>>
   /** The prompt and tools a new session would get, without opening one. */
   previewPrompt(options: PromptPreviewOptions): Promise<PromptPreview>
@@ -80,6 +83,7 @@ export function createApp(options: AppOptions): App {
     store,
     chooseModel: (wish) => chooseFrom(options, wish),
     findLocalModel: (signal) => findLocalModel(options, signal),
+    rememberModel: (runtime) => rememberModel(options, runtime),
     openSession: (session) => openSession(session, shared),
     previewPrompt: async (preview) => {
       const tools = await takeTools(preview.toolsets, shared)

@@ -1,5 +1,6 @@
 import type { Clock } from "../base/clock.ts"
 import type { Log } from "../base/log.ts"
+import { fail } from "../base/result.ts"
 import type { Result } from "../base/result.ts"
 import { withVariables } from "../config/environment.ts"
 import type { Environment } from "../config/environment.ts"
@@ -10,6 +11,7 @@ import { mainFallbacks } from "../llm/auxiliary/chain-entry.ts"
 import { chooseModel } from "../llm/choose-model.ts"
 import type { ChosenModel, ModelChoiceFailure, ModelWish } from "../llm/choose-model.ts"
 import type { CredentialSource } from "../llm/credential.ts"
+import type { ModelRuntime } from "../llm/model.ts"
 import { findProvider } from "../llm/providers.ts"
 
 interface ModelSources {
@@ -63,6 +65,19 @@ export async function findLocalModel(
     if (chosen.ok) return { chosen: chosen.value, server: server.name }
   }
   return undefined
+}
+
+/** Writes the choice into config.yaml; an address that belonged to another provider goes with it. */
+export async function rememberModel(sources: ModelSources, runtime: ModelRuntime): Promise<Result<undefined>> {
+  const { home, environment, config } = sources
+  const { editConfig } = await import("../config/edit.ts")
+  const stale = config.origin("model.base_url") === "file" && config.get("model.base_url") !== runtime.baseUrl
+  const edited = await editConfig({ home, environment }, [
+    { path: "model.default", value: runtime.model },
+    { path: "model.provider", value: runtime.provider },
+    ...(stale ? [{ path: "model.base_url", remove: true } as const] : []),
+  ])
+  return edited.ok ? edited : fail(edited.error.message)
 }
 
 /** Several variables or a list in the settings: keys to choose among, although no file manages them. */

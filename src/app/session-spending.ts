@@ -16,6 +16,7 @@ export function createSpending(options: {
 }): Spending {
   let spent = options.spentUsd
   let warned = false
+  let limitUsd = options.limitUsd
   // A turn begins with the conversation that the last one left, which it does not know yet.
   let lastTokens = 0
   const price = async (runtime: ModelRuntime, usage: Usage | undefined): Promise<CallCost> => {
@@ -33,7 +34,7 @@ export function createSpending(options: {
   return {
     refusal: async (runtime, nextPromptTokens) => {
       // What costs nothing may always be asked.
-      if (options.limitUsd === null || runtime.billingMode !== "metered") return undefined
+      if (limitUsd === null || runtime.billingMode !== "metered") return undefined
       const next = await price(runtime, {
         input: nextPromptTokens > 0 ? nextPromptTokens : lastTokens,
         output: 0,
@@ -42,8 +43,8 @@ export function createSpending(options: {
         reasoning: 0,
       })
       const expected = addUsd(spent, next.usd ?? 0)
-      return expected > options.limitUsd || spent >= options.limitUsd
-        ? `this session has cost $${spent.toFixed(4)} and model.max_session_cost_usd allows $${options.limitUsd}; raise it to go on`
+      return expected > limitUsd || spent >= limitUsd
+        ? `this session has cost $${spent.toFixed(4)} and model.max_session_cost_usd allows $${limitUsd}; raise it to go on`
         : undefined
     },
     record: async (runtime, usage) => {
@@ -52,10 +53,13 @@ export function createSpending(options: {
       if (usage !== undefined) lastTokens = promptTokens(usage) + usage.output
       return cost
     },
+    lift: () => {
+      limitUsd = null
+    },
     warning: () => {
-      if (warned || options.limitUsd === null || spent < WARNING_SHARE * options.limitUsd) return undefined
+      if (warned || limitUsd === null || spent < WARNING_SHARE * limitUsd) return undefined
       warned = true
-      return `this session has cost $${spent.toFixed(4)} of the $${options.limitUsd} that model.max_session_cost_usd allows`
+      return `this session has cost $${spent.toFixed(4)} of the $${limitUsd} that model.max_session_cost_usd allows`
     },
   }
 }

@@ -6,8 +6,13 @@ import { modelCommand } from "./model.ts"
 import type { SlashContext } from "./slash-command.ts"
 
 const switched: ModelWish[] = []
+const kept: ModelWish[] = []
 const context = {
   app: {
+    rememberModel: (runtime: ModelWish) => {
+      kept.push(runtime)
+      return Promise.resolve(ok(undefined))
+    },
     chooseModel: (wish: ModelWish) =>
       wish.provider === "nobody"
         ? fail({ code: "unknown_provider", message: "unknown provider" })
@@ -33,7 +38,7 @@ test("alone it shows what answers here", async () => {
       "claude-sonnet-4-6 (anthropic)",
       "context      1M tokens, answers up to 128K",
       "abilities    sees images, thinks",
-      "Change it for later sessions with `hermes model`.",
+      "Change it with /model NAME, and for later sessions with --global or `hermes model`.",
     ].join("\n"),
   )
 })
@@ -45,10 +50,12 @@ test.each([
   ["grok", 'Anthropic has no model that "grok" stands for.'],
   ["--provider nobody x", "unknown provider."],
   ["--provider my-box x", "Now x (my-box) answers. It is not in the catalogue."],
-  ["opus --global", "Use `hermes model` to change it for later sessions or to fetch the lists again."],
+  ["opus --global", "Now claude-opus-5-5 (anthropic) answers."],
   ["a b", 'give one model, not "a b".'],
 ])("%s", async (argument, firstLine) => {
   switched.length = 0
+  kept.length = 0
   expect((await said(argument)).split("\n")[0]).toBe(firstLine)
   expect(switched).toHaveLength(firstLine.startsWith("Now ") ? 1 : 0)
+  expect(kept).toHaveLength(argument.includes("--global") ? 1 : 0)
 })

@@ -9,7 +9,7 @@ import type { SlashCommand, SlashContext, SlashOutcome } from "./slash-command.t
 export const modelCommand: SlashCommand = {
   name: "model",
   help: "show the model, or go on with another one",
-  argument: "[NAME] [--provider P]",
+  argument: "[NAME] [--provider P] [--global]",
   run: switchOrDescribe,
 }
 
@@ -21,8 +21,6 @@ async function switchOrDescribe(argument: string, { app, session }: SlashContext
   const { loadCatalog } = await import("../llm/catalog/catalog.ts")
   const catalog = await loadCatalog()
   const { model, provider: named } = parsed.value
-  if (parsed.value.global || parsed.value.refresh)
-    return say("Use `hermes model` to change it for later sessions or to fetch the lists again.")
   if (model === undefined && named === undefined) {
     const known = catalog.find(current.provider, current.model)
     return say([`${current.model} (${current.provider})`, ...factLines(known), HOW_TO_CHANGE].join("\n"))
@@ -32,7 +30,7 @@ async function switchOrDescribe(argument: string, { app, session }: SlashContext
   if (provider === undefined)
     return await goOnWith(
       { provider: named ?? current.provider, ...(model === undefined ? {} : { model }) },
-      { app, session },
+      { app, session, keep: parsed.value.global },
     )
   const wanted = model ?? provider.defaultModel
   const resolved = resolveAlias(wanted, { provider, models: catalog.list(provider.id) }) ?? wanted
@@ -40,12 +38,16 @@ async function switchOrDescribe(argument: string, { app, session }: SlashContext
   if (known === undefined && builtInAliases().includes(wanted.toLowerCase())) {
     return say(`${provider.name} has no model that "${wanted}" stands for.`)
   }
-  return await goOnWith({ provider: provider.id, model: known?.id ?? resolved }, { app, session }, known)
+  return await goOnWith(
+    { provider: provider.id, model: known?.id ?? resolved },
+    { app, session, keep: parsed.value.global },
+    known,
+  )
 }
 
 async function goOnWith(
   wish: ModelWish,
-  { app, session }: Pick<SlashContext, "app" | "session">,
+  { app, session, keep }: Pick<SlashContext, "app" | "session"> & { readonly keep: boolean },
   known?: CatalogModel,
 ): Promise<SlashOutcome> {
   const chosen = app.chooseModel(wish)
@@ -54,10 +56,15 @@ async function goOnWith(
   if (!switched.ok) return say(`${switched.error}.`)
   const { runtime } = chosen.value
   const unknown = known === undefined ? " It is not in the catalogue." : ""
-  return say([`Now ${runtime.model} (${runtime.provider}) answers.${unknown}`, ...factLines(known)].join("\n"))
+  const kept = keep ? await app.rememberModel(runtime) : undefined
+  const later =
+    kept === undefined ? [] : [kept.ok ? "Later sessions start with it too." : `It could not be kept: ${kept.error}.`]
+  return say(
+    [`Now ${runtime.model} (${runtime.provider}) answers.${unknown}`, ...later, ...factLines(known)].join("\n"),
+  )
 }
 
-const HOW_TO_CHANGE = "Change it for later sessions with `hermes model`."
+const HOW_TO_CHANGE = "Change it with /model NAME, and for later sessions with --global or `hermes model`."
 
 function factLines(known: CatalogModel | undefined): readonly string[] {
   if (known === undefined) return []

@@ -140,13 +140,15 @@ async function credentialsFor(
 }
 
 const CONNECT_MS = 30_000
+const FIRST_BYTE_MS = 120_000
 const STALE_STREAM_MS = 180_000
 
 /** A local server may think for minutes before its first word; a cloud that is silent that long is gone. */
 function timeoutsFor({ runtime }: ChosenModel, environment: Environment): HttpTimeouts {
   if (runtime.billingMode === "local") return { connectMs: 2 * CONNECT_MS, idleMs: 0 }
   const seconds = Number(environment.get("HERMES_STREAM_STALE_TIMEOUT") ?? "")
-  return { connectMs: CONNECT_MS, idleMs: seconds > 0 ? seconds * 1000 : STALE_STREAM_MS }
+  const idleMs = seconds > 0 ? seconds * 1000 : STALE_STREAM_MS
+  return { connectMs: CONNECT_MS, firstByteMs: Math.max(FIRST_BYTE_MS, idleMs), idleMs }
 }
 
 async function openDemo(options: OpenModelOptions): Promise<Result<ModelClient>> {

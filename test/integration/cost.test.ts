@@ -282,6 +282,28 @@ describe("model.max_session_cost_usd", () => {
   // 2 USD and 8 USD per million: 0.028 a call, and at least 0.022 for reading it all again.
   const limited = (usd: number): Priced => ({ ...PLACES.openai, settings: `  max_session_cost_usd: ${usd}\n` })
 
+  test.each([
+    ["session", "Asked for after all."],
+    ["deny", null],
+  ] as const)("a person at the limit says %s", async (choice, answer) => {
+    const { assembled, close } = await meteredApp(
+      [{ ...callsTool("terminal", { command: "true" }), usage: CALL }, says("Asked for after all.", { usage: CALL })],
+      limited(0.049),
+    )
+    try {
+      const session = await assembled.open()
+      const { end } = await runToEnd(session, "Work.", (event) => {
+        if (event.type === "approval-request") session.answer(event.requestId, { kind: "approval", choice })
+      })
+      expect([end.result.finalResponse, end.result.error?.code]).toEqual([
+        answer,
+        answer === null ? "cost_limit" : undefined,
+      ])
+    } finally {
+      await close()
+    }
+  })
+
   test("stops before the call that would pass it", async () => {
     const { assembled, close } = await meteredApp(
       [
@@ -291,7 +313,7 @@ describe("model.max_session_cost_usd", () => {
       limited(0.049),
     )
     try {
-      const session = await assembled.open()
+      const session = await assembled.open({ attended: false })
       const { end } = await runToEnd(session, "Work.")
       expect({
         outcome: end.outcome,
@@ -328,7 +350,7 @@ describe("model.max_session_cost_usd", () => {
   test("also stops before the first call of a turn", async () => {
     const { assembled, close } = await meteredApp([says("Hello.", { usage: CALL }), says("Never.")], limited(0.049))
     try {
-      const session = await assembled.open()
+      const session = await assembled.open({ attended: false })
       const ends = [(await runToEnd(session, "Hi.")).end, (await runToEnd(session, "More.")).end]
       expect(ends.map(({ result }) => result.error?.code)).toEqual([undefined, "cost_limit"])
       expect(assembled.model.requests).toHaveLength(1)
@@ -340,10 +362,10 @@ describe("model.max_session_cost_usd", () => {
   test("counts what the session has cost before a restart", async () => {
     const { assembled, close } = await meteredApp([says("Hello.", { usage: CALL }), says("Never.")], limited(0.028))
     try {
-      const session = await assembled.open()
+      const session = await assembled.open({ attended: false })
       expect((await runToEnd(session, "Hi.")).end.outcome).toBe("completed")
       const later = await assembled.restart()
-      const resumed = await later.open({ resume: session.id })
+      const resumed = await later.open({ attended: false, resume: session.id })
       const { end } = await runToEnd(resumed, "More.")
       await resumed.close("test_end")
       await later.app.close()

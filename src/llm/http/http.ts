@@ -20,6 +20,8 @@ export interface SendOptions {
 
 export interface HttpTimeouts {
   readonly connectMs: number
+  /** From the request to the first bytes of an answer; 0 waits for ever. */
+  readonly firstByteMs?: number
   /** Longest silence while waiting for the next bytes; 0 waits for ever. */
   readonly idleMs: number
 }
@@ -120,6 +122,16 @@ function watchTimeouts(outgoing: ClientRequest, timeouts: HttpTimeouts): void {
         clearTimeout(timer)
       }
       socket.once("connect", settled)
+      outgoing.once("close", settled)
+    }
+    if ((timeouts.firstByteMs ?? 0) > 0) {
+      const timer = setTimeout(() => {
+        giveUp(`no answer began within ${Math.round((timeouts.firstByteMs ?? 0) / 1000)} s`)
+      }, timeouts.firstByteMs)
+      const settled = (): void => {
+        clearTimeout(timer)
+      }
+      outgoing.once("response", settled)
       outgoing.once("close", settled)
     }
     if (timeouts.idleMs > 0) {
