@@ -32,6 +32,7 @@ export async function run(invocation: Invocation): Promise<number> {
   process.once("exit", abandon)
   try {
     if (options.mode !== "script") for (const warning of warnings) terminal.errLine(warning)
+    checkToolsets(app, options, invocation)
     const model = await modelFor(app, options, invocation)
     const open = (resume: SessionId | undefined): Promise<Session> =>
       openChatSession(app, { options, model, resume, attended: isAttended(invocation) })
@@ -93,11 +94,7 @@ interface OpenChat {
 }
 
 async function openChatSession(app: App, { options, model, resume, attended }: OpenChat): Promise<Session> {
-  const toolsets = options.toolsets
-  if (toolsets !== undefined) {
-    const { unknown, anyKnown } = app.toolsetProblem(toolsets)
-    if (!anyKnown) throw new CliError(`None of these toolsets exists: ${unknown.join(", ")}.`, { exitCode: 2 })
-  }
+  const { toolsets } = options
   const session = await app.openSession({
     model,
     cwd: options.cwd,
@@ -114,6 +111,15 @@ async function openChatSession(app: App, { options, model, resume, attended }: O
   })
   if (!session.ok) throw new CliError(session.error, { exitCode: 1 })
   return session.value
+}
+
+/** A misspelt toolset is told; when nothing is left there is nothing to work with. */
+function checkToolsets(app: App, { toolsets, mode }: ChatOptions, { terminal }: Invocation): void {
+  if (toolsets === undefined) return
+  const { unknown, anyKnown } = app.toolsetProblem(toolsets)
+  if (!anyKnown) throw new CliError(`None of these toolsets exists: ${unknown.join(", ")}.`, { exitCode: 2 })
+  if (unknown.length > 0 && mode !== "script")
+    terminal.errLine(`There is no toolset ${unknown.join(", ")}; the others are used.`)
 }
 
 /** `-r`, `-c NAME` and `-c`: which session goes on, if any. */
