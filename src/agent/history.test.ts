@@ -1,7 +1,7 @@
-import fc from "fast-check"
 import { expect, test } from "vitest"
 import type { AssistantMessage, Message, ToolCall, ToolMessage, UserMessage } from "../protocol/message.ts"
 import { repairSequence, unsettledCalls, withEveryCallSettled, withoutDuplicates } from "./history.ts"
+import { fc } from "../../test/support/property.ts"
 
 const user = (content: UserMessage["content"]): UserMessage => ({ role: "user", content })
 const call = (id: string, args = "{}", name = "t"): ToolCall => ({

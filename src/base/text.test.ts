@@ -1,6 +1,6 @@
-import fc from "fast-check"
 import { expect, test } from "vitest"
 import { codePointLength, ellipsize, scrubSurrogates, takeCodePoints } from "./text.ts"
+import { fc } from "../../test/support/property.ts"
 
 test.each([
   ["", 0],

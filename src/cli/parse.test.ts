@@ -1,8 +1,8 @@
-import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { COMMAND_TREE } from "./command-table.ts"
 import type { CommandTree, Flag } from "./command.ts"
 import { parseLine } from "./parse.ts"
+import { fc } from "../../test/support/property.ts"
 
 /** The real tree with every flag of later releases already there: how a line is read does not depend on the release. */
 const TREE: CommandTree = {

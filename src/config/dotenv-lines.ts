@@ -66,7 +66,7 @@ function hex(character: string): string {
 }
 
 function parseLine(text: string, line: number): DotenvLine {
-  const [, name, rest] = /^\s*(?:export\s+)?([^=\s#][^=]*?)\s*=(.*)$/.exec(text) ?? []
+  const [, name, rest] = /^\s*(?:export\s+)?([^=\s#][^=]*?)\s*=(.*)$/s.exec(text) ?? []
   if (name === undefined || rest === undefined || !isVariableName(name)) return { kind: "other", text, line }
   return { kind: "assignment", text, line, name, value: unquote(rest.trim()) }
 }

@@ -1,12 +1,12 @@
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import fc from "fast-check"
 import { expect, test } from "vitest"
 import { temporaryHome, type TemporaryHome } from "../../test/support/temporary-home.ts"
 import { loadDotenv, reloadDotenv, removeSecret, storeSecret } from "./dotenv.ts"
 import { assignment, parseDotenv, renderDotenv } from "./dotenv-lines.ts"
 import { environmentFrom } from "./environment.ts"
 import { resolveHome } from "./home.ts"
+import { fc } from "../../test/support/property.ts"
 
 function context(place: TemporaryHome, variables: Record<string, string> = {}) {
   const environment = environmentFrom({ ...place.env, ...variables })
@@ -167,5 +167,6 @@ test("any value without a line break is read back as it was stored", () => {
       const [line] = parseDotenv(Buffer.from(renderDotenv([assignment("NAME", value)])))
       expect(line).toMatchObject({ kind: "assignment", name: "NAME", value })
     }),
+    { examples: [["\u2028"], ["a\u2029b"], ["\u0085"]] },
   )
 })

@@ -1,6 +1,6 @@
-import fc from "fast-check"
 import { expect, test } from "vitest"
 import { BoundedOutput } from "./bounded-output.ts"
+import { fc } from "../../test/support/property.ts"
 
 const bounded = (max: number, chunks: readonly string[]): BoundedOutput => {
   const output = new BoundedOutput(max)

@@ -1,7 +1,7 @@
-import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 
 import { createThinkScrubber, splitThinkBlocks } from "./think-tags.ts"
+import { fc } from "../../test/support/property.ts"
 
 function scrub(deltas: readonly string[]): { visible: string; thought: string } {
   const scrubber = createThinkScrubber()

@@ -1,7 +1,7 @@
-import { array, assert, constantFrom, dictionary, property, string } from "fast-check"
 import { expect, test } from "vitest"
 
 import { repairArguments } from "./argument-repair.ts"
+import { fc } from "../../test/support/property.ts"
 
 test.each([
   ['{"a":1}', '{"a":1}'],
@@ -37,9 +37,9 @@ test.each([
 })
 
 test("whatever comes in, JSON comes out, and it stays as it is the second time", () => {
-  const piece = constantFrom("{", "}", "[", "]", ",", ":", '"', "\\", "\n", "\t", " ", "a", "1", "null", '"a":')
-  assert(
-    property(array(piece, { maxLength: 30 }), (pieces) => {
+  const piece = fc.constantFrom("{", "}", "[", "]", ",", ":", '"', "\\", "\n", "\t", " ", "a", "1", "null", '"a":')
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
       const repaired = repairArguments(pieces.join(""))
       expect(() => JSON.parse(repaired)).not.toThrow()
       expect(repairArguments(repaired)).toBe(repaired)
@@ -48,8 +48,8 @@ test("whatever comes in, JSON comes out, and it stays as it is the second time",
 })
 
 test("valid arguments keep their value when they are cut after a complete member", () => {
-  assert(
-    property(dictionary(string(), string(), { minKeys: 1 }), (args) => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.string(), { minKeys: 1 }), (args) => {
       expect(JSON.parse(repairArguments(JSON.stringify(args).slice(0, -1)))).toEqual(args)
     }),
   )

@@ -1,11 +1,11 @@
 import { crc32 } from "node:zlib"
 
-import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 
 import { encodeEventStreamMessage } from "../../../test/support/model-server/event-stream.ts"
 import type { Frame } from "../http/sse.ts"
 import { EventStreamReader } from "./event-stream.ts"
+import { fc } from "../../../test/support/property.ts"
 
 /** Test messages that AWS publishes for readers of this format. */
 const EMPTY_MESSAGE = Buffer.from("000000100000000005c248eb7d98c8ff", "hex")

@@ -1,4 +1,3 @@
-import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 
 import { addUsage, NO_USAGE, type Usage } from "../../protocol/usage.ts"
@@ -6,6 +5,7 @@ import { loadCatalog } from "./catalog.ts"
 import { findPrices } from "./find-prices.ts"
 import { priceFrom, priceFromPerToken } from "./prices.ts"
 import { addUsd, costLabel, costOf, type Cost } from "./cost.ts"
+import { fc } from "../../../test/support/property.ts"
 
 async function priced(provider: string, model: string, usage: Partial<Usage>, cacheTtl?: "1h"): Promise<Cost> {
   const prices = findPrices({ provider, model }, await loadCatalog())

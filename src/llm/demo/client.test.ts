@@ -1,4 +1,3 @@
-import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 
 import type { Clock } from "../../base/clock.ts"
@@ -6,6 +5,7 @@ import type { Message } from "../../protocol/message.ts"
 import type { ModelEvent, ModelOutcome, ModelReply, ModelRequest } from "../model.ts"
 import { createDemoClient } from "./client.ts"
 import { parseDemoScript } from "./script.ts"
+import { fc } from "../../../test/support/property.ts"
 
 describe("a reply by rules", () => {
   test("streams word by word and ends with the same text", async () => {

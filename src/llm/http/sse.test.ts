@@ -1,8 +1,8 @@
-import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 
 import { SseReader } from "./sse.ts"
 import type { Frame } from "./sse.ts"
+import { fc } from "../../../test/support/property.ts"
 
 describe("SseReader", () => {
   test.each<[string, string, Frame[]]>([

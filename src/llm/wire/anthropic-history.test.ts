@@ -1,10 +1,10 @@
-import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 
 import type { AssistantMessage, Message, ToolMessage } from "../../protocol/message.ts"
 import type { ModelRequest } from "../model.ts"
 import { createAnthropicMessagesWire } from "./anthropic-messages.ts"
 import type { WirePlace } from "./wire.ts"
+import { fc } from "../../../test/support/property.ts"
 
 describe("messages", () => {
   test.each<[string, Message[], unknown]>([

@@ -1,10 +1,10 @@
-import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 
 import type { ModelEvent, ModelReply } from "../model.ts"
 import { SseReader } from "../http/sse.ts"
 import { createAnthropicMessagesWire } from "./anthropic-messages.ts"
 import type { Finished } from "./wire.ts"
+import { fc } from "../../../test/support/property.ts"
 
 describe("a stream", () => {
   test("of text and usage", () => {

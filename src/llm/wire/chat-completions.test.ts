@@ -1,4 +1,3 @@
-import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 
 import type { Message } from "../../protocol/message.ts"
@@ -6,6 +5,7 @@ import type { ModelEvent, ModelReply, ModelRequest } from "../model.ts"
 import { SseReader } from "../http/sse.ts"
 import { createChatCompletionsWire } from "./chat-completions.ts"
 import type { Finished, WirePlace } from "./wire.ts"
+import { fc } from "../../../test/support/property.ts"
 
 const PLACE: WirePlace = {
   provider: "test",

@@ -1,4 +1,3 @@
-import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 
 import { startModelServer } from "../../../test/support/model-server/server.ts"
@@ -9,6 +8,7 @@ import type { ModelEvent, ModelReply, ModelRequest } from "../model.ts"
 import { SseReader } from "../http/sse.ts"
 import { createCodexResponsesWire } from "./codex-responses.ts"
 import type { Finished, WirePlace } from "./wire.ts"
+import { fc } from "../../../test/support/property.ts"
 
 const OPENAI: WirePlace = {
   provider: "openai-api",

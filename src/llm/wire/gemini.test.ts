@@ -1,4 +1,3 @@
-import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 
 import { startModelServer } from "../../../test/support/model-server/server.ts"
@@ -8,6 +7,7 @@ import type { ModelEvent, ModelReply, ModelRequest } from "../model.ts"
 import { SseReader } from "../http/sse.ts"
 import { createGeminiWire, explainFreeTier } from "./gemini.ts"
 import type { Finished, WirePlace } from "./wire.ts"
+import { fc } from "../../../test/support/property.ts"
 
 const PLACE: WirePlace = {
   provider: "gemini",

@@ -1,8 +1,8 @@
-import { assert, asyncProperty, constantFrom, array } from "fast-check"
 import { expect, test } from "vitest"
 import { NOW, session, sid, temporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
 import type { TemporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
 import type { SearchOptions, StoredMessage } from "../store.ts"
+import { fc } from "../../../test/support/property.ts"
 
 const TEXTS = [
   "docker deployment of the app", // 1
@@ -242,7 +242,7 @@ test("once per lineage, without the asker's own", async () => {
 test("no input makes a search fail", async () => {
   await using t = await temporaryStore()
   await filled(t)
-  const pieces = constantFrom(
+  const pieces = fc.constantFrom(
     ...`"'*^:(){}+-.,_%#@/\\~<>|&; \u0000`.split(""),
     "AND",
     "OR",
@@ -255,10 +255,10 @@ test("no input makes a search fail", async () => {
     "\uD800",
     "🙂",
   )
-  await assert(
-    asyncProperty(
-      array(pieces, { maxLength: 12 }),
-      constantFrom("newest", "oldest", undefined),
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(pieces, { maxLength: 12 }),
+      fc.constantFrom("newest", "oldest", undefined),
       async (parts, sort) => {
         const hits = await t.store.search(parts.join(""), sort === undefined ? {} : { sort })
         expect(hits.length).toBeLessThanOrEqual(TEXTS.length)
