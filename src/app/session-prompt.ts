@@ -11,7 +11,7 @@ import { addMemory, readMemory } from "../knowledge/memory-files.ts"
 import type { MemoryFile } from "../knowledge/memory-files.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 import type { ToolDefinition } from "../protocol/tool.ts"
-import type { MemoryPort } from "../toolkit/tool.ts"
+import type { MemoryPort } from "../toolkit/ports/memory.ts"
 
 interface PromptSources {
   readonly config: Config

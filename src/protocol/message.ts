@@ -38,8 +38,23 @@ export interface MessageExtras {
   /** Where the text came from (law 6). */
   readonly provenance?: Provenance
   readonly compression_priority?: "high"
-  /** The form that was really sent when it differs from the stored content. */
-  readonly shown?: string
+  /** Holds the summary of what a compression took out; the next one builds on it. */
+  readonly compressed_summary?: true
+  /** Written by Hermes in the person's role; never taken for their words. */
+  readonly synthetic?: Synthetic
+  /** The form that is really sent when it differs from what is stored. Histories in memory hold the sent form and no `shown`. */
+  readonly shown?: ShownForm
+}
+
+/** Why Hermes speaks in the person's role. `elision`: rounds were left out here. `todo`: the task list, after a compression. */
+export type Synthetic = "elision" | "todo" | "summary"
+
+/** What a compression made of a message without removing it. What is absent is sent as it is stored. */
+export interface ShownForm {
+  readonly content?: string | readonly Part[]
+  /** Shortened arguments by call id. */
+  readonly arguments?: Readonly<Record<string, string>>
+  readonly reasoning?: "dropped"
 }
 
 /** What a provider gave beside the text. `reasoning` is for people only and never goes back on the wire. */

@@ -29,8 +29,8 @@ export interface SessionStore {
   replaceMessages(id: SessionId, messages: readonly StoredMessage[]): Promise<void>
   /** Removes everything from the given message on; how depends on the file's schema stamp. Gives the removed user text. */
   undoTo(id: SessionId, messageId: number): Promise<string>
-  /** Adds to what is kept beside a stored message, such as the form that was really sent (`shown`). */
-  addExtras(messageId: number, extras: MessageExtras): Promise<void>
+  /** Adds to what is kept beside stored messages, such as the form that is really sent (`shown`); all or none. */
+  addExtras(additions: readonly { readonly messageId: number; readonly extras: MessageExtras }[]): Promise<void>
   /** Active rows in id order. */
   messages(id: SessionId, options?: { readonly includeInactive?: boolean }): Promise<readonly MessageRow[]>
   /** The history a resumed session sends: this session's rows decoded, in order. */

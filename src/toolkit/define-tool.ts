@@ -36,7 +36,10 @@ export function defineTool<Schema extends z.ZodType>(declaration: ToolDeclaratio
     get parameters() {
       return parametersOnce()
     },
-    runnable: { parse: (args) => parseCall(declaration, parametersOnce(), args) },
+    runnable: {
+      parse: (args) => parseCall(declaration, parametersOnce(), args),
+      ...(declaration.digest !== undefined && { digest: declaration.digest }),
+    },
   }
 }
 

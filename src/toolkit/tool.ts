@@ -6,6 +6,11 @@ import type { Workspace } from "../exec/workspace.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 import type { Part, Provenance } from "../protocol/message.ts"
 import type { Access, JsonSchema, Parallel, Subject } from "../protocol/tool.ts"
+import type { AskPort } from "./ports/ask.ts"
+import type { LearningsPort } from "./ports/learnings.ts"
+import type { MemoryPort } from "./ports/memory.ts"
+import type { SessionsPort } from "./ports/sessions.ts"
+import type { TodoPort } from "./ports/todo.ts"
 
 /**
  * A tool as its author writes it, in one file. What dispatch, policy, plan mode, parallelism and documentation need is declared
@@ -21,7 +26,17 @@ export interface ToolDeclaration<Schema extends z.ZodType> extends ToolMarks {
   readonly subject: (args: z.output<Schema>) => Subject | readonly Subject[]
   /** What people see while it runs, for example the path or the command. */
   readonly preview: (args: z.output<Schema>) => string
+  /** What a compression leaves of an old result: one line, from the arguments as the model wrote them and the stored result. */
+  readonly digest?: (call: DigestedCall) => string
   run(args: z.output<Schema>, context: ToolContext): Promise<ToolResult>
+}
+
+/** An old call and its result, as a compression sees them. */
+export interface DigestedCall {
+  readonly tool: string
+  readonly args: Readonly<Record<string, unknown>>
+  /** The text of the result message. */
+  readonly result: string
 }
 
 /** Plain data about a tool; for built-in tools a manifest written at build time holds it. */
@@ -61,14 +76,10 @@ export interface ToolContext {
 /** Abilities of the session. A caller that lacks one leaves it out, and the tool answers an error that says so. */
 export interface ToolPorts {
   readonly memory?: MemoryPort
-}
-
-export interface MemoryPort {
-  add(
-    target: "memory" | "user",
-    text: string,
-  ): Promise<Result<{ readonly usedChars: number; readonly limitChars: number }>>
-  entries(target: "memory" | "user"): Promise<readonly string[]>
+  readonly sessions?: SessionsPort
+  readonly learnings?: LearningsPort
+  readonly todo?: TodoPort
+  readonly ask?: AskPort
 }
 
 /** Settings that bound what tools return. */
@@ -104,6 +115,8 @@ export function isMultimodal(content: ToolResult["content"]): content is Multimo
 export interface RunnableTool {
   /** The arguments after coercion and validation, or a sentence the model can act on. */
   parse(args: Readonly<Record<string, unknown>>): Result<ParsedCall>
+  /** Absent where the general form will do. */
+  readonly digest?: (call: DigestedCall) => string
 }
 
 /** One valid call, ready to be judged and run. */

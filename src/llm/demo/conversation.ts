@@ -73,7 +73,7 @@ function argumentsOf(json: string): Readonly<Record<string, unknown>> {
 
 function readResult(message: ToolMessage | undefined): CallResult {
   if (message === undefined) return { text: "", fields: { error: "no result came back" } }
-  const text = message.shown ?? contentText(message.content)
+  const text = contentText(message.content)
   const parsed = parseJson(text) ?? parseJson(leadingObject(text))
   return { text, fields: isRecord(parsed) ? parsed : {} }
 }

@@ -114,9 +114,9 @@ describe("hasFailed", () => {
   })
 })
 
-function callWith(tool: string, args: unknown, shown: string | undefined) {
+function callWith(tool: string, args: unknown, content: string | undefined) {
   const made = { id: "demo_1", type: "function", function: { name: tool, arguments: JSON.stringify(args) } } as const
-  const result = { role: "tool", tool_call_id: "demo_1", tool_name: tool, content: "kept elsewhere", shown } as const
+  const result = { role: "tool", tool_call_id: "demo_1", tool_name: tool } as const
   const { done } = readConversation({
     model: "hermes-demo",
     system: "",
@@ -124,7 +124,7 @@ function callWith(tool: string, args: unknown, shown: string | undefined) {
     messages: [
       { role: "user", content: "x" },
       { role: "assistant", content: null, tool_calls: [made] },
-      ...(shown === undefined ? [] : [{ ...result, shown }]),
+      ...(content === undefined ? [] : [{ ...result, content }]),
     ],
   })
   return done[0]!

@@ -26,7 +26,7 @@ export function estimateUsage(
 
 function messageLength(message: Message): number {
   if (message.role === "system") return message.content.length
-  const text = message.shown ?? contentText(message.content)
+  const text = contentText(message.content)
   const calls = message.role === "assistant" ? (message.tool_calls ?? []) : []
   return calls.reduce(
     (sum, call) => sum + call.function.name.length + call.function.arguments.length,

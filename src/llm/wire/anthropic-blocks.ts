@@ -155,7 +155,7 @@ function callBlock(call: ToolCall): Extract<Block, { kind: "tool_use" | "tool_re
 
 function resultBlock(message: ToolMessage, images: "kept" | "named"): Block {
   const id = wireId(message.tool_call_id)
-  const values = partValues(message.shown ?? message.content).map((value) =>
+  const values = partValues(message.content).map((value) =>
     images === "named" && value["type"] === "image" ? { type: "text", text: OLDER_SCREENSHOT } : value,
   )
   const only = values.length === 1 ? values[0]?.["text"] : undefined

@@ -80,11 +80,6 @@ describe("messages", () => {
       ],
       [says("user", "hi\n\n[memory]"), says("assistant", "ok"), says("user", "[memory]")],
     ],
-    [
-      "the form of a result that was shown",
-      [user("go"), asks("A"), { ...result("A", "long"), shown: "short" }],
-      [says("user", "go"), uses("A"), results(["A", "short"])],
-    ],
     ["half a surrogate pair", [user("a\uD800")], [says("user", "a\uFFFD")]],
   ])("%s", (_name, messages, expected) => {
     expect(sent(messages)).toEqual(expected)

@@ -135,13 +135,6 @@ describe("encode: messages", () => {
     expect(sent({ messages, tools: [TOOL] })["messages"]).toEqual(expected)
   })
 
-  test("the form that was really sent of a result is sent again", () => {
-    const messages: Message[] = [assistantCalls("A"), { ...result("A", "long"), shown: "short" }]
-    expect(JSON.stringify(sent({ messages, tools: [TOOL] })["messages"])).toContain(
-      '"toolResult":{"toolUseId":"A","content":[{"text":"short"}]}',
-    )
-  })
-
   test.each([
     [CLAUDE, { image: { format: "png", source: { bytes: "AAEC" } } }],
     ["amazon.nova-pro-v1:0", { image: { format: "png", source: { bytes: "AAEC" } } }],

@@ -114,8 +114,7 @@ function callBlock(call: ToolCall, form: HistoryForm): string {
 }
 
 function resultBlock(message: ToolMessage, form: HistoryForm): string {
-  const content = message.shown ?? message.content
-  const blocks = orFiller(partBlocks(content, { images: form === "claude" || form === "nova" }))
+  const blocks = orFiller(partBlocks(message.content, { images: form === "claude" || form === "nova" }))
   if (form !== "text") {
     return `{"toolResult":{"toolUseId":${JSON.stringify(toolUseId(message.tool_call_id))},"content":[${blocks.join(",")}]}}`
   }

@@ -292,7 +292,7 @@ describe("encode", () => {
           },
         ],
       },
-      { role: "tool", content: "full text", shown: "short text", tool_call_id: "A", tool_name: "f" },
+      { role: "tool", content: "short text", tool_call_id: "A", tool_name: "f" },
     ]
     expect(sent({ messages })).toEqual([
       { role: "user", content: "hi\n\n[memory]" },

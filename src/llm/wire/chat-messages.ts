@@ -56,7 +56,7 @@ function plainMessage(message: Message, form: MessageForm): Readonly<Record<stri
       return {
         role: "tool",
         tool_call_id: message.tool_call_id,
-        content: typeof message.shown === "string" ? cleanText(message.shown) : toolContent(message.content, form),
+        content: toolContent(message.content, form),
       }
     default:
       return assertNever(message)

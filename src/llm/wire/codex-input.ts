@@ -86,7 +86,6 @@ function inputText(text: string): object {
 
 /** A result may hold images; xAI documents text only. */
 function toolOutput(message: ToolMessage, endpoint: CodexEndpoint): string | readonly object[] {
-  if (message.shown !== undefined) return cleanText(message.shown)
   const { content } = message
   if (typeof content === "string") return cleanText(content)
   if (endpoint.vendor !== "xai" && content.some((part) => part.type === "image_url")) return content.map(inputPart)

@@ -226,7 +226,7 @@ describe("the input", () => {
         ],
         tool_calls: [toolCall("call_1|fc_9", "f", '{"b": 1, "a": 2}')],
       },
-      { role: "tool", content: "full text", shown: "short text", tool_call_id: "call_1|fc_9", tool_name: "f" },
+      { role: "tool", content: "short text", tool_call_id: "call_1|fc_9", tool_name: "f" },
       { role: "assistant", content: " Done. " },
       { role: "user", content: " hi\uD800 ", injected: "more" },
     ]

@@ -104,7 +104,7 @@ function namedResult(message: ToolMessage, names: ReadonlyMap<string, string>): 
 }
 
 function afterName(message: ToolMessage): string {
-  const content: string | readonly Part[] = message.shown ?? message.content
+  const { content } = message
   const pictures = typeof content === "string" ? [] : content.filter((part) => part.type === "image_url")
   const response = `,"response":${JSON.stringify(responseOf(content))}}}`
   return [response, ...pictures.map((part) => imagePart(part.image_url.url))].join(",")

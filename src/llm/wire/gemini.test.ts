@@ -156,12 +156,6 @@ describe("encode: contents", () => {
     ])
   })
 
-  test("the form that was really sent of a result is sent again", () => {
-    expect(sent({ messages: [{ ...result("A", "long"), shown: "short" }] })["contents"]).toEqual([
-      { role: "user", parts: [{ functionResponse: { name: "f", response: { output: "short" } } }] },
-    ])
-  })
-
   test("Gemini 3 takes a call of another model under the documented word, once per reply", () => {
     const wire = createGeminiWire(PLACE)
     const messages: Message[] = [

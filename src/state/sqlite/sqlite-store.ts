@@ -50,7 +50,10 @@ export function sqliteStore(parts: Parts): SessionStore {
       }),
     replaceMessages: (id, messages) => write((db) => replaceMessages(db, { id, messages, at: now() })),
     undoTo: (id, messageId) => write((db) => undoTo(db, { id, messageId }, log)),
-    addExtras: (messageId, extras) => write((db) => addExtras(db, messageId, { ...extras })),
+    addExtras: (additions) =>
+      write((db) => {
+        for (const { messageId, extras } of additions) addExtras(db, messageId, { ...extras })
+      }),
     messages: (id, options) =>
       read((db) => readMessages(db, { id, includeInactive: options?.includeInactive === true }, log)),
     conversation: (id, options) =>

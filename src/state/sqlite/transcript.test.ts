@@ -27,7 +27,14 @@ const EVERY_KIND: readonly Message[] = [
     anthropic_content_blocks: [{ type: "thinking" }],
     timestamp: NOW + 2,
   },
-  { role: "tool", content: "result", tool_call_id: "call_1", tool_name: "read_file", shown: "cut", timestamp: NOW + 3 },
+  {
+    role: "tool",
+    content: "result",
+    tool_call_id: "call_1",
+    tool_name: "read_file",
+    shown: { content: "cut" },
+    timestamp: NOW + 3,
+  },
   {
     role: "user",
     content: [
@@ -199,9 +206,9 @@ test("the form that was sent is kept beside a stored message", async () => {
   await using t = await temporaryStore()
   await t.store.createSession(session("a"))
   const [id] = await t.store.append(A, [{ role: "user", content: "long", provenance: "file", timestamp: NOW }])
-  await t.store.addExtras(id!, { shown: "lo…" })
+  await t.store.addExtras([{ messageId: id!, extras: { shown: { content: "lo…" } } }])
   expect(await t.store.conversation(A)).toEqual([
-    { role: "user", content: "long", provenance: "file", shown: "lo…", timestamp: NOW },
+    { role: "user", content: "long", provenance: "file", shown: { content: "lo…" }, timestamp: NOW },
   ])
 })
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 import { toolBench } from "../../../test/fixtures/tools/tool-context.ts"
 import { fail, ok } from "../../base/result.ts"
-import type { MemoryPort } from "../../toolkit/tool.ts"
+import type { MemoryPort } from "../../toolkit/ports/memory.ts"
 import { memory } from "./memory.ts"
 
 const port: MemoryPort = {

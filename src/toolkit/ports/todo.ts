@@ -1,0 +1,18 @@
+export const TODO_STATUSES = ["pending", "in_progress", "completed", "cancelled"] as const
+export type TodoStatus = (typeof TODO_STATUSES)[number]
+
+export interface TodoItem {
+  readonly id: string
+  readonly content: string
+  readonly status: TodoStatus
+}
+
+/** The task list of the session. */
+export interface TodoPort {
+  read(): readonly TodoItem[]
+  /** Replaces the list, or with `merge` changes it by id. Gives the list as it is then. */
+  write(
+    items: readonly Partial<Record<keyof TodoItem, unknown>>[],
+    options: { readonly merge: boolean },
+  ): readonly TodoItem[]
+}
