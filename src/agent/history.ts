@@ -48,7 +48,7 @@ function parts(content: string | readonly Part[]): readonly Part[] {
 export function unsettledCalls(messages: readonly Message[]): readonly ToolMessage[] {
   const lastAssistant = messages.findLastIndex((message) => message.role === "assistant")
   const assistant = messages[lastAssistant]
-  return assistant?.role === "assistant" ? missingResults(assistant, messages.slice(lastAssistant + 1)) : []
+  return assistant?.role === "assistant" ? missingResults(assistant, resultsBehind(messages, lastAssistant)) : []
 }
 
 /**
@@ -61,21 +61,26 @@ export function withEveryCallSettled(messages: readonly Message[]): readonly Mes
   for (const [index, message] of messages.entries()) {
     if (message.role !== "tool") settled.push(...open.splice(0))
     settled.push(message)
-    if (message.role === "assistant") open = missingResults(message, messages.slice(index + 1))
+    if (message.role === "assistant") open = missingResults(message, resultsBehind(messages, index))
   }
   settled.push(...open)
   return settled.length === messages.length ? messages : settled
 }
 
+/** The tool messages directly behind an assistant message. */
+function resultsBehind(messages: readonly Message[], assistant: number): readonly ToolMessage[] {
+  const results: ToolMessage[] = []
+  for (let index = assistant + 1, next = messages[index]; next?.role === "tool"; next = messages[index]) {
+    results.push(next)
+    index += 1
+  }
+  return results
+}
+
 /** The results that the tool messages directly behind an assistant message lack. */
-function missingResults(assistant: AssistantMessage, following: readonly Message[]): ToolMessage[] {
+function missingResults(assistant: AssistantMessage, results: readonly ToolMessage[]): ToolMessage[] {
   if (assistant.tool_calls === undefined || assistant.tool_calls.length === 0) return []
-  const end = following.findIndex((message) => message.role !== "tool")
-  const answered = new Set(
-    following
-      .slice(0, end === -1 ? following.length : end)
-      .flatMap((message) => (message.role === "tool" ? [message.tool_call_id] : [])),
-  )
+  const answered = new Set(results.map((message) => message.tool_call_id))
   return assistant.tool_calls
     .filter((call) => !answered.has(call.id))
     .map((call) => ({

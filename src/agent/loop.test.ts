@@ -5,8 +5,12 @@ import type { ModelOutcome, ModelReply, ModelRequest } from "../llm/model.ts"
 import type { AgentEventBody } from "../protocol/events.ts"
 import type { Message } from "../protocol/message.ts"
 import { IterationBudget } from "./iteration-budget.ts"
+import { toSessionId } from "../protocol/identifiers.ts"
+import { withoutCompression } from "./context/without-compression.ts"
+import { Conversation } from "./conversation.ts"
 import { runTurn } from "./loop.ts"
-import type { Turn, TurnEnd } from "./loop.ts"
+import type { Turn } from "./turn.ts"
+import type { TurnEnd } from "./turn-end.ts"
 
 const reply = (more: Partial<ModelReply>): ModelOutcome => ({
   kind: "reply",
@@ -25,6 +29,13 @@ const says = (content: string): ModelOutcome => reply({ content })
 const empty = reply({})
 const reads = (...ids: readonly string[]): ModelOutcome =>
   reply({ toolCalls: ids.map((id) => toolCall(id, "t", { id })), finishReason: "tool_calls" })
+
+const NO_JOURNAL: Turn["journal"] = {
+  append: () => Promise.resolve(),
+  reshape: () => Promise.resolve(),
+  rotate: () => Promise.reject(new Error("nothing is compressed here")),
+  lockCompression: () => Promise.resolve(undefined),
+}
 
 interface Played {
   readonly end: TurnEnd
@@ -51,7 +62,11 @@ async function play(
     },
   }
   await using bench = await dispatchBench([tool])
-  const history: Message[] = [...(more.before ?? [{ role: "user", content: "hi" }])]
+  const conversation = new Conversation({
+    id: toSessionId("session"),
+    system: "s",
+    history: more.before ?? [{ role: "user", content: "hi" }],
+  })
   const turn: Turn = {
     runId: "run",
     model: {
@@ -81,10 +96,12 @@ async function play(
       record: () => Promise.resolve({ usd: 0, status: "included", source: "demo", version: "" }),
     },
     sampling: {},
-    system: "s",
     tools: [],
-    history,
-    journal: { append: () => Promise.resolve() },
+    conversation,
+    journal: NO_JOURNAL,
+    compression: withoutCompression,
+    budgetPressure: false,
+    report: () => undefined,
     dispatch: { ...bench.options, ...(more.signal === undefined ? {} : { signal: more.signal }) },
     budget: new IterationBudget(5),
     steering: { take: () => undefined },
@@ -96,7 +113,7 @@ async function play(
   const run = runTurn(turn)
   for (;;) {
     const step = await run.next()
-    if (step.done === true) return { end: step.value, events, requests, history, ran }
+    if (step.done === true) return { end: step.value, events, requests, history: conversation.history, ran }
     events.push(step.value)
   }
 }
@@ -113,6 +130,7 @@ test("text ends the turn after one call", async () => {
         toolCalls: 0,
         usage: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, reasoning: 0 },
         filesChanged: [],
+        failedWrites: [],
         costUsd: 0,
         costStatus: "included",
       },
@@ -128,11 +146,12 @@ test("identical calls run once and give one result", async () => {
 })
 
 test("empty replies end the turn only when they come in a row, and their tokens count", async () => {
-  const interrupted = await play([empty, empty, reads("1"), empty, empty, says("done")], {
-    budget: new IterationBudget(9),
+  const interrupted = await play([empty, empty, empty, reads("1"), empty, empty, empty, empty, says("done")])
+  expect([interrupted.end.finalResponse, interrupted.end.totals.usage.input]).toEqual(["done", 9])
+  expect((await play([empty, empty, empty, empty])).end).toMatchObject({
+    outcome: "error",
+    error: { code: "empty_response" },
   })
-  expect([interrupted.end.finalResponse, interrupted.end.totals.usage.input]).toEqual(["done", 6])
-  expect((await play([empty, empty, empty])).end).toMatchObject({ outcome: "error", error: { code: "empty_response" } })
 })
 
 test("a refusal of the provider is told at once, also without text", async () => {
@@ -174,9 +193,38 @@ test("an interrupt ends the turn after the batch and drops a pending note", asyn
   ])
 })
 
-test("the budget ends the turn with words", async () => {
-  const { end } = await play([reads("1"), reads("2")], { budget: new IterationBudget(2) })
-  expect([end.outcome, end.exitReason]).toEqual(["max-turns", "max_iterations_reached(2/2)"])
+test("at the end of the budget the model gets one more reply, and is told so in the last result", async () => {
+  const { end, requests, history } = await play([reads("1"), reads("2"), says("as far as I came")], {
+    budget: new IterationBudget(2),
+  })
+  expect([end.outcome, end.exitReason, end.finalResponse, requests.length]).toEqual([
+    "max-turns",
+    "max_iterations_reached(2/2)",
+    "as far as I came",
+    3,
+  ])
+  const notes = history.filter((message) => JSON.stringify(message).includes("must be the final answer"))
+  expect(notes).toEqual([expect.objectContaining({ role: "tool", tool_call_id: "2" })])
+})
+
+test("a model that still calls tools then is asked for a summary without any", async () => {
+  const tools = [{ name: "t", description: "", parameters: {} }]
+  const { end, requests, ran, history } = await play([reads("1"), reads("2"), reads("3"), says("what I did")], {
+    budget: new IterationBudget(2),
+    tools,
+  })
+  expect([end.finalResponse, ran, requests.map((request) => request.tools.length)]).toEqual([
+    "what I did",
+    ["1", "2"],
+    [1, 1, 1, 0],
+  ])
+  expect(requests[3]?.messages.at(-1)).toMatchObject({ role: "user", synthetic: "max_iterations" })
+  expect(history.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant", "tool", "assistant"])
+})
+
+test("without a summary the person reads why the turn ended", async () => {
+  const { end } = await play([reads("1"), reads("2"), empty, empty], { budget: new IterationBudget(1) })
+  expect(end).toMatchObject({ outcome: "max-turns", finalResponse: expect.stringContaining("limit of 1 rounds") })
 })
 
 test("secrets are masked in what is stored and sent again, while the tool gets them", async () => {
@@ -207,7 +255,10 @@ test("earlier messages are sent as the same objects again, so that their bytes s
 test("a store that fails ends the turn with its reason and what was used", async () => {
   const failure = Object.assign(new Error("disk full"), { name: "StoreError" })
   const { end } = await play([reads("1"), says("never")], {
-    journal: { append: ([message]) => (message?.role === "tool" ? Promise.reject(failure) : Promise.resolve()) },
+    journal: {
+      ...NO_JOURNAL,
+      append: ([message]) => (message?.role === "tool" ? Promise.reject(failure) : Promise.resolve()),
+    },
   })
   expect(end).toEqual({
     outcome: "error",
@@ -224,6 +275,7 @@ test("a store that fails ends the turn with its reason and what was used", async
       toolCalls: 1,
       usage: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, reasoning: 0 },
       filesChanged: [],
+      failedWrites: [],
       costUsd: 0,
       costStatus: "included",
     },

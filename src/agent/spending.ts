@@ -12,7 +12,7 @@ export interface CallCost {
 /** Counts what a session spends and says when the next request would pass its limit. */
 export interface Spending {
   /** A sentence when the next request must not be sent; asked before every one. */
-  refusal(runtime: ModelRuntime, nextPromptTokens: number): Promise<string | undefined>
+  refusal(runtime: ModelRuntime, estimatedTokens: number): Promise<string | undefined>
   /** The price of a call; counts towards the limit from now on. A call whose usage was not reported has no known price. */
   record(runtime: ModelRuntime, usage: Usage | undefined): Promise<CallCost>
   /** The person has said to go on: the limit no longer holds in this session. */

@@ -6,6 +6,7 @@ import type { PromptLayer } from "../agent/prompt/build-prompt.ts"
 import type { Environment } from "../config/environment.ts"
 import type { Home } from "../config/home.ts"
 import type { Config } from "../config/load.ts"
+import type { MemoryProvider } from "../knowledge/memory/provider.ts"
 import type { ChosenModel, ModelChoiceFailure, ModelWish } from "../llm/choose-model.ts"
 import type { ModelRuntime } from "../llm/model.ts"
 import type { ToolDefinition } from "../protocol/tool.ts"
@@ -16,15 +17,19 @@ import { resolveToolset } from "../toolkit/toolsets.ts"
 import { BUILTIN_TOOLS } from "../tools/builtins.ts"
 import { TOOL_MANIFEST } from "../tools/manifest.generated.ts"
 import { openSession, takeTools } from "./open-session.ts"
-import type { OpenSessionOptions, Shared } from "./open-session.ts"
+import type { OpenSessionOptions, Shared } from "./session-options.ts"
 import type { Session } from "./session.ts"
 import { chooseFrom, findLocalModel, rememberModel } from "./model-sources.ts"
+import { openMemory } from "./session-knowledge.ts"
 import { layersFor } from "./session-prompt.ts"
+import { createStores } from "./stores.ts"
 import { openWorkspace } from "./session-workspace.ts"
 
 /** The running system, built from one configuration. It owns what sessions share: tools, store, redaction, shutdown. */
 export interface App {
   readonly config: Config
+  readonly home: Home
+  readonly clock: Clock
   readonly redactor: Redactor
   /** Opened on first use; rejects with a `StoreError` when the file cannot be used. */
   store(): Promise<SessionStore>
@@ -50,12 +55,13 @@ export interface AppOptions {
   readonly log: Log
   readonly redactor: Redactor
   readonly version: string
+  readonly memoryProviders?: readonly MemoryProvider[]
 }
 
 export interface PromptPreviewOptions {
   readonly cwd: string
   readonly platform: string
-  readonly model: string
+  readonly runtime: Pick<ModelRuntime, "provider" | "model" | "contextLength">
   readonly toolsets?: readonly string[]
 }
 
@@ -73,12 +79,14 @@ export function createApp(options: AppOptions): App {
   const { config, clock } = options
   const registry = createToolRegistry({ clock, log: options.log })
   for (const entry of builtinEntries(TOOL_MANIFEST, BUILTIN_TOOLS)) registry.register(entry)
-  let opening: Promise<SessionStore> | undefined
-  const store = (): Promise<SessionStore> => (opening ??= openStore(options))
-  const shared: Shared = { ...options, registry, store, workspaces: new Set() }
+  const stores = createStores(options)
+  const store = (): Promise<SessionStore> => stores.of(options.home)
+  const shared: Shared = { memoryProviders: [], ...options, registry, store, ...stores, workspaces: new Set() }
 
   return {
     config,
+    home: options.home,
+    clock,
     redactor: options.redactor,
     store,
     chooseModel: (wish) => chooseFrom(options, wish),
@@ -88,7 +96,10 @@ export function createApp(options: AppOptions): App {
     previewPrompt: async (preview) => {
       const tools = await takeTools(preview.toolsets, shared)
       const workspace = openWorkspace(preview.cwd, shared)
-      const layers = await layersFor({ ...preview, tools, workspace, sessionId: undefined }, shared)
+      const { layers } = await layersFor(
+        { ...preview, tools, workspace, sessionId: undefined, memory: openMemory(shared).snapshot(), learnings: [] },
+        shared,
+      )
       await workspace.close()
       return { layers, tools }
     },
@@ -97,10 +108,7 @@ export function createApp(options: AppOptions): App {
       return { unknown, anyKnown: unknown.length < names.length }
     },
     close: async () => {
-      const opened = await opening?.catch(() => undefined)
-      if (opened === undefined) return
-      await tidyUp(opened, shared)
-      await opened.close()
+      await stores.close((opened) => tidyUp(opened, shared))
     },
     abandon: () => {
       for (const workspace of shared.workspaces) workspace.abandon()
@@ -117,13 +125,4 @@ async function tidyUp(store: SessionStore, { config, log }: Shared): Promise<voi
     vacuum: config.get("sessions.vacuum_after_prune"),
   })
   if (outcome.kind === "failed") log.warning(`old sessions could not be removed: ${outcome.message}`)
-}
-
-async function openStore({ home, clock, log }: AppOptions): Promise<SessionStore> {
-  const { openSqliteStore } = await import("../state/sqlite/open-store.ts")
-  return await openSqliteStore({
-    path: home.file("state.db"),
-    clock,
-    log,
-  })
 }

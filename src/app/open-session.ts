@@ -1,74 +1,33 @@
-import { readFileSync } from "node:fs"
-import { resolve } from "node:path"
-
-import type { Clock } from "../base/clock.ts"
-import type { Log } from "../base/log.ts"
-import type { Redactor } from "../base/redact.ts"
 import { fail, ok } from "../base/result.ts"
 import type { Result } from "../base/result.ts"
-import { errorMessage } from "../base/system-error.ts"
-import { unsettledCalls } from "../agent/history.ts"
-import { createPermissions } from "../agent/permissions.ts"
+import { Conversation } from "../agent/conversation.ts"
 import { joinLayers } from "../agent/prompt/build-prompt.ts"
 import type { Environment } from "../config/environment.ts"
-import type { Home } from "../config/home.ts"
-import type { Config } from "../config/load.ts"
-import type { Workspace } from "../exec/workspace.ts"
-import { chooseFrom, fallbackModels, openPool } from "./model-sources.ts"
-import type { ChosenModel } from "../llm/choose-model.ts"
-import { isEffort } from "../llm/model.ts"
-import type { ModelClient } from "../llm/model.ts"
-import { openModel } from "../llm/open-model.ts"
-import type { OpenModelOptions } from "../llm/open-model.ts"
-import type { PermissionProfile } from "../policy/decide.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
-import type { Message } from "../protocol/message.ts"
 import type { ToolDefinition } from "../protocol/tool.ts"
 import { newSessionId } from "../state/session-id.ts"
-import type { NewSession, SessionStore } from "../state/store.ts"
+import type { NewSession } from "../state/store.ts"
 import { createDefinitionSource } from "../toolkit/definitions.ts"
-import type { ToolRegistry } from "../toolkit/registry.ts"
 import { toolsetsOffByDefault } from "../toolkit/toolsets.ts"
 import { dumpingRequests } from "./request-dump.ts"
 import { createSession } from "./session.ts"
-import type { Session, SessionParts } from "./session.ts"
-import { createSessionLog, unsavedLog } from "./session-log.ts"
+import type { Session } from "./session.ts"
+import { companionsFor } from "./companions-for.ts"
+import { compressionFor } from "./session-context.ts"
+import { dispatchFor } from "./session-dispatch.ts"
+import { openKnowledge } from "./session-knowledge.ts"
+import { createSessionLog, createUnsavedLog } from "./session-log.ts"
+import { openModelFor, samplingFor } from "./session-model.ts"
+import type { OpenSessionOptions, Shared } from "./session-options.ts"
+import { loadPast, storeOrReason } from "./session-past.ts"
+import type { Past } from "./session-past.ts"
+import { portsFor } from "./session-ports.ts"
+import { layersFor } from "./session-prompt.ts"
+import type { PromptDraft } from "./session-prompt.ts"
+import { openProvider } from "./session-provider.ts"
 import { createSpending } from "./session-spending.ts"
-import { layersFor, memoryPort } from "./session-prompt.ts"
-import { limitsOf, openWorkspace } from "./session-workspace.ts"
-
-export interface OpenSessionOptions {
-  readonly model: ChosenModel
-  readonly cwd: string
-  readonly source: string
-  readonly platform: string
-  readonly permissionProfile: PermissionProfile
-  /** Somebody is there to answer questions. */
-  readonly attended: boolean
-  readonly resume?: SessionId
-  readonly toolsets?: readonly string[]
-  readonly maxIterations?: number
-  /** Added to the prompt of this process only, never stored. */
-  readonly ephemeralPrompt?: string
-  readonly passSessionId?: boolean
-  /** Let a model name the conversation; a run that ends at once has no time for it. */
-  readonly generateTitle?: boolean
-}
-
-/** What the sessions of one app share. */
-export interface Shared {
-  readonly config: Config
-  readonly environment: Environment
-  readonly home: Home
-  readonly clock: Clock
-  readonly log: Log
-  readonly version: string
-  readonly registry: ToolRegistry
-  readonly redactor: Redactor
-  readonly store: () => Promise<SessionStore>
-  /** Those of the open sessions. */
-  readonly workspaces: Set<Workspace>
-}
+import { openWorkspace } from "./session-workspace.ts"
+import { sideModelFor } from "./side-model.ts"
 
 /** Puts a session together: its model, history, prompt, tools and place to work. */
 export async function openSession(options: OpenSessionOptions, shared: Shared): Promise<Result<Session>> {
@@ -81,63 +40,91 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
   const id = options.resume ?? newSessionId(clock, "terminal")
   const lease = await takePlace(id, options, shared)
   if (!lease.ok) return lease
+
   const workspace = openWorkspace(options.cwd, shared, id)
   shared.workspaces.add(workspace)
   const tools = await takeTools(options.toolsets, shared)
-  const base =
-    past?.value.system ??
-    joinLayers(
-      await layersFor(
-        {
-          ...options,
-          tools,
-          workspace,
-          model: options.model.runtime.model,
-          sessionId: options.passSessionId === true ? id : undefined,
-        },
-        shared,
-      ),
+  const provider = await openProvider({ id, options, tools }, shared)
+  const knowledge = openKnowledge({ workspace, onMemoryWrite: (write) => provider?.onMemoryWrite(write) }, shared)
+  const draft = (sessionId: SessionId): Promise<PromptDraft> =>
+    layersFor(
+      {
+        platform: options.platform,
+        runtime: options.model.runtime,
+        tools,
+        workspace,
+        sessionId: options.passSessionId === true ? sessionId : undefined,
+        memory: knowledge.memory.snapshot(),
+        externalMemory: provider?.promptBlock() ?? "",
+        learnings: knowledge.topLearnings,
+      },
+      shared,
     )
+  const prompt = await promptOf(past?.value, () => draft(id))
+  const sent = (stored: string): string => withEphemeral(stored, options, shared.environment)
+  const conversation = new Conversation({
+    id,
+    system: sent(prompt.stored),
+    history: [...(past?.value.messages.keys() ?? [])],
+  })
+  knowledge.todo.hydrate(conversation.history)
   const session: NewSession = {
     id,
     source: options.source,
     startedAt: clock.now() / 1000,
     model: options.model.runtime.model,
-    systemPrompt: base,
+    systemPrompt: prompt.stored,
     cwd: options.cwd,
   }
+  const log =
+    "reason" in store
+      ? createUnsavedLog(conversation)
+      : createSessionLog({
+          store,
+          session,
+          past: past?.value.messages,
+          retitles: options.generateTitle === true,
+          clock,
+          rebuildPrompt: async (child) => {
+            const stored = joinLayers((await draft(child)).layers)
+            return { stored, sent: sent(stored) }
+          },
+        })
+  const spending = createSpending({
+    limitUsd: config.get("model.max_session_cost_usd"),
+    spentUsd: past?.value.spentUsd ?? 0,
+    cacheTtl: config.get("prompt_caching.cache_ttl"),
+  })
+  const ports = portsFor({ conversation, knowledge, store }, shared)
+  const dispatch = dispatchFor({ taskId: id, conversation, tools, workspace, knowledge, ports, options }, shared)
+  const side = sideModelFor({ main: options.model, spending, log }, shared)
+  const sampling = samplingFor(id, shared)
+  const redact = (text: string, how?: { readonly codeFile?: boolean }): string => redactor.redact(text, how)
+  const companions = companionsFor(
+    { conversation, knowledge, provider, side, log, spending, sampling, dispatch, tools, redact, options },
+    shared,
+  )
   return ok(
     createSession({
-      id,
       clock,
       model: shared.environment.truthy("HERMES_DUMP_REQUESTS")
         ? dumpingRequests(opened.value, { ...shared, sessionId: id })
         : opened.value,
+      conversation,
       diagnostics: shared.log,
-      system: [base, shared.environment.get("HERMES_EPHEMERAL_SYSTEM_PROMPT"), options.ephemeralPrompt]
-        .filter((part) => part !== undefined && part !== "")
-        .join("\n\n"),
       tools,
-      history: [...(past?.value.messages ?? [])],
-      log:
-        "reason" in store
-          ? unsavedLog
-          : createSessionLog({
-              store,
-              session,
-              resumed: past !== undefined,
-              retitles: options.generateTitle === true,
-              clock,
-            }),
-      dispatch: dispatchFor({ id, tools, workspace, options }, shared),
+      log,
+      compression: compressionFor({ conversation, knowledge, companions, side, log, dispatch, tools, options }, shared),
+      dispatch,
       maxIterations: options.maxIterations ?? config.get("agent.max_turns"),
-      sampling: samplingFor(id, shared),
-      spending: createSpending({
-        limitUsd: config.get("model.max_session_cost_usd"),
-        spentUsd: past?.value.spentUsd ?? 0,
-        cacheTtl: config.get("prompt_caching.cache_ttl"),
-      }),
-      redact: (text, how) => redactor.redact(text, how),
+      budgetPressure: config.get("agent.budget_pressure") === "legacy",
+      footers: {
+        failedWrites: config.get("display.file_mutation_verifier"),
+        explainEnd: config.get("display.turn_completion_explainer"),
+      },
+      sampling,
+      spending,
+      redact,
       facts: {
         model: options.model.runtime.model,
         provider: options.model.runtime.provider,
@@ -146,12 +133,15 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
         toolsets: options.toolsets ?? config.get("toolsets"),
         tools: tools.map(({ name }) => name),
         resumed: past !== undefined,
-        messages: past?.value.messages.length ?? 0,
+        messages: conversation.history.length,
         ...("reason" in store ? { unsaved: store.reason } : {}),
       },
+      openingWarnings: [...prompt.warnings, ...interruptedCalls(past?.value)],
+      todo: () => knowledge.todo.read(),
+      companions,
       openModel: (chosen) => openModelFor(chosen, shared),
-      ...(options.generateTitle === true ? { makeTitle: titleMaker(options.model, shared) } : {}),
       release: async () => {
+        side.close()
         await workspace.close()
         shared.workspaces.delete(workspace)
         await lease.value.release()
@@ -160,120 +150,28 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
   )
 }
 
-/** What every request of the session asks of the model, from the settings. */
-function samplingFor(id: SessionId, { config }: Shared): SessionParts["sampling"] {
-  const effort = config.get("agent.reasoning_effort")
-  const maxOutputTokens = config.get("model.max_tokens")
-  return {
-    conversationId: id,
-    cacheTtl: config.get("prompt_caching.cache_ttl"),
-    ...(isEffort(effort) ? { effort } : {}),
-    ...(maxOutputTokens === null ? {} : { maxOutputTokens }),
-  }
+/** A stored prompt is used byte for byte (law 3), whatever has changed since. */
+async function promptOf(
+  past: Past | undefined,
+  build: () => Promise<PromptDraft>,
+): Promise<{ readonly stored: string; readonly warnings: readonly string[] }> {
+  if (past?.system !== undefined) return { stored: past.system, warnings: [] }
+  const { layers, warnings } = await build()
+  return { stored: joinLayers(layers), warnings }
 }
 
-/** The client for a model, with the settings, keys and fallbacks of this home. */
-async function openModelFor(
-  chosen: ChosenModel,
-  shared: Shared,
-  limits: Partial<Pick<OpenModelOptions, "maxAttempts" | "fallbacks">> = {},
-): Promise<Result<ModelClient>> {
-  const { config } = shared
-  return await openModel(chosen, {
-    ...shared,
-    userHome: shared.home.userHome,
-    random: Math.random,
-    maxAttempts: Math.max(1, config.get("agent.api_max_retries")),
-    pool: (provider) => openPool(provider, shared),
-    fallbacks: fallbackModels(shared),
-    guardrail: config.get("bedrock.guardrail"),
-    awsRegion: config.get("bedrock.region"),
-    openRouter: {
-      routing: config.get("provider_routing"),
-      minCodingScore: config.get("openrouter.min_coding_score"),
-      ...(config.get("openrouter.response_cache")
-        ? { responseCacheTtl: config.get("openrouter.response_cache_ttl") }
-        : {}),
-    },
-    ...(await demoScript(shared.environment)),
-    ...limits,
-  })
+/** What holds for this process only is sent, never stored. */
+function withEphemeral(stored: string, options: OpenSessionOptions, environment: Environment): string {
+  return [stored, environment.get("HERMES_EPHEMERAL_SYSTEM_PROMPT"), options.ephemeralPrompt]
+    .filter((part) => part !== undefined && part !== "")
+    .join("\n\n")
 }
 
-/** Titles come from a side call to a small model; the code for it is loaded with the first one. */
-function titleMaker(main: ChosenModel, shared: Shared): NonNullable<SessionParts["makeTitle"]> {
-  return async (exchange, signal) => {
-    const [{ createAuxiliary }, { titleFor }] = await Promise.all([
-      import("../llm/auxiliary/auxiliary.ts"),
-      import("./session-title.ts"),
-    ])
-    const auxiliary = createAuxiliary({
-      ...shared,
-      main: () => main,
-      choose: (wish) => chooseFrom(shared, wish),
-      open: (chosen) => openModelFor(chosen, shared, { maxAttempts: 2, fallbacks: [] }),
-    })
-    try {
-      return await titleFor(exchange, auxiliary, signal)
-    } finally {
-      auxiliary.close()
-    }
-  }
-}
-
-interface DispatchRequest {
-  readonly id: SessionId
-  readonly tools: readonly ToolDefinition[]
-  readonly workspace: Workspace
-  readonly options: OpenSessionOptions
-}
-
-/** What the door needs of this session: its tools, limits, permissions and the context every call gets. */
-function dispatchFor({ id, tools, workspace, options }: DispatchRequest, shared: Shared): SessionParts["dispatch"] {
-  const { clock, config, home, redactor } = shared
-  const offered = new Set(tools.map(({ name }) => name))
-  return {
-    tools: new Map([...shared.registry.snapshot().tools].filter(([name]) => offered.has(name))),
-    redact: (text) => redactor.redact(text),
-    workspace,
-    clock,
-    budget: {
-      defaultChars: config.get("tool_results.default_chars"),
-      turnChars: config.get("tool_results.turn_chars"),
-      previewChars: config.get("tool_results.preview_chars"),
-      overrides: numberEntries(config.get("tool_results.overrides")),
-    },
-    permissions: createPermissions({
-      profile: options.permissionProfile,
-      attended: options.attended,
-      headless: config.get("approvals.headless_mode") === "approve" ? "approve" : "deny",
-      askTimeoutMs: config.get("approvals.timeout") * 1000,
-    }),
-    places: {
-      workspaceRoot: options.cwd,
-      userHome: home.userHome,
-      hermesHome: home.path,
-      hermesRoot: home.root,
-      ...writeRoot(shared.environment),
-    },
-    context: (callId, signal, progress) => ({
-      workspace,
-      signal,
-      taskId: id,
-      sessionId: id,
-      callId,
-      clock,
-      redact: (text, how) => redactor.redact(text, how),
-      ports: { memory: memoryPort(shared) },
-      progress,
-      limits: limitsOf(config),
-    }),
-  }
-}
-
-function writeRoot(environment: Environment): { readonly writeRoot?: string } {
-  const root = environment.get("HERMES_WRITE_SAFE_ROOT")?.trim() ?? ""
-  return root === "" ? {} : { writeRoot: resolve(root) }
+/** The person is told what was in flight when the last process ended: nothing of it is run again. */
+function interruptedCalls(past: Past | undefined): readonly string[] {
+  if (past === undefined || past.interrupted.length === 0) return []
+  const names = past.interrupted.join(", ")
+  return [`Hermes was ended while this ran, and its outcome is unknown: ${names}. It is not run again.`]
 }
 
 /** One of the places that `max_concurrent_sessions` allows; without that setting there is always one. */
@@ -293,38 +191,6 @@ async function takePlace(
   )
 }
 
-/** A store that cannot be opened is no reason not to talk: the session then lives in memory, and says so. */
-async function storeOrReason(shared: Shared): Promise<SessionStore | { readonly reason: string }> {
-  try {
-    return await shared.store()
-  } catch (error) {
-    shared.log.error(`session storage is unavailable: ${errorMessage(error)}`)
-    return { reason: errorMessage(error) }
-  }
-}
-
-interface Past {
-  readonly messages: readonly Message[]
-  readonly system: string | undefined
-  readonly spentUsd: number
-}
-
-/** The conversation so far, valid for every wire: calls that were in flight when the process died get their result now. */
-async function loadPast(id: SessionId, store: SessionStore | { readonly reason: string }): Promise<Result<Past>> {
-  if ("reason" in store) return fail(`the session cannot be resumed: ${store.reason}`)
-  const row = await store.session(id)
-  if (row === undefined) return fail(`there is no session ${id}; \`hermes sessions list\` shows them`)
-  const messages = await store.conversation(id)
-  const lost = unsettledCalls(messages)
-  if (lost.length > 0) await store.append(id, lost)
-  if (row.endedAt !== null) await store.reopenSession(id)
-  return ok({
-    messages: [...messages, ...lost],
-    system: row.systemPrompt === "" ? undefined : (row.systemPrompt ?? undefined),
-    spentUsd: row.estimatedCostUsd ?? 0,
-  })
-}
-
 /** The tools a session is offered; it keeps this list for life (law 3). */
 export async function takeTools(
   toolsets: readonly string[] | undefined,
@@ -336,17 +202,4 @@ export async function takeTools(
     enabled,
     disabled: [...shared.config.get("agent.disabled_toolsets"), ...toolsetsOffByDefault(enabled)],
   })
-}
-
-async function demoScript(environment: Environment): Promise<{ readonly demoScript?: unknown }> {
-  const path = environment.get("HERMES_DEMO_SCRIPT")
-  if (path === undefined || path === "") return {}
-  const { parse } = await import("yaml")
-  return { demoScript: parse(readFileSync(path, "utf8")) }
-}
-
-function numberEntries(mapping: Readonly<Record<string, unknown>>): Record<string, number> {
-  return Object.fromEntries(
-    Object.entries(mapping).flatMap(([name, value]) => (typeof value === "number" ? [[name, value]] : [])),
-  )
 }

@@ -22,6 +22,8 @@ export function dumpingRequests(
     beginTurn: () => {
       model.beginTurn()
     },
+    ...(model.fallBack === undefined ? {} : { fallBack: () => model.fallBack?.() ?? Promise.resolve(undefined) }),
+    ...(model.confirmWindow === undefined ? {} : { confirmWindow: async (how) => await model.confirmWindow?.(how) }),
     close: () => {
       model.close()
     },

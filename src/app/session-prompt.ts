@@ -1,17 +1,18 @@
 import type { Clock } from "../base/clock.ts"
-import { readRegularFile } from "../base/regular-file.ts"
-import { isNotFound } from "../base/system-error.ts"
 import { promptLayers } from "../agent/prompt/build-prompt.ts"
 import type { PromptLayer } from "../agent/prompt/build-prompt.ts"
 import type { Environment } from "../config/environment.ts"
 import type { Home } from "../config/home.ts"
 import type { Config } from "../config/load.ts"
 import type { Workspace } from "../exec/workspace.ts"
-import { addMemory, readMemory } from "../knowledge/memory-files.ts"
-import type { MemoryFile } from "../knowledge/memory-files.ts"
+import { findContextFiles } from "../knowledge/context-files.ts"
+import type { ContextFile } from "../knowledge/read-context-file.ts"
+import type { MemorySnapshot } from "../knowledge/memory/memory-store.ts"
+import { readSoul } from "../knowledge/soul-file.ts"
+import { findProvider } from "../llm/providers.ts"
+import type { ModelRuntime } from "../llm/model.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 import type { ToolDefinition } from "../protocol/tool.ts"
-import type { MemoryPort } from "../toolkit/ports/memory.ts"
 
 interface PromptSources {
   readonly config: Config
@@ -20,59 +21,76 @@ interface PromptSources {
   readonly clock: Clock
 }
 
-interface LayerRequest {
+export interface LayerRequest {
   readonly platform: string
-  readonly model: string
+  readonly runtime: Pick<ModelRuntime, "provider" | "model" | "contextLength">
   readonly tools: readonly ToolDefinition[]
   readonly workspace: Workspace
   readonly sessionId: SessionId | undefined
+  /** What memory holds when the session begins. */
+  readonly memory: MemorySnapshot
+  readonly externalMemory?: string
+  readonly learnings: readonly string[]
 }
 
-/** The system prompt of a new session, layer by layer, from what the home and the settings say. */
-export async function layersFor(request: LayerRequest, sources: PromptSources): Promise<readonly PromptLayer[]> {
+export interface PromptDraft {
+  readonly layers: readonly PromptLayer[]
+  /** For the person: a rules file that was cut, blocked or could not be read. */
+  readonly warnings: readonly string[]
+}
+
+/** The system prompt of a new session, layer by layer, from what the home, the project and the settings say. */
+export async function layersFor(request: LayerRequest, sources: PromptSources): Promise<PromptDraft> {
   const { config, environment, home, clock } = sources
-  const usesMemory = config.get("memory.memory_enabled") && !environment.truthy("HERMES_SAFE_MODE")
-  return promptLayers({
-    soul: readSoul(home),
+  const { provider, model, contextLength } = request.runtime
+  const [rules, workspace] = await Promise.all([projectRules(request, sources), request.workspace.describe()])
+  const soul = readSoul(home.file("SOUL.md"), { maxChars: config.get("context_file_max_chars") })
+  const layers = promptLayers({
+    soul: soul.text,
+    style: config.get("agent.prompt_style"),
     platform: request.platform,
-    workspace: await request.workspace.describe(),
+    workspace,
     environmentHint: environment.get("HERMES_ENVIRONMENT_HINT") ?? config.get("agent.environment_hint"),
     profile: home.profile,
     tools: request.tools,
-    model: request.model,
+    model,
+    provider,
+    misreportsModel: findProvider(provider)?.misreportsModel === true,
+    workspaceKind: request.workspace.kind,
     taskCompletionGuidance: config.get("agent.task_completion_guidance"),
-    toolUseEnforcement: config.get("agent.tool_use_enforcement") !== false,
-    memory: {
-      memory: usesMemory ? readMemory(memoryFile("memory", sources)) : [],
-      user: usesMemory && config.get("memory.user_profile_enabled") ? readMemory(memoryFile("user", sources)) : [],
+    toolUseEnforcement: config.get("agent.tool_use_enforcement"),
+    contextFiles: rules.files,
+    memory: request.memory,
+    memoryLimits: { memory: config.get("memory.memory_char_limit"), user: config.get("memory.user_char_limit") },
+    learnings: request.learnings,
+    budget: {
+      totalTokens: config.get("prompt_budget.total_tokens"),
+      contextLength,
+      layers: config.get("prompt_budget.layers"),
     },
     startedAt: new Date(clock.now()),
+    ...(request.externalMemory === undefined ? {} : { externalMemory: request.externalMemory }),
     ...(request.sessionId === undefined ? {} : { sessionId: request.sessionId }),
+  })
+  return {
+    layers,
+    warnings: [...(soul.warning === undefined ? [] : [soul.warning]), ...request.memory.notices, ...rules.warnings],
+  }
+}
+
+async function projectRules(
+  { workspace }: LayerRequest,
+  { config, environment }: PromptSources,
+): Promise<{ readonly files: readonly ContextFile[]; readonly warnings: readonly string[] }> {
+  if (ignoresRules(environment)) return { files: [], warnings: [] }
+  return await findContextFiles({
+    cwd: workspace.cwd(),
+    maxChars: config.get("context_file_max_chars"),
+    files: workspace.files,
   })
 }
 
-/** The person's own words about who Hermes is; a file beyond this is a mistake. */
-const MAX_SOUL_BYTES = 200_000
-
-function readSoul(home: Home): string {
-  try {
-    return readRegularFile(home.file("SOUL.md"), { maxBytes: MAX_SOUL_BYTES }).bytes.toString("utf8")
-  } catch (error) {
-    if (isNotFound(error)) return ""
-    throw error
-  }
-}
-
-function memoryFile(target: "memory" | "user", { home, config }: Pick<PromptSources, "home" | "config">): MemoryFile {
-  return target === "memory"
-    ? { path: home.file("memories", "MEMORY.md"), limitChars: config.get("memory.memory_char_limit") }
-    : { path: home.file("memories", "USER.md"), limitChars: config.get("memory.user_char_limit") }
-}
-
-/** What the memory tool may do with the two files of the home. */
-export function memoryPort(sources: PromptSources): MemoryPort {
-  return {
-    add: (target, text) => addMemory(memoryFile(target, sources), text),
-    entries: (target) => Promise.resolve(readMemory(memoryFile(target, sources))),
-  }
+/** The person started Hermes without the rules of the place. */
+export function ignoresRules(environment: Environment): boolean {
+  return environment.truthy("HERMES_IGNORE_RULES") || environment.truthy("HERMES_SAFE_MODE")
 }

@@ -1,7 +1,7 @@
 import type { CallCost, Spending } from "../agent/spending.ts"
 import { addUsd } from "../llm/catalog/cost.ts"
 import type { ModelRuntime } from "../llm/model.ts"
-import { promptTokens } from "../protocol/usage.ts"
+import { NO_USAGE } from "../protocol/usage.ts"
 import type { Usage } from "../protocol/usage.ts"
 
 /**
@@ -18,7 +18,7 @@ export function createSpending(options: {
   let warned = false
   let limitUsd = options.limitUsd
   // A turn begins with the conversation that the last one left, which it does not know yet.
-  let lastTokens = 0
+  let last: Usage | undefined
   const price = async (runtime: ModelRuntime, usage: Usage | undefined): Promise<CallCost> => {
     if (runtime.billingMode !== "metered")
       return { usd: 0, status: "included", source: runtime.billingMode, version: "" }
@@ -32,16 +32,13 @@ export function createSpending(options: {
     return costOf(usage, { ...runtime, prices, cacheTtl: options.cacheTtl })
   }
   return {
-    refusal: async (runtime, nextPromptTokens) => {
+    refusal: async (runtime, estimatedTokens) => {
       // What costs nothing may always be asked.
       if (limitUsd === null || runtime.billingMode !== "metered") return undefined
-      const next = await price(runtime, {
-        input: nextPromptTokens > 0 ? nextPromptTokens : lastTokens,
-        output: 0,
-        cacheRead: 0,
-        cacheWrite: 0,
-        reasoning: 0,
-      })
+      const { nextRequestUsage } = await import("../llm/catalog/cost.ts")
+      const known = nextRequestUsage(last ?? NO_USAGE)
+      const input = Math.max(known.input, estimatedTokens - known.cacheRead)
+      const next = await price(runtime, { ...known, input })
       const expected = addUsd(spent, next.usd ?? 0)
       return expected > limitUsd || spent >= limitUsd
         ? `this session has cost $${spent.toFixed(4)} and model.max_session_cost_usd allows $${limitUsd}; raise it to go on`
@@ -50,7 +47,7 @@ export function createSpending(options: {
     record: async (runtime, usage) => {
       const cost = await price(runtime, usage)
       spent = addUsd(spent, cost.usd ?? 0)
-      if (usage !== undefined) lastTokens = promptTokens(usage) + usage.output
+      if (usage !== undefined) last = usage
       return cost
     },
     lift: () => {

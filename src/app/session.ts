@@ -4,16 +4,23 @@ import type { Clock } from "../base/clock.ts"
 import { epochSeconds } from "../base/clock.ts"
 import type { Log } from "../base/log.ts"
 import { inLogSession } from "../base/log.ts"
-import { orAborted } from "../base/abort.ts"
-import { errorMessage } from "../base/system-error.ts"
 import { fail, ok } from "../base/result.ts"
 import type { Result } from "../base/result.ts"
+import { errorMessage } from "../base/system-error.ts"
 import { scrubSurrogates } from "../base/text.ts"
+import { createActivity } from "../agent/activity.ts"
+import type { ActivitySummary } from "../agent/activity.ts"
+import type { Compression, CompressReport } from "../agent/context/compression.ts"
+import type { ContextFigures } from "../agent/context/engine.ts"
+import type { Conversation } from "../agent/conversation.ts"
 import { Interactions } from "../agent/interactions.ts"
 import { IterationBudget } from "../agent/iteration-budget.ts"
-import { brokenEnd, runTurn } from "../agent/loop.ts"
-import type { Turn, TurnEnd } from "../agent/loop.ts"
+import { runTurn } from "../agent/loop.ts"
 import type { Spending } from "../agent/spending.ts"
+import type { Turn } from "../agent/turn.ts"
+import { brokenEnd, createTally } from "../agent/turn-end.ts"
+import type { TurnEnd } from "../agent/turn-end.ts"
+import { completionExplainer, mutationFooter } from "../agent/turn-footer.ts"
 import type { ChosenModel } from "../llm/choose-model.ts"
 import type { ModelClient, Sampling } from "../llm/model.ts"
 import type { AgentEvent, AgentEventBody, Answer, RunResult } from "../protocol/events.ts"
@@ -21,25 +28,33 @@ import type { SessionId } from "../protocol/identifiers.ts"
 import { contentText } from "../protocol/message.ts"
 import type { Message, UserInput } from "../protocol/message.ts"
 import type { ToolDefinition } from "../protocol/tool.ts"
-import { NO_USAGE } from "../protocol/usage.ts"
+import type { TodoItem } from "../toolkit/ports/todo.ts"
 import { logEvent } from "./run-log.ts"
+import type { SessionCompanions } from "./session-companions.ts"
 import type { SessionLog } from "./session-log.ts"
-import type { Exchange } from "./session-title.ts"
 
 /** A conversation that can be continued. One run at a time; each run is a stream that ends with exactly one `run-end`. */
 export interface Session {
+  /** Changes when a compression continues the conversation in a child session. */
   readonly id: SessionId
   run(input: UserInput, options: { readonly signal: AbortSignal }): AsyncGenerator<AgentEvent, void, void>
   /** Simple form: the final text, or "" when there is none. */
   ask(input: UserInput, options: { readonly signal: AbortSignal }): Promise<string>
   /** False when the question is unknown or answered already. */
   answer(requestId: string, answer: Answer): boolean
+  /** Ends the running turn. With none running the next one ends at once. */
   interrupt(): void
   /** Adds a note to the running turn; false when there is nothing to add. */
   steer(text: string): boolean
   readonly facts: SessionFacts
   /** The same conversation goes on with another model; on failure nothing changes. */
   switchModel(chosen: ChosenModel): Promise<Result<undefined>>
+  /** Makes the conversation shorter now, with a weight on one topic where one is named. */
+  compress(options: { readonly focus?: string; readonly signal: AbortSignal }): Promise<Result<CompressReport>>
+  readonly context: ContextFigures
+  activity(): ActivitySummary
+  /** What the person would see of the list that the model keeps for itself. */
+  todo(): readonly TodoItem[]
   title(): Promise<string | null>
   close(reason: string): Promise<void>
 }
@@ -63,74 +78,85 @@ export class SessionBusyError extends Error {
 
 /** What `openSession` has put together. */
 export interface SessionParts {
-  readonly id: SessionId
   readonly clock: Clock
   readonly model: ModelClient
-  readonly system: string
+  readonly conversation: Conversation
   readonly tools: readonly ToolDefinition[]
-  readonly history: Message[]
   /** What must survive of this session. */
   readonly log: SessionLog
+  readonly compression: Compression
   /** What is worth knowing about it afterwards. */
   readonly diagnostics: Log
   readonly dispatch: Omit<Turn["dispatch"], "signal" | "interactions">
   readonly maxIterations: number
+  readonly budgetPressure: boolean
+  readonly footers: { readonly failedWrites: boolean; readonly explainEnd: boolean }
   readonly spending: Spending
   readonly sampling: Sampling
   readonly redact: Turn["redact"]
   readonly facts: SessionFacts
-  /** Makes a title from the first exchange; absent where nobody will look at it. */
-  readonly makeTitle?: (exchange: Exchange, signal: AbortSignal) => Promise<string | undefined>
+  /** For the person, said with the first turn. */
+  readonly openingWarnings: readonly string[]
+  readonly todo: () => readonly TodoItem[]
+  /** Memory, titles, reviews: what goes on beside the turns. */
+  readonly companions: SessionCompanions
   readonly openModel: (chosen: ChosenModel) => Promise<Result<ModelClient>>
   readonly release: () => Promise<void>
 }
 
 export function createSession(parts: SessionParts): Session {
-  const { clock, log } = parts
+  const { clock, log, conversation, companions } = parts
   const interactions = new Interactions(clock)
   const steering = createSteering()
+  const activity = createActivity(clock, parts.maxIterations)
   let running: AbortController | undefined
-  const titling = createTitling(parts)
-  let current: Current = { model: parts.model, facts: parts.facts, note: undefined }
+  let stopNext = false
+  let current: Current = { model: parts.model, facts: parts.facts, note: undefined, warnings: parts.openingWarnings }
 
   async function* run(
     input: UserInput,
     options: { readonly signal: AbortSignal },
   ): AsyncGenerator<AgentEvent, void, void> {
-    if (running !== undefined)
-      throw new SessionBusyError("this session is answering already; wait for it or interrupt it")
-    const controller = new AbortController()
-    running = controller
+    const controller = takeTurn()
+    if (stopNext) controller.abort()
+    stopNext = false
     const signal = AbortSignal.any([options.signal, controller.signal])
-    const envelope = createEnvelope(parts.id, clock)
+    const envelope = createEnvelope(conversation, clock)
     try {
-      for await (const body of turnEvents(input, {
-        parts,
-        current,
-        interactions,
-        steering,
-        signal,
-        runId: envelope.runId,
-      })) {
+      const turn = { parts, current, interactions, steering, signal, runId: envelope.runId }
+      for await (const body of turnEvents(input, turn)) {
         const event = envelope.wrap(body)
-        inLogSession({ id: parts.id }, () => {
+        activity.see(event)
+        inLogSession({ id: conversation.id }, () => {
           logEvent(parts.diagnostics, event)
         })
-        if (event.type === "run-end") titling.start(input, event.result.finalResponse)
+        if (event.type === "run-end") companions.afterTurn({ input, end: event, model: current.model })
         yield event
       }
     } finally {
       // A reader that went away ends the run; nothing of it goes on unseen.
       controller.abort()
-      current = { ...current, note: undefined }
+      current = { ...current, note: undefined, warnings: [] }
       running = undefined
     }
   }
 
+  function takeTurn(): AbortController {
+    if (running !== undefined)
+      throw new SessionBusyError("this session is answering already; wait for it or interrupt it")
+    running = new AbortController()
+    return running
+  }
+
   return {
-    id: parts.id,
+    get id() {
+      return conversation.id
+    },
     get facts() {
       return current.facts
+    },
+    get context() {
+      return parts.compression.figures
     },
     switchModel: async (chosen) => {
       if (running !== undefined) return fail("the model can be changed when the running answer has ended")
@@ -140,12 +166,31 @@ export function createSession(parts: SessionParts): Session {
       await log.setModel(model)
       current.model.close()
       current = {
+        ...current,
         model: opened.value,
         facts: { ...current.facts, provider, model },
         // The system prompt stays as it is (law 3), so the model learns here who it is now.
         note: `[From here on this conversation is answered by ${model} (${provider}).]`,
       }
       return ok(undefined)
+    },
+    compress: async ({ focus, signal }) => {
+      if (running !== undefined) return fail("the conversation can be shortened when the running answer has ended")
+      const controller = takeTurn()
+      try {
+        const work = parts.compression.now({
+          signal: AbortSignal.any([signal, controller.signal]),
+          ...(focus === undefined ? {} : { focus }),
+        })
+        for (;;) {
+          const step = await work.next()
+          if (step.done === true) return ok(step.value)
+        }
+      } catch (error) {
+        return fail(`the conversation could not be shortened: ${errorMessage(error)}`)
+      } finally {
+        running = undefined
+      }
     },
     run,
     ask: async (input, options) => {
@@ -156,42 +201,20 @@ export function createSession(parts: SessionParts): Session {
       return final
     },
     answer: (requestId, answer) => interactions.answer(requestId, answer),
-    interrupt: () => running?.abort(),
+    interrupt: () => {
+      if (running === undefined) stopNext = true
+      else running.abort()
+    },
     steer: (text) => steering.add(text),
+    activity: () => activity.summary(),
+    todo: parts.todo,
     title: () => log.title(),
     close: async (reason) => {
       running?.abort()
-      await titling.finish()
+      await companions.close(conversation.history)
       await log.end(reason)
       current.model.close()
       await parts.release()
-    },
-  }
-}
-
-/** How long leaving waits for a title that is being made. */
-const TITLE_PATIENCE_MS = 1500
-
-/** Names the conversation after its first exchange, beside the next turn; leaving waits for it, but not long. */
-function createTitling(parts: SessionParts) {
-  const stop = new AbortController()
-  let making: Promise<void> | undefined
-  return {
-    start: (input: UserInput, answer: string | null): void => {
-      const { makeTitle } = parts
-      if (makeTitle === undefined || making !== undefined || parts.facts.resumed || answer === null) return
-      const user = contentText(input)
-      making = makeTitle({ user, assistant: answer }, stop.signal)
-        .then((title) => (title === undefined ? undefined : parts.log.retitle(title)))
-        .catch((error: unknown) => {
-          parts.diagnostics.warning(`no title could be made: ${errorMessage(error)}`)
-        })
-    },
-    finish: async (): Promise<void> => {
-      if (making === undefined) return
-      const patience = AbortSignal.timeout(TITLE_PATIENCE_MS)
-      await orAborted(making, patience)
-      stop.abort()
     },
   }
 }
@@ -202,6 +225,8 @@ interface Current {
   readonly facts: SessionFacts
   /** Told to the model with the next message. */
   readonly note: string | undefined
+  /** For the person, with the next turn. */
+  readonly warnings: readonly string[]
 }
 
 interface RunInput {
@@ -222,72 +247,95 @@ async function* turnEvents(input: UserInput, run: RunInput): AsyncGenerator<Agen
   if (facts.unsaved !== undefined) {
     yield { type: "status", kind: "warning", text: `This conversation is not saved: ${facts.unsaved}` }
   }
+  for (const text of run.current.warnings) yield { type: "status", kind: "warning", text }
   let end: TurnEnd
   try {
     end = yield* storeAndAnswer(input, run)
   } catch (error) {
-    end = brokenEnd(error, {
-      apiCalls: 0,
-      toolCalls: 0,
-      usage: NO_USAGE,
-      filesChanged: [],
-      costUsd: 0,
-      costStatus: "included",
-    })
+    end = brokenEnd(error, createTally())
   }
   const leftover = run.steering.take()
   const pendingSteer = end.outcome === "interrupted" ? undefined : leftover
+  const { failedWrites: _paths, ...totals } = end.totals
   const result: RunResult = {
-    finalResponse: end.finalResponse,
+    finalResponse: withFooters(end, parts.footers),
     exitReason: end.exitReason,
-    messages: [...parts.history],
+    messages: [...parts.conversation.history],
     model: facts.model,
     provider: facts.provider,
-    sessionId: parts.id,
-    ...end.totals,
+    sessionId: parts.conversation.id,
+    ...totals,
     durationMs: parts.clock.now() - started,
+    ...(end.partial === undefined ? {} : { partial: end.partial }),
     ...(end.error === undefined ? {} : { error: end.error }),
     ...(pendingSteer === undefined ? {} : { pendingSteer }),
   }
   yield { type: "run-end", outcome: end.outcome, result }
 }
 
+/** Said to the person below the answer; no part of the conversation. */
+function withFooters(end: TurnEnd, footers: SessionParts["footers"]): string | null {
+  const { finalResponse, exitReason, totals } = end
+  if (finalResponse === null) return null
+  const lines = [
+    footers.failedWrites ? mutationFooter({ failedWrites: totals.failedWrites, finalText: finalResponse }) : "",
+    footers.explainEnd && end.outcome !== "completed"
+      ? completionExplainer({ finalText: finalResponse, exitReason })
+      : "",
+  ].filter((line) => line !== "")
+  return [finalResponse, ...lines].join("\n\n")
+}
+
 /** The person's words are durable before the first request leaves (law 2). */
 async function* storeAndAnswer(input: UserInput, run: RunInput): AsyncGenerator<AgentEventBody, TurnEnd, void> {
   const { parts, current, signal } = run
+  const { conversation } = parts
+  const words = contentText(input)
+  const recalled = await parts.companions.beforeTurn({
+    words,
+    history: conversation.history,
+    model: current.model,
+    signal,
+  })
+  const injected = [current.note, recalled].filter((text) => text !== undefined && text !== "").join("\n\n")
   const message: Message = {
     role: "user",
     content: typeof input === "string" ? scrubSurrogates(input) : input,
     timestamp: epochSeconds(parts.clock),
-    ...(current.note === undefined ? {} : { injected: current.note }),
+    ...(injected === "" ? {} : { injected }),
   }
   await parts.log.append([message])
-  parts.history.push(message)
+  conversation.history.push(message)
   current.model.beginTurn()
+  parts.dispatch.guardrails?.beginTurn()
   return yield* runTurn({
     runId: run.runId,
     model: current.model,
-    system: parts.system,
     tools: parts.tools,
-    history: parts.history,
+    conversation,
     journal: parts.log,
+    compression: parts.compression,
     dispatch: { ...parts.dispatch, signal, interactions: run.interactions },
     budget: new IterationBudget(parts.maxIterations),
+    budgetPressure: parts.budgetPressure,
     steering: run.steering,
     spending: parts.spending,
     sampling: parts.sampling,
     signal,
     redact: parts.redact,
+    report: (fault) => {
+      parts.diagnostics.error(`a round failed inside Hermes and the turn went on: ${errorMessage(fault)}`)
+    },
   })
 }
 
-function createEnvelope(sessionId: SessionId, clock: Clock) {
+function createEnvelope(conversation: Conversation, clock: Clock) {
   const runId = randomHex(6)
   let seq = 0
   return {
     runId,
     wrap: (body: AgentEventBody): AgentEvent => {
-      const event = { ...body, sessionId, runId, seq, ts: epochSeconds(clock) }
+      const event = { ...body, sessionId: conversation.id, runId, seq, ts: epochSeconds(clock) }
       seq += 1
       return event
     },

@@ -5,6 +5,7 @@ import { hostname } from "node:os"
 import { resolve } from "node:path"
 import { setTimeout as delay } from "node:timers/promises"
 import { isRecord, parseJson } from "./json.ts"
+import { isProcessAlive } from "./process-alive.ts"
 import { errorCode, isNotFound } from "./system-error.ts"
 
 /** The lock was not free in time. */
@@ -102,7 +103,7 @@ function isAbandoned(path: string): boolean {
   if (owner === undefined) return silentFor > UNREADABLE_MS
   if (owner.host !== hostToken()) return silentFor > SILENT_MS
   const start = startToken(owner.pid)
-  return !isAlive(owner.pid) || (start !== "" && start !== owner.start)
+  return !isProcessAlive(owner.pid) || (start !== "" && start !== owner.start)
 }
 
 /**
@@ -157,15 +158,6 @@ function refresh(path: string, token: string): void {
     utimesSync(path, now, now)
   } catch {
     // The sign of life is repeated every few seconds; a single one may fail.
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (cause) {
-    return errorCode(cause) !== "ESRCH"
   }
 }
 

@@ -9,6 +9,8 @@ export interface SlashCommand {
   readonly help: string
   /** Shown after the name in help, for example `NAME`. */
   readonly argument?: string
+  /** Refused while an answer runs; other commands work at any time. */
+  readonly idle?: true
   run(argument: string, context: SlashContext): Promise<SlashOutcome>
 }
 
@@ -17,9 +19,15 @@ export interface SlashContext {
   readonly session: Session
   /** Opens another session in place of the current one; undefined starts a new conversation. */
   readonly open: (resume: SessionId | undefined) => Promise<Session>
+  /** An answer is running in this session. */
+  readonly running: boolean
+  /** The person gives up waiting for the command. */
+  readonly signal: AbortSignal
 }
 
 export type SlashOutcome =
   | { readonly kind: "say"; readonly text: string }
   | { readonly kind: "switch"; readonly session: Session; readonly text: string }
+  /** A message for the model: sent now, or as a turn of its own when the running one has ended. */
+  | { readonly kind: "send"; readonly text: string }
   | { readonly kind: "leave" }

@@ -1,35 +1,71 @@
 import { assertNever } from "../base/assert-never.ts"
 import { nearest } from "../base/nearest.ts"
+import { createLearningsStore } from "../knowledge/learnings/learnings-store.ts"
+import type { LearningsStore } from "../knowledge/learnings/learnings-store.ts"
 import type { SessionSummary } from "../state/store.ts"
+import { compressCommand } from "./compress.ts"
+import { learningsCommand } from "./learnings.ts"
+import { memoryCommand } from "./memory.ts"
 import { modelCommand } from "./model.ts"
+import { queueCommand } from "./queue.ts"
+import { steerCommand } from "./steer.ts"
+import { stopCommand } from "./stop.ts"
+import { todoCommand } from "./todo.ts"
 import type { SlashCommand, SlashContext, SlashOutcome } from "./slash-command.ts"
 
 /** Every slash command. */
 export const SLASH_COMMANDS: readonly SlashCommand[] = [
   { name: "help", aliases: ["?"], help: "show these commands", run: () => Promise.resolve(say(helpText())) },
   { name: "new", aliases: ["reset"], help: "start a new conversation", run: startNew },
-  { name: "resume", help: "continue another session", argument: "ID or TITLE", run: resumeOther },
+  { name: "resume", help: "continue another session", argument: "ID or TITLE", idle: true, run: resumeOther },
   { name: "sessions", help: "list recent sessions", run: listRecent },
   { name: "title", help: "show or set the title of this session", argument: "[TITLE]", run: showOrSetTitle },
   { name: "status", help: "show model, session and permissions", run: showStatus },
   modelCommand,
+  compressCommand,
+  queueCommand,
+  steerCommand,
+  stopCommand,
+  todoCommand,
+  memoryCommand,
+  learningsCommand(learningsOf),
   {
     name: "tools",
     help: "list the tools the model may use",
     run: (_argument, { session }) => Promise.resolve(say(session.facts.tools.join("\n"))),
   },
-  { name: "exit", aliases: ["quit", "q"], help: "leave", run: () => Promise.resolve({ kind: "leave" }) },
+  { name: "quit", aliases: ["exit"], help: "leave", run: () => Promise.resolve({ kind: "leave" }) },
 ]
+
+/** Whether a line is meant as a command; a first word with another `/` in it is a path. */
+export function isSlashLine(line: string): boolean {
+  return /^\/[^\s/]*(?:\s|$)/u.test(line)
+}
 
 /** Runs what a line that starts with `/` names; an unknown name is answered with the closest one. */
 export async function runSlashCommand(line: string, context: SlashContext): Promise<SlashOutcome> {
-  const [word = "", ...rest] = line.slice(1).trim().split(/\s+/)
+  const [, word = "", argument = ""] = /^\/(\S*)\s*([^]*)$/u.exec(line.trim()) ?? []
   const wanted = word.toLowerCase()
+  const { command, candidates } = findCommand(wanted)
+  if (command === undefined) return say(unknownText(wanted, candidates))
+  if (command.idle === true && context.running)
+    return say(`/${command.name} has to wait: an answer is running. /stop ends it.`)
+  return await command.run(argument, context)
+}
+
+/** The exact name or alias; else the one with the single shortest name that begins like it, names before aliases. */
+function findCommand(wanted: string): {
+  readonly command: SlashCommand | undefined
+  readonly candidates: readonly SlashCommand[]
+} {
   const exact = SLASH_COMMANDS.find(({ name, aliases = [] }) => name === wanted || aliases.includes(wanted))
-  const prefixed = SLASH_COMMANDS.filter(({ name }) => wanted !== "" && name.startsWith(wanted))
-  const command = exact ?? (prefixed.length === 1 ? prefixed[0] : undefined)
-  if (command === undefined) return say(unknownText(wanted, prefixed))
-  return await command.run(rest.join(" "), context)
+  if (exact !== undefined || wanted === "") return { command: exact, candidates: [] }
+  const named = SLASH_COMMANDS.filter(({ name }) => name.startsWith(wanted))
+  const candidates =
+    named.length > 0 ? named : SLASH_COMMANDS.filter(({ aliases = [] }) => aliases.some((it) => it.startsWith(wanted)))
+  const shortest = Math.min(...candidates.map(({ name }) => name.length))
+  const [first, ...rest] = candidates.filter(({ name }) => name.length === shortest)
+  return { command: rest.length === 0 ? first : undefined, candidates }
 }
 
 function say(text: string): SlashOutcome {
@@ -37,11 +73,13 @@ function say(text: string): SlashOutcome {
 }
 
 function helpText(): string {
-  const rows = SLASH_COMMANDS.map(
-    ({ name, argument, help }) => [`/${name}${argument === undefined ? "" : ` ${argument}`}`, help] as const,
-  )
+  const rows = SLASH_COMMANDS.map(({ name, aliases = [], argument, help }) => {
+    const usage = `/${name}${argument === undefined ? "" : ` ${argument}`}`
+    const also = aliases.length === 0 ? "" : ` (also ${aliases.map((alias) => `/${alias}`).join(", ")})`
+    return [usage, `${help}${also}`] as const
+  })
   const width = Math.max(...rows.map(([usage]) => usage.length))
-  return rows.map(([usage, help]) => `${usage.padEnd(width)}  ${help}`).join("\n")
+  return rows.map(([usage, text]) => `${usage.padEnd(width)}  ${text}`).join("\n")
 }
 
 function unknownText(word: string, candidates: readonly SlashCommand[]): string {
@@ -51,6 +89,14 @@ function unknownText(word: string, candidates: readonly SlashCommand[]): string 
     SLASH_COMMANDS.map(({ name }) => name),
   )
   return `There is no command /${word}${close === undefined ? "." : `; did you mean /${close}?`} Type /help for a list.`
+}
+
+function learningsOf({ app }: SlashContext): LearningsStore {
+  return createLearningsStore({
+    path: app.home.file("learnings.jsonl"),
+    clock: app.clock,
+    redact: (text) => app.redactor.redact(text),
+  })
 }
 
 async function startNew(_argument: string, { open }: SlashContext): Promise<SlashOutcome> {

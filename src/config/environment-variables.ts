@@ -29,7 +29,7 @@ const SHELL_VARIABLES: readonly EnvironmentVariable[] = [
   { name: "HERMES_SAFE_MODE", effect: "Same as --safe-mode." },
   { name: "HERMES_SESSION_SOURCE", effect: "Source written into new sessions." },
   { name: "HERMES_SESSION_ID", effect: "Set for every program a tool starts: the session it belongs to." },
-  { name: "HERMES_API_TIMEOUT", effect: "Seconds one model request may take; 1800 unless set.", later: true },
+  { name: "HERMES_API_TIMEOUT", effect: "Seconds one model request may take; 1800 unless set." },
   {
     name: "HERMES_API_CALL_STALE_TIMEOUT",
     effect: "Seconds a model request may stay silent before its first byte; 90 unless set.",

@@ -1,5 +1,5 @@
 import { constants } from "node:fs"
-import { lstat, mkdir, mkdtemp, open, readdir, readlink, realpath, stat } from "node:fs/promises"
+import { link, lstat, mkdir, mkdtemp, open, readdir, readlink, realpath, stat, unlink } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { basename, dirname, isAbsolute, join, resolve } from "node:path"
 
@@ -37,6 +37,16 @@ export function createLocalFiles(options: { readonly cwd: () => string; readonly
     list: async (path) => {
       const entries = await readdir(resolvePath(path), { withFileTypes: true })
       return entries.map((entry): DirectoryEntry => ({ name: entry.name, kind: kindOf(entry) }))
+    },
+    remove: async (path) => {
+      await unlink(resolvePath(path))
+    },
+    rename: async (from, to) => {
+      const target = resolvePath(to)
+      await mkdir(dirname(target), { recursive: true })
+      // A hard link refuses to replace what is there, which no rename of the system does.
+      await link(resolvePath(from), target)
+      await unlink(resolvePath(from))
     },
     realPath: (path) => nearestRealPath(resolvePath(path), MAX_LINKS),
     temporaryDirectory: () => privateDirectory(join(tmpdir(), `hermes-results-${process.getuid?.() ?? "user"}`)),

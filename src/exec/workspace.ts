@@ -4,10 +4,14 @@
  */
 export interface Workspace {
   readonly kind: WorkspaceKind
-  /** The working directory commands start in; follows `cd` from one command to the next. */
+  /** Commands and files are in a container, not on this machine's own file system. */
+  readonly isContainer: boolean
+  /** The working directory commands start in; follows `cd` from one command with `keepState` to the next. */
   cwd(): string
   /** Starts a command in a process group of its own. Aborting `signal` or the time-out kills the whole group. */
   run(command: string, options: RunOptions): RunningCommand
+  /** Starts a command that goes on beside the conversation; it is killed with the workspace, not with a signal. */
+  start(command: string, options: StartOptions): Promise<BackgroundCommand>
   readonly files: FileSystem
   /** The ripgrep program there, or undefined where it has none. */
   ripgrep(): Promise<string | undefined>
@@ -26,6 +30,36 @@ export interface RunOptions {
   readonly signal: AbortSignal
   /** How much output is kept: its head and its tail; `output` shows all of it to a reader that keeps up. */
   readonly keepChars: number
+  /**
+   * A command of the conversation: it starts with the directory, variables, functions and aliases that the last such command
+   * left, and leaves its own. Internal commands (searches, file operations) do not set it and see none of that.
+   */
+  readonly keepState?: boolean
+}
+
+export interface StartOptions {
+  readonly cwd?: string
+  /** In a terminal of its own, 30 rows and 120 columns; pipes where no terminal can be had. */
+  readonly pty: boolean
+  /** Called with output as it arrives, stdout and stderr together, decoded with replacement. */
+  readonly onOutput: (text: string) => void
+}
+
+/** A command that runs on its own. */
+export interface BackgroundCommand {
+  /** In the process table of the workspace. */
+  readonly pid: number
+  /** When the process began, in the system's own measure, to tell it from a later one with the same id; "" where unknown. */
+  readonly startToken: string
+  readonly isPty: boolean
+  /** Never rejects. */
+  readonly exit: Promise<Pick<CommandExit, "how" | "code" | "error">>
+  /** False when nothing can be written any more, or never could. */
+  write(data: string): boolean
+  /** Sends end-of-input. */
+  closeInput(): boolean
+  /** SIGTERM to the whole group, then SIGKILL; resolves when it is gone. */
+  kill(): Promise<void>
 }
 
 export interface RunningCommand {
@@ -55,6 +89,10 @@ export interface FileSystem {
    * Fails on a pipe or a device instead of replacing it. */
   write(path: string, data: string | Uint8Array): Promise<WriteFacts>
   list(path: string): Promise<readonly DirectoryEntry[]>
+  /** Removes one file or link, never a directory. */
+  remove(path: string): Promise<void>
+  /** Moves one file; creates parent directories of the target; fails when the target exists. */
+  rename(from: string, to: string): Promise<void>
   /** The path with all symbolic links resolved; the nearest existing ancestor decides for a path that does not exist yet. */
   realPath(path: string): Promise<string>
   /** A directory for result files that `read_file` can reach. */

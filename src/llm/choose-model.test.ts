@@ -1,9 +1,12 @@
 import { describe, expect, test } from "vitest"
 
 import { environmentFrom } from "../config/environment.ts"
+import { temporaryHome } from "../../test/support/temporary-home.ts"
 import { homeAt } from "../config/home.ts"
+import type { Home } from "../config/home.ts"
 import { loadConfig } from "../config/load.ts"
 import type { SettingKey } from "../config/settings.ts"
+import { rememberWindow } from "./catalog/window-cache.ts"
 import { chooseModel } from "./choose-model.ts"
 import type { ModelWish } from "./choose-model.ts"
 import { DEMO_RUNTIME } from "./demo/runtime.ts"
@@ -18,6 +21,9 @@ describe("without a wish", () => {
         managed: false,
         headers: {},
         extraBody: {},
+        ownAddress: true,
+        windowIsGuess: false,
+        timeouts: {},
         wireAssumed: false,
         demoByDefault: true,
       },
@@ -64,6 +70,9 @@ describe("without a wish", () => {
         headers: {},
         extraBody: {},
         maxTokensDefault: 65_536,
+        ownAddress: false,
+        windowIsGuess: false,
+        timeouts: {},
         wireAssumed: false,
         demoByDefault: false,
       },
@@ -112,6 +121,7 @@ describe("a wish", () => {
     ["an unknown name", { wish: { provider: "openruter" } }, "unknown_provider", /did you mean openrouter\?/],
     ["a missing key", { wish: { provider: "openrouter" } }, "missing_key", /hermes config set OPENROUTER_API_KEY/],
     ["no address", { wish: { provider: "custom" } }, "bad_address", /hermes config set model\.base_url/],
+    ["a program that is no server", { wish: { provider: "copilot-acp" } }, "bad_address", /--provider copilot`/],
     ["a bad address", { settings: { "model.base_url": "ftp://x" } }, "bad_address", /"ftp:\/\/x" is not an http/],
     ["no model", { settings: { "model.base_url": "http://127.0.0.1:1/v1" } }, "missing_model", /--model/],
   ])("%s is answered with the fix", async (_name, given, code, sentence) => {
@@ -121,16 +131,74 @@ describe("a wish", () => {
   })
 })
 
+describe("what the settings say about a provider and its models", () => {
+  const den = (entry: object) => ({
+    providers: { den: { api: "http://den.local:9/v1", default_model: "m", ...entry } },
+  })
+
+  test.each([
+    ["nothing", {}, { contextLength: 8192, windowIsGuess: true, timeouts: {} }],
+    [
+      "the provider's window",
+      { context_length: 50_000 },
+      { contextLength: 50_000, windowIsGuess: false, timeouts: {} },
+    ],
+    [
+      "the model's own before the provider's",
+      { context_length: 50_000, models: { m: { context_length: 9000 } } },
+      { contextLength: 9000, windowIsGuess: false, timeouts: {} },
+    ],
+    [
+      "times",
+      { request_timeout_seconds: 40, stale_timeout_seconds: 20 },
+      { contextLength: 8192, windowIsGuess: true, timeouts: { requestSeconds: 40, staleSeconds: 20 } },
+    ],
+    [
+      "the model's time before the provider's, and nonsense as nothing",
+      { request_timeout_seconds: 40, stale_timeout_seconds: "soon", models: { m: { timeout_seconds: 7 } } },
+      { contextLength: 8192, windowIsGuess: true, timeouts: { requestSeconds: 7 } },
+    ],
+  ])("%s", async (_name, entry, expected) => {
+    const chosen = await choose({ wish: { provider: "den" }, settings: den(entry) })
+    const value = chosen.ok ? chosen.value : undefined
+    expect({
+      contextLength: value?.runtime.contextLength,
+      windowIsGuess: value?.windowIsGuess,
+      timeouts: value?.timeouts,
+    }).toEqual(expected)
+  })
+
+  test("what a server said about its window is remembered, unless the settings know better", async () => {
+    await using place = await temporaryHome()
+    const home = homeAt(place.path, environmentFrom({}))
+    const server = { "model.base_url": "http://127.0.0.1:8080/v1/", "model.default": "tiny" }
+    rememberWindow(home, { model: "tiny", baseUrl: "http://127.0.0.1:8080/v1", tokens: 12_345 })
+    const windowOf = async (settings: object) => {
+      const chosen = await choose({ settings: { ...server, ...settings }, home })
+      return chosen.ok ? [chosen.value.runtime.contextLength, chosen.value.windowIsGuess] : undefined
+    }
+    expect(await windowOf({})).toEqual([12_345, false])
+    expect(await windowOf({ "model.default": "other" })).toEqual([8192, true])
+    expect(await windowOf({ "model.context_length": 700 })).toEqual([700, false])
+  })
+})
+
 async function choose(given: {
   readonly wish?: ModelWish
   readonly settings?: Partial<Record<SettingKey, unknown>>
   readonly variables?: Readonly<Record<string, string>>
   readonly stored?: readonly string[]
+  readonly home?: Home
 }) {
   const environment = environmentFrom({ HOME: "/nobody", ...given.variables })
   const home = homeAt("/nobody/.hermes", environment)
   const config = await loadConfig({ home, environment, invocation: given.settings ?? {} })
-  return chooseModel(given.wish ?? {}, { config, environment, stored: given.stored ?? [] })
+  return chooseModel(given.wish ?? {}, {
+    config,
+    environment,
+    stored: given.stored ?? [],
+    ...(given.home === undefined ? {} : { home: given.home }),
+  })
 }
 
 describe("the wire", () => {

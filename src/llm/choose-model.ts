@@ -3,9 +3,11 @@ import { nearest } from "../base/nearest.ts"
 import { fail, ok } from "../base/result.ts"
 import type { Result } from "../base/result.ts"
 import type { Environment } from "../config/environment.ts"
+import type { Home } from "../config/home.ts"
 import type { Config } from "../config/load.ts"
 import { isUsableKey } from "./credentials/usable-key.ts"
 import { resolveContextWindow } from "./catalog/context-window.ts"
+import { cachedWindow, readWindowCache } from "./catalog/window-cache.ts"
 import { DEMO_RUNTIME } from "./demo/runtime.ts"
 import { detectWire } from "./detect-wire.ts"
 import { isLocalAddress } from "./local/local-address.ts"
@@ -24,10 +26,18 @@ export interface ChosenModel {
   readonly headers: Readonly<Record<string, string>>
   readonly extraBody: Readonly<Record<string, unknown>>
   readonly maxTokensDefault?: number
+  /** Nobody named another address than the provider's own, so a login may name the one it was issued for. */
+  readonly ownAddress: boolean
+  /** The context length comes from the model's name alone; whoever needs it exactly asks (`ModelClient.confirmWindow`). */
+  readonly windowIsGuess: boolean
+  /** What the settings of the provider say about the length of its requests. */
+  readonly timeouts: { readonly requestSeconds?: number; readonly staleSeconds?: number }
   /** The wire was only assumed from the model's name; a server that does not know it is spoken to in the older one. */
   readonly wireAssumed: boolean
   /** False once the place has refused to stream. */
   readonly streaming?: boolean
+  /** False once the place has refused the longer context to this login. */
+  readonly longContext?: boolean
   /** False once the place has refused to report usage while it streams. */
   readonly includeUsage?: boolean
   /** Nothing was configured, so the demo model answers; surfaces say it. */
@@ -56,6 +66,8 @@ export interface ChoiceSources {
   readonly environment: Environment
   /** Providers with a login or keys in auth.json, the active one first. */
   readonly stored: readonly string[]
+  /** Where it is kept what servers said about their windows; without it nothing is remembered. */
+  readonly home?: Home
 }
 
 /**
@@ -104,7 +116,8 @@ function complete(
   wish: ModelWish,
   sources: ChoiceSources,
 ): Result<ChosenModel, ModelChoiceFailure> {
-  const { config } = sources
+  const { config, home } = sources
+  if (provider.authType === "external_process") return fail(noServer(provider))
   const endpoint = endpointOf(provider, wish, sources)
   const url = parseAddress(endpoint.address)
   if (url === undefined) return fail(badAddress(provider, endpoint.address))
@@ -131,12 +144,15 @@ function complete(
     model,
   })
   const isMain = wish.baseUrl === undefined && provider.id === mainProvider(sources)
+  const baseUrl = endpoint.address.replace(/\/+$/, "")
+  const ownModel = provider.models?.[model] ?? provider.models?.[named]
   const window = resolveContextWindow({
     provider: provider.id,
     model,
     baseUrl: endpoint.address,
     configured: isMain ? (config.get("model.context_length") ?? undefined) : undefined,
-    ownProvider: provider.contextLength,
+    ownProvider: numberField(ownModel, "context_length") ?? provider.contextLength,
+    cached: home === undefined ? undefined : cachedWindow(readWindowCache(home), { model, baseUrl }),
     listed: wish.listedWindow,
   })
   return ok({
@@ -144,7 +160,7 @@ function complete(
       provider: provider.id,
       model,
       wire: detected.wire,
-      baseUrl: endpoint.address.replace(/\/+$/, ""),
+      baseUrl,
       contextLength: window.tokens,
       credentialSource: credential?.source ?? (sources.stored.includes(provider.id) ? "auth.json" : "none needed"),
       billingMode: local ? "local" : "metered",
@@ -154,9 +170,20 @@ function complete(
     headers: { ...provider.headers, ...(isMain ? stringEntries(config.get("model.default_headers")) : {}) },
     extraBody: provider.extraBody ?? {},
     ...(provider.defaultMaxTokens === undefined ? {} : { maxTokensDefault: provider.defaultMaxTokens }),
+    ownAddress: endpoint.namedBy === "provider",
+    windowIsGuess: window.source === "family" || window.source === "default",
+    timeouts: timeoutsOf(provider, ownModel),
     wireAssumed: detected.upgraded,
     demoByDefault: false,
   })
+}
+
+function timeoutsOf({ requestSeconds, staleSeconds }: OwnProvider, ownModel: unknown): ChosenModel["timeouts"] {
+  const request = numberField(ownModel, "timeout_seconds") ?? requestSeconds
+  return {
+    ...(request === undefined ? {} : { requestSeconds: request }),
+    ...(staleSeconds === undefined ? {} : { staleSeconds }),
+  }
 }
 
 /** The provider that `model.*` of the settings is about; what is said there holds for no other. */
@@ -184,6 +211,10 @@ type OwnProvider = Provider & {
   readonly apiMode?: string
   readonly contextLength?: number
   readonly extraBody?: Readonly<Record<string, unknown>>
+  /** What is said about single models, by name. */
+  readonly models?: Readonly<Record<string, unknown>>
+  readonly requestSeconds?: number
+  readonly staleSeconds?: number
 }
 
 /** `providers.<name>` of the settings: the person's own endpoints. */
@@ -198,8 +229,12 @@ function ownProvider(asked: string, config: Config): OwnProvider | undefined {
   const apiMode = field("transport", "api_mode")
   const known = findProvider(name)
   const address = field("api", "url", "base_url")
-  const contextLength = entry["context_length"]
-  const extraBody = entry["extra_body"]
+  const contextLength = numberField(entry, "context_length")
+  const [requestSeconds, staleSeconds] = [
+    numberField(entry, "request_timeout_seconds"),
+    numberField(entry, "stale_timeout_seconds"),
+  ]
+  const { extra_body: extraBody, models } = entry
   return {
     ...(known ?? { ...CUSTOM_PROVIDER, id: name, aliases: [], name: field("name") || name, keyVariables: [] }),
     ...(keyVariable === "" ? {} : { keyVariables: [keyVariable] }),
@@ -207,9 +242,18 @@ function ownProvider(asked: string, config: Config): OwnProvider | undefined {
     ...(field("default_model", "model") === "" ? {} : { defaultModel: field("default_model", "model") }),
     ...(key === "" ? {} : { key }),
     ...(apiMode === "" ? {} : { apiMode }),
-    ...(typeof contextLength === "number" ? { contextLength } : {}),
+    ...(contextLength === undefined ? {} : { contextLength }),
     ...(isRecord(extraBody) ? { extraBody } : {}),
+    ...(isRecord(models) ? { models } : {}),
+    ...(requestSeconds === undefined ? {} : { requestSeconds }),
+    ...(staleSeconds === undefined ? {} : { staleSeconds }),
   }
+}
+
+/** A positive number; anything else counts as not said. */
+function numberField(entry: unknown, name: string): number | undefined {
+  const value = isRecord(entry) ? entry[name] : undefined
+  return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : undefined
 }
 
 /** The address, and who named it: only that decides which key may be sent there. */
@@ -291,6 +335,9 @@ function demo(byDefault: boolean): ChosenModel {
     managed: false,
     headers: {},
     extraBody: {},
+    ownAddress: true,
+    windowIsGuess: false,
+    timeouts: {},
     wireAssumed: false,
     demoByDefault: byDefault,
   }
@@ -325,6 +372,13 @@ function missingKey(provider: Provider): ModelChoiceFailure {
   return {
     code: "missing_key",
     message: `${provider.name} needs a key: set it with \`hermes config set ${variable} …\``,
+  }
+}
+
+function noServer({ name }: Provider): ModelChoiceFailure {
+  return {
+    code: "bad_address",
+    message: `${name} is a program and no model server, so it cannot be asked; use \`--provider copilot\` with a token in COPILOT_GITHUB_TOKEN`,
   }
 }
 

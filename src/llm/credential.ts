@@ -6,6 +6,8 @@ export interface Credential {
   readonly kind: "api_key" | "oauth"
   /** Where it came from, for people; never the secret. */
   readonly source: string
+  /** The address it was issued for, where a login names one. */
+  readonly baseUrl?: string
 }
 
 /** Where the client takes credentials from and reports what became of them. */
@@ -23,6 +25,8 @@ export interface CredentialSource {
   size(): number
   /** How many may be used now. */
   available(): number
+  /** Epoch seconds at which the first of those that rest may be used again; undefined when none of them will. */
+  nextAvailableAt(): number | undefined
   isRefreshable(id: string): boolean
   isExhausted(id: string): boolean
 }
@@ -45,6 +49,7 @@ export function singleCredential(provider: string, credential: Credential | unde
     refresh: () => Promise.resolve("failed"),
     size,
     available: size,
+    nextAvailableAt: () => undefined,
     isRefreshable: () => false,
     isExhausted: () => false,
   }

@@ -16,7 +16,9 @@ export interface ExchangeInput {
   readonly request: ModelRequest
   readonly credential: Credential | undefined
   readonly signal: AbortSignal
-  readonly context: FailureContext
+  readonly approxTokens: number
+  /** Epoch milliseconds. */
+  readonly now: number
 }
 
 /** What one attempt came to. `shown`: somebody has seen a part of the reply, so it must not be asked for again. */
@@ -26,8 +28,9 @@ export type Attempt =
 
 /** One request, one answer. Whatever the network or the server did is an outcome; nothing is thrown. */
 export async function* exchange(input: ExchangeInput): AsyncGenerator<ModelEvent, Attempt, void> {
-  const { route, request, signal, context } = input
+  const { route, request, signal } = input
   const { codec } = route
+  const context = contextOf(input)
   try {
     const body = codec.encode(request)
     const path = codec.path(request)
@@ -35,20 +38,25 @@ export async function* exchange(input: ExchangeInput): AsyncGenerator<ModelEvent
     const headers = { ...codec.headers(request), ...route.headers }
     const proof = await route.authorise(input.credential, { path, body, headers, signal })
     if (!proof.ok) return { kind: "failed", failure: missingCredentials(proof.error, context), shown: false }
-    const response = await route.connection.post(path, body, {
+    const response = await route.connectionFor(input.credential).post(path, body, {
       headers: { ...headers, ...proof.value },
       signal,
-      timeouts: route.timeouts,
+      timeouts: route.timeouts(input.approxTokens),
     })
     if (response.status < 200 || response.status > 299) {
       const text = await readText(response.body, MAX_ERROR_BYTES)
       return { kind: "failed", failure: classifyResponse({ ...response, body: text }, context), shown: false }
     }
     yield* limitNotices(response, context.now)
-    return yield* readReply(input, response)
+    return yield* readReply({ ...input, context }, response)
   } catch (error) {
     return { kind: "failed", failure: classifyTransport(error, context), shown: false }
   }
+}
+
+function contextOf({ route, request, approxTokens, now }: ExchangeInput): FailureContext {
+  const { provider, model, baseUrl, contextLength } = route.runtime
+  return { provider, model, baseUrl, now, approxTokens, contextLength, numMessages: request.messages.length }
 }
 
 /** A limit that is nearly used up is worth knowing before it is hit. */
@@ -63,7 +71,10 @@ function* limitNotices({ headers }: HttpResponse, now: number): Generator<ModelE
 }
 
 /** Reads the whole stream; a connection lost on the way is an ending the wire judges, not an exception. */
-async function* readReply(input: ExchangeInput, response: HttpResponse): AsyncGenerator<ModelEvent, Attempt, void> {
+async function* readReply(
+  input: ExchangeInput & { readonly context: FailureContext },
+  response: HttpResponse,
+): AsyncGenerator<ModelEvent, Attempt, void> {
   const { codec } = input.route
   const type = response.headers["content-type"] ?? ""
   if (!type.includes("event-stream") && !type.includes("eventstream")) {

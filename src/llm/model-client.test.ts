@@ -25,7 +25,7 @@ import type { CredentialSource } from "./credential.ts"
 import { openHttpConnection } from "./http/http.ts"
 import { createModelClient } from "./model-client.ts"
 import { codecOf } from "./route.ts"
-import type { Route } from "./route.ts"
+import type { RateLimitGuard, Route } from "./route.ts"
 import type { HttpTimeouts } from "./http/http.ts"
 import type { ModelClient, ModelEvent, ModelOutcome, ModelRequest } from "./model.ts"
 import { createChatCompletionsWire } from "./wire/chat-completions.ts"
@@ -245,7 +245,7 @@ describe("a refusal", () => {
     [refuses(401, "bad key"), { reason: "auth", status: 401 }],
     [status(402, { error: "pay" }), { reason: "billing", status: 402 }],
     [refuses(404, "no such model"), { reason: "model_not_found", status: 404 }],
-    [refuses(400, "maximum context length is 8192"), { reason: "context_overflow", status: 400 }],
+    [refuses(400, "maximum context length is 8192"), { reason: "context_overflow", status: 400, windowTokens: 8192 }],
     [refuses(400, "bad field"), { reason: "format_error", status: 400 }],
   ])("%j is not asked again", async (turn, failure) => {
     await using model = await startModelServer([turn])
@@ -337,6 +337,36 @@ describe("several ways", () => {
     client.close()
   })
 
+  test("nonsense instead of a reply is not asked for twice where somebody else can answer", async () => {
+    await using odd = await startModelServer([raw("<html>Welcome</html>", { "content-type": "text/html" })])
+    await using other = await startModelServer([says("instead")])
+    const client = clientFor(odd.url, { fallback: other.url })
+    expect((await collect(client)).outcome).toMatchObject({ reply: { content: "instead" } })
+    expect(odd.requests).toHaveLength(1)
+    client.close()
+    await using alone = await startModelServer([emptyStream(), says("Hello")])
+    using asked = await ask(alone.url)
+    expect({ slept: asked.slept, outcome: asked.outcome }).toMatchObject({ slept: [6250], outcome: { kind: "reply" } })
+  })
+
+  test("a refusal that outlives a change of the key is final", async () => {
+    await using model = await startModelServer([refuses(401, "bad key"), refuses(401, "bad key")])
+    const marked: string[] = []
+    const keys = ["first", "second"].map(
+      (id) => ({ id, label: id, secret: id, kind: "api_key", source: "test" }) as const,
+    )
+    using asked = await ask(model.url, {
+      credentials: {
+        ...singleCredential("test", keys[0]),
+        select: () => Promise.resolve(keys.find(({ id }) => !marked.includes(id))),
+        markExhausted: (id) => Promise.resolve(void marked.push(id)),
+        size: () => 2,
+        available: () => 2 - marked.length,
+      },
+    })
+    expect(asked.outcome).toMatchObject({ kind: "failed", failure: { reason: "auth_permanent", status: 401 } })
+  })
+
   test("what a server refuses is left out, once and for the session", async () => {
     await using model = await startModelServer([refuses(400, "error parsing grammar"), says("Hello"), says("again")])
     const client = clientFor(model.url)
@@ -362,6 +392,212 @@ describe("several ways", () => {
     using asked = await ask(model.url)
     expect(asked.outcome).toMatchObject({ reply: { content: "Hello" } })
     expect(model.requests[1]?.body).toMatchObject({ max_tokens: 9936 })
+  })
+})
+
+describe("a request that is too long", () => {
+  const OVERFLOW = "This model's maximum context length is 4096 tokens"
+
+  test("comes back with the window the server named, which holds and is remembered from then on", async () => {
+    await using model = await startModelServer([refuses(400, OVERFLOW), says("Hello")])
+    await using other = await startModelServer([])
+    const remembered: number[] = []
+    const client = clientFor(model.url, { fallback: other.url, remembered })
+    const { events, outcome } = await collect(client)
+    expect(outcome).toMatchObject({
+      kind: "failed",
+      failure: { reason: "context_overflow", compress: true, windowTokens: 4096 },
+    })
+    expect(events).toEqual([{ type: "notice", text: "m can read 4096 tokens, says test", runtime: client.runtime }])
+    expect({ window: client.runtime.contextLength, remembered }).toEqual({ window: 4096, remembered: [4096] })
+    client.beginTurn()
+    expect((await collect(client)).outcome).toMatchObject({ reply: { content: "Hello" } })
+    expect({ window: client.runtime.contextLength, elsewhere: other.requests.length }).toEqual({
+      window: 4096,
+      elsewhere: 0,
+    })
+    client.close()
+  })
+
+  test.each([
+    ["a window that is larger than the known one", refuses(400, "maximum context length is 9000 tokens")],
+    ["no window", refuses(400, "the prompt is too long")],
+    ["a body that is too large", refuses(413, "too large")],
+  ])("with %s leaves the window as it is", async (_name, refusal) => {
+    await using model = await startModelServer([refusal])
+    const remembered: number[] = []
+    const client = clientFor(model.url, { remembered })
+    const { events, outcome } = await collect(client)
+    expect(outcome).toMatchObject({ kind: "failed", failure: { compress: true } })
+    expect({ events, remembered, window: client.runtime.contextLength }).toEqual({
+      events: [],
+      remembered: [],
+      window: 8000,
+    })
+    client.close()
+  })
+
+  test("for the tier that was bought shrinks the window for this session only", async () => {
+    await using model = await startModelServer([refuses(429, "extra usage is required for long context requests")])
+    const remembered: number[] = []
+    const client = clientFor(model.url, { window: 1_000_000, remembered })
+    expect((await collect(client)).outcome).toMatchObject({
+      failure: { reason: "long_context_tier", compress: true },
+    })
+    expect({ window: client.runtime.contextLength, remembered }).toEqual({ window: 200_000, remembered: [] })
+    client.close()
+  })
+
+  test("a refusal without a reason means length when the conversation is long", async () => {
+    const long = { ...REQUEST, messages: [{ role: "user", content: "x".repeat(360_000) }] } as const
+    await using model = await startModelServer([refuses(400, "Error"), refuses(400, "Error")])
+    const client = clientFor(model.url, { window: 200_000 })
+    expect((await collect(client, undefined, long)).outcome).toMatchObject({
+      failure: { reason: "context_overflow", compress: true, mayBeTooLong: true },
+    })
+    expect((await collect(client)).outcome).toMatchObject({ failure: { reason: "format_error", compress: false } })
+    client.close()
+  })
+
+  test("what a tool list and its calls hold counts towards the length", async () => {
+    const call = { id: "c", type: "function", function: { name: "f", arguments: "x".repeat(320_000) } } as const
+    const long: ModelRequest = {
+      ...REQUEST,
+      messages: [...REQUEST.messages, { role: "assistant", content: null, tool_calls: [call] }],
+      tools: [{ name: "f", description: "y".repeat(40_000), parameters: {} }],
+    }
+    await using model = await startModelServer([refuses(400, "Error")])
+    const client = clientFor(model.url, { window: 200_000 })
+    expect((await collect(client, undefined, long)).outcome).toMatchObject({ failure: { reason: "context_overflow" } })
+    client.close()
+  })
+
+  test("for the fallback is not sent there: the caller is told whom it has to fit", async () => {
+    const long = { ...REQUEST, messages: [{ role: "user", content: "x".repeat(40_000) }] } as const
+    await using down = await startModelServer([refuses(401, "bad key")])
+    await using other = await startModelServer([says("short enough")])
+    const client = clientFor(down.url, { fallback: other.url, window: 100_000, fallbackWindow: 8000 })
+    const { events, outcome } = await collect(client, undefined, long)
+    expect(outcome).toMatchObject({
+      kind: "failed",
+      failure: { reason: "context_overflow", compress: true, windowTokens: 8000 },
+    })
+    expect(events).toEqual([{ type: "switch", kind: "fallback", text: "going on with other", runtime: client.runtime }])
+    expect({ model: client.runtime.model, sent: other.requests.length }).toEqual({ model: "other", sent: 0 })
+    expect((await collect(client)).outcome).toMatchObject({ reply: { content: "short enough" } })
+    client.close()
+  })
+
+  test("the window is asked for when somebody wants to know it exactly", async () => {
+    await using model = await startModelServer([])
+    const client = clientFor(model.url, { exactWindow: 131_072 })
+    const { signal } = new AbortController()
+    const before = client.runtime
+    await client.confirmWindow?.({ signal })
+    expect([before.contextLength, client.runtime.contextLength]).toEqual([8000, 131_072])
+    client.beginTurn()
+    expect(client.runtime.contextLength).toBe(131_072)
+    const unknown = clientFor(model.url)
+    const same = unknown.runtime
+    await unknown.confirmWindow?.({ signal })
+    expect(unknown.runtime).toBe(same)
+    client.close()
+    unknown.close()
+  })
+})
+
+describe("images that a server does not take", () => {
+  const SEEING: ModelRequest = {
+    ...REQUEST,
+    messages: [
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "what is this?" },
+          { type: "image_url", image_url: { url: "data:image/png;base64,AAEC" } },
+        ],
+      },
+    ],
+  }
+
+  test.each([
+    [refuses(400, "image exceeds 5 MB maximum"), /too large.*smaller/],
+    [refuses(404, "No endpoints found that support image input"), /takes no images.*choose a model that sees/],
+    [refuses(400, "this model does not support image input"), /takes no images/],
+  ])("%j: the person is told and the rest is sent, for the whole session", async (refusal, notice) => {
+    await using model = await startModelServer([refusal, says("Hello"), says("again")])
+    const client = clientFor(model.url)
+    const { events, outcome } = await collect(client, undefined, SEEING)
+    expect(outcome).toMatchObject({ reply: { content: "Hello" } })
+    expect(events[0]).toEqual({ type: "notice", text: expect.stringMatching(notice) as string })
+    expect((await collect(client, undefined, SEEING)).outcome).toMatchObject({ reply: { content: "again" } })
+    expect(model.requests.map(({ rawBody }) => rawBody.includes("AAEC"))).toEqual([true, false, false])
+    client.close()
+  })
+
+  test("without an image in it the request is at fault, not its images", async () => {
+    await using model = await startModelServer([refuses(400, "this model does not support image input")])
+    using asked = await ask(model.url)
+    expect(asked.outcome).toMatchObject({ kind: "failed", failure: { reason: "format_error" } })
+    expect(model.requests).toHaveLength(1)
+  })
+})
+
+describe("keys and limits that rest", () => {
+  const resting = (nextAvailableAt: number | undefined): CredentialSource => ({
+    ...singleCredential("test", undefined),
+    size: () => 2,
+    nextAvailableAt: () => nextAvailableAt,
+  })
+
+  test.each([
+    [
+      700,
+      "every key of test is resting; the next one is free in 11m. `hermes auth reset test` lets them be tried at once",
+    ],
+    [
+      undefined,
+      "every key of test was refused; `hermes auth list test` shows why, `hermes auth add test` adds another",
+    ],
+  ])("all keys rest until %s: nobody is asked, and the person is told what to do", async (until, message) => {
+    await using model = await startModelServer([])
+    using asked = await ask(model.url, { credentials: resting(until) })
+    expect(asked.outcome).toMatchObject({ kind: "failed", failure: { reason: "rate_limit", message } })
+  })
+
+  function guardOf(until?: number): RateLimitGuard & { readonly said: (number | "cleared")[] } {
+    const said: (number | "cleared")[] = []
+    return {
+      said,
+      restsUntil: () => until,
+      record: (seconds) => void said.push(seconds),
+      clear: () => void said.push("cleared"),
+    }
+  }
+
+  test("a limit that another process knows to be used up: the fallback is asked at once", async () => {
+    await using limited = await startModelServer([])
+    await using other = await startModelServer([says("instead")])
+    const client = clientFor(limited.url, { fallback: other.url, guard: guardOf(130) })
+    expect((await collect(client)).outcome).toMatchObject({ reply: { content: "instead" } })
+    client.close()
+    using alone = await ask(limited.url, { guard: guardOf(130) })
+    expect(alone.outcome).toMatchObject({
+      failure: { message: "the limit of test is used up for another 2m; wait, or choose another model" },
+    })
+  })
+
+  test("a limit of ours is told to the others, one of the provider is not; an answer clears it", async () => {
+    const gone = { "x-ratelimit-limit-requests": "5", "x-ratelimit-remaining-requests": "0" }
+    await using model = await startModelServer([
+      refuses(429, "slow down", { ...gone, "x-ratelimit-reset-requests": "90" }),
+      refuses(429, "no capacity", { ...gone, "x-ratelimit-reset-requests": "5" }),
+      says("Hello"),
+    ])
+    const guard = guardOf()
+    using asked = await ask(model.url, { guard })
+    expect(asked.outcome).toMatchObject({ reply: { content: "Hello" } })
+    expect(guard.said).toEqual([90, "cleared"])
   })
 })
 
@@ -459,6 +695,14 @@ interface ClientParts {
   readonly credentials?: CredentialSource
   /** Address of a second server that speaks the same wire. */
   readonly fallback?: string
+  /** Windows of the first choice and of the second. */
+  readonly window?: number
+  readonly fallbackWindow?: number
+  /** Gathers what is remembered for later sessions. */
+  readonly remembered?: number[]
+  /** What whoever knows better says when the client asks. */
+  readonly exactWindow?: number
+  readonly guard?: RateLimitGuard
 }
 
 function clientFor(url: string, parts: ClientParts = {}): ModelClient {
@@ -475,7 +719,9 @@ function clientFor(url: string, parts: ClientParts = {}): ModelClient {
 
 function routeTo(url: string, parts: ClientParts): Route {
   const baseUrl = `${url}/v1`
-  const place = { provider: "test", baseUrl, host: "127.0.0.1", contextLength: 8000 }
+  const window = url === parts.fallback ? parts.fallbackWindow : parts.window
+  const place = { provider: "test", baseUrl, host: "127.0.0.1", contextLength: window ?? 8000 }
+  const connection = openHttpConnection(new URL(baseUrl))
   const key = { id: "k", label: "k", secret: "test", kind: "api_key", source: "test" } as const
   return {
     runtime: {
@@ -486,12 +732,27 @@ function routeTo(url: string, parts: ClientParts): Route {
       billingMode: "metered",
     },
     codec: codecOf(createChatCompletionsWire(place, { includeUsage: true })),
-    connection: openHttpConnection(new URL(baseUrl)),
+    connectionFor: () => connection,
+    close: () => connection.close(),
     credentials: parts.credentials ?? singleCredential("test", key),
     headers: { "content-type": "application/json" },
-    timeouts: parts.timeouts ?? { connectMs: 5000, idleMs: 5000 },
+    timeouts: () => parts.timeouts ?? { connectMs: 5000, idleMs: 5000 },
+    ...windowParts(url, parts),
     alternative: () => Promise.resolve(undefined),
     authorise: (credential) => Promise.resolve(ok({ authorization: `Bearer ${credential?.secret ?? ""}` })),
+  }
+}
+
+function windowParts(
+  url: string,
+  parts: ClientParts,
+): Pick<Route, "withWindow" | "askWindow" | "rememberWindow" | "guard"> {
+  const place = url === parts.fallback ? "fallbackWindow" : "window"
+  return {
+    withWindow: (tokens) => Promise.resolve(routeTo(url, { ...parts, [place]: tokens })),
+    askWindow: () => Promise.resolve(parts.exactWindow),
+    rememberWindow: (tokens) => void parts.remembered?.push(tokens),
+    ...(parts.guard === undefined || url === parts.fallback ? {} : { guard: parts.guard }),
   }
 }
 

@@ -1,20 +1,10 @@
-import { isAbort } from "../base/abort.ts"
 import type { Clock } from "../base/clock.ts"
 import type { Result } from "../base/result.ts"
-import { backoffMs } from "./backoff.ts"
-import { recoverCredential } from "./credential-recovery.ts"
-import { parseAvailableOutput } from "./failure/error-text.ts"
-import { exchange } from "./exchange.ts"
-import type { Attempt } from "./exchange.ts"
-import type { FailureContext, LlmFailure } from "./failure/failure.ts"
-import type { ModelClient, ModelEvent, ModelOutcome, ModelRequest } from "./model.ts"
-import {
-  withoutEncryptedReasoning,
-  withoutImages,
-  withoutReasoning,
-  withoutToolImages,
-  withPlainSchemas,
-} from "./request-relief.ts"
+import { askRoute } from "./ask-route.ts"
+import type { LlmFailure } from "./failure/failure.ts"
+import type { ModelClient, ModelEvent } from "./model.ts"
+import type { Relief } from "./request-relief.ts"
+import { approxRequestTokens } from "./request-size.ts"
 import type { Route } from "./route.ts"
 
 export interface ModelClientOptions {
@@ -36,9 +26,13 @@ export interface FallbackRoute {
 /** A primary that limited us stays out of the next turns for this long. */
 const PRIMARY_REST_MS = 60_000
 
+/** What a login without the long context may use. */
+const USUAL_TIER_TOKENS = 200_000
+
 /**
  * Asks a model and does what each class of failure calls for: wait, renew or change the key, send less, or ask the next route.
- * What was shown is never said twice: once a part of a reply was seen, a failure is final.
+ * What was shown is never said twice: once a part of a reply was seen, a failure is final. A request that is too long comes back
+ * as it is: the caller shortens the conversation and asks again, and the window it has to fit by then is in `runtime`.
  */
 export function createModelClient(options: ModelClientOptions): ModelClient {
   let primary = options.primary
@@ -48,6 +42,18 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
   const opened = new Set<Route>([options.primary])
   // What a server has refused once is not sent to it again in this session.
   const reliefs = new WeakMap<Route, Set<Relief>>()
+  const reliefsOf = (asked: Route): Set<Relief> => {
+    const known = reliefs.get(asked) ?? new Set<Relief>()
+    reliefs.set(asked, known)
+    return known
+  }
+  /** Another form of the route in use takes its place. */
+  const replaceWith = (next: Route): void => {
+    reliefs.set(next, reliefsOf(route))
+    if (route === primary) primary = next
+    route = next
+    opened.add(next)
+  }
 
   const client: ModelClient = {
     get runtime() {
@@ -58,27 +64,36 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
       route = primary
       nextFallback = 0
     },
+    confirmWindow: async ({ signal }) => {
+      const asked = route
+      const tokens = await asked.askWindow(signal)
+      // Meanwhile somebody else may be asked; what was learned is then of no use.
+      if (tokens === undefined || tokens === asked.runtime.contextLength || route !== asked) return
+      const known = await asked.withWindow(tokens)
+      if (route === asked) replaceWith(known)
+    },
+    fallBack: async () => {
+      const steps = openNext()
+      for (;;) {
+        const step = await steps.next()
+        if (step.done !== true) continue
+        if (step.value === undefined) return undefined
+        route = step.value.route
+        return `going on with ${step.value.name}`
+      }
+    },
     stream: async function* (request, { signal }) {
       let first: LlmFailure | undefined
       const tried: string[] = []
       for (;;) {
-        const known = reliefs.get(route) ?? new Set<Relief>()
-        reliefs.set(route, known)
-        const asked = yield* askRoute({
-          ...options,
-          route,
-          request,
-          signal,
-          known,
-          canFallBack: nextFallback < options.fallbacks.length,
-        })
+        const canFallBack = nextFallback < options.fallbacks.length
+        const asked = yield* askRoute({ ...options, route, request, signal, known: reliefsOf(route), canFallBack })
         if (asked.kind === "alternative") {
-          if (route === primary) primary = asked.route
-          route = asked.route
-          opened.add(route)
+          replaceWith(asked.route)
           continue
         }
         if (asked.kind !== "failed") return asked
+        yield* learnWindow(asked.failure)
         first ??= asked.failure
         if (!asked.mayFallBack) return { kind: "failed", failure: asked.failure }
         if (route === primary && asked.failure.reason === "rate_limit") {
@@ -88,11 +103,25 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
         if (next === undefined) return { kind: "failed", failure: withTried(first, tried) }
         route = next.route
         tried.push(next.name)
+        const tokens = approxRequestTokens(request)
+        if (tokens > route.runtime.contextLength) return { kind: "failed", failure: tooLongFor(route, tokens) }
       }
     },
     close: () => {
-      for (const each of opened) each.connection.close()
+      for (const each of opened) each.close()
     },
+  }
+
+  /** The server said how much the model can read, and it is less than was thought: all later requests go by that. */
+  async function* learnWindow(failure: LlmFailure): AsyncGenerator<ModelEvent, void, void> {
+    const { windowTokens } = failure
+    const told = failure.reason === "long_context_tier" ? USUAL_TIER_TOKENS : windowTokens
+    if (told === undefined || told >= route.runtime.contextLength) return
+    // A tier may be bought at any time, so it is not remembered beyond this session.
+    if (windowTokens !== undefined) route.rememberWindow(windowTokens)
+    replaceWith(await route.withWindow(told))
+    const text = `${route.runtime.model} can read ${told} tokens, says ${route.runtime.provider}`
+    yield { type: "notice", text, runtime: route.runtime }
   }
 
   async function* openNext(): AsyncGenerator<
@@ -106,12 +135,17 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
       if (candidate === undefined) return undefined
       const open = await candidate.open()
       if (!open.ok) {
-        yield { type: "switch", kind: "fallback", text: `${candidate.name} cannot be used: ${open.error}` }
+        const text = `${candidate.name} cannot be used: ${open.error}`
+        yield { type: "switch", kind: "fallback", text, runtime: route.runtime }
         continue
       }
-      if (sameModel(open.value, route)) continue
+      if (sameModel(open.value, route)) {
+        open.value.close()
+        continue
+      }
       opened.add(open.value)
-      yield { type: "switch", kind: "fallback", text: `going on with ${candidate.name}` }
+      const { runtime } = open.value
+      yield { type: "switch", kind: "fallback", text: `going on with ${candidate.name}`, runtime }
       return { route: open.value, name: candidate.name }
     }
     return undefined
@@ -127,159 +161,18 @@ function withTried(failure: LlmFailure, tried: readonly string[]): LlmFailure {
   return tried.length === 0 ? failure : { ...failure, message: `${failure.message} (also tried: ${tried.join(", ")})` }
 }
 
-interface RouteInput extends ModelClientOptions {
-  readonly route: Route
-  readonly request: ModelRequest
-  readonly signal: AbortSignal
-  readonly known: Set<Relief>
-  readonly canFallBack: boolean
-}
-
-type RouteOutcome =
-  | Exclude<ModelOutcome, { kind: "failed" }>
-  | { readonly kind: "failed"; readonly failure: LlmFailure; readonly mayFallBack: boolean }
-  | { readonly kind: "alternative"; readonly route: Route }
-
-/** All attempts on one route. */
-async function* askRoute(input: RouteInput): AsyncGenerator<ModelEvent, RouteOutcome, void> {
-  const { route, signal } = input
-  const { credentials } = route
-  let credential = await credentials.select()
-  if (credential === undefined && credentials.size() > 0) return exhausted(input)
-  const limited = new Set<string>()
-  const refreshed = new Set<string>()
-  let outputCap: number | undefined
-  for (let attempt = 1; ;) {
-    const tried: Attempt = yield* exchange({
-      route,
-      request: relieved(input, outputCap),
-      credential,
-      signal,
-      context: contextOf(input),
-    })
-    if (signal.aborted) return { kind: "aborted" }
-    if (tried.kind === "reply") return tried
-    const { failure } = tried
-    if (tried.shown) return { kind: "failed", failure, mayFallBack: false }
-
-    const recovery = await recoverCredential({
-      ...route.runtime,
-      failure,
-      credential,
-      credentials,
-      limited,
-      refreshed,
-      signal,
-    })
-    if (recovery.kind === "use") {
-      if (recovery.credential.id !== credential?.id) {
-        yield {
-          type: "switch",
-          kind: "rotate",
-          text: `${failure.message}; going on with the key "${recovery.credential.label}"`,
-        }
-      }
-      credential = recovery.credential
-      continue
-    }
-    const relief = RELIEF_FOR[failure.reason]
-    if (relief !== undefined && !input.known.has(relief)) {
-      input.known.add(relief)
-      continue
-    }
-    const room =
-      failure.reason === "context_overflow" && outputCap === undefined
-        ? parseAvailableOutput(failure.detail)
-        : undefined
-    if (room !== undefined) {
-      outputCap = Math.max(1, room - OUTPUT_MARGIN)
-      continue
-    }
-    const alternative = await route.alternative(failure)
-    if (alternative !== undefined) return { kind: "alternative", route: alternative }
-    const capacity = failure.reason === "rate_limit" || failure.reason === "billing"
-    // Only the conversation itself can be made shorter, and that is the caller's business.
-    const givesUp =
-      !failure.retryable ||
-      failure.compress ||
-      attempt >= input.maxAttempts ||
-      (capacity && input.canFallBack && recovery.kind === "none")
-    if (givesUp) return { kind: "failed", failure, mayFallBack: failure.fallback || failure.retryable }
-    yield* wait(failure, attempt, input)
-    if (signal.aborted) return { kind: "aborted" }
-    attempt += 1
-  }
-}
-
-const OUTPUT_MARGIN = 64
-
-/** Things that can be left out of a request when a server refuses it because of them. */
-type Relief = "reasoning" | "encrypted-reasoning" | "images" | "tool-images" | "schema-patterns"
-
-const RELIEF_FOR: Partial<Record<LlmFailure["reason"], Relief>> = {
-  thinking_signature: "reasoning",
-  invalid_encrypted_content: "encrypted-reasoning",
-  image_too_large: "images",
-  multimodal_tool_content_unsupported: "tool-images",
-  llama_cpp_grammar_pattern: "schema-patterns",
-}
-
-const RELIEVE: Record<Relief, (request: ModelRequest) => ModelRequest> = {
-  reasoning: withoutReasoning,
-  "encrypted-reasoning": withoutEncryptedReasoning,
-  images: withoutImages,
-  "tool-images": withoutToolImages,
-  "schema-patterns": withPlainSchemas,
-}
-
-function relieved(input: RouteInput, outputCap: number | undefined): ModelRequest {
-  const own: ModelRequest = { ...input.request, model: input.route.runtime.model }
-  const lighter = [...input.known].reduce((request, relief) => RELIEVE[relief](request), own)
-  return outputCap === undefined ? lighter : { ...lighter, maxOutputTokens: outputCap }
-}
-
-function contextOf({ route, request, clock }: RouteInput): FailureContext {
-  const characters = request.system.length + request.messages.reduce((sum, message) => sum + sizeOf(message.content), 0)
+/** Who takes over reads less than the first choice: the request is not even sent, because its refusal is certain. */
+function tooLongFor({ runtime }: Route, tokens: number): LlmFailure {
+  const { model, provider, contextLength } = runtime
   return {
-    provider: route.runtime.provider,
-    model: route.runtime.model,
-    baseUrl: route.runtime.baseUrl,
-    now: clock.now(),
-    approxTokens: Math.ceil(characters / 4),
-    contextLength: route.runtime.contextLength,
-    numMessages: request.messages.length,
-  }
-}
-
-function sizeOf(content: ModelRequest["messages"][number]["content"]): number {
-  if (content === null) return 0
-  return typeof content === "string"
-    ? content.length
-    : content.reduce((sum, part) => sum + (part.type === "text" ? part.text.length : 4000), 0)
-}
-
-async function* wait(failure: LlmFailure, attempt: number, input: RouteInput): AsyncGenerator<ModelEvent, void, void> {
-  const delayMs =
-    failure.retryAfterMs ?? backoffMs({ attempt, baseMs: 2000, maxMs: 60_000, ratio: 0.5, random: input.random })
-  const text = `${failure.message}; trying again in ${(delayMs / 1000).toFixed(1)} s`
-  yield { type: "retry", attempt, delayMs, reason: failure.reason, text }
-  try {
-    await input.clock.sleep(delayMs, { signal: input.signal })
-  } catch (error) {
-    if (!isAbort(error)) throw error
-  }
-}
-
-function exhausted({ route }: RouteInput): RouteOutcome {
-  const failure: LlmFailure = {
-    reason: "rate_limit",
+    reason: "context_overflow",
     status: null,
-    message: `every key of ${route.runtime.provider} is resting or refused; \`hermes auth list ${route.runtime.provider}\` shows until when`,
+    message: `${model} (${provider}) can read ${contextLength} tokens and the conversation has about ${tokens}`,
     detail: "",
-    retryable: false,
-    compress: false,
+    retryable: true,
+    compress: true,
     rotateCredential: false,
-    fallback: true,
+    fallback: false,
+    windowTokens: contextLength,
   }
-  return { kind: "failed", failure, mayFallBack: true }
 }

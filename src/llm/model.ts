@@ -40,6 +40,14 @@ export interface ModelClient {
   readonly runtime: ModelRuntime
   /** A new turn starts: a first choice that failed gets another chance. */
   beginTurn(): void
+  /** Goes on with the next fallback for the rest of the turn. A sentence that says so, or undefined when there is none left. */
+  fallBack?(): Promise<string | undefined>
+  /**
+   * Asks who knows the window better than the guess it began with: the server nearby, or the catalogue. It costs a request or a
+   * file, so it is asked before messages are given up for lack of room, and never on the way of the first request. What comes
+   * of it is in `runtime` afterwards; without news nothing changes.
+   */
+  confirmWindow?(options: { readonly signal: AbortSignal }): Promise<void>
   stream(
     request: ModelRequest,
     options: { readonly signal: AbortSignal },
@@ -47,7 +55,7 @@ export interface ModelClient {
   close(): void
 }
 
-/** Which model is asked, where, and how it is paid for. */
+/** Which model is asked, where, and how it is paid for. Another object whenever anything of it has changed. */
 export interface ModelRuntime {
   readonly provider: string
   readonly model: string
@@ -79,10 +87,15 @@ export type ModelEvent =
       readonly reason: FailureReason
       readonly text: string
     }
-  /** Worth knowing, not worth interrupting for. */
-  | { readonly type: "notice"; readonly text: string }
-  /** Another key or another model goes on with the same request. */
-  | { readonly type: "switch"; readonly kind: "rotate" | "fallback"; readonly text: string }
+  /** Worth knowing, not worth interrupting for. With a runtime: the server has said how much the model can really read. */
+  | { readonly type: "notice"; readonly text: string; readonly runtime?: ModelRuntime }
+  /** Another key or another model goes on with the same request; `runtime` is who is asked from now on. */
+  | {
+      readonly type: "switch"
+      readonly kind: "rotate" | "fallback"
+      readonly text: string
+      readonly runtime: ModelRuntime
+    }
 
 export type ModelOutcome =
   | { readonly kind: "reply"; readonly reply: ModelReply }

@@ -1,10 +1,15 @@
-import { expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 
 import { startModelServer } from "../../test/support/model-server/server.ts"
-import { says } from "../../test/support/model-server/turn.ts"
+import { refuses, says, stallsAfter } from "../../test/support/model-server/turn.ts"
+import { temporaryHome } from "../../test/support/temporary-home.ts"
 import type { Clock } from "../base/clock.ts"
+import { createLog } from "../base/log.ts"
 import { environmentFrom } from "../config/environment.ts"
+import { homeAt } from "../config/home.ts"
 import type { ChosenModel } from "./choose-model.ts"
+import { singleCredential } from "./credential.ts"
+import type { Credential } from "./credential.ts"
 import { DEMO_RUNTIME } from "./demo/runtime.ts"
 import type { ModelClient, ModelOutcome } from "./model.ts"
 import { openModel } from "./open-model.ts"
@@ -16,6 +21,8 @@ const OPTIONS = {
   maxAttempts: 1,
   version: "1.2.3",
   environment: environmentFrom({}),
+  home: homeAt("/nobody/.hermes", environmentFrom({})),
+  log: createLog({ sinks: [], redact: (text) => text }),
   userHome: "/nobody",
   pool: () => Promise.resolve(undefined),
   fallbacks: [],
@@ -29,6 +36,9 @@ const DEMO: ChosenModel = {
   managed: false,
   headers: {},
   extraBody: {},
+  ownAddress: true,
+  windowIsGuess: false,
+  timeouts: {},
   wireAssumed: false,
   demoByDefault: true,
 }
@@ -42,6 +52,9 @@ test("a server is asked with the key, the own headers and our name", async () =>
       managed: false,
       headers: { "x-team": "den" },
       extraBody: {},
+      ownAddress: true,
+      windowIsGuess: false,
+      timeouts: {},
       wireAssumed: false,
       demoByDefault: false,
     },
@@ -68,6 +81,131 @@ test("a script that cannot be used is told", async () => {
     error:
       'the demo script cannot be used: step 1 has an unknown field "sai"; known are say, think, call, fault, finish, wait_ms',
   })
+})
+
+describe("a login with an address of its own", () => {
+  const login = (baseUrl: string): Credential => ({
+    id: "l",
+    label: "login",
+    secret: "token-of-the-login",
+    kind: "oauth",
+    source: "device_code",
+    baseUrl,
+  })
+  const chosenAt = (baseUrl: string, ownAddress: boolean): ChosenModel => ({
+    ...DEMO,
+    runtime: { ...DEMO_RUNTIME, provider: "nous", wire: "chat_completions", baseUrl },
+    managed: true,
+    ownAddress,
+    demoByDefault: false,
+  })
+
+  test.each([
+    ["is sent there when nobody named another one", true, [0, 1]],
+    ["goes where the person said when they named one", false, [1, 0]],
+  ])("%s", async (_name, ownAddress, requests) => {
+    await using usual = await startModelServer([says("Hello")])
+    await using issuer = await startModelServer([says("Hello")])
+    await using place = await temporaryHome()
+    const opened = await openModel(chosenAt(`${usual.url}/v1`, ownAddress), {
+      ...OPTIONS,
+      home: homeAt(place.path, OPTIONS.environment),
+      pool: () => Promise.resolve(singleCredential("nous", login(`${issuer.url}/v1`))),
+    })
+    expect(opened.ok && (await outcomeOf(opened.value))).toMatchObject({ reply: { content: "Hello" } })
+    expect([usual.requests.length, issuer.requests.length]).toEqual(requests)
+    expect([...usual.requests, ...issuer.requests][0]?.headers["authorization"]).toBe("Bearer token-of-the-login")
+  })
+
+  test("is not sent over an open line to a stranger", async () => {
+    await using usual = await startModelServer([says("Hello")])
+    await using place = await temporaryHome()
+    const opened = await openModel(chosenAt(`${usual.url}/v1`, true), {
+      ...OPTIONS,
+      home: homeAt(place.path, OPTIONS.environment),
+      pool: () => Promise.resolve(singleCredential("nous", login("http://inference.example.com/v1"))),
+    })
+    expect(opened.ok && (await outcomeOf(opened.value))).toMatchObject({ reply: { content: "Hello" } })
+    expect(usual.requests).toHaveLength(1)
+  })
+})
+
+test("a used-up limit of Nous is kept, and the next client does not ask", async () => {
+  await using place = await temporaryHome()
+  const headers = {
+    "x-ratelimit-limit-requests": "5",
+    "x-ratelimit-remaining-requests": "0",
+    "x-ratelimit-reset-requests": "120",
+  }
+  await using model = await startModelServer([refuses(429, "slow down", headers)])
+  const options = { ...OPTIONS, home: homeAt(place.path, OPTIONS.environment) }
+  const chosen: ChosenModel = {
+    ...DEMO,
+    runtime: { ...DEMO_RUNTIME, provider: "nous", wire: "chat_completions", baseUrl: `${model.url}/v1` },
+    key: "k",
+    demoByDefault: false,
+  }
+  for (const message of [/slow down/, /^the limit of nous is used up for another 2m/]) {
+    const opened = await openModel(chosen, options)
+    expect(opened.ok && (await outcomeOf(opened.value))).toMatchObject({
+      failure: { reason: "rate_limit", message: expect.stringMatching(message) as string },
+    })
+  }
+  expect(model.requests).toHaveLength(1)
+})
+
+describe("the window", () => {
+  const claude = (baseUrl: string, windowIsGuess: boolean): ChosenModel => ({
+    ...DEMO,
+    runtime: {
+      provider: "anthropic",
+      model: "claude-sonnet-4-5",
+      wire: "anthropic_messages",
+      baseUrl,
+      contextLength: 9000,
+      credentialSource: "test",
+      billingMode: "metered",
+    },
+    windowIsGuess,
+    demoByDefault: false,
+  })
+
+  test.each([
+    ["a guess is looked up when somebody wants to know it exactly", true, true],
+    ["what the settings or a server said stays", false, false],
+  ])("%s", async (_name, windowIsGuess, changes) => {
+    const opened = await openModel(claude("http://127.0.0.1:1", windowIsGuess), OPTIONS)
+    if (!opened.ok) throw new Error(opened.error)
+    await opened.value.confirmWindow?.({ signal: new AbortController().signal })
+    expect(opened.value.runtime.contextLength !== 9000).toBe(changes)
+    opened.value.close()
+  })
+
+  test("that a server named holds for the answer that is asked for, too", async () => {
+    await using place = await temporaryHome()
+    await using model = await startModelServer([refuses(400, "maximum context length is 4096 tokens"), says("Hello")])
+    const home = homeAt(place.path, OPTIONS.environment)
+    const opened = await openModel(claude(model.url, false), { ...OPTIONS, home })
+    if (!opened.ok) throw new Error(opened.error)
+    expect(await outcomeOf(opened.value)).toMatchObject({ failure: { compress: true, windowTokens: 4096 } })
+    expect(await outcomeOf(opened.value)).toMatchObject({ reply: { content: "Hello" } })
+    expect(model.requests.map(({ body }) => body)).toMatchObject([{ max_tokens: 8999 }, { max_tokens: 4095 }])
+  })
+})
+
+test("the limit of the whole time ends an answer that never stops", async () => {
+  await using model = await startModelServer([says(["on ", "and on"], stallsAfter({ bytes: 0 }))])
+  const opened = await openModel(
+    {
+      ...DEMO,
+      runtime: { ...DEMO_RUNTIME, provider: "custom", wire: "chat_completions", baseUrl: `${model.url}/v1` },
+      timeouts: { requestSeconds: 0.1 },
+      demoByDefault: false,
+    },
+    OPTIONS,
+  )
+  expect(opened.ok && (await outcomeOf(opened.value))).toMatchObject({ failure: { reason: "timeout" } })
+  expect(await model.requests[0]?.outcome).not.toBe("sent")
 })
 
 async function outcomeOf(client: ModelClient): Promise<ModelOutcome> {

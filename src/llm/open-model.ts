@@ -1,24 +1,31 @@
 import type { Clock } from "../base/clock.ts"
 import { fail, ok } from "../base/result.ts"
 import type { Result } from "../base/result.ts"
+import type { Log } from "../base/log.ts"
+import { explainSystemError } from "../base/system-error.ts"
 import type { Environment } from "../config/environment.ts"
+import type { Home } from "../config/home.ts"
 import type { ChosenModel } from "./choose-model.ts"
+import { rememberWindow } from "./catalog/window-cache.ts"
 import { singleCredential } from "./credential.ts"
 import type { CredentialSource } from "./credential.ts"
 import { createAuthoriser } from "./authorise.ts"
-import { openHttpConnection } from "./http/http.ts"
+import { createConnections } from "./http/connections.ts"
+import type { Connections } from "./http/connections.ts"
 import type { LlmFailure } from "./failure/failure.ts"
-import type { HttpTimeouts } from "./http/http.ts"
+import { requestTimeouts } from "./http/request-timeouts.ts"
 import { createModelClient } from "./model-client.ts"
-import type { ModelClient } from "./model.ts"
-import { proxyFor } from "./http/proxy.ts"
-import type { Route } from "./route.ts"
+import type { ModelClient, ModelRuntime } from "./model.ts"
+import type { RateLimitGuard, Route } from "./route.ts"
 import type { WirePlace } from "./wire/wire.ts"
 import { HTTP_WIRES } from "./wires.ts"
 import type { WireSettings } from "./wires.ts"
 
 export interface OpenModelOptions {
   readonly environment: Environment
+  /** Where it is kept what servers say about windows and limits. */
+  readonly home: Home
+  readonly log: Log
   readonly userHome: string
   readonly clock: Clock
   readonly random: () => number
@@ -58,42 +65,102 @@ export async function openModel(chosen: ChosenModel, options: OpenModelOptions):
 async function openRoute(chosen: ChosenModel, options: OpenModelOptions): Promise<Result<Route>> {
   const { runtime } = chosen
   if (runtime.wire === "in-process") return fail("the demo model cannot stand in for a real one")
-  const url = new URL(runtime.baseUrl)
-  const proxy = proxyFor(url, { environment: options.environment, local: runtime.billingMode === "local" })
-  if (!proxy.ok) return proxy
+  const connections = createConnections(runtime, options)
+  if (!connections.ok) return connections
+  return ok(
+    await routeFor(
+      { ...chosen, runtime: { ...runtime, wire: runtime.wire } },
+      { connections: connections.value, credentials: await credentialsFor(chosen, options) },
+      options,
+    ),
+  )
+}
+
+/** What a route keeps when something about its model becomes known. */
+interface Held {
+  readonly connections: Connections
+  readonly credentials: CredentialSource
+}
+
+async function routeFor(chosen: RemoteModel, held: Held, options: OpenModelOptions): Promise<Route> {
+  const { runtime, extraBody, maxTokensDefault } = chosen
   const place: WirePlace = {
     provider: runtime.provider,
     baseUrl: runtime.baseUrl,
-    host: url.hostname.toLowerCase(),
+    host: new URL(runtime.baseUrl).hostname.toLowerCase(),
     contextLength: runtime.contextLength,
   }
-  const { extraBody, maxTokensDefault } = chosen
   const codec = await HTTP_WIRES[runtime.wire](place, {
     extraBody,
     guardrail: options.guardrail,
     openRouter: options.openRouter,
     streaming: chosen.streaming !== false,
     includeUsage: chosen.includeUsage !== false,
+    longContext: chosen.longContext !== false,
     ...(maxTokensDefault === undefined ? {} : { maxTokensDefault }),
   })
-  return ok({
+  return {
     runtime,
     codec,
-    connection: openHttpConnection(url, proxy.value === undefined ? {} : { proxy: proxy.value }),
-    credentials: await credentialsFor(chosen, options),
+    credentials: held.credentials,
+    // An address that a person named is theirs to choose; else a login goes where it was issued for.
+    connectionFor: (credential) => held.connections.to(chosen.ownAddress ? credential?.baseUrl : undefined),
+    close: () => {
+      held.connections.close()
+    },
     headers: {
       "content-type": "application/json",
       accept: codec.framing === "sse" ? "text/event-stream" : "application/vnd.amazon.eventstream",
       "user-agent": `hermes-agent/${options.version}`,
       ...chosen.headers,
     },
-    timeouts: timeoutsFor(chosen, options.environment),
+    timeouts: (approxTokens) =>
+      requestTimeouts(
+        {
+          ...chosen.timeouts,
+          wire: runtime.wire,
+          local: runtime.billingMode === "local",
+          streaming: chosen.streaming !== false,
+          environment: options.environment,
+        },
+        approxTokens,
+      ),
     authorise: createAuthoriser(runtime.wire, place, options),
     alternative: (failure) => openAlternative(chosen, failure, options),
-  })
+    withWindow: (tokens) =>
+      routeFor({ ...chosen, windowIsGuess: false, runtime: { ...runtime, contextLength: tokens } }, held, options),
+    askWindow: async (signal) => {
+      if (!chosen.windowIsGuess) return undefined
+      const { askWindow } = await import("./catalog/ask-window.ts")
+      return await askWindow(chosen, { ...options, signal })
+    },
+    rememberWindow: (tokens) => {
+      rememberFor(runtime, tokens, options)
+    },
+    ...(SHARES_LIMITS.has(runtime.provider) ? { guard: await openGuard(runtime.provider, options) } : {}),
+  }
 }
 
-/** GPT-5 on a server that lacks the Responses wire after all; a place that may not stream, or does not know how to count then. */
+type RemoteModel = ChosenModel & { readonly runtime: { readonly wire: keyof typeof HTTP_WIRES } }
+
+/** Providers whose limit belongs to the account and says when it ends. */
+const SHARES_LIMITS: ReadonlySet<string> = new Set(["nous"])
+
+async function openGuard(provider: string, options: OpenModelOptions): Promise<RateLimitGuard> {
+  const { openRateLimitGuard } = await import("./failure/rate-limit-guard.ts")
+  return openRateLimitGuard(provider, options)
+}
+
+/** Forgetting is harmless: the server says it again. */
+function rememberFor({ model, baseUrl }: ModelRuntime, tokens: number, { home, log }: OpenModelOptions): void {
+  try {
+    rememberWindow(home, { model, baseUrl, tokens })
+  } catch (error) {
+    log.warning(`the window of ${model} could not be remembered: ${explainSystemError(error)}`)
+  }
+}
+
+/** A login without the longer context; GPT-5 on a server that lacks the Responses wire after all; a place that may not stream, or does not know how to count then. */
 async function openAlternative(
   chosen: ChosenModel,
   failure: LlmFailure,
@@ -102,6 +169,10 @@ async function openAlternative(
   const { runtime } = chosen
   if (chosen.wireAssumed && failure.status === 404) {
     return await reopened({ ...chosen, wireAssumed: false, runtime: { ...runtime, wire: "chat_completions" } }, options)
+  }
+  if (failure.reason === "oauth_long_context_beta_forbidden" && chosen.longContext !== false) {
+    const contextLength = Math.min(runtime.contextLength, USUAL_CONTEXT)
+    return await reopened({ ...chosen, longContext: false, runtime: { ...runtime, contextLength } }, options)
   }
   if (chosen.streaming === false || failure.status === null) return undefined
   const said = `${failure.message} ${failure.detail}`
@@ -116,6 +187,9 @@ async function openAlternative(
     return await reopened({ ...chosen, includeUsage: false }, options)
   return REFUSES_STREAMS.test(said) ? await reopened({ ...chosen, streaming: false }, options) : undefined
 }
+
+/** What Claude reads where the longer context is not given. */
+const USUAL_CONTEXT = 200_000
 
 const REFUSES_STREAMS = /\bstream(?:ing)?\b[^.]{0,40}\b(?:not supported|unsupported|not allowed)/i
 
@@ -137,18 +211,6 @@ async function credentialsFor(
       ? undefined
       : { id: credentialSource, label: credentialSource, secret: key, kind: "api_key", source: credentialSource },
   )
-}
-
-const CONNECT_MS = 30_000
-const FIRST_BYTE_MS = 120_000
-const STALE_STREAM_MS = 180_000
-
-/** A local server may think for minutes before its first word; a cloud that is silent that long is gone. */
-function timeoutsFor({ runtime }: ChosenModel, environment: Environment): HttpTimeouts {
-  if (runtime.billingMode === "local") return { connectMs: 2 * CONNECT_MS, idleMs: 0 }
-  const seconds = Number(environment.get("HERMES_STREAM_STALE_TIMEOUT") ?? "")
-  const idleMs = seconds > 0 ? seconds * 1000 : STALE_STREAM_MS
-  return { connectMs: CONNECT_MS, firstByteMs: Math.max(FIRST_BYTE_MS, idleMs), idleMs }
 }
 
 async function openDemo(options: OpenModelOptions): Promise<Result<ModelClient>> {

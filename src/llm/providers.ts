@@ -13,6 +13,8 @@ export interface Provider {
   /** The usual wire; address and model may decide otherwise. */
   readonly wire: WireName
   readonly defaultModel: string
+  /** Its models give a wrong name when they are asked who they are. */
+  readonly misreportsModel?: true
   /** A server without a key is normal. */
   readonly keyOptional?: boolean
   readonly authType: AuthType
@@ -299,6 +301,7 @@ export const PROVIDERS: readonly Provider[] = [
     defaultModel: "qwen3-coder-plus",
     authType: "api_key",
     vendor: "qwen",
+    misreportsModel: true,
   },
   {
     id: "alibaba-coding-plan",
@@ -310,6 +313,7 @@ export const PROVIDERS: readonly Provider[] = [
     defaultModel: "qwen3-coder-plus",
     authType: "api_key",
     vendor: "qwen",
+    misreportsModel: true,
   },
   {
     id: "nvidia",

@@ -1,10 +1,53 @@
 import type { AssistantMessage, Message, Part } from "../protocol/message.ts"
 import type { JsonSchema } from "../protocol/tool.ts"
+import type { LlmFailure } from "./failure/failure.ts"
 import type { ModelRequest } from "./model.ts"
+import { imagesIn } from "./request-size.ts"
 
-/**
- * Copies of a request without what a server refused. The stored history stays as it is; only what is sent gets lighter.
- */
+/** Things that can be left out of a request when a server refuses it because of them. */
+export type Relief = "reasoning" | "encrypted-reasoning" | "images" | "tool-images" | "schema-patterns"
+
+/** What to leave out after this failure; undefined when nothing of the request is to blame. */
+export function reliefFor(failure: LlmFailure, request: ModelRequest): Relief | undefined {
+  const seen = request.messages.some((message) => imagesIn(message) > 0)
+  return failure.refusesImages === true && seen ? "images" : RELIEF_FOR[failure.reason]
+}
+
+/** The request without what this server has refused. The stored history stays as it is; only what is sent gets lighter. */
+export function relieved(request: ModelRequest, reliefs: Iterable<Relief>): ModelRequest {
+  return [...reliefs].reduce((lighter, relief) => RELIEVE[relief](lighter), request)
+}
+
+/** What the person should know about what is left out; undefined where it changes nothing they could see. */
+export function reliefNotice(relief: Relief, { refusesImages }: LlmFailure): string | undefined {
+  switch (relief) {
+    case "images":
+      return refusesImages === true
+        ? "the model takes no images, so they are left out from here on; describe them in words, or choose a model that sees"
+        : "an image is too large for the provider, so the images are left out from here on; send a smaller one to have it seen"
+    case "tool-images":
+      return "the provider takes no images in tool results, so the model gets their text only"
+    default:
+      return undefined
+  }
+}
+
+const RELIEF_FOR: Partial<Record<LlmFailure["reason"], Relief>> = {
+  thinking_signature: "reasoning",
+  invalid_encrypted_content: "encrypted-reasoning",
+  image_too_large: "images",
+  multimodal_tool_content_unsupported: "tool-images",
+  llama_cpp_grammar_pattern: "schema-patterns",
+}
+
+const RELIEVE: Record<Relief, (request: ModelRequest) => ModelRequest> = {
+  reasoning: withoutReasoning,
+  "encrypted-reasoning": withoutEncryptedReasoning,
+  images: withoutImages,
+  "tool-images": withoutToolImages,
+  "schema-patterns": withPlainSchemas,
+}
+
 export function withoutReasoning(request: ModelRequest): ModelRequest {
   return mapMessages(request, (message) => (message.role === "assistant" ? stripCarriers(message) : message))
 }

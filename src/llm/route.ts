@@ -10,15 +10,34 @@ import type { Finished, Wire } from "./wire/wire.ts"
 export interface Route {
   readonly runtime: ModelRuntime
   readonly codec: WireCodec
-  readonly connection: HttpConnection
   readonly credentials: CredentialSource
   /** What every request carries, without credentials. */
   readonly headers: Readonly<Record<string, string>>
-  readonly timeouts: HttpTimeouts
+  /** For a request of about this many tokens: a longer one is thought about for longer. */
+  timeouts(approxTokens: number): HttpTimeouts
+  /** Where a credential is sent: to the address it was issued for, else to that of the runtime. */
+  connectionFor(credential: Credential | undefined): HttpConnection
   /** The headers that prove who we are; a cloud that wants signatures signs path and body. */
   authorise(credential: Credential | undefined, request: SignedParts): Promise<Proof>
   /** Another way to speak to the same place, when a failure says that this one is not understood there. */
   alternative(failure: LlmFailure): Promise<Route | undefined>
+  /** The same way to a model of which it became known how much it can read. */
+  withWindow(tokens: number): Promise<Route>
+  /** How much the model can read, from whoever knows better than the guess of the runtime; undefined when nobody does. */
+  askWindow(signal: AbortSignal): Promise<number | undefined>
+  /** Keeps a window that the server named, for later sessions. */
+  rememberWindow(tokens: number): void
+  /** What all processes of this home know about a used-up limit of the account; absent where nobody shares it. */
+  readonly guard?: RateLimitGuard
+  close(): void
+}
+
+/** Shared between the processes of a home, so that one refusal is enough for all of them. */
+export interface RateLimitGuard {
+  /** Epoch seconds; undefined when nothing is known to be used up. */
+  restsUntil(): number | undefined
+  record(seconds: number): void
+  clear(): void
 }
 
 /** The headers, or a sentence that says what is missing. */

@@ -12,6 +12,8 @@ export interface WireSettings {
   readonly openRouter: OpenRouterSettings
   readonly streaming: boolean
   readonly includeUsage: boolean
+  /** False once the place has refused the beta for a longer context. */
+  readonly longContext: boolean
 }
 
 /** Every wire that travels over HTTP. The code of one is loaded only when a model that speaks it is opened. */
@@ -22,9 +24,9 @@ export const HTTP_WIRES = {
     const cap = maxTokensDefault === undefined ? {} : { maxTokensDefault }
     return codecOf(createChatCompletionsWire(place, { extraBody, openRouter, streaming, includeUsage, ...cap }))
   },
-  anthropic_messages: async (place) => {
+  anthropic_messages: async (place, { longContext }) => {
     const { createAnthropicMessagesWire } = await import("./wire/anthropic-messages.ts")
-    return codecOf(createAnthropicMessagesWire(place, {}))
+    return codecOf(createAnthropicMessagesWire(place, { longContext }))
   },
   codex_responses: async (place) => {
     const { createCodexResponsesWire } = await import("./wire/codex-responses.ts")

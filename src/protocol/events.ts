@@ -162,6 +162,8 @@ export interface RunResult {
   readonly durationMs: number
   readonly filesChanged: readonly string[]
   readonly error?: RunError
+  /** The answer is not all that the model wanted to say. */
+  readonly partial?: true
   /** A steering note that no request could carry any more; the host sends it as the next user message. */
   readonly pendingSteer?: string
 }

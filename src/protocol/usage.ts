@@ -26,3 +26,14 @@ export function promptTokens(usage: Usage): number {
 }
 
 export type CostStatus = "estimated" | "actual" | "included" | "unknown"
+
+/**
+ * How sure a sum is: as sure as its least sure part. One call that nobody can price makes the whole unknown; one that was
+ * estimated makes it an estimate; a sum is included only when all of it is.
+ */
+export function worseStatus(a: CostStatus, b: CostStatus): CostStatus {
+  return SURENESS.indexOf(a) < SURENESS.indexOf(b) ? b : a
+}
+
+/** The surest first. */
+const SURENESS: readonly CostStatus[] = ["included", "actual", "estimated", "unknown"]

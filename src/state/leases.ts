@@ -6,7 +6,8 @@ import { epochSeconds } from "../base/clock.ts"
 import type { Clock } from "../base/clock.ts"
 import { withFileLock } from "../base/file-lock.ts"
 import { isRecord, parseJson } from "../base/json.ts"
-import { errorCode, errorMessage, isNotFound } from "../base/system-error.ts"
+import { isProcessAlive } from "../base/process-alive.ts"
+import { errorMessage, isNotFound } from "../base/system-error.ts"
 import type { StoreLog } from "./store.ts"
 
 /** One running session. */
@@ -46,7 +47,9 @@ export async function takeLease(request: LeaseRequest): Promise<LeaseOutcome> {
   try {
     makeDirectories(dirname(path))
     return await withFileLock(`${path}.lock`, { waitMs: LOCK_WAIT_MS }, () => {
-      const others = readHolders(path, request.log).filter((holder) => !isSame(holder, own) && isAlive(holder.pid))
+      const others = readHolders(path, request.log).filter(
+        (holder) => !isSame(holder, own) && isProcessAlive(holder.pid),
+      )
       if (others.length >= request.limit) return { kind: "full", limit: request.limit, holders: others }
       writeHolders(path, [...others, own])
       return { kind: "granted", release: () => release(path, own, request.log) }
@@ -105,14 +108,4 @@ function toHolder(value: unknown): readonly LeaseHolder[] {
 
 function isSame(a: LeaseHolder, b: LeaseHolder): boolean {
   return a.id === b.id && a.pid === b.pid
-}
-
-/** EPERM: the process exists and belongs to somebody else. */
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return errorCode(error) === "EPERM"
-  }
 }

@@ -71,7 +71,12 @@ export interface SessionStore {
   rotate(parent: SessionId, child: NewSession, messages?: readonly StoredMessage[]): Promise<readonly number[]>
   /** Ends the parent with `branched`, copies every message field to a new child. Gives the child's title. */
   branch(parent: SessionId, child: NewSession, options: { readonly title?: string }): Promise<string>
-  tryLockCompression(id: SessionId, holder: string): Promise<boolean>
+  /** A holder of whom `isGone` says that it is dead loses the lock at once, others when its time is over. */
+  tryLockCompression(
+    id: SessionId,
+    holder: string,
+    options?: { readonly isGone?: (holder: string) => boolean },
+  ): Promise<boolean>
   releaseCompression(id: SessionId, holder: string): Promise<void>
 
   deleteSession(id: SessionId): Promise<boolean>

@@ -1,5 +1,6 @@
 import { errorMessage } from "../base/system-error.ts"
 import type { ToolDefinition } from "../protocol/tool.ts"
+import { BRIDGES } from "./deferred-tools.ts"
 import type { RegistrySnapshot, ToolkitLog, ToolRegistry } from "./registry.ts"
 import { sanitiseParameters } from "./schema-sanitiser.ts"
 import type { ToolEntry } from "./tool.ts"
@@ -17,6 +18,8 @@ export interface ToolSelection {
   readonly disabled?: readonly string[]
   /** The session works on a card of the board: the kanban toolset is added. */
   readonly kanbanWorker?: boolean
+  /** Leaves out the bridges to deferred tools; otherwise every list with tools in it has them, and `offerTools` decides. */
+  readonly skipToolSearch?: boolean
   /** Nobody reads along, so an equal question may be answered from memory. */
   readonly quiet?: boolean
 }
@@ -90,6 +93,7 @@ function memoKey(selection: ToolSelection, snapshot: RegistrySnapshot, stamp: st
     snapshot.checkEpoch,
     stamp,
     selection.kanbanWorker === true,
+    selection.skipToolSearch === true,
   ])
 }
 
@@ -109,7 +113,8 @@ async function select(
     return tools ?? []
   }
   const enabled = [...(selection.enabled ?? ["all"]), ...(selection.kanbanWorker === true ? ["kanban"] : [])]
-  const names = new Set(enabled.flatMap(toolsOf))
+  const chosen = enabled.flatMap(toolsOf).filter((name) => !BRIDGES.includes(name))
+  const names = new Set([...chosen, ...(selection.skipToolSearch === true || chosen.length === 0 ? [] : BRIDGES)])
   for (const name of (selection.disabled ?? []).flatMap(toolsOf)) names.delete(name)
   return getDefinitions(names, { registry, snapshot, log })
 }

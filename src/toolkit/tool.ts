@@ -89,6 +89,8 @@ export interface ToolLimits {
   readonly maxLineLength: number
   readonly outputMaxChars: number
   readonly commandTimeoutSeconds: number
+  /** Most choices a question to the person may offer; 4 unless told. */
+  readonly clarifyMaxChoices?: number
 }
 
 /** What a tool gives back. `content` goes to the model as JSON; `{ error: … }` marks a failure. */

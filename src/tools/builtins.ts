@@ -5,9 +5,13 @@ import type { BuiltinTool } from "../toolkit/builtin-entries.ts"
  * `manifest.generated.ts`, which `npm run generate` writes from these same values.
  */
 export const BUILTIN_TOOLS = {
+  clarify: { load: async () => (await import("./clarify/clarify.ts")).clarify },
+  learnings: { load: async () => (await import("./learnings/learnings.ts")).learnings },
   memory: { load: async () => (await import("./memory/memory.ts")).memory },
   read_file: { load: async () => (await import("./file/read-file.ts")).readFile },
   search_files: { load: async () => (await import("./file/search-files.ts")).searchFiles },
+  session_search: { load: async () => (await import("./session-search/session-search.ts")).sessionSearch },
   terminal: { load: async () => (await import("./terminal/terminal.ts")).terminal },
+  todo: { load: async () => (await import("./todo/todo.ts")).todo },
   write_file: { load: async () => (await import("./file/write-file.ts")).writeFile },
 } satisfies Record<string, BuiltinTool>

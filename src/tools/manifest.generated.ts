@@ -2,10 +2,100 @@
 import type { ManifestEntry } from "../toolkit/builtin-entries.ts"
 
 export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
+  "clarify": {
+    "name": "clarify",
+    "toolset": "clarify",
+    "description": "Ask the person a question and wait for the answer. Only when the answer changes the work and you cannot find it out yourself. Not to get consent for dangerous commands: that is asked for separately.",
+    "parameters": {
+      "type": "object",
+      "properties": {
+        "question": {
+          "type": "string"
+        },
+        "choices": {
+          "description": "2 to 4 real alternatives; leave out for an open question",
+          "type": "array",
+          "items": {
+            "type": "string"
+          }
+        },
+        "allow_freetext": {
+          "default": true,
+          "description": "The person may answer in own words",
+          "type": "boolean"
+        }
+      },
+      "required": [
+        "question"
+      ]
+    },
+    "marks": {
+      "parallel": "never",
+      "emoji": "❓",
+      "inChildren": false
+    }
+  },
+  "learnings": {
+    "name": "learnings",
+    "toolset": "learnings",
+    "description": "Error and fix pairs, kept across sessions. Save the cause and fix of a failure that was not obvious; search before you repeat an approach that failed. Fitting ones are shown to you on errors as learning:ID.",
+    "parameters": {
+      "type": "object",
+      "properties": {
+        "action": {
+          "type": "string",
+          "enum": [
+            "save",
+            "search",
+            "list",
+            "remove"
+          ]
+        },
+        "pattern": {
+          "description": "save: the error",
+          "type": "string"
+        },
+        "fix": {
+          "description": "save: cause and what helped",
+          "type": "string"
+        },
+        "error_type": {
+          "type": "string"
+        },
+        "context": {
+          "type": "string"
+        },
+        "tags": {
+          "type": "array",
+          "items": {
+            "type": "string"
+          }
+        },
+        "tool": {
+          "type": "string"
+        },
+        "query": {
+          "type": "string"
+        },
+        "limit": {
+          "type": "integer"
+        },
+        "id": {
+          "type": "string"
+        }
+      },
+      "required": [
+        "action"
+      ]
+    },
+    "marks": {
+      "emoji": "🎓"
+    }
+  },
   "memory": {
     "name": "memory",
     "toolset": "memory",
-    "description": "Keep durable facts across sessions. Save corrections, preferences and facts about the person (target user) or the environment and projects (target memory) as short declarative sentences. Do not save task progress, logs or what is stale in a week. The store is small and bounded.",
+    "description": "Durable facts across sessions, in two small files. Save corrections, preferences and facts unasked, as short statements: about the person in user, about machine and projects in memory. Not task progress, logs or trivia. When full, merge or remove entries. Changes show in the next session's prompt.",
     "parameters": {
       "type": "object",
       "properties": {
@@ -13,13 +103,15 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
           "type": "string",
           "enum": [
             "add",
-            "read"
-          ],
-          "description": "add a fact, or read what is kept"
+            "append",
+            "replace",
+            "remove",
+            "read",
+            "search"
+          ]
         },
         "target": {
           "default": "memory",
-          "description": "memory: environment and projects; user: the person",
           "type": "string",
           "enum": [
             "memory",
@@ -27,7 +119,15 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
           ]
         },
         "content": {
-          "description": "The fact, for add",
+          "description": "Text for add, replace",
+          "type": "string"
+        },
+        "old_text": {
+          "description": "Unique part of the entry to replace or remove",
+          "type": "string"
+        },
+        "query": {
+          "description": "Words for search",
           "type": "string"
         }
       },
@@ -140,6 +240,70 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       "provenance": "file"
     }
   },
+  "session_search": {
+    "name": "session_search",
+    "toolset": "session_search",
+    "description": "Search and read past sessions; also what was left out of this one. No arguments: recent sessions. query: full-text search of other sessions (other words for it are tried too). session_id: its start and end; + query: search it and what it continues; + around_message_id: messages near that one, window 0: that one word for word, paged by offset (characters).",
+    "parameters": {
+      "type": "object",
+      "properties": {
+        "query": {
+          "type": "string"
+        },
+        "session_id": {
+          "type": "string"
+        },
+        "around_message_id": {
+          "type": "integer"
+        },
+        "window": {
+          "default": 5,
+          "description": "0-20",
+          "type": "integer"
+        },
+        "limit": {
+          "default": 3,
+          "description": "1-10",
+          "type": "integer"
+        },
+        "offset": {
+          "default": 0,
+          "type": "integer"
+        },
+        "sort": {
+          "type": "string",
+          "enum": [
+            "newest",
+            "oldest"
+          ]
+        },
+        "role_filter": {
+          "description": "user,assistant,tool",
+          "type": "string"
+        },
+        "source": {
+          "type": "string"
+        },
+        "after": {
+          "description": "ISO date",
+          "type": "string"
+        },
+        "before": {
+          "type": "string"
+        },
+        "profile": {
+          "type": "string"
+        }
+      }
+    },
+    "marks": {
+      "parallel": "safe",
+      "maxResultChars": "unlimited",
+      "emoji": "🔍",
+      "idempotent": true,
+      "housekeeping": true
+    }
+  },
   "terminal": {
     "name": "terminal",
     "toolset": "terminal",
@@ -172,6 +336,48 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       "emoji": "💻",
       "inScripts": true,
       "provenance": "command"
+    }
+  },
+  "todo": {
+    "name": "todo",
+    "toolset": "todo",
+    "description": "Your task list for this session, for work of 3 or more steps or several tasks. It works silently. Without todos it is read. Order is priority. Keep one item in_progress; mark items completed at once. If one fails, cancel it and add a revised one. Do not add testing unless asked.",
+    "parameters": {
+      "type": "object",
+      "properties": {
+        "todos": {
+          "type": "array",
+          "items": {
+            "type": "object",
+            "properties": {
+              "id": {
+                "type": "string"
+              },
+              "content": {
+                "type": "string"
+              },
+              "status": {
+                "type": "string",
+                "enum": [
+                  "pending",
+                  "in_progress",
+                  "completed",
+                  "cancelled"
+                ]
+              }
+            }
+          }
+        },
+        "merge": {
+          "default": false,
+          "description": "Change items by id instead of replacing the list",
+          "type": "boolean"
+        }
+      }
+    },
+    "marks": {
+      "emoji": "📋",
+      "housekeeping": true
     }
   },
   "write_file": {

@@ -86,15 +86,12 @@ test("Ctrl+C stops a running answer and the prompt comes back", async () => {
   await prompt(terminal, 3)
   expect(isAlive(pid)).toBe(false)
 
+  // At a question it is the answer no, and the turn goes on.
   enter(terminal, "clean up")
   await terminal.waitFor(/\[d\]eny\?/)
   terminal.press("ctrl+c")
-  await terminal.waitFor(/(?:Interrupted\.[^]*){3}/)
-  await prompt(terminal, 4)
-
-  enter(terminal, "are you there?")
   await terminal.waitFor("I am listening.")
-  await prompt(terminal, 5)
+  await prompt(terminal, 4)
   terminal.press("ctrl+c")
   expect((await terminal.exit).code).toBe(0)
 })

@@ -31,7 +31,7 @@ describe("-z, for scripts", () => {
   })
 
   test("an empty answer is one line and exit 1", async () => {
-    await using model = await startModelServer([says(""), says(""), says("")])
+    await using model = await startModelServer([repeat(says(""))])
     await using home = await temporaryHome({ config: settingsFor(model) })
     const result = await hermes(home, ["-z", "hi"], { stdin: "inherit-null" })
     expect([result.code, result.stdout]).toEqual([1, ""])

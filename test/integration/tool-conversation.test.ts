@@ -116,7 +116,6 @@ test.each([
   { name: "a missing brace", input: '{"path": "a.txt"', expected: '"content":"1|alpha"' },
   { name: "a number as text", input: '{"path": "a.txt", "limit": "5"}', expected: '"content":"1|alpha"' },
   { name: "a missing field", input: "{}", expected: "path" },
-  { name: "no JSON at all", input: "the file a.txt please", expected: "error" },
 ])("arguments with $name are repaired or answered", async ({ input, expected }) => {
   await using house = await assembleApp([callsTool("read_file", input), says("Done.")], {
     workFiles: { "a.txt": "alpha\n" },
@@ -127,6 +126,16 @@ test.each([
   // Whatever the model wrote, what goes back to it parses.
   const sent = house.model.view(1).messages.flatMap(({ calls }) => calls)
   expect(sent.map((call) => typeof call.input)).toEqual(["object"])
+})
+
+test.each([
+  { name: "broken JSON is asked for twice more, then answered", input: '{"path" "a.txt"}', requests: 4 },
+  { name: "JSON that ends in the middle is asked for again", input: '{"path": "a.t', requests: 4 },
+])("$name", async ({ input, requests }) => {
+  const call = callsTool("read_file", input)
+  await using house = await assembleApp([call, call, call, says("Done.")])
+  const { end } = await runToEnd(await house.open(), "read a.txt")
+  expect([end.outcome, end.result.finalResponse, house.model.requests.length]).toEqual(["completed", "Done.", requests])
 })
 
 test("a call that was cut on the way never runs; the request is made again", async () => {
@@ -143,12 +152,12 @@ test("calls that are cut every time end the run with an error", async () => {
   const cut = { ...callsTool("write_file", { path: "half.txt", content: "x".repeat(400) }), ...cutsAfter(900) }
   await using house = await assembleApp([cut, cut, cut])
   const { end } = await runToEnd(await house.open(), "write it")
-  expect([end.outcome, end.result.error?.code, end.result.toolCalls]).toEqual(["error", "empty_response", 0])
+  expect([end.outcome, end.result.error?.code, end.result.toolCalls]).toEqual(["error", "cut_calls", 0])
   await expect(readFile(join(house.home.workdir, "half.txt"))).rejects.toThrow("ENOENT")
 })
 
 test("empty replies are asked for again, then told", async () => {
-  await using house = await assembleApp([says(""), says("Now."), says(""), says("  "), says("")])
+  await using house = await assembleApp([says(""), says("Now."), says(""), says("  "), says(""), says("")])
   const session = await house.open()
   expect((await runToEnd(session, "one")).end.result.finalResponse).toBe("Now.")
   const { end } = await runToEnd(session, "two")
@@ -157,7 +166,7 @@ test("empty replies are asked for again, then told", async () => {
     "empty_response_exhausted",
     "empty_response",
   ])
-  expect(house.model.requests).toHaveLength(5)
+  expect(house.model.requests).toHaveLength(6)
 })
 
 test("the iteration limit ends a run that never answers", async () => {

@@ -4,12 +4,13 @@ import { join } from "node:path"
 import { expect, test } from "vitest"
 import { dispatchBench, toolCall } from "../../../test/fixtures/agent/dispatch-bench.ts"
 import type { TestTool } from "../../../test/fixtures/agent/dispatch-bench.ts"
+import { fc } from "../../../test/support/property.ts"
 import type { AgentEventBody } from "../../protocol/events.ts"
 import { contentText } from "../../protocol/message.ts"
 import type { ToolCall } from "../../protocol/message.ts"
 import type { ToolResult } from "../../toolkit/tool.ts"
 import { runBatch } from "./batch.ts"
-import type { BatchOptions } from "./batch.ts"
+import type { BatchOptions, BatchReport } from "./batch.ts"
 
 const said = (text: string): ToolResult => ({ content: { text }, summary: text })
 
@@ -62,7 +63,7 @@ test("every call settles once, whatever its tool does", async () => {
     { name: "works", run: () => Promise.resolve(said("fine")) },
   ]
   await using bench = await dispatchBench(tools)
-  const calls = [...tools.map(({ name }) => toolCall(name, name)), toolCall("unknown", "zzzzzzzz")]
+  const calls = tools.map(({ name }) => toolCall(name, name))
   const broken: ToolCall = { id: "broken", type: "function", function: { name: "works", arguments: "[1]" } }
   const events = await eventsOf([...calls, broken], bench.options)
   expect(ends(events)).toEqual([
@@ -73,7 +74,6 @@ test("every call settles once, whatever its tool does", async () => {
     ["bigint", "error"],
     ["fails", "error"],
     ["works", "ok"],
-    ["unknown", "error"],
     ["broken", "error"],
   ])
   const contents = Object.fromEntries(
@@ -83,7 +83,6 @@ test("every call settles once, whatever its tool does", async () => {
     rejects: '{"error":"[TOOL_ERROR] Tool execution failed: Error: boom x"}',
     throws: '{"error":"[TOOL_ERROR] Tool execution failed: Error: at once"}',
     nothing: '{"error":"nothing gave no result"}',
-    unknown: expect.stringContaining("Unknown tool: zzzzzzzz. Available tools: bigint, circular"),
     broken: expect.stringContaining("not a JSON object"),
   })
 })
@@ -346,4 +345,144 @@ test("output cannot speak as the person, also in parts", async () => {
   await using bench = await dispatchBench(tools)
   await eventsOf([toolCall("1", "a"), toolCall("2", "b")], bench.options)
   expect(JSON.stringify(bench.recorded)).not.toContain("[OUT-OF-BAND")
+})
+
+async function reportOf(calls: readonly ToolCall[], options: BatchOptions): Promise<BatchReport> {
+  const batch = runBatch(calls, options)
+  for (;;) {
+    const step = await batch.next()
+    if (step.done === true) return step.value
+  }
+}
+
+test("beside a tool that does not exist nothing is run, and every call is answered", async () => {
+  let ran = 0
+  const tool: TestTool = {
+    name: "works",
+    run: () => {
+      ran += 1
+      return Promise.resolve(said("x"))
+    },
+  }
+  await using bench = await dispatchBench([tool])
+  const calls = [toolCall("a", "works"), toolCall("b", "launch_rocket"), toolCall("c", "works")]
+  const report = await reportOf(calls, bench.options)
+  expect([ran, report.unknownTools, report.messages.map(({ content }) => contentText(content))]).toEqual([
+    0,
+    1,
+    [
+      expect.stringContaining("Skipped: another call of the same reply named a tool that does not exist"),
+      '{"error":"Unknown tool: launch_rocket. Available tools: works"}',
+      expect.stringContaining('"status":"skipped"'),
+    ],
+  ])
+})
+
+test("the report counts broken arguments, names writes that failed and knows housekeeping", async () => {
+  const writer: TestTool = {
+    name: "write_file",
+    access: "write",
+    subjects: ({ path }) => [{ kind: "path", path: String(path) }],
+    run: (_context, { path, how }) =>
+      Promise.resolve(
+        how === "fails"
+          ? { content: { error: "no" }, summary: "no" }
+          : { ...said("written"), filesChanged: [join(bench.place.workdir, String(path))] },
+      ),
+  }
+  const keeper: TestTool = { name: "todo", housekeeping: true, run: () => Promise.resolve(said("kept")) }
+  await using bench = await dispatchBench([writer, keeper], { profile: "full-auto" })
+  const broken: ToolCall = { id: "x", type: "function", function: { name: "todo", arguments: '{"a":"unterminated' } }
+  const write = (id: string, path: string, how: string): ToolCall => toolCall(id, "write_file", { path, how })
+  const calls = [write("1", "a", "fails"), write("2", "b", "fails"), write("3", "./b", "works"), broken]
+  expect(await reportOf(calls, bench.options)).toEqual({
+    messages: bench.recorded,
+    reshaped: new Map(),
+    unknownTools: 0,
+    invalidArguments: 1,
+    failedWrites: [join(bench.place.workdir, "a")],
+    housekeepingOnly: false,
+  })
+  expect(await reportOf([toolCall("t", "todo"), broken], bench.options)).toMatchObject({ housekeepingOnly: true })
+  expect(await reportOf([write("4", "~/.ssh/config", "works")], bench.options)).toMatchObject({
+    failedWrites: [join(bench.place.userHome, ".ssh/config")],
+  })
+})
+
+test("calls one after the other pause in between, and an interrupt ends the pause", async () => {
+  const stop = new AbortController()
+  const slept: number[] = []
+  const clock = {
+    now: () => 0,
+    sleep: (ms: number) => {
+      slept.push(ms)
+      if (slept.length < 2) return Promise.resolve()
+      stop.abort()
+      return Promise.reject(new Error("aborted"))
+    },
+  }
+  const tool: TestTool = { name: "t", run: () => Promise.resolve(said("x")) }
+  await using bench = await dispatchBench([tool], { more: { clock, toolDelayMs: 250, signal: stop.signal } })
+  const events = await eventsOf([toolCall("a", "t"), toolCall("b", "t"), toolCall("c", "t")], bench.options)
+  expect([slept, ends(events)]).toEqual([
+    [250, 250],
+    [
+      ["a", "ok"],
+      ["b", "ok"],
+      ["c", "skipped"],
+    ],
+  ])
+})
+
+const moody: TestTool["run"] = async ({ signal }, { manner }) => {
+  if (manner === "throws") throw new Error("boom")
+  if (manner === "hangs") return await new Promise<never>(() => undefined)
+  if (manner === "obeys" && !signal.aborted) {
+    await new Promise((resolve) => {
+      signal.addEventListener("abort", resolve)
+    })
+  }
+  return said("x")
+}
+
+test("whatever tools do and whenever the person interrupts, every call has one start, one end and one result", async () => {
+  const batches = fc.record({
+    tool: fc.constantFrom("apart", "beside"),
+    manners: fc.array(fc.constantFrom("quick", "obeys", "hangs", "throws"), { minLength: 1, maxLength: 12 }),
+    interruptAfter: fc.nat({ max: 14 }),
+  })
+  await using bench = await dispatchBench([
+    { name: "apart", run: moody },
+    { name: "beside", parallel: "safe", run: moody },
+  ])
+  await fc.assert(
+    fc.asyncProperty(batches, async ({ tool, manners, interruptAfter }) => {
+      const stop = new AbortController()
+      const recorded: string[] = []
+      const started = new Set<string>()
+      const ended: string[] = []
+      const calls = manners.map((manner, index) => toolCall(String(index), tool, { manner }))
+      const batch = runBatch(calls, {
+        ...bench.options,
+        signal: stop.signal,
+        clock: { now: () => 0, sleep: () => Promise.resolve() },
+        record: (message) => Promise.resolve(void recorded.push(message.tool_call_id)),
+      })
+      // A batch that only waits is interrupted as well.
+      const interrupt = setImmediate(() => {
+        stop.abort()
+      })
+      let events = 0
+      for await (const event of batch) {
+        if (event.type === "tool-start") started.add(event.call.id)
+        if (event.type === "tool-end") ended.push(event.call.id)
+        events += 1
+        if (events > interruptAfter) stop.abort()
+      }
+      clearImmediate(interrupt)
+      const ids = calls.map(({ id }) => id)
+      expect([recorded, ended, started, events]).toEqual([ids, ids, new Set(ids), 2 * ids.length])
+    }),
+    { numRuns: 300 },
+  )
 })

@@ -2,7 +2,8 @@ import { join } from "node:path"
 
 import { scrubSurrogates } from "../../base/text.ts"
 import type { FileSystem, Workspace } from "../../exec/workspace.ts"
-import type { Part, ToolMessage } from "../../protocol/message.ts"
+import { contentText } from "../../protocol/message.ts"
+import type { Part, Provenance } from "../../protocol/message.ts"
 import {
   exceedsThreshold,
   persistedOutput,
@@ -12,44 +13,66 @@ import {
 } from "../../toolkit/result-budget.ts"
 import type { ResultBudget } from "../../toolkit/result-budget.ts"
 import { isMultimodal } from "../../toolkit/tool.ts"
-import type { ToolResult } from "../../toolkit/tool.ts"
 import { defuseSteerMarkers, wrapUntrusted } from "../../toolkit/untrusted.ts"
+import type { Outcome } from "./outcome.ts"
 import type { PreparedCall } from "./prepare.ts"
 
 export interface BoundOptions {
   readonly workspace: Workspace
   readonly budget: ResultBudget
-  readonly redact: (text: string) => string
 }
 
-/** The one tool message of a call: bounded, labelled and safe to put into the history. */
+/** A result that is bounded, labelled and safe to put into the history. */
+export interface BoundResult {
+  readonly content: string | readonly Part[]
+  /** All of it as text, as the tool gave it. */
+  readonly whole: string
+  readonly truncated: boolean
+  /** Where it came from (law 6); absent for words of ours. */
+  readonly provenance?: Provenance
+  /** The same result kept in a file, for a reply whose results are too much together; absent for pictures. */
+  readonly shorten?: () => Promise<BoundResult & { readonly content: string }>
+}
+
 export async function boundResult(
   prepared: PreparedCall,
-  result: ToolResult,
+  { result: { content }, from }: Outcome,
   options: BoundOptions,
-): Promise<{ readonly message: ToolMessage; readonly truncated: boolean }> {
-  const entry = prepared.kind === "ready" ? prepared.entry : undefined
-  const about = {
-    role: "tool",
-    tool_call_id: prepared.call.id,
-    tool_name: prepared.shown.name,
-    ...(entry?.provenance === undefined ? {} : { provenance: entry.provenance }),
-  } as const
-  if (isMultimodal(result.content)) {
-    return { message: { ...about, content: result.content.content.map(safePart) }, truncated: false }
+): Promise<BoundResult> {
+  const provenance = from === "tool" ? prepared.entry?.provenance : undefined
+  const origin = provenance === undefined ? {} : { provenance }
+  if (isMultimodal(content)) {
+    const parts = content.content.map(safePart)
+    return { ...origin, content: parts, whole: content.text_summary || contentText(parts), truncated: false }
   }
-  const text = scrubSurrogates(JSON.stringify(result.content))
-  const tooLong = entry !== undefined && exceedsThreshold(text, resultThreshold(entry, options.budget))
-  const bounded = tooLong ? await spill(readableText(result.content), prepared.call.id, options) : text
-  return {
-    message: {
-      ...about,
-      content: wrapUntrusted(defuseSteerMarkers(bounded), {
-        tool: about.tool_name,
-        ...(entry?.provenance === undefined ? {} : { provenance: entry.provenance }),
-      }),
-    },
-    truncated: tooLong,
+  const whole = scrubSurrogates(JSON.stringify(content))
+  const label = (text: string): string =>
+    wrapUntrusted(defuseSteerMarkers(text), { tool: prepared.shown.name, ...origin })
+  const shorten = async (): Promise<BoundResult & { readonly content: string }> => ({
+    ...origin,
+    content: label(await keepInFile(readableText(content), prepared.call.id, options)),
+    whole,
+    truncated: true,
+  })
+  const { entry } = prepared
+  const tooLong = entry !== undefined && exceedsThreshold(whole, resultThreshold(entry, options.budget))
+  return tooLong ? await shorten() : { ...origin, content: label(whole), whole, truncated: false, shorten }
+}
+
+/** Stores a whole text where `read_file` can reach it and gives its path, or undefined when it cannot be written. */
+export async function spillText(
+  text: string,
+  callId: string,
+  options: Pick<BoundOptions, "workspace">,
+): Promise<string | undefined> {
+  const { files } = options.workspace
+  try {
+    const path = await unusedPath(join(await files.temporaryDirectory(), resultFileName(callId)), files)
+    await files.write(path, text)
+    return path
+  } catch {
+    // A full disk must not lose the answer: whoever asked keeps its beginning and says that the rest is gone.
+    return undefined
   }
 }
 
@@ -67,20 +90,11 @@ function readableText(content: Readonly<Record<string, unknown>>): string {
   return scrubSurrogates(fields.join("\n"))
 }
 
-/** The whole text goes where `read_file` can reach it; the model gets its beginning and the way to the rest. */
-async function spill(text: string, callId: string, options: BoundOptions): Promise<string> {
+/** The model gets the beginning of the text and the way to the rest. */
+async function keepInFile(text: string, callId: string, options: BoundOptions): Promise<string> {
   const { previewChars } = options.budget
-  try {
-    const path = await unusedPath(
-      join(await options.workspace.files.temporaryDirectory(), resultFileName(callId)),
-      options.workspace.files,
-    )
-    await options.workspace.files.write(path, text)
-    return persistedOutput(text, { path, previewChars })
-  } catch {
-    // A full disk must not lose the answer: its beginning is still worth having, and the text says that it was cut.
-    return truncatedOutput(text, previewChars)
-  }
+  const path = await spillText(text, callId, options)
+  return path === undefined ? truncatedOutput(text, previewChars) : persistedOutput(text, { path, previewChars })
 }
 
 /** Some models count their calls anew in every session; an earlier result may still be referred to. */

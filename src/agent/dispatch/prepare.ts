@@ -1,23 +1,37 @@
 import { isRecord, parseJson } from "../../base/json.ts"
+import { editDistance } from "../../base/nearest.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import { ellipsize } from "../../base/text.ts"
 import type { ShownCall } from "../../protocol/events.ts"
 import type { ToolCall } from "../../protocol/message.ts"
 import { repairArguments } from "../../toolkit/argument-repair.ts"
+import { bridgedCall, isCallBridge } from "../../toolkit/deferred-tools.ts"
 import { repairToolName } from "../../toolkit/tool-name-repair.ts"
 import type { ParsedCall, ToolEntry } from "../../toolkit/tool.ts"
 import { redactArguments } from "../redact-arguments.ts"
 
 /** A call on its way through the door: ready to be judged, or refused with words the model can act on. */
-export type PreparedCall =
-  | {
-      readonly kind: "ready"
-      readonly call: ToolCall
-      readonly shown: ShownCall
-      readonly entry: ToolEntry
-      readonly parsed: ParsedCall
-    }
-  | { readonly kind: "refused"; readonly call: ToolCall; readonly shown: ShownCall; readonly error: string }
+export type PreparedCall = ReadyCall | RefusedCall
+
+export interface ReadyCall extends PreparedBase {
+  readonly kind: "ready"
+  readonly entry: ToolEntry
+  readonly parsed: ParsedCall
+}
+
+interface RefusedCall extends PreparedBase {
+  readonly kind: "refused"
+  readonly why: "unknown-tool" | "broken-arguments" | "invalid-arguments" | "not-loaded" | "skipped"
+  readonly entry?: ToolEntry
+  readonly error: string
+}
+
+interface PreparedBase {
+  readonly call: ToolCall
+  readonly shown: ShownCall
+  /** As the model wrote them; empty when they are no JSON object. */
+  readonly args: Readonly<Record<string, unknown>>
+}
 
 /** A model in trouble may send pages of text as a name. */
 const MAX_NAME_CHARS = 100
@@ -30,32 +44,75 @@ export interface PrepareOptions {
 
 /** The first two steps of the door: repair the name and the arguments, then validate them against the tool's schema. */
 export async function prepareCall(call: ToolCall, options: PrepareOptions): Promise<PreparedCall> {
-  const entry = findTool(call.function.name, options.tools)
-  const args = parseArguments(call.function.arguments)
+  const { name, entry, read } = unwrap(findCall(call.function, options.tools), options.tools)
+  const args = read.kind === "object" ? read.args : {}
   const shown: ShownCall = {
     id: call.id,
-    name: entry?.name ?? ellipsize(call.function.name, MAX_NAME_CHARS),
-    args: redactArguments(args ?? {}, options.redact),
+    name: entry?.name ?? ellipsize(name, MAX_NAME_CHARS),
+    args: redactArguments(args, options.redact),
   }
   if (entry === undefined) {
-    return { kind: "refused", call, shown, error: unknownTool(call.function.name, options.tools) }
+    const error = unknownTool(name, options.tools)
+    return { kind: "refused", why: "unknown-tool", call, shown, args, error }
   }
-  if (args === undefined) {
-    return {
-      kind: "refused",
-      call,
-      shown,
-      error: `the arguments of ${entry.name} are not a JSON object; send them again as valid JSON`,
-    }
+  if (read.kind !== "object") {
+    const error = `the arguments of ${entry.name} are not a JSON object; send them again as valid JSON`
+    return { kind: "refused", why: "broken-arguments", call, shown, args, entry, error }
   }
   try {
     const parsed = (await entry.load()).parse(args)
     return parsed.ok
-      ? { kind: "ready", call, shown, entry, parsed: parsed.value }
-      : { kind: "refused", call, shown, error: parsed.error }
+      ? { kind: "ready", call, shown, args, entry, parsed: parsed.value }
+      : { kind: "refused", why: "invalid-arguments", call, shown, args, entry, error: parsed.error }
   } catch (error) {
-    return { kind: "refused", call, shown, error: `${entry.name} could not be loaded: ${errorMessage(error)}` }
+    const reason = `${entry.name} could not be loaded: ${errorMessage(error)}`
+    return { kind: "refused", why: "not-loaded", call, shown, args, entry, error: reason }
   }
+}
+
+/** A call of a reply that also asks for a tool that does not exist: the reply was written on a false belief. */
+export function skippedCall({ call, shown, args }: PreparedCall): RefusedCall {
+  const error =
+    "Skipped: another call of the same reply named a tool that does not exist. Send this call again if you still need it."
+  return { kind: "refused", why: "skipped", call, shown, args, error }
+}
+
+/** What a model wrote as arguments. `truncated` and `invalid` cannot be mended without inventing content. */
+type ReadArguments =
+  | { readonly kind: "object"; readonly args: Readonly<Record<string, unknown>> }
+  | { readonly kind: "truncated" | "invalid" }
+
+export function readArguments(raw: string): ReadArguments {
+  const direct = parseJson(raw)
+  if (isRecord(direct)) return { kind: "object", args: direct }
+  const text = raw.trim()
+  const repaired = repairArguments(text)
+  const parsed = parseJson(repaired)
+  if (parsed === null) return { kind: "object", args: {} }
+  if (isRecord(parsed) && (repaired !== "{}" || HOLDS_NOTHING.test(text))) return { kind: "object", args: parsed }
+  return { kind: /[}\]]$/u.test(text) ? "invalid" : "truncated" }
+}
+
+/** Text that stands for an empty object. Anything else was given up by the repair and must not run as if it were one. */
+const HOLDS_NOTHING = /^(?:None|\{[\s,}\]]*)?$/u
+
+interface FoundCall {
+  readonly name: string
+  readonly entry: ToolEntry | undefined
+  readonly read: ReadArguments
+}
+
+function findCall(written: ToolCall["function"], tools: ReadonlyMap<string, ToolEntry>): FoundCall {
+  return { name: written.name, entry: findTool(written.name, tools), read: readArguments(written.arguments) }
+}
+
+/** A call through the bridge is from here on the call inside it. One that names no tool, or the bridge itself, stays as it is. */
+function unwrap(found: FoundCall, tools: ReadonlyMap<string, ToolEntry>): FoundCall {
+  if (found.entry === undefined || !isCallBridge(found.entry) || found.read.kind !== "object") return found
+  const inside = bridgedCall(found.read.args)
+  if (inside === undefined) return found
+  const call = findCall(inside, tools)
+  return call.entry === found.entry ? found : call
 }
 
 function findTool(name: string, tools: ReadonlyMap<string, ToolEntry>): ToolEntry | undefined {
@@ -65,13 +122,31 @@ function findTool(name: string, tools: ReadonlyMap<string, ToolEntry>): ToolEntr
   return repaired === undefined ? undefined : tools.get(repaired)
 }
 
-function parseArguments(raw: string): Readonly<Record<string, unknown>> | undefined {
-  const direct = parseJson(raw)
-  if (isRecord(direct)) return direct
-  const repaired = parseJson(repairArguments(raw))
-  return isRecord(repaired) ? repaired : undefined
+function unknownTool(name: string, tools: ReadonlyMap<string, ToolEntry>): string {
+  const names = [...tools.keys()].toSorted()
+  const close = closeMatches(name, names)
+  const hint = close.length > 0 ? `Close matches: ${close.join(", ")}` : `Available tools: ${names.join(", ")}`
+  return `Unknown tool: ${ellipsize(name, MAX_NAME_CHARS)}. ${hint}`
 }
 
-function unknownTool(name: string, tools: ReadonlyMap<string, ToolEntry>): string {
-  return `Unknown tool: ${ellipsize(name, MAX_NAME_CHARS)}. Available tools: ${[...tools.keys()].toSorted().join(", ")}`
+const MAX_CLOSE_MATCHES = 5
+
+/** Names that share a word with the given one, or are nearly spelt like it; nearest first. */
+function closeMatches(name: string, names: readonly string[]): readonly string[] {
+  if (name.length > MAX_NAME_CHARS) return []
+  const given = wordsOf(name)
+  return names
+    .map((candidate) => ({ candidate, distance: editDistance(name.toLowerCase(), candidate.toLowerCase()) }))
+    .filter(({ candidate, distance }) => distance <= 3 || wordsOf(candidate).some((word) => given.includes(word)))
+    .toSorted((a, b) => a.distance - b.distance)
+    .slice(0, MAX_CLOSE_MATCHES)
+    .map(({ candidate }) => candidate)
+}
+
+function wordsOf(name: string): readonly string[] {
+  return name
+    .replaceAll(/(?<=[a-z0-9])(?=[A-Z])/gu, "_")
+    .toLowerCase()
+    .split(/[^a-z0-9]+/u)
+    .filter((word) => word.length > 2)
 }

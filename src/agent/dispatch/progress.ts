@@ -1,4 +1,5 @@
 import type { Channel } from "../../base/channel.ts"
+import type { Clock } from "../../base/clock.ts"
 import type { AgentEventBody } from "../../protocol/events.ts"
 
 /** Live output of one call. It is for people and may be left out: a reader that falls behind is told how much it missed. */
@@ -10,24 +11,46 @@ export interface Progress {
 
 const MAX_UNREAD_EVENTS = 200
 const MAX_EVENT_CHARS = 16 * 1024
+const HEARTBEAT_MS = 5000
 
-export function createProgress(callId: string, events: Channel<AgentEventBody>): Progress {
+export function createProgress(
+  callId: string,
+  options: {
+    readonly events: Channel<AgentEventBody>
+    readonly clock: Clock
+    /** Say every few seconds that a silent call is still running: beside others, its silence is easily overlooked. */
+    readonly heartbeat: boolean
+  },
+): Progress {
+  const { events, clock } = options
+  const started = clock.now()
   let ended = false
+  let silent = true
   let missedChars = 0
+  const push = (text: string): void => {
+    if (ended || text === "") return
+    if (events.unread >= MAX_UNREAD_EVENTS) {
+      missedChars += text.length
+      return
+    }
+    missedChars += Math.max(0, text.length - MAX_EVENT_CHARS)
+    const note = missedChars === 0 ? "" : `[... ${missedChars} characters not shown ...]\n`
+    missedChars = 0
+    events.push({ type: "tool-progress", callId, text: note + text.slice(-MAX_EVENT_CHARS) })
+  }
+  const beat = (): void => {
+    if (silent) push(`[still running after ${Math.round((clock.now() - started) / 1000)} s]\n`)
+    silent = true
+  }
+  const timer = options.heartbeat ? setInterval(beat, HEARTBEAT_MS) : undefined
   return {
     push: (text) => {
-      if (ended || text === "") return
-      if (events.unread >= MAX_UNREAD_EVENTS) {
-        missedChars += text.length
-        return
-      }
-      missedChars += Math.max(0, text.length - MAX_EVENT_CHARS)
-      const note = missedChars === 0 ? "" : `[... ${missedChars} characters not shown ...]\n`
-      missedChars = 0
-      events.push({ type: "tool-progress", callId, text: note + text.slice(-MAX_EVENT_CHARS) })
+      silent = false
+      push(text)
     },
     end: () => {
       ended = true
+      clearInterval(timer)
     },
   }
 }

@@ -12,7 +12,7 @@ export interface NotedCall {
   readonly outcome: ToolOutcome
   /** The result as the model will read it. */
   readonly text: string
-  /** The error of a failed call, without its framing. */
+  /** The error of a failed call, without its framing; of a command that failed, the last it printed. */
   readonly error?: string
 }
 

@@ -1,15 +1,19 @@
-import { createInterface } from "node:readline"
-import type { Interface } from "node:readline"
-
 import type { App } from "../../app/app.ts"
 import type { Session } from "../../app/session.ts"
-import { runSlashCommand } from "../../commands/slash-table.ts"
+import { assertNever } from "../../base/assert-never.ts"
+import { systemClock } from "../../base/clock.ts"
+import { errorMessage } from "../../base/system-error.ts"
+import type { SlashContext, SlashOutcome } from "../../commands/slash-command.ts"
+import { isSlashLine, runSlashCommand } from "../../commands/slash-table.ts"
 import type { ChosenModel } from "../../llm/choose-model.ts"
-import type { ApprovalRequest } from "../../protocol/events.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import type { Terminal } from "../terminal.ts"
-import { approvalQuestion, readChoice } from "./approval-prompt.ts"
+import { createBusyInput } from "./busy-input.ts"
+import type { AfterTurn, BusyInput, BusyMode } from "./busy-input.ts"
+import { createQuestions } from "./questions.ts"
 import { createTurnView } from "./turn-view.ts"
+import { openTypedLines } from "./typed-lines.ts"
+import type { TypedLines } from "./typed-lines.ts"
 
 export interface ConversationOptions {
   readonly app: App
@@ -18,42 +22,37 @@ export interface ConversationOptions {
   readonly terminal: Terminal
   readonly signal: AbortSignal
   readonly model: ChosenModel
+  /** Where the person types; standard input unless told. */
+  readonly input?: NodeJS.ReadableStream
 }
 
-/** The one thing on the screen that is the person's own stands out. */
-function promptFor(terminal: Terminal): string {
-  return terminal.color ? "\n\u{1B}[1;36myou>\u{1B}[0m " : "\nyou> "
+/** A conversation under way. */
+interface Talk {
+  readonly options: ConversationOptions
+  readonly lines: TypedLines
+  session: Session
+  /** What the person has said already and the model has not heard yet. */
+  readonly outbox: string[]
+  /** What typing does while an answer runs is explained once. */
+  tipped: boolean
 }
 
-/** A conversation line by line. Ctrl+C stops the running answer; Ctrl+C at the prompt, Ctrl+D or /exit leaves. */
+/**
+ * A conversation line by line. While an answer runs the person may go on typing; Ctrl+C stops the answer. Ctrl+C at the empty
+ * prompt, Ctrl+D or /quit leaves.
+ */
 export async function converse(options: ConversationOptions): Promise<number> {
   const { terminal, signal } = options
-  let session = options.session
-  const lines = openLines(terminal, signal)
+  const lines = openTypedLines({ input: options.input ?? process.stdin, terminal, signal })
+  const talk: Talk = { options, lines, session: options.session, outbox: [], tipped: false }
   terminal.line(banner(options))
   try {
-    for (;;) {
-      const line = await lines.next(promptFor(terminal))
-      if (line === undefined) break
-      const text = line.trim()
-      if (text === "") continue
-      if (text.startsWith("/")) {
-        const outcome = await runSlashCommand(text, { app: options.app, session, open: options.open })
-        if (outcome.kind === "leave") break
-        if (outcome.kind === "switch") {
-          await session.close("session_switch")
-          session = outcome.session
-        }
-        terminal.line(outcome.text)
-        continue
-      }
-      await runTurn(text, { session, lines, terminal, signal })
-    }
+    while (await takeTurn(talk)) continue
   } finally {
     lines.close()
-    await session.close("user_exit")
+    await talk.session.close("user_exit")
   }
-  if (session.facts.unsaved === undefined) terminal.errLine(`Continue with: hermes --resume ${session.id}`)
+  if (talk.session.facts.unsaved === undefined) terminal.errLine(`Continue with: hermes --resume ${talk.session.id}`)
   return 0
 }
 
@@ -67,104 +66,150 @@ function banner({ session, model }: ConversationOptions): string {
   ].join("\n")
 }
 
-interface TurnOptions {
-  readonly session: Session
-  readonly lines: Lines
-  readonly terminal: Terminal
-  readonly signal: AbortSignal
+/** The one thing on the screen that is the person's own stands out. */
+function promptFor(terminal: Terminal): string {
+  return terminal.color ? "\n\u{1B}[1;36myou>\u{1B}[0m " : "\nyou> "
 }
 
-async function runTurn(text: string, { session, lines, terminal, signal }: TurnOptions): Promise<void> {
+/** What waits is sent first, then the next line is read. False when the person leaves. */
+async function takeTurn(talk: Talk): Promise<boolean> {
+  const { terminal, signal } = talk.options
+  if (signal.aborted) return false
+  const waiting = talk.outbox.shift()
+  if (waiting !== undefined) {
+    terminal.line(promptFor(terminal) + waiting)
+    return await goOn(await runTurn(waiting, talk), talk)
+  }
+  const text = (await talk.lines.next(promptFor(terminal)))?.trim()
+  if (text === undefined) return false
+  if (text === "") return true
+  return await goOn(isSlashLine(text) ? await runCommand(text, talk) : await runTurn(text, talk), talk)
+}
+
+async function goOn(outcome: AfterTurn | SlashOutcome, talk: Talk): Promise<boolean> {
+  const { terminal } = talk.options
+  switch (outcome.kind) {
+    case "go-on":
+      return true
+    case "say":
+      terminal.line(outcome.text)
+      return true
+    case "send":
+      return await goOn(await runTurn(outcome.text, talk), talk)
+    case "switch":
+      await talk.session.close("session_switch")
+      talk.session = outcome.session
+      terminal.line(outcome.text)
+      return true
+    case "leave":
+      return false
+    default:
+      return assertNever(outcome)
+  }
+}
+
+/** A command between the answers. Ctrl+C gives it up; what is typed meanwhile waits. */
+async function runCommand(line: string, talk: Talk): Promise<SlashOutcome> {
+  const givenUp = new AbortController()
+  const typed: string[] = []
+  talk.lines.whileBusy({
+    line: (text) => {
+      typed.push(text)
+    },
+    interrupt: () => {
+      givenUp.abort()
+    },
+  })
+  try {
+    const signal = AbortSignal.any([talk.options.signal, givenUp.signal])
+    return await command(line, talk, { running: false, signal })
+  } finally {
+    talk.lines.whileBusy(undefined)
+    talk.lines.putBack(typed)
+  }
+}
+
+/** A command that breaks is told; the conversation goes on. */
+async function command(
+  line: string,
+  { options, session }: Talk,
+  state: Pick<SlashContext, "running" | "signal">,
+): Promise<SlashOutcome> {
+  try {
+    return await runSlashCommand(line, { app: options.app, session, open: options.open, ...state })
+  } catch (error) {
+    return { kind: "say", text: `That did not work: ${errorMessage(error)}` }
+  }
+}
+
+async function runTurn(text: string, talk: Talk): Promise<AfterTurn> {
+  const { session, lines, outbox } = talk
+  const { terminal, signal } = talk.options
   const view = createTurnView({ terminal, progress: "stdout" })
-  lines.onInterrupt(() => {
-    session.interrupt()
+  const note = (line: string): void => {
+    view.note(line)
+  }
+  const busy = listenWhileBusy(talk, note)
+  const questions = createQuestions({
+    session,
+    ask: lines.answer,
+    show: (event) => {
+      view.event(event)
+    },
+    note,
   })
   try {
     for await (const event of session.run(text, { signal })) {
-      if (event.type === "run-end") view.end(event)
-      else view.event(event)
-      if (event.type === "approval-request") await ask(event, { session, lines })
+      if (event.type !== "run-end") {
+        questions.pass(event)
+        continue
+      }
+      busy.runEnded()
+      await questions.finish()
+      view.end(event)
+      // It came too late for this answer, so it is the next message.
+      if (event.result.pendingSteer !== undefined) outbox.unshift(event.result.pendingSteer)
     }
   } finally {
-    lines.onInterrupt(undefined)
+    lines.whileBusy(undefined)
   }
+  return await busy.finish()
 }
 
-async function ask(
-  request: ApprovalRequest,
-  { session, lines }: Pick<TurnOptions, "session" | "lines">,
-): Promise<void> {
-  const what = request.command ?? `${request.call.name} ${JSON.stringify(request.call.args)}`
-  const answer = await lines.answer(`${approvalQuestion(what, request.description)} `)
-  session.answer(request.requestId, { kind: "approval", choice: readChoice(answer) })
-}
-
-/** Lines typed by the person. What is typed while an answer runs waits for its turn. */
-interface Lines {
-  /** The next line, or undefined at the end of input, after Ctrl+C at the prompt and on a signal. */
-  next(prompt: string): Promise<string | undefined>
-  /** The answer to a question: only what is typed after it was asked counts, never a line that waits for its turn. */
-  answer(question: string): Promise<string | undefined>
-  onInterrupt(handler: (() => void) | undefined): void
-  close(): void
-}
-
-function openLines(terminal: Terminal, signal: AbortSignal): Lines {
-  const reader: Interface = createInterface({
-    input: process.stdin,
-    output: process.stdout,
-    terminal: terminal.stdoutIsTty,
-    historySize: 500,
+function listenWhileBusy(talk: Talk, note: (text: string) => void): BusyInput {
+  const { config } = talk.options.app
+  const mode = config.get("display.busy_input_mode")
+  const busy = createBusyInput({
+    mode,
+    session: talk.session,
+    outbox: talk.outbox,
+    command: (line) => command(line, talk, { running: true, signal: talk.options.signal }),
+    note,
+    force: () => {
+      process.kill(process.pid, "SIGINT")
+    },
+    now: () => systemClock.now(),
   })
-  const waiting: string[] = []
-  let interrupt: (() => void) | undefined
-  let take: ((line: string | undefined) => void) | undefined
-  let ended = false
-  const give = (line: string | undefined): void => {
-    const taker = take
-    take = undefined
-    if (taker !== undefined) taker(line)
-    else if (line !== undefined) waiting.push(line)
-  }
-  const end = (): void => {
-    ended = true
-    give(undefined)
-  }
-  reader.on("line", give)
-  reader.on("close", end)
-  reader.on("SIGINT", () => {
-    if (interrupt !== undefined) {
-      interrupt()
-      if (take !== undefined) terminal.line()
-      give(undefined)
-    } else {
-      terminal.line()
-      reader.close()
-    }
+  talk.lines.whileBusy({
+    line: (typed) => {
+      busy.line(typed)
+      if (talk.tipped || isSlashLine(typed) || config.get("onboarding.seen")["busy_input_prompt"] === true) return
+      talk.tipped = true
+      note(tipFor(mode))
+    },
+    interrupt: () => {
+      busy.interrupt()
+    },
   })
-  signal.addEventListener("abort", end, { once: true })
-  const ask = (prompt: string): Promise<string | undefined> => {
-    if (ended) return Promise.resolve(undefined)
-    const { promise, resolve } = Promise.withResolvers<string | undefined>()
-    take = resolve
-    // The reader redraws a prompt from its first row on, over whatever was printed meanwhile: it gets the last row only.
-    const lastRow = prompt.lastIndexOf("\n") + 1
-    terminal.out(prompt.slice(0, lastRow))
-    reader.setPrompt(prompt.slice(lastRow))
-    reader.prompt()
-    return promise
-  }
-  return {
-    next: (prompt) => {
-      const typed = waiting.shift()
-      return typed === undefined ? ask(prompt) : Promise.resolve(typed)
-    },
-    answer: ask,
-    onInterrupt: (handler) => {
-      interrupt = handler
-    },
-    close: () => {
-      reader.close()
-    },
-  }
+  return busy
+}
+
+function tipFor(mode: BusyMode): string {
+  return `(While an answer runs, what you type ${TYPING_DOES[mode]}. display.busy_input_mode changes that; /queue and /steer work in any case.)`
+}
+
+const TYPING_DOES: Readonly<Record<BusyMode, string>> = {
+  interrupt: "stops it and is answered instead",
+  queue: "waits for its end",
+  steer: "is added to it",
 }

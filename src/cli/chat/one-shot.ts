@@ -1,11 +1,13 @@
 import { assertNever } from "../../base/assert-never.ts"
+import { orAborted } from "../../base/abort.ts"
 import { epochSeconds, systemClock } from "../../base/clock.ts"
 import type { Session } from "../../app/session.ts"
-import type { AgentEvent, RunEnd } from "../../protocol/events.ts"
+import type { RunEnd } from "../../protocol/events.ts"
 import type { UserInput } from "../../protocol/message.ts"
 import type { Terminal } from "../terminal.ts"
-import { askApproval } from "./approval-prompt.ts"
 import type { ChatMode } from "./chat-options.ts"
+import { createQuestions } from "./questions.ts"
+import type { LiveEvent, Questions } from "./questions.ts"
 import { createStreamJson, resultPayload } from "./stream-json.ts"
 import { createTurnView } from "./turn-view.ts"
 
@@ -26,20 +28,36 @@ export async function runOneShot(input: UserInput, options: OneShotOptions): Pro
   const output = createOutput(options)
   const reader = new AbortController()
   const signal = AbortSignal.any([options.signal, reader.signal])
+  const questions = questionsFor(output, options)
   const end = await withGrace(options, async () => {
     let last: RunEnd | undefined
     for await (const event of session.run(input, { signal })) {
       if (event.type === "run-end") last = event
-      else output.event(event)
+      else questions.pass(event)
       // Nobody reads any more: whatever the run would still say or do is for no one.
       if (terminal.closed && mode !== "script" && mode !== "answer-only") reader.abort()
-      // Scripts are never asked, even where a terminal happens to be: their session has answered for itself.
-      if (event.type === "approval-request" && (mode === "query" || mode === "answer-only"))
-        await askApproval(event, { session, terminal })
     }
+    await questions.finish()
     return last
   })
   return output.end(end)
+}
+
+/** Scripts and programs are never asked, even where a terminal happens to be: their session has answered for itself. */
+function questionsFor(output: Output, { session, terminal, mode }: OneShotOptions): Questions {
+  const asks = terminal.stdinIsTty && (mode === "query" || mode === "answer-only")
+  const show = (event: LiveEvent): void => {
+    output.event(event)
+  }
+  if (!asks) return { pass: show, finish: () => Promise.resolve() }
+  return createQuestions({
+    session,
+    ask: (question, { secret, signal }) => orAborted(terminal.ask(question, { secret }), signal),
+    show,
+    note: (text) => {
+      terminal.errLine(text)
+    },
+  })
 }
 
 /** After an interrupt the run has a moment to end by itself; a stuck one is not waited for. */
@@ -61,7 +79,7 @@ async function withGrace(options: OneShotOptions, run: () => Promise<RunEnd | un
 }
 
 interface Output {
-  event(event: Exclude<AgentEvent, { type: "run-end" }>): void
+  event(event: LiveEvent): void
   end(end: RunEnd | undefined): Promise<number>
 }
 

@@ -2,10 +2,13 @@ import { assertNever } from "../../base/assert-never.ts"
 import { ellipsize } from "../../base/text.ts"
 import type { AgentEvent, RunEnd, ToolEnd } from "../../protocol/events.ts"
 import type { Terminal } from "../terminal.ts"
+import { printable } from "./printable-text.ts"
 
 /** Shows a turn as it happens: the answer as it streams, tools as one line each. */
 export interface TurnView {
   event(event: Exclude<AgentEvent, { type: "run-end" }>): void
+  /** A line about the turn, beside the answer. */
+  note(text: string): void
   end(end: RunEnd | undefined): void
 }
 
@@ -16,36 +19,50 @@ export function createTurnView(options: {
   const { terminal } = options
   // With progress on the same screen as the answer, a line that is being written must be closed first.
   let midLine = false
-  let answered = false
-  const note = (text: string): void => {
+  const said: string[] = []
+  const closeLine = (): void => {
     if (midLine) terminal.out("\n")
     midLine = false
-    if (options.progress === "stderr") terminal.errLine(dim(printable(text), terminal))
-    else terminal.line(dim(printable(text), terminal))
+  }
+  const write = (text: string): void => {
+    terminal.out(printable(text))
+    if (text !== "") midLine = !text.endsWith("\n")
+  }
+  const aside = (text: string): void => {
+    closeLine()
+    terminal.errLine(dim(printable(text), terminal.color && terminal.stderrIsTty))
+  }
+  const progress = (text: string): void => {
+    if (options.progress === "stderr") {
+      aside(text)
+      return
+    }
+    closeLine()
+    terminal.line(dim(printable(text), terminal.color))
   }
 
   return {
+    note: aside,
     event: (event) => {
       switch (event.type) {
         case "text-delta":
-          terminal.out(printable(event.text))
-          midLine = !event.text.endsWith("\n")
-          answered = true
+          write(event.text)
           return
         case "tool-start":
-          note(
+          progress(
             `→ ${event.call.name} ${ellipsize(event.preview.replaceAll("\n", " "), previewRoom(terminal, event.call.name))}`,
           )
           return
         case "tool-end":
-          note(`  ${toolLine(event)}`)
+          progress(`  ${toolLine(event)}`)
           return
         case "status":
-          if (SHOWN_STATUS.has(event.kind)) note(event.text)
+          if (SHOWN_STATUS.has(event.kind) && event.text !== "") aside(event.text)
           return
         case "message-end":
-          if (midLine) terminal.out("\n")
-          midLine = false
+          if (!event.streamed) write(event.message.text)
+          said.push(event.message.text)
+          closeLine()
           return
         case "run-start":
         case "reasoning-delta":
@@ -60,27 +77,34 @@ export function createTurnView(options: {
       }
     },
     end: (end) => {
-      if (midLine) terminal.out("\n")
+      closeLine()
       if (end === undefined || end.outcome === "interrupted") {
-        note("Interrupted.")
+        aside("Interrupted.")
         return
       }
+      const unseen = unseenPart(end.result.finalResponse ?? "", said)
+      if (unseen !== "") terminal.line(printable(unseen))
       if (end.result.error !== undefined) terminal.errLine(`Error: ${end.result.error.message}`)
-      else if (!answered && end.result.finalResponse !== null) terminal.line(printable(end.result.finalResponse))
     },
   }
 }
 
-/** What a model or a tool wrote may not drive the terminal: control characters other than newline and tab are left out. */
-function printable(text: string): string {
-  return text.replaceAll(CONTROL_CHARACTERS, "")
+/**
+ * What of the final answer is not on the screen yet: all of it when the messages of the turn said something else, a footer that
+ * was put behind them, or nothing. An answer may be spread over several messages.
+ */
+function unseenPart(final: string, said: readonly string[]): string {
+  let seen = ""
+  let unseen = final
+  for (const text of said.toReversed()) {
+    seen = text + seen
+    if (final.startsWith(seen.trimEnd())) unseen = final.slice(seen.trimEnd().length)
+  }
+  return unseen.trim() === "" ? "" : unseen.trimEnd()
 }
 
-// oxlint-disable-next-line no-control-regex -- control characters are what it looks for
-const CONTROL_CHARACTERS = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/gu
-
 /** What of the status is worth a line between the answers. */
-const SHOWN_STATUS: ReadonlySet<string> = new Set(["warning", "retry", "notice", "fallback", "rotate"])
+const SHOWN_STATUS: ReadonlySet<string> = new Set(["warning", "retry", "notice", "fallback", "rotate", "compress"])
 
 function toolLine(event: ToolEnd): string {
   const mark = event.outcome === "ok" ? "✓" : "✗"
@@ -92,6 +116,6 @@ function previewRoom(terminal: Terminal, name: string): number {
   return Math.max(20, terminal.columns - name.length - 4)
 }
 
-function dim(text: string, terminal: Terminal): string {
-  return terminal.color ? `\u{1B}[2m${text}\u{1B}[0m` : text
+function dim(text: string, color: boolean): string {
+  return color ? `\u{1B}[2m${text}\u{1B}[0m` : text
 }

@@ -351,22 +351,35 @@ export const SETTINGS_COMMANDS: readonly Command[] = [
   },
   {
     name: "memory",
-    summary: "choose and reset what is remembered",
+    summary: "show and reset what is remembered",
     group: "settings",
+    load: () => import("../commands/memory/status.ts"),
     subcommands: [
-      { name: "status", summary: "show the memory provider and its size", group: "settings" },
+      {
+        name: "status",
+        summary: "show the memory files, the provider and what waits",
+        group: "settings",
+        load: () => import("../commands/memory/status.ts"),
+      },
       {
         name: "setup",
         summary: "choose a memory provider",
         group: "settings",
         positionals: [{ name: "PROVIDER", summary: "memory provider", required: false }],
+        load: () => import("../commands/memory/setup.ts"),
       },
-      { name: "off", summary: "remember nothing new", group: "settings" },
+      {
+        name: "off",
+        summary: "stop using the memory provider",
+        group: "settings",
+        load: () => import("../commands/memory/off.ts"),
+      },
       {
         name: "reset",
         summary: "forget",
         group: "settings",
         flags: [choice("target", "what to forget", { of: ["all", "memory", "user"] }), yes],
+        load: () => import("../commands/memory/reset.ts"),
       },
     ],
   },

@@ -9,10 +9,14 @@ export async function run({ terminal, flags, home, environment }: Invocation): P
   const { layers, tools } = await app.previewPrompt({
     cwd: process.cwd(),
     platform: flags.text("platform") ?? "cli",
-    model: chosen.ok ? chosen.value.runtime.model : "",
+    runtime: chosen.ok ? chosen.value.runtime : { provider: "", model: "", contextLength: 0 },
   })
   const rows = [
-    ...layers.map(({ name, text }) => ({ layer: name, ...sizeOf(text) })),
+    ...layers.map(({ name, text, reduced }) => ({
+      layer: name,
+      ...sizeOf(text),
+      ...(reduced === undefined ? {} : { reduced }),
+    })),
     { layer: `tool schemas (${tools.length})`, ...sizeOf(JSON.stringify(tools)) },
   ]
   const total = {
@@ -26,8 +30,9 @@ export async function run({ terminal, flags, home, environment }: Invocation): P
     return 0
   }
   const width = Math.max(...rows.map(({ layer }) => layer.length))
-  for (const { layer, bytes, tokens } of [...rows, total]) {
-    terminal.line(`${layer.padEnd(width)}  ${String(bytes).padStart(7)} bytes  ~${String(tokens).padStart(6)} tokens`)
+  for (const row of [...rows, total]) {
+    const size = `${String(row.bytes).padStart(7)} bytes  ~${String(row.tokens).padStart(6)} tokens`
+    terminal.line(`${row.layer.padEnd(width)}  ${size}${"reduced" in row ? "  (reduced to fit prompt_budget)" : ""}`)
   }
   return 0
 }

@@ -1,5 +1,5 @@
-import type { Message } from "../../protocol/message.ts"
-import { NO_USAGE } from "../../protocol/usage.ts"
+import type { Message, ToolCall } from "../../protocol/message.ts"
+import type { ToolDefinition } from "../../protocol/tool.ts"
 import type { Usage } from "../../protocol/usage.ts"
 import type { LlmFailure } from "../failure/failure.ts"
 import type { ModelClient, ModelOutcome, ModelReply, ModelRequest, ModelRuntime } from "../model.ts"
@@ -11,6 +11,7 @@ export type Refusable = "temperature" | "maxOutputTokens"
 export interface Question {
   readonly system: string
   readonly messages: readonly Message[]
+  readonly tools: readonly ToolDefinition[]
   readonly maxOutputTokens?: number
   readonly temperature?: number
   /** A model that thought but said nothing has answered with its thoughts. */
@@ -21,7 +22,14 @@ export interface Question {
 }
 
 export type Asked =
-  | { readonly kind: "answered"; readonly text: string; readonly usage: Usage; readonly runtime: ModelRuntime }
+  | {
+      readonly kind: "answered"
+      readonly text: string
+      readonly toolCalls: readonly ToolCall[]
+      /** Undefined when the server did not report any. */
+      readonly usage: Usage | undefined
+      readonly runtime: ModelRuntime
+    }
   | {
       readonly kind: "failed"
       readonly message: string
@@ -55,12 +63,12 @@ export async function ask(client: ModelClient, question: Question): Promise<Aske
 }
 
 function requestFor(question: Question, { model }: ModelRuntime): ModelRequest {
-  const { system, messages, maxOutputTokens, temperature, refused } = question
+  const { system, messages, tools, maxOutputTokens, temperature, refused } = question
   return {
     model,
     system,
     messages,
-    tools: [],
+    tools,
     ...(maxOutputTokens === undefined || refused.has("maxOutputTokens") ? {} : { maxOutputTokens }),
     ...(temperature === undefined || refused.has("temperature") ? {} : { temperature }),
   }
@@ -84,7 +92,10 @@ async function complete(
 function answered(reply: ModelReply, runtime: ModelRuntime, { thoughtsWillDo }: Question): Asked {
   const said = reply.content?.trim() ?? ""
   const thought = thoughtsWillDo ? (reply.reasoning?.trim() ?? "") : ""
-  return { kind: "answered", text: said === "" ? thought : said, usage: reply.usage ?? NO_USAGE, runtime }
+  const { toolCalls, usage } = reply
+  // Thoughts before a call are no answer; the call is.
+  const text = said === "" && toolCalls.length === 0 ? thought : said
+  return { kind: "answered", text, toolCalls, usage, runtime }
 }
 
 function brokeOff({ provider, baseUrl }: ModelRuntime): string {
@@ -100,7 +111,8 @@ const CAPACITY: ReadonlySet<LlmFailure["reason"]> = new Set([
 ])
 
 function failed({ reason, message }: LlmFailure): Asked {
-  const restMs = reason === "billing" ? NO_CREDIT_REST_MS : reason === "auth" ? MISSING_REST_MS : undefined
+  const refused = reason === "auth" || reason === "auth_permanent"
+  const restMs = reason === "billing" ? NO_CREDIT_REST_MS : refused ? MISSING_REST_MS : undefined
   return { kind: "failed", message, capacity: CAPACITY.has(reason), ...(restMs === undefined ? {} : { restMs }) }
 }
 

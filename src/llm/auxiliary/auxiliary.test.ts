@@ -2,13 +2,23 @@ import { describe, expect, test } from "vitest"
 
 import { startModelServer } from "../../../test/support/model-server/server.ts"
 import type { ModelServer } from "../../../test/support/model-server/server.ts"
-import { cutsAfter, failsInStream, refuses, repeat, reply, says } from "../../../test/support/model-server/turn.ts"
+import {
+  callsTool,
+  cutsAfter,
+  failsInStream,
+  raw,
+  refuses,
+  repeat,
+  reply,
+  says,
+} from "../../../test/support/model-server/turn.ts"
 import type { Clock } from "../../base/clock.ts"
 import { createLog } from "../../base/log.ts"
 import { environmentFrom } from "../../config/environment.ts"
 import { homeAt } from "../../config/home.ts"
 import { loadConfig } from "../../config/load.ts"
 import type { SettingKey } from "../../config/settings.ts"
+import type { Usage } from "../../protocol/usage.ts"
 import { chooseModel } from "../choose-model.ts"
 import type { ModelWish } from "../choose-model.ts"
 import { openModel } from "../open-model.ts"
@@ -32,6 +42,39 @@ describe("an answer", () => {
     expect(main.view(0)).toMatchObject({ model: "main-model", system: "Name it.", messages: [{ text: "hello" }] })
     expect(main.requests[0]?.body).toMatchObject({ temperature: 0.3 })
     expect(main.requests[0]?.body).not.toMatchObject({ max_tokens: 500 })
+  })
+
+  test("may be calls of the tools that were offered; nothing runs them", async () => {
+    await using main = await startModelServer([callsTool("memory", { action: "add" }, { id: "c1" }), says("nothing")])
+    using side = await start({ main })
+    const tools = [{ name: "memory", description: "keeps facts", parameters: { type: "object" } }]
+    expect(await side.call({ task: "memory_flush", tools })).toMatchObject({
+      ok: true,
+      value: {
+        text: "",
+        toolCalls: [{ id: "c1", type: "function", function: { name: "memory", arguments: '{"action":"add"}' } }],
+      },
+    })
+    expect(await side.call({ task: "memory_flush", tools })).toMatchObject({
+      value: { text: "nothing", toolCalls: [] },
+    })
+    expect(main.requests[0]?.body).toMatchObject({ tools: [{ function: { name: "memory" } }] })
+  })
+
+  test("is counted under its task, also when nobody reports what it used", async () => {
+    await using main = await startModelServer([
+      says("a", { usage: { input: 7, output: 2 } }),
+      refuses(400, "bad field"),
+      raw('data: {"choices":[{"delta":{"content":"b"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'),
+    ])
+    using side = await start({ main })
+    await side.call({ task: "compression" })
+    await side.call({ task: "approval" })
+    await side.call({ task: "title_generation" })
+    expect(side.counted).toEqual([
+      ["compression", { input: 7, output: 2, cacheRead: 0, cacheWrite: 0, reasoning: 0 }, "main-model"],
+      ["title_generation", undefined, "main-model"],
+    ])
   })
 
   test("is asked for with a limit where the wire wants one, and where the settings set one", async () => {
@@ -298,8 +341,10 @@ async function start(parts: Parts) {
   const time = handMovedClock()
   const lines: string[] = []
   const sink = { level: "WARNING", write: (line: string) => lines.push(line.replace(/^.*? hermes: /, "")) } as const
+  const counted: (readonly [string, Usage | undefined, string])[] = []
   const auxiliary = createAuxiliary({
     config,
+    onUsage: (task, usage, { model }) => counted.push([task, usage, model]),
     clock: time.clock,
     log: createLog({ sinks: [sink], redact: (text) => text, clock: time.clock }),
     main: () => (chosen.ok && (main !== undefined || parts.demo === true) ? chosen.value : undefined),
@@ -307,6 +352,8 @@ async function start(parts: Parts) {
     open: (model) =>
       openModel(model, {
         environment,
+        home,
+        log: createLog({ sinks: [], redact: (text) => text }),
         userHome: "/nobody",
         clock: { now: () => time.clock.now(), sleep: () => Promise.resolve() },
         random: () => 0,
@@ -327,6 +374,7 @@ async function start(parts: Parts) {
         signal: new AbortController().signal,
         ...call,
       }),
+    counted,
     pass: time.pass,
     waiting: time.waiting,
     warnings: () => lines,

@@ -6,7 +6,9 @@ import type { Result } from "../../base/result.ts"
 import { auxiliarySettings } from "../../config/auxiliary.ts"
 import type { AuxiliarySettings } from "../../config/auxiliary.ts"
 import type { Config } from "../../config/load.ts"
-import type { Message } from "../../protocol/message.ts"
+import type { Message, ToolCall } from "../../protocol/message.ts"
+import type { ToolDefinition } from "../../protocol/tool.ts"
+import { NO_USAGE } from "../../protocol/usage.ts"
 import type { Usage } from "../../protocol/usage.ts"
 import type { ChosenModel, ModelWish } from "../choose-model.ts"
 import type { ModelClient, ModelRuntime } from "../model.ts"
@@ -31,6 +33,8 @@ export interface AuxiliaryCall {
   readonly task: string
   readonly system?: string
   readonly messages: readonly Message[]
+  /** What the model may call. Nothing is run here: its calls come back in the answer, and whoever asked decides about them. */
+  readonly tools?: readonly ToolDefinition[]
   /** Sent only on wires that demand a limit; what the settings say is always sent. */
   readonly maxTokens?: number
   readonly temperature?: number
@@ -43,6 +47,8 @@ export interface AuxiliaryCall {
 
 export interface AuxiliaryAnswer {
   readonly text: string
+  /** Absent where no tools were offered. */
+  readonly toolCalls?: readonly ToolCall[]
   readonly usage: Usage
   readonly runtime: ModelRuntime
   /** The model the settings name could not answer and another one did; said once per task. */
@@ -64,6 +70,8 @@ export interface AuxiliaryOptions {
   readonly choose: (wish: ModelWish) => Result<ChosenModel, { readonly message: string }>
   /** A client that tries a passing failure once more, and has no fallbacks: those are walked here. */
   readonly open: (chosen: ChosenModel) => Promise<Result<ModelClient>>
+  /** Told of every answer, so that the session's cost includes it; without a usage the server did not report one. */
+  readonly onUsage?: (task: string, usage: Usage | undefined, runtime: ModelRuntime) => void
 }
 
 export function createAuxiliary(options: AuxiliaryOptions): Auxiliary {
@@ -122,9 +130,11 @@ async function walk(input: Walk): Promise<Result<AuxiliaryAnswer, AuxiliaryFailu
     const step = await askCandidate(candidate, { ...input, named, explicit, asked })
     if (step.kind === "aborted") return fail({ kind: "failed", message: `${call.task} was stopped` })
     if (step.kind === "answered") {
-      const { text, usage, runtime } = step
+      const { text, toolCalls, usage, runtime } = step
+      input.onUsage?.(call.task, usage, runtime)
       const instead = explicit && !named ? warningOnce(`${problems[0]}; ${runtime.model} did it`, input) : {}
-      return ok({ text, usage, runtime, ...instead })
+      const calls = call.tools === undefined ? {} : { toolCalls }
+      return ok({ text, ...calls, usage: usage ?? NO_USAGE, runtime, ...instead })
     }
     if (step.kind === "failed") problems.push(step.message)
     else if (step.why !== undefined) unavailable.push(step.why)
@@ -184,6 +194,7 @@ function questionFor({ wire }: ModelRuntime, { call, settings }: Walk): Omit<Que
   return {
     system: call.system ?? "",
     messages: call.messages,
+    tools: call.tools ?? [],
     ...(limit === undefined ? {} : { maxOutputTokens: limit }),
     ...(call.temperature === undefined ? {} : { temperature: call.temperature }),
     thoughtsWillDo: call.task !== VISION,

@@ -86,6 +86,9 @@ function model(name: string, key = "key"): ChosenModel {
     managed: false,
     headers: {},
     extraBody: {},
+    ownAddress: true,
+    windowIsGuess: false,
+    timeouts: {},
     wireAssumed: false,
     demoByDefault: false,
   }

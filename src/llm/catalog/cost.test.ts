@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest"
 
-import { addUsage, NO_USAGE, type Usage } from "../../protocol/usage.ts"
+import { addUsage, NO_USAGE, worseStatus, type Usage } from "../../protocol/usage.ts"
 import { loadCatalog } from "./catalog.ts"
 import { findPrices } from "./find-prices.ts"
 import { priceFrom, priceFromPerToken } from "./prices.ts"
-import { addUsd, costLabel, costOf, type Cost } from "./cost.ts"
+import { addUsd, costLabel, costOf, nextRequestUsage, type Cost } from "./cost.ts"
 import { fc } from "../../../test/support/property.ts"
 
 async function priced(provider: string, model: string, usage: Partial<Usage>, cacheTtl?: "1h"): Promise<Cost> {
@@ -122,4 +122,22 @@ test.each<[Pick<Cost, "usd" | "status">, string]>([
   [{ usd: null, status: "unknown" }, "unknown"],
 ])("%j is shown as %s", (cost, label) => {
   expect(costLabel(cost)).toBe(label)
+})
+
+test.each([
+  ["included", "included", "included"],
+  ["included", "estimated", "estimated"],
+  ["actual", "included", "actual"],
+  ["estimated", "actual", "estimated"],
+  ["estimated", "unknown", "unknown"],
+  ["unknown", "included", "unknown"],
+] as const)("a sum of %s and %s is %s, in either order", (a, b, expected) => {
+  expect([worseStatus(a, b), worseStatus(b, a)]).toEqual([expected, expected])
+})
+
+test("the next request reads again what the last one cached, and pays for the rest", async () => {
+  const last = { input: 1000, output: 500, cacheRead: 300_000, cacheWrite: 10_000, reasoning: 100 }
+  const next = nextRequestUsage(last)
+  expect(next).toEqual({ input: 1500, output: 0, cacheRead: 310_000, cacheWrite: 0, reasoning: 0 })
+  expect(await priced("anthropic", "claude-sonnet-4-6", next)).toMatchObject({ usd: 0.0975, status: "estimated" })
 })

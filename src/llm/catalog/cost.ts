@@ -33,6 +33,15 @@ export function addUsd(a: number, b: number): number {
   return (Math.round(a * NANO) + Math.round(b * NANO)) / NANO
 }
 
+/**
+ * What the next request of a conversation will hold at least, as its provider will bill it: what the last one wrote to or read
+ * from the cache is read from there again, the rest and the last answer are new.
+ */
+export function nextRequestUsage(last: Usage): Usage {
+  const cacheRead = last.cacheRead + last.cacheWrite
+  return { input: last.input + last.output, output: 0, cacheRead, cacheWrite: 0, reasoning: 0 }
+}
+
 /** `~$0.69`; small amounts keep the digits that say something. */
 export function costLabel(cost: Pick<Cost, "usd" | "status">): string {
   if (cost.status === "included") return "included"

@@ -40,11 +40,6 @@ export interface CredentialPoolOptions {
   readonly origins?: readonly CredentialOrigin[]
 }
 
-/** A credential with the address it was issued for, where the login names one. */
-export interface PooledKey extends Credential {
-  readonly baseUrl?: string
-}
-
 /** What a person may see of a credential. */
 export interface CredentialReport {
   readonly id: string
@@ -64,7 +59,7 @@ export interface CredentialReport {
 export interface CredentialPool extends CredentialSource {
   readonly provider: string
   /** Renews a login that is about to end before handing it out. */
-  select(options?: { readonly signal?: AbortSignal }): Promise<PooledKey | undefined>
+  select(options?: { readonly signal?: AbortSignal }): Promise<Credential | undefined>
   markOk(id: string): Promise<void>
   /** `refused` is the secret the server did not take: when the pool has another one meanwhile, that is the renewal. */
   refresh(
@@ -74,8 +69,6 @@ export interface CredentialPool extends CredentialSource {
   isRefreshable(id: string): boolean
   isExhausted(id: string): boolean
   available(): number
-  /** Epoch seconds at which the next one of those that wait may be used again. */
-  nextAvailableAt(): number | undefined
   /** Side by side runs prefer credentials nobody else is using. */
   acquireLease(id: string): void
   release(id: string): void
@@ -113,7 +106,7 @@ class StoredPool implements CredentialPool {
   }
 
   async select({ signal = new AbortController().signal }: { readonly signal?: AbortSignal } = {}): Promise<
-    PooledKey | undefined
+    Credential | undefined
   > {
     this.#adoptFromStore()
     // Every turn of this loop either ends it or makes one entry unavailable.
@@ -253,7 +246,7 @@ class StoredPool implements CredentialPool {
     return undefined
   }
 
-  #handOut(entry: PooledCredential): PooledKey {
+  #handOut(entry: PooledCredential): Credential {
     const agentKey = stringField(entry.rest, "agent_key") ?? ""
     const agentKeyEnds = parseTimestamp(entry.rest["agent_key_expires_at"])
     const useAgentKey = agentKey !== "" && agentKeyEnds !== undefined && agentKeyEnds > this.#now()

@@ -201,3 +201,21 @@ export const TRANSPORT_CODES = new RegExp(
     "^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_)",
   ].join("|"),
 )
+
+/** A model that sees nothing, in the words of the servers that say so. */
+export const NO_IMAGES = [
+  "does not support image",
+  "do not support image",
+  "doesn't support image",
+  "support image input",
+  "not support images",
+  "image input is not supported",
+  "image inputs are not supported",
+  "images are not supported",
+  "image_url is not supported",
+  "image_url is only supported",
+  "unknown variant `image_url`",
+  "does not support vision",
+  "not a multimodal model",
+  "model does not accept image",
+]

@@ -8,10 +8,13 @@ export interface SentenceFacts {
   /** The server's own words, or nothing. */
   readonly said: string
   readonly status?: number | null
+  /** All the server said, uncut. */
+  readonly detail?: string
 }
 
 /** One sentence for a person: who, what went wrong, what to do next. */
-export function failureSentence(reason: Verdict["reason"], { who, model, said, status }: SentenceFacts): string {
+export function failureSentence(reason: Verdict["reason"], facts: SentenceFacts): string {
+  const { who, model, said, status, detail = "" } = facts
   const words = said === "" ? "" : `: ${said}`
   switch (reason) {
     case "auth":
@@ -20,6 +23,7 @@ export function failureSentence(reason: Verdict["reason"], { who, model, said, s
     case "billing":
       return `${who} says the account has no credit${words}. Add credit, or choose another model with --model`
     case "rate_limit":
+      if (FREE_TIER.test(detail)) return `${who} limits the number of requests: ${FREE_TIER_ADVICE}`
       return `${who} limits the number of requests${words}. Wait a moment or choose another model`
     case "overloaded":
       return `${who} is overloaded${words}. Try again in a moment`
@@ -57,6 +61,11 @@ export function failureSentence(reason: Verdict["reason"], { who, model, said, s
       return assertNever(reason)
   }
 }
+
+/** Google names the quota that ran out: `…free_tier_requests`. */
+const FREE_TIER = /free_tier/i
+const FREE_TIER_ADVICE =
+  "this key belongs to the free tier, which allows only a few requests per minute and day. Turn on billing for its project at https://aistudio.google.com/apikey, or use another key"
 
 /** The same for a request that got no answer: then nobody said anything, and the sentence must not claim it. */
 export function transportSentence(reason: Verdict["reason"], facts: SentenceFacts): string {

@@ -31,6 +31,82 @@ const OVERFLOW: Verdict = ["context_overflow", "RC"]
 const BAD_REQUEST: Verdict = ["format_error", "F"]
 const TIMEOUT: Verdict = ["timeout", "R"]
 
+describe("what a refusal for length says", () => {
+  test.each([
+    [
+      "max_tokens: 32768 > context_window: 200000 - input_tokens: 190000 = available_tokens: 10000",
+      { availableOutputTokens: 10_000 },
+    ],
+    [
+      "maximum context length is 131072 tokens (100000 of text input, 8000 of tool input, 32768 in the output)",
+      { windowTokens: 131_072, availableOutputTokens: 23_072 },
+    ],
+    ["maximum context length is 32768 tokens", { windowTokens: 32_768 }],
+    ["prompt is too long: 250000 tokens > 200000 maximum", { windowTokens: 200_000 }],
+    ["the input is too long (context_length_exceeded: 131072)", {}],
+  ])("%s", (said, numbers) => {
+    const { reason, compress, windowTokens, availableOutputTokens } = refused(400, said)
+    expect({ reason, compress, windowTokens, availableOutputTokens }).toEqual({
+      reason: "context_overflow",
+      compress: true,
+      windowTokens: undefined,
+      availableOutputTokens: undefined,
+      ...numbers,
+    })
+  })
+
+  test("numbers of other refusals are no windows", () => {
+    expect(refused(429, "Rate limit: 100000 token limit per minute")).not.toHaveProperty("windowTokens")
+  })
+
+  test.each([
+    [400, 50_001, 3, true],
+    [400, 50_000, 81, true],
+    [400, 50_000, 80, undefined],
+    [422, 90_000, 90, undefined],
+  ])("a %i for %i tokens in %i messages may be about length: %s", (status, approxTokens, numMessages, expected) => {
+    const context = { ...CONTEXT, contextLength: 1_000_000, approxTokens, numMessages }
+    const failure = classifyResponse({ status, headers: {}, body: says("this field is not what we expected") }, context)
+    expect(failure.mayBeTooLong).toBe(expected)
+  })
+})
+
+test.each([
+  [400, "This model does not support image input", true],
+  [404, "No endpoints found that support image input", true],
+  [400, "Invalid content type. image_url is only supported by certain models.", true],
+  [400, "image exceeds 5 MB", undefined],
+  [500, "This model does not support image input", undefined],
+])("%i %s: refuses images %s", (status, said, expected) => {
+  expect(refused(status, said).refusesImages).toBe(expected)
+})
+
+test("the limits of the free tier are explained", () => {
+  const quota = "generativelanguage.googleapis.com/generate_content_free_tier_requests"
+  expect(refused(429, `Quota exceeded for metric: ${quota}`).message).toBe(
+    "acme (HTTP 429) limits the number of requests: this key belongs to the free tier, which allows only a few requests per minute and day. Turn on billing for its project at https://aistudio.google.com/apikey, or use another key",
+  )
+  expect(refused(429, "Quota exceeded").message).not.toContain("free tier")
+})
+
+test.each([
+  [429, "0", "120", 120],
+  [429, "0", "30", undefined],
+  [429, "4", "120", undefined],
+  [503, "0", "120", undefined],
+])("%i with %s left for %s s: used up for %s", (status, remaining, reset, expected) => {
+  const headers = {
+    "x-ratelimit-limit-requests-1h": "10",
+    "x-ratelimit-remaining-requests-1h": remaining,
+    "x-ratelimit-reset-requests-1h": reset,
+  }
+  expect(classifyResponse({ status, headers, body: "" }, CONTEXT).usedUpSeconds).toBe(expected)
+})
+
+function refused(status: number, said: string): LlmFailure {
+  return classifyResponse({ status, headers: {}, body: says(said) }, CONTEXT)
+}
+
 describe("a status and its body", () => {
   const raw = JSON.stringify({ error: { message: "context length exceeded" } })
   const vectors: readonly [number, string, Verdict][] = [
@@ -337,6 +413,7 @@ test("an answer that is no reply says to check the address", () => {
     compress: false,
     rotateCredential: false,
     fallback: true,
+    invalidReply: true,
   })
 })
 

@@ -1,8 +1,11 @@
 import { errorCode, errorMessage } from "../../base/system-error.ts"
+import { parseAvailableOutput, parseWindow } from "./error-text.ts"
 import { oneLine, readErrorBody } from "./failure-body.ts"
+import { NO_IMAGES } from "./failure-phrases.ts"
 import { judge } from "./failure-rules.ts"
 import type { Verdict } from "./failure-rules.ts"
 import { explainTransport, failureSentence, transportSentence } from "./failure-sentence.ts"
+import { parseRateLimits, usedUpFor } from "./rate-limit-headers.ts"
 import { findResetAt } from "./reset-time.ts"
 
 /** Why a model call failed. The words are shared with the P-edition and appear in `stream-json`. */
@@ -21,6 +24,18 @@ export interface LlmFailure extends Verdict {
   readonly errorCode?: string
   /** When the limit ends, epoch seconds, if the server said so. */
   readonly resetAt?: number
+  /** The window the server named while it refused the request for its length. */
+  readonly windowTokens?: number
+  /** Not the conversation was too long but the answer that was asked for: this many tokens are left for it. */
+  readonly availableOutputTokens?: number
+  /** The model takes no images; the same request without them may pass. */
+  readonly refusesImages?: boolean
+  /** A limit of ours is used up for this many seconds, whoever of this account asks. */
+  readonly usedUpSeconds?: number
+  /** It answered, but with nothing that can be used: asking the same place again rarely helps. */
+  readonly invalidReply?: boolean
+  /** A refusal that may only mean that the conversation is too long: shorten it before the next request. */
+  readonly mayBeTooLong?: boolean
 }
 
 export interface FailureContext {
@@ -60,12 +75,48 @@ export function classifyResponse(response: FailedResponse, context: FailureConte
   return {
     ...verdict,
     status,
-    message: failureSentence(verdict.reason, { ...context, who, status, said: body.said }),
+    message: failureSentence(verdict.reason, { ...context, who, status, said: body.said, detail: body.detail }),
     detail: body.detail,
     ...(wait === undefined ? {} : { retryAfterMs: wait }),
     ...(body.code === "" ? {} : { errorCode: body.code }),
     ...(reset === undefined ? {} : { resetAt: reset }),
+    ...lengthFacts(verdict, body.detail),
+    ...(refusesImages(status, body.text) ? { refusesImages: true } : {}),
+    ...usedUp(verdict, response.headers, context.now),
+    ...(status === 400 && isLong(context) ? { mayBeTooLong: true } : {}),
   }
+}
+
+/** The numbers in a refusal for length. A room for the answer means that the conversation itself fits. */
+function lengthFacts({ reason }: Verdict, said: string): Pick<LlmFailure, "windowTokens" | "availableOutputTokens"> {
+  if (reason !== "context_overflow") return {}
+  const [window, room] = [parseWindow(said), parseAvailableOutput(said)]
+  return {
+    ...(window === undefined ? {} : { windowTokens: window }),
+    ...(room === undefined ? {} : { availableOutputTokens: room }),
+  }
+}
+
+function refusesImages(status: number | null, text: string): boolean {
+  const refused = status === null || (status >= 400 && status < 500)
+  return refused && NO_IMAGES.some((phrase) => text.includes(phrase))
+}
+
+function usedUp(
+  { reason }: Verdict,
+  headers: FailedResponse["headers"],
+  now: number,
+): Pick<LlmFailure, "usedUpSeconds"> {
+  const seconds = reason === "rate_limit" ? usedUpFor(parseRateLimits(headers, now)) : undefined
+  return seconds === undefined ? {} : { usedUpSeconds: seconds }
+}
+
+/** From here on a refusal without a reason is more likely about length than about form. */
+const LONG_TOKENS = 50_000
+const LONG_MESSAGES = 80
+
+function isLong({ approxTokens = 0, numMessages = 0 }: FailureContext): boolean {
+  return approxTokens > LONG_TOKENS || numMessages > LONG_MESSAGES
 }
 
 /** The request never got a proper answer: refused, reset, timed out, TLS trouble, a stream that was cut. */
@@ -109,6 +160,7 @@ export function classifyMalformed(what: string, context: FailureContext): LlmFai
     compress: false,
     rotateCredential: false,
     fallback: true,
+    invalidReply: true,
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
 
-import { isNearlyUsedUp, isUsedUp, parseRateLimits } from "./rate-limit-headers.ts"
+import { isNearlyUsedUp, usedUpFor, parseRateLimits } from "./rate-limit-headers.ts"
 
 const NOW = 1_700_000_000_000
 
@@ -49,15 +49,15 @@ describe("parseRateLimits", () => {
 })
 
 test.each([
-  [0, 60, true],
-  [0, 59, false],
-  [1, 3600, false],
-])("%i left for %i s: used up %s", (remaining, resetSeconds, expected) => {
-  expect(isUsedUp({ "tokens-1h": { limit: 10, remaining, resetSeconds, capturedAt: NOW } })).toBe(expected)
+  [0, 60, 60],
+  [0, 59, undefined],
+  [1, 3600, undefined],
+])("%i left for %i s: used up for %s", (remaining, resetSeconds, expected) => {
+  expect(usedUpFor({ "tokens-1h": { limit: 10, remaining, resetSeconds, capturedAt: NOW } })).toBe(expected)
 })
 
 test("no limit is used up when none is told", () => {
-  expect(isUsedUp({})).toBe(false)
+  expect(usedUpFor({})).toBeUndefined()
 })
 
 test.each([

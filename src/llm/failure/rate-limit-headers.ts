@@ -30,11 +30,12 @@ export function parseRateLimits(headers: Readonly<Record<string, string | undefi
 
 const LONG_RESET_SECONDS = 60
 
-/** A 429 of ours: some limit is used up for a while. Without one the provider itself lacks capacity. */
-export function isUsedUp(limits: RateLimits): boolean {
-  return Object.values(limits).some(
-    ({ remaining, resetSeconds }) => remaining === 0 && resetSeconds >= LONG_RESET_SECONDS,
-  )
+/** For how long some limit of ours is used up; undefined where none is, so that the provider itself lacks capacity. */
+export function usedUpFor(limits: RateLimits): number | undefined {
+  const resets = Object.values(limits)
+    .filter(({ remaining, resetSeconds }) => remaining === 0 && resetSeconds >= LONG_RESET_SECONDS)
+    .map(({ resetSeconds }) => resetSeconds)
+  return resets.length === 0 ? undefined : Math.max(...resets)
 }
 
 const WARNING_SHARE = 0.8

@@ -24,6 +24,8 @@ export interface HttpTimeouts {
   readonly firstByteMs?: number
   /** Longest silence while waiting for the next bytes; 0 waits for ever. */
   readonly idleMs: number
+  /** From the request to the last byte of the answer; 0 or absent waits for ever. */
+  readonly totalMs?: number
 }
 
 export interface HttpResponse {
@@ -102,7 +104,7 @@ function pathBelow(base: URL, path: string): string {
   return whole.includes("?") ? `${whole}&${base.search.slice(1)}` : `${whole}${base.search}`
 }
 
-/** Connecting has a limit of its own; afterwards only silence counts, so a slow but living answer is never cut. */
+/** Connecting, the first bytes, silence and the whole each have a limit of their own; a slow but living answer has the longest. */
 function watchTimeouts(outgoing: ClientRequest, timeouts: HttpTimeouts): void {
   let incoming: IncomingMessage | undefined
   outgoing.once("response", (response) => {
@@ -124,16 +126,18 @@ function watchTimeouts(outgoing: ClientRequest, timeouts: HttpTimeouts): void {
       socket.once("connect", settled)
       outgoing.once("close", settled)
     }
-    if ((timeouts.firstByteMs ?? 0) > 0) {
+    const limit = (ms: number | undefined, what: string, ...ends: readonly ("response" | "close")[]): void => {
+      if (ms === undefined || ms <= 0) return
       const timer = setTimeout(() => {
-        giveUp(`no answer began within ${Math.round((timeouts.firstByteMs ?? 0) / 1000)} s`)
-      }, timeouts.firstByteMs)
-      const settled = (): void => {
-        clearTimeout(timer)
-      }
-      outgoing.once("response", settled)
-      outgoing.once("close", settled)
+        giveUp(`${what} within ${Math.round(ms / 1000)} s`)
+      }, ms)
+      for (const end of ends)
+        outgoing.once(end, () => {
+          clearTimeout(timer)
+        })
     }
+    limit(timeouts.firstByteMs, "no answer began", "response", "close")
+    limit(timeouts.totalMs, "the answer was not complete", "close")
     if (timeouts.idleMs > 0) {
       outgoing.setTimeout(timeouts.idleMs, () => {
         giveUp(`no bytes arrived for ${Math.round(timeouts.idleMs / 1000)} s`)

@@ -14,6 +14,8 @@ export interface AnthropicMessagesOptions {
   readonly version?: string
   /** In addition to those that this wire always asks for. */
   readonly betas?: readonly string[]
+  /** False where the login may not have the longer context. */
+  readonly longContext?: boolean
 }
 
 /** Anthropic Messages, at Anthropic and at the servers that speak the same. */
@@ -81,13 +83,15 @@ function messagesPath(place: WirePlace): string {
   return isAzure(place) && !place.baseUrl.includes("api-version=") ? `${path}?api-version=2025-04-15` : path
 }
 
+const LONG_CONTEXT = "context-1m-2025-08-07"
 const FAST_MODE = "fast-mode-2026-02-01"
 
 function betasFor(request: ModelRequest, place: WirePlace, options: AnthropicMessagesOptions): readonly string[] {
   const betas = new Set(["interleaved-thinking-2025-05-14"])
   if (!isMiniMax(place)) betas.add("fine-grained-tool-streaming-2025-05-14")
-  if (isAzure(place) || isAws(place)) betas.add("context-1m-2025-08-07")
+  if (isAzure(place) || isAws(place)) betas.add(LONG_CONTEXT)
   for (const beta of options.betas ?? []) betas.add(beta)
+  if (options.longContext === false) betas.delete(LONG_CONTEXT)
   if (!isFast(request, place, options)) betas.delete(FAST_MODE)
   return [...betas]
 }

@@ -71,28 +71,36 @@ const MAX_TOKENS: readonly (readonly [string, number])[] = [
   ["qwen3", 65_536],
 ]
 
-type Thinking =
+export type Thinking =
   | { readonly kind: "none" }
   | { readonly kind: "adaptive"; readonly effort: string }
   | { readonly kind: "budget"; readonly tokens: number }
 
-const ROOM_TO_ANSWER = 4096
+/** What an answer gets beside the thoughts before it. */
+export const ROOM_TO_ANSWER = 4096
 
 function thinkingOf(
   request: ModelRequest,
   { model, place }: { readonly model: string; readonly place: WirePlace },
 ): Thinking {
+  // Kimi decides by itself and answers a thinking parameter with an error.
+  return isKimi(place) ? { kind: "none" } : thinkingFor(request, { model, contextLength: place.contextLength })
+}
+
+/** How a model of this wire's family is told to think, wherever it is hosted. */
+export function thinkingFor(
+  request: Pick<ModelRequest, "effort" | "toolChoice">,
+  { model, contextLength }: { readonly model: string; readonly contextLength: number },
+): Thinking {
   const { effort } = request
   if (effort === undefined || effort === "none" || /haiku/i.test(model)) return { kind: "none" }
-  // Kimi decides by itself and answers a thinking parameter with an error.
-  if (isKimi(place)) return { kind: "none" }
   // A model that is made to call a tool may not think first; the server refuses both together.
   if (request.toolChoice === "required") return { kind: "none" }
   const version = claudeVersion(model)
   // Budgets came first: older Claudes and the other makers' models know nothing else.
   if (version === undefined || version < 406) {
     const tokens = BUDGETS[effort]
-    const fits = place.contextLength <= 1 || tokens + ROOM_TO_ANSWER < place.contextLength
+    const fits = contextLength <= 1 || tokens + ROOM_TO_ANSWER < contextLength
     return fits ? { kind: "budget", tokens } : { kind: "none" }
   }
   return { kind: "adaptive", effort: effort === "xhigh" && version < 407 ? "max" : EFFORTS[effort] }
@@ -123,7 +131,7 @@ function refusesSampling(model: string): boolean {
  * 406 for `claude-opus-4-6`; a Claude without a number is taken as the newest, another model has none. Dates (`-20250514`)
  * are no minor versions.
  */
-function claudeVersion(model: string): number | undefined {
+export function claudeVersion(model: string): number | undefined {
   const name = dashed(model)
   if (!name.includes("claude")) return undefined
   const [, major, minor] = /claude-(?:[a-z]+-)?(\d{1,2})(?!\d)(?:-(\d{1,2})(?!\d))?/.exec(name) ?? []

@@ -332,6 +332,38 @@ describe("encode: the rest", () => {
   })
 })
 
+describe("encode: how hard to think", () => {
+  const OPUS = "us.anthropic.claude-opus-4-6-v1"
+  const adaptive = (effort: string) => ({
+    thinking: { type: "adaptive", display: "summarized" },
+    output_config: { effort },
+  })
+  const budget = (tokens: number) => ({ thinking: { type: "enabled", budget_tokens: tokens } })
+  test.each<[string, Partial<ModelRequest>, object, unknown]>([
+    [OPUS, {}, { maxTokens: 4096 }, undefined],
+    [OPUS, { effort: "none" }, { maxTokens: 4096 }, undefined],
+    [OPUS, { effort: "xhigh", temperature: 0.3 }, { maxTokens: 4096 }, adaptive("max")],
+    [OPUS, { effort: "high", toolChoice: "required" }, { maxTokens: 4096 }, undefined],
+    [CLAUDE, { effort: "low", temperature: 0.3 }, { maxTokens: 8096 }, budget(4000)],
+    [CLAUDE, { effort: "high", maxOutputTokens: 30_000 }, { maxTokens: 30_000 }, budget(16_000)],
+    ["anthropic.claude-3-5-sonnet-20241022-v2:0", { effort: "high" }, { maxTokens: 4096 }, undefined],
+    ["anthropic.claude-3-7-sonnet-20250219-v1:0", { effort: "low" }, { maxTokens: 8096 }, budget(4000)],
+    ["anthropic.claude-instant-v1", { effort: "high" }, { maxTokens: 4096 }, undefined],
+    ["us.anthropic.claude-haiku-4-5-20251001-v1:0", { effort: "high" }, { maxTokens: 4096 }, undefined],
+    ["openai.gpt-oss-120b-1:0", { effort: "xhigh" }, { maxTokens: 4096 }, { reasoning_effort: "high" }],
+    [
+      "us.amazon.nova-2-lite-v1:0",
+      { effort: "high" },
+      { maxTokens: 4096 },
+      { reasoningConfig: { type: "enabled", maxReasoningEffort: "medium" } },
+    ],
+    ["amazon.nova-pro-v1:0", { effort: "high", temperature: 0.3 }, { maxTokens: 4096, temperature: 0.3 }, undefined],
+  ])("%s %j", (model, request, inferenceConfig, fields) => {
+    const body = sent({ model, ...request })
+    expect([body["inferenceConfig"], body["additionalModelRequestFields"]]).toEqual([inferenceConfig, fields])
+  })
+})
+
 describe("decode", () => {
   test("text, thoughts, calls and usage", () => {
     const { finished, events } = decode([

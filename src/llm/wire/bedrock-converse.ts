@@ -4,6 +4,7 @@ import { awsEncode } from "../aws/sign.ts"
 import type { ModelRequest } from "../model.ts"
 import { createHistoryEncoder } from "./bedrock-history.ts"
 import type { HistoryForm } from "./bedrock-history.ts"
+import { bedrockParameters } from "./bedrock-parameters.ts"
 import { decodeConverse, decodeWholeConverse, EMPTY_CONVERSE, finishConverse } from "./bedrock-reply.ts"
 import type { ConverseState } from "./bedrock-reply.ts"
 import type { Wire, WirePlace } from "./wire.ts"
@@ -28,7 +29,7 @@ export function createBedrockConverseWire(place: WirePlace, options: BedrockOpti
     encode: (request) => {
       const system = systemTexts(request)
       const head = JSON.stringify({
-        inferenceConfig: inferenceConfig(request, place),
+        ...bedrockParameters(request, place),
         ...(system.length === 0 ? {} : { system: system.map((text) => ({ text })) }),
         ...guardrailConfig(options.guardrail ?? {}, { streaming }),
       }).slice(0, -1)
@@ -60,24 +61,6 @@ export function deniesStreaming(response: { readonly status: number; readonly bo
 function systemTexts(request: ModelRequest): readonly string[] {
   const later = request.messages.flatMap((message) => (message.role === "system" ? [message.content] : []))
   return [request.system, ...later].filter((text) => text.trim() !== "").map(scrubSurrogates)
-}
-
-const DEFAULT_MAX_TOKENS = 4096
-
-function inferenceConfig(request: ModelRequest, place: WirePlace): Record<string, number> {
-  const asked = request.maxOutputTokens ?? DEFAULT_MAX_TOKENS
-  return {
-    maxTokens: place.contextLength > 1 ? Math.min(asked, place.contextLength - 1) : asked,
-    ...(request.temperature === undefined || refusesTemperature(request.model)
-      ? {}
-      : { temperature: request.temperature }),
-  }
-}
-
-/** Claude 4.7 and later. Dates (`-20250514`) are no minor versions. */
-function refusesTemperature(model: string): boolean {
-  const [, major, minor] = /claude-[a-z]+-(\d{1,2})(?:-(\d{1,2}))?(?!\d)/.exec(model.toLowerCase()) ?? []
-  return Number(major ?? 0) * 100 + Number(minor ?? 0) >= 407
 }
 
 function takesTools(model: string): boolean {

@@ -5,7 +5,7 @@ import { reply as replies } from "../../../test/support/model-server/turn.ts"
 import type { Message } from "../../protocol/message.ts"
 import type { ModelEvent, ModelReply, ModelRequest } from "../model.ts"
 import { SseReader } from "../http/sse.ts"
-import { createGeminiWire, explainFreeTier } from "./gemini.ts"
+import { createGeminiWire } from "./gemini.ts"
 import type { Finished, WirePlace } from "./wire.ts"
 import { fc } from "../../../test/support/property.ts"
 
@@ -391,16 +391,6 @@ describe("decode", () => {
     const body = JSON.stringify([parts({ text: "Hel" }), parts({ text: "lo" }), ends("STOP")])
     expect(createGeminiWire(PLACE).decodeWhole(body)).toEqual(reply({ content: "Hello" }))
   })
-})
-
-test("the limits of the free tier are explained", () => {
-  const quota = "generativelanguage.googleapis.com/generate_content_free_tier_requests"
-  expect(
-    explainFreeTier(JSON.stringify({ error: { code: 429, message: `Quota exceeded for metric: ${quota}` } })),
-  ).toBe(
-    "this key belongs to Gemini's free tier, which allows only a few requests per minute and day. Turn on billing for its project at https://aistudio.google.com/apikey, or use another key",
-  )
-  expect(explainFreeTier('{"error":{"code":429,"message":"Quota exceeded"}}')).toBe(undefined)
 })
 
 test("the model server's bytes in any split, and its whole document, give the same reply", async () => {

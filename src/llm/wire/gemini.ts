@@ -41,13 +41,6 @@ export function createGeminiWire(place: WirePlace): Wire<GeminiState> {
   }
 }
 
-/** What to tell the person whose key ran into the limits of the free tier; undefined for every other error body. */
-export function explainFreeTier(body: string): string | undefined {
-  return /free_tier/i.test(body)
-    ? "this key belongs to Gemini's free tier, which allows only a few requests per minute and day. Turn on billing for its project at https://aistudio.google.com/apikey, or use another key"
-    : undefined
-}
-
 /** Lists name models `models/…`, aggregators `google/…`. */
 function modelName(model: string): string {
   return model.replace(/^(?:models|google)\//, "")

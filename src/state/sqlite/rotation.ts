@@ -57,9 +57,17 @@ export function branch(db: Database, split: Split, title: string | undefined): s
 /** Only one process compresses a session; a holder that died is forgotten after the lock's time. */
 export function tryLockCompression(
   db: Database,
-  lock: { readonly id: SessionId; readonly holder: string; readonly at: number },
+  lock: {
+    readonly id: SessionId
+    readonly holder: string
+    readonly at: number
+    readonly isGone?: (holder: string) => boolean
+  },
 ): boolean {
   db.run("DELETE FROM compression_locks WHERE session_id = ? AND expires_at <= ?", lock.id, lock.at)
+  const held = db.get("SELECT holder FROM compression_locks WHERE session_id = ?", lock.id)
+  const other = held === undefined ? null : textOrNull(held, "holder")
+  if (other !== null && lock.isGone?.(other) === true) releaseCompression(db, lock.id, other)
   db.run(
     `INSERT INTO compression_locks(session_id, holder, acquired_at, expires_at) VALUES (?, ?, ?, ?)
      ON CONFLICT(session_id) DO NOTHING`,

@@ -85,7 +85,8 @@ export function sqliteStore(parts: Parts): SessionStore {
 
     rotate: (parent, child, messages = []) => write((db) => rotate(db, { parent, child, at: now() }, messages)),
     branch: (parent, child, options) => write((db) => branch(db, { parent, child, at: now() }, options.title)),
-    tryLockCompression: (id, holder) => write((db) => tryLockCompression(db, { id, holder, at: now() })),
+    tryLockCompression: (id, holder, options) =>
+      write((db) => tryLockCompression(db, { ...options, id, holder, at: now() })),
     releaseCompression: (id, holder) => write((db) => releaseCompression(db, id, holder)),
 
     deleteSession: async (id) => {

@@ -1,5 +1,4 @@
+import type { LearningsStore } from "../../knowledge/learnings/learnings-store.ts"
+
 /** What worked after an error, kept across sessions. */
-export interface LearningsPort {
-  /** A sentence that says why not, or the id under which it is kept. */
-  save(learning: { readonly pattern: string; readonly fix: string }): Promise<string>
-}
+export type LearningsPort = Pick<LearningsStore, "save" | "search" | "list" | "remove">

@@ -1,10 +1,4 @@
-import type { Result } from "../../base/result.ts"
+import type { MemoryStore } from "../../knowledge/memory/memory-store.ts"
 
 /** What the memory tool may do with the two files of the home. */
-export interface MemoryPort {
-  add(
-    target: "memory" | "user",
-    text: string,
-  ): Promise<Result<{ readonly usedChars: number; readonly limitChars: number }>>
-  entries(target: "memory" | "user"): Promise<readonly string[]>
-}
+export type MemoryPort = Pick<MemoryStore, "add" | "replace" | "remove" | "read" | "search">

@@ -5,6 +5,7 @@ import { z } from "zod"
 import { explainSystemError } from "../../base/system-error.ts"
 import { codePointLength, takeCodePoints } from "../../base/text.ts"
 import { defineTool } from "../../toolkit/define-tool.ts"
+import { digestChars, digestValue } from "../../toolkit/digest-line.ts"
 import type { ToolContext, ToolResult } from "../../toolkit/tool.ts"
 import { failure } from "../failure.ts"
 import { binaryReason, isImage, looksBinary } from "./binary.ts"
@@ -38,6 +39,8 @@ export const readFile = defineTool({
   idempotent: true,
   inScripts: true,
   provenance: "file",
+  digest: ({ args, result }) =>
+    `[read_file] read ${digestValue(args["path"])} from line ${digestValue(args["offset"]) || "1"} (${digestChars(result)} chars)`,
   run: async ({ path, offset, limit }, context) => {
     const target = context.workspace.files.resolve(path)
     try {

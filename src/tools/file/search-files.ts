@@ -3,10 +3,12 @@ import { basename, dirname, extname, join, relative } from "node:path"
 import { z } from "zod"
 
 import { assertNever } from "../../base/assert-never.ts"
+import { isRecord, parseJson } from "../../base/json.ts"
 import { explainSystemError } from "../../base/system-error.ts"
 import { ellipsize, takeCodePoints } from "../../base/text.ts"
 import type { FileSystem } from "../../exec/workspace.ts"
 import { defineTool } from "../../toolkit/define-tool.ts"
+import { digestValue } from "../../toolkit/digest-line.ts"
 import type { ToolContext, ToolResult } from "../../toolkit/tool.ts"
 import { failure } from "../failure.ts"
 import { isHiddenFromSearch, refusedDevice } from "./refused-source.ts"
@@ -51,6 +53,12 @@ export const searchFiles = defineTool({
   idempotent: true,
   inScripts: true,
   provenance: "file",
+  digest: ({ args, result }) => {
+    const answer = parseJson(result)
+    const total = isRecord(answer) && typeof answer["total_count"] === "number" ? answer["total_count"] : "?"
+    const [target, path] = [digestValue(args["target"]) || "content", digestValue(args["path"]) || "."]
+    return `[search_files] ${target} search for '${digestValue(args["pattern"])}' in ${path} -> ${total} matches`
+  },
   run: async (args, context) => {
     const { files } = context.workspace
     try {

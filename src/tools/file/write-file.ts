@@ -1,8 +1,10 @@
 import { z } from "zod"
 
+import { stringField } from "../../base/json.ts"
 import { explainSystemError } from "../../base/system-error.ts"
 import { scrubSurrogates } from "../../base/text.ts"
 import { defineTool } from "../../toolkit/define-tool.ts"
+import { digestLines, digestValue } from "../../toolkit/digest-line.ts"
 import { failure } from "../failure.ts"
 
 export const writeFile = defineTool({
@@ -21,6 +23,10 @@ export const writeFile = defineTool({
   parallel: "by-path",
   emoji: "✍️",
   inScripts: true,
+  digest: ({ args }) => {
+    const lines = digestLines(stringField(args, "content") ?? "")
+    return `[write_file] wrote to ${digestValue(args["path"])} (${lines} lines)`
+  },
   run: async ({ path, content }, context) => {
     const { files } = context.workspace
     if (path.endsWith("/")) return failure(`${path} names a directory; name a file in it`)

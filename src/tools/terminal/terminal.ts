@@ -1,10 +1,13 @@
 import { z } from "zod"
 
+import { isRecord, parseJson, stringField } from "../../base/json.ts"
 import { stripAnsi } from "../../base/strip-ansi.ts"
+import { ellipsize } from "../../base/text.ts"
 import { BoundedOutput } from "../../exec/bounded-output.ts"
 import type { CommandExit } from "../../exec/workspace.ts"
 import { defineTool } from "../../toolkit/define-tool.ts"
 import { looksDestructive } from "../../toolkit/destructive-command.ts"
+import { digestLines, digestValue } from "../../toolkit/digest-line.ts"
 import type { ToolContext, ToolResult } from "../../toolkit/tool.ts"
 import { exitCodeMeaning } from "./exit-code-meaning.ts"
 import { wholeLines } from "./whole-lines.ts"
@@ -37,6 +40,12 @@ export const terminal = defineTool({
   emoji: "💻",
   inScripts: true,
   provenance: "command",
+  digest: ({ args, result }) => {
+    const answer = parseJson(result)
+    const code = isRecord(answer) && typeof answer["exit_code"] === "number" ? answer["exit_code"] : "?"
+    const lines = digestLines(stringField(answer, "output") ?? result)
+    return `[terminal] ran \`${ellipsize(digestValue(args["command"]), 80)}\` -> exit ${code}, ${lines} lines output`
+  },
   run: async ({ command, timeout, workdir }, context) => {
     const refused = workdir === undefined ? undefined : await refusedWorkdir(workdir, context.workspace.files)
     if (refused !== undefined) return notStarted(refused)

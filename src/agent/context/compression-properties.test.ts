@@ -1,0 +1,320 @@
+import { expect, test } from "vitest"
+
+import { engineBench, SETTINGS, toolRound, user, assistant } from "../../../test/fixtures/agent/histories.ts"
+import type { EngineBench, MadeCall } from "../../../test/fixtures/agent/histories.ts"
+import { fc } from "../../../test/support/property.ts"
+import { createAnthropicMessagesWire } from "../../llm/wire/anthropic-messages.ts"
+import { createBedrockConverseWire } from "../../llm/wire/bedrock-converse.ts"
+import { createChatCompletionsWire } from "../../llm/wire/chat-completions.ts"
+import { createCodexResponsesWire } from "../../llm/wire/codex-responses.ts"
+import { createGeminiWire } from "../../llm/wire/gemini.ts"
+import type { ModelRequest } from "../../llm/model.ts"
+import { parseJson } from "../../base/json.ts"
+import { contentText } from "../../protocol/message.ts"
+import type { Message } from "../../protocol/message.ts"
+import type { CompressOutcome } from "./engine.ts"
+import { createEstimator } from "./estimate.ts"
+import type { SummaryPort } from "./summary/summariser.ts"
+import { wrapSummary } from "./summary/summary-text.ts"
+import { withTodoList } from "./todo-reinjection.ts"
+import { isValidHistory } from "./validity.ts"
+import type { CompressionSettings } from "./window-budget.ts"
+
+/** What a history is made of. Sizes are in percent of the window, so that every window is filled. */
+interface Shape {
+  readonly window: number
+  readonly overhead: number
+  readonly fill: number
+  readonly rounds: number
+  /** How often, in percent of the rounds. */
+  readonly requests: number
+  readonly parallel: number
+  readonly texts: number
+  readonly images: number
+  readonly plans: number
+  readonly reasoning: number
+  readonly copies: number
+  readonly giants: number
+  readonly earlierSummary: "none" | "user" | "merged"
+  readonly ending: "results" | "answer" | "question" | "open"
+  readonly seed: number
+}
+
+const often = fc.integer({ min: 0, max: 100 })
+const seldom = fc.constantFrom(0, 0, 3, 15)
+const SHAPE: fc.Arbitrary<Shape> = fc.record({
+  window: fc.constantFrom(8192, 32_000, 64_000, 128_000, 200_000),
+  overhead: fc.integer({ min: 0, max: 45 }),
+  fill: fc.integer({ min: 70, max: 400 }),
+  rounds: fc.integer({ min: 2, max: 140 }),
+  requests: often,
+  parallel: seldom,
+  texts: often,
+  images: seldom,
+  plans: seldom,
+  reasoning: seldom,
+  copies: seldom,
+  giants: seldom,
+  earlierSummary: fc.constantFrom("none", "none", "user", "merged"),
+  ending: fc.constantFrom("results", "results", "answer", "question", "open"),
+  seed: fc.integer({ min: 1, max: 2 ** 31 - 2 }),
+})
+
+const IMAGE = { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } } as const
+
+function makeHistory(shape: Shape): readonly Message[] {
+  const random = generator(shape.seed)
+  const chance = (percent: number): boolean => random() * 100 < percent
+  const budget = (shape.window * shape.fill) / 100
+  const perRound = (budget / shape.rounds) * 4
+  const messages: Message[] = [user(`#0# The task. ${"detail ".repeat(5)}`)]
+  if (shape.earlierSummary === "user") {
+    messages.push(assistant("#1# Understood."))
+    messages.push(user(wrapSummary("## Active Task\nEarlier.", "older"), { compressed_summary: true, synthetic: "summary" }))
+  }
+  if (shape.earlierSummary === "merged") {
+    messages.push(assistant("#1# Understood."))
+    messages.push(user(`${wrapSummary("## Active Task\nEarlier.", "older")}\n\n#2# Go on.`, { compressed_summary: true }))
+  }
+  for (let round = 0; round < shape.rounds; round += 1) {
+    const tag = `#r${round}#`
+    const plan = chance(shape.plans) ? ({ compression_priority: "high" } as const) : {}
+    if (messages.at(-1)?.role !== "user" && chance(shape.requests / 4)) {
+      const words = `${tag} Please also ${"do this ".repeat(1 + random() * 30)}`
+      messages.push(chance(shape.images) ? user([{ type: "text", text: words }, IMAGE]) : user(words, plan))
+    }
+    const reasoning = chance(shape.reasoning) ? { reasoning_content: "thinking ".repeat(40) } : {}
+    if (messages.at(-1)?.role === "user" && chance(10)) {
+      messages.push(assistant(`${tag} ${"An answer. ".repeat(1 + random() * 20)}`, { ...reasoning, ...plan }))
+      continue
+    }
+    // After an answer only the person can go on.
+    const last = messages.at(-1)
+    if (last?.role === "assistant") messages.push(user(`${tag}q Next.`))
+    const count = chance(shape.parallel) ? 4 : 1
+    const size = (chance(shape.giants) ? 12 : 2 * random()) * (perRound / count)
+    const calls = Array.from({ length: count }, (_, index): MadeCall => {
+      const text = chance(shape.copies) ? "the same listing ".repeat(30) : `${tag}${index} `.padEnd(size, "line of output\n")
+      return {
+        id: `c${round}_${index}`,
+        tool: chance(5) ? "skills_list" : "terminal",
+        args: { command: `run ${tag} ${"y".repeat(chance(10) ? 900 : 20)}` },
+        result: chance(shape.images) ? [{ type: "text", text }, IMAGE] : chance(50) ? text : JSON.stringify({ output: text, exit_code: 0 }),
+      }
+    })
+    const text = chance(shape.texts / 3) ? { text: `${tag} Looking.` } : {}
+    messages.push(...toolRound(calls, { ...text, assistant: { ...reasoning, ...plan }, tool: plan }))
+  }
+  if (shape.ending !== "results" && messages.at(-1)?.role !== "assistant") messages.push(assistant("#e# Done."))
+  if (shape.ending === "question") messages.push(user("#q# And the last question?"))
+  if (shape.ending === "open") messages.push(user("#o# One more."), ...toolRound([{ id: "open", result: "" }]).slice(0, 1))
+  return messages
+}
+
+function generator(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state * 48_271) % 2_147_483_647
+    return state / 2_147_483_647
+  }
+}
+
+const SUMMARISERS: Readonly<Record<string, SummaryPort>> = {
+  good: async () => await Promise.resolve({ kind: "text", text: "## Active Task\nGo on." }),
+  failing: async () => await Promise.resolve({ kind: "failed", message: "502", noProvider: false, malformed: false }),
+  missing: async () => await Promise.resolve({ kind: "failed", message: "none", noProvider: true, malformed: false }),
+  empty: async () => await Promise.resolve({ kind: "text", text: " \n" }),
+  oversized: async ({ maxTokens }) => await Promise.resolve({ kind: "text", text: "blah ".repeat(maxTokens * 10) }),
+  throwing: async () => await Promise.reject(new Error("socket closed")),
+}
+
+const TODOS = [
+  { id: "1", content: "first", status: "in_progress" },
+  { id: "2", content: "second", status: "pending" },
+] as const
+
+async function compressed(shape: Shape, how: { readonly summariser: string; readonly settings?: Partial<CompressionSettings> }) {
+  const before = makeHistory(shape)
+  const bench = engineBench({
+    window: shape.window,
+    ...(how.settings === undefined ? {} : { settings: how.settings }),
+    summarise: SUMMARISERS[how.summariser],
+  })
+  const overheadTokens = Math.floor((shape.window * shape.overhead) / 100)
+  const outcome = await bench.engine.compress(before, { ...bench.request, overheadTokens })
+  return { before, bench, outcome, overheadTokens }
+}
+
+const RUNS = 2500
+
+for (const summariser of ["good", "failing", "oversized"]) {
+  test(`what matters survives ${RUNS} compressions; the side model is ${summariser}`, async () => {
+    let reached = 0
+    let changed = 0
+    await fc.assert(
+      fc.asyncProperty(SHAPE, async (shape) => {
+        const { before, bench, outcome, overheadTokens } = await compressed(shape, { summariser })
+        expect(isValidHistory(before)).toBe(true)
+        expectIntact(before, outcome, bench)
+        if (outcome.layersRun.length === 0) return
+        changed += 1
+        if (hasRoomForFiveTurns(outcome, bench, overheadTokens)) reached += 1
+      }),
+      { numRuns: RUNS },
+    )
+    // What is left are histories in which the protected words alone fill the window.
+    expect(changed).toBeGreaterThan(RUNS * 0.7)
+    expect(reached / changed).toBeGreaterThan(0.97)
+  })
+}
+
+test("a summary at once keeps the same things", async () => {
+  await fc.assert(
+    fc.asyncProperty(SHAPE, fc.constantFrom(...Object.keys(SUMMARISERS)), async (shape, summariser) => {
+      const { before, bench, outcome } = await compressed(shape, { summariser, settings: { strategy: "summarize" } })
+      expectIntact(before, outcome, bench)
+    }),
+    { numRuns: RUNS },
+  )
+})
+
+test("with abort_on_summary_failure a side model that does not deliver changes nothing", async () => {
+  let aborted = 0
+  await fc.assert(
+    fc.asyncProperty(SHAPE, fc.constantFrom("failing", "missing", "empty", "throwing"), async (shape, summariser) => {
+      const settings = { strategy: "summarize", abortOnSummaryFailure: true } as const
+      const { before, bench, outcome } = await compressed(shape, { summariser, settings })
+      if (bench.asked.length === 0) return
+      aborted += 1
+      expect([outcome.messages === before, outcome.aborted, outcome.layersRun]).toEqual([true, true, []])
+    }),
+    { numRuns: 500 },
+  )
+  expect(aborted).toBeGreaterThan(300)
+})
+
+test("what a compression gives encodes on every wire", async () => {
+  const place = { provider: "custom", baseUrl: "http://127.0.0.1/v1", host: "127.0.0.1", contextLength: 200_000 }
+  const wires = [
+    createChatCompletionsWire(place, {
+      extraBody: {},
+      openRouter: {},
+      streaming: true,
+      includeUsage: true,
+    }),
+    createAnthropicMessagesWire(place, {}),
+    createCodexResponsesWire(place),
+    createBedrockConverseWire(place, { guardrail: {} }),
+    createGeminiWire(place),
+  ]
+  const tools = ["terminal", "skills_list", "read_file"].map((name) => ({
+    name,
+    description: name,
+    parameters: { type: "object", properties: {} },
+  }))
+  await fc.assert(
+    fc.asyncProperty(SHAPE, fc.constantFrom("good", "failing"), async (shape, summariser) => {
+      const { outcome } = await compressed(shape, { summariser })
+      if (shape.ending === "open") return
+      const messages = withTodoList(outcome.messages, TODOS)
+      const ids = outcome.messages.flatMap((message) => (message.role === "tool" ? [message.tool_call_id] : []))
+      for (const wire of wires) {
+        const request: ModelRequest = { model: "test-model", system: "s", messages, tools }
+        const body = wire.encode(request)
+        // No wire had to leave a call or a result out; Gemini pairs them by name and order.
+        const complete = wire.path(request).includes("enerateContent") || ids.every((id) => body.includes(id))
+        expect([parseJson(body) !== undefined, body.includes("removed)"), complete]).toEqual([true, false, true])
+      }
+    }),
+    { numRuns: 400 },
+  )
+})
+
+function expectIntact(before: readonly Message[], outcome: CompressOutcome, bench: EngineBench): void {
+  const { messages } = outcome
+  if (outcome.layersRun.length === 0) {
+    expect(messages).toBe(before)
+    return
+  }
+  expect(outcome.tokensAfter).toBeLessThan(outcome.tokensBefore)
+  expect(isValidHistory(messages)).toBe(true)
+  if (messages.at(-1)?.role !== "assistant") {
+    const listed = withTodoList(messages, TODOS)
+    expect(isValidHistory(listed)).toBe(true)
+    expect(contentText(listed.at(-1)?.content ?? null).endsWith("- [ ] 2. second (pending)")).toBe(true)
+  }
+  expectWords(before, messages)
+  expectEnd(before, messages)
+  for (const plan of before.filter((message) => message.role !== "system" && message.compression_priority === "high")) {
+    expect(messages.some((message) => message === plan || saysTheSame(message, plan))).toBe(true)
+  }
+  expectOnlyReportedLosses(before, outcome, bench)
+}
+
+/** The person's last words, and the first message: word for word. */
+function expectWords(before: readonly Message[], after: readonly Message[]): void {
+  const last = before.findLast((message) => message.role === "user" && message.synthetic === undefined)
+  for (const message of [before[0], last]) {
+    expect(message !== undefined && after.some((kept) => kept.role === "user" && saysTheSame(kept, message))).toBe(true)
+  }
+}
+
+function saysTheSame(message: Message, original: Message): boolean {
+  if (message.role !== original.role) return false
+  if (message.role === "tool" && original.role === "tool" && message.tool_call_id !== original.tool_call_id) return false
+  const words = textParts(original).at(-1) ?? ""
+  const own = words.slice(Math.max(0, words.lastIndexOf("#2#")))
+  return textParts(message).some((text) => text === own || text.endsWith(`\n\n${own}`))
+}
+
+function textParts({ content }: Message): readonly string[] {
+  if (content === null) return [""]
+  return typeof content === "string" ? [content] : content.flatMap((part) => (part.type === "text" ? [part.text] : []))
+}
+
+/** The newest calls are there with their results, whatever they look like now. */
+function expectEnd(before: readonly Message[], after: readonly Message[]): void {
+  const end = before.slice(before.findLastIndex((message) => message.role === "assistant"))
+  const kept = after.slice(-end.length)
+  expect(kept.map(nameOf)).toEqual(end.map(nameOf))
+}
+
+function nameOf(message: Message): string {
+  switch (message.role) {
+    case "tool":
+      return `result ${message.tool_call_id}`
+    case "assistant":
+      return `calls ${(message.tool_calls ?? []).map((call) => call.id).join(" ")} ${/#\w+#/.exec(contentText(message.content))?.[0] ?? ""}`
+    case "user":
+    case "system":
+      return `said ${/#\w+#/.exec(contentText(message.content).replace(/^\[(?:.|\n)*(?=#\w+#)/u, ""))?.[0] ?? ""}`
+  }
+}
+
+function expectOnlyReportedLosses(before: readonly Message[], outcome: CompressOutcome, bench: EngineBench): void {
+  const kept = new Set(outcome.messages.map((message) => outcome.reshaped.get(message) ?? message))
+  const gone = before.filter((message) => !kept.has(message))
+  if (!outcome.removedMessages) {
+    expect(gone).toEqual([])
+    expect(bench.lost.length === 0 || outcome.layersRun.every((layer) => layer === 1 || layer === 3)).toBe(true)
+    return
+  }
+  expect(outcome.droppedRounds).toBeGreaterThan(0)
+  const reported = new Set(bench.lost.flatMap(({ doomed }) => doomed).map(nameOf))
+  const silent = gone.filter(
+    (message) => !(message.role === "user" && message.synthetic === "summary") && !reported.has(nameOf(message)),
+  )
+  expect(silent.map(nameOf)).toEqual([])
+}
+
+/** Five rounds of an ordinary size do not make another compression necessary. */
+function hasRoomForFiveTurns(outcome: CompressOutcome, { engine }: EngineBench, overheadTokens: number): boolean {
+  const turn = 0.035 * (engine.figures.thresholdTokens - overheadTokens)
+  const extra = Array.from({ length: 5 }, (_, index) => toolRound([{ id: `t${index}`, result: "z".repeat(4 * turn - 200) }])).flat()
+  const size = createEstimator().messages([...outcome.messages, ...extra]) + overheadTokens
+  return !engine.shouldCompress(size)
+}
+
+test("the settings of these tests are the defaults of the product", () => {
+  expect([SETTINGS.strategy, SETTINGS.protectFirstN, SETTINGS.protectLastN]).toEqual(["pipeline", 3, 20])
+})

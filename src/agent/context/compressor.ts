@@ -1,0 +1,185 @@
+import type { Clock } from "../../base/clock.ts"
+import { contentText } from "../../protocol/message.ts"
+import type { Message } from "../../protocol/message.ts"
+import type { DigestedCall } from "../../toolkit/tool.ts"
+import { reshapedIn, startDraft } from "./draft.ts"
+import type { CompressOptions, CompressOutcome, ContextEngine, ContextFigures, EngineModel } from "./engine.ts"
+import { createEstimator } from "./estimate.ts"
+import type { Estimator } from "./estimate.ts"
+import { runPipeline, runSummary } from "./pipeline.ts"
+import type { PipelineParts, PipelineResult } from "./pipeline.ts"
+import { isOversized } from "./shortened-result.ts"
+import type { Spill } from "./shortened-result.ts"
+import { findBoundaries } from "./summary/boundaries.ts"
+import { createSummariser } from "./summary/summariser.ts"
+import type { SummaryPort } from "./summary/summariser.ts"
+import { windowBudget } from "./window-budget.ts"
+import type { CompressionSettings } from "./window-budget.ts"
+
+export interface CompressorOptions {
+  readonly model: EngineModel
+  readonly settings: CompressionSettings
+  readonly clock: Clock
+  readonly redact: (text: string) => string
+  /** Undefined when no model can be asked. */
+  readonly summarise: SummaryPort | undefined
+  /** Stores the full text of a result that is cut; gives the path for `read_file`. */
+  readonly spill: Spill
+  /** The one-line form of an old result. */
+  readonly digest: (call: DigestedCall) => string
+  /** Most tokens before shortening starts, when the model for summaries has a smaller window (6.9). */
+  readonly thresholdCap?: number
+  readonly estimator?: Estimator
+}
+
+const EFFECTIVE_SAVING = 0.1
+const MAX_INEFFECTIVE_RUNS = 2
+/** How much of the window a request may fill on trust in the provider's last count. */
+const TRUSTED_SHARE = 0.9
+const SMALLEST_TRUSTED_GROWTH = 4096
+/** The messages of a forced run become at least this much smaller, although by estimate they fit. */
+const FORCED_SHARE = 0.7
+/** The estimate is never taken to be further off than this. */
+const MAX_RATIO = 3
+
+/** The built-in engine: five layers, cheapest first, or a summary at once. */
+export function createCompressor(options: CompressorOptions): ContextEngine {
+  const { settings } = options
+  const estimator = options.estimator ?? createEstimator()
+  const summariser = createSummariser({ ...options, estimator, abortOnFailure: settings.abortOnSummaryFailure })
+  let budget = windowBudget(options.model, settings, options.thresholdCap)
+  let lastPromptTokens = 0
+  /** Estimate of the last request that really fitted. */
+  let baseline: number | undefined
+  /** How many real tokens stand behind an estimated one; the threshold is about real ones. */
+  let ratio = 1
+  let ineffectiveRuns = 0
+  let compressionCount = 0
+
+  const roomFor = ({ overheadTokens, force, manual }: CompressOptions, before: number): number => {
+    const target = budget.target / ratio - overheadTokens
+    // Where the prompt takes most of a small window, freeing a fifth of the whole would take almost everything that was said.
+    const room = Math.max(target, SMALLEST_ROOM_SHARE * (budget.threshold / ratio - overheadTokens), MIN_ROOM)
+    return Math.floor(force === true && manual !== true ? Math.min(room, FORCED_SHARE * before) : room)
+  }
+
+  return {
+    name: "compressor",
+    get figures(): ContextFigures {
+      return {
+        lastPromptTokens,
+        thresholdTokens: budget.threshold,
+        targetTokens: budget.target,
+        contextLength: budget.contextLength,
+        compressionCount,
+      }
+    },
+    updateFromResponse: ({ realTokens, estimatedTokens }) => {
+      if (realTokens <= 0) return
+      lastPromptTokens = realTokens
+      if (estimatedTokens > 0) ratio = Math.min(Math.max(1, realTokens / estimatedTokens), MAX_RATIO)
+      if (realTokens < budget.threshold) baseline = estimatedTokens
+    },
+    shouldCompress: (promptTokens) => promptTokens >= budget.threshold && ineffectiveRuns < MAX_INEFFECTIVE_RUNS,
+    shouldDeferPreflight: (estimatedTokens) => {
+      if (lastPromptTokens <= 0 || lastPromptTokens >= budget.threshold || baseline === undefined) return false
+      const growth = estimatedTokens - baseline
+      if (growth > Math.max(SMALLEST_TRUSTED_GROWTH, 0.05 * budget.threshold)) return false
+      if (lastPromptTokens + growth * ratio > TRUSTED_SHARE * budget.contextLength) return false
+      baseline = estimatedTokens
+      return true
+    },
+    hasContentToCompress: (messages) => {
+      const { start, cut, sizeCut } = findBoundaries(messages, {
+        head: settings.protectFirstN,
+        protectLastN: settings.protectLastN,
+        tailTokens: budget.tail,
+        estimator,
+      })
+      const oversized = (message: Message): boolean =>
+        message.role === "tool" && isOversized(contentText(message.content), budget.resultLimit)
+      return Math.max(cut, sizeCut) - start > 1 || messages.some(oversized)
+    },
+    compress: async (messages, request) => {
+      if (request.manual === true) summariser.forgetFailure()
+      const before = estimator.messages(messages)
+      const room = roomFor(request, before)
+      const parts: PipelineParts = { ...options, estimator, budget, summariser, room, request }
+      const fits = before <= room
+      const summaryWanted =
+        settings.strategy === "summarize" || (request.manual === true && (fits || request.focus !== undefined))
+      const draft = startDraft(messages)
+      const result = summaryWanted ? await runSummary(draft, parts) : await runPipeline(draft, parts)
+      const after = estimator.messages(result.draft.messages)
+      const outcome = outcomeOf(result, { messages, before, after, overhead: request.overheadTokens })
+      if (outcome.layersRun.length > 0) {
+        lastPromptTokens = -1
+        baseline = undefined
+        compressionCount += 1
+      }
+      const total = before + request.overheadTokens
+      const effective = total > 0 && (total - outcome.tokensAfter) / total >= EFFECTIVE_SAVING
+      if (!request.signal.aborted) ineffectiveRuns = effective ? 0 : ineffectiveRuns + 1
+      return outcome
+    },
+    updateModel: (model) => {
+      budget = windowBudget(model, settings, options.thresholdCap)
+      lastPromptTokens = 0
+      baseline = undefined
+      ratio = 1
+      ineffectiveRuns = 0
+    },
+    reset: () => {
+      lastPromptTokens = 0
+      baseline = undefined
+      ratio = 1
+      ineffectiveRuns = 0
+      compressionCount = 0
+      summariser.forgetFailure()
+    },
+  }
+}
+
+const MIN_ROOM = 300
+const SMALLEST_ROOM_SHARE = 0.7
+
+/** What was done, or nothing at all when it did not make the conversation smaller. */
+function outcomeOf(
+  result: PipelineResult,
+  sizes: {
+    readonly messages: readonly Message[]
+    readonly before: number
+    readonly after: number
+    readonly overhead: number
+  },
+): CompressOutcome {
+  const { messages, before, after, overhead } = sizes
+  const error = result.error === undefined ? {} : { auxError: result.error }
+  const helped = !result.aborted && after < before
+  if (!helped) {
+    return {
+      messages,
+      reshaped: new Map(),
+      layersRun: [],
+      removedMessages: false,
+      droppedRounds: 0,
+      fallbackSummary: false,
+      aborted: result.aborted,
+      ...error,
+      tokensBefore: before + overhead,
+      tokensAfter: before + overhead,
+    }
+  }
+  return {
+    messages: result.draft.messages,
+    reshaped: reshapedIn(result.draft),
+    layersRun: result.layersRun,
+    removedMessages: result.layersRun.some((layer) => layer === 2 || layer === 4 || layer === 5),
+    droppedRounds: result.droppedRounds,
+    fallbackSummary: result.fallback,
+    aborted: false,
+    ...error,
+    tokensBefore: before + overhead,
+    tokensAfter: after + overhead,
+  }
+}

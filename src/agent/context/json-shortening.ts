@@ -1,0 +1,100 @@
+import { isRecord } from "../../base/json.ts"
+import { takeCodePoints } from "../../base/text.ts"
+
+type Json = Readonly<Record<string, unknown>> | readonly unknown[]
+
+/** Below this a value says nothing any more: then whole entries go instead of parts of each. */
+const SMALLEST_SHARE = 60
+const HEAD_SHARE = 0.75
+
+/**
+ * The same structure in about `max` characters of JSON: long strings lose their middle, and where there are too many entries to
+ * keep a part of each, those in the middle go.
+ */
+export function shortenJson(value: Json, max: number): Json {
+  if (JSON.stringify(value).length <= max) return value
+  return Array.isArray(value) ? shortenArray(value, max) : isRecord(value) ? shortenRecord(value, max) : value
+}
+
+function shortenValue(value: unknown, max: number): unknown {
+  if (typeof value === "string") return shortenString(value, max)
+  if (Array.isArray(value) || isRecord(value)) return shortenJson(value, max)
+  return value
+}
+
+function shortenString(text: string, max: number): string {
+  const size = JSON.stringify(text).length
+  if (size <= max) return text
+  // Quotes and newlines take two characters in JSON.
+  const fitting = Math.floor((text.length * Math.max(0, max)) / size)
+  const cut = `... [${text.length - fitting} characters cut] ...`
+  const room = Math.max(0, fitting - cut.length - 4)
+  const tail = Math.floor(room * (1 - HEAD_SHARE))
+  const head = takeCodePoints(text, room - tail).toWellFormed()
+  return `${head}\n${cut}\n${tail === 0 ? "" : text.slice(-tail).toWellFormed()}`
+}
+
+function shortenArray(items: readonly unknown[], max: number): readonly unknown[] {
+  const sizes = items.map((item) => JSON.stringify(item ?? null).length + 1)
+  const share = fairShare(sizes, max - 2)
+  if (share >= SMALLEST_SHARE) {
+    return items.map((item, index) => ((sizes[index] ?? 0) > share ? shortenValue(item, share - 1) : item))
+  }
+  const kept = middleOut(sizes, max - MORE_ENTRIES_CHARS)
+  return [
+    ...items.slice(0, kept.head),
+    `... [${items.length - kept.head - kept.tail} entries cut] ...`,
+    ...items.slice(items.length - kept.tail),
+  ].map((item) => shortenValue(item, max - MORE_ENTRIES_CHARS))
+}
+
+function shortenRecord(record: Readonly<Record<string, unknown>>, max: number): Readonly<Record<string, unknown>> {
+  const fields = Object.entries(record)
+  const names = fields.map(([name]) => JSON.stringify(name).length + 2)
+  const sizes = fields.map(([, value]) => (JSON.stringify(value) ?? "").length)
+  const share = fairShare(
+    sizes,
+    names.reduce((sum, size) => sum - size, max - 2),
+  )
+  if (share >= SMALLEST_SHARE) {
+    return Object.fromEntries(
+      fields.map(([name, value], index) => [name, (sizes[index] ?? 0) > share ? shortenValue(value, share) : value]),
+    )
+  }
+  const kept = middleOut(
+    sizes.map((size, index) => size + (names[index] ?? 0)),
+    max - MORE_ENTRIES_CHARS,
+  )
+  const left = [...fields.slice(0, kept.head), ...fields.slice(fields.length - kept.tail)]
+  return Object.fromEntries([...left, ["...", `[${fields.length - left.length} fields cut]`]])
+}
+
+const MORE_ENTRIES_CHARS = 45
+
+/** The largest size every value may have so that together they fit; smaller values leave their room to the others. */
+function fairShare(sizes: readonly number[], max: number): number {
+  let room = max
+  let left = sizes.length
+  for (const size of sizes.toSorted((a, b) => a - b)) {
+    const share = Math.floor(room / left)
+    if (size > share) return share
+    room -= size
+    left -= 1
+  }
+  return max
+}
+
+/** How many entries fit, more of the first than of the last. */
+function middleOut(sizes: readonly number[], max: number): { readonly head: number; readonly tail: number } {
+  const headRoom = max * HEAD_SHARE
+  let [head, tail, used] = [0, 0, 0]
+  while (head < sizes.length && used + (sizes[head] ?? 0) <= headRoom) {
+    used += sizes[head] ?? 0
+    head += 1
+  }
+  while (tail < sizes.length - head && used + (sizes[sizes.length - 1 - tail] ?? 0) <= max) {
+    used += sizes[sizes.length - 1 - tail] ?? 0
+    tail += 1
+  }
+  return { head, tail }
+}

@@ -1,0 +1,24 @@
+import { isRecord, parseJson } from "../../base/json.ts"
+import { takeCodePoints } from "../../base/text.ts"
+import { digestChars, digestValue } from "../../toolkit/digest-line.ts"
+import type { DigestedCall } from "../../toolkit/tool.ts"
+
+const SHOWN_ARGUMENTS = 2
+const MAX_VALUE_CHARS = 40
+
+/** The one-line form of a call whose tool declares none of its own. */
+export function generalDigest({ tool, args, result }: DigestedCall): string {
+  const shown = Object.entries(args)
+    .slice(0, SHOWN_ARGUMENTS)
+    .map(([name, value]) => `${name}=${takeCodePoints(digestValue(value), MAX_VALUE_CHARS)}`)
+  return [`[${tool}]`, ...shown, `(${digestChars(result)} chars result)`].join(" ")
+}
+
+/** A call as the one-line forms want it; arguments that do not parse are left out. */
+export function digestedCall(
+  tool: string,
+  { args, result }: { readonly args: string; readonly result: string },
+): DigestedCall {
+  const parsed = parseJson(args)
+  return { tool, args: isRecord(parsed) ? parsed : {}, result }
+}

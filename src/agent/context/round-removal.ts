@@ -1,0 +1,112 @@
+import type { Message, UserMessage } from "../../protocol/message.ts"
+import type { DigestedCall } from "../../toolkit/tool.ts"
+import { rearrange } from "./draft.ts"
+import type { Draft } from "./draft.ts"
+import { describeRemoved, elisionOf, mergeElisions, noteMessage, withNote } from "./elision-note.ts"
+import type { Elision } from "./elision-note.ts"
+import type { Estimator } from "./estimate.ts"
+import { isRemovable } from "./protection.ts"
+import type { Protection } from "./protection.ts"
+import { roundsOf } from "./rounds.ts"
+import type { Round } from "./rounds.ts"
+
+export interface NoteOptions {
+  readonly sessionId: string
+  readonly digest: (call: DigestedCall) => string
+  readonly redact: (text: string) => string
+  /** Facts from the memory that the note should carry. */
+  readonly hint: string
+  readonly maxLines: number
+}
+
+/** Layer 2: all rounds that are long past. */
+export function staleRounds(
+  messages: readonly Message[],
+  { protection, staleAfter }: { readonly protection: Protection; readonly staleAfter: number },
+): readonly Round[] {
+  const rounds = roundsOf(messages)
+  return rounds.filter(
+    (round, index) => rounds.length - 1 - index >= staleAfter && isRemovable(round, messages, protection),
+  )
+}
+
+/**
+ * Layer 4: as many of the oldest rounds as it takes to fit. Undefined when that would cost more of the middle than allowed, or is
+ * impossible: then a summary is better.
+ */
+export function oldestRounds(
+  draft: Draft,
+  options: {
+    readonly protection: Protection
+    readonly room: number
+    readonly maxLoss: number
+    readonly estimator: Estimator
+    readonly note: Omit<NoteOptions, "hint">
+  },
+): readonly Round[] | undefined {
+  const { messages } = draft
+  const { protection, estimator, room } = options
+  const size = (part: readonly Message[]): number => estimator.messages(part)
+  const allowed = options.maxLoss * size(messages.slice(protection.head, protection.tailStart))
+  let left = size(messages)
+  let lost = 0
+  const removed: Round[] = []
+  for (const round of roundsOf(messages)) {
+    if (!isRemovable(round, messages, protection)) continue
+    const tokens = size(messages.slice(round.start, round.end))
+    lost += tokens
+    left -= tokens
+    if (lost > allowed) return undefined
+    removed.push(round)
+    if (left > room) continue
+    if (size(removeRounds(draft, removed, { ...options.note, hint: LONGEST_HINT }).messages) <= room) return removed
+  }
+  return undefined
+}
+
+/** What the memory wants to add is not known yet; there must be room for it. */
+const LONGEST_HINT = Array.from({ length: 3 }, (_, line) => `${line}`.repeat(200)).join("\n")
+
+/** Takes rounds out and leaves a note at each gap. */
+export function removeRounds(draft: Draft, rounds: readonly Round[], options: NoteOptions): Draft {
+  const removed = new Set(rounds.map(({ start }) => start))
+  const changed = new Map<Message, Message>()
+  const kept: Message[] = []
+  let gap: Round[] = []
+  let { hint } = options
+  for (const round of roundsOf(draft.messages)) {
+    if (removed.has(round.start)) {
+      gap.push(round)
+      continue
+    }
+    const messages = draft.messages.slice(round.start, round.end)
+    const [first, ...rest] = messages
+    if (gap.length === 0 || first === undefined) {
+      kept.push(...messages)
+      continue
+    }
+    const elision = elisionFor(draft.messages, gap, { ...options, hint })
+    gap = []
+    hint = ""
+    if (first.role === "user") {
+      const noted: UserMessage = withNote(first, elision)
+      changed.set(noted, first)
+      kept.push(noted, ...rest)
+    } else {
+      kept.push(noteMessage(elision), ...messages)
+    }
+  }
+  return rearrange(draft, kept, changed)
+}
+
+function elisionFor(messages: readonly Message[], gap: readonly Round[], options: NoteOptions): Elision {
+  const removed = gap.flatMap(({ start, end }) => messages.slice(start, end))
+  const { maxLines } = options
+  return removed
+    .map(elisionOf)
+    .toReversed()
+    .reduce(
+      (later, earlier) => (earlier.rounds === 0 ? later : mergeElisions(later, earlier, { maxLines })),
+      describeRemoved(removed, { ...options, rounds: gap.length }),
+    )
+}

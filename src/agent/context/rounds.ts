@@ -1,0 +1,66 @@
+import type { Message } from "../../protocol/message.ts"
+import { findSummary } from "./summary/summary-text.ts"
+
+/**
+ * One iteration as it is stored: an assistant message, the results of its calls, and the user message directly before it. A user
+ * message that nobody has answered yet is a round of its own.
+ */
+export interface Round {
+  readonly start: number
+  /** Exclusive. */
+  readonly end: number
+}
+
+export function roundsOf(messages: readonly Message[]): readonly Round[] {
+  const rounds: Round[] = []
+  let start = 0
+  let answered = false
+  for (const [index, message] of messages.entries()) {
+    const begins = message.role === "user" || (message.role === "assistant" && (answered || index === 0))
+    if (begins && index > start) {
+      rounds.push({ start, end: index })
+      start = index
+    }
+    if (begins) answered = false
+    if (message.role === "assistant") answered = true
+  }
+  if (start < messages.length) rounds.push({ start, end: messages.length })
+  return rounds
+}
+
+/** The last message that holds words of the person. */
+export function lastUserIndex(messages: readonly Message[]): number {
+  return messages.findLastIndex(isFromPerson)
+}
+
+/** Summaries of older versions are not marked as ours; they are known by how they begin. */
+export function isFromPerson(message: Message): boolean {
+  return message.role === "user" && message.synthetic === undefined && findSummary(message)?.rest !== ""
+}
+
+/** The last answer a person could read. */
+export function lastTextIndex(messages: readonly Message[]): number {
+  return messages.findLastIndex(
+    (message) => message.role === "assistant" && hasText(message) && findSummary(message)?.rest !== "",
+  )
+}
+
+function hasText({ content }: Message): boolean {
+  if (content === null) return false
+  if (typeof content === "string") return content.trim() !== ""
+  return content.some((part) => part.type === "text" && part.text.trim() !== "")
+}
+
+/** Moves a cut back so that it does not fall between a call and its results. */
+export function beforeToolGroup(messages: readonly Message[], cut: number): number {
+  let index = cut
+  while (index > 0 && messages[index]?.role === "tool") index -= 1
+  return index
+}
+
+/** Moves a boundary forward past results whose call lies before it. */
+export function pastToolResults(messages: readonly Message[], index: number): number {
+  let next = index
+  while (next < messages.length && messages[next]?.role === "tool") next += 1
+  return next
+}

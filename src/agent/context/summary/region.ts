@@ -1,0 +1,119 @@
+import type { Message } from "../../../protocol/message.ts"
+import { rearrange } from "../draft.ts"
+import type { Draft } from "../draft.ts"
+import type { Estimator } from "../estimate.ts"
+import { repairSequence } from "../../history.ts"
+import { withoutImages } from "../microcompact.ts"
+import type { Pins } from "../pinning.ts"
+import { lastTextIndex, lastUserIndex, pastToolResults, roundsOf } from "../rounds.ts"
+import { withWholePairs } from "../tool-pairs.ts"
+import type { WindowBudget } from "../window-budget.ts"
+import { findBoundaries } from "./boundaries.ts"
+import { placeSummary } from "./placement.ts"
+import { findSummary, withoutSummary } from "./summary-text.ts"
+
+/** What a summary replaces, and what stays around it. */
+export interface Region {
+  readonly head: readonly Message[]
+  /** Everything that stays behind the summary: kept rounds of the middle, then the tail. */
+  readonly rest: readonly Message[]
+  /** Messages that go. */
+  readonly doomed: readonly Message[]
+  /** What the summary has to cover: the doomed ones without an earlier summary. */
+  readonly turns: readonly Message[]
+  readonly previous: string | undefined
+  /** Messages that stay without the summary they carried: new form to old. */
+  readonly changed: ReadonlyMap<Message, Message>
+}
+
+export interface RegionOptions {
+  readonly head: number
+  readonly protectLastN: number
+  readonly pins: Pins
+  readonly budget: WindowBudget
+  readonly room: number
+  readonly estimator: Estimator
+  /** What the summary itself will take. */
+  readonly summaryTokens: number
+}
+
+const FEWEST_SUMMARISED = 4
+
+/**
+ * The messages between head and tail. The tail reaches back to the person's last words and the last answer; in a long run of tool
+ * calls that would leave nothing to summarise, so where it does not suffice the cut is made by size, and those two stay as single
+ * rounds behind the summary.
+ */
+export function chooseRegion(draft: Draft, options: RegionOptions): Region | undefined {
+  const { messages } = draft
+  if (messages.length <= options.head + FEWEST_SUMMARISED) return undefined
+  const { start, cut, sizeCut } = findBoundaries(messages, { ...options, tailTokens: options.budget.tail })
+  const regions = [cut, sizeCut]
+    .map((end) => regionOf(messages, { start, end: pastToolResults(messages, end), pins: options.pins }))
+    .filter((region) => region.doomed.length > 0 && region.rest.length > 0)
+  const size = ({ head, rest }: Region): number =>
+    options.estimator.messages([...head, ...rest]) + options.summaryTokens
+  return regions.find((region) => size(region) <= options.room) ?? regions.toSorted((a, b) => size(a) - size(b))[0]
+}
+
+function regionOf(
+  messages: readonly Message[],
+  { start, end, pins }: { readonly start: number; readonly end: number; readonly pins: Pins },
+): Region {
+  const middle = messages.slice(start, end)
+  const stays = new Set([...pins.plans, messages[lastUserIndex(messages)], messages[lastTextIndex(messages)]])
+  const kept: Message[] = []
+  const doomed: Message[] = []
+  for (const round of roundsOf(middle)) {
+    const part = middle.slice(round.start, round.end)
+    const target = part.some((message) => stays.has(message)) ? kept : doomed
+    target.push(...part)
+  }
+  const changed = new Map<Message, Message>()
+  const stripped = (part: readonly Message[]): readonly Message[] =>
+    part.flatMap((message) => {
+      const plain = message.role === "user" || message.role === "assistant" ? withoutSummary(message) : message
+      if (plain === undefined) return []
+      if (plain !== message) changed.set(plain, message)
+      return [plain]
+    })
+  return {
+    head: stripped(messages.slice(0, start)),
+    rest: stripped([...kept, ...messages.slice(end)]),
+    doomed,
+    turns: stripped(doomed),
+    previous: messages.map((message) => findSummary(message)?.body).findLast((body) => body !== undefined),
+    changed,
+  }
+}
+
+/** Head, summary and rest as one history that every wire takes. */
+export function assemble(draft: Draft, region: Region, summary: string): Draft {
+  const rest = separated(region.rest)
+  const placed = placeSummary(region.head, summary, rest)
+  const changed = new Map(region.changed)
+  if (placed.merged !== undefined) {
+    const { carrier, from } = placed.merged
+    changed.set(carrier, region.changed.get(from) ?? from)
+  }
+  const whole = repairSequence(withWholePairs(placed.messages)).messages
+  const newestPicture = whole.findLastIndex((message) => message.role === "user" && withoutImages(message) !== message)
+  const light = whole.map((message, index) => {
+    if (index >= newestPicture || message.role === "system") return message
+    const plain = withoutImages(message)
+    if (plain !== message) changed.set(plain, changed.get(message) ?? message)
+    return plain
+  })
+  return rearrange(draft, light, changed)
+}
+
+const BETWEEN = "[Rounds between these two replies are part of the summary above.]"
+
+/** Two replies side by side would not be valid; a sentence of ours stands between them. */
+function separated(messages: readonly Message[]): readonly Message[] {
+  return messages.flatMap((message, index): readonly Message[] =>
+    message.role === "assistant" && messages[index - 1]?.role === "assistant"
+      ? [{ role: "user", content: BETWEEN, synthetic: "elision" }, message]
+      : [message],
+  )
+}

@@ -1,0 +1,222 @@
+import type { Clock } from "../../../base/clock.ts"
+import { errorMessage } from "../../../base/system-error.ts"
+import { takeCodePoints } from "../../../base/text.ts"
+import type { Message } from "../../../protocol/message.ts"
+import type { DigestedCall } from "../../../toolkit/tool.ts"
+import type { Draft } from "../draft.ts"
+import type { CompressOptions } from "../engine.ts"
+import type { Estimator } from "../estimate.ts"
+import type { Pins } from "../pinning.ts"
+import type { WindowBudget } from "../window-budget.ts"
+import { fallbackSummary } from "./fallback.ts"
+import { automaticFocus, SUMMARY_SYSTEM, summaryPrompt } from "./prompt.ts"
+import { assemble, chooseRegion } from "./region.ts"
+import type { Region } from "./region.ts"
+import { cleanBody, wrapSummary } from "./summary-text.ts"
+
+/** Asks a model for a summary. Whoever provides it repeats a failed call on the main model and bounds the time it takes. */
+export type SummaryPort = (request: {
+  readonly system: string
+  readonly prompt: string
+  readonly maxTokens: number
+  readonly signal: AbortSignal
+}) => Promise<SummaryReply>
+
+export type SummaryReply =
+  | {
+      readonly kind: "text"
+      readonly text: string
+      /** The configured model failed; the main model wrote it. */
+      readonly usedMain?: boolean
+    }
+  | {
+      readonly kind: "failed"
+      readonly message: string
+      readonly noProvider: boolean
+      /** The answer could not be read: worth another try soon. */
+      readonly malformed: boolean
+    }
+  | { readonly kind: "aborted" }
+
+export interface SummariserOptions {
+  readonly clock: Clock
+  readonly redact: (text: string) => string
+  readonly digest: (call: DigestedCall) => string
+  readonly estimator: Estimator
+  readonly summarise: SummaryPort | undefined
+  readonly abortOnFailure: boolean
+}
+
+export interface SummaryTask {
+  readonly head: number
+  readonly protectLastN: number
+  readonly pins: Pins
+  readonly budget: WindowBudget
+  /** What the messages may take afterwards. */
+  readonly room: number
+  readonly options: CompressOptions
+}
+
+export type SummaryOutcome =
+  | { readonly kind: "nothing" }
+  | { readonly kind: "aborted"; readonly error?: string }
+  | {
+      readonly kind: "done"
+      readonly draft: Draft
+      readonly removed: readonly Message[]
+      readonly fallback: boolean
+      readonly error?: string
+    }
+
+/** Layer 5. Remembers when the side model failed, so that it is left alone for a while. */
+export interface Summariser {
+  run(draft: Draft, task: SummaryTask): Promise<SummaryOutcome>
+  forgetFailure(): void
+}
+
+const COOLDOWN_MS = { noProvider: 600_000, malformed: 30_000, other: 60_000 }
+const OVERSHOOT = 1.3
+const CHARS_PER_TOKEN = 4
+/** What a summary costs besides its own text, in tokens. */
+const FRAME_TOKENS = 330
+/** Below this nobody could say anything useful. */
+const SMALLEST_SUMMARY = 200
+/** Share of the messages' room that a summary may take in a small window, or soon nothing else would fit. */
+const SUMMARY_SHARE = 0.15
+/** Share of the window that the turns may take in the request for a summary. */
+const INPUT_SHARE = 0.6
+
+export function createSummariser(options: SummariserOptions): Summariser {
+  const { clock, estimator } = options
+  let failure = { until: 0, message: "" }
+
+  const ask = async (request: Parameters<SummaryPort>[0]): Promise<SummaryReply> => {
+    if (request.signal.aborted) return { kind: "aborted" }
+    if (options.summarise === undefined) {
+      return { kind: "failed", message: "no model is available for summaries", noProvider: true, malformed: false }
+    }
+    if (clock.now() < failure.until) {
+      return { kind: "failed", message: failure.message, noProvider: false, malformed: false }
+    }
+    const reply = await replyOf(options.summarise, request)
+    if (request.signal.aborted) return { kind: "aborted" }
+    if (reply.kind === "failed") failure = { until: clock.now() + cooldownOf(reply), message: reply.message }
+    return reply
+  }
+
+  return {
+    forgetFailure: () => {
+      failure = { until: 0, message: "" }
+    },
+    run: async (draft, task) => {
+      const region = chooseRegion(draft, { ...task, estimator, summaryTokens: task.budget.summaryMin + FRAME_TOKENS })
+      if (region === undefined || estimator.messages(region.doomed) <= FRAME_TOKENS) return { kind: "nothing" }
+      const tokens = summaryTokens(region, task, estimator)
+      const { signal } = task.options
+      const hints = await hintsFor(region.doomed, task.options)
+      const reply = await ask({
+        system: SUMMARY_SYSTEM,
+        prompt: promptFor(region, { task, hints, tokens, options, messages: draft.messages }),
+        maxTokens: Math.ceil(tokens * OVERSHOOT),
+        signal,
+      })
+      if (reply.kind === "aborted" || signal.aborted) return { kind: "aborted" }
+      if (reply.kind === "failed" && options.abortOnFailure) return { kind: "aborted", error: reply.message }
+      const { sessionId } = task.options
+      const done = (body: string, more: { readonly fallback: boolean; readonly error?: string }): SummaryOutcome => ({
+        kind: "done",
+        draft: assemble(draft, region, wrapSummary(body, sessionId)),
+        removed: region.doomed,
+        ...more,
+      })
+      const maxChars = Math.ceil(tokens * OVERSHOOT) * CHARS_PER_TOKEN
+      if (reply.kind === "text") {
+        const body = bounded(options.redact(cleanBody(reply.text)), maxChars)
+        return done(body, { fallback: false, ...(reply.usedMain === true ? { error: MAIN_MODEL_WROTE_IT } : {}) })
+      }
+      const body = fallbackSummary(region.turns, {
+        messages: draft.messages,
+        previous: region.previous,
+        reason: reply.message,
+        digest: options.digest,
+        redact: options.redact,
+        maxChars,
+      })
+      return done(body, { fallback: true, error: reply.message })
+    },
+  }
+}
+
+const MAIN_MODEL_WROTE_IT =
+  "the model of auxiliary.compression failed, so the main model wrote the summary; check that setting"
+
+async function replyOf(summarise: SummaryPort, request: Parameters<SummaryPort>[0]): Promise<SummaryReply> {
+  try {
+    const reply = await summarise(request)
+    if (reply.kind !== "text" || cleanBody(reply.text) !== "") return reply
+    return { kind: "failed", message: "the summary came back empty", noProvider: false, malformed: true }
+  } catch (error) {
+    return { kind: "failed", message: errorMessage(error), noProvider: false, malformed: false }
+  }
+}
+
+function cooldownOf(reply: Extract<SummaryReply, { kind: "failed" }>): number {
+  if (reply.noProvider) return COOLDOWN_MS.noProvider
+  return reply.malformed ? COOLDOWN_MS.malformed : COOLDOWN_MS.other
+}
+
+/** The memory must not be able to stop a compression. */
+async function hintsFor(doomed: readonly Message[], options: CompressOptions): Promise<string> {
+  try {
+    return await options.beforeLoss(doomed, 5)
+  } catch {
+    return ""
+  }
+}
+
+/** How long the summary should be; in a small window no longer than what is left of it. */
+function summaryTokens(region: Region, { budget, room }: SummaryTask, estimator: Estimator): number {
+  const share = Math.floor(0.2 * estimator.messages(region.turns))
+  const wanted = Math.max(budget.summaryMin, Math.min(share, budget.summaryCeiling))
+  if (!budget.small) return wanted
+  const left = (room - estimator.messages([...region.head, ...region.rest]) - FRAME_TOKENS) / OVERSHOOT
+  return Math.min(wanted, Math.max(SMALLEST_SUMMARY, Math.floor(Math.min(left, SUMMARY_SHARE * room))))
+}
+
+function promptFor(
+  region: Region,
+  how: {
+    readonly task: SummaryTask
+    readonly hints: string
+    readonly tokens: number
+    readonly options: SummariserOptions
+    readonly messages: readonly Message[]
+  },
+): string {
+  const { task, options } = how
+  return options.redact(
+    summaryPrompt({
+      turns: region.turns,
+      previous: region.previous,
+      focus: task.options.focus ?? automaticFocus(how.messages),
+      hints: how.hints,
+      targetTokens: how.tokens,
+      maxChars: Math.floor(task.budget.contextLength * INPUT_SHARE) * CHARS_PER_TOKEN,
+      today: localDate(options.clock),
+    }),
+  )
+}
+
+function localDate(clock: Clock): string | undefined {
+  const now = new Date(clock.now())
+  if (Number.isNaN(now.getTime())) return undefined
+  const two = (value: number): string => String(value).padStart(2, "0")
+  return `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`
+}
+
+/** A model that writes far more than it was asked for must not fill the window again. */
+function bounded(body: string, maxChars: number): string {
+  return body.length <= maxChars
+    ? body
+    : `${takeCodePoints(body, maxChars)}\n[The summary was too long; the rest is cut.]`
+}

@@ -1,0 +1,79 @@
+import type { EngineModel } from "./engine.ts"
+
+/** `compression` of the settings. */
+export interface CompressionSettings {
+  /** Share of the window at which shortening starts. */
+  readonly threshold: number
+  readonly strategy: "pipeline" | "summarize"
+  readonly pipelineHeadroom: number
+  readonly targetRatio: number
+  readonly protectFirstN: number
+  readonly protectLastN: number
+  /** Tokens of one tool result. */
+  readonly budgetReduceLimit: number
+  /** In rounds. */
+  readonly snipStaleAfter: number
+  readonly hardTruncateMaxLoss: number
+  readonly planPriority: "high" | "normal"
+  readonly abortOnSummaryFailure: boolean
+  readonly codexAutoraise: boolean
+}
+
+/** What the window of a model allows, in tokens. */
+export interface WindowBudget {
+  readonly contextLength: number
+  readonly threshold: number
+  readonly target: number
+  /** What the summariser keeps word for word at the end. */
+  readonly tail: number
+  readonly summaryMin: number
+  readonly summaryCeiling: number
+  /** Of one tool result. */
+  readonly resultLimit: number
+  /** Head and tail, counted in messages, may be too much for it. */
+  readonly small: boolean
+}
+
+const COMFORTABLE_THRESHOLD = 64_000
+const SMALL_WINDOW_SHARE = 0.85
+
+/** `cap`: most tokens a request may reach, when the model that writes the summaries has a smaller window. */
+export function windowBudget(model: EngineModel, settings: CompressionSettings, cap = Infinity): WindowBudget {
+  const { contextLength } = model
+  const share = thresholdShare(model, settings)
+  const raw = Math.floor(contextLength * share)
+  const small = raw < COMFORTABLE_THRESHOLD && COMFORTABLE_THRESHOLD > SMALL_WINDOW_SHARE * contextLength
+  const wanted = small
+    ? Math.floor(contextLength * Math.max(share, SMALL_WINDOW_SHARE))
+    : Math.max(raw, COMFORTABLE_THRESHOLD)
+  const summaryMin = smallestSummary(contextLength)
+  const threshold = Math.min(wanted, Math.max(cap, 2 * summaryMin))
+  const target = Math.floor(threshold * (1 - clamp(settings.pipelineHeadroom, 0, 0.5)))
+  return {
+    contextLength,
+    threshold,
+    target,
+    tail: Math.floor(Math.min(small ? raw : wanted, threshold) * clamp(settings.targetRatio, 0.1, 0.8)),
+    summaryMin,
+    summaryCeiling: Math.min(Math.floor(0.05 * contextLength), 12_000),
+    // One result must not be able to fill a small window on its own.
+    resultLimit: Math.max(1, Math.min(settings.budgetReduceLimit, Math.floor(target / 4))),
+    small: small || threshold < wanted,
+  }
+}
+
+export function smallestSummary(contextLength: number): number {
+  return Math.min(2000, Math.floor(0.2 * contextLength))
+}
+
+/** Some models stay good far into their window; for them shortening starts later. */
+function thresholdShare({ provider, model }: EngineModel, settings: CompressionSettings): number {
+  const name = model.slice(model.lastIndexOf("/") + 1).toLowerCase()
+  if (name === "trinity-large-thinking") return Math.max(settings.threshold, 0.75)
+  const raised = settings.codexAutoraise && provider === "openai-codex" && name.startsWith("gpt-5.5")
+  return raised ? Math.max(settings.threshold, 0.85) : settings.threshold
+}
+
+function clamp(value: number, min: number, max: number): number {
+  return Math.min(Math.max(value, min), max)
+}

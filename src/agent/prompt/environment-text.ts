@@ -1,0 +1,71 @@
+import type { WorkspaceFacts, WorkspaceKind } from "../../exec/workspace.ts"
+
+export interface Surroundings {
+  /** Absent when the place could not be asked. */
+  readonly workspace?: WorkspaceFacts | undefined
+  /** Default `local`. */
+  readonly workspaceKind?: WorkspaceKind
+  /** Added by the person or the program that embeds Hermes. */
+  readonly environmentHint: string
+  /** What is unusual about the installed tools; empty when nothing is. */
+  readonly toolchain?: string
+  readonly profile: string
+}
+
+/** Where the tools work. Facts about this machine are left out when they work elsewhere: the model would act on them. */
+export function environmentText(facts: Surroundings): string {
+  const kind = facts.workspaceKind ?? "local"
+  return [
+    ...(kind === "local" ? localLines(facts.workspace) : remoteLines(kind, facts.workspace)),
+    facts.toolchain ?? "",
+    facts.profile === "default"
+      ? ""
+      : `Active profile: ${facts.profile}. Leave the data of other profiles alone unless you are told otherwise.`,
+    facts.environmentHint,
+  ]
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
+    .join("\n")
+}
+
+function localLines(workspace: WorkspaceFacts | undefined): readonly string[] {
+  if (workspace === undefined) return []
+  return [
+    `Host: ${systemName(workspace)} (${workspace.release})`,
+    `User home directory: ${workspace.home}`,
+    `Current working directory: ${workspace.cwd}`,
+    workspace.os.startsWith("Windows")
+      ? `The account is ${workspace.user}; the computer's name is another. The terminal tool runs bash, not PowerShell.`
+      : "",
+    isWsl(workspace) ? "Windows drives are under /mnt: C:\\Users is /mnt/c/Users." : "",
+  ]
+}
+
+function systemName(workspace: WorkspaceFacts): string {
+  if (isWsl(workspace)) return "Linux under WSL"
+  if (workspace.os === "Darwin") return "macOS"
+  return workspace.os.startsWith("Windows") ? "Windows" : workspace.os
+}
+
+function isWsl({ os, release }: WorkspaceFacts): boolean {
+  return os === "Linux" && release.toLowerCase().includes("microsoft")
+}
+
+const PLACES: Readonly<Record<Exclude<WorkspaceKind, "local">, string>> = {
+  docker: "in a Docker container",
+  singularity: "in a Singularity container",
+  modal: "in a Modal sandbox",
+  daytona: "in a Daytona sandbox",
+  ssh: "on another machine, over SSH",
+}
+
+function remoteLines(kind: Exclude<WorkspaceKind, "local">, workspace: WorkspaceFacts | undefined): readonly string[] {
+  const place = `File and terminal tools work ${PLACES[kind]}, not on the machine Hermes runs on.`
+  if (workspace === undefined) return [place, "Look around there first, for example with `uname -a; whoami; pwd`."]
+  return [
+    place,
+    `There: ${workspace.os} (${workspace.release}), user ${workspace.user}`,
+    `User home directory: ${workspace.home}`,
+    `Current working directory: ${workspace.cwd}`,
+  ]
+}

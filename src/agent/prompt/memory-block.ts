@@ -1,0 +1,63 @@
+import { codePointLength } from "../../base/text.ts"
+import { scanThreats } from "../../knowledge/threat-scan.ts"
+
+export interface MemoryBlock {
+  readonly target: "memory" | "user"
+  readonly entries: readonly string[]
+  readonly limitChars: number
+}
+
+/**
+ * One of the two memory files as the model sees it for the whole session; empty when there are no entries. An entry that looks
+ * like an attack is replaced by a line that says so: the file itself keeps it until it is removed.
+ */
+export function memoryBlock(block: MemoryBlock): string {
+  return render(
+    block,
+    block.entries.map((entry) => shownEntry(entry, block.target)),
+  )
+}
+
+/** The same within `maxChars`: the oldest entries go first, and a line says how many. */
+export function condensedMemoryBlock(block: MemoryBlock, maxChars: number): string {
+  const shown = block.entries.map((entry) => shownEntry(entry, block.target))
+  let room = maxChars - render(block, [omittedLine(shown.length)]).length
+  let first = shown.length
+  for (let length = shown[first - 1]?.length; length !== undefined; length = shown[first - 1]?.length) {
+    room -= SEPARATOR.length + length
+    if (room < 0) break
+    first -= 1
+  }
+  if (first === 0) return render(block, shown)
+  return first === shown.length
+    ? `${TITLES[block.target]}: ${omittedLine(first)}`
+    : render(block, [omittedLine(first), ...shown.slice(first)])
+}
+
+const RULE = "═".repeat(46)
+const TITLES = { memory: "MEMORY (your personal notes)", user: "USER PROFILE (who the user is)" } as const
+const FILES = { memory: "MEMORY.md", user: "USER.md" } as const
+const SEPARATOR = "\n§\n"
+
+function render({ target, entries, limitChars }: MemoryBlock, shown: readonly string[]): string {
+  if (shown.length === 0) return ""
+  const used = codePointLength(entries.join(SEPARATOR))
+  const percent = limitChars <= 0 ? 100 : Math.min(100, Math.floor((100 * used) / limitChars))
+  const usage = `[${percent}% — ${grouped(used)}/${grouped(limitChars)} chars]`
+  return [RULE, `${TITLES[target]} ${usage}`, RULE, shown.join(SEPARATOR)].join("\n")
+}
+
+function shownEntry(entry: string, target: MemoryBlock["target"]): string {
+  const threats = scanThreats(entry, "strict")
+  if (threats.length === 0) return entry
+  return `[BLOCKED: ${FILES[target]} entry contained threat pattern(s): ${threats.join(", ")}. Look at it with the memory tool (action read) and remove it.]`
+}
+
+function omittedLine(count: number): string {
+  return `${count} ${count === 1 ? "entry" : "entries"} omitted, use memory read`
+}
+
+/** Own grouping: `Intl` costs a start 10 ms and follows the locale. */
+function grouped(count: number): string {
+  return String(count).replaceAll(/\B(?=(?:\d{3})+$)/gu, ",")
+}

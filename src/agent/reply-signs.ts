@@ -1,0 +1,37 @@
+import { codePointLength } from "../base/text.ts"
+
+/**
+ * A reply that only announces work ("I'll look at the files first") and stops: some models of the Responses API do that instead
+ * of calling a tool. It says what it is going to do, names an action and something in the workspace, and is short.
+ */
+export function isAcknowledgement(text: string, { toolsUsed }: { readonly toolsUsed: boolean }): boolean {
+  if (toolsUsed || codePointLength(text) > MAX_ACKNOWLEDGEMENT_CHARS) return false
+  return INTENT.test(text) && ACTION.test(text) && WORKSPACE.test(text)
+}
+
+/** The model began to think aloud between tags and did not come to the end of it. Prose that names the tag in a line is none. */
+export function hasOpenScratchpad(text: string): boolean {
+  let open = false
+  for (const [tag] of text.matchAll(SCRATCHPAD_TAG)) open = !tag.includes("/")
+  return open
+}
+
+/** Arguments that are no JSON were cut when they do not end as JSON does; otherwise the model wrote them wrongly. */
+export function looksTruncated(argumentsText: string): boolean {
+  const text = argumentsText.trimEnd()
+  return text !== "" && !text.endsWith("}") && !text.endsWith("]")
+}
+
+const MAX_ACKNOWLEDGEMENT_CHARS = 1200
+
+const INTENT =
+  /\b(?:i['’]ll|i will|i am going to|i['’]m going to|i am about to|i['’]m about to|let me|let['’]s|going to start|i can (?:do|help with) that)\b/iu
+
+const ACTION =
+  /\b(?:look|inspect|scan|check|analy[sz]e|analy[sz]ing|review|explore|read|open|run|test|fix|debug|search|find|list|examine|investigate|trace|edit|update|change|write|create|build|walk through|summari[sz]e|report back|start by)/iu
+
+const WORKSPACE =
+  /\b(?:workspace|director(?:y|ies)|cwd|repo|repositor(?:y|ies)|code ?base|project|folders?|file ?system|file tree|files?|source|code|modules?|paths?|tests?|config(?:uration)?|logs?)\b/iu
+
+/** A closer anywhere, an opener at the start of a line. */
+const SCRATCHPAD_TAG = /^[ \t]*<reasoning_scratchpad>|<\/reasoning_scratchpad>/gimu

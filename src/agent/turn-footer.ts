@@ -1,0 +1,86 @@
+import { basename } from "node:path"
+
+import { codePointLength } from "../base/text.ts"
+
+/**
+ * Names the files that could not be written and that the answer is silent about. "" when there is nothing to say; otherwise a
+ * paragraph to put behind the answer.
+ */
+export function mutationFooter(turn: { readonly failedWrites: readonly string[]; readonly finalText: string }): string {
+  const statements = statementsOf(turn.finalText)
+  const silent = [...new Set(turn.failedWrites)].filter((path) => !isToldAsFailed(path, statements))
+  if (silent.length === 0) return ""
+  const listed = silent.slice(0, MAX_LISTED).map((path) => `\`${path.replaceAll("`", "'").replaceAll("\n", " ")}\``)
+  const rest = silent.length > MAX_LISTED ? ` and ${silent.length - MAX_LISTED} more` : ""
+  return `Note: not written in this turn, although it was tried: ${listed.join(", ")}${rest}. Check before you rely on them.`
+}
+
+/**
+ * Says why a turn ended without a proper answer. "" when it ended well, when the person ended it, or when the answer stands by
+ * itself; otherwise one sentence to put behind the answer.
+ */
+export function completionExplainer(turn: { readonly finalText: string; readonly exitReason: string }): string {
+  if (!isFragment(turn.finalText)) return ""
+  const reason = abnormalReason(turn.exitReason)
+  if (reason === undefined) return ""
+  return `The turn ended early: ${reason} (${turn.exitReason}).`
+}
+
+const MAX_LISTED = 10
+const MAX_FRAGMENT_CHARS = 24
+
+/** No text, or a few words that stop in the middle. */
+function isFragment(text: string): boolean {
+  const shown = text.trim()
+  return codePointLength(shown) <= MAX_FRAGMENT_CHARS && !/[.!?…:;)\]}"'`»”’。！？]$/u.test(shown)
+}
+
+function abnormalReason(exitReason: string): string | undefined {
+  const [kind = ""] = exitReason.split("(")
+  if (kind === "text_response") return TEXT_ENDINGS[exitReason]
+  return Object.hasOwn(REASONS, kind) ? REASONS[kind] : "something unexpected stopped it"
+}
+
+/** A text reply that the model did not end by itself. */
+const TEXT_ENDINGS: Readonly<Record<string, string>> = {
+  "text_response(finish_reason=length)": "the reply reached the output limit of the model",
+  "text_response(finish_reason=content_filter)": "the provider's content filter cut the reply",
+  "text_response(finish_reason=incomplete)": "the provider stopped the reply before its end",
+}
+
+/** Undefined: nothing to explain, because it ended as it should or the person knows. */
+const REASONS: Readonly<Record<string, string | undefined>> = {
+  interrupted_by_user: undefined,
+  interrupted_during_api_call: undefined,
+  fallback_prior_turn_content: undefined,
+  plan_ready: undefined,
+  max_iterations_reached: "it used up the model calls one turn may make; say “continue” to go on",
+  budget_exhausted: "it used up the model calls one turn may make; say “continue” to go on",
+  guardrail_halt: "the same step kept failing, so it was stopped",
+  partial_stream_recovery: "the connection broke while the reply was arriving",
+  empty_response_exhausted: "the model sent nothing, several times in a row",
+  all_retries_exhausted_no_response: "the model could not be reached or refused",
+  error_near_max_iterations: "an error inside Hermes stopped it",
+  ollama_runtime_context_too_small: "the model's window is too small; raise num_ctx of the Ollama server",
+  storage_failed: "the conversation could not be saved",
+  cost_limit: "the cost limit of the session is reached",
+}
+
+/** A claim per line or sentence; an item of a list is read together with the line that introduces the list. */
+function statementsOf(text: string): readonly string[] {
+  let heading = ""
+  return text.split("\n").flatMap((line) => {
+    const isItem = /^\s*(?:[-*•]|\d+[.)])\s/u.test(line)
+    if (!isItem && line.trim() !== "") heading = line.trimEnd().endsWith(":") ? line : ""
+    return line.split(/(?<=[.!?])\s+/u).map((sentence) => (isItem ? `${heading} ${sentence}` : sentence))
+  })
+}
+
+function isToldAsFailed(path: string, statements: readonly string[]): boolean {
+  return statements.some(
+    (statement) => (statement.includes(path) || statement.includes(basename(path))) && FAILURE.test(statement),
+  )
+}
+
+const FAILURE =
+  /\b(?:could(?:n['’]t| not)|can(?:['’]t|not)|fail(?:ed|s|ure)?|unable|(?:was|were|is|are|did|has|have)(?:n['’]t| not)|not (?:written|saved|changed|updated|created|applied)|denied|refused|rejected|blocked|unchanged)\b/iu

@@ -1,0 +1,112 @@
+import { appendTrajectory, toTrajectory } from "../agent/trajectory.ts"
+import type { Conversation } from "../agent/conversation.ts"
+import type { Spending } from "../agent/spending.ts"
+import type { Turn } from "../agent/turn.ts"
+import type { ProviderHost } from "../knowledge/memory/provider-host.ts"
+import type { Sampling } from "../llm/model.ts"
+import { contentText } from "../protocol/message.ts"
+import type { ToolDefinition } from "../protocol/tool.ts"
+import { createReview, flushMemory } from "./background-review.ts"
+import type { ReviewParts } from "./background-review.ts"
+import type { OpenSessionOptions, Shared } from "./session-options.ts"
+import type { SessionParts } from "./session.ts"
+import { createCompanions } from "./session-companions.ts"
+import type { EndedTurn, SessionCompanions } from "./session-companions.ts"
+import type { SessionKnowledge } from "./session-knowledge.ts"
+import type { SessionLog } from "./session-log.ts"
+import { openModelFor } from "./session-model.ts"
+import type { SideModel } from "./side-model.ts"
+
+export interface CompanionRequest {
+  readonly conversation: Conversation
+  readonly knowledge: SessionKnowledge
+  readonly provider: ProviderHost | undefined
+  readonly side: SideModel
+  readonly log: SessionLog
+  readonly spending: Spending
+  readonly sampling: Sampling
+  readonly dispatch: SessionParts["dispatch"]
+  readonly tools: readonly ToolDefinition[]
+  readonly redact: Turn["redact"]
+  readonly options: OpenSessionOptions
+}
+
+/** Titles, reviews, memory and records of this session, as its settings want them. */
+export function companionsFor(request: CompanionRequest, shared: Shared): SessionCompanions {
+  const { conversation, knowledge, provider, side, log, tools, options } = request
+  const { config, clock } = shared
+  const reviewing: ReviewParts = {
+    ...request,
+    clock,
+    interval: config.get("memory.nudge_interval"),
+    turnsBefore: turnsOf(conversation),
+    openModel: () => openModelFor(options.model, shared, { maxAttempts: 2, fallbacks: [] }),
+    addCall: (call) => log.addCall(call),
+  }
+  const review = createReview(reviewing)
+  const flushes = config.get("memory.flush_before_compress")
+  let flushedAt = reviewing.turnsBefore
+  return createCompanions({
+    log: shared.log,
+    provider,
+    platform: options.platform,
+    toolCount: tools.length,
+    contextLength: () => options.model.runtime.contextLength,
+    resumed: options.resume !== undefined,
+    ...(options.generateTitle === true
+      ? {
+          makeTitle: async (exchange, signal) => {
+            const { titleFor } = await import("./session-title.ts")
+            return await titleFor(exchange, side, signal)
+          },
+        }
+      : {}),
+    retitle: (title) => log.retitle(title),
+    ...(review === undefined ? {} : { review }),
+    ...(options.saveTrajectories === undefined
+      ? {}
+      : { saveTrajectory: trajectorySaver(options.saveTrajectories, request, shared) }),
+    flushMemory: async (doomed, signal) => {
+      const turns = turnsOf(conversation)
+      if (flushes === "off" || flushes === "local") return
+      if (turns - flushedAt < config.get("memory.flush_min_turns")) return
+      flushedAt = turns
+      await flushMemory(doomed, { ...reviewing, side }, signal)
+    },
+    memorySettled: () => knowledge.memory.settled(),
+    beforeTurn: (history) => {
+      knowledge.todo.hydrate(history)
+      knowledge.beginTurn()
+    },
+    tidyUp: async () => {
+      await knowledge.learnings.consolidate()
+    },
+  })
+}
+
+/** How often the person has spoken. */
+function turnsOf({ history }: Conversation): number {
+  return history.filter((message) => message.role === "user" && message.synthetic === undefined).length
+}
+
+function trajectorySaver(
+  directory: string,
+  { tools }: CompanionRequest,
+  { clock, log }: Shared,
+): (turn: EndedTurn) => Promise<void> {
+  return async ({ input, end }) => {
+    const { result, outcome } = end
+    const saved = await appendTrajectory(
+      directory,
+      toTrajectory({
+        messages: result.messages,
+        tools,
+        userQuery: contentText(input),
+        model: result.model,
+        completed: outcome === "completed",
+        now: clock.now(),
+      }),
+    )
+    if (!saved.ok) log.warning(saved.error)
+  }
+}

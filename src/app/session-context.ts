@@ -1,0 +1,123 @@
+import { spillText } from "../agent/dispatch/bound-result.ts"
+import { createCompression } from "../agent/context/compression.ts"
+import type { Compression } from "../agent/context/compression.ts"
+import { createCompressor } from "../agent/context/compressor.ts"
+import type { SummaryPort } from "../agent/context/summary/summariser.ts"
+import { createEstimator } from "../agent/context/estimate.ts"
+import { generalDigest } from "../agent/context/result-digest.ts"
+import type { Conversation } from "../agent/conversation.ts"
+import { errorMessage } from "../base/system-error.ts"
+import type { Config } from "../config/load.ts"
+import type { Message } from "../protocol/message.ts"
+import type { ToolDefinition } from "../protocol/tool.ts"
+import type { RunnableTool } from "../toolkit/tool.ts"
+import type { OpenSessionOptions, Shared } from "./session-options.ts"
+import type { SessionParts } from "./session.ts"
+import type { SessionCompanions } from "./session-companions.ts"
+import type { SessionKnowledge } from "./session-knowledge.ts"
+import type { SessionLog } from "./session-log.ts"
+import type { SideModel } from "./side-model.ts"
+
+export interface ContextRequest {
+  readonly conversation: Conversation
+  readonly knowledge: SessionKnowledge
+  readonly companions: SessionCompanions
+  readonly side: SideModel
+  readonly log: SessionLog
+  readonly dispatch: SessionParts["dispatch"]
+  readonly tools: readonly ToolDefinition[]
+  readonly options: OpenSessionOptions
+}
+
+/** How this session keeps within the window of its model. */
+export function compressionFor(request: ContextRequest, shared: Shared): Compression {
+  const { conversation, knowledge, companions, dispatch } = request
+  const { config, clock, redactor } = shared
+  const digests = new Map<string, RunnableTool["digest"]>()
+  if (config.get("context.engine") !== "compressor") {
+    shared.log.warning(`there is no context engine "${config.get("context.engine")}"; the built-in one is used`)
+  }
+  const estimator = createEstimator()
+  const engine = createCompressor({
+    model: request.options.model.runtime,
+    settings: settingsOf(config),
+    clock,
+    estimator,
+    redact: (text) => redactor.redact(text),
+    summarise: summaryPort(request.side),
+    spill: (text, callId) => spillText(text, callId, dispatch),
+    digest: (call) => digests.get(call.tool)?.(call) ?? generalDigest(call),
+  })
+  return createCompression({
+    engine,
+    enabled: config.get("compression.enabled"),
+    conversation,
+    journal: request.log,
+    estimator,
+    tools: request.tools,
+    clock,
+    todo: () => knowledge.todo.active(),
+    prepare: (history) => loadDigests(history, { digests, dispatch }),
+    beforeLoss: (doomed, layer, signal) => companions.beforeLoss(doomed, layer, signal),
+    onRotated: (sessions) => {
+      companions.rotated(sessions)
+    },
+    report: (fault) => {
+      shared.log.error(fault)
+    },
+  })
+}
+
+function settingsOf(config: Config): Parameters<typeof createCompressor>[0]["settings"] {
+  return {
+    threshold: config.get("compression.threshold"),
+    strategy: config.get("compression.strategy"),
+    pipelineHeadroom: config.get("compression.pipeline_headroom"),
+    targetRatio: config.get("compression.target_ratio"),
+    protectFirstN: config.get("compression.protect_first_n"),
+    protectLastN: config.get("compression.protect_last_n"),
+    budgetReduceLimit: config.get("compression.budget_reduce_limit"),
+    snipStaleAfter: config.get("compression.snip_stale_after"),
+    hardTruncateMaxLoss: config.get("compression.hard_truncate_max_loss"),
+    planPriority: config.get("compression.plan_compression_priority"),
+    abortOnSummaryFailure: config.get("compression.abort_on_summary_failure"),
+    codexAutoraise: config.get("compression.codex_gpt55_autoraise"),
+  }
+}
+
+function summaryPort(side: SideModel): SummaryPort {
+  return async ({ system, prompt, maxTokens, signal }) => {
+    const answer = await side.call({
+      task: "compression",
+      system,
+      messages: [{ role: "user", content: prompt }],
+      maxTokens,
+      signal,
+    })
+    if (signal.aborted) return { kind: "aborted" }
+    if (answer.ok) return { kind: "text", text: answer.value.text }
+    const { kind, message } = answer.error
+    return { kind: "failed", message, noProvider: kind === "no-provider", malformed: false }
+  }
+}
+
+/** A tool says itself what remains of its old results; its code is loaded when the first of them is shortened. */
+async function loadDigests(
+  history: readonly Message[],
+  parts: {
+    readonly digests: Map<string, RunnableTool["digest"]>
+    readonly dispatch: SessionParts["dispatch"]
+  },
+): Promise<void> {
+  const used = new Set(history.flatMap((message) => (message.role === "tool" ? [message.tool_name] : [])))
+  for (const name of used) {
+    if (parts.digests.has(name)) continue
+    try {
+      parts.digests.set(name, (await parts.dispatch.tools.get(name)?.load())?.digest)
+    } catch (error) {
+      // A tool that cannot be loaded any more is described in general words.
+      parts.dispatch.log?.debug(`${name} could not be loaded: ${errorMessage(error)}`)
+      parts.digests.set(name, undefined)
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import type { Log } from "../base/log.ts"
+import { fail, ok } from "../base/result.ts"
+import type { Result } from "../base/result.ts"
+import { errorMessage } from "../base/system-error.ts"
+import { unsettledCalls } from "../agent/history.ts"
+import { asSent } from "../agent/shown-form.ts"
+import type { SessionId } from "../protocol/identifiers.ts"
+import type { Message } from "../protocol/message.ts"
+import type { SessionStore } from "../state/store.ts"
+
+/** What a resumed session starts with. */
+export interface Past {
+  /** In the form in which they are sent, with the row each is stored in. */
+  readonly messages: ReadonlyMap<Message, number>
+  readonly system: string | undefined
+  readonly spentUsd: number
+  /** Calls that were under way when the last process ended. */
+  readonly interrupted: readonly string[]
+}
+
+/** A store that cannot be opened is no reason not to talk: the session then lives in memory, and says so. */
+export async function storeOrReason(shared: {
+  readonly store: () => Promise<SessionStore>
+  readonly log: Log
+}): Promise<SessionStore | { readonly reason: string }> {
+  try {
+    return await shared.store()
+  } catch (error) {
+    shared.log.error(`session storage is unavailable: ${errorMessage(error)}`)
+    return { reason: errorMessage(error) }
+  }
+}
+
+/** The conversation so far, valid for every wire: calls that were in flight when the process died get their result now. */
+export async function loadPast(
+  id: SessionId,
+  store: SessionStore | { readonly reason: string },
+): Promise<Result<Past>> {
+  if ("reason" in store) return fail(`the session cannot be resumed: ${store.reason}`)
+  const row = await store.session(id)
+  if (row === undefined) return fail(`there is no session ${id}; \`hermes sessions list\` shows them`)
+  const rows = await store.messages(id)
+  const messages = new Map<Message, number>(
+    rows.flatMap((stored) => (stored.message === undefined ? [] : [[asSent(stored.message), stored.id] as const])),
+  )
+  const lost = unsettledCalls([...messages.keys()])
+  if (lost.length > 0) {
+    const ids = await store.append(id, lost)
+    for (const [index, message] of lost.entries()) messages.set(message, ids[index] ?? 0)
+  }
+  if (row.endedAt !== null) await store.reopenSession(id)
+  return ok({
+    messages,
+    system: row.systemPrompt === "" ? undefined : (row.systemPrompt ?? undefined),
+    spentUsd: row.estimatedCostUsd ?? 0,
+    interrupted: lost.map((message) => message.tool_name),
+  })
+}

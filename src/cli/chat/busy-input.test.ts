@@ -1,0 +1,97 @@
+import { describe, expect, test } from "vitest"
+
+import type { SlashOutcome } from "../../commands/slash-command.ts"
+import { createBusyInput } from "./busy-input.ts"
+import type { BusyMode } from "./busy-input.ts"
+
+const QUEUED = "Sent when this answer has ended."
+
+function turn(mode: BusyMode, options: { readonly steerable?: boolean; readonly outcome?: SlashOutcome } = {}) {
+  const calls: string[] = []
+  const outbox: string[] = []
+  const time = { now: 0 }
+  const busy = createBusyInput({
+    mode,
+    outbox,
+    session: {
+      interrupt: () => calls.push("interrupt"),
+      steer: (text) => {
+        calls.push(`steer ${text}`)
+        return options.steerable ?? true
+      },
+    },
+    command: (line) => Promise.resolve(options.outcome ?? { kind: "say", text: `ran ${line}` }),
+    note: (text) => calls.push(text),
+    force: () => calls.push("force"),
+    now: () => time.now,
+  })
+  return { busy, calls, outbox, time }
+}
+
+describe("a line typed while an answer runs", () => {
+  test.each<{ mode: BusyMode; steerable?: boolean; calls: string[]; outbox: string[] }>([
+    { mode: "interrupt", calls: ["interrupt", "interrupt"], outbox: ["one\ntwo"] },
+    { mode: "queue", calls: [QUEUED, QUEUED], outbox: ["one", "two"] },
+    {
+      mode: "steer",
+      calls: ["steer one", "Added to this answer.", "steer two", "Added to this answer."],
+      outbox: [],
+    },
+    { mode: "steer", steerable: false, calls: ["steer one", QUEUED, "steer two", QUEUED], outbox: ["one", "two"] },
+  ])("$mode, steerable $steerable", async ({ mode, steerable = true, calls, outbox }) => {
+    const run = turn(mode, { steerable })
+    run.busy.line(" one ")
+    run.busy.line("   ")
+    run.busy.line("two")
+    expect(await run.busy.finish()).toEqual({ kind: "go-on" })
+    expect([run.calls, run.outbox]).toEqual([calls, outbox])
+  })
+
+  test("what replaces the answer comes before what was queued", async () => {
+    const { busy, outbox } = turn("interrupt")
+    outbox.push("queued earlier")
+    busy.line("now")
+    await busy.finish()
+    expect(outbox).toEqual(["now", "queued earlier"])
+  })
+
+  test("after the end of the run it is simply the next message", async () => {
+    const { busy, calls, outbox } = turn("interrupt")
+    busy.runEnded()
+    busy.line("next")
+    busy.interrupt()
+    await busy.finish()
+    expect([calls, outbox]).toEqual([[], ["next"]])
+  })
+})
+
+describe("a command typed while an answer runs", () => {
+  test.each<{ outcome: SlashOutcome; calls: string[]; outbox: string[]; after: string }>([
+    { outcome: { kind: "say", text: "hello" }, calls: ["hello"], outbox: [], after: "go-on" },
+    { outcome: { kind: "send", text: "later" }, calls: [QUEUED], outbox: ["later"], after: "go-on" },
+    { outcome: { kind: "leave" }, calls: ["interrupt"], outbox: [], after: "leave" },
+  ])("$outcome.kind", async ({ outcome, calls, outbox, after }) => {
+    const run = turn("interrupt", { outcome })
+    run.busy.line("/x")
+    expect((await run.busy.finish()).kind).toBe(after)
+    expect([run.calls, run.outbox]).toEqual([calls, outbox])
+  })
+
+  test("a path is a message", async () => {
+    const { busy, outbox } = turn("queue")
+    busy.line("/usr/lib is full")
+    await busy.finish()
+    expect(outbox).toEqual(["/usr/lib is full"])
+  })
+})
+
+test.each([
+  { second: 1999, calls: ["interrupt", "force", "interrupt"] },
+  { second: 2000, calls: ["interrupt", "interrupt"] },
+])("Ctrl+C again after $second ms", ({ second, calls }) => {
+  const run = turn("queue")
+  run.busy.interrupt()
+  run.time.now = second
+  run.busy.interrupt()
+  expect(run.calls).toEqual(calls)
+})

@@ -1,0 +1,184 @@
+import { expect, test } from "vitest"
+
+import type { Answer, ApprovalRequest, ClarifyRequest } from "../../protocol/events.ts"
+import { toSessionId } from "../../protocol/identifiers.ts"
+import { createQuestions } from "./questions.ts"
+import type { LiveEvent } from "./questions.ts"
+
+const envelope = { sessionId: toSessionId("s"), runId: "r", seq: 0, ts: 0 }
+
+/** A person who answers when the test says so. */
+function person() {
+  const answers: { id: string; answer: Answer }[] = []
+  const asked: string[] = []
+  const shown: string[] = []
+  const notes: string[] = []
+  let reply: ((line: string | undefined) => void) | undefined
+  const questions = createQuestions({
+    session: {
+      answer: (id, answer) => {
+        answers.push({ id, answer })
+        return true
+      },
+    },
+    ask: (question, { secret, signal }) => {
+      asked.push(`${secret ? "secret " : ""}${question.trim().split("\n")[0]}`)
+      const { promise, resolve } = Promise.withResolvers<string | undefined>()
+      reply = resolve
+      signal.addEventListener("abort", () => {
+        resolve(undefined)
+      })
+      return promise
+    },
+    show: (event) => shown.push(event.type === "text-delta" ? event.text : event.type),
+    note: (text) => notes.push(text),
+  })
+  return {
+    questions,
+    answers,
+    asked,
+    shown,
+    notes,
+    /** Types a line and lets everything that follows from it happen. */
+    types: async (line: string | undefined) => {
+      await settle()
+      reply?.(line)
+      await settle()
+    },
+  }
+}
+
+async function settle(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve))
+}
+
+function approval(requestId: string, command: string): LiveEvent & ApprovalRequest {
+  return {
+    ...envelope,
+    type: "approval-request",
+    requestId,
+    kind: "command",
+    call: { id: "c", name: "terminal", args: {} },
+    command,
+    description: "it deletes",
+    rule: "rm",
+    choices: ["once", "deny"],
+    expiresAt: null,
+  }
+}
+
+function clarify(requestId: string, changes: Partial<ClarifyRequest> = {}): LiveEvent & ClarifyRequest {
+  return {
+    ...envelope,
+    type: "clarify-request",
+    requestId,
+    kind: "question",
+    question: `Which for ${requestId}?`,
+    choices: ["Red", "Blue"],
+    allowFreetext: true,
+    expiresAt: null,
+    ...changes,
+  }
+}
+
+function text(words: string): LiveEvent {
+  return { ...envelope, type: "text-delta", text: words }
+}
+
+function answered(requestId: string): LiveEvent {
+  return {
+    ...envelope,
+    type: "status",
+    kind: "answered",
+    text: "",
+    requestId,
+    question: "clarify",
+    choice: "timeout",
+    by: "noninteractive",
+  }
+}
+
+test("the screen stands still while a question is open", async () => {
+  const { questions, shown, answers, types } = person()
+  questions.pass(text("before"))
+  questions.pass(approval("a1", "rm x"))
+  questions.pass(text("after"))
+  expect(shown).toEqual(["before", "approval-request"])
+  await types("o")
+  expect(shown).toEqual(["before", "approval-request", "after"])
+  expect(answers).toEqual([{ id: "a1", answer: { kind: "approval", choice: "once" } }])
+})
+
+test("several questions come one after another", async () => {
+  const { questions, asked, answers, types } = person()
+  questions.pass(clarify("q1"))
+  questions.pass(clarify("q2"))
+  await settle()
+  expect(asked).toEqual(["Which for q1?"])
+  await types("2")
+  await types("green")
+  expect(asked).toEqual(["Which for q1?", "Which for q2?"])
+  expect(answers).toEqual([
+    { id: "q1", answer: { kind: "clarify", text: "Blue" } },
+    { id: "q2", answer: { kind: "clarify", text: "green" } },
+  ])
+})
+
+test("Other asks for the words, and what is unclear is asked again", async () => {
+  const { questions, asked, answers, types } = person()
+  questions.pass(clarify("q"))
+  await types("")
+  await types("3")
+  await types("1")
+  expect(asked).toEqual(["Which for q?", "Type an answer, or Ctrl+C for none.", "Your answer:"])
+  expect(answers).toEqual([{ id: "q", answer: { kind: "clarify", text: "1" } }])
+})
+
+test.each([
+  { name: "an approval is denied", event: approval("x", "rm x"), answer: { kind: "approval", choice: "deny" } },
+  {
+    name: "a question is cancelled",
+    event: clarify("x"),
+    answer: { kind: "clarify", text: expect.stringContaining("cancelled") },
+  },
+  { name: "a secret is empty", event: clarify("x", { kind: "secret" }), answer: { kind: "clarify", text: "" } },
+])("Ctrl+C: $name", async ({ event, answer }) => {
+  const { questions, answers, types } = person()
+  questions.pass(event)
+  await types(undefined)
+  expect(answers).toEqual([{ id: "x", answer }])
+})
+
+test("a secret is read without echo and given as it was typed", async () => {
+  const { questions, asked, answers, types } = person()
+  questions.pass(clarify("x", { kind: "sudo", question: "Password", choices: [] }))
+  await types(" hunter 2 ")
+  expect([asked, answers]).toEqual([
+    ["secret Password"],
+    [{ id: "x", answer: { kind: "clarify", text: " hunter 2 " } }],
+  ])
+})
+
+test("a question nobody answered in time is taken back and the run is shown again", async () => {
+  const { questions, shown, answers, notes } = person()
+  questions.pass(clarify("q"))
+  await settle()
+  questions.pass(answered("q"))
+  questions.pass(text("on"))
+  await settle()
+  expect([shown, answers, notes]).toEqual([
+    ["clarify-request", "status", "on"],
+    [],
+    ["The question is closed; Hermes goes on without an answer."],
+  ])
+})
+
+test("the end of the run takes back every question", async () => {
+  const { questions, shown, asked, answers } = person()
+  questions.pass(clarify("q1"))
+  questions.pass(clarify("q2"))
+  questions.pass(text("last"))
+  await settle()
+  await questions.finish()
+  expect([asked, answers, shown]).toEqual([["Which for q1?"], [], ["clarify-request", "clarify-request", "last"]])
+})

@@ -1,0 +1,59 @@
+import { expect, test } from "vitest"
+
+import type { AgentEventBody } from "../../protocol/events.ts"
+import { toSessionId } from "../../protocol/identifiers.ts"
+import { createStreamJson } from "./stream-json.ts"
+import type { StreamLine } from "./stream-json.ts"
+
+test.each<{ name: string; body: AgentEventBody; lines: readonly StreamLine[] }>([
+  {
+    name: "a question",
+    body: {
+      type: "clarify-request",
+      requestId: "clarify_1",
+      kind: "question",
+      question: "Which?",
+      choices: ["a", "b"],
+      allowFreetext: true,
+      expiresAt: null,
+    },
+    lines: [{ type: "clarify.request", request_id: "clarify_1", question: "Which?", choices: ["a", "b"] }],
+  },
+  {
+    name: "its answer",
+    body: {
+      type: "status",
+      kind: "answered",
+      text: "",
+      requestId: "clarify_1",
+      question: "clarify",
+      choice: "a",
+      by: "user",
+    },
+    lines: [{ type: "clarify.resolved", request_id: "clarify_1", answer: "a", by: "user" }],
+  },
+  {
+    name: "a compression",
+    body: { type: "status", kind: "compress", text: "Shortened." },
+    lines: [{ type: "status", kind: "compress", text: "Shortened." }],
+  },
+  {
+    name: "the child session",
+    body: {
+      type: "session-rotated",
+      oldSessionId: toSessionId("s1"),
+      newSessionId: toSessionId("s2"),
+      reason: "compression",
+    },
+    lines: [{ type: "session.rotated", old_session_id: "s1", new_session_id: "s2", reason: "compression" }],
+  },
+  {
+    name: "a notice",
+    body: { type: "status", kind: "notice", key: "k", text: "Low credit." },
+    lines: [{ type: "status", kind: "warning", text: "Low credit." }],
+  },
+  { name: "a round", body: { type: "status", kind: "iteration", text: "", iteration: 2 }, lines: [] },
+])("$name", ({ body, lines }) => {
+  const linesOf = createStreamJson({ version: "1", deltas: true })
+  expect(linesOf({ ...body, sessionId: toSessionId("s1"), runId: "r", seq: 0, ts: 0 })).toEqual(lines)
+})

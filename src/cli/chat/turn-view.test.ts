@@ -1,0 +1,149 @@
+import { describe, expect, test } from "vitest"
+
+import { recordedTerminal } from "../../../test/support/command-run.ts"
+import type { AgentEventBody, RunEnd, RunOutcome } from "../../protocol/events.ts"
+import { toSessionId } from "../../protocol/identifiers.ts"
+import { NO_USAGE } from "../../protocol/usage.ts"
+import type { LiveEvent } from "./questions.ts"
+import { createTurnView } from "./turn-view.ts"
+
+type Body = Exclude<AgentEventBody, { type: "run-end" }>
+
+function shown(
+  bodies: readonly Body[],
+  end: { readonly final?: string | null; readonly outcome?: RunOutcome; readonly error?: string } = {},
+  progress: "stdout" | "stderr" = "stdout",
+): { readonly out: string; readonly err: string } {
+  const terminal = recordedTerminal()
+  const view = createTurnView({ terminal, progress })
+  for (const body of bodies) {
+    const event: LiveEvent = { ...body, sessionId: toSessionId("s"), runId: "r", seq: 0, ts: 0 }
+    view.event(event)
+  }
+  view.end(runEnd(end))
+  return terminal.output()
+}
+
+function runEnd({
+  final = null,
+  outcome = "completed",
+  error,
+}: {
+  readonly final?: string | null
+  readonly outcome?: RunOutcome
+  readonly error?: string
+}): RunEnd {
+  return {
+    type: "run-end",
+    outcome,
+    result: {
+      finalResponse: final,
+      exitReason: "",
+      messages: [],
+      model: "m",
+      provider: "p",
+      sessionId: toSessionId("s"),
+      apiCalls: 1,
+      toolCalls: 0,
+      usage: NO_USAGE,
+      costUsd: null,
+      costStatus: "unknown",
+      durationMs: 0,
+      filesChanged: [],
+      ...(error === undefined ? {} : { error: { code: "x", reason: "x", message: error, retryable: false } }),
+    },
+  }
+}
+
+function delta(text: string): Body {
+  return { type: "text-delta", text }
+}
+
+function ended(text: string, streamed = true): Body {
+  return {
+    type: "message-end",
+    streamed,
+    message: { id: "m", role: "assistant", text, finishReason: "stop", toolCalls: [] },
+  }
+}
+
+describe("the final answer", () => {
+  test.each<{ name: string; bodies: Body[]; final: string | null; out: string }>([
+    { name: "streamed", bodies: [delta("Hel"), delta("lo."), ended("Hello.")], final: "Hello.", out: "Hello.\n" },
+    { name: "not streamed", bodies: [ended("Hello.", false)], final: "Hello.", out: "Hello.\n" },
+    { name: "from nowhere", bodies: [], final: "Hello.", out: "Hello.\n" },
+    {
+      name: "with a footer behind it",
+      bodies: [delta("Done."), ended("Done.")],
+      final: "Done.\n\nNote: `a` was not written.",
+      out: "Done.\n\n\nNote: `a` was not written.\n",
+    },
+    {
+      name: "another one than the model said on the way",
+      bodies: [delta("Looking."), ended("Looking.")],
+      final: "I stopped.",
+      out: "Looking.\nI stopped.\n",
+    },
+    {
+      name: "spread over two messages",
+      bodies: [delta("abc"), ended("abc"), delta("def"), ended("def")],
+      final: "abcdef",
+      out: "abc\ndef\n",
+    },
+    {
+      name: "said before a silent message",
+      bodies: [delta("done"), ended("done"), ended("")],
+      final: "done",
+      out: "done\n",
+    },
+  ])("$name", ({ bodies, final, out }) => {
+    expect(shown(bodies, { final })).toEqual({ out, err: "" })
+  })
+
+  test("an error is told after what was said", () => {
+    expect(shown([delta("I think")], { outcome: "error", error: "the line was cut" })).toEqual({
+      out: "I think\n",
+      err: "Error: the line was cut\n",
+    })
+  })
+
+  test("an interrupt is told", () => {
+    expect(shown([delta("I think")], { outcome: "interrupted" })).toEqual({ out: "I think\n", err: "Interrupted.\n" })
+  })
+})
+
+describe("status", () => {
+  test.each<{ name: string; body: Body; err: string }>([
+    { name: "compress", body: { type: "status", kind: "compress", text: "Shortened." }, err: "Shortened.\n" },
+    { name: "warning", body: { type: "status", kind: "warning", text: "Careful." }, err: "Careful.\n" },
+    { name: "notice", body: { type: "status", kind: "notice", key: "k", text: "Note." }, err: "Note.\n" },
+    { name: "no words", body: { type: "status", kind: "compress", text: "" }, err: "" },
+    { name: "iteration", body: { type: "status", kind: "iteration", text: "1", iteration: 1 }, err: "" },
+  ])("$name goes to stderr", ({ body, err }) => {
+    expect(shown([body])).toEqual({ out: "", err })
+  })
+
+  test("a line of the answer is closed first", () => {
+    const warning: Body = { type: "status", kind: "warning", text: "Careful." }
+    expect(shown([delta("Half"), warning, delta(" whole.\n")])).toEqual({ out: "Half\n whole.\n", err: "Careful.\n" })
+  })
+})
+
+test("what a model or a tool wrote does not drive the terminal", () => {
+  const output = shown([delta("a\u001B[2Jb\u0007"), { type: "status", kind: "warning", text: "c\u001B]0;x\u0007" }])
+  expect(output).toEqual({ out: "a[2Jb\n", err: "c]0;x\n" })
+})
+
+test.each([
+  { progress: "stdout", out: "→ terminal echo hi\n", err: "" },
+  { progress: "stderr", out: "", err: "→ terminal echo hi\n" },
+] as const)("tools are shown on $progress", ({ progress, out, err }) => {
+  const start: Body = {
+    type: "tool-start",
+    call: { id: "c", name: "terminal", args: {} },
+    preview: "echo\nhi",
+    access: "exec",
+    subjects: [],
+  }
+  expect(shown([start], {}, progress)).toEqual({ out, err })
+})

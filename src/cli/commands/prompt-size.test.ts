@@ -1,0 +1,50 @@
+import { mkdirSync, writeFileSync } from "node:fs"
+import { expect, test } from "vitest"
+
+import { createTestHome } from "../../../test/support/command-run.ts"
+
+interface Row {
+  readonly layer: string
+  readonly bytes: number
+  readonly tokens: number
+  readonly reduced?: true
+}
+
+/** Rules of the directory the tests run in would be counted too. */
+const variables = { HERMES_IGNORE_RULES: "1" }
+
+test("without a key or a network every layer and the tools are weighed", async () => {
+  using home = createTestHome()
+  const { code, out, err } = await home.run(["prompt-size", "--json"], { variables })
+  const sizes = JSON.parse(out) as { readonly layers: readonly Row[]; readonly total: Omit<Row, "layer"> }
+  expect({ code, err }).toEqual({ code: 0, err: "" })
+  expect(sizes.layers.map(({ layer }) => layer).slice(0, 3)).toEqual(["identity", "platform", "environment"])
+  expect(sizes.layers.at(-1)?.layer).toMatch(/^tool schemas \(\d+\)$/u)
+  expect(sizes.total).toEqual({
+    bytes: sizes.layers.reduce((sum, { bytes }) => sum + bytes, 0),
+    tokens: sizes.layers.reduce((sum, { tokens }) => sum + tokens, 0),
+  })
+})
+
+test("the platform decides about its layer", async () => {
+  using home = createTestHome()
+  const identity = "I am Iris."
+  writeFileSync(home.home.file("SOUL.md"), identity)
+  const [sms, unknown] = [
+    await home.run(["prompt-size", "--platform", "sms"], { variables }),
+    await home.run(["prompt-size", "--platform", "nowhere"], { variables }),
+  ]
+  expect(sms.out).toMatch(/^identity +10 bytes {2}~ +3 tokens\nplatform +\d+ bytes/u)
+  expect(unknown.out).not.toContain("platform")
+  expect(unknown.out).toMatch(/\ntotal +\d+ bytes {2}~ +\d+ tokens\n$/u)
+})
+
+test("a layer that was reduced is marked", async () => {
+  using home = createTestHome()
+  writeFileSync(home.home.file("config.yaml"), "prompt_budget:\n  layers:\n    user_profile: 20\n")
+  const entries = Array.from({ length: 30 }, (_, index) => `fact number ${index}`)
+  mkdirSync(home.home.file("memories"), { recursive: true })
+  writeFileSync(home.home.file("memories", "USER.md"), entries.join("\n§\n"))
+  const { out } = await home.run(["prompt-size"], { variables })
+  expect(out).toMatch(/^user profile .+ {2}\(reduced to fit prompt_budget\)$/mu)
+})

@@ -1,0 +1,38 @@
+import { compactCount } from "../base/compact-count.ts"
+import type { SlashCommand, SlashContext, SlashOutcome } from "./slash-command.ts"
+
+/** `/compress`: makes the conversation shorter now, with a weight on one topic where one is named. */
+export const compressCommand: SlashCommand = {
+  name: "compress",
+  help: "make the conversation shorter to free context",
+  argument: "[TOPIC]",
+  idle: true,
+  run: shorten,
+}
+
+async function shorten(argument: string, { session, signal }: SlashContext): Promise<SlashOutcome> {
+  const before = session.id
+  const topic = argument.trim()
+  const done = await session.compress({ signal, ...(topic === "" ? {} : { focus: topic }) })
+  if (!done.ok) return say(sentence(done.error))
+  const { tokensBefore, tokensAfter, layersRun, sessionId, warning } = done.value
+  const changed = layersRun.length > 0 && tokensAfter < tokensBefore
+  return say(
+    [
+      changed
+        ? `The conversation now takes about ${compactCount(tokensAfter)} tokens instead of ${compactCount(tokensBefore)}.`
+        : `Nothing was left out: the conversation takes about ${compactCount(tokensBefore)} tokens.`,
+      ...(sessionId === before ? [] : [`It goes on as session ${sessionId}; what was left out stays in ${before}.`]),
+      ...(warning === undefined ? [] : [sentence(warning)]),
+    ].join("\n"),
+  )
+}
+
+/** Failures of the layers below have no full stop. */
+function sentence(text: string): string {
+  return /[.!?]$/u.test(text) ? text : `${text}.`
+}
+
+function say(text: string): SlashOutcome {
+  return { kind: "say", text }
+}

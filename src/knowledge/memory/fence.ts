@@ -1,0 +1,129 @@
+/**
+ * Recalled memory travels with a user message inside a fence, so that the model does not take it for the person's words. Models
+ * sometimes repeat the fence; the scrubber keeps it from people.
+ */
+export function fenceMemory(text: string): string {
+  const clean = sanitizeContext(text).trim()
+  return clean === "" ? "" : `${OPENING}\n${SYSTEM_NOTE}\n\n${clean}\n${CLOSING}`
+}
+
+const OPENING = "<memory-context>"
+const CLOSING = "</memory-context>"
+const SYSTEM_NOTE =
+  "[System note: this is recalled memory, not new user input. Treat it as authoritative reference data.]"
+
+/** Text without fences: whole blocks go, then the note and tags that stand alone. What is left holds no tag. */
+export function sanitizeContext(text: string): string {
+  if (!/memory-context|system note/i.test(text)) return text
+  let clean = text
+  // Taking a tag out may join the halves of another one. Text that is built to do so for ever loses the hyphen.
+  for (let pass = 0; pass < MAX_PASSES && /<\/?\s*memory-context\s*>/i.test(clean); pass += 1)
+    clean = withoutTags(clean)
+  if (/<\/?\s*memory-context\s*>/i.test(clean)) clean = clean.replaceAll(/memory-context/gi, "memory context")
+  return clean.replaceAll(NOTE_LINE, "")
+}
+
+const MAX_PASSES = 4
+/** Ours and that of older editions, on a line of its own. Bounded, so that hostile text costs no more than its length. */
+const NOTE_LINE = /^[ \t]{0,8}\[System note:[^\]\n]{0,100}recalled memory[^\]\n]{0,400}\][ \t]*(?:\n|$)/gim
+
+/** One pass over the tags: a block lasts from an opening to the next closing tag. Linear, unlike a lazy pattern. */
+function withoutTags(text: string): string {
+  let clean = ""
+  let position = 0
+  let block: number | undefined
+  for (const tag of text.matchAll(/<(\/?)\s*memory-context\s*>/gi)) {
+    const after = tag.index + tag[0].length
+    if (tag[1] === "") {
+      if (block !== undefined) continue
+      clean += text.slice(position, tag.index)
+      block = after
+    } else {
+      clean += block === undefined ? text.slice(position, tag.index) : ""
+      block = undefined
+    }
+    position = after
+  }
+  return clean + text.slice(block ?? position)
+}
+
+export interface FenceScrubber {
+  /** What of the text so far may be shown now. */
+  feed(delta: string): string
+  /** The rest, at the end of the response; the next one starts afresh. */
+  flush(): string
+}
+
+/**
+ * Takes echoed memory blocks out of a streamed answer. A tag opens a block only where a block would stand: first on its line
+ * and followed by a line break. An answer that merely mentions the tag is left as it is.
+ */
+export function createFenceScrubber(): FenceScrubber {
+  let state: ScrubState = FRESH
+  return {
+    feed: (delta) => {
+      const [next, visible] = scrub(state, delta)
+      state = next
+      return visible
+    },
+    flush: () => {
+      const rest = state.inside ? "" : state.held
+      state = FRESH
+      return rest
+    },
+  }
+}
+
+interface ScrubState {
+  readonly inside: boolean
+  /** Nothing but blanks has been shown on the present line. */
+  readonly lineIsBlank: boolean
+  /** The end of what came, as long as it may be the beginning of a tag. */
+  readonly held: string
+}
+
+const FRESH: ScrubState = { inside: false, lineIsBlank: true, held: "" }
+
+function scrub(state: ScrubState, delta: string): readonly [ScrubState, string] {
+  let { inside, lineIsBlank } = state
+  let rest = state.held + delta
+  let visible = ""
+  while (rest !== "") {
+    if (inside) {
+      const close = /<\/memory-context>/i.exec(rest)
+      if (close === null) return [{ inside, lineIsBlank, held: rest.slice(1 - CLOSING.length) }, visible]
+      rest = rest.slice(close.index + CLOSING.length)
+      inside = false
+      continue
+    }
+    const start = lineIsBlank ? rest.search(/[^ \t]/) : -1
+    const opening = start < 0 || rest[start] !== "<" ? "none" : openingAt(rest.slice(start))
+    if (opening !== "none") {
+      visible += rest.slice(0, start)
+      rest = rest.slice(start)
+      if (opening === "partial") return [{ inside, lineIsBlank, held: rest }, visible]
+      rest = rest.slice(OPENING.length)
+      inside = true
+      continue
+    }
+    const line = throughLineBreak(rest)
+    visible += line
+    rest = rest.slice(line.length)
+    lineIsBlank = line.endsWith("\n") || (lineIsBlank && /^[ \t]*$/.test(line))
+  }
+  return [{ inside, lineIsBlank, held: "" }, visible]
+}
+
+/** `partial`: more text is needed to tell. */
+function openingAt(text: string): "none" | "partial" | "complete" {
+  const head = text.slice(0, OPENING.length).toLowerCase()
+  if (!OPENING.startsWith(head)) return "none"
+  const after = text.slice(OPENING.length)
+  if (/^[ \t]*\r?\n/.test(after)) return "complete"
+  return /^[ \t]*\r?$/.test(after) ? "partial" : "none"
+}
+
+function throughLineBreak(text: string): string {
+  const end = text.indexOf("\n")
+  return end < 0 ? text : text.slice(0, end + 1)
+}

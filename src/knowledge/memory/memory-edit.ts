@@ -1,0 +1,116 @@
+import { assertNever } from "../../base/assert-never.ts"
+import { codePointLength, ellipsize, scrubSurrogates } from "../../base/text.ts"
+import { scanThreats } from "../threat-scan.ts"
+import { holdsSeparator, joinEntries, unixText, usageText, type MemoryTarget } from "./memory-file.ts"
+
+/** One change to one file. `oldText` is a part of the entry that is meant. */
+export type MemoryWrite =
+  | { readonly action: "add"; readonly target: MemoryTarget; readonly content: string }
+  | {
+      readonly action: "replace"
+      readonly target: MemoryTarget
+      readonly oldText: string
+      readonly content: string
+    }
+  | { readonly action: "remove"; readonly target: MemoryTarget; readonly oldText: string }
+
+/** Why nothing was changed, with what helps to do better. */
+export interface MemoryRefusal {
+  readonly kind: "refused"
+  readonly error: string
+  readonly usage?: string
+  /** Everything in the file, so that it can be consolidated. */
+  readonly entries?: readonly string[]
+  /** The entries that `oldText` could mean. */
+  readonly matches?: readonly string[]
+  /** Where a file that must not be overwritten was copied to. */
+  readonly backup?: string
+}
+
+/** What a write would make of the entries. `same` needs no write. */
+export type EditPlan =
+  | { readonly kind: "change"; readonly entries: readonly string[]; readonly message: string }
+  | { readonly kind: "same"; readonly message: string }
+  | MemoryRefusal
+
+const PREVIEW_CHARS = 80
+
+export function refused(error: string, more: Omit<MemoryRefusal, "kind" | "error"> = {}): MemoryRefusal {
+  return { kind: "refused", error, ...more }
+}
+
+/** The write in the form it is kept, or why it cannot be kept whatever the file holds. */
+export function checkedWrite(write: MemoryWrite): MemoryWrite | MemoryRefusal {
+  if (write.action === "remove") {
+    const oldText = cleanText(write.oldText)
+    return oldText === "" ? refused("old_text is missing: name a part of the entry to remove") : { ...write, oldText }
+  }
+  const content = cleanText(write.content)
+  if (write.action === "replace") {
+    const oldText = cleanText(write.oldText)
+    if (oldText === "") return refused("old_text is missing: name a part of the entry to replace")
+    if (content === "") return refused("content is empty: use action remove to delete an entry")
+    return contentProblem(content) ?? { ...write, oldText, content }
+  }
+  if (content === "") return refused("content is missing: give the fact to keep as one short sentence")
+  return contentProblem(content) ?? { ...write, content }
+}
+
+function cleanText(text: string): string {
+  return unixText(scrubSurrogates(text)).trim()
+}
+
+function contentProblem(content: string): MemoryRefusal | undefined {
+  if (holdsSeparator(content)) return refused("content may not hold a line with only §: add each entry by itself")
+  const threats = scanThreats(content, "strict")
+  if (threats.length === 0) return undefined
+  return refused(
+    `content was refused because it looks like ${threats.join(", ")}; memory is part of every later prompt, so keep plain facts only`,
+  )
+}
+
+/** The effect of a checked write on what the file holds now. */
+export function planWrite(write: MemoryWrite, entries: readonly string[], limitChars: number): EditPlan {
+  switch (write.action) {
+    case "add":
+      return entries.includes(write.content)
+        ? { kind: "same", message: "this entry already exists" }
+        : withinLimit([...entries, write.content], { before: entries, limitChars, message: "entry added" })
+    case "replace": {
+      const index = findEntry(write.oldText, entries)
+      if (typeof index !== "number") return index
+      const changed = entries.with(index, write.content)
+      return withinLimit(changed, { before: entries, limitChars, message: "entry replaced" })
+    }
+    case "remove": {
+      const index = findEntry(write.oldText, entries)
+      if (typeof index !== "number") return index
+      return { kind: "change", entries: entries.toSpliced(index, 1), message: "entry removed" }
+    }
+    default:
+      return assertNever(write)
+  }
+}
+
+/** Entries that are equal are one for the matching: the first of them is taken. */
+function findEntry(part: string, entries: readonly string[]): number | MemoryRefusal {
+  const matches = [...new Set(entries.filter((entry) => entry.includes(part)))]
+  const [only, ...others] = matches
+  if (only === undefined) return refused(`no entry contains "${ellipsize(part, PREVIEW_CHARS)}"`, { entries })
+  if (others.length === 0) return entries.indexOf(only)
+  return refused(`${matches.length} entries contain "${ellipsize(part, PREVIEW_CHARS)}": give a longer part of one`, {
+    matches: matches.map((entry) => ellipsize(entry, PREVIEW_CHARS)),
+  })
+}
+
+function withinLimit(
+  entries: readonly string[],
+  limit: { readonly before: readonly string[]; readonly limitChars: number; readonly message: string },
+): EditPlan {
+  const chars = codePointLength(joinEntries(entries))
+  if (chars <= limit.limitChars) return { kind: "change", entries, message: limit.message }
+  return refused(
+    `memory is full: this would make ${chars} of ${limit.limitChars} characters. Merge or remove entries now, in this turn, then try again`,
+    { usage: usageText(limit.before, limit.limitChars), entries: limit.before },
+  )
+}

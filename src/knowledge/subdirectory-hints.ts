@@ -1,0 +1,118 @@
+import { dirname, join, relative, sep } from "node:path"
+
+import { DIRECTORY_FILES, MIN_ROOM, directoriesUpToRepository, existingPaths } from "./context-files.ts"
+import { readContextFile } from "./read-context-file.ts"
+import type { ContextFile, ContextFileSystem } from "./read-context-file.ts"
+
+export interface SubdirectoryHintOptions {
+  /** Where the session started: its rules, and those above it, are in the prompt or were passed over for a better file. */
+  readonly root: string
+  readonly files: ContextFileSystem & { resolve(path: string): string }
+  readonly maxChars: number
+}
+
+export interface SubdirectoryHints {
+  /** The rules of the directory a tool has touched, the first time; undefined when there is nothing new to say. */
+  hintFor(path: string): Promise<string | undefined>
+}
+
+/** Brings the rules of a part of the project to the model when it first works there. One per session. */
+export function createSubdirectoryHints(options: SubdirectoryHintOptions): SubdirectoryHints {
+  const { files } = options
+  const seen = new Set<string>()
+  let project: Promise<string> | undefined
+
+  const findProject = async (): Promise<string> => {
+    const upward = await directoriesUpToRepository(options.root, files)
+    for (const directory of upward) seen.add(directory)
+    return upward.at(-1) ?? options.root
+  }
+  return {
+    hintFor: async (path) => {
+      project ??= findProject()
+      const within = await project
+      const unseen = await unseenDirectories(files.resolve(path), { within, seen, files })
+      // Marked before anything is awaited, so that two calls at once do not both bring the same rules.
+      for (const directory of unseen) seen.add(directory)
+      return await hintText(unseen, { ...options, within })
+    },
+  }
+}
+
+/** Beyond its own directory. */
+const MAX_ANCESTORS = 5
+/** Code of other people, which carries rules of its own: they are not meant for this project. */
+const FOREIGN = new Set([".git", "node_modules", "site-packages", ".venv"])
+
+interface Surroundings {
+  readonly within: string
+  readonly seen: ReadonlySet<string>
+  readonly files: ContextFileSystem
+}
+
+/** Innermost first. */
+async function unseenDirectories(path: string, { within, seen, files }: Surroundings): Promise<readonly string[]> {
+  if (
+    !isInside(path, within) ||
+    relative(within, path)
+      .split(sep)
+      .some((name) => FOREIGN.has(name))
+  )
+    return []
+  if (seen.has(path)) return []
+  const unseen: string[] = []
+  let directory = (await isDirectory(path, files)) ? path : dirname(path)
+  for (let steps = 0; steps <= MAX_ANCESTORS && isInside(directory, within); steps += 1) {
+    if (!seen.has(directory)) unseen.push(directory)
+    directory = dirname(directory)
+  }
+  return unseen
+}
+
+function isInside(path: string, directory: string): boolean {
+  const place = relative(directory, path)
+  return place !== ".." && !place.startsWith(`..${sep}`)
+}
+
+async function isDirectory(path: string, files: ContextFileSystem): Promise<boolean> {
+  try {
+    return (await files.stat(path))?.kind === "directory"
+  } catch {
+    // What cannot be looked at is taken for a file; its directory decides.
+    return false
+  }
+}
+
+/** The nearest rules are the most to the point, so they get the room first; they are told last, where they count most. */
+async function hintText(
+  directories: readonly string[],
+  options: SubdirectoryHintOptions & { readonly within: string },
+): Promise<string | undefined> {
+  const parts: string[] = []
+  let room = options.maxChars
+  for (const directory of directories) {
+    const file =
+      parts.length > 0 && room < MIN_ROOM ? undefined : await rulesOf(directory, { ...options, maxChars: room })
+    if (file === undefined) continue
+    room -= file.text.length
+    parts.unshift(`[Rules of this directory, from ${file.name}]\n${file.text}`)
+  }
+  return parts.length === 0 ? undefined : parts.join("\n\n")
+}
+
+async function rulesOf(
+  directory: string,
+  options: SubdirectoryHintOptions & { readonly within: string },
+): Promise<ContextFile | undefined> {
+  const candidates = DIRECTORY_FILES.map((name) => join(directory, name))
+  for (const path of await existingPaths(candidates, options.files)) {
+    const outcome = await readContextFile(path, {
+      files: options.files,
+      name: relative(options.root, path),
+      within: options.within,
+      maxChars: options.maxChars,
+    })
+    if (outcome.kind === "found") return outcome.file
+  }
+  return undefined
+}

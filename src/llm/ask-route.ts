@@ -1,0 +1,173 @@
+import { isAbort } from "../base/abort.ts"
+import type { Clock } from "../base/clock.ts"
+import { compactDuration } from "../base/compact-count.ts"
+import { backoffMs } from "./backoff.ts"
+import { recoverCredential } from "./credential-recovery.ts"
+import { exchange } from "./exchange.ts"
+import type { Attempt } from "./exchange.ts"
+import type { LlmFailure } from "./failure/failure.ts"
+import type { ModelEvent, ModelOutcome, ModelRequest } from "./model.ts"
+import { reliefFor, reliefNotice, relieved } from "./request-relief.ts"
+import type { Relief } from "./request-relief.ts"
+import { approxRequestTokens } from "./request-size.ts"
+import type { Route } from "./route.ts"
+
+export interface RouteInput {
+  readonly route: Route
+  readonly request: ModelRequest
+  readonly signal: AbortSignal
+  /** What this server has refused before; what it refuses now is added. */
+  readonly known: Set<Relief>
+  readonly canFallBack: boolean
+  /** Requests that fail for the same passing reason, the first one included. */
+  readonly maxAttempts: number
+  readonly clock: Clock
+  readonly random: () => number
+}
+
+export type RouteOutcome =
+  | Exclude<ModelOutcome, { kind: "failed" }>
+  | { readonly kind: "failed"; readonly failure: LlmFailure; readonly mayFallBack: boolean }
+  | { readonly kind: "alternative"; readonly route: Route }
+
+/** All attempts on one route: the same key again, another key, a lighter request, a shorter answer, after a wait. */
+export async function* askRoute(input: RouteInput): AsyncGenerator<ModelEvent, RouteOutcome, void> {
+  const { route, signal } = input
+  const { credentials, guard } = route
+  const rests = guard?.restsUntil()
+  if (rests !== undefined) return { kind: "failed", failure: usedUp(input, rests), mayFallBack: true }
+  let credential = await credentials.select()
+  if (credential === undefined && credentials.size() > 0)
+    return { kind: "failed", failure: noKeyLeft(input), mayFallBack: true }
+  const approxTokens = approxRequestTokens(input.request)
+  const limited = new Set<string>()
+  const refreshed = new Set<string>()
+  let rotated = false
+  let outputCap: number | undefined
+  for (let attempt = 1; ;) {
+    const tried: Attempt = yield* exchange({
+      route,
+      request: requestFor(input, outputCap),
+      credential,
+      signal,
+      approxTokens,
+      now: input.clock.now(),
+    })
+    if (signal.aborted) return { kind: "aborted" }
+    if (tried.kind === "reply") {
+      guard?.clear()
+      return tried
+    }
+    const { failure } = tried
+    if (tried.shown) return { kind: "failed", failure, mayFallBack: false }
+
+    const recovery = await recoverCredential({
+      ...route.runtime,
+      failure,
+      credential,
+      credentials,
+      limited,
+      refreshed,
+      signal,
+    })
+    if (recovery.kind === "use") {
+      if (recovery.credential.id !== credential?.id) {
+        rotated = true
+        yield rotation(failure, recovery.credential.label, input)
+      }
+      credential = recovery.credential
+      continue
+    }
+    const relief = reliefFor(failure, input.request)
+    if (relief !== undefined && !input.known.has(relief)) {
+      input.known.add(relief)
+      const text = reliefNotice(relief, failure)
+      if (text !== undefined) yield { type: "notice", text }
+      continue
+    }
+    const room = failure.availableOutputTokens
+    if (room !== undefined && outputCap === undefined) {
+      outputCap = Math.max(1, room - OUTPUT_MARGIN)
+      continue
+    }
+    const alternative = await route.alternative(failure)
+    if (alternative !== undefined) return { kind: "alternative", route: alternative }
+    if (failure.usedUpSeconds !== undefined) guard?.record(failure.usedUpSeconds)
+    if (givesUp(failure, { attempt, anotherKey: recovery.kind === "wait", ...input })) {
+      // Only the conversation itself can be made shorter, and that is the caller's business; another model would not be shorter.
+      const mayFallBack = !failure.compress && (failure.fallback || failure.retryable)
+      const outlived = failure.reason === "auth" && (refreshed.size > 0 || rotated)
+      return { kind: "failed", failure: outlived ? { ...failure, reason: "auth_permanent" } : failure, mayFallBack }
+    }
+    yield* wait(failure, attempt, input)
+    if (signal.aborted) return { kind: "aborted" }
+    attempt += 1
+  }
+}
+
+const OUTPUT_MARGIN = 64
+
+function requestFor({ request, route, known }: RouteInput, outputCap: number | undefined): ModelRequest {
+  const lighter = relieved({ ...request, model: route.runtime.model }, known)
+  return outputCap === undefined ? lighter : { ...lighter, maxOutputTokens: outputCap }
+}
+
+function givesUp(
+  failure: LlmFailure,
+  state: Pick<RouteInput, "canFallBack" | "maxAttempts"> & { readonly attempt: number; readonly anotherKey: boolean },
+): boolean {
+  if (!failure.retryable || failure.compress || state.attempt >= state.maxAttempts) return true
+  // Where somebody else can answer at once, nobody waits for a limit to pass or for nonsense to turn into sense.
+  const hopeless = failure.reason === "rate_limit" || failure.reason === "billing" || failure.invalidReply === true
+  return hopeless && state.canFallBack && !state.anotherKey
+}
+
+function rotation(failure: LlmFailure, label: string, { route }: RouteInput): ModelEvent {
+  const text = `${failure.message}; going on with the key "${label}"`
+  return { type: "switch", kind: "rotate", text, runtime: route.runtime }
+}
+
+async function* wait(failure: LlmFailure, attempt: number, input: RouteInput): AsyncGenerator<ModelEvent, void, void> {
+  const pace = failure.invalidReply === true ? { baseMs: 5000, maxMs: 120_000 } : { baseMs: 2000, maxMs: 60_000 }
+  const delayMs = failure.retryAfterMs ?? backoffMs({ attempt, ...pace, ratio: 0.5, random: input.random })
+  const text = `${failure.message}; trying again in ${(delayMs / 1000).toFixed(1)} s`
+  yield { type: "retry", attempt, delayMs, reason: failure.reason, text }
+  try {
+    await input.clock.sleep(delayMs, { signal: input.signal })
+  } catch (error) {
+    if (!isAbort(error)) throw error
+  }
+}
+
+/** Every key rests or was refused for good. */
+function noKeyLeft({ route, clock }: RouteInput): LlmFailure {
+  const { provider } = route.runtime
+  const next = route.credentials.nextAvailableAt()
+  const now = clock.now() / 1000
+  const message =
+    next === undefined
+      ? `every key of ${provider} was refused; \`hermes auth list ${provider}\` shows why, \`hermes auth add ${provider}\` adds another`
+      : `every key of ${provider} is resting; the next one is free in ${compactDuration(Math.ceil(next - now))}. \`hermes auth reset ${provider}\` lets them be tried at once`
+  return limited(message, next)
+}
+
+/** Another process was told so a moment ago; asking again would only make it last longer. */
+function usedUp({ route, clock }: RouteInput, until: number): LlmFailure {
+  const { provider } = route.runtime
+  const left = compactDuration(Math.ceil(until - clock.now() / 1000))
+  return limited(`the limit of ${provider} is used up for another ${left}; wait, or choose another model`, until)
+}
+
+function limited(message: string, resetAt: number | undefined): LlmFailure {
+  return {
+    reason: "rate_limit",
+    status: null,
+    message,
+    detail: "",
+    retryable: false,
+    compress: false,
+    rotateCredential: false,
+    fallback: true,
+    ...(resetAt === undefined ? {} : { resetAt }),
+  }
+}

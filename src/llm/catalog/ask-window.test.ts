@@ -1,0 +1,77 @@
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+
+import { expect, test } from "vitest"
+
+import { environmentFrom } from "../../config/environment.ts"
+import type { ChosenModel } from "../choose-model.ts"
+import type { ModelRuntime } from "../model.ts"
+import { askWindow } from "./ask-window.ts"
+
+const OPTIONS = { environment: environmentFrom({}), version: "1", signal: new AbortController().signal }
+
+function chosen(runtime: Partial<ModelRuntime>): ChosenModel {
+  return {
+    runtime: {
+      provider: "custom",
+      model: "m",
+      wire: "chat_completions",
+      baseUrl: "http://127.0.0.1:1/v1",
+      contextLength: 8192,
+      credentialSource: "none needed",
+      billingMode: "metered",
+      ...runtime,
+    },
+    key: undefined,
+    managed: false,
+    headers: {},
+    extraBody: {},
+    ownAddress: false,
+    windowIsGuess: true,
+    timeouts: {},
+    wireAssumed: false,
+    demoByDefault: false,
+  }
+}
+
+async function serve(routes: Readonly<Record<string, unknown>>) {
+  const server = createServer((request, response) => {
+    const answer = routes[request.url ?? ""]
+    response.writeHead(answer === undefined ? 404 : 200).end(JSON.stringify(answer ?? {}))
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  return {
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => void server.close(() => resolve())),
+  }
+}
+
+test.each([
+  ["qwen3", 24_576],
+  ["qwen3:latest", 24_576],
+  ["llama3", undefined],
+])("Ollama says what %s was really given: %s", async (model, tokens) => {
+  await using ollama = await serve({
+    "/api/tags": { models: [{ model: "qwen3:latest" }] },
+    "/api/show": { parameters: "num_ctx 24576" },
+  })
+  const { baseUrl } = ollama
+  expect(await askWindow(chosen({ model, baseUrl, billingMode: "local" }), OPTIONS)).toBe(tokens)
+})
+
+test("a vendor's model is looked up in the catalogue, without asking anybody", async () => {
+  const runtime = { provider: "anthropic", model: "claude-sonnet-4.5" }
+  expect(await askWindow(chosen(runtime), OPTIONS)).toBeGreaterThanOrEqual(200_000)
+})
+
+test("what the catalogue does not know, the endpoint's own list may", async () => {
+  await using server = await serve({ "/v1/models": { data: [{ id: "m", context_length: 65_536 }, { id: "n" }] } })
+  const { baseUrl } = server
+  expect(await askWindow(chosen({ baseUrl }), OPTIONS)).toBe(65_536)
+  expect(await askWindow(chosen({ baseUrl, model: "n" }), OPTIONS)).toBeUndefined()
+})
+
+test("nobody answers: nothing is known", async () => {
+  expect(await askWindow(chosen({}), OPTIONS)).toBeUndefined()
+  expect(await askWindow(chosen({ billingMode: "local" }), OPTIONS)).toBeUndefined()
+})

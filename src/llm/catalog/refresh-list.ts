@@ -1,0 +1,40 @@
+import type { Clock } from "../../base/clock.ts"
+import { fail } from "../../base/result.ts"
+import type { Result } from "../../base/result.ts"
+import { explainSystemError } from "../../base/system-error.ts"
+import type { Environment } from "../../config/environment.ts"
+import type { Home } from "../../config/home.ts"
+import type { ChosenModel } from "../choose-model.ts"
+import { proxyFor } from "../http/proxy.ts"
+import { storeList } from "./list-cache.ts"
+import { fetchModelList } from "./model-list.ts"
+import type { ListedModel } from "./model-list.ts"
+
+/**
+ * The models of the place a chosen model is asked at, fresh from there and kept for the next time (`/model --refresh`). The failure
+ * is the end of a sentence that begins with the provider's name.
+ */
+export async function refreshModelList(
+  { runtime, key, headers }: ChosenModel,
+  options: {
+    readonly home: Home
+    readonly environment: Environment
+    readonly clock: Clock
+    readonly version: string
+    readonly signal: AbortSignal
+  },
+): Promise<Result<readonly ListedModel[]>> {
+  const { environment, home, clock } = options
+  if (runtime.wire === "in-process") return fail("has no list of models to ask for")
+  const local = runtime.billingMode === "local"
+  const proxy = proxyFor(new URL(runtime.baseUrl), { environment, local })
+  if (!proxy.ok) return fail(`cannot be asked: ${proxy.error}`)
+  const listed = await fetchModelList({ ...runtime, key, headers, proxy: proxy.value }, options)
+  if (!listed.ok) return listed
+  try {
+    storeList(home, runtime.baseUrl, { models: listed.value, fetchedAt: clock.now() })
+  } catch (error) {
+    return fail(`sent its list, but it could not be kept (${explainSystemError(error)})`)
+  }
+  return listed
+}

@@ -1,0 +1,51 @@
+import { ok } from "../../base/result.ts"
+import type { Result } from "../../base/result.ts"
+import type { Environment } from "../../config/environment.ts"
+import { isLocalAddress } from "../local/local-address.ts"
+import type { ModelRuntime } from "../model.ts"
+import { openHttpConnection } from "./http.ts"
+import type { HttpConnection } from "./http.ts"
+import { proxyFor } from "./proxy.ts"
+
+/** The connections of one route: to its own address, and to those its logins were issued for. */
+export interface Connections {
+  /** To an address that a login names; to the route's own where it names none, or nothing that can be used. */
+  to(address: string | undefined): HttpConnection
+  close(): void
+}
+
+/** Fails with a sentence when the proxy for the route's own address is set up wrongly. */
+export function createConnections(
+  { baseUrl, billingMode }: Pick<ModelRuntime, "baseUrl" | "billingMode">,
+  { environment }: { readonly environment: Environment },
+): Result<Connections> {
+  const open = (address: string, local: boolean): Result<HttpConnection> => {
+    const url = new URL(address)
+    const proxy = proxyFor(url, { environment, local })
+    if (!proxy.ok) return proxy
+    return ok(openHttpConnection(url, proxy.value === undefined ? {} : { proxy: proxy.value }))
+  }
+  const own = open(baseUrl, billingMode === "local")
+  if (!own.ok) return own
+  const others = new Map<string, HttpConnection>()
+  return ok({
+    to: (address) => {
+      if (address === undefined || address === baseUrl || !isSafeAddress(address)) return own.value
+      const known = others.get(address)
+      if (known !== undefined) return known
+      const opened = open(address.replace(/\/+$/, ""), isLocalAddress(address))
+      if (!opened.ok) return own.value
+      others.set(address, opened.value)
+      return opened.value
+    },
+    close: () => {
+      for (const connection of [own.value, ...others.values()]) connection.close()
+    },
+  })
+}
+
+/** A login travels over TLS, or does not leave this machine and its neighbours. */
+function isSafeAddress(address: string): boolean {
+  const protocol = URL.parse(address)?.protocol
+  return protocol === "https:" || (protocol === "http:" && isLocalAddress(address))
+}

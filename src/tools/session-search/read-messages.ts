@@ -1,0 +1,157 @@
+import { takeCodePoints } from "../../base/text.ts"
+import type { Part } from "../../protocol/message.ts"
+import type { SessionId } from "../../protocol/identifiers.ts"
+import type { MessageRow } from "../../state/store.ts"
+import type { PastSessions } from "../../toolkit/ports/sessions.ts"
+import type { ToolResult } from "../../toolkit/tool.ts"
+import { failure } from "../failure.ts"
+import type { SearchRequest } from "./search-request.ts"
+import { sessionChain } from "./session-chain.ts"
+import { isoTime, shownMessage } from "./shown-message.ts"
+
+const OPENING = 20
+const CLOSING = 10
+const READ_CHARS = 600
+
+/** How a session began and how it ended. */
+export async function readSession(store: PastSessions, id: SessionId, request: SearchRequest): Promise<ToolResult> {
+  const session = await store.session(id)
+  const rows = (await store.messages(id)).filter((row) => request.roles?.includes(row.role) ?? true)
+  const omitted = Math.max(0, rows.length - OPENING - CLOSING)
+  const shown = omitted === 0 ? rows : [...rows.slice(0, OPENING), ...rows.slice(-CLOSING)]
+  const firstOmitted = omitted === 0 ? undefined : rows[OPENING]
+  return {
+    content: {
+      success: true,
+      mode: "read",
+      session_id: id,
+      title: session?.title ?? null,
+      ...(session?.parent !== null && session?.parent !== undefined && { parent_session_id: session.parent }),
+      messages: shown.map((row) => shownMessage(row, READ_CHARS)),
+      count: shown.length,
+      truncated: omitted > 0,
+      ...(firstOmitted !== undefined && {
+        message: `${omitted} messages between are left out; read on with around_message_id ${firstOmitted.id}, or search them with query.`,
+      }),
+    },
+    summary: `${shown.length} messages of ${id}`,
+  }
+}
+
+const SCROLL_CHARS = 24_000
+const MAX_SCROLL_MESSAGE = 4000
+
+/** The messages around one or, with a window of 0, that one word for word. */
+export async function readAround(
+  store: PastSessions,
+  place: { readonly session: SessionId | undefined; readonly messageId: number },
+  request: SearchRequest,
+): Promise<ToolResult> {
+  const { messageId } = place
+  const found = await store.around(messageId, request.window)
+  const anchor = found.messages.find(({ id }) => id === messageId)
+  if (anchor === undefined) {
+    return failure(`there is no message ${messageId}; take an id from a result of session_search`, { success: false })
+  }
+  if (place.session !== undefined && !(await sessionChain(store, place.session)).includes(anchor.sessionId)) {
+    return failure(`message ${messageId} is in session ${anchor.sessionId}; call again with that session_id`, {
+      success: false,
+    })
+  }
+  if (request.window === 0) return wholeMessage(anchor, request.offset)
+  const rows = found.messages.filter(
+    (row) => row.id === messageId || (row.active && (request.roles?.includes(row.role) ?? true)),
+  )
+  const maxChars = Math.min(MAX_SCROLL_MESSAGE, Math.floor(SCROLL_CHARS / Math.max(1, rows.length)))
+  const messages = rows.map((row) => shownMessage(row, maxChars))
+  return {
+    content: {
+      success: true,
+      mode: "scroll",
+      session_id: anchor.sessionId,
+      messages,
+      count: messages.length,
+      messages_before: found.before,
+      messages_after: found.after,
+      ...(messages.some((message) => "chars" in message) && { message: WHOLE_TEXT_HINT }),
+    },
+    summary: `${messages.length} messages of ${anchor.sessionId}`,
+  }
+}
+
+export const WHOLE_TEXT_HINT =
+  "Messages with chars are cut; around_message_id with window 0 gives one of them word for word."
+
+/** Small enough to stay whole when a later compression shortens long results. */
+const PAGE_CHARS = 20_000
+
+interface Piece {
+  readonly part: string
+  readonly text: string
+}
+
+/** Everything the message holds, from `offset` on; the pieces of all pages put together are what was stored. */
+function wholeMessage(row: MessageRow, offset: number): ToolResult {
+  const pieces = piecesOf(row).map((piece) => ({ part: piece.part, characters: [...piece.text] }))
+  const total = pieces.reduce((sum, { characters }) => sum + characters.length, 0)
+  if (offset > 0 && offset >= total) {
+    return failure(`offset ${offset} is behind the end of message ${row.id}, which has ${total} characters`, {
+      success: false,
+    })
+  }
+  const end = Math.min(total, offset + PAGE_CHARS)
+  let at = 0
+  const parts = pieces.flatMap(({ part, characters }) => {
+    const text = characters.slice(Math.max(0, offset - at), Math.max(0, end - at)).join("")
+    at += characters.length
+    return text === "" ? [] : [{ part, text }]
+  })
+  return {
+    content: {
+      success: true,
+      mode: "message",
+      session_id: row.sessionId,
+      message_id: row.id,
+      role: row.role,
+      when: isoTime(row.timestamp),
+      ...(row.toolName !== null && { tool_name: row.toolName }),
+      parts,
+      offset,
+      total_chars: total,
+      ...(end < total && {
+        next_offset: end,
+        message: `${total - end} characters follow; call again with offset ${end} for the next page.`,
+      }),
+    },
+    summary: `message ${row.id}, characters ${offset} to ${end} of ${total}`,
+  }
+}
+
+/** The text, then the arguments of each tool call, then the reasoning, as they were stored. */
+function piecesOf({ message, text }: MessageRow): readonly Piece[] {
+  if (message === undefined) return [{ part: "content", text }]
+  const content = contentPieces(message.content)
+  if (message.role !== "assistant") return content
+  const calls = (message.tool_calls ?? []).map((call, at) => ({
+    part: `arguments of call ${at + 1}, ${call.function.name}`,
+    text: call.function.arguments,
+  }))
+  const reasoning = message.reasoning_content ?? message.reasoning ?? ""
+  return [...content, ...calls, { part: "reasoning", text: reasoning }]
+}
+
+const MAX_ADDRESS_CHARS = 500
+
+function contentPieces(content: string | readonly Part[] | null): readonly Piece[] {
+  if (content === null) return []
+  if (typeof content === "string") return [{ part: "content", text: content }]
+  return content.map((part, at) => {
+    if (part.type === "text") return { part: `content part ${at + 1}`, text: part.text }
+    const { url } = part.image_url
+    const isAddress = takeCodePoints(url, MAX_ADDRESS_CHARS) === url
+    return {
+      part: `content part ${at + 1}, image`,
+      text: isAddress ? url : `[image data of ${url.length} characters]`,
+    }
+  })
+}

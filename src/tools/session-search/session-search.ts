@@ -1,0 +1,96 @@
+import { z } from "zod"
+
+import { StoreError } from "../../state/store.ts"
+import { defineTool } from "../../toolkit/define-tool.ts"
+import type { SessionsPort } from "../../toolkit/ports/sessions.ts"
+import type { ToolResult } from "../../toolkit/tool.ts"
+import { failure } from "../failure.ts"
+import { browseSessions } from "./browse.ts"
+import { discover } from "./discover.ts"
+import { searchInside } from "./inside-session.ts"
+import { readAround, readSession } from "./read-messages.ts"
+import { readRequest } from "./search-request.ts"
+import type { SearchRequest } from "./search-request.ts"
+
+const whole = (fallback: number) => z.int().default(fallback).catch(fallback)
+
+export const sessionSearch = defineTool({
+  name: "session_search",
+  toolset: "session_search",
+  description:
+    "Search and read past sessions; also what was left out of this one. No arguments: recent sessions. query: full-text search " +
+    "of other sessions (other words for it are tried too). session_id: its start and end; + query: search it and what it " +
+    "continues; + around_message_id: messages near that one, window 0: that one word for word, paged by offset (characters).",
+  input: z.object({
+    query: z.string().optional(),
+    session_id: z.string().optional(),
+    around_message_id: z.int().optional(),
+    window: whole(5).describe("0-20"),
+    limit: whole(3).describe("1-10"),
+    offset: whole(0),
+    sort: z.enum(["newest", "oldest"]).optional(),
+    role_filter: z.string().optional().describe("user,assistant,tool"),
+    source: z.string().optional(),
+    after: z.string().optional().describe("ISO date"),
+    before: z.string().optional(),
+    profile: z.string().optional(),
+  }),
+  access: "read",
+  subject: ({ query, session_id }) => ({ kind: "query", query: query ?? session_id ?? "" }),
+  preview: ({ query, session_id, around_message_id }) =>
+    [query, session_id, around_message_id].filter((part) => part !== undefined && part !== "").join(" in ") ||
+    "recent sessions",
+  parallel: "safe",
+  // Every shape bounds what it returns, and a page of a message must arrive whole.
+  maxResultChars: "unlimited",
+  emoji: "🔍",
+  idempotent: true,
+  housekeeping: true,
+  run: async (args, context) => {
+    const port = context.ports.sessions
+    if (port === undefined) return failed("past sessions are not available here")
+    const request = readRequest(args)
+    if (!request.ok) return failed(request.error)
+    const profile = args.profile?.trim() ?? ""
+    try {
+      return await answer(request.value, { port, profile, signal: context.signal })
+    } catch (error) {
+      if (error instanceof StoreError) return failed(error.message)
+      throw error
+    }
+  },
+})
+
+interface Asked {
+  readonly port: SessionsPort
+  readonly profile: string
+  readonly signal: AbortSignal
+}
+
+async function answer(request: SearchRequest, { port, profile, signal }: Asked): Promise<ToolResult> {
+  const store = profile === "" ? await port.store() : await port.store(profile)
+  const running = profile === "" ? port.sessionId() : undefined
+  if (request.session === "" && request.around === undefined) {
+    return request.query === ""
+      ? await browseSessions(store, request, running)
+      : await discover(request, { store, port, running, signal })
+  }
+  const session =
+    request.session === ""
+      ? undefined
+      : ((await store.resolveId(request.session)) ?? (await store.resolveTitle(request.session)))
+  if (request.session !== "" && session === undefined) {
+    return failed(
+      `there is no session ${request.session}; call session_search without arguments for recent ones, or with query`,
+    )
+  }
+  if (request.around !== undefined) return await readAround(store, { session, messageId: request.around }, request)
+  if (session === undefined) return failed("session_id is missing")
+  return request.query === ""
+    ? await readSession(store, session, request)
+    : await searchInside(store, { session, running }, request)
+}
+
+function failed(error: string): ToolResult {
+  return failure(error, { success: false })
+}

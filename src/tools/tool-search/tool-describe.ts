@@ -1,0 +1,38 @@
+import { z } from "zod"
+
+import { nearest } from "../../base/nearest.ts"
+import { ellipsize } from "../../base/text.ts"
+import { BRIDGE_TOOLSET } from "../../toolkit/deferred-tools.ts"
+import { defineTool } from "../../toolkit/define-tool.ts"
+import { failure } from "../failure.ts"
+
+const MAX_NAME_CHARS = 100
+
+export const toolDescribe = defineTool({
+  name: "tool_describe",
+  toolset: BRIDGE_TOOLSET,
+  description: "The full description and parameters of a tool of tool_search.",
+  input: z.object({ name: z.string().trim().min(1) }),
+  access: "read",
+  subject: ({ name }) => ({ kind: "name", name }),
+  preview: ({ name }) => name,
+  digest: ({ args }) =>
+    `[tool_describe] ${typeof args["name"] === "string" ? ellipsize(args["name"], MAX_NAME_CHARS) : "?"}`,
+  parallel: "safe",
+  idempotent: true,
+  emoji: "🧰",
+  run: ({ name }, { ports }) => {
+    const port = ports.deferredTools
+    if (port === undefined) return Promise.resolve(failure("there are no more tools here"))
+    const tool = port.find(name)
+    if (tool === undefined) return Promise.resolve(failure(unknown(name, port.names())))
+    const { description, parameters } = tool
+    return Promise.resolve({ content: { name, description, parameters }, summary: name })
+  },
+})
+
+function unknown(name: string, names: readonly string[]): string {
+  const meant = nearest(name, names)
+  const hint = meant === undefined ? "find its name with tool_search" : `did you mean ${meant}?`
+  return `tool_search has no ${ellipsize(name, MAX_NAME_CHARS)}; a tool you already have is called directly, else ${hint}`
+}

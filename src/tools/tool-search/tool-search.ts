@@ -1,0 +1,52 @@
+import { z } from "zod"
+
+import { isRecord } from "../../base/json.ts"
+import { ellipsize } from "../../base/text.ts"
+import type { ToolDefinition } from "../../protocol/tool.ts"
+import { BRIDGE_TOOLSET } from "../../toolkit/deferred-tools.ts"
+import { defineTool } from "../../toolkit/define-tool.ts"
+import { failure } from "../failure.ts"
+
+const MAX_DESCRIPTION_CHARS = 240
+const MAX_NAMES = 100
+
+export const toolSearch = defineTool({
+  name: "tool_search",
+  toolset: BRIDGE_TOOLSET,
+  description: "Find more tools by what they do. Call what you find with tool_call.",
+  input: z.object({ query: z.string().trim().min(1), limit: z.int().optional() }),
+  access: "read",
+  subject: ({ query }) => ({ kind: "query", query }),
+  preview: ({ query }) => query,
+  digest: ({ args }) => `[tool_search] ${typeof args["query"] === "string" ? ellipsize(args["query"], 60) : "?"}`,
+  parallel: "safe",
+  idempotent: true,
+  emoji: "🧰",
+  run: ({ query, limit }, { ports }) => {
+    const port = ports.deferredTools
+    if (port === undefined) return Promise.resolve(failure("there are no more tools here"))
+    const found = port.search(query, limit)
+    const names = port.names()
+    return Promise.resolve({
+      content: {
+        query,
+        results: found.map(shown),
+        total_tools: names.length,
+        ...(found.length > 0 ? {} : { names: names.slice(0, MAX_NAMES) }),
+      },
+      summary: found.length === 0 ? "nothing found" : found.map(({ name }) => name).join(", "),
+    })
+  },
+})
+
+/** Enough to choose by, and for simple tools enough to call: parameters that may be left out have a question mark. */
+function shown({ name, description, parameters }: ToolDefinition): Readonly<Record<string, unknown>> {
+  const { properties, required } = parameters
+  const needed: readonly unknown[] = Array.isArray(required) ? required : []
+  const names = isRecord(properties) ? Object.keys(properties) : []
+  return {
+    name,
+    description: ellipsize(description, MAX_DESCRIPTION_CHARS),
+    parameters: names.map((parameter) => (needed.includes(parameter) ? parameter : `${parameter}?`)).join(", "),
+  }
+}

@@ -1,0 +1,80 @@
+import { expect, test } from "vitest"
+
+import { startModelServer } from "../support/model-server/server.ts"
+import { callsTool, says } from "../support/model-server/turn.ts"
+import { hermesCommand } from "../support/process-driver.ts"
+import { temporaryHome } from "../support/temporary-home.ts"
+import type { TemporaryHome } from "../support/temporary-home.ts"
+import { openTerminal } from "../support/virtual-terminal.ts"
+import type { VirtualTerminal } from "../support/virtual-terminal.ts"
+import { hermes, settingsFor, streamLines } from "./hermes-process.ts"
+
+const asks = callsTool("clarify", { question: "Which colour?", choices: ["Red", "Blue"] })
+
+test.each([
+  { way: "a number", typed: ["2"], response: "Blue" },
+  { way: "words", typed: ["green"], response: "green" },
+  { way: "Other and then words", typed: ["3", "neither"], response: "neither" },
+])("a question is a numbered list and is answered by $way", async ({ typed, response }) => {
+  await using model = await startModelServer([asks, says("Thanks.")])
+  await using home = await temporaryHome({ config: settingsFor(model) })
+  await using terminal = await talk(home)
+  await terminal.waitFor(/^you> /m)
+  enter(terminal, "paint it")
+  await terminal.waitFor(
+    /Which colour\?\n {2}1\. Red\n {2}2\. Blue\n {2}3\. Other \(type an answer\)\nNumber or answer:/,
+  )
+  const [first = "", second] = typed
+  enter(terminal, first)
+  if (second !== undefined) {
+    await terminal.waitFor("Your answer:")
+    enter(terminal, second)
+  }
+  await terminal.waitFor("Thanks.")
+  expect(answerIn(model.view(1).messages.at(-1)?.results[0]?.text)).toBe(response)
+})
+
+test("Ctrl+C at a question tells the model that the person cancelled it", async () => {
+  await using model = await startModelServer([asks, says("As you like.")])
+  await using home = await temporaryHome({ config: settingsFor(model) })
+  await using terminal = await talk(home)
+  await terminal.waitFor(/^you> /m)
+  enter(terminal, "paint it")
+  await terminal.waitFor("Number or answer:")
+  terminal.press("ctrl+c")
+  await terminal.waitFor("As you like.")
+  expect(answerIn(model.view(1).messages.at(-1)?.results[0]?.text)).toContain("cancelled")
+})
+
+test("-q on a terminal asks in place", async () => {
+  await using model = await startModelServer([asks, says("Thanks.")])
+  await using home = await temporaryHome({ config: settingsFor(model) })
+  await using terminal = await talk(home, ["-q", "paint it"])
+  await terminal.waitFor("Number or answer:")
+  enter(terminal, "1")
+  expect((await terminal.exit).code).toBe(0)
+  expect(answerIn(model.view(1).messages.at(-1)?.results[0]?.text)).toBe("Red")
+})
+
+test("a run that nobody watches goes on by its own judgement", async () => {
+  await using model = await startModelServer([asks, says("I took red.")])
+  await using home = await temporaryHome({ config: settingsFor(model) })
+  const result = await hermes(home, ["-q", "paint it", "--output-format", "stream-json"], { stdin: "inherit-null" })
+  expect([result.code, result.stderr]).toEqual([0, ""])
+  expect(streamLines(result.stdout).at(-1)).toMatchObject({ status: "completed", final_text: "I took red." })
+  expect(model.view(1).messages.at(-1)?.results[0]?.text).toMatch(/judgement/)
+})
+
+async function talk(home: TemporaryHome, args: readonly string[] = []): Promise<VirtualTerminal> {
+  return await openTerminal({ command: hermesCommand(), args, env: home.env, cwd: home.workdir })
+}
+
+function enter(terminal: VirtualTerminal, text: string): void {
+  terminal.type(text)
+  terminal.press("enter")
+}
+
+/** What the model is told that the person said. */
+function answerIn(result: string | undefined): string {
+  return (JSON.parse(result ?? "{}") as { readonly user_response?: string }).user_response ?? ""
+}
