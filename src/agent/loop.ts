@@ -59,7 +59,7 @@ export async function* runTurn(turn: Turn): Steps<TurnEnd> {
     faults: 0,
   }
   try {
-    yield* turn.compression.beforeTurn(turn.signal)
+    yield* turn.compression.beforeTurn(turn.model, turn.signal)
     while (turn.budget.consume()) {
       if (progress.tally.apiCalls >= MOST_CALLS_PER_ROUND * turn.budget.max) break
       const end = yield* survivingFaults(turn, progress)

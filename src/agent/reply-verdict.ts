@@ -27,6 +27,8 @@ export interface Patience {
   invalidArguments: number
   openScratchpads: number
   incomplete: number
+  /** What the model said in replies that it wants to go on with; sent until one is kept. */
+  interim: readonly AssistantMessage[]
   acknowledgements: number
   thoughtsOnly: number
   empty: number
@@ -45,6 +47,7 @@ export function createPatience(): Patience {
     invalidArguments: 0,
     openScratchpads: 0,
     incomplete: 0,
+    interim: [],
     acknowledgements: 0,
     thoughtsOnly: 0,
     empty: 0,
@@ -77,14 +80,17 @@ const LARGEST_CAP = 32_768
 
 /** Judges a reply by how it ended; counts in `patience` what it was patient with. */
 export function judgeReply(reply: ModelReply, patience: Patience, context: ReplyContext): Verdict {
+  const verdict = judged(reply, patience, context)
+  return verdict.kind === "again" ? { ...verdict, scaffold: [...patience.interim, ...verdict.scaffold] } : verdict
+}
+
+function judged(reply: ModelReply, patience: Patience, context: ReplyContext): Verdict {
   if (reply.finishReason === "content_filter") return blocked(reply)
   if (reply.ending === "cut-call") return cutCall(patience)
   if (reply.ending === "cut-text") return { kind: "keep", partial: true }
   if (reply.finishReason === "length") return limited(reply, patience, context)
-  if (reply.finishReason === "incomplete" && patience.incomplete < MAX_INCOMPLETE - 1) {
-    patience.incomplete += 1
-    return { kind: "again", scaffold: [assistant(reply)] }
-  }
+  if (reply.finishReason === "incomplete" && patience.incomplete < MAX_INCOMPLETE - 1)
+    return unfinished(reply, patience)
   if (hasOpenScratchpad(reply.content ?? "")) return openScratchpad(patience)
   if (reply.toolCalls.length > 0) return judgeCalls(reply, patience, context)
   return hasText(reply) ? judgeText(reply, patience, context) : judgeNothing(reply, patience, context)
@@ -107,6 +113,16 @@ function cutCall(patience: Patience): Verdict {
     code: "cut_calls",
     message: "the connection was lost in the middle of a tool call, several times in a row; nothing of it was run",
   }
+}
+
+/** The server wants to be asked again and to see what it has said so far; a reply that only repeats it says nothing new. */
+function unfinished(reply: ModelReply, patience: Patience): Verdict {
+  patience.incomplete += 1
+  const said = assistant(reply)
+  const last = patience.interim.at(-1)
+  const repeats = last !== undefined && last.content === said.content && last.reasoning === said.reasoning
+  if (!repeats) patience.interim = [...patience.interim, said]
+  return { kind: "again", scaffold: [] }
 }
 
 /** The reply is as long as it may be: text is continued, calls are asked for again with more room. */

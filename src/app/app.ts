@@ -2,6 +2,7 @@ import type { Clock } from "../base/clock.ts"
 import type { Log } from "../base/log.ts"
 import type { Redactor } from "../base/redact.ts"
 import type { Result } from "../base/result.ts"
+import { joinLayers } from "../agent/prompt/build-prompt.ts"
 import type { PromptLayer } from "../agent/prompt/build-prompt.ts"
 import type { Environment } from "../config/environment.ts"
 import type { Home } from "../config/home.ts"
@@ -16,12 +17,13 @@ import { createToolRegistry } from "../toolkit/registry.ts"
 import { resolveToolset } from "../toolkit/toolsets.ts"
 import { BUILTIN_TOOLS } from "../tools/builtins.ts"
 import { TOOL_MANIFEST } from "../tools/manifest.generated.ts"
-import { openSession, takeTools } from "./open-session.ts"
+import { openSession } from "./open-session.ts"
 import type { OpenSessionOptions, Shared } from "./session-options.ts"
 import type { Session } from "./session.ts"
 import { chooseFrom, findLocalModel, rememberModel } from "./model-sources.ts"
 import { openMemory } from "./session-knowledge.ts"
 import { layersFor } from "./session-prompt.ts"
+import { divideTools, takeTools } from "./session-tools.ts"
 import { createStores } from "./stores.ts"
 import { openWorkspace } from "./session-workspace.ts"
 
@@ -67,7 +69,9 @@ export interface PromptPreviewOptions {
 
 export interface PromptPreview {
   readonly layers: readonly PromptLayer[]
+  /** What the model is told about, and what it can look up. */
   readonly tools: readonly ToolDefinition[]
+  readonly deferred: readonly ToolDefinition[]
 }
 
 export interface ToolsetProblem {
@@ -101,7 +105,9 @@ export function createApp(options: AppOptions): App {
         shared,
       )
       await workspace.close()
-      return { layers, tools }
+      const { contextLength } = preview.runtime
+      const { declared, deferred } = divideTools(tools, { prompt: joinLayers(layers), contextLength }, shared)
+      return { layers, tools: declared, deferred }
     },
     toolsetProblem: (names) => {
       const unknown = names.filter((name) => resolveToolset(name, { snapshot: registry.snapshot() }) === undefined)

@@ -17,15 +17,11 @@ import { contentText } from "../protocol/message.ts"
 import type { Message } from "../protocol/message.ts"
 import type { ToolDefinition } from "../protocol/tool.ts"
 import type { SessionParts } from "./session.ts"
-import type { CompanionParts } from "./session-companions.ts"
+import type { EndedTurn } from "./session-companions.ts"
 import type { SideModel } from "./side-model.ts"
 
 export interface ReviewParts {
   readonly clock: Clock
-  /** The person's turns between two reviews; 0 for never. */
-  readonly interval: number
-  /** Turns of the person that a resumed session has behind it. */
-  readonly turnsBefore: number
   readonly conversation: ConversationType
   readonly openModel: () => Promise<Result<ModelClient>>
   readonly dispatch: SessionParts["dispatch"]
@@ -48,42 +44,35 @@ const LOOK_BACK =
   "short fact each; bring outdated entries up to date. If there is nothing of that kind, just say so. Do nothing else.]"
 
 /**
- * Every few turns a copy of the agent looks back, after the answer is delivered, and may change memory. It shares the prompt and
- * the history, leaves no trace in the conversation, and nobody is asked anything.
+ * A copy of the agent looks back after the answer is delivered, and may change memory. It shares the prompt and the history,
+ * leaves no trace in the conversation, and nobody is asked anything.
  */
-export function createReview(parts: ReviewParts): NonNullable<CompanionParts["review"]> | undefined {
-  const tools = parts.tools.filter(({ name }) => REMEMBERING.has(name))
-  if (parts.interval === 0 || !tools.some(({ name }) => name === "memory")) return undefined
-  let turns = parts.turnsBefore
-  return async ({ end }, signal) => {
-    turns += 1
-    if (turns % parts.interval !== 0) return
-    const opened = await parts.openModel()
-    if (!opened.ok) return
-    const { id, system } = parts.conversation
-    const history: Message[] = [...end.result.messages, { role: "user", content: LOOK_BACK, synthetic: "recovery" }]
-    const review = runTurn({
-      runId: "review",
-      model: opened.value,
-      tools,
-      conversation: new Conversation({ id, system, history }),
-      journal: unstored(parts),
-      compression: withoutCompression,
-      dispatch: quietDispatch(parts, signal),
-      budget: new IterationBudget(MAX_ROUNDS),
-      budgetPressure: false,
-      steering: { take: () => undefined },
-      spending: parts.spending,
-      sampling: parts.sampling,
-      signal,
-      redact: parts.redact,
-      report: () => undefined,
-    })
-    try {
-      while ((await review.next()).done !== true);
-    } finally {
-      opened.value.close()
-    }
+export async function lookBack({ end }: EndedTurn, parts: ReviewParts, signal: AbortSignal): Promise<void> {
+  const opened = await parts.openModel()
+  if (!opened.ok) return
+  const { id, system } = parts.conversation
+  const history: Message[] = [...end.result.messages, { role: "user", content: LOOK_BACK, synthetic: "review" }]
+  const review = runTurn({
+    runId: "review",
+    model: opened.value,
+    tools: parts.tools.filter(({ name }) => REMEMBERING.has(name)),
+    conversation: new Conversation({ id, system, history }),
+    journal: unstored(parts),
+    compression: withoutCompression,
+    dispatch: quietDispatch(parts, signal),
+    budget: new IterationBudget(MAX_ROUNDS),
+    budgetPressure: false,
+    steering: { take: () => undefined },
+    spending: parts.spending,
+    sampling: parts.sampling,
+    signal,
+    redact: parts.redact,
+    report: () => undefined,
+  })
+  try {
+    while ((await review.next()).done !== true);
+  } finally {
+    opened.value.close()
   }
 }
 

@@ -1,4 +1,3 @@
-import { appendTrajectory, toTrajectory } from "../agent/trajectory.ts"
 import type { Conversation } from "../agent/conversation.ts"
 import type { Spending } from "../agent/spending.ts"
 import type { Turn } from "../agent/turn.ts"
@@ -6,7 +5,6 @@ import type { ProviderHost } from "../knowledge/memory/provider-host.ts"
 import type { Sampling } from "../llm/model.ts"
 import { contentText } from "../protocol/message.ts"
 import type { ToolDefinition } from "../protocol/tool.ts"
-import { createReview, flushMemory } from "./background-review.ts"
 import type { ReviewParts } from "./background-review.ts"
 import type { OpenSessionOptions, Shared } from "./session-options.ts"
 import type { SessionParts } from "./session.ts"
@@ -38,14 +36,13 @@ export function companionsFor(request: CompanionRequest, shared: Shared): Sessio
   const reviewing: ReviewParts = {
     ...request,
     clock,
-    interval: config.get("memory.nudge_interval"),
-    turnsBefore: turnsOf(conversation),
     openModel: () => openModelFor(options.model, shared, { maxAttempts: 2, fallbacks: [] }),
     addCall: (call) => log.addCall(call),
   }
-  const review = createReview(reviewing)
+  const interval = config.get("memory.nudge_interval")
   const flushes = config.get("memory.flush_before_compress")
-  let flushedAt = reviewing.turnsBefore
+  let turns = turnsOf(conversation)
+  let flushedAt = turns
   return createCompanions({
     log: shared.log,
     provider,
@@ -62,15 +59,24 @@ export function companionsFor(request: CompanionRequest, shared: Shared): Sessio
         }
       : {}),
     retitle: (title) => log.retitle(title),
-    ...(review === undefined ? {} : { review }),
+    ...(interval === 0 || !tools.some(({ name }) => name === "memory")
+      ? {}
+      : {
+          review: async (turn, signal) => {
+            turns += 1
+            if (turns % interval !== 0) return
+            const { lookBack } = await import("./background-review.ts")
+            await lookBack(turn, reviewing, signal)
+          },
+        }),
     ...(options.saveTrajectories === undefined
       ? {}
       : { saveTrajectory: trajectorySaver(options.saveTrajectories, request, shared) }),
     flushMemory: async (doomed, signal) => {
-      const turns = turnsOf(conversation)
       if (flushes === "off" || flushes === "local") return
       if (turns - flushedAt < config.get("memory.flush_min_turns")) return
       flushedAt = turns
+      const { flushMemory } = await import("./background-review.ts")
       await flushMemory(doomed, { ...reviewing, side }, signal)
     },
     memorySettled: () => knowledge.memory.settled(),
@@ -95,6 +101,7 @@ function trajectorySaver(
   { clock, log }: Shared,
 ): (turn: EndedTurn) => Promise<void> {
   return async ({ input, end }) => {
+    const { appendTrajectory, toTrajectory } = await import("../agent/trajectory.ts")
     const { result, outcome } = end
     const saved = await appendTrajectory(
       directory,

@@ -4,11 +4,8 @@ import { Conversation } from "../agent/conversation.ts"
 import { joinLayers } from "../agent/prompt/build-prompt.ts"
 import type { Environment } from "../config/environment.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
-import type { ToolDefinition } from "../protocol/tool.ts"
 import { newSessionId } from "../state/session-id.ts"
 import type { NewSession } from "../state/store.ts"
-import { createDefinitionSource } from "../toolkit/definitions.ts"
-import { toolsetsOffByDefault } from "../toolkit/toolsets.ts"
 import { dumpingRequests } from "./request-dump.ts"
 import { createSession } from "./session.ts"
 import type { Session } from "./session.ts"
@@ -19,13 +16,14 @@ import { openKnowledge } from "./session-knowledge.ts"
 import { createSessionLog, createUnsavedLog } from "./session-log.ts"
 import { openModelFor, samplingFor } from "./session-model.ts"
 import type { OpenSessionOptions, Shared } from "./session-options.ts"
-import { loadPast, storeOrReason } from "./session-past.ts"
+import { DECLARED_TOOLS, loadPast, storeOrReason } from "./session-past.ts"
 import type { Past } from "./session-past.ts"
 import { portsFor } from "./session-ports.ts"
 import { layersFor } from "./session-prompt.ts"
 import type { PromptDraft } from "./session-prompt.ts"
 import { openProvider } from "./session-provider.ts"
 import { createSpending } from "./session-spending.ts"
+import { divideTools, searchFor, takeTools } from "./session-tools.ts"
 import { openWorkspace } from "./session-workspace.ts"
 import { sideModelFor } from "./side-model.ts"
 
@@ -61,6 +59,15 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
       shared,
     )
   const prompt = await promptOf(past?.value, () => draft(id))
+  const offered = divideTools(
+    tools,
+    {
+      prompt: prompt.stored,
+      contextLength: options.model.runtime.contextLength,
+      ...(past?.value.declaredTools === undefined ? {} : { declaredBefore: past.value.declaredTools }),
+    },
+    shared,
+  )
   const sent = (stored: string): string => withEphemeral(stored, options, shared.environment)
   const conversation = new Conversation({
     id,
@@ -74,6 +81,7 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
     startedAt: clock.now() / 1000,
     model: options.model.runtime.model,
     systemPrompt: prompt.stored,
+    modelConfig: { [DECLARED_TOOLS]: offered.declared.map(({ name }) => name) },
     cwd: options.cwd,
   }
   const log =
@@ -95,7 +103,7 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
     spentUsd: past?.value.spentUsd ?? 0,
     cacheTtl: config.get("prompt_caching.cache_ttl"),
   })
-  const ports = portsFor({ conversation, knowledge, store }, shared)
+  const ports = { ...portsFor({ conversation, knowledge, store }, shared), deferredTools: searchFor(offered, shared) }
   const dispatch = dispatchFor({ taskId: id, conversation, tools, workspace, knowledge, ports, options }, shared)
   const side = sideModelFor({ main: options.model, spending, log }, shared)
   const sampling = samplingFor(id, shared)
@@ -112,9 +120,12 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
         : opened.value,
       conversation,
       diagnostics: shared.log,
-      tools,
+      tools: offered.declared,
       log,
-      compression: compressionFor({ conversation, knowledge, companions, side, log, dispatch, tools, options }, shared),
+      compression: compressionFor(
+        { conversation, knowledge, companions, side, log, dispatch, tools: offered.declared, options },
+        shared,
+      ),
       dispatch,
       maxIterations: options.maxIterations ?? config.get("agent.max_turns"),
       budgetPressure: config.get("agent.budget_pressure") === "legacy",
@@ -189,17 +200,4 @@ async function takePlace(
   return fail(
     `${lease.limit} sessions are open and max_concurrent_sessions allows no more: ${holders}. Close one first.`,
   )
-}
-
-/** The tools a session is offered; it keeps this list for life (law 3). */
-export async function takeTools(
-  toolsets: readonly string[] | undefined,
-  shared: Shared,
-): Promise<readonly ToolDefinition[]> {
-  const enabled = toolsets ?? shared.config.get("toolsets")
-  const source = createDefinitionSource({ registry: shared.registry, log: shared.log, configStamp: () => "" })
-  return await source.getToolDefinitions({
-    enabled,
-    disabled: [...shared.config.get("agent.disabled_toolsets"), ...toolsetsOffByDefault(enabled)],
-  })
 }

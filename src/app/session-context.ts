@@ -7,6 +7,7 @@ import { createEstimator } from "../agent/context/estimate.ts"
 import { generalDigest } from "../agent/context/result-digest.ts"
 import type { Conversation } from "../agent/conversation.ts"
 import { errorMessage } from "../base/system-error.ts"
+import { auxiliarySettings } from "../config/auxiliary.ts"
 import type { Config } from "../config/load.ts"
 import type { Message } from "../protocol/message.ts"
 import type { ToolDefinition } from "../protocol/tool.ts"
@@ -44,7 +45,7 @@ export function compressionFor(request: ContextRequest, shared: Shared): Compres
     clock,
     estimator,
     redact: (text) => redactor.redact(text),
-    summarise: summaryPort(request.side),
+    summarise: summaryPort(request.side, config),
     spill: (text, callId) => spillText(text, callId, dispatch),
     digest: (call) => digests.get(call.tool)?.(call) ?? generalDigest(call),
   })
@@ -85,20 +86,30 @@ function settingsOf(config: Config): Parameters<typeof createCompressor>[0]["set
   }
 }
 
-function summaryPort(side: SideModel): SummaryPort {
+/** A model that is set up for summaries and fails, for whatever reason, is replaced at once by the conversation's own. */
+function summaryPort(side: SideModel, config: Config): SummaryPort {
   return async ({ system, prompt, maxTokens, signal }) => {
-    const answer = await side.call({
-      task: "compression",
-      system,
-      messages: [{ role: "user", content: prompt }],
-      maxTokens,
-      signal,
-    })
+    const messages: readonly Message[] = [{ role: "user", content: prompt }]
+    const call = { task: "compression", system, messages, maxTokens, signal }
+    const first = await side.call(call)
+    const again = !first.ok && !signal.aborted && hasModelOfItsOwn(config)
+    const answer = again ? await side.call({ ...call, override: MAIN_MODEL }) : first
     if (signal.aborted) return { kind: "aborted" }
-    if (answer.ok) return { kind: "text", text: answer.value.text }
+    if (answer.ok) {
+      const usedMain = again || answer.value.warning !== undefined
+      return { kind: "text", text: answer.value.text, ...(usedMain ? { usedMain } : {}) }
+    }
     const { kind, message } = answer.error
     return { kind: "failed", message, noProvider: kind === "no-provider", malformed: false }
   }
+}
+
+const MAIN_MODEL = { provider: "main", model: "", baseUrl: "", apiKey: "", apiMode: "" }
+
+function hasModelOfItsOwn(config: Config): boolean {
+  const { provider, model, baseUrl } = auxiliarySettings(config, "compression")
+  const named = provider.trim().toLowerCase()
+  return named !== "none" && (model !== "" || baseUrl !== "" || !["", "auto", "main"].includes(named))
 }
 
 /** A tool says itself what remains of its old results; its code is loaded when the first of them is shortened. */

@@ -14,8 +14,17 @@ export interface Past {
   readonly messages: ReadonlyMap<Message, number>
   readonly system: string | undefined
   readonly spentUsd: number
+  /** The tools its model was told about, by name; undefined for a session of another edition. */
+  readonly declaredTools: readonly string[] | undefined
   /** Calls that were under way when the last process ended. */
   readonly interrupted: readonly string[]
+}
+
+/** Where a session's row keeps the tools that were declared. */
+export const DECLARED_TOOLS = "declared_tools"
+
+function namesIn(value: unknown): readonly string[] | undefined {
+  return Array.isArray(value) ? value.filter((name) => typeof name === "string") : undefined
 }
 
 /** A store that cannot be opened is no reason not to talk: the session then lives in memory, and says so. */
@@ -53,6 +62,7 @@ export async function loadPast(
     messages,
     system: row.systemPrompt === "" ? undefined : (row.systemPrompt ?? undefined),
     spentUsd: row.estimatedCostUsd ?? 0,
+    declaredTools: namesIn(row.modelConfig[DECLARED_TOOLS]),
     interrupted: lost.map((message) => message.tool_name),
   })
 }

@@ -1,4 +1,3 @@
-import { createProviderHost } from "../knowledge/memory/provider-host.ts"
 import type { ProviderHost } from "../knowledge/memory/provider-host.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 import type { ToolDefinition } from "../protocol/tool.ts"
@@ -20,6 +19,7 @@ export async function openProvider(
     log.warning(`there is no memory provider "${wanted}"; memory.provider is ignored`)
     return undefined
   }
+  const { createProviderHost } = await import("../knowledge/memory/provider-host.ts")
   const host = createProviderHost({
     provider,
     clock,

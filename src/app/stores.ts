@@ -5,8 +5,6 @@ import type { Log } from "../base/log.ts"
 import type { Environment } from "../config/environment.ts"
 import { homeAt } from "../config/home.ts"
 import type { Home } from "../config/home.ts"
-import { isProfileName, normalizeProfileName } from "../config/profiles/profile-name.ts"
-import { profilePath } from "../config/profiles/profiles.ts"
 import type { Recall } from "../knowledge/recall/recall.ts"
 import { StoreError } from "../state/store.ts"
 import type { SessionStore } from "../state/store.ts"
@@ -52,16 +50,18 @@ export function createStores(options: {
 
   return {
     of,
-    storeOf: (profile) => {
+    storeOf: async (profile) => {
+      const { isProfileName, normalizeProfileName } = await import("../config/profiles/profile-name.ts")
+      const { profilePath } = await import("../config/profiles/profiles.ts")
       const name = normalizeProfileName(profile)
       const other =
         name === "default" || isProfileName(name)
           ? homeAt(profilePath(home.root, name), options.environment)
           : undefined
       if (other === undefined || !existsSync(other.file("state.db"))) {
-        return Promise.reject(new StoreError("unavailable", `There are no sessions of a profile "${profile}".`))
+        throw new StoreError("unavailable", `There are no sessions of a profile "${profile}".`)
       }
-      return of(other)
+      return await of(other)
     },
     recall: async () => (await (recalling ??= openRecall())).recall,
     close: async (last) => {

@@ -14,6 +14,12 @@ export function commandEnvironment(
   return { ...Object.fromEntries(visible), PATH: completePath(inherited["PATH"] ?? ""), ...options.set }
 }
 
+/** The same as names and shell patterns, for a place where only a shell can look: what start-up files may add. */
+export function visibleVariables(passthrough: readonly string[]): readonly string[] {
+  const declared = passthrough.filter((name) => /^\w+$/.test(name) && !isBlocked(name))
+  return [...ORDINARY, ...ORDINARY_PREFIXES.map((prefix) => `${prefix}*`), ...declared]
+}
+
 function isBlocked(name: string): boolean {
   return BLOCKED.has(name.toUpperCase()) || name.startsWith("_HERMES_FORCE_")
 }

@@ -3,34 +3,43 @@ import type { ChildProcess } from "node:child_process"
 import { statSync } from "node:fs"
 import { constants } from "node:os"
 
+import { randomHex } from "../base/random-and-hash.ts"
 import { errorCode, explainSystemError } from "../base/system-error.ts"
 import { BoundedOutput } from "./bounded-output.ts"
 import { LiveOutput } from "./live-output.ts"
-import { descendantsOf, isSameProcess } from "./process-tree.ts"
-import type { ProcessMark } from "./process-tree.ts"
+import { COMMAND_VARIABLE, createTreeKiller, signalGroup } from "./process-tree.ts"
 import type { CommandExit, RunOptions, RunningCommand } from "./workspace.ts"
 
-/** How long a process group has to leave after SIGTERM before it is killed. */
-const TERMINATION_GRACE_MS = 1000
 /** A grandchild may keep the pipe open for ever; the shell's own end is what counts. */
-const DRAIN_AFTER_EXIT_MS = 300
+export const DRAIN_AFTER_EXIT_MS = 300
+/** Nobody is left who could hold the pipe; what was said is read within moments. */
+const DRAIN_AFTER_KILL_MS = 50
+/** Whoever interrupts gets an answer within 100 ms, also from a command that takes its time to leave. */
+const ANSWER_AFTER_INTERRUPT_MS = 80
 /** A longer timer would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-export interface LocalCommandOptions extends RunOptions {
+/** What a shell of this machine is started with. */
+export interface LocalShell {
   readonly cwd: string
   readonly shell: string
   readonly environment: Readonly<Record<string, string>>
+  /** What the shell runs, made from the command: given the id that the command must carry in `COMMAND_VARIABLE`. */
+  readonly script?: ((commandId: string) => string) | undefined
+  /** A program that the shell is started by, with its arguments: a sandbox. */
+  readonly prefix?: readonly string[] | undefined
 }
 
 export interface LocalCommand extends RunningCommand {
+  /** Resolves when the command itself is gone: after an interrupt `exit` does not wait for one that ignores it. */
+  readonly gone: Promise<void>
   /** Whether an ended command has left something running in its process group. */
   hasLeftovers(): boolean
   killLeftovers(): void
 }
 
 /** Runs one command in a new session, so that ending it ends everything it started. `exit` never rejects. */
-export function runLocalCommand(command: string, options: LocalCommandOptions): LocalCommand {
+export function runLocalCommand(command: string, options: RunOptions & LocalShell): LocalCommand {
   const kept = new BoundedOutput(options.keepChars)
   const live = new LiveOutput()
   const started = options.signal.aborted ? INTERRUPTED : start(command, options)
@@ -39,36 +48,61 @@ export function runLocalCommand(command: string, options: LocalCommandOptions): 
     return {
       output: live,
       exit: Promise.resolve({ ...started, output: "", omittedChars: 0 }),
+      gone: Promise.resolve(),
       hasLeftovers: () => false,
       killLeftovers: () => undefined,
     }
   }
-  const exit = follow(started, options, (text) => {
+  const { child, commandId } = started
+  const { pid } = child
+  const killer = createTreeKiller(pid, commandId)
+  const followed = follow(child, { ...options, command, killer }, (text) => {
     kept.push(text)
     live.push(text)
-  }).then((how) => {
-    live.end()
-    return { ...how, output: kept.toString(), omittedChars: kept.omittedChars }
   })
   return {
     output: live,
-    exit,
-    hasLeftovers: () => signalGroup(started, 0),
+    exit: followed.exit.then((how) => {
+      live.end()
+      return { ...how, output: kept.toString(), omittedChars: kept.omittedChars }
+    }),
+    gone: followed.gone,
+    hasLeftovers: () => pid !== undefined && signalGroup(pid, 0),
     killLeftovers: () => {
-      signalGroup(started, "SIGKILL")
+      if (child.exitCode === null && child.signalCode === null) killer.kill()
+      else if (pid !== undefined) signalGroup(pid, "SIGKILL")
     },
   }
 }
 
-type Ending = Pick<CommandExit, "how" | "code" | "error">
+export type Ending = Pick<CommandExit, "how" | "code" | "error">
 
 const INTERRUPTED: Ending = { how: "interrupted", code: 130 }
 
-function start(command: string, options: LocalCommandOptions): ChildProcess | Ending {
+/** Program, arguments and environment of a shell that runs the command, and the id that finds its processes. */
+export function shellCall(command: string, options: LocalShell) {
+  const commandId = randomHex(8)
+  const script = options.script?.(commandId) ?? command
+  const call = [...(options.prefix ?? []), options.shell, ...shellArguments(options.shell, script)]
+  return {
+    commandId,
+    program: call[0] ?? options.shell,
+    args: call.slice(1),
+    environment: { ...options.environment, [COMMAND_VARIABLE]: commandId },
+  }
+}
+
+/** Node's pipes are sockets, which bash takes for a remote login: it would read the person's ~/.bashrc first. */
+function shellArguments(shell: string, script: string): string[] {
+  return shell.endsWith("/bash") ? ["--noprofile", "--norc", "-c", script] : ["-c", script]
+}
+
+function start(command: string, options: RunOptions & LocalShell): { child: ChildProcess; commandId: string } | Ending {
   try {
-    const child = spawn(options.shell, shellArguments(options.shell, command), {
+    const { program, args, environment, commandId } = shellCall(command, options)
+    const child = spawn(program, args, {
       cwd: options.cwd,
-      env: options.environment,
+      env: environment,
       detached: true,
       stdio: [options.stdin === undefined ? "ignore" : "pipe", "pipe", "pipe"],
     })
@@ -76,89 +110,94 @@ function start(command: string, options: LocalCommandOptions): ChildProcess | En
       child.stdin.on("error", ignoreClosedPipe)
       child.stdin.end(options.stdin)
     }
-    return child
+    return { child, commandId }
   } catch (error) {
     // Some failures are thrown instead of being told by the child's "error" event.
     return notStarted(error, command, options)
   }
 }
 
-/** Node's pipes are sockets, which bash takes for a remote login: it would read the person's ~/.bashrc first. */
-function shellArguments(shell: string, command: string): string[] {
-  return shell.endsWith("/bash") ? ["--norc", "-c", command] : ["-c", command]
-}
-
-function notStarted(error: unknown, command: string, options: LocalCommandOptions): Ending {
-  return { how: "failed-to-start", code: -1, error: whyNotStarted(error, command, options) }
+export function notStarted(error: unknown, command: string, place: Pick<LocalShell, "cwd">): Ending {
+  return { how: "failed-to-start", code: -1, error: whyNotStarted(error, command, place.cwd) }
 }
 
 /** The system blames the shell for a missing working directory, so that is looked at first. */
-function whyNotStarted(error: unknown, command: string, { cwd }: LocalCommandOptions): string {
+function whyNotStarted(error: unknown, command: string, cwd: string): string {
   if (command.includes("\0")) return "the command contains a NUL character"
   if (errorCode(error) === "E2BIG")
     return `the command is too long (${Buffer.byteLength(command)} bytes); write it to a script file and run that`
+  return unusableDirectory(cwd) ?? explainSystemError(error)
+}
+
+export function unusableDirectory(cwd: string): string | undefined {
   try {
-    if (!statSync(cwd).isDirectory()) return `the working directory ${cwd} is not a directory`
+    return statSync(cwd).isDirectory() ? undefined : `the working directory ${cwd} is not a directory`
   } catch (cause) {
     return `the working directory ${cwd} cannot be used: ${explainSystemError(cause)}`
   }
-  return explainSystemError(error)
 }
 
-function follow(child: ChildProcess, options: LocalCommandOptions, onText: (text: string) => void): Promise<Ending> {
-  const { promise, resolve } = Promise.withResolvers<Ending>()
+interface Following extends Omit<RunOptions, "cwd">, LocalShell {
+  readonly command: string
+  readonly killer: ReturnType<typeof createTreeKiller>
+}
+
+function follow(child: ChildProcess, options: Following, onText: (text: string) => void) {
+  const { killer } = options
+  const exit = Promise.withResolvers<Ending>()
+  const gone = Promise.withResolvers<undefined>()
   const flush = decodeInto(child, onText)
-  const killer = createKiller(child)
   let forced: Ending | undefined
   let natural: Ending | undefined
-  let draining: NodeJS.Timeout | undefined
-  let settled = false
+  let waiting: NodeJS.Timeout | undefined
 
+  const settle = (ending: Ending): void => {
+    clearTimeout(timeout)
+    clearTimeout(waiting)
+    options.signal.removeEventListener("abort", onAbort)
+    child.stdout?.destroy()
+    child.stderr?.destroy()
+    flush()
+    exit.resolve(forced ?? ending)
+  }
+  const end = (ending: Ending): void => {
+    // The shell is gone, but a time-out or an interrupt must leave no descendant either.
+    killer.finish()
+    settle(ending)
+    gone.resolve(undefined)
+  }
   const stop = (why: Ending): void => {
     forced ??= why
     killer.terminate()
   }
   const onAbort = (): void => {
     stop(INTERRUPTED)
+    waiting ??= setTimeout(settle, ANSWER_AFTER_INTERRUPT_MS, INTERRUPTED)
   }
-  const timeout = setTimeout(
-    () => {
-      stop({ how: "timed-out", code: 124 })
-    },
-    Math.min(options.timeoutMs, LONGEST_TIMER_MS),
-  )
-  const settle = (ending: Ending): void => {
-    if (settled) return
-    settled = true
-    clearTimeout(timeout)
-    clearTimeout(draining)
-    options.signal.removeEventListener("abort", onAbort)
-    // The shell is gone, but a time-out or an interrupt must leave no descendant either.
-    killer.finish()
-    child.stdout?.destroy()
-    child.stderr?.destroy()
-    flush()
-    resolve(forced ?? ending)
-  }
+  const timeout = setTimeout(stop, Math.min(options.timeoutMs, LONGEST_TIMER_MS), { how: "timed-out", code: 124 })
   options.signal.addEventListener("abort", onAbort, { once: true })
   child.once("error", (error) => {
-    if (child.pid === undefined) settle(notStarted(error, child.spawnargs.at(-1) ?? "", options))
+    if (child.pid === undefined) end(notStarted(error, options.command, options))
   })
   child.once("exit", (code, signal) => {
-    const ending: Ending = { how: "exited", code: code ?? (signal === null ? -1 : 128 + constants.signals[signal]) }
+    const ending: Ending = { how: "exited", code: exitCode(code, signal) }
     natural = ending
-    draining = setTimeout(() => {
-      settle(ending)
-    }, DRAIN_AFTER_EXIT_MS)
+    killer.finish()
+    clearTimeout(waiting)
+    waiting = setTimeout(end, forced === undefined ? DRAIN_AFTER_EXIT_MS : DRAIN_AFTER_KILL_MS, ending)
   })
   child.once("close", () => {
-    if (natural !== undefined) settle(natural)
+    if (natural !== undefined) end(natural)
   })
-  return promise
+  return { exit: exit.promise, gone: gone.promise }
+}
+
+export function exitCode(code: number | null, signal: NodeJS.Signals | null): number {
+  return code ?? (signal === null ? -1 : 128 + constants.signals[signal])
 }
 
 /** Hands on both streams as text; the returned function gives out what an unfinished character left behind. */
-function decodeInto(child: ChildProcess, onText: (text: string) => void): () => void {
+export function decodeInto(child: ChildProcess, onText: (text: string) => void): () => void {
   const decoders = [child.stdout, child.stderr].map((stream) => {
     const decoder = new TextDecoder("utf-8")
     stream?.on("data", (chunk: Buffer) => {
@@ -172,44 +211,6 @@ function decodeInto(child: ChildProcess, onText: (text: string) => void): () => 
   }
 }
 
-/** Ends a command with everything below it: politely first, then by force. */
-function createKiller(child: ChildProcess) {
-  let strays: readonly ProcessMark[] | undefined
-  let timer: NodeJS.Timeout | undefined
-  const signalAll = (signal: NodeJS.Signals): void => {
-    signalGroup(child, signal)
-    for (const stray of strays ?? []) if (isSameProcess(stray)) signalProcess(stray.pid, signal)
-  }
-  return {
-    terminate: (): void => {
-      if (strays !== undefined) return
-      strays = child.pid === undefined ? [] : descendantsOf(child.pid)
-      signalAll("SIGTERM")
-      timer = setTimeout(() => {
-        signalAll("SIGKILL")
-      }, TERMINATION_GRACE_MS)
-    },
-    /** The command has ended; after `terminate` nothing of it may live on. */
-    finish: (): void => {
-      clearTimeout(timer)
-      if (strays !== undefined) signalAll("SIGKILL")
-    },
-  }
-}
-
-function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
-  return child.pid !== undefined && signalProcess(-child.pid, signal)
-}
-
-function signalProcess(pid: number, signal: NodeJS.Signals | 0): boolean {
-  try {
-    return process.kill(pid, signal)
-  } catch {
-    // It has ended already, or belongs to somebody else now: nothing is left to signal.
-    return false
-  }
-}
-
-function ignoreClosedPipe(): void {
+export function ignoreClosedPipe(): void {
   // The command closed its end before reading or writing everything; its exit code tells the rest.
 }

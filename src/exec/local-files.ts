@@ -1,5 +1,6 @@
 import { constants } from "node:fs"
 import { link, lstat, mkdir, mkdtemp, open, readdir, readlink, realpath, stat, unlink } from "node:fs/promises"
+import type { FileHandle } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { basename, dirname, isAbsolute, join, resolve } from "node:path"
 
@@ -25,7 +26,8 @@ export function createLocalFiles(options: { readonly cwd: () => string; readonly
   return {
     resolve: resolvePath,
     stat: (path) => factsOf(resolvePath(path)),
-    read: (path) => readRegularFile(resolvePath(path)),
+    read: (path) => readRegularFile(resolvePath(path), (file) => file.readFile()),
+    readRange: (path, range) => readRegularFile(resolvePath(path), (file) => readPart(file, range)),
     write: async (path, data) => {
       const target = resolvePath(path)
       if ((await factsOf(target))?.kind === "other") throw notRegular(target)
@@ -64,15 +66,30 @@ function kindOf(entry: { isFile(): boolean; isDirectory(): boolean }): FileFacts
 }
 
 /** Opened without blocking and looked at afterwards, so that no swap in between makes the reader hang on a pipe. */
-async function readRegularFile(path: string): Promise<Uint8Array> {
+async function readRegularFile(path: string, read: (file: FileHandle) => Promise<Uint8Array>): Promise<Uint8Array> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     const found = await file.stat()
     if (!found.isFile() && !found.isDirectory()) throw notRegular(path)
-    return await file.readFile()
+    return await read(file)
   } finally {
     await file.close()
   }
+}
+
+/** One read may give less than was asked for although the file goes on. */
+async function readPart(
+  file: FileHandle,
+  { start, length }: { readonly start: number; readonly length: number },
+): Promise<Uint8Array> {
+  const part = Buffer.allocUnsafe(length)
+  let filled = 0
+  while (filled < length) {
+    const { bytesRead } = await file.read(part, filled, length - filled, start + filled)
+    if (bytesRead === 0) break
+    filled += bytesRead
+  }
+  return part.subarray(0, filled)
 }
 
 function notRegular(path: string): Error {

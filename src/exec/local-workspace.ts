@@ -1,44 +1,102 @@
 import { existsSync } from "node:fs"
 import { release, type } from "node:os"
 
+import { startInTerminal, startPiped } from "./background/start-local.ts"
+import type { LocalBackground } from "./background/start-local.ts"
+import { visibleVariables } from "./command-environment.ts"
 import { createLocalFiles } from "./local-files.ts"
 import { runLocalCommand } from "./local-command.ts"
-import type { LocalCommand } from "./local-command.ts"
-import type { Workspace } from "./workspace.ts"
+import type { LocalCommand, LocalShell } from "./local-command.ts"
+import { createLocalShellState } from "./shell-state-local.ts"
+import type { RunningCommand, RunOptions, Workspace } from "./workspace.ts"
 
 export interface LocalWorkspaceOptions {
   readonly cwd: string
   readonly userHome: string
   /** The complete environment of commands, already filtered. */
   readonly environment: Readonly<Record<string, string>>
+  /** The shell's start-up files, sourced once; the usual ones unless told, none when empty. */
+  readonly startupFiles?: readonly string[]
+  /** Names and patterns of variables that these files may add to the environment. */
+  readonly startupVariables?: readonly string[]
+  /** False: each command starts in `cwd` with the same variables. Default true. */
+  readonly persistentShell?: boolean
+  /** A program, with its arguments, that starts every shell: a sandbox. It must let `stateDirectory` be written. */
+  readonly prefix?: (place: { readonly cwd: string; readonly stateDirectory: string }) => readonly string[]
 }
+
+const STARTUP_FILES = ["/etc/profile", "~/.profile", "~/.bash_profile", "~/.bashrc"]
 
 /** This machine. Each command is a process group of its own; none outlives `close`, nor does what it left in the background. */
 export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace {
   const closing = new AbortController()
   const running = new Set<Promise<unknown>>()
   const started = new Set<LocalCommand>()
-  const cwd = (): string => options.cwd
+  const background = new Set<LocalBackground>()
+  const { environment } = options
+  const shell = findShell()
+  const state = createLocalShellState({
+    cwd: options.cwd,
+    shell,
+    environment,
+    startupFiles: options.startupFiles ?? STARTUP_FILES,
+    startupVariables: options.startupVariables ?? visibleVariables([]),
+    persistent: options.persistentShell ?? true,
+    prefix: options.prefix ?? (() => []),
+    signal: closing.signal,
+  })
+
+  const begin = (command: string, run: RunOptions, place: LocalShell): LocalCommand => {
+    const local = runLocalCommand(command, { ...run, ...place })
+    started.add(local)
+    const ended = Promise.all([local.exit, local.gone]).finally(() => {
+      running.delete(ended)
+      if (!local.hasLeftovers()) started.delete(local)
+    })
+    running.add(ended)
+    return local
+  }
+  const runOnce = (command: string, run: RunOptions): RunningCommand => {
+    const cwd = run.cwd ?? state.cwd()
+    const prefix = options.prefix === undefined ? undefined : state.prefixFor(cwd)
+    const local = begin(command, run, { cwd, shell, environment, prefix })
+    return { output: local.output, exit: local.exit }
+  }
+  const runInState = (command: string, run: RunOptions): RunningCommand => {
+    const local = state.prepare(run.signal).then(() => {
+      if (run.signal.aborted) return runOnce(command, run)
+      const { note, finish, ...place } = state.begin(command, run.cwd)
+      const begun = begin(command, run, place)
+      const exit = begun.exit.then((ended) => {
+        finish()
+        return note === undefined ? ended : { ...ended, cwdNote: note }
+      })
+      return { output: begun.output, exit }
+    })
+    return { output: outputOf(local), exit: local.then(({ exit }) => exit) }
+  }
 
   return {
     kind: "local",
-    cwd,
-    files: createLocalFiles({ cwd, userHome: options.userHome }),
+    isContainer: false,
+    cwd: state.cwd,
+    files: createLocalFiles({ cwd: state.cwd, userHome: options.userHome }),
     run: (command, run) => {
-      const local = runLocalCommand(command, {
-        ...run,
-        cwd: run.cwd ?? options.cwd,
-        shell: findShell(),
-        environment: options.environment,
-        signal: AbortSignal.any([run.signal, closing.signal]),
-      })
-      started.add(local)
-      const ended = local.exit.finally(() => {
+      const bounded = { ...run, signal: AbortSignal.any([run.signal, closing.signal]) }
+      return run.keepState === true ? runInState(command, bounded) : runOnce(command, bounded)
+    },
+    start: async (command, { cwd, pty, onOutput }) => {
+      await state.prepare(closing.signal)
+      const place = { ...state.look(command, cwd), onOutput }
+      const begun = (pty ? await startInTerminal(command, place) : undefined) ?? startPiped(command, place)
+      background.add(begun)
+      const ended = begun.exit.finally(() => {
         running.delete(ended)
-        if (!local.hasLeftovers()) started.delete(local)
+        if (!begun.hasLeftovers()) background.delete(begun)
       })
       running.add(ended)
-      return { output: local.output, exit: local.exit }
+      if (closing.signal.aborted) begun.abandon()
+      return begun
     },
     ripgrep: async () => {
       try {
@@ -53,20 +111,29 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
       Promise.resolve({
         os: type(),
         release: release(),
-        user: userName(options.environment),
+        user: userName(environment),
         home: options.userHome,
-        cwd: options.cwd,
+        cwd: state.cwd(),
       }),
     close: async () => {
       closing.abort()
-      await Promise.allSettled(running)
+      await Promise.allSettled([...[...background].map((one) => one.kill()), ...running])
       for (const local of started) local.killLeftovers()
       started.clear()
+      background.clear()
+      state.dispose()
     },
     abandon: () => {
       for (const local of started) local.killLeftovers()
+      for (const one of background) one.abandon()
+      state.dispose()
     },
   }
+}
+
+/** The output of a command that is still to be started. */
+async function* outputOf(command: Promise<RunningCommand>): AsyncGenerator<string, void, void> {
+  yield* (await command).output
 }
 
 function findShell(): string {

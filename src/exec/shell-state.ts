@@ -95,11 +95,7 @@ function exportedNames(file: string, array: string): string {
 
 /** The command may end the shell or set a trap of its own, so the way out is taken from both sides, once. */
 function leaveAtTheEnd(leave: string, work: string): readonly string[] {
-  return [
-    `__hermes_leave=${quote(leave)}`,
-    `trap ${quote(WAY_OUT)} EXIT`,
-    `${work}\n${WAY_OUT}`,
-  ]
+  return [`__hermes_leave=${quote(leave)}`, `trap ${quote(WAY_OUT)} EXIT`, `${work}\n${WAY_OUT}`]
 }
 
 /** Silent also under `set -x`; ends the shell with the code the command had. */

@@ -76,6 +76,10 @@ export interface CommandExit {
   readonly output: string
   readonly omittedChars: number
   readonly error?: string
+  /** The command never started because the place was out of reach (a lost container, a broken link): worth another try. */
+  readonly unreachable?: true
+  /** With `keepState`: the directory was gone, and the command ran in another one. */
+  readonly cwdNote?: string
 }
 
 /** Paths are absolute or relative to the workspace's `cwd()`; `~` is the account home there. */
@@ -85,6 +89,8 @@ export interface FileSystem {
   stat(path: string): Promise<FileFacts | undefined>
   /** Fails on anything but a regular file: a pipe or a device could keep the reader waiting for ever. */
   read(path: string): Promise<Uint8Array>
+  /** A part of a regular file, shorter where the file ends; absent where only whole files can be had. */
+  readRange?(path: string, range: { readonly start: number; readonly length: number }): Promise<Uint8Array>
   /** Replaces the whole file or nothing; creates parent directories; keeps mode bits; follows a link to its target.
    * Fails on a pipe or a device instead of replacing it. */
   write(path: string, data: string | Uint8Array): Promise<WriteFacts>

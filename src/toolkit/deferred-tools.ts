@@ -13,8 +13,8 @@ export interface OfferOptions {
   readonly enabled: boolean | "auto"
   /** Share of the window, in percent, from which tools outside the core list are deferred. */
   readonly thresholdPct: number
-  /** The window in tokens, where it is known. */
-  readonly contextLength?: number | undefined
+  /** The window in tokens; absent or 0 where it is not known. */
+  readonly contextLength?: number
   /** Bytes of the system prompt as JSON text. */
   readonly promptBytes: number
 }
@@ -39,6 +39,16 @@ export function offerTools(definitions: readonly ToolDefinition[], options: Offe
   if (hidden.size === 0) return everything
   const divided = divide(tools, bridges, hidden)
   return schemaBytes(divided.declared) < schemaBytes(tools) ? divided : everything
+}
+
+/** The same division again, by the names that were declared: for a session that goes on. */
+export function offerAgain(definitions: readonly ToolDefinition[], declared: readonly string[]): OfferedTools {
+  const bridges = definitions.filter(({ name }) => BRIDGES.includes(name))
+  const tools = definitions.filter(({ name }) => !BRIDGES.includes(name))
+  const hidden = new Set(tools.filter(({ name }) => !declared.includes(name)))
+  return hidden.size === 0 || !BRIDGES.every((name) => declared.includes(name))
+    ? { declared: tools.filter((tool) => !hidden.has(tool)), deferred: [] }
+    : divide(tools, bridges, hidden)
 }
 
 /** The bridge through which other tools are called; a tool of somebody else with that name is none. */
@@ -86,23 +96,27 @@ function hiddenInFull(
   const outsideCore = tools.filter(({ name }) => !CORE_TOOLS.includes(name))
   const hidden = new Set(options.enabled === true || fillsWindow(outsideCore, options) ? outsideCore : [])
   const room = Math.max(LEAST_SCHEMA_BYTES, FIRST_REQUEST_BYTES - REST_OF_REQUEST_BYTES - options.promptBytes)
-  const fits = (): boolean =>
-    schemaBytes(hidden.size === 0 ? tools : divide(tools, bridges, hidden).declared) <= room
-  for (const tool of leastEssentialFirst(tools)) {
-    if (fits()) break
+  let declaredBytes = schemaBytes(tools.filter((tool) => !hidden.has(tool)))
+  const bridgeBytes = (): number => {
+    const deferred = tools.filter((tool) => hidden.has(tool))
+    return deferred.length === 0 ? 0 : schemaBytes(divide(deferred, bridges, hidden).declared)
+  }
+  for (const tool of leastNeededFirst(tools)) {
+    if (declaredBytes + bridgeBytes() <= room) break
+    if (hidden.has(tool)) continue
     hidden.add(tool)
+    declaredBytes -= schemaBytes([tool])
   }
   return hidden
 }
 
 function fillsWindow(
   deferrable: readonly ToolDefinition[],
-  { thresholdPct, contextLength }: OfferOptions,
+  { thresholdPct, contextLength = 0 }: OfferOptions,
 ): boolean {
   if (deferrable.length === 0) return false
   const chars = deferrable.reduce((sum, tool) => sum + declaration(tool).length, 0)
-  const threshold =
-    contextLength === undefined ? UNKNOWN_WINDOW_THRESHOLD_TOKENS : (contextLength * thresholdPct) / 100
+  const threshold = contextLength > 0 ? (contextLength * thresholdPct) / 100 : UNKNOWN_WINDOW_THRESHOLD_TOKENS
   return chars / CHARS_PER_TOKEN >= threshold
 }
 
@@ -139,15 +153,14 @@ const MOST_NEEDED: readonly string[] = [
   "send_message",
 ]
 
-function leastEssentialFirst(tools: readonly ToolDefinition[]): readonly ToolDefinition[] {
-  const place = ({ name }: ToolDefinition): number => {
-    const index = MOST_NEEDED.indexOf(name)
-    return index === -1 ? MOST_NEEDED.length : index
-  }
-  return tools.toSorted(
-    (a, b) =>
-      place(b) - place(a) || declaration(b).length - declaration(a).length || (a.name < b.name ? -1 : 1),
-  )
+function leastNeededFirst(tools: readonly ToolDefinition[]): readonly ToolDefinition[] {
+  return tools
+    .map((tool) => {
+      const place = MOST_NEEDED.indexOf(tool.name)
+      return { tool, place: place === -1 ? MOST_NEEDED.length : place, bytes: schemaBytes([tool]) }
+    })
+    .toSorted((a, b) => b.place - a.place || b.bytes - a.bytes || (a.tool.name < b.tool.name ? -1 : 1))
+    .map(({ tool }) => tool)
 }
 
 function divide(

@@ -48,6 +48,31 @@ describe("the selection", () => {
   })
 })
 
+describe("the bridges to deferred tools", () => {
+  const bridges = ["tool_call", "tool_describe", "tool_search"]
+  test.each<{ name: string; selection: ToolSelection; wanted: readonly string[] }>([
+    { name: "come with every list", selection: { enabled: ["todo"] }, wanted: ["todo", ...bridges] },
+    { name: "are left out when not wanted", selection: { enabled: ["todo"], skipToolSearch: true }, wanted: ["todo"] },
+    {
+      name: "are left out of everything too",
+      selection: { skipToolSearch: true },
+      wanted: ["kanban_show", "read_file", "todo", "web_search", "write_file"],
+    },
+    { name: "do not come alone", selection: { enabled: ["tool_search"] }, wanted: [] },
+    { name: "can be disabled", selection: { enabled: ["todo"], disabled: ["tool_search"] }, wanted: ["todo"] },
+  ])("$name", async ({ selection, wanted }) => {
+    const { registry, source } = setUp()
+    for (const name of bridges) registry.register(tool(name, "tool_search"))
+    const listed = async (how: ToolSelection): Promise<readonly string[]> =>
+      (await source.getToolDefinitions(how)).map(({ name }) => name)
+    expect(await listed(selection)).toEqual(wanted)
+    // An answer from memory for one kind of list is none for the other.
+    const { skipToolSearch = false } = selection
+    await listed({ ...selection, quiet: true, skipToolSearch: !skipToolSearch })
+    expect(await listed({ ...selection, quiet: true })).toEqual(wanted)
+  })
+})
+
 describe("one definition", () => {
   test("has a sanitised schema and nothing but what the model needs", async () => {
     const { registry, source } = setUp()

@@ -1,8 +1,8 @@
-import { codePointLength } from "../base/text.ts"
+import { charCount } from "../base/char-count.ts"
 
 /** Characters of a result as one-line forms state them: `1,200`. */
 export function digestChars(text: string): string {
-  return String(codePointLength(text)).replaceAll(/\B(?=(?:\d{3})+$)/g, ",")
+  return String(charCount(text)).replaceAll(/\B(?=(?:\d{3})+$)/g, ",")
 }
 
 /** Lines of a text as one-line forms count them: newlines plus one, none for a blank text. */

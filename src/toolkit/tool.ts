@@ -7,9 +7,13 @@ import type { SessionId } from "../protocol/identifiers.ts"
 import type { Part, Provenance } from "../protocol/message.ts"
 import type { Access, JsonSchema, Parallel, Subject } from "../protocol/tool.ts"
 import type { AskPort } from "./ports/ask.ts"
+import type { FileTracker } from "./ports/files.ts"
+import type { DeferredToolsPort } from "./ports/deferred-tools.ts"
 import type { LearningsPort } from "./ports/learnings.ts"
 import type { MemoryPort } from "./ports/memory.ts"
+import type { ProcessesPort } from "./ports/processes.ts"
 import type { SessionsPort } from "./ports/sessions.ts"
+import type { SudoPort } from "./ports/sudo.ts"
 import type { TodoPort } from "./ports/todo.ts"
 
 /**
@@ -80,6 +84,11 @@ export interface ToolPorts {
   readonly learnings?: LearningsPort
   readonly todo?: TodoPort
   readonly ask?: AskPort
+  readonly deferredTools?: DeferredToolsPort
+  readonly processes?: ProcessesPort
+  readonly sudo?: SudoPort
+  /** What the task has read and written; the file tools work without it, but then nothing is compared. */
+  readonly files?: FileTracker
 }
 
 /** Settings that bound what tools return. */
@@ -89,6 +98,8 @@ export interface ToolLimits {
   readonly maxLineLength: number
   readonly outputMaxChars: number
   readonly commandTimeoutSeconds: number
+  /** Most seconds a command may be waited for; 600 unless told. */
+  readonly foregroundMaxSeconds?: number
   /** Most choices a question to the person may offer; 4 unless told. */
   readonly clarifyMaxChoices?: number
 }

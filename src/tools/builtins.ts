@@ -13,5 +13,8 @@ export const BUILTIN_TOOLS = {
   session_search: { load: async () => (await import("./session-search/session-search.ts")).sessionSearch },
   terminal: { load: async () => (await import("./terminal/terminal.ts")).terminal },
   todo: { load: async () => (await import("./todo/todo.ts")).todo },
+  tool_call: { load: async () => (await import("./tool-search/tool-call.ts")).toolCall },
+  tool_describe: { load: async () => (await import("./tool-search/tool-describe.ts")).toolDescribe },
+  tool_search: { load: async () => (await import("./tool-search/tool-search.ts")).toolSearch },
   write_file: { load: async () => (await import("./file/write-file.ts")).writeFile },
 } satisfies Record<string, BuiltinTool>

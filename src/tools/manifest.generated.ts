@@ -380,6 +380,78 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       "housekeeping": true
     }
   },
+  "tool_call": {
+    "name": "tool_call",
+    "toolset": "tool_search",
+    "description": "Call a tool of tool_search by name. tool_describe has its parameters.",
+    "parameters": {
+      "type": "object",
+      "properties": {
+        "name": {
+          "type": "string",
+          "minLength": 1
+        },
+        "arguments": {
+          "type": "object",
+          "description": "The tool's own parameters",
+          "properties": {}
+        }
+      },
+      "required": [
+        "name"
+      ]
+    },
+    "marks": {
+      "emoji": "🧰"
+    }
+  },
+  "tool_describe": {
+    "name": "tool_describe",
+    "toolset": "tool_search",
+    "description": "The full description and parameters of a tool of tool_search.",
+    "parameters": {
+      "type": "object",
+      "properties": {
+        "name": {
+          "type": "string",
+          "minLength": 1
+        }
+      },
+      "required": [
+        "name"
+      ]
+    },
+    "marks": {
+      "parallel": "safe",
+      "emoji": "🧰",
+      "idempotent": true
+    }
+  },
+  "tool_search": {
+    "name": "tool_search",
+    "toolset": "tool_search",
+    "description": "Find more tools by what they do. Call what you find with tool_call.",
+    "parameters": {
+      "type": "object",
+      "properties": {
+        "query": {
+          "type": "string",
+          "minLength": 1
+        },
+        "limit": {
+          "type": "integer"
+        }
+      },
+      "required": [
+        "query"
+      ]
+    },
+    "marks": {
+      "parallel": "safe",
+      "emoji": "🧰",
+      "idempotent": true
+    }
+  },
   "write_file": {
     "name": "write_file",
     "toolset": "file",

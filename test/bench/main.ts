@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { parseArgs } from "node:util"
 
 import { hermesCommand } from "../support/process-driver.ts"
+import { firstRequest } from "./first-request.ts"
 import { longStream } from "./long-stream.ts"
 import type { Measurement, Plan, Row } from "./measurement.ts"
 import { oneShot } from "./one-shot.ts"
@@ -16,7 +17,15 @@ import { sessionStore } from "./session-store.ts"
 import { startUp } from "./start-up.ts"
 import { toolTurns } from "./tool-turns.ts"
 
-const MEASUREMENTS: readonly Measurement[] = [startUp, oneShot, toolTurns, longStream, requests, sessionStore]
+const MEASUREMENTS: readonly Measurement[] = [
+  startUp,
+  oneShot,
+  toolTurns,
+  longStream,
+  requests,
+  firstRequest,
+  sessionStore,
+]
 const RESULTS = join(import.meta.dirname, "results")
 
 /** The exit code: 1 when something could not be measured or, with `--check`, when a target was missed. */

@@ -12,7 +12,16 @@ import type { Recall } from "../../src/knowledge/recall/recall.ts"
 import { createLexicon } from "../../src/knowledge/recall/lexicon.ts"
 import type { Lexicon } from "../../src/knowledge/recall/lexicon.ts"
 import { openRecallIndex } from "../../src/state/sqlite/recall-index.ts"
-import { CHATTER, NAMES, PERSON_TOPICS, PROJECT_TOPICS, SINGLE_FACTS } from "./memory-retrieval-corpus.ts"
+import {
+  CHATTER,
+  LATER_PERSON_QUESTIONS,
+  LATER_PROJECT_QUESTIONS,
+  LATER_SINGLE_FACTS,
+  NAMES,
+  PERSON_TOPICS,
+  PROJECT_TOPICS,
+  SINGLE_FACTS,
+} from "./memory-retrieval-corpus.ts"
 import type { Topic } from "./memory-retrieval-corpus.ts"
 import { median } from "./measurement.ts"
 import type { Measurement, Row } from "./measurement.ts"
@@ -113,18 +122,20 @@ function makeCorpus(random: () => number): {
   }
   const questions: Question[] = []
   const half = NAMES.length / 2
-  for (const [topics, names] of [
-    [PROJECT_TOPICS, NAMES.slice(0, half)],
-    [PERSON_TOPICS, NAMES.slice(half)],
+  for (const [topics, later, names] of [
+    [PROJECT_TOPICS, LATER_PROJECT_QUESTIONS, NAMES.slice(0, half)],
+    [PERSON_TOPICS, LATER_PERSON_QUESTIONS, NAMES.slice(half)],
   ] as const) {
-    for (const topic of topics) {
+    for (const [at, topic] of topics.entries()) {
       const told = names.map((name) => ({ name, fact: keep(sentence(topic, name, random)) }))
-      questions.push(...questionsOf(topic, told, { random, lexicon }))
+      questions.push(...questionsOf({ topic, later: later[at] ?? "" }, told, { random, lexicon }))
     }
   }
   for (const [said, asked] of SINGLE_FACTS) {
-    const fact = keep(said)
-    questions.push({ text: asked, fact, group: `said once, ${overlapOf(asked, said, lexicon)}` })
+    questions.push({ text: asked, fact: keep(said), group: `said once, ${overlapOf(asked, said, lexicon)}` })
+  }
+  for (const [said, asked] of LATER_SINGLE_FACTS) {
+    questions.push({ text: asked, fact: keep(said), group: "held out, said once" })
   }
   return { facts, questions }
 }
@@ -134,9 +145,9 @@ function sentence(topic: Topic, name: string, random: () => number): string {
   return topic.said.replace("{n}", name).replace("{v}", value)
 }
 
-/** Each way of asking about two of the names, and once with a slip of the finger. */
+/** Each way of asking about two of the names, once with a slip of the finger, and the question written later. */
 function questionsOf(
-  topic: Topic,
+  { topic, later }: { readonly topic: Topic; readonly later: string },
   told: readonly { readonly name: string; readonly fact: Fact }[],
   { random, lexicon }: { readonly random: () => number; readonly lexicon: Lexicon },
 ): readonly Question[] {
@@ -152,9 +163,13 @@ function questionsOf(
       group: `about a name, ${overlapOf(asked.replace("{n}", ""), fact.said, lexicon)}`,
     })),
   )
-  const { name, fact } = about()
-  const [first] = topic.asked
-  return [...questions, { text: misspelt(first.replace("{n}", name), random), fact, group: "about a name, misspelt" }]
+  const [one, other] = [about(), about()]
+  const slip = misspelt(topic.asked[0].replace("{n}", one.name), random)
+  return [
+    ...questions,
+    { text: slip, fact: one.fact, group: "about a name, misspelt" },
+    { text: later.replace("{n}", other.name), fact: other.fact, group: "held out, about a name" },
+  ]
 }
 
 /** What question and fact have in common, names aside; the rest of the question is other words that nothing here knows. */
@@ -164,7 +179,7 @@ function overlapOf(asked: string, said: string, lexicon: Lexicon): string {
     forms.filter(({ terms }) => terms.every((term) => known.has(term))).map(({ quality }) => quality),
   )
   const best = Math.max(0, ...qualities)
-  return best === 1 ? "words shared" : best > 0.5 ? "synonyms only" : best > 0 ? "same field only" : "nothing shared"
+  return best === 1 ? "words shared" : best > 0.6 ? "synonyms only" : best > 0 ? "same field only" : "nothing shared"
 }
 
 /** One of the longer words loses a letter, doubles one or has two changed round. */

@@ -1,6 +1,5 @@
 import type { Measurement } from "./measurement.ts"
 import { timeCommand } from "./rounds.ts"
-import type { SeenRequest } from "./scripted-model.ts"
 import { startScriptedModel } from "./scripted-model.ts"
 import { requireCommandsRan, toolConversation } from "./tool-conversation.ts"
 
@@ -14,8 +13,7 @@ export const requests: Measurement = {
     await timeCommand(model.hermes("-z", "Run true."))
     await timeCommand(model.hermes("-z", "Run it again.", "--continue"))
     const sent = await model.takeRequests()
-    const [first] = sent
-    if (first === undefined || sent.length !== 2 * (TURNS + 1)) throw new Error(`${sent.length} requests were sent`)
+    if (sent.length !== 2 * (TURNS + 1)) throw new Error(`${sent.length} requests were sent`)
     requireCommandsRan(sent.at(-1)?.body, 2 * TURNS)
     return [
       {
@@ -24,13 +22,6 @@ export const requests: Measurement = {
         ours: prefixShare(sent.map((request) => request.rawBody)),
         target: { atLeast: 1 },
       },
-      {
-        name: "first request",
-        unit: "bytes",
-        ours: Buffer.byteLength(first.rawBody),
-        target: { atMost: 12_000 },
-      },
-      { name: "tools in it", unit: "count", ours: toolCount(first) },
     ]
   },
 }
@@ -41,8 +32,4 @@ export function prefixShare(bodies: readonly string[]): number {
   if (pairs.length === 0) throw new Error("it takes two requests to compare")
   const kept = pairs.filter(({ body, before }) => before.endsWith("]}") && body.startsWith(before.slice(0, -2)))
   return kept.length / pairs.length
-}
-
-function toolCount({ body }: SeenRequest): number {
-  return (body as { readonly tools?: readonly unknown[] }).tools?.length ?? 0
 }

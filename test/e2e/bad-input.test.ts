@@ -294,7 +294,9 @@ describe.skipIf(!canMount)("a disk that is read-only or full", () => {
       ].join("\n"),
     )
     expect(result.stdout).toBe("fill 1\nHere.\nafter 0\n")
-    expect(result.stderr).toMatch(/^hermes -z: [^\n]*(?:disk|space)[^\n]*\n(?:Hermes was ended while this ran[^\n]*\n)?$/)
+    expect(result.stderr).toMatch(
+      /^hermes -z: [^\n]*(?:disk|space)[^\n]*\n(?:Hermes was ended while this ran[^\n]*\n)?$/,
+    )
     const { messages } = model.view(model.requests.length - 1)
     expect(messages.map(({ text }) => text).filter((text) => text !== "")).toEqual([
       "remember the beans",

@@ -12,6 +12,7 @@ import type { ModelRequest } from "../../llm/model.ts"
 import { parseJson } from "../../base/json.ts"
 import { contentText } from "../../protocol/message.ts"
 import type { Message } from "../../protocol/message.ts"
+import { unseenResults } from "./budget-reduction.ts"
 import type { CompressOutcome } from "./engine.ts"
 import { createEstimator } from "./estimate.ts"
 import type { SummaryPort } from "./summary/summariser.ts"
@@ -43,10 +44,10 @@ interface Shape {
 const often = fc.integer({ min: 0, max: 100 })
 const seldom = fc.constantFrom(0, 0, 3, 15)
 const SHAPE: fc.Arbitrary<Shape> = fc.record({
-  window: fc.constantFrom(8192, 32_000, 64_000, 128_000, 200_000),
+  window: fc.constantFrom(8192, 8192, 32_000, 32_000, 64_000, 128_000, 200_000),
   overhead: fc.integer({ min: 0, max: 45 }),
-  fill: fc.integer({ min: 70, max: 400 }),
-  rounds: fc.integer({ min: 2, max: 140 }),
+  fill: fc.integer({ min: 60, max: 200 }),
+  rounds: fc.integer({ min: 2, max: 100 }),
   requests: often,
   parallel: seldom,
   texts: often,
@@ -70,11 +71,15 @@ function makeHistory(shape: Shape): readonly Message[] {
   const messages: Message[] = [user(`#0# The task. ${"detail ".repeat(5)}`)]
   if (shape.earlierSummary === "user") {
     messages.push(assistant("#1# Understood."))
-    messages.push(user(wrapSummary("## Active Task\nEarlier.", "older"), { compressed_summary: true, synthetic: "summary" }))
+    messages.push(
+      user(wrapSummary("## Active Task\nEarlier.", "older"), { compressed_summary: true, synthetic: "summary" }),
+    )
   }
   if (shape.earlierSummary === "merged") {
     messages.push(assistant("#1# Understood."))
-    messages.push(user(`${wrapSummary("## Active Task\nEarlier.", "older")}\n\n#2# Go on.`, { compressed_summary: true }))
+    messages.push(
+      user(`${wrapSummary("## Active Task\nEarlier.", "older")}\n\n#2# Go on.`, { compressed_summary: true }),
+    )
   }
   for (let round = 0; round < shape.rounds; round += 1) {
     const tag = `#r${round}#`
@@ -92,14 +97,21 @@ function makeHistory(shape: Shape): readonly Message[] {
     const last = messages.at(-1)
     if (last?.role === "assistant") messages.push(user(`${tag}q Next.`))
     const count = chance(shape.parallel) ? 4 : 1
-    const size = (chance(shape.giants) ? 12 : 2 * random()) * (perRound / count)
+    // Plans are short texts.
+    const size = "compression_priority" in plan ? 300 : (chance(shape.giants) ? 8 : 2 * random()) * (perRound / count)
     const calls = Array.from({ length: count }, (_, index): MadeCall => {
-      const text = chance(shape.copies) ? "the same listing ".repeat(30) : `${tag}${index} `.padEnd(size, "line of output\n")
+      const text = chance(shape.copies)
+        ? "the same listing ".repeat(30)
+        : `${tag}${index} `.padEnd(size, "line of output\n")
       return {
         id: `c${round}_${index}`,
         tool: chance(5) ? "skills_list" : "terminal",
         args: { command: `run ${tag} ${"y".repeat(chance(10) ? 900 : 20)}` },
-        result: chance(shape.images) ? [{ type: "text", text }, IMAGE] : chance(50) ? text : JSON.stringify({ output: text, exit_code: 0 }),
+        result: chance(shape.images)
+          ? [{ type: "text", text }, IMAGE]
+          : chance(50)
+            ? text
+            : JSON.stringify({ output: text, exit_code: 0 }),
       }
     })
     const text = chance(shape.texts / 3) ? { text: `${tag} Looking.` } : {}
@@ -107,7 +119,8 @@ function makeHistory(shape: Shape): readonly Message[] {
   }
   if (shape.ending !== "results" && messages.at(-1)?.role !== "assistant") messages.push(assistant("#e# Done."))
   if (shape.ending === "question") messages.push(user("#q# And the last question?"))
-  if (shape.ending === "open") messages.push(user("#o# One more."), ...toolRound([{ id: "open", result: "" }]).slice(0, 1))
+  if (shape.ending === "open")
+    messages.push(user("#o# One more."), ...toolRound([{ id: "open", result: "" }]).slice(0, 1))
   return messages
 }
 
@@ -133,7 +146,10 @@ const TODOS = [
   { id: "2", content: "second", status: "pending" },
 ] as const
 
-async function compressed(shape: Shape, how: { readonly summariser: string; readonly settings?: Partial<CompressionSettings> }) {
+async function compressed(
+  shape: Shape,
+  how: { readonly summariser: string; readonly settings?: Partial<CompressionSettings> },
+) {
   const before = makeHistory(shape)
   const bench = engineBench({
     window: shape.window,
@@ -149,7 +165,6 @@ const RUNS = 2500
 
 for (const summariser of ["good", "failing", "oversized"]) {
   test(`what matters survives ${RUNS} compressions; the side model is ${summariser}`, async () => {
-    let reached = 0
     let changed = 0
     await fc.assert(
       fc.asyncProperty(SHAPE, async (shape) => {
@@ -158,13 +173,13 @@ for (const summariser of ["good", "failing", "oversized"]) {
         expectIntact(before, outcome, bench)
         if (outcome.layersRun.length === 0) return
         changed += 1
-        if (hasRoomForFiveTurns(outcome, bench, overheadTokens)) reached += 1
+        expect(
+          hasRoomForFiveTurns(outcome, bench, overheadTokens) || isMostlyUntouchable(before, bench, overheadTokens),
+        ).toBe(true)
       }),
       { numRuns: RUNS },
     )
-    // What is left are histories in which the protected words alone fill the window.
     expect(changed).toBeGreaterThan(RUNS * 0.7)
-    expect(reached / changed).toBeGreaterThan(0.97)
   })
 }
 
@@ -261,7 +276,12 @@ function expectWords(before: readonly Message[], after: readonly Message[]): voi
 
 function saysTheSame(message: Message, original: Message): boolean {
   if (message.role !== original.role) return false
-  if (message.role === "tool" && original.role === "tool" && message.tool_call_id !== original.tool_call_id) return false
+  if (message.role === "tool" && original.role === "tool" && message.tool_call_id !== original.tool_call_id)
+    return false
+  if (message.role === "assistant" && original.role === "assistant") {
+    if (JSON.stringify(message.tool_calls) !== JSON.stringify(original.tool_calls)) return false
+    if (original.content === null) return true
+  }
   const words = textParts(original).at(-1) ?? ""
   const own = words.slice(Math.max(0, words.lastIndexOf("#2#")))
   return textParts(message).some((text) => text === own || text.endsWith(`\n\n${own}`))
@@ -280,14 +300,15 @@ function expectEnd(before: readonly Message[], after: readonly Message[]): void 
 }
 
 function nameOf(message: Message): string {
+  const tag = (): string => [...contentText(message.content).matchAll(/#\w+#/gu)].at(-1)?.[0] ?? ""
   switch (message.role) {
     case "tool":
       return `result ${message.tool_call_id}`
     case "assistant":
-      return `calls ${(message.tool_calls ?? []).map((call) => call.id).join(" ")} ${/#\w+#/.exec(contentText(message.content))?.[0] ?? ""}`
+      return `calls ${(message.tool_calls ?? []).map((call) => call.id).join(" ")} ${tag()}`
     case "user":
     case "system":
-      return `said ${/#\w+#/.exec(contentText(message.content).replace(/^\[(?:.|\n)*(?=#\w+#)/u, ""))?.[0] ?? ""}`
+      return `said ${tag()}`
   }
 }
 
@@ -310,9 +331,24 @@ function expectOnlyReportedLosses(before: readonly Message[], outcome: CompressO
 /** Five rounds of an ordinary size do not make another compression necessary. */
 function hasRoomForFiveTurns(outcome: CompressOutcome, { engine }: EngineBench, overheadTokens: number): boolean {
   const turn = 0.035 * (engine.figures.thresholdTokens - overheadTokens)
-  const extra = Array.from({ length: 5 }, (_, index) => toolRound([{ id: `t${index}`, result: "z".repeat(4 * turn - 200) }])).flat()
+  const extra = Array.from({ length: 5 }, (_, index) =>
+    toolRound([{ id: `t${index}`, result: "z".repeat(4 * turn - 200) }]),
+  ).flat()
   const size = createEstimator().messages([...outcome.messages, ...extra]) + overheadTokens
   return !engine.shouldCompress(size)
+}
+
+/** The words that no compression may change, and pictures the model has not seen, fill more than half of what there is. */
+function isMostlyUntouchable(before: readonly Message[], { engine }: EngineBench, overheadTokens: number): boolean {
+  const last = before.findLast((message) => message.role === "user" && message.synthetic === undefined)
+  const kept = before.filter(
+    (message) =>
+      message === before[0] ||
+      message === last ||
+      (message.role !== "system" && message.compression_priority === "high") ||
+      (message.role === "tool" && typeof message.content !== "string" && unseenResults(before).has(message)),
+  )
+  return createEstimator().messages(kept) > 0.5 * (engine.figures.thresholdTokens - overheadTokens)
 }
 
 test("the settings of these tests are the defaults of the product", () => {

@@ -3,7 +3,7 @@ import type { Clock } from "../../base/clock.ts"
 import { compactCount } from "../../base/compact-count.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import type { LlmFailure } from "../../llm/failure/failure.ts"
-import type { ModelRuntime } from "../../llm/model.ts"
+import type { ModelClient, ModelRuntime } from "../../llm/model.ts"
 import type { AgentEventBody } from "../../protocol/events.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import type { Message } from "../../protocol/message.ts"
@@ -24,7 +24,7 @@ type Steps<Value> = AsyncGenerator<AgentEventBody, Value, void>
 export interface Compression {
   readonly figures: ContextFigures
   /** At the start of a turn, when the conversation has grown too long since the last one. */
-  beforeTurn(signal: AbortSignal): Steps<void>
+  beforeTurn(model: ModelClient, signal: AbortSignal): Steps<void>
   /** Another model may answer than last time, with another window. */
   beforeRequest(runtime: ModelRuntime, signal: AbortSignal): Steps<void>
   /** The size of the request that is about to leave, as estimated in `beforeRequest`. */
@@ -92,6 +92,7 @@ const CANNOT_FIT = 0.95
 export function createCompression(parts: CompressionParts): Compression {
   const { engine, conversation, estimator } = parts
   let distrusted = false
+  const confirmed = new WeakSet<ModelClient>()
   let model: Pick<ModelRuntime, "provider" | "model" | "contextLength"> | undefined
   /** The request that is under way, as estimated when it was made. */
   let estimated = 0
@@ -106,6 +107,21 @@ export function createCompression(parts: CompressionParts): Compression {
   const projected = (): number => {
     if (engine.figures.lastPromptTokens <= 0 || counted.tokens === 0) return estimate()
     return counted.tokens + estimator.messages(conversation.history.slice(counted.messages))
+  }
+
+  const isDue = (): boolean => {
+    const size = estimate()
+    return engine.shouldCompress(size) && !engine.shouldDeferPreflight(size)
+  }
+  /** True when another window or model counts from now on. */
+  const adoptModel = (runtime: ModelRuntime): boolean => {
+    const known = model
+    model = runtime
+    const same = known?.model === runtime.model && known.contextLength === runtime.contextLength
+    if (same) return false
+    engine.updateModel(runtime)
+    counted = { messages: 0, tokens: 0 }
+    return known !== undefined
   }
 
   async function* run(how: Pick<CompressOptions, "focus" | "force" | "manual" | "signal">): Steps<Done> {
@@ -131,27 +147,27 @@ export function createCompression(parts: CompressionParts): Compression {
     get figures() {
       return engine.figures
     },
-    beforeTurn: async function* (signal) {
+    beforeTurn: async function* (client, signal) {
       if (!parts.enabled) return
       const force = distrusted
       distrusted = false
       for (let pass = 0; pass < MAX_PASSES && !signal.aborted; pass += 1) {
-        const size = estimate()
-        const due = engine.shouldCompress(size) && !engine.shouldDeferPreflight(size)
-        if ((!due && !(force && pass === 0)) || !engine.hasContentToCompress(conversation.history)) return
+        adoptModel(client.runtime)
+        if (!isDue() && !(force && pass === 0)) return
+        if (!confirmed.has(client)) {
+          // What is known about a window may be a guess; before anything is given up for it, it is looked up.
+          confirmed.add(client)
+          await client.confirmWindow?.({ signal })
+          adoptModel(client.runtime)
+          if (!isDue() && !force) return
+        }
+        if (!engine.hasContentToCompress(conversation.history)) return
         const done = yield* run({ signal, force })
         if (!done.progress) return
       }
     },
     beforeRequest: async function* (runtime, signal) {
-      const known = model
-      model = runtime
-      const changed =
-        known !== undefined && (known.model !== runtime.model || known.contextLength !== runtime.contextLength)
-      if (known === undefined || changed) {
-        engine.updateModel(runtime)
-        counted = { messages: 0, tokens: 0 }
-      }
+      const changed = adoptModel(runtime)
       if (changed && parts.enabled && engine.shouldCompress(estimate())) yield* run({ signal })
       estimated = estimate()
     },

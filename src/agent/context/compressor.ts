@@ -104,7 +104,15 @@ export function createCompressor(options: CompressorOptions): ContextEngine {
       if (request.manual === true) summariser.forgetFailure()
       const before = estimator.messages(messages)
       const room = roomFor(request, before)
-      const parts: PipelineParts = { ...options, estimator, budget, summariser, room, request }
+      const small = budget.small || room < SMALL_ROOM
+      const parts: PipelineParts = {
+        ...options,
+        estimator,
+        budget: { ...budget, small },
+        summariser,
+        room,
+        request,
+      }
       const fits = before <= room
       const summaryWanted =
         settings.strategy === "summarize" || (request.manual === true && (fits || request.focus !== undefined))
@@ -141,6 +149,8 @@ export function createCompressor(options: CompressorOptions): ContextEngine {
 }
 
 const MIN_ROOM = 300
+/** Where the prompt leaves no more than this, a large window is to be treated like a small one. */
+const SMALL_ROOM = 20_000
 const SMALLEST_ROOM_SHARE = 0.7
 
 /** What was done, or nothing at all when it did not make the conversation smaller. */

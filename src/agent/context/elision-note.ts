@@ -147,6 +147,17 @@ export function withNote(message: UserMessage, elision: Elision): UserMessage {
   return { ...message, content: [{ type: "text", text: note }, ...rest] }
 }
 
+/** The message without its note; undefined when nothing else is in it. */
+export function withoutNote(message: UserMessage): UserMessage | undefined {
+  const { content } = message
+  const note = splitNote(typeof content === "string" ? content : contentText(content.slice(0, 1)))
+  if (note === undefined) return message
+  if (typeof content === "string") return note.rest === "" ? undefined : { ...message, content: note.rest }
+  const first: readonly Part[] = note.rest === "" ? [] : [{ type: "text", text: note.rest }]
+  const parts = [...first, ...content.slice(1)]
+  return parts.length === 0 ? undefined : { ...message, content: parts }
+}
+
 export function noteMessage(elision: Elision): UserMessage {
   return { role: "user", content: elisionNote(elision), synthetic: "elision" }
 }

@@ -32,7 +32,13 @@ describe("messages", () => {
     ["calls are sent as JSON", calls, Math.ceil((9 + callJson + 4 + 8) / 4)],
     [
       "reasoning goes back in its carriers, not in what people see",
-      [assistant("abc", { reasoning: "z".repeat(400), reasoning_content: "y".repeat(8), reasoning_details: [{ a: 1 }] })],
+      [
+        assistant("abc", {
+          reasoning: "z".repeat(400),
+          reasoning_content: "y".repeat(8),
+          reasoning_details: [{ a: 1 }],
+        }),
+      ],
       Math.ceil((9 + 3 + 8 + '[{"a":1}]'.length) / 4),
     ],
     [

@@ -1,4 +1,4 @@
-import { codePointLength } from "../../base/text.ts"
+import { charCount } from "../../base/char-count.ts"
 import type { AssistantMessage, Message, Part } from "../../protocol/message.ts"
 import type { ToolDefinition } from "../../protocol/tool.ts"
 
@@ -110,10 +110,3 @@ function partsOf(content: Message["content"]): readonly Part[] {
   if (content === null) return []
   return typeof content === "string" ? [{ type: "text", text: content }] : content
 }
-
-/** Counting code points one by one is slow, and almost no text needs it. */
-function charCount(text: string): number {
-  return HIGH_SURROGATE.test(text) ? codePointLength(text) : text.length
-}
-
-const HIGH_SURROGATE = /[\uD800-\uDBFF]/

@@ -17,12 +17,15 @@ describe("the window of the model for summaries", () => {
   test.each([
     [80_000, 80_000],
     [1000, 4000],
-  ])("smaller than the threshold (%i): shortening starts earlier, and the person is told why", (window, thresholdCap) => {
-    const found = facts(window)
-    expect(found.thresholdCap).toBe(thresholdCap)
-    expect(found.warning).toContain("auxiliary.compression.model")
-    expect(found.warning).toContain(String(window))
-  })
+  ])(
+    "smaller than the threshold (%i): shortening starts earlier, and the person is told why",
+    (window, thresholdCap) => {
+      const found = facts(window)
+      expect(found.thresholdCap).toBe(thresholdCap)
+      expect(found.warning).toContain("auxiliary.compression.model")
+      expect(found.warning).toContain(String(window))
+    },
+  )
 
   test("small, but enough for the threshold: only a warning", () => {
     const found = facts(32_000, 27_200)

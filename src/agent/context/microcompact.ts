@@ -1,5 +1,6 @@
+import { isLongerThan } from "../../base/char-count.ts"
 import { isRecord, parseJson } from "../../base/json.ts"
-import { codePointLength, takeCodePoints } from "../../base/text.ts"
+import { takeCodePoints } from "../../base/text.ts"
 import { contentText } from "../../protocol/message.ts"
 import type { AssistantMessage, Message, Part, ToolCall, ToolMessage } from "../../protocol/message.ts"
 import type { DigestedCall } from "../../toolkit/tool.ts"
@@ -27,7 +28,7 @@ export function pruneResults(draft: Draft, options: CompactOptions): Draft {
   return inOldMessages(withoutCopies(draft, options), options, (message, line) => {
     const text = contentText(message.content)
     const hasImage = typeof message.content !== "string" && message.content.some((part) => part.type === "image_url")
-    return hasImage || codePointLength(text) > SHORT_RESULT_CHARS ? line() : undefined
+    return hasImage || isLongerThan(text, SHORT_RESULT_CHARS) ? line() : undefined
   })
 }
 
@@ -77,19 +78,21 @@ function digestOf(
 /** Of equal results, and of repeated listings, the newest stays and the older ones point to it. */
 function withoutCopies(draft: Draft, { pinned }: CompactOptions): Draft {
   const calls = callsOfResults(draft)
-  const newest = new Map<string, ToolMessage>()
+  const newest = new Map<string, ToolMessage[]>()
+  const listings = new Map<string, ToolMessage>()
   const pointers = new Map<Message, string>()
   for (const message of draft.messages.toReversed()) {
     if (message.role !== "tool" || typeof message.content !== "string") continue
     const text = message.content
-    if (codePointLength(text) < SHORT_RESULT_CHARS) continue
-    const same = newest.get(`text ${text}`)
+    if (!isLongerThan(text, SHORT_RESULT_CHARS - 1)) continue
+    const alike = newest.get(outlineOf(text)) ?? []
+    const same = alike.find((later) => later.content === text)
     const listing = listingKey(message, calls.get(message))
-    const later = listing === undefined ? undefined : newest.get(listing)
+    const later = listing === undefined ? undefined : listings.get(listing)
     if (same !== undefined) pointers.set(message, copyLine(same, "The same result came again later"))
     else if (later !== undefined) pointers.set(message, copyLine(later, "A newer form of this listing came later"))
-    else newest.set(`text ${text}`, message)
-    if (listing !== undefined && later === undefined) newest.set(listing, message)
+    else newest.set(outlineOf(text), [...alike, message])
+    if (listing !== undefined && later === undefined) listings.set(listing, message)
   }
   return reshape(draft, (message) => {
     const line = pointers.get(message)
@@ -97,6 +100,11 @@ function withoutCopies(draft: Draft, { pinned }: CompactOptions): Draft {
       ? message
       : { ...message, content: line }
   })
+}
+
+/** Equal texts have the same; comparing these first is cheaper than comparing long texts. */
+function outlineOf(text: string): string {
+  return `${text.length} ${text.slice(0, 80)} ${text.slice(-80)}`
 }
 
 function copyLine(newest: ToolMessage, what: string): string {
@@ -109,7 +117,7 @@ const MCP_LISTING = /^mcp_\w*list/u
 /** The same for calls that ask for the same listing. */
 function listingKey(message: ToolMessage, call: ToolCall | undefined): string | undefined {
   if (call === undefined || !(LISTINGS.has(message.tool_name) || MCP_LISTING.test(message.tool_name))) return undefined
-  return `listing ${message.tool_name} ${call.function.arguments}`
+  return `${message.tool_name} ${call.function.arguments}`
 }
 
 const LONG_ARGUMENTS_CHARS = 500
@@ -126,16 +134,14 @@ function withShortArguments(message: AssistantMessage): AssistantMessage {
 
 /** What does not parse stays as it is: half of broken JSON would be more broken. */
 export function shortArguments(text: string): string {
-  if (codePointLength(text) <= LONG_ARGUMENTS_CHARS) return text
+  if (!isLongerThan(text, LONG_ARGUMENTS_CHARS)) return text
   const value = parseJson(text)
   return isRecord(value) || Array.isArray(value) ? JSON.stringify(withShortStrings(value)) : text
 }
 
 function withShortStrings(value: unknown): unknown {
   if (typeof value === "string") {
-    return codePointLength(value) > LONG_VALUE_CHARS
-      ? `${takeCodePoints(value, LONG_VALUE_CHARS)}...[truncated]`
-      : value
+    return isLongerThan(value, LONG_VALUE_CHARS) ? `${takeCodePoints(value, LONG_VALUE_CHARS)}...[truncated]` : value
   }
   if (Array.isArray(value)) return value.map(withShortStrings)
   if (!isRecord(value)) return value

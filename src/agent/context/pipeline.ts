@@ -186,8 +186,12 @@ async function reduce(
 }
 
 async function snip(work: Work): Promise<void> {
-  const protection = work.protection()
-  const rounds = staleRounds(work.draft.messages, { protection, staleAfter: work.parts.settings.snipStaleAfter })
+  const { settings, estimator } = work.parts
+  const rounds = staleRounds(work.draft.messages, {
+    protection: work.protection(),
+    staleAfter: settings.snipStaleAfter,
+    estimator,
+  })
   if (rounds.length > 0) await remove(work, 2, rounds)
 }
 

@@ -57,17 +57,19 @@ function fittingTail(
   protection: Protection,
   { settings, room, estimator }: ProtectionOptions,
 ): number {
-  const mustGo = estimator.messages(messages) - room * (1 - NOTE_SHARE)
+  const size = (start: number, end: number): number => estimator.messages(messages.slice(start, end))
+  const mustGo = size(0, messages.length) - room * (1 - NOTE_SHARE)
   const last = Math.max(protection.tailStart, messages.length - SMALLEST_TAIL)
-  let [tailStart, removable] = [protection.tailStart, 0]
+  let { tailStart } = protection
+  let removable = 0
+  let middle = size(protection.head, tailStart)
   for (const round of roundsOf(messages)) {
-    const middle = estimator.messages(messages.slice(protection.head, tailStart))
-    const enough = removable >= mustGo && mustGo <= settings.hardTruncateMaxLoss * middle
+    const enough = removable >= mustGo && settings.hardTruncateMaxLoss * middle >= mustGo
     if (round.end > tailStart && enough) break
-    tailStart = Math.min(Math.max(tailStart, round.end), last)
-    if (isRemovable(round, messages, { ...protection, tailStart })) {
-      removable += estimator.messages(messages.slice(round.start, round.end))
-    }
+    const next = Math.min(Math.max(tailStart, round.end), last)
+    middle += size(tailStart, next)
+    tailStart = next
+    if (isRemovable(round, messages, { ...protection, tailStart })) removable += size(round.start, round.end)
   }
   return tailStart
 }

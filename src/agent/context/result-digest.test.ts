@@ -15,14 +15,24 @@ describe("the one-line form of a call", () => {
       JSON.stringify({ output: "ok", exit_code: 0, error: null }),
       "[terminal] ran `npm test` -> exit 0, 1 lines output",
     ],
-    [terminal, { command: "x".repeat(90) }, "foo\nbar\n", `[terminal] ran \`${"x".repeat(77)}...\` -> exit ?, 3 lines output`],
+    [
+      terminal,
+      { command: "x".repeat(90) },
+      "foo\nbar\n",
+      `[terminal] ran \`${"x".repeat(77)}...\` -> exit ?, 3 lines output`,
+    ],
     [
       terminal,
       { command: "cat <<EOF\n  a\nEOF" },
       JSON.stringify({ output: "a\nb", exit_code: 2 }),
       "[terminal] ran `cat <<EOF a EOF` -> exit 2, 2 lines output",
     ],
-    [terminal, { command: "true" }, JSON.stringify({ output: "", exit_code: 0 }), "[terminal] ran `true` -> exit 0, 0 lines output"],
+    [
+      terminal,
+      { command: "true" },
+      JSON.stringify({ output: "", exit_code: 0 }),
+      "[terminal] ran `true` -> exit 0, 0 lines output",
+    ],
     [readFile, { path: "config.py" }, "x".repeat(1200), "[read_file] read config.py from line 1 (1,200 chars)"],
     [readFile, { path: "a", offset: 40 }, "x".repeat(1_234_567), "[read_file] read a from line 40 (1,234,567 chars)"],
     [writeFile, { path: "a.txt", content: "1\n2\n3" }, "{}", "[write_file] wrote to a.txt (3 lines)"],
@@ -33,7 +43,12 @@ describe("the one-line form of a call", () => {
       JSON.stringify({ total_count: 12 }),
       "[search_files] content search for 'compress' in agent/ -> 12 matches",
     ],
-    [searchFiles, { pattern: "*.ts", target: "files" }, "cut", "[search_files] files search for '*.ts' in . -> ? matches"],
+    [
+      searchFiles,
+      { pattern: "*.ts", target: "files" },
+      "cut",
+      "[search_files] files search for '*.ts' in . -> ? matches",
+    ],
   ]
   test.each(cases)("$name %j", (tool, args, result, line) => {
     expect(tool.runnable.digest?.({ tool: tool.name, args, result })).toBe(line)

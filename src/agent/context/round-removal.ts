@@ -22,12 +22,33 @@ export interface NoteOptions {
 /** Layer 2: all rounds that are long past. */
 export function staleRounds(
   messages: readonly Message[],
-  { protection, staleAfter }: { readonly protection: Protection; readonly staleAfter: number },
+  options: { readonly protection: Protection; readonly staleAfter: number; readonly estimator: Estimator },
 ): readonly Round[] {
+  const { protection, staleAfter, estimator } = options
   const rounds = roundsOf(messages)
-  return rounds.filter(
+  const stale = rounds.filter(
     (round, index) => rounds.length - 1 - index >= staleAfter && isRemovable(round, messages, protection),
   )
+  return runsOf(stale)
+    .filter(
+      (run) =>
+        run.reduce((sum, { start, end }) => sum + estimator.messages(messages.slice(start, end)), 0) > NOTE_TOKENS,
+    )
+    .flat()
+}
+
+/** A note in place of less than this would save nothing. */
+const NOTE_TOKENS = 120
+
+/** Rounds that follow one another. */
+function runsOf(rounds: readonly Round[]): readonly (readonly Round[])[] {
+  const runs: Round[][] = []
+  for (const round of rounds) {
+    const run = runs.at(-1)
+    if (run?.at(-1)?.end === round.start) run.push(round)
+    else runs.push([round])
+  }
+  return runs
 }
 
 /**

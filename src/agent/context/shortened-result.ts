@@ -1,6 +1,7 @@
+import { charCount, isLongerThan } from "../../base/char-count.ts"
 import { isRecord, parseJson } from "../../base/json.ts"
-import { codePointLength, takeCodePoints } from "../../base/text.ts"
-import { DEFAULT_RESULT_BUDGET, exceedsThreshold, isPersistedOutput } from "../../toolkit/result-budget.ts"
+import { takeCodePoints } from "../../base/text.ts"
+import { DEFAULT_RESULT_BUDGET, isPersistedOutput } from "../../toolkit/result-budget.ts"
 import { shortenJson } from "./json-shortening.ts"
 
 /** Where the full text of a result went; undefined when it could not be kept. */
@@ -10,12 +11,13 @@ const CHARS_PER_TOKEN = 4
 const HEAD_SHARE = 0.7
 const TAIL_SHARE = 0.2
 
+/** No block in place of a result that was kept in a file is longer than this. */
+const LONGEST_BLOCK = 20_000
+
 /** Whether a result takes more than its share and can be cut. */
 export function isOversized(text: string, limitTokens: number): boolean {
-  return (
-    exceedsThreshold(text, limitTokens * CHARS_PER_TOKEN) &&
-    !isPersistedOutput(text, DEFAULT_RESULT_BUDGET.previewChars)
-  )
+  if (!isLongerThan(text, limitTokens * CHARS_PER_TOKEN)) return false
+  return text.length > LONGEST_BLOCK || !isPersistedOutput(text, DEFAULT_RESULT_BUDGET.previewChars)
 }
 
 /**
@@ -28,7 +30,7 @@ export async function reduceResult(
 ): Promise<string> {
   const limit = limitTokens * CHARS_PER_TOKEN
   const earlier = earlierCut(text)
-  const kept = earlier ?? { path: await spilled(text, callId, spill), chars: codePointLength(text) }
+  const kept = earlier ?? { path: await spilled(text, callId, spill), chars: charCount(text) }
   const value = parseJson(text)
   const json = isRecord(value) || Array.isArray(value) ? cutJson(value, limit, kept) : undefined
   return json ?? cutText(text, limit, kept)
@@ -102,5 +104,5 @@ function cutJson(value: Readonly<Record<string, unknown>> | unknown[], limit: nu
   const items = Array.isArray(value) ? value.filter((item) => typeof item !== "string" || !isReduced(item)) : []
   const short = shortenJson(fields === undefined ? items : Object.fromEntries(fields), room)
   const text = JSON.stringify(Array.isArray(short) ? [...short, note] : { ...short, [NOTE_FIELD]: note })
-  return exceedsThreshold(text, limit) ? undefined : text
+  return isLongerThan(text, limit) ? undefined : text
 }

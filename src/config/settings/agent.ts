@@ -186,10 +186,9 @@ export const AGENT_SETTINGS = {
   "tools.tool_search.threshold_pct": decimal(10, "Share of the window tools may fill before that.", {
     min: 0,
     max: 100,
-    tag: "later",
   }),
-  "tools.tool_search.search_default_limit": integer(5, "Tools one search returns.", { min: 1, tag: "later" }),
-  "tools.tool_search.max_search_limit": integer(20, "Most tools one search may return.", { min: 1, tag: "later" }),
+  "tools.tool_search.search_default_limit": integer(5, "Tools one search returns.", { min: 1, max: 50 }),
+  "tools.tool_search.max_search_limit": integer(20, "Most tools one search may return.", { min: 1, max: 50 }),
   "code_execution.mode": choice(["project", "strict"], "project", "Run code in the project, or in an empty directory."),
   "code_execution.timeout": integer(300, "Seconds a program may run.", { min: 1 }),
   "code_execution.max_tool_calls": integer(50, "Tool calls one program may make.", { min: 0 }),

@@ -1,25 +1,18 @@
 import type { Concept, Form } from "./concepts.ts"
-import { rarity } from "./ranking.ts"
+import { weightOf } from "./ranking.ts"
 import type { TermUse } from "./recall-index.ts"
 
 /** Reading longer lists takes longer than anybody wants to wait; what stands everywhere decides nothing. */
-const MAX_POSTINGS = 20_000
+const MAX_POSTINGS = 6000
 
 /** The forms worth reading the lists of, the telling ones first. */
 export function tellingForms(concepts: readonly Concept[], use: TermUse): readonly Form[] {
-  const forms = concepts
-    .flatMap((concept) => concept.forms)
-    .toSorted((a, b) => weightOf(b, use) - weightOf(a, use))
+  const forms = concepts.flatMap((concept) => concept.forms).toSorted((a, b) => weightOf(b, use) - weightOf(a, use))
   let postings = 0
   return forms.filter(({ terms }, at) => {
     postings += terms.reduce((sum, term) => sum + (use.uses.get(term) ?? 0), 0)
     return at === 0 || postings <= MAX_POSTINGS
   })
-}
-
-/** How much it tells that a text says it so. */
-export function weightOf({ terms, quality }: Form, use: TermUse): number {
-  return quality * Math.max(...terms.map((term) => rarity(use.uses.get(term) ?? 0, use)))
 }
 
 interface Search {

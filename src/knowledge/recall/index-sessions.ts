@@ -76,7 +76,9 @@ export async function indexSessions(
   parts: IndexingParts,
 ): Promise<{ readonly complete: boolean }> {
   const deadline = parts.clock.now() + parts.budgetMs
-  const isOver = (): boolean => parts.signal.aborted || parts.clock.now() > deadline
+  let indexed = 0
+  // One session is always done, so that any budget gets to the end some time.
+  const isOver = (): boolean => parts.signal.aborted || (indexed > 0 && parts.clock.now() >= deadline)
   const wasComplete = (await index.note(COMPLETE)) === "yes"
   const lastSweep = Number((await index.note(LAST_SWEEP)) ?? 0)
   const sweeping = !wasComplete || epochSeconds(parts.clock) - lastSweep > SWEEP_SECONDS
@@ -97,6 +99,7 @@ export async function indexSessions(
         return { complete: false }
       }
       await indexSession(session, { index, source, lexicon: parts.lexicon, mark: marks.get(session.id) })
+      indexed += 1
       await nextTick()
     }
     for (const { id } of page) present.add(id)

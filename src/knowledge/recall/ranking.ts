@@ -1,4 +1,5 @@
-import type { Concept } from "./concepts.ts"
+import type { Concept, Form } from "./concepts.ts"
+import { SENTENCE_MARK } from "./lexicon.ts"
 import type { FoundChunk, TermUse } from "./recall-index.ts"
 
 export interface Scored {
@@ -15,41 +16,103 @@ export function rarity(entries: number, use: TermUse): number {
 const SATURATION = 1.2
 const LENGTH_WEIGHT = 0.75
 
+/** What a text is worth that has the words of the query in as many different sentences. */
+const SCATTERED_WORTH = 0.4
+
 /**
  * BM25 over concepts: whichever form of a concept says most counts, so that a text with five synonyms of one word does not beat a
- * text with two of the words. Weighted by how much of the query the text covers.
+ * text with two of the words. Weighted by how much of the query the text covers, and its best sentence.
  */
 export function keywordScores(
   concepts: readonly Concept[],
   chunks: readonly FoundChunk[],
   use: TermUse,
 ): ReadonlyMap<FoundChunk, number> {
-  const weighed = concepts.map(({ forms }) => {
-    const weights = forms.map(({ terms, quality }) => ({
-      terms,
-      weight: quality * Math.max(...terms.map((term) => rarity(use.uses.get(term) ?? 0, use))),
-    }))
-    return { weights, most: Math.max(...weights.map(({ weight }) => weight)) }
-  })
-  const whole = weighed.reduce((sum, { most }) => sum + most, 0)
+  const forms = weighForms(concepts, use)
+  const whole = forms.most.reduce((sum, weight) => sum + weight, 0)
   const scores = new Map<FoundChunk, number>()
   for (const chunk of chunks) {
-    const counts = countTerms(chunk.terms)
+    const { best, times, sentence } = matchesOf(chunk.terms, forms)
     const length = 1 - LENGTH_WEIGHT + LENGTH_WEIGHT * (chunk.terms.length / Math.max(1, use.averageTerms))
     let score = 0
     let covered = 0
-    for (const { weights } of weighed) {
-      let [best, bestCount] = [0, 0]
-      for (const { terms, weight } of weights) {
-        const times = Math.min(...terms.map((term) => counts.get(term) ?? 0))
-        if (times > 0 && weight > best) [best, bestCount] = [weight, times]
-      }
-      covered += best
-      score += (best * bestCount * (SATURATION + 1)) / (bestCount + SATURATION * length)
+    for (const [concept, weight] of best.entries()) {
+      const count = times[concept] ?? 0
+      covered += weight
+      score += (weight * count * (SATURATION + 1)) / (count + SATURATION * length)
     }
-    if (score > 0) scores.set(chunk, score * (covered / whole))
+    const together = SCATTERED_WORTH + (1 - SCATTERED_WORTH) * (sentence / whole)
+    if (score > 0) scores.set(chunk, score * (covered / whole) * together)
   }
   return scores
+}
+
+/** How much it tells that a text says it so. */
+export function weightOf({ terms, quality }: Form, use: TermUse): number {
+  return quality * Math.max(...terms.map((term) => rarity(use.uses.get(term) ?? 0, use)))
+}
+
+interface WeighedForm {
+  readonly concept: number
+  readonly weight: number
+  readonly terms: readonly string[]
+}
+
+interface WeighedForms {
+  readonly words: ReadonlyMap<string, readonly WeighedForm[]>
+  readonly phrases: readonly WeighedForm[]
+  /** The weight of the best form of each concept. */
+  readonly most: readonly number[]
+}
+
+function weighForms(concepts: readonly Concept[], use: TermUse): WeighedForms {
+  const all = concepts.flatMap(({ forms }, concept) =>
+    forms.map((form) => ({ concept, terms: form.terms, weight: weightOf(form, use) })),
+  )
+  return {
+    words: Map.groupBy(
+      all.filter(({ terms }) => terms.length === 1),
+      ({ terms }) => terms[0] ?? "",
+    ),
+    phrases: all.filter(({ terms }) => terms.length > 1),
+    most: concepts.map((_, at) => Math.max(...all.filter(({ concept }) => concept === at).map(({ weight }) => weight))),
+  }
+}
+
+interface Matches {
+  /** The weight of the best form of each concept that is there, and how often it is. */
+  readonly best: readonly number[]
+  readonly times: readonly number[]
+  /** The weight of what the best sentence covers. */
+  readonly sentence: number
+}
+
+function matchesOf(terms: readonly string[], forms: WeighedForms): Matches {
+  const best = forms.most.map(() => 0)
+  const times = forms.most.map(() => 0)
+  let sentence = 0
+  let start = 0
+  while (start < terms.length) {
+    const mark = terms.indexOf(SENTENCE_MARK, start)
+    const end = mark === -1 ? terms.length : mark
+    const inSentence = new Map<number, number>()
+    const meet = ({ concept, weight }: WeighedForm): void => {
+      inSentence.set(concept, Math.max(weight, inSentence.get(concept) ?? 0))
+      if (weight > (best[concept] ?? 0)) [best[concept], times[concept]] = [weight, 1]
+      else if (weight === best[concept]) times[concept] = (times[concept] ?? 0) + 1
+    }
+    for (let at = start; at < end; at += 1) for (const form of forms.words.get(terms[at] ?? "") ?? []) meet(form)
+    if (forms.phrases.length > 0) {
+      const here = new Set(terms.slice(start, end))
+      for (const phrase of forms.phrases) if (phrase.terms.every((term) => here.has(term))) meet(phrase)
+    }
+    sentence = Math.max(
+      sentence,
+      inSentence.values().reduce((sum, weight) => sum + weight, 0),
+    )
+    start = end + 1
+  }
+  return { best, times, sentence }
 }
 
 const WITH_VECTORS = { cosine: 0.55, keyword: 0.35, recency: 0.1 }
@@ -92,7 +155,9 @@ const CONSIDERED = 3
 
 /** The best, each chosen for being good and for not repeating those before it (maximal marginal relevance). */
 export function diversified(scored: readonly Scored[], limit: number): readonly Scored[] {
-  const open = scored.slice(0, limit * CONSIDERED).map((entry) => ({ entry, terms: new Set(entry.chunk.terms), likeness: 0 }))
+  const open = scored
+    .slice(0, limit * CONSIDERED)
+    .map((entry) => ({ entry, terms: new Set(entry.chunk.terms), likeness: 0 }))
   const chosen: Scored[] = []
   while (chosen.length < limit && open.length > 0) {
     const worth = ({ entry, likeness }: (typeof open)[number]): number =>
@@ -112,10 +177,4 @@ function overlap(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
   for (const term of a) if (b.has(term)) shared += 1
   const all = a.size + b.size - shared
   return all === 0 ? 0 : shared / all
-}
-
-function countTerms(terms: readonly string[]): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>()
-  for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1)
-  return counts
 }

@@ -62,7 +62,8 @@ export function createRecall({ index, clock, embed }: RecallOptions): Recall {
   const vectors = embed === undefined ? undefined : createVectors(index, embed)
 
   const byWords = async (query: string, kinds: readonly RecallKind[]): Promise<ReadonlyMap<FoundChunk, number>> => {
-    const { concepts, use } = await withKnownForms(conceptsOf(query, await lexiconOnce()), index)
+    const lexicon = await lexiconOnce()
+    const { concepts, use } = await withKnownForms(conceptsOf(query, lexicon), index, lexicon)
     const forms = tellingForms(concepts, use)
     const postings = await index.postings(forms.flatMap(({ terms }) => terms))
     const isWanted = await kindFilter(index, kinds)

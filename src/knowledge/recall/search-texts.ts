@@ -28,7 +28,7 @@ export async function searchTexts(
 ): Promise<readonly Passage[]> {
   const passages = texts.flatMap(passagesOf).slice(0, MAX_PASSAGES)
   const chunks = passages.map(({ passage }, id) => asChunk(id, passage, lexicon))
-  const { concepts, use } = await withKnownForms(conceptsOf(query, lexicon), termIndex(chunks))
+  const { concepts, use } = await withKnownForms(conceptsOf(query, lexicon), termIndex(chunks), lexicon)
   const scores = keywordScores(concepts, chunks, use)
   const literal = query.replaceAll('"', "").trim().toLowerCase()
   const ranked = passages

@@ -6,20 +6,30 @@ import { porterStem } from "./porter-stem.ts"
  * characters, because these are written without spaces.
  */
 export function termsOf(text: string): readonly string[] {
-  const terms: string[] = []
-  for (const [run] of text.matchAll(WORD_RUN)) addRun(run, terms)
-  return terms
+  return wordsOf(text).map(({ term }) => term)
+}
+
+/** The same, each with the word it was made from in lower case. */
+export function wordsOf(text: string): readonly Word[] {
+  const words: Word[] = []
+  for (const [run] of text.matchAll(WORD_RUN)) addRun(run, words)
+  return words
+}
+
+export interface Word {
+  readonly word: string
+  readonly term: string
 }
 
 const WORD_RUN = /[\p{L}\p{N}\p{M}]+/gu
 
-function addRun(run: string, terms: string[]): void {
+function addRun(run: string, words: Word[]): void {
   if (CJK.test(run)) {
-    for (const part of run.split(CJK_RUN)) addPiece(part, terms)
+    for (const part of run.split(CJK_RUN)) addPiece(part, words)
     return
   }
-  addWord(run, terms)
-  if (INNER_CAPITAL.test(run)) for (const piece of run.match(CODE_PIECE) ?? []) addWord(piece, terms)
+  addWord(run, words)
+  if (INNER_CAPITAL.test(run)) for (const piece of run.match(CODE_PIECE) ?? []) addWord(piece, words)
 }
 
 const CJK = /[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\u{20000}-\u{2a6df}]/u
@@ -30,31 +40,27 @@ const INNER_CAPITAL = /\p{Ll}\p{Lu}|\p{Lu}\p{Lu}\p{Ll}/u
 /** "HTTPServer2" → HTTP, Server2. */
 const CODE_PIECE = /\p{Lu}+(?!\p{Ll})\p{N}*|\p{Lu}?\p{Ll}+\p{N}*|\p{N}+/gu
 
-function addPiece(piece: string, terms: string[]): void {
+function addPiece(piece: string, words: Word[]): void {
   if (piece === "") return
   if (!CJK.test(piece)) {
-    addWord(piece, terms)
+    addWord(piece, words)
     return
   }
-  const characters = [...piece]
-  if (characters.length === 1) terms.push(piece)
-  for (let at = 0; at + 1 < characters.length; at += 1) terms.push(`${characters[at]}${characters[at + 1]}`)
+  const characters = Array.from(piece)
+  if (characters.length === 1) words.push({ word: piece, term: piece })
+  for (let at = 0; at + 1 < characters.length; at += 1) {
+    const pair = `${characters[at]}${characters[at + 1]}`
+    words.push({ word: pair, term: pair })
+  }
 }
 
 /** Longer than any word: data, such as a hash or base64. */
 const MAX_WORD = 40
 
-function addWord(word: string, terms: string[]): void {
-  const term = termOf(word)
-  if (term !== undefined) terms.push(term)
-}
-
-/** One word as the index knows it; undefined when it says nothing. */
-export function termOf(word: string): string | undefined {
-  if (word.length > MAX_WORD) return undefined
+function addWord(word: string, words: Word[]): void {
+  if (word.length > MAX_WORD) return
   const plain = word.normalize("NFD").replaceAll(MARKS, "").toLowerCase()
-  if (plain === "" || STOP_WORDS.has(plain)) return undefined
-  return porterStem(plain)
+  if (plain !== "" && !STOP_WORDS.has(plain)) words.push({ word: plain, term: porterStem(plain) })
 }
 
 const MARKS = /\p{M}/gu
@@ -66,9 +72,11 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
     "i me my mine myself yourself itself themselves who whom whose which what when where why how " +
     "is are was were be been being am do does did doing done have has had having can could will would shall should may might must " +
     "and or but nor so if then than because while as of at by for with about against between into through during before after " +
-    "above below to from up down in out on off over under again further once only own same too very just also not no yes " +
+    "above below to from up in out on off over under again further once only own same too very just also not no yes " +
     "any some all both each few more most other such per via let lets s t d ll re ve m don doesn didn isn aren wasn weren won " +
     "couldn shouldn wouldn please tell know remember say said says again ever still yet already much many thing things " +
-    "get got gets getting go goes going went make makes made use uses used using like really something anything"
+    "get got gets getting go goes going went make makes made use uses used using like really something anything " +
+    "take takes took taken taking give gives gave given giving put puts come comes came coming back behind ahead away around along " +
+    "now maybe perhaps even well quite rather somehow sometimes someone anyone everyone everything nothing else another every"
   ).split(" "),
 )

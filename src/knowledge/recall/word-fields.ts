@@ -180,7 +180,9 @@ export const WORD_FIELDS: Readonly<Record<string, string>> = {
   safety: "safe safety danger dangerous risk risky protect guard secure",
 
   // Software
-  code: "code program programming source software function class library script write coded developer compile language implement module construct",
+  code:
+    "code program programming source software function class library script write coded developer compile language implement module construct rust go golang " +
+    "kotlin java elixir python ruby haskell scala swift javascript typescript php perl erlang coding written codebase",
   database:
     "database db sql postgres postgresql mysql mariadb sqlite table row query schema index transaction vacuum datastore mongodb",
   server:
@@ -232,4 +234,23 @@ export const WORD_FIELDS: Readonly<Record<string, string>> = {
   naming: "name naming convention call title prefix rivers poets",
   signing: "sign signed signature certificate approve notarise",
   badge: "badge desk office access card entrance entry",
+}
+
+/** Fields that belong together, for the remotest of likenesses. */
+export const FIELD_GROUPS: Readonly<Record<string, string>> = {
+  allhealth: "health medicine doctor injury pain teeth sight hearing blood sleep allergy fitness body",
+  allpeople: "person family partner friend responsibility occupation team customer name",
+  allhome: "home rent furniture heating cleaning repair tools garden keys waste cooking clothes animals",
+  allfood: "food drink cooking allergy",
+  alltravel: "travel car transit bicycle boat flight papers place residence",
+  alltime: "time date weekday schedule start finish delay expiry frequency duration birthday holiday jobs",
+  allmoney: "money income purchase billing banking insurance tax subscription payments contract",
+  allfeeling: "liking dislike fear wish decision permission advice agreement refusal",
+  allleisure: "music books film art photo games hobby speech nature fitness holiday",
+  allwriting: "mail phone chat writing meeting documents language books",
+  alloperations:
+    "server environments deployment network backup logs jobs messaging caching failure storage memoryuse speed",
+  allprogramming: "code testing versioning review editing api interface settings documents tickets language",
+  alldata: "database storage data caching backup images",
+  allsecurity: "security login permission signing keys authority",
 }

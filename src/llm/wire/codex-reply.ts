@@ -40,7 +40,12 @@ export function replyOfOutput(output: CodexOutput, ending: Ending): Finished {
     if (calls.length === 0 && isEmpty) return { kind: "nothing", why: "a stream that ended before the response did" }
   }
   const reply = judgedReply(output, calls, ending)
-  return { kind: "reply", reply: isBroken && calls.length === 0 ? { ...reply, ending: "cut-call" } : reply }
+  if (!isBroken || calls.length > 0) return { kind: "reply", reply }
+  // A call that the output limit cut off is told as such: it needs more room, not another try.
+  const limited = ending.kind === "told" && ending.reason === "max_output_tokens"
+  return limited
+    ? { kind: "reply", reply: { ...reply, toolCalls: [...doneCalls, ...begunCalls].map(toCall) } }
+    : { kind: "reply", reply: { ...reply, ending: "cut-call" } }
 }
 
 /** Arguments the server cut off must not run. In a response that went well they stay as the model wrote them, readable or not. */

@@ -612,7 +612,11 @@ describe("odd streams", () => {
     [
       "arguments the limit cut off",
       [itemDone(0, { ...functionCall("A", "f", '{"a":'), status: "incomplete" }), incomplete("max_output_tokens")],
-      { finishReason: "length", toolCalls: [], ending: "cut-call" },
+      {
+        finishReason: "length",
+        toolCalls: [{ ...toolCall("A", "f", '{"a":'), call_id: "A", response_item_id: "fc_A" }],
+        ending: "complete",
+      },
     ],
     [
       "a whole call before one that was cut off",

@@ -119,17 +119,31 @@ export function readTermsFrom(db: Database, prefix: string, limit: number): read
 }
 
 export function readTermsAlike(db: Database, term: string, limit: number): readonly string[] {
-  const letters = [...term]
+  const letters = Array.from(term)
   const shared = new Map<number, number>()
   for (const trigram of new Set(letters.slice(2).map((letter, at) => `${letters[at]}${letters[at + 1]}${letter}`))) {
-    const row = db.get("SELECT group_concat(rowid) AS ids FROM term_trigrams WHERE term_trigrams MATCH ?", `"${trigram}"`)
+    const row = db.get(
+      "SELECT group_concat(rowid) AS ids FROM term_trigrams WHERE term_trigrams MATCH ?",
+      `"${trigram}"`,
+    )
     for (const id of splitIds(row)) shared.set(id, (shared.get(id) ?? 0) + 1)
   }
   const ids = [...shared].toSorted(([a, few], [b, more]) => more - few || a - b).slice(0, limit)
+  // Two letters that changed places leave no run of three in a short word; then the beginning is the same.
   return db
-    .all("SELECT term FROM terms WHERE id IN (SELECT value FROM json_each(?))", JSON.stringify(ids.map(([id]) => id)))
+    .all(
+      `SELECT term FROM terms WHERE id IN (SELECT value FROM json_each(?1))
+       UNION SELECT term FROM (SELECT term FROM terms WHERE term >= ?2 AND term < ?2 || char(0x10FFFF)
+         AND length(term) BETWEEN ?3 - 1 AND ?3 + 1 ORDER BY uses DESC, term LIMIT ${MAX_SAME_START})`,
+      JSON.stringify(ids.map(([id]) => id)),
+      letters.slice(0, SAME_START).join(""),
+      letters.length,
+    )
     .map((row) => text(row, "term"))
 }
+
+const SAME_START = 2
+const MAX_SAME_START = 200
 
 export function toChunk(row: Row): IndexedChunk {
   return {

@@ -51,7 +51,7 @@ export interface RecallIndex {
   termUse(terms: readonly string[]): Promise<TermUse>
   /** Known terms that begin so, most used first. */
   termsFrom(prefix: string, limit: number): Promise<readonly string[]>
-  /** Known terms that share most runs of three letters with this one. */
+  /** Known terms that share most runs of three letters with this one, and some that begin like it. */
   termsAlike(term: string, limit: number): Promise<readonly string[]>
 
   marks(ids: readonly SessionId[]): Promise<ReadonlyMap<SessionId, SessionMark>>

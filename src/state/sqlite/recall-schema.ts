@@ -11,9 +11,9 @@ export const RECALL_SCHEMA: readonly { readonly name: string; readonly create: s
       CREATE INDEX entries_text_hash ON entries(text_hash); CREATE INDEX entries_kind ON entries(kind)`,
   },
   {
-    // Terms come stemmed and without stop words; the tokenizer only splits them at spaces. Only which entry holds a term is kept.
+    // Terms come stemmed and without stop words; this tokenizer splits them at spaces only. Just which entry holds a term is kept.
     name: "entry_terms",
-    create: `CREATE VIRTUAL TABLE entry_terms USING fts5(terms, content = 'entries', content_rowid = 'id', tokenize = 'unicode61', detail = none)`,
+    create: `CREATE VIRTUAL TABLE entry_terms USING fts5(terms, content = 'entries', content_rowid = 'id', tokenize = 'ascii', detail = none)`,
   },
   {
     // `uses`: in how many entries the term stands.

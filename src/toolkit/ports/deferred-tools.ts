@@ -8,9 +8,3 @@ export interface DeferredToolsPort {
   search(query: string, limit?: number): readonly ToolDefinition[]
   find(name: string): ToolDefinition | undefined
 }
-
-declare module "../tool.ts" {
-  interface ToolPorts {
-    readonly deferredTools?: DeferredToolsPort
-  }
-}

@@ -3,19 +3,30 @@ import { z } from "zod"
 import { stringField } from "../../base/json.ts"
 import { explainSystemError } from "../../base/system-error.ts"
 import { scrubSurrogates } from "../../base/text.ts"
+import type { FileFacts } from "../../exec/workspace.ts"
 import { defineTool } from "../../toolkit/define-tool.ts"
 import { digestLines, digestValue } from "../../toolkit/digest-line.ts"
+import type { ToolContext, ToolResult } from "../../toolkit/tool.ts"
 import { failure } from "../failure.ts"
+import { crossProfileRefusal } from "./cross-profile.ts"
+import { lintChange } from "./lint/lint-change.ts"
+import { shownDiff } from "./shown-diff.ts"
+import { MAX_EDITED_BYTES, notWritable, outsideWarning, resolvedField, shownPath, stampOf } from "./store-file.ts"
+import { decodeText, inFormOf } from "./text-form.ts"
+import type { DecodedText } from "./text-form.ts"
+import { isUnchangedNotice } from "./unchanged-notice.ts"
+import { unifiedDiff } from "./unified-diff.ts"
 
 export const writeFile = defineTool({
   name: "write_file",
   toolset: "file",
   description:
-    "Write a text file: replaces the whole content, or creates the file and its parent directories. Use this instead of echo or " +
-    "here-documents in the shell. Line endings and mode of an existing file are kept.",
+    "Write a text file: replaces the whole content, or creates the file and its parent directories. Prefer patch for edits. Use this " +
+    "instead of echo or here-documents in the shell. Line endings and mode of an existing file are kept; a syntax check follows.",
   input: z.object({
     path: z.string().min(1).describe("File to write; relative paths start at the working directory"),
     content: z.string().describe("The complete new content"),
+    cross_profile: z.boolean().default(false).describe("Allow writing to another profile's home"),
   }),
   access: "write",
   subject: ({ path }) => ({ kind: "path", path }),
@@ -27,41 +38,76 @@ export const writeFile = defineTool({
     const lines = digestLines(stringField(args, "content") ?? "")
     return `[write_file] wrote to ${digestValue(args["path"])} (${lines} lines)`
   },
-  run: async ({ path, content }, context) => {
+  run: async ({ path, content, cross_profile: crossProfile }, context) => {
     const { files } = context.workspace
+    const tracker = context.ports.files
+    tracker?.otherCall()
     if (path.endsWith("/")) return failure(`${path} names a directory; name a file in it`)
+    if (isUnchangedNotice(content)) {
+      return failure("content is the answer of a repeated read_file, not the content of the file; nothing was changed")
+    }
     try {
-      const before = await files.stat(path)
-      if (before?.kind === "directory") return failure(`${path} is a directory; name a file in it`)
-      if (before?.kind === "other") return failure(`${path} is a pipe, a socket or a device, not a regular file`)
-      const previous = before === undefined || before.size > MAX_COMPARED_BYTES ? undefined : await files.read(path)
-      const written = await files.write(path, likeBefore(scrubSurrogates(content), previous))
-      return {
-        content: {
-          bytes_written: written.bytes,
-          resolved_path: written.path,
-          dirs_created: written.createdDirectories,
-          files_modified: [written.path],
-        },
-        summary: `${written.bytes} bytes ${before === undefined ? "written to a new file" : "written"}`,
-        filesChanged: [written.path],
-      }
+      const target = files.resolve(path)
+      const real = await files.realPath(target)
+      const refused = crossProfile
+        ? undefined
+        : (crossProfileRefusal(target, tracker?.places) ?? crossProfileRefusal(real, tracker?.places))
+      if (refused !== undefined) return failure(refused)
+      const work = (): Promise<ToolResult> => replaceFile({ path, target, real, content }, context)
+      if (tracker === undefined) return await work()
+      return (await tracker.withLocks([real], context.signal, work)) ?? failure("interrupted; nothing was changed")
     } catch (error) {
       return failure(`cannot write ${path}: ${explainSystemError(error)}; nothing was changed`)
     }
   },
 })
 
-/** A larger file is not looked at for its line endings. */
-const MAX_COMPARED_BYTES = 64 * 1024 * 1024
+interface WantedFile {
+  readonly path: string
+  readonly target: string
+  readonly real: string
+  readonly content: string
+}
 
-/** An edit must not turn every line of a CRLF file into a change, nor lose its byte order mark. */
-function likeBefore(content: string, previous: Uint8Array | undefined): string {
-  if (previous === undefined) return content
-  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(previous)
-  const crlf = text.split("\r\n").length - 1
-  const allLines = text.split("\n").length - 1
-  const lines = crlf > allLines / 2 ? content.replaceAll("\r\n", "\n").replaceAll("\n", "\r\n") : content
-  const bom = "\u{FEFF}"
-  return text.startsWith(bom) && !lines.startsWith(bom) ? bom + lines : lines
+async function replaceFile({ path, target, real, content }: WantedFile, context: ToolContext): Promise<ToolResult> {
+  const { workspace, ports } = context
+  const tracker = ports.files
+  const facts = await workspace.files.stat(target)
+  const problem = notWritable(path, facts)
+  if (problem !== undefined) return failure(problem)
+  const before = await previousText(target, facts, context)
+  const stale = facts === undefined ? undefined : tracker?.staleWarning(real, facts, "replace")
+  const text = scrubSurrogates(content)
+  const written = await workspace.files.write(target, before === undefined ? text : inFormOf(text, before.form))
+  tracker?.recordWrite(real, await stampOf(target, workspace.files), "replace")
+  tracker?.forgetFailedEdits(real)
+  const lint = await lintChange({ path: target, before: before?.text, after: text }, context)
+  const warning = stale ?? outsideWarning(path, target, { workspace, tracker })
+  const diff =
+    facts !== undefined && before === undefined
+      ? ""
+      : unifiedDiff(shownPath(target, workspace), { before: before?.text, after: text })
+  return {
+    content: {
+      bytes_written: written.bytes,
+      ...resolvedField(path, target),
+      dirs_created: written.createdDirectories,
+      files_modified: [target],
+      ...(lint === undefined ? {} : { lint }),
+      ...(warning === undefined ? {} : { _warning: warning }),
+    },
+    summary: `${written.bytes} bytes ${facts === undefined ? "written to a new file" : "written"}`,
+    ...(diff === "" ? {} : { diff: shownDiff(diff, context).forPeople }),
+    filesChanged: [target],
+  }
+}
+
+/** What is there now, for its line ends and for the diff; a very large file is replaced without a look. */
+async function previousText(
+  target: string,
+  facts: FileFacts | undefined,
+  { workspace }: ToolContext,
+): Promise<DecodedText | undefined> {
+  if (facts === undefined || facts.size > MAX_EDITED_BYTES) return undefined
+  return decodeText(await workspace.files.read(target))
 }

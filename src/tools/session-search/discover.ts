@@ -90,7 +90,11 @@ interface OtherWords {
 /** A call may take this long to bring the index up to date. */
 const CATCH_UP_MS = 1500
 const MAX_CANDIDATES = 60
+const NOTES_AMONG = 10
 const MAX_NOTES = 3
+
+/** Of 1 for the best hit; what is far below it only happens to share a word. */
+const MIN_SCORE = 0.4
 
 /** The index of other words is a help, not a need: without it the rest of the answer stands. */
 async function byMeaning(request: SearchRequest, place: Discovery, exact: readonly Found[]): Promise<OtherWords> {
@@ -119,6 +123,7 @@ async function foundByRecall(
   if (running !== undefined) roots.add(await store.lineageRoot(running))
   const found: Found[] = []
   for (const hit of await recall.search(request.query, { limit: MAX_CANDIDATES, kinds: ["session"] })) {
+    if (hit.score < MIN_SCORE) continue
     const known = await storedHit(hit, store, recall)
     if (known === undefined || !(await isWanted(known, request, store))) continue
     const root = await store.lineageRoot(known.sessionId)
@@ -157,6 +162,7 @@ async function isWanted(found: Found, request: SearchRequest, store: PastSession
   return request.source === undefined || (await store.session(found.sessionId))?.source === request.source
 }
 
+/** Notes that hold their own beside everything else there is. */
 async function matchingNotes(
   recall: Recall,
   request: SearchRequest,
@@ -164,9 +170,9 @@ async function matchingNotes(
 ): Promise<readonly RecallHit[]> {
   if (port.notes === undefined || request.offset > 0) return []
   const notes = Map.groupBy(await port.notes(), ({ kind }) => kind)
-  const kinds = ["memory", "user", "learning"] as const
-  for (const kind of kinds) await recall.replace(kind, notes.get(kind) ?? [])
-  return await recall.search(request.query, { limit: MAX_NOTES, kinds })
+  for (const kind of ["memory", "user", "learning"] as const) await recall.replace(kind, notes.get(kind) ?? [])
+  const hits = await recall.search(request.query, { limit: NOTES_AMONG })
+  return hits.filter(({ kind, score }) => kind !== "session" && score >= MIN_SCORE).slice(0, MAX_NOTES)
 }
 
 async function shownHit(

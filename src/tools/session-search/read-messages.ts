@@ -92,7 +92,7 @@ interface Piece {
 
 /** Everything the message holds, from `offset` on; the pieces of all pages put together are what was stored. */
 function wholeMessage(row: MessageRow, offset: number): ToolResult {
-  const pieces = piecesOf(row).map((piece) => ({ part: piece.part, characters: [...piece.text] }))
+  const pieces = piecesOf(row).map((piece) => ({ part: piece.part, characters: Array.from(piece.text) }))
   const total = pieces.reduce((sum, { characters }) => sum + characters.length, 0)
   if (offset > 0 && offset >= total) {
     return failure(`offset ${offset} is behind the end of message ${row.id}, which has ${total} characters`, {

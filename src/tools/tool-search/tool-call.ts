@@ -9,7 +9,10 @@ export const toolCall = defineTool({
   name: "tool_call",
   toolset: BRIDGE_TOOLSET,
   description: "Call a tool of tool_search by name. tool_describe has its parameters.",
-  input: z.object({ name: z.string().trim().min(1), arguments: z.record(z.string(), z.unknown()).default({}) }),
+  input: z.object({
+    name: z.string().trim().min(1),
+    arguments: z.unknown().meta({ type: "object", description: "The tool's own parameters" }).optional(),
+  }),
   access: "agent",
   subject: ({ name }) => ({ kind: "name", name }),
   preview: ({ name }) => name,

@@ -2,7 +2,7 @@ import { isRecord } from "../../base/json.ts"
 import type { ToolDefinition } from "../../protocol/tool.ts"
 import type { DeferredToolsPort } from "../../toolkit/ports/deferred-tools.ts"
 
-export interface SearchLimits {
+interface SearchLimits {
   readonly defaultLimit: number
   readonly maxLimit: number
 }

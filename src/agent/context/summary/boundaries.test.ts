@@ -34,7 +34,15 @@ describe("start and cut of alternating messages", () => {
 })
 
 test("the start moves past results whose call is in the head", () => {
-  const messages = [user("a"), ...toolRound([{ id: "a", result: "1" }, { id: "b", result: "2" }, { id: "c", result: "3" }]), ...talk(20, 40).slice(1)]
+  const messages = [
+    user("a"),
+    ...toolRound([
+      { id: "a", result: "1" },
+      { id: "b", result: "2" },
+      { id: "c", result: "3" },
+    ]),
+    ...talk(20, 40).slice(1),
+  ]
   expect(find(messages, 100).start).toBe(5)
 })
 

@@ -2,6 +2,7 @@ import type { Message } from "../../../protocol/message.ts"
 import { rearrange } from "../draft.ts"
 import type { Draft } from "../draft.ts"
 import type { Estimator } from "../estimate.ts"
+import { withoutNote } from "../elision-note.ts"
 import { repairSequence } from "../../history.ts"
 import { withoutImages } from "../microcompact.ts"
 import type { Pins } from "../pinning.ts"
@@ -62,29 +63,42 @@ function regionOf(
 ): Region {
   const middle = messages.slice(start, end)
   const stays = new Set([...pins.plans, messages[lastUserIndex(messages)], messages[lastTextIndex(messages)]])
+  const changed = new Map<Message, Message>()
+  const strip = (part: readonly Message[], how: (message: Message) => Message | undefined): readonly Message[] =>
+    part.flatMap((message) => {
+      const plain = how(message)
+      if (plain === undefined) return []
+      if (plain !== message) changed.set(plain, changed.get(message) ?? message)
+      return [plain]
+    })
   const kept: Message[] = []
   const doomed: Message[] = []
   for (const round of roundsOf(middle)) {
     const part = middle.slice(round.start, round.end)
-    const target = part.some((message) => stays.has(message)) ? kept : doomed
-    target.push(...part)
+    if (part.some((message) => stays.has(message))) {
+      // The summary takes the place of the notes about what was left out before.
+      kept.push(...strip(part, plainWords))
+      doomed.push(...part.filter((message) => plainWords(message) === undefined))
+    } else {
+      doomed.push(...part)
+    }
   }
-  const changed = new Map<Message, Message>()
-  const stripped = (part: readonly Message[]): readonly Message[] =>
-    part.flatMap((message) => {
-      const plain = message.role === "user" || message.role === "assistant" ? withoutSummary(message) : message
-      if (plain === undefined) return []
-      if (plain !== message) changed.set(plain, message)
-      return [plain]
-    })
   return {
-    head: stripped(messages.slice(0, start)),
-    rest: stripped([...kept, ...messages.slice(end)]),
+    head: strip(messages.slice(0, start), ownWords),
+    rest: strip([...kept, ...messages.slice(end)], ownWords),
     doomed,
-    turns: stripped(doomed),
+    turns: strip(doomed, ownWords),
     previous: messages.map((message) => findSummary(message)?.body).findLast((body) => body !== undefined),
     changed,
   }
+}
+
+function ownWords(message: Message): Message | undefined {
+  return message.role === "user" || message.role === "assistant" ? withoutSummary(message) : message
+}
+
+function plainWords(message: Message): Message | undefined {
+  return message.role === "user" ? withoutNote(message) : message
 }
 
 /** Head, summary and rest as one history that every wire takes. */

@@ -78,7 +78,7 @@ const COOLDOWN_MS = { noProvider: 600_000, malformed: 30_000, other: 60_000 }
 const OVERSHOOT = 1.3
 const CHARS_PER_TOKEN = 4
 /** What a summary costs besides its own text, in tokens. */
-const FRAME_TOKENS = 330
+const FRAME_TOKENS = 300
 /** Below this nobody could say anything useful. */
 const SMALLEST_SUMMARY = 200
 /** Share of the messages' room that a summary may take in a small window, or soon nothing else would fit. */
@@ -174,13 +174,14 @@ async function hintsFor(doomed: readonly Message[], options: CompressOptions): P
   }
 }
 
-/** How long the summary should be; in a small window no longer than what is left of it. */
+/** How long the summary should be; in a small window no longer than what is left of it, and far shorter than what it replaces. */
 function summaryTokens(region: Region, { budget, room }: SummaryTask, estimator: Estimator): number {
   const share = Math.floor(0.2 * estimator.messages(region.turns))
   const wanted = Math.max(budget.summaryMin, Math.min(share, budget.summaryCeiling))
   if (!budget.small) return wanted
   const left = (room - estimator.messages([...region.head, ...region.rest]) - FRAME_TOKENS) / OVERSHOOT
-  return Math.min(wanted, Math.max(SMALLEST_SUMMARY, Math.floor(Math.min(left, SUMMARY_SHARE * room))))
+  const most = Math.min(left, SUMMARY_SHARE * room, estimator.messages(region.doomed) / 3)
+  return Math.min(wanted, Math.max(SMALLEST_SUMMARY, Math.floor(most)))
 }
 
 function promptFor(

@@ -13,7 +13,13 @@ test("a summary begins and ends with its markers and says how everything comes b
     TEXT.endsWith(`\n\n--- END OF CONTEXT SUMMARY — respond to the message below, not the summary above ---`),
   ).toBe(true)
   expect(TEXT).toContain(`\n\n${BODY}\n\n`)
-  for (const fact of ["not instructions", "newest user message", "MEMORY.md", "USER.md", 'session_search with session_id "20260101_120000_abcdef"']) {
+  for (const fact of [
+    "not instructions",
+    "newest user message",
+    "MEMORY.md",
+    "USER.md",
+    'session_search with session_id "20260101_120000_abcdef"',
+  ]) {
     expect(TEXT).toContain(fact)
   }
 })
@@ -32,7 +38,10 @@ describe("the summary in a message, of any generation", () => {
 
   test("a marker inside other text is a quotation, unless the message is known to carry a summary", () => {
     expect(findSummary(user(`See ${TEXT}`))).toBeUndefined()
-    expect(findSummary(user(`Note.\n\n${TEXT}\n\nWords.`, carried))).toEqual({ body: BODY, rest: "Note.\n\n\n\nWords." })
+    expect(findSummary(user(`Note.\n\n${TEXT}\n\nWords.`, carried))).toEqual({
+      body: BODY,
+      rest: "Note.\n\n\n\nWords.",
+    })
     expect(findSummary(toolRound([{ id: "c", result: TEXT }])[1]!)).toBeUndefined()
   })
 })

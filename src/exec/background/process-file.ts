@@ -1,0 +1,142 @@
+import { readFileSync, renameSync, writeFileSync } from "node:fs"
+import { dirname } from "node:path"
+
+import { withFileLock } from "../../base/file-lock.ts"
+import { isRecord, parseJson } from "../../base/json.ts"
+import { makeDirectories } from "../../base/make-directories.ts"
+import { randomHex } from "../../base/random-and-hash.ts"
+import type { Log } from "../../base/log.ts"
+import { errorMessage, isNotFound } from "../../base/system-error.ts"
+import { isSameProcess, startTokenOf } from "../process-tree.ts"
+
+const LOCK_WAIT_MS = 5000
+
+/** A process as `processes.json` keeps it. The names are those of the Python edition; `keeper` is ours. */
+export interface StoredProcess {
+  readonly session_id: string
+  readonly command: string
+  readonly cwd: string
+  readonly pid: number
+  readonly host_start_time: number
+  /** Seconds since the epoch. */
+  readonly started_at: number
+  readonly task_id: string
+  readonly notify_on_complete: boolean
+  /** Which running Hermes looks after it: process, its start, and one of its registries. */
+  readonly keeper?: Keeper
+}
+
+export type OwnProcess = Omit<StoredProcess, "keeper">
+
+interface Keeper {
+  readonly pid: number
+  readonly start: string
+  readonly registry: string
+}
+
+export interface ProcessFile {
+  /** Writes the entries as they are now; whoever asks during a write gets the next one. Never rejects. */
+  save(): Promise<void>
+  /** The entries that nobody looks after any more; the next save drops what this registry does not keep. */
+  orphans(): readonly StoredProcess[]
+}
+
+/** The part of the file that belongs to one registry. A file that cannot be used costs only the recovery. */
+export function openProcessFile(
+  { file, log }: { readonly file: string; readonly log: Log },
+  entries: () => readonly OwnProcess[],
+): ProcessFile {
+  const keeper: Keeper = { pid: process.pid, start: startTokenOf(process.pid), registry: randomHex(6) }
+  let current: Promise<void> = Promise.resolve()
+  let next: Promise<void> | undefined
+  const write = async (before: Promise<void>): Promise<void> => {
+    await before
+    next = undefined
+    try {
+      await replaceEntries(file, keeper, entries)
+    } catch (error) {
+      log.warning(`background processes could not be noted in ${file}: ${errorMessage(error)}`)
+    }
+  }
+  return {
+    save: () => {
+      next ??= write(current)
+      current = next
+      return next
+    },
+    orphans: () => {
+      try {
+        return readEntries(file).filter((entry) => !isKeptByAnother(entry, keeper) && !isKeptBy(entry, keeper))
+      } catch (error) {
+        log.warning(`${file} could not be read: ${errorMessage(error)}`)
+        return []
+      }
+    },
+  }
+}
+
+/**
+ * Entries of another registry stay while its Hermes runs. No sync to the disk: the file is for a Hermes that was killed, and a machine
+ * that lost power has lost the processes too.
+ */
+async function replaceEntries(file: string, keeper: Keeper, own: () => readonly OwnProcess[]): Promise<void> {
+  makeDirectories(dirname(file))
+  await withFileLock(`${file}.lock`, { waitMs: LOCK_WAIT_MS }, () => {
+    const others = readEntries(file).filter((entry) => isKeptByAnother(entry, keeper))
+    write(file, [...others, ...own().map((entry) => ({ ...entry, keeper }))])
+  })
+}
+
+function isKeptBy(entry: StoredProcess, keeper: Keeper): boolean {
+  return entry.keeper?.registry === keeper.registry && entry.keeper.pid === keeper.pid
+}
+
+function isKeptByAnother(entry: StoredProcess, keeper: Keeper): boolean {
+  const other = entry.keeper
+  return other !== undefined && !isKeptBy(entry, keeper) && isSameProcess({ pid: other.pid, startedAt: other.start })
+}
+
+function write(file: string, entries: readonly StoredProcess[]): void {
+  const temporary = `${file}.${process.pid}.${randomHex(4)}.tmp`
+  writeFileSync(temporary, JSON.stringify(entries, undefined, 1), { mode: 0o600 })
+  renameSync(temporary, file)
+}
+
+function readEntries(file: string): readonly StoredProcess[] {
+  let text: string
+  try {
+    text = readFileSync(file, "utf8")
+  } catch (error) {
+    if (isNotFound(error)) return []
+    throw error
+  }
+  const entries = parseJson(text)
+  return Array.isArray(entries) ? entries.flatMap((entry: unknown) => parseEntry(entry) ?? []) : []
+}
+
+/** An entry that cannot be understood is dropped: it describes nothing that could be found again. */
+function parseEntry(entry: unknown): StoredProcess | undefined {
+  if (!isRecord(entry)) return undefined
+  const { session_id, command, cwd, pid, host_start_time, started_at, task_id, notify_on_complete, keeper } = entry
+  if (typeof session_id !== "string" || typeof pid !== "number" || !Number.isSafeInteger(pid) || pid <= 1)
+    return undefined
+  const parsed = parseKeeper(keeper)
+  return {
+    session_id,
+    pid,
+    command: typeof command === "string" ? command : "",
+    cwd: typeof cwd === "string" ? cwd : "",
+    host_start_time: typeof host_start_time === "number" ? host_start_time : -1,
+    started_at: typeof started_at === "number" ? started_at : 0,
+    task_id: typeof task_id === "string" ? task_id : "",
+    notify_on_complete: notify_on_complete === true,
+    ...(parsed !== undefined && { keeper: parsed }),
+  }
+}
+
+function parseKeeper(value: unknown): Keeper | undefined {
+  if (!isRecord(value)) return undefined
+  const { pid, start, registry } = value
+  if (typeof pid !== "number" || typeof start !== "string" || typeof registry !== "string") return undefined
+  return { pid, start, registry }
+}

@@ -1,0 +1,21 @@
+/**
+ * What no checkpoint holds: what a build or an install can make again, the records of version control, large media, and secrets.
+ * Names are compared exactly, wherever they stand in the tree.
+ */
+export function isExcluded(name: string, kind: "directory" | "other"): boolean {
+  if (ALWAYS.has(name) || EXCLUDED_ENDING.test(name) || name.startsWith(".env.")) return true
+  return kind === "directory" && DIRECTORIES.has(name)
+}
+
+const DIRECTORIES = new Set(
+  (
+    "node_modules dist build target out .next .nuxt __pycache__ .cache .pytest_cache .mypy_cache .ruff_cache coverage .venv " +
+    "venv env .hg .svn .worktrees"
+  ).split(" "),
+)
+
+/** `.git` is a file in a worktree or a submodule. */
+const ALWAYS = new Set([".git", ".env", ".coverage", ".DS_Store", "Thumbs.db"])
+
+const EXCLUDED_ENDING =
+  /\.(?:pyc|pyo|so|dylib|dll|o|a|jar|class|exe|obj|mp4|mov|mkv|webm|zip|tar|tar\.gz|tgz|7z|rar|iso|log)$/u

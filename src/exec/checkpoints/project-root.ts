@@ -1,0 +1,58 @@
+import { existsSync, realpathSync, statSync } from "node:fs"
+import { dirname, join } from "node:path"
+
+/**
+ * The directory that a checkpoint for this path covers: the nearest one with the mark of a project, else the path itself if it
+ * is a directory, else the one it lies in. Neither the account's home nor anything above it counts as a project.
+ */
+export function projectRoot(path: string, userHome: string): string {
+  const start = realDirectory(path)
+  const above = tooHigh(realOrSame(userHome))
+  for (let directory = start; !above.has(directory); directory = dirname(directory)) {
+    if (MARKERS.some((marker) => existsSync(join(directory, marker)))) return directory
+  }
+  return start
+}
+
+/** Why a directory gets no checkpoints, as a sentence for people; undefined when it may. */
+export function whyNoCheckpoints(
+  root: string,
+  places: { readonly userHome: string; readonly home: string },
+): string | undefined {
+  if (dirname(root) === root) return "the root of the file system is too much for a checkpoint"
+  if (tooHigh(realOrSame(places.userHome)).has(root))
+    return "the home directory is too much for a checkpoint; work in a folder of it"
+  const home = realOrSame(places.home)
+  if (root === home || root.startsWith(`${join(home, "checkpoints")}/`) || root === join(home, "checkpoints"))
+    return "Hermes' own files get no checkpoints"
+  return undefined
+}
+
+const MARKERS = (
+  ".git .hg .svn package.json pyproject.toml setup.py requirements.txt Cargo.toml go.mod Makefile CMakeLists.txt pom.xml " +
+  "build.gradle build.gradle.kts composer.json Gemfile mix.exs deno.json"
+).split(" ")
+
+/** The directory a path is or lies in: really existing and free of links, so that one workspace has one name. */
+export function realDirectory(path: string): string {
+  for (let candidate = path; ; candidate = dirname(candidate)) {
+    const found = statSync(candidate, { throwIfNoEntry: false })
+    if (found !== undefined) return found.isDirectory() ? realOrSame(candidate) : dirname(realOrSame(candidate))
+    if (dirname(candidate) === candidate) return candidate
+  }
+}
+
+function tooHigh(userHome: string): ReadonlySet<string> {
+  const directories = new Set<string>(["/"])
+  for (let directory = userHome; dirname(directory) !== directory; directory = dirname(directory))
+    directories.add(directory)
+  return directories
+}
+
+function realOrSame(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}

@@ -1,0 +1,91 @@
+import { gitOutput } from "./git-command.ts"
+import type { StorePlace } from "./store-files.ts"
+
+/** One snapshot as people see it. */
+export interface Snapshot {
+  readonly hash: string
+  readonly short: string
+  /** Epoch seconds. */
+  readonly time: number
+  readonly reason: string
+  /** The turn of the conversation it was taken before, where there was one. */
+  readonly turn?: string
+  readonly session?: string
+  /** Against the snapshot before it; nothing for the first. */
+  readonly filesChanged: number
+  readonly insertions: number
+  readonly deletions: number
+}
+
+/** Newest first. */
+export async function listSnapshots(
+  place: StorePlace,
+  head: string,
+  options: { readonly limit: number; readonly signal: AbortSignal },
+): Promise<readonly Snapshot[]> {
+  const format = `--format=${["%x1e%H", "%ct", "%s", "%(trailers:key=Turn,valueonly,separator=)", "%(trailers:key=Session,valueonly,separator=)", ""].join("%x1f")}`
+  const output = await gitOutput(
+    place,
+    ["log", "--first-parent", `--max-count=${options.limit}`, "--shortstat", "--ignore-submodules=all", format, head],
+    { signal: options.signal },
+  )
+  return output
+    .toString("utf8")
+    .split("\u001E")
+    .filter((record) => record.trim() !== "")
+    .map(parseRecord)
+}
+
+function parseRecord(record: string): Snapshot {
+  const [hash = "", time = "0", reason = "", turn = "", session = "", stat = ""] = record.split("\u001F")
+  return {
+    hash,
+    short: hash.slice(0, 8),
+    time: Number(time),
+    reason,
+    ...(turn.trim() === "" ? {} : { turn: turn.trim() }),
+    ...(session.trim() === "" ? {} : { session: session.trim() }),
+    filesChanged: figure(stat, /(\d+) files? changed/u),
+    insertions: figure(stat, /(\d+) insertion/u),
+    deletions: figure(stat, /(\d+) deletion/u),
+  }
+}
+
+function figure(text: string, pattern: RegExp): number {
+  return Number(pattern.exec(text)?.[1] ?? 0)
+}
+
+/** The text of a commit. A reason is one line; turn and session are found again by their keys. */
+export function commitText(commit: {
+  readonly tree: string
+  readonly parent: string | undefined
+  readonly reason: string
+  readonly turn?: string | undefined
+  readonly session?: string | undefined
+  readonly seconds: number
+}): string {
+  const who = `Hermes <hermes@localhost> ${Math.floor(commit.seconds)} +0000`
+  const trailers = [
+    ...(commit.turn === undefined ? [] : [`Turn: ${oneLine(commit.turn)}`]),
+    ...(commit.session === undefined ? [] : [`Session: ${oneLine(commit.session)}`]),
+  ]
+  return [
+    `tree ${commit.tree}`,
+    ...(commit.parent === undefined ? [] : [`parent ${commit.parent}`]),
+    `author ${who}`,
+    `committer ${who}`,
+    "",
+    oneLine(commit.reason) || "checkpoint",
+    ...(trailers.length === 0 ? [] : ["", ...trailers]),
+    "",
+  ].join("\n")
+}
+
+const MAX_LINE_CHARS = 200
+
+function oneLine(text: string): string {
+  return text
+    .replaceAll(/[\s\p{Cc}]+/gu, " ")
+    .trim()
+    .slice(0, MAX_LINE_CHARS)
+}

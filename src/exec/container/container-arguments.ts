@@ -1,0 +1,124 @@
+import { isAbsolute } from "node:path"
+
+/** What a container is made from. All decisions are taken; this is data. */
+export interface ContainerPlan {
+  readonly name: string
+  readonly image: string
+  /** The image brings an init program of its own (s6). */
+  readonly hasOwnInit: boolean
+  readonly cpus: number
+  readonly memoryMb: number
+  /** Undefined where the storage driver has no limits. */
+  readonly diskMb: number | undefined
+  readonly network: boolean
+  /** `uid:gid` when commands run as the person and not as root. */
+  readonly hostUser: string | undefined
+  readonly taskId: string
+  readonly profile: string
+  readonly storage: ContainerStorage
+  /** A directory of this machine that is `/workspace`, because the person asked for it. */
+  readonly workspaceBind: string | undefined
+  readonly readOnlyBinds: readonly ReadOnlyBind[]
+  /** `source:target[:options]`, checked. */
+  readonly volumes: readonly string[]
+  readonly variables: Readonly<Record<string, string>>
+  readonly extraArguments: readonly string[]
+}
+
+export type ContainerStorage =
+  | { readonly kind: "kept"; readonly home: string; readonly workspace: string }
+  | { readonly kind: "temporary" }
+
+export interface ReadOnlyBind {
+  readonly source: string
+  readonly target: string
+}
+
+/** The arguments of `docker run`, without the program. */
+export function runArguments(plan: ContainerPlan): readonly string[] {
+  return [
+    ...["run", "--detach", "--name", plan.name],
+    ...(plan.hasOwnInit ? [] : ["--init"]),
+    ...["--cap-drop", "ALL", "--cap-add", "DAC_OVERRIDE", "--cap-add", "CHOWN", "--cap-add", "FOWNER"],
+    ...(plan.hostUser === undefined ? ["--cap-add", "SETUID", "--cap-add", "SETGID"] : []),
+    ...["--security-opt", "no-new-privileges", "--pids-limit", "256"],
+    ...["--tmpfs", "/tmp:rw,nosuid,size=512m", "--tmpfs", "/var/tmp:rw,noexec,nosuid,size=256m"],
+    ...["--tmpfs", plan.hasOwnInit ? "/run:rw,exec,nosuid,size=64m" : "/run:rw,noexec,nosuid,size=64m"],
+    ...(plan.cpus > 0 ? ["--cpus", String(plan.cpus)] : []),
+    ...(plan.memoryMb > 0 ? ["--memory", `${plan.memoryMb}m`] : []),
+    ...(plan.diskMb === undefined ? [] : ["--storage-opt", `size=${plan.diskMb}m`]),
+    ...(plan.network ? [] : ["--network=none"]),
+    ...(plan.hostUser === undefined ? [] : ["--user", plan.hostUser]),
+    ...labelArguments(plan),
+    ...storageArguments(plan),
+    ...plan.readOnlyBinds.flatMap(({ source, target }) => ["--volume", `${source}:${target}:ro`]),
+    ...plan.volumes.flatMap((volume) => ["--volume", volume]),
+    ...Object.entries(plan.variables).flatMap(([name, value]) => ["--env", `${name}=${value}`]),
+    ...plan.extraArguments,
+    ...[plan.image, "sleep", "infinity"],
+  ]
+}
+
+/** Which containers are ours, as filters of `docker ps`. */
+export function labelFilters(labels: { readonly profile: string; readonly taskId?: string }): readonly string[] {
+  const wanted = ["hermes-agent=1", ...(labels.taskId === undefined ? [] : [`hermes-task-id=${labels.taskId}`])]
+  return [...wanted, `hermes-profile=${labels.profile}`].flatMap((label) => ["--filter", `label=${label}`])
+}
+
+/** A task name as a label and a folder can carry it. */
+export function sanitiseTaskId(taskId: string): string {
+  const name = taskId.replaceAll(/[^A-Za-z0-9_.-]/g, "-").replace(/^[.-]+/, "")
+  return name === "" ? "default" : name.slice(0, 63)
+}
+
+export type VolumeCheck = { readonly kind: "accepted" } | { readonly kind: "skipped"; readonly why: string }
+
+/** A volume of the settings: `source:/target` with optional `:ro`, `:rw`, `:z` or `:Z`. Source is an absolute path or a volume's name. */
+export function checkVolume(volume: string): VolumeCheck {
+  const [source = "", target = "", options, ...rest] = volume.split(":")
+  if (rest.length > 0 || source === "" || !target.startsWith("/")) {
+    return { kind: "skipped", why: `the volume "${volume}" is not of the form source:/target or source:/target:ro` }
+  }
+  if (!isAbsolute(source) && !/^[A-Za-z0-9][\w.-]*$/.test(source)) {
+    return { kind: "skipped", why: `the source of the volume "${volume}" must be an absolute path or a volume name` }
+  }
+  if (options !== undefined && !/^(?:ro|rw|z|Z)(?:,(?:ro|rw|z|Z))*$/.test(options)) {
+    return { kind: "skipped", why: `the volume "${volume}" has unknown options; use ro or rw` }
+  }
+  return { kind: "accepted" }
+}
+
+/** Whether a path is the socket of a container engine: who holds it owns the machine. */
+export function isEngineSocket(path: string): boolean {
+  return /(?:^|\/)(?:docker|podman|containerd|crio)\.sock$/.test(path)
+}
+
+export function targetOf(volume: string): string | undefined {
+  return volume.split(":")[1]
+}
+
+function labelArguments({ taskId, profile }: ContainerPlan): readonly string[] {
+  const labels = ["hermes-agent=1", `hermes-task-id=${taskId}`, `hermes-profile=${profile}`]
+  return labels.flatMap((label) => ["--label", label])
+}
+
+/** A volume of the settings at `/workspace` or `/root` wins over what we would put there. */
+function storageArguments({ storage, workspaceBind, volumes }: ContainerPlan): readonly string[] {
+  const taken = new Set(volumes.map(targetOf))
+  const free = (target: string): boolean => !taken.has(target)
+  const workspace = workspaceBind === undefined ? [] : ["--volume", `${workspaceBind}:/workspace`]
+  const ownWorkspace = free("/workspace") && workspaceBind === undefined
+  if (storage.kind === "kept") {
+    return [
+      ...(free("/root") ? ["--volume", `${storage.home}:/root`] : []),
+      ...(ownWorkspace ? ["--volume", `${storage.workspace}:/workspace`] : []),
+      ...(free("/workspace") ? workspace : []),
+    ]
+  }
+  return [
+    ...(ownWorkspace ? ["--tmpfs", "/workspace:rw,exec,size=10g"] : []),
+    ...(free("/workspace") ? workspace : []),
+    ...(free("/home") ? ["--tmpfs", "/home:rw,exec,size=1g"] : []),
+    ...(free("/root") ? ["--tmpfs", "/root:rw,exec,size=1g"] : []),
+  ]
+}

@@ -1,0 +1,164 @@
+import { posix } from "node:path"
+
+import { randomHex } from "../../base/random-and-hash.ts"
+import { createShellFiles } from "../shell-files.ts"
+import type { RunningCommand, RunOptions, Workspace, WorkspaceKind } from "../workspace.ts"
+import { spawnClient } from "./client-process.ts"
+import { endAllArguments, endAllRemotely } from "./end-remotely.ts"
+import type { PlaceFacts } from "./place-facts.ts"
+import { KILL_SCRIPT } from "./process-scripts.ts"
+import { startRemoteBackground } from "./remote-background.ts"
+import { runRemoteCommand } from "./remote-command.ts"
+import { createRemoteShellState } from "./remote-shell-state.ts"
+import { askScript, INLINE_INPUT_BYTES, SCRIPT_FAILED } from "./transport.ts"
+import type { Transport } from "./transport.ts"
+
+export interface RemoteWorkspaceOptions {
+  readonly kind: WorkspaceKind
+  readonly isContainer: boolean
+  readonly transport: Transport
+  readonly facts: PlaceFacts
+  readonly cwd: string
+  readonly startupFiles?: readonly string[] | undefined
+  readonly persistentShell?: boolean | undefined
+  /** Called after the last command has ended; gives the place back. Must not reject. */
+  readonly release: () => Promise<void>
+}
+
+const STARTUP_FILES = ["/etc/profile", "~/.profile", "~/.bash_profile", "~/.bashrc"]
+/** A large file over a slow link takes its time, but no operation waits for ever. */
+const FILE_OPERATION_MS = 180_000
+
+/** A place that is reached through a program of this machine. Commands and files are both there. */
+export function createRemoteWorkspace(options: RemoteWorkspaceOptions): Workspace {
+  const { transport, facts } = options
+  const closing = new AbortController()
+  const running = new Set<Promise<unknown>>()
+  const name = `hermes${randomHex(6)}`
+  const stateDirectory = posix.join(facts.temporary, `hermes-shell-${randomHex(8)}`)
+  let count = 0
+  const nextTag = (): string => `${name}.${(count += 1)}`
+  const state = createRemoteShellState({
+    transport,
+    cwd: options.cwd,
+    shell: facts.shell,
+    directory: stateDirectory,
+    startupFiles: options.startupFiles ?? STARTUP_FILES,
+    persistent: options.persistentShell ?? true,
+    signal: closing.signal,
+  })
+  const track = <T>(work: Promise<T>): Promise<T> => {
+    const tracked = work.finally(() => running.delete(tracked))
+    running.add(tracked)
+    return work
+  }
+  const runOnce = (command: string, run: RunOptions): RunningCommand => {
+    const tag = nextTag()
+    const cwd = run.cwd ?? state.cwd()
+    const commandLine = state.plain(command)
+    const begun = runRemoteCommand({ ...run, transport, tag, cwd, orNearest: false, stateDirectory, commandLine })
+    track(begun.gone).catch(noReason)
+    return begun
+  }
+  const runInState = async (command: string, run: RunOptions) => {
+    await state.prepare()
+    const tag = nextTag()
+    const { finish, marker, ...place } = state.begin(command, run.cwd, tag)
+    const orNearest = run.cwd === undefined
+    const begun = runRemoteCommand({ ...run, ...place, transport, tag, orNearest, stateDirectory, cwdMarker: marker })
+    track(begun.gone).catch(noReason)
+    const exit = begun.exit.then((ended) => {
+      finish(begun.lastDirectory())
+      return ended
+    })
+    return { output: begun.output, exit }
+  }
+
+  return {
+    kind: options.kind,
+    isContainer: options.isContainer,
+    cwd: state.cwd,
+    files: createShellFiles({
+      cwd: state.cwd,
+      home: facts.home,
+      maxInputBytes: transport.pipesInput ? Number.POSITIVE_INFINITY : INLINE_INPUT_BYTES,
+      ask: async (script, args, stdin) => {
+        const call = askScript(
+          transport,
+          { script, args },
+          { stdin, signal: closing.signal, timeoutMs: FILE_OPERATION_MS, mayReopen: true },
+        )
+        const answer = await track(call)
+        if (answer.kind === "unreachable") throw new Error(answer.error)
+        return { failed: answer.code === SCRIPT_FAILED, stdout: answer.stdout, stderr: answer.stderr }
+      },
+    }),
+    run: (command, run) => {
+      const bounded = { ...run, signal: AbortSignal.any([run.signal, closing.signal]) }
+      if (run.keepState !== true) return runOnce(command, bounded)
+      const begun = track(runInState(command, bounded))
+      return { output: outputOf(begun), exit: begun.then(({ exit }) => exit) }
+    },
+    start: async (command, { cwd, onOutput }) => {
+      await state.prepare()
+      const tag = nextTag()
+      const base = posix.join(stateDirectory, `background-${tag}`)
+      const begun = await track(
+        startRemoteBackground({
+          ...state.look(command, cwd, tag),
+          transport,
+          tag,
+          base,
+          onOutput,
+          signal: closing.signal,
+        }),
+      )
+      track(begun.exit).catch(noReason)
+      return begun
+    },
+    ripgrep: () => Promise.resolve(facts.ripgrep),
+    describe: () =>
+      Promise.resolve({
+        os: facts.os,
+        release: facts.release,
+        user: facts.user,
+        home: facts.home,
+        cwd: state.cwd(),
+      }),
+    close: async () => {
+      if (closing.signal.aborted) return
+      closing.abort()
+      await Promise.allSettled(running)
+      if (count > 0) await clearAway({ transport, name, stateDirectory })
+      await options.release()
+    },
+    abandon: () => {
+      if (count === 0) return
+      const script = transport.commandLine(KILL_SCRIPT, endAllArguments(name))
+      spawnClient(script, { environment: transport.environment, onOutput: noReason }).letGo()
+    },
+  }
+}
+
+/** Nothing of the session stays: no process, no state file. */
+async function clearAway(left: {
+  readonly transport: Transport
+  readonly name: string
+  readonly stateDirectory: string
+}): Promise<void> {
+  await endAllRemotely(left.transport, left.name)
+  await askScript(
+    left.transport,
+    { script: `rm -rf -- "$1"`, args: [left.stateDirectory] },
+    { signal: new AbortController().signal, timeoutMs: 10_000 },
+  )
+}
+
+/** The output of a command that is still to be started. */
+async function* outputOf(command: Promise<RunningCommand>): AsyncGenerator<string, void, void> {
+  yield* (await command).output
+}
+
+function noReason(): void {
+  // Nothing to do: whoever holds the promise itself hears how it ended.
+}

@@ -1,0 +1,77 @@
+import { lstatSync, realpathSync } from "node:fs"
+
+export interface SandboxOptions {
+  /** The bubblewrap program, as `probeSandbox` found it. */
+  readonly program: string
+  /** The workspace root, temporary directories and what the person declared. Those that do not exist are left out. */
+  readonly writable: readonly string[]
+  /** Places that stay read-only also inside a writable one: what Hermes itself runs and reads. */
+  readonly readOnly: readonly string[]
+  /** Files and directories that are found empty, also inside a writable place. */
+  readonly hidden: readonly string[]
+  readonly network: boolean
+  /** Where the command starts. */
+  readonly cwd: string
+  /** The command keeps the terminal it was started in: for one with a terminal of its own. */
+  readonly keepTerminal?: boolean
+}
+
+/**
+ * The program and arguments that a command is started with to run in the sandbox: the whole system read-only, the writable places
+ * writable, the hidden ones empty, processes of its own that end with it. The person's account and environment stay the same.
+ */
+export function sandboxArguments(options: SandboxOptions): readonly string[] {
+  const hidden = existing(options.hidden)
+  const writable = existing(options.writable).filter(({ path }) => path !== "/")
+  // Later mounts cover earlier ones: a hidden place covers the writable one around it, a writable place inside a hidden one stays.
+  const readOnly = existing(options.readOnly)
+  const inner = writable.filter(({ path }) => [...hidden, ...readOnly].some((place) => isBelow(path, place.path)))
+  const outer = writable.filter((place) => !inner.includes(place))
+  return [
+    options.program,
+    ...["--ro-bind", "/", "/"],
+    ...["--dev", "/dev", "--proc", "/proc"],
+    // Root may write kernel settings even without any capability, and one of them names a program that the kernel runs.
+    ...KERNEL_SETTINGS.flatMap((path) => ["--ro-bind-try", path, path]),
+    ...outer.flatMap(bind),
+    ...readOnly.flatMap(({ path }) => ["--ro-bind", path, path]),
+    ...hidden.flatMap(({ path, isDirectory }) =>
+      isDirectory ? ["--tmpfs", path, "--remount-ro", path] : ["--ro-bind", "/dev/null", path],
+    ),
+    ...inner.flatMap(bind),
+    ...["--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"],
+    ...(options.network ? [] : ["--unshare-net"]),
+    ...["--cap-drop", "ALL", "--die-with-parent"],
+    ...(options.keepTerminal === true ? [] : ["--new-session"]),
+    ...["--chdir", options.cwd, "--"],
+  ]
+}
+
+const KERNEL_SETTINGS = ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"]
+
+interface Place {
+  readonly path: string
+  readonly isDirectory: boolean
+}
+
+/** Outer places before the ones inside them; links are followed, because a mount point cannot be a link. */
+function existing(paths: readonly string[]): readonly Place[] {
+  const found = new Map<string, Place>()
+  for (const path of paths) {
+    try {
+      const real = realpathSync(path)
+      found.set(real, { path: real, isDirectory: lstatSync(real).isDirectory() })
+    } catch {
+      // It does not exist: nothing to hide, nowhere to write.
+    }
+  }
+  return [...found.values()].toSorted((one, other) => one.path.length - other.path.length)
+}
+
+function bind({ path }: Place): readonly string[] {
+  return ["--bind", path, path]
+}
+
+function isBelow(path: string, place: string): boolean {
+  return path.startsWith(`${place}/`)
+}

@@ -1,0 +1,30 @@
+import { takeCodePoints } from "../../../base/text.ts"
+import { mostSimilarLines } from "./strategies.ts"
+
+const MAX_CANDIDATES = 3
+const LINES_AROUND = 2
+const LEAST_SIMILARITY = 0.3
+const MAX_LINE_CHARS = 200
+
+/** Places that the model may have meant by a text that is not in the file, or "" when nothing comes near. */
+export function describeCandidates(content: string, old: string): string {
+  const wanted = old
+    .split("\n")
+    .map((line) => line.trim())
+    .find((line) => line !== "")
+  if (wanted === undefined || wanted.length > MAX_WANTED_CHARS) return ""
+  const lines = content.replaceAll("\r\n", "\n").split("\n")
+  const best = mostSimilarLines(lines, wanted, { above: LEAST_SIMILARITY, max: MAX_CANDIDATES })
+  const snippets = best.map((index) => snippet(lines, index))
+  return snippets.length === 0 ? "" : `Did you mean one of these places?\n${snippets.join("\n---\n")}`
+}
+
+const MAX_WANTED_CHARS = 2000
+
+function snippet(lines: readonly string[], center: number): string {
+  const first = Math.max(0, center - LINES_AROUND)
+  return lines
+    .slice(first, center + LINES_AROUND + 1)
+    .map((line, index) => `${String(first + index + 1).padStart(4)}| ${takeCodePoints(line, MAX_LINE_CHARS)}`)
+    .join("\n")
+}

@@ -1,0 +1,133 @@
+import type { ToolContext, ToolResult } from "../../toolkit/tool.ts"
+import { failure } from "../failure.ts"
+import { crossProfileRefusal } from "./cross-profile.ts"
+import { lintChange } from "./lint/lint-change.ts"
+import { shownDiff } from "./shown-diff.ts"
+import { shownPath, stampOf } from "./store-file.ts"
+import { unifiedDiff } from "./unified-diff.ts"
+import { carryOut } from "./v4a/carry-out.ts"
+import type { CarriedOut } from "./v4a/carry-out.ts"
+import { parsePatch, pathsOf } from "./v4a/parse-patch.ts"
+import { planPatch } from "./v4a/plan-patch.ts"
+import type { PatchPlan, PlannedStep } from "./v4a/plan-patch.ts"
+
+/** The V4A mode of `patch`: all operations are checked before the first one is made. */
+export async function patchFiles(
+  text: string,
+  options: { readonly crossProfile: boolean },
+  context: ToolContext,
+): Promise<ToolResult> {
+  const { files } = context.workspace
+  const tracker = context.ports.files
+  const parsed = parsePatch(text)
+  if (!parsed.ok) return failure(`${parsed.error}; no files were modified`)
+  const targets = [...new Set(parsed.value.flatMap(pathsOf).map((path) => files.resolve(path)))]
+  const work = async (): Promise<ToolResult> => {
+    const plan = await planPatch(parsed.value, {
+      files,
+      refuse: (path) => (options.crossProfile ? undefined : crossProfileRefusal(path, tracker?.places)),
+    })
+    if (plan.problems.length > 0) return refusedPlan(plan)
+    const warnings = await staleWarnings(plan.steps, context)
+    const outcome = await carryOut(plan.steps, files)
+    await recordSteps(outcome.done, context)
+    return await report(outcome, warnings, context)
+  }
+  if (tracker === undefined) return await work()
+  const real = await Promise.all(targets.map((path) => files.realPath(path)))
+  return (await tracker.withLocks(real, context.signal, work)) ?? failure("interrupted; no files were modified")
+}
+
+function refusedPlan({ problems }: PatchPlan): ToolResult {
+  const list = problems.map((problem) => `- ${problem}`).join("\n")
+  return failure(`the patch does not fit, no files were modified:\n${list}`, {
+    _hint: "read the files again and send the whole patch",
+  })
+}
+
+async function staleWarnings(steps: readonly PlannedStep[], context: ToolContext): Promise<readonly string[]> {
+  const tracker = context.ports.files
+  if (tracker === undefined) return []
+  const { files } = context.workspace
+  const found = await Promise.all(
+    steps.map(async ({ path }) => {
+      const stamp = await stampOf(path, files)
+      return stamp === undefined ? undefined : tracker.staleWarning(await files.realPath(path), stamp, "edit")
+    }),
+  )
+  return [...new Set(found)].filter((warning) => warning !== undefined)
+}
+
+async function recordSteps(steps: readonly PlannedStep[], context: ToolContext): Promise<void> {
+  const tracker = context.ports.files
+  if (tracker === undefined) return
+  const { files } = context.workspace
+  for (const path of changedPaths(steps)) {
+    tracker.recordWrite(await files.realPath(path), await stampOf(path, files), "edit")
+  }
+}
+
+function changedPaths(steps: readonly PlannedStep[]): readonly string[] {
+  return [...new Set(steps.flatMap((step) => (step.kind === "move" ? [step.path, step.to] : [step.path])))]
+}
+
+async function report(
+  { done, stopped }: CarriedOut,
+  warnings: readonly string[],
+  context: ToolContext,
+): Promise<ToolResult> {
+  const shown = (path: string): string => shownPath(path, context.workspace)
+  const diff = shownDiff(done.map((step) => diffOf(step, shown)).join(""), context)
+  const lint = await lintSteps(done, context)
+  const facts = {
+    ...listed(
+      "files_modified",
+      done.flatMap((step) => (step.kind === "write" && step.before !== undefined ? [step.path] : [])),
+    ),
+    ...listed("files_created", done.flatMap(createdBy)),
+    ...listed(
+      "files_deleted",
+      done.flatMap((step) => (step.kind === "write" ? [] : [step.path])),
+    ),
+    ...(diff.forModel === "" ? {} : { diff: diff.forModel }),
+    ...(Object.keys(lint).length === 0 ? {} : { lint }),
+    ...(warnings.length === 0 ? {} : { _warning: warnings.join("; ") }),
+  }
+  const more = { diff: diff.forPeople, filesChanged: changedPaths(done) }
+  if (stopped === undefined) {
+    const summary = `${done.length} ${done.length === 1 ? "change" : "changes"} made`
+    return { content: { success: true, ...facts }, summary, ...more }
+  }
+  const labels = (steps: readonly PlannedStep[]): string =>
+    steps.length === 0 ? "none" : steps.map(({ label }) => label).join(", ")
+  const error =
+    `${stopped.step.label}: ${stopped.why}. Stopped there; applied: ${labels(done)}; ` +
+    `not applied: ${labels([stopped.step, ...stopped.left])}. Check the diff before you go on.`
+  return { ...failure(error, { success: false, ...facts }), ...(done.length === 0 ? {} : more) }
+}
+
+function createdBy(step: PlannedStep): readonly string[] {
+  if (step.kind === "move") return [step.to]
+  return step.kind === "write" && step.before === undefined ? [step.path] : []
+}
+
+function listed(field: string, paths: readonly string[]): Record<string, readonly string[]> {
+  return paths.length === 0 ? {} : { [field]: [...new Set(paths)] }
+}
+
+function diffOf(step: PlannedStep, shown: (path: string) => string): string {
+  if (step.kind === "move") return unifiedDiff(shown(step.to), { before: "", after: "", movedFrom: shown(step.path) })
+  return unifiedDiff(shown(step.path), { before: step.before, after: step.kind === "write" ? step.after : undefined })
+}
+
+/** By file; files without a syntax error are left out. */
+async function lintSteps(steps: readonly PlannedStep[], context: ToolContext): Promise<Record<string, unknown>> {
+  const found: Record<string, unknown> = {}
+  for (const step of steps) {
+    if (step.kind !== "write") continue
+    const path = shownPath(step.path, context.workspace)
+    const lint = await lintChange({ path: step.path, before: step.before, after: step.after }, context)
+    if (lint !== undefined) found[path] = lint
+  }
+  return found
+}

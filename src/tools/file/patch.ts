@@ -1,0 +1,74 @@
+import { z } from "zod"
+
+import { explainSystemError } from "../../base/system-error.ts"
+import { defineTool } from "../../toolkit/define-tool.ts"
+import { digestChars, digestValue } from "../../toolkit/digest-line.ts"
+import { failure } from "../failure.ts"
+import { patchFiles } from "./patch-files.ts"
+import { patchText } from "./patch-text.ts"
+import { parsePatch, pathsOf } from "./v4a/parse-patch.ts"
+
+const optionalText = z.string().optional()
+
+export const patch = defineTool({
+  name: "patch",
+  toolset: "file",
+  description:
+    "Edit files. mode replace: old_string in path becomes new_string; small differences in spaces and quotes are tolerated, but it must " +
+    "be unique unless replace_all: include lines around it. mode patch: several files at once, all or nothing, in V4A form:\n" +
+    "*** Begin Patch\n*** Update File: a.py\n@@ def f @@\n context\n-old\n+new\n*** Add File: b.txt\n+line\n*** Delete File: c\n" +
+    "*** Move File: d -> e\n*** End Patch\nReturns a diff and a syntax check.",
+  input: z.object({
+    mode: z.enum(["replace", "patch"]).default("replace"),
+    path: optionalText.describe("File to edit (replace)"),
+    old_string: optionalText,
+    new_string: optionalText.describe("May be empty, to delete"),
+    replace_all: z.boolean().default(false),
+    patch: optionalText.describe("V4A text (patch)"),
+    cross_profile: z.boolean().default(false).describe("Allow writing to another profile's home"),
+  }),
+  access: "write",
+  subject: (args) => pathsIn(args).map((path) => ({ kind: "path", path })),
+  preview: (args) => pathsIn(args).join(", "),
+  parallel: "by-path",
+  emoji: "🔧",
+  inScripts: true,
+  digest: ({ args, result }) =>
+    `[patch] ${digestValue(args["mode"]) || "replace"} in ${digestValue(args["path"])} (${digestChars(result)} chars result)`,
+  run: async (args, context) => {
+    context.ports.files?.otherCall()
+    const crossProfile = args.cross_profile
+    if (isFilesPatch(args)) {
+      if (args.patch === undefined || args.patch.trim() === "") return failure("mode patch needs `patch`, the V4A text")
+      try {
+        return await patchFiles(args.patch, { crossProfile }, context)
+      } catch (error) {
+        return failure(`the patch could not be applied: ${explainSystemError(error)}`)
+      }
+    }
+    const missing = (["path", "old_string", "new_string"] as const).filter((name) => args[name] === undefined)
+    if (missing.length > 0) return failure(`mode replace needs ${missing.map((name) => `\`${name}\``).join(", ")}`)
+    const { path = "", old_string: old = "", new_string: replacement = "", replace_all: all } = args
+    if (path === "") return failure("`path` must not be empty")
+    return await patchText({ path, old, replacement, all, crossProfile }, context)
+  },
+})
+
+interface PatchArguments {
+  readonly mode: "replace" | "patch"
+  readonly path?: string | undefined
+  readonly old_string?: string | undefined
+  readonly patch?: string | undefined
+}
+
+/** A V4A text without anything to replace is meant as one, whatever the mode says. */
+function isFilesPatch({ mode, patch: text, old_string: old }: PatchArguments): boolean {
+  return mode === "patch" || (text !== undefined && old === undefined)
+}
+
+/** Every path that would be touched, so that each one is judged. A patch that cannot be read touches none. */
+function pathsIn(args: PatchArguments): readonly string[] {
+  if (!isFilesPatch(args)) return args.path === undefined ? [] : [args.path]
+  const parsed = parsePatch(args.patch ?? "")
+  return parsed.ok ? [...new Set(parsed.value.flatMap(pathsOf))] : []
+}

@@ -1,0 +1,23 @@
+import { takeCodePoints } from "../../base/text.ts"
+import type { ToolContext } from "../../toolkit/tool.ts"
+
+/** The model wrote the change itself and needs only enough to check it; a person may want to see more. */
+const MAX_MODEL_CHARS = 16_000
+const MAX_PERSON_CHARS = 200_000
+
+export function shownDiff(
+  diff: string,
+  { redact }: ToolContext,
+): { readonly forModel: string; readonly forPeople: string } {
+  const masked = redact(diff, { codeFile: true })
+  return { forModel: cut(masked, MAX_MODEL_CHARS), forPeople: cut(masked, MAX_PERSON_CHARS) }
+}
+
+/** Cut behind a whole line, and said how much is missing. */
+function cut(diff: string, max: number): string {
+  const head = takeCodePoints(diff, max)
+  if (head === diff) return diff
+  const kept = head.slice(0, head.lastIndexOf("\n") + 1)
+  const left = diff.slice(kept.length).split("\n").length - 1
+  return `${kept}[... ${left} more lines of the diff are not shown]\n`
+}

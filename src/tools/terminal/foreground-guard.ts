@@ -1,0 +1,76 @@
+import { commandsOf, fromProgram, lexShell } from "./shell-lexer.ts"
+import type { ShellToken } from "./shell-lexer.ts"
+
+/** Why a command must not run in the foreground, or undefined when it may. */
+export function refusedInForeground(command: string): string | undefined {
+  const tokens = lexShell(command)
+  const commands = commandsOf(tokens).map((words) => programWords(words))
+  const detached = commands.find(([program]) => DETACHING.has(program ?? ""))
+  if (detached !== undefined) {
+    return `${detached[0]} would leave a process behind that nobody looks after. Run the command itself with background=true; process then shows its output and ends it`
+  }
+  if (hasBackgroundOperator(tokens)) {
+    return "a command with & would go on unseen after this call. Run it with background=true instead (without the &); process then shows its output and ends it"
+  }
+  const server = commands.find((words) => isServer(words) && !words.some((word) => HELP.has(word)))
+  if (server === undefined) return undefined
+  return `${server.slice(0, 3).join(" ")} does not end by itself, so this call would only time out. Run it with background=true, then look at it with process`
+}
+
+const DETACHING = new Set(["nohup", "disown", "setsid"])
+const HELP = new Set(["--help", "-h", "--version"])
+
+function hasBackgroundOperator(tokens: readonly ShellToken[]): boolean {
+  return tokens.some(
+    (token) =>
+      (token.kind === "operator" && token.text === "&") || token.inner.some((inner) => hasBackgroundOperator(inner)),
+  )
+}
+
+/** The program without its directory and its arguments, behind programs that only start another one. */
+function programWords(command: readonly ShellToken[]): readonly string[] {
+  let words = fromProgram(command).map(({ text }) => text)
+  for (;;) {
+    const [first = "", ...rest] = words
+    const program = first.slice(first.lastIndexOf("/") + 1)
+    if (!STARTERS.has(program)) return program === "" ? [] : [program, ...rest]
+    const next = rest.findIndex((word) => !word.startsWith("-") && !/^\w+=/.test(word))
+    if (next === -1) return [program, ...rest]
+    words = rest.slice(next)
+  }
+}
+
+const STARTERS = new Set(["sudo", "env", "exec", "command", "npx", "bunx"])
+
+function isServer([program = "", ...args]: readonly string[]): boolean {
+  const operands = args.filter((word) => !word.startsWith("-"))
+  switch (program) {
+    case "npm":
+    case "pnpm":
+    case "yarn":
+    case "bun": {
+      const run = args.indexOf("run")
+      return SERVER_SCRIPTS.has((run === -1 ? operands[0] : args[run + 1]) ?? "")
+    }
+    case "docker":
+      return operands[0] === "compose" && isAttachedUp(args)
+    case "docker-compose":
+      return isAttachedUp(args)
+    case "next":
+      return operands[0] === "dev"
+    case "vite":
+      return operands[0] !== "build"
+    case "nodemon":
+    case "uvicorn":
+    case "gunicorn":
+      return true
+    default:
+      return /^python[\d.]*$/.test(program) && args[args.indexOf("-m") + 1] === "http.server" && args.includes("-m")
+  }
+}
+
+const SERVER_SCRIPTS = new Set(["dev", "start", "serve", "watch"])
+
+function isAttachedUp(args: readonly string[]): boolean {
+  return args.includes("up") && !args.some((word) => word === "--detach" || /^-[a-zA-Z]*d[a-zA-Z]*$/.test(word))
+}

@@ -1,0 +1,144 @@
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+
+import { describe, expect, test } from "vitest"
+
+import { startModelServer } from "../../support/model-server/server.ts"
+import { callsTool, emptyStream, repeat, reply, says } from "../../support/model-server/turn.ts"
+import { assembleApp, runToEnd } from "../assembled-app.ts"
+import { assembleOn, WIRES, wireProblems } from "./on-every-wire.ts"
+
+const FAILING = { command: "echo tried >> tries.log; exit 3" }
+
+describe.each(WIRES)("on %s", (wire) => {
+  test("a model that answers nothing at all: the turn ends, and the next one is valid", async () => {
+    await using house = await assembleOn(wire, [says(""), says(""), says(""), says(""), says("Hello.")])
+    const session = await house.open()
+    const { end } = await runToEnd(session, "hello?")
+    expect({ outcome: end.outcome, exit: end.result.exitReason, error: end.result.error }).toEqual({
+      outcome: "error",
+      exit: "empty_response_exhausted",
+      error: {
+        code: "empty_response",
+        reason: "unknown",
+        message: "the model sent several empty replies in a row",
+        retryable: true,
+      },
+    })
+    expect(house.model.requests).toHaveLength(4)
+    const next = await runToEnd(session, "still there?")
+    expect([next.end.result.finalResponse, wireProblems(house.model, 4)]).toEqual(["Hello.", []])
+  })
+
+  test("a model that only thinks: it is asked to go on, then the turn ends", async () => {
+    await using house = await assembleOn(wire, [repeat(reply({ reasoning: "Hm." }))])
+    const { end } = await runToEnd(await house.open(), "hello?")
+    expect([end.outcome, end.result.exitReason]).toEqual(["error", "empty_response_exhausted"])
+    expect(house.model.requests.length).toBeLessThanOrEqual(8)
+    for (const index of house.model.requests.keys())
+      expect([index, wireProblems(house.model, index)]).toEqual([index, []])
+  })
+})
+
+test("a model that answers nothing is replaced by the next of the chain, for this turn", async () => {
+  await using other = await startModelServer([says("Here I am.")])
+  await using house = await assembleApp([says(""), says(""), says(""), says(""), says("Back.")], {
+    config: `fallback_providers:\n  - provider: custom\n    model: second\n    base_url: ${other.url}/v1\n`,
+  })
+  const session = await house.open()
+  expect((await runToEnd(session, "hello?")).end.result.finalResponse).toBe("Here I am.")
+  expect((await runToEnd(session, "and now?")).end.result.finalResponse).toBe("Back.")
+})
+
+test("streams that end without a word are told as a failure of the server", async () => {
+  await using house = await assembleApp([repeat(emptyStream())], {
+    clock: { now: () => Date.now(), sleep: () => Promise.resolve() },
+  })
+  const { end } = await runToEnd(await house.open(), "hello?")
+  expect([end.outcome, end.result.finalResponse]).toEqual(["error", null])
+  expect(house.model.requests.length).toBeLessThanOrEqual(8)
+})
+
+describe("the same failing call for ever", () => {
+  const stubborn = repeat(callsTool("terminal", FAILING))
+
+  test("attended: it is run, and each result from the second on carries a warning", async () => {
+    await using house = await assembleApp([stubborn], { config: "agent:\n  max_turns: 4\n" })
+    const { end } = await runToEnd(await house.open(), "go")
+    expect(end.outcome).toBe("max-turns")
+    const results = house.model.view(4).messages.flatMap((message) => message.results.map(({ text }) => text))
+    expect(results.map((text) => /count=(\d+)/.exec(text)?.[1] ?? null)).toEqual([null, "2", "3", "4"])
+    expect(await readFile(join(house.home.workdir, "tries.log"), "utf8")).toBe("tried\n".repeat(4))
+  })
+
+  test("with nobody there: the third one is not run, the turn ends and says why", async () => {
+    await using house = await assembleApp([stubborn])
+    const session = await house.open({ attended: false })
+    const { end, events } = await runToEnd(session, "go")
+    expect([end.outcome, end.result.exitReason, end.result.error?.code]).toEqual([
+      "error",
+      "guardrail_halt",
+      "guardrail_halt",
+    ])
+    expect(await readFile(join(house.home.workdir, "tries.log"), "utf8")).toBe("tried\n".repeat(2))
+    expect(events.flatMap((event) => (event.type === "tool-end" ? [event.outcome] : []))).toEqual([
+      ...["ok", "ok", "blocked"],
+    ])
+    expect(end.result.finalResponse).toContain("was not run again")
+    expect((await (await house.app.store()).conversation(session.id)).at(-1)).toMatchObject({ role: "assistant" })
+  })
+
+  test("the count starts anew with the next turn", async () => {
+    const call = callsTool("terminal", FAILING)
+    await using house = await assembleApp([call, call, says("It fails."), call, call, says("It still fails.")])
+    const session = await house.open({ attended: false })
+    await runToEnd(session, "go")
+    const { end } = await runToEnd(session, "again")
+    expect([end.outcome, end.result.finalResponse]).toEqual(["completed", "It still fails."])
+  })
+
+  test("hard stops of the settings end an attended turn too", async () => {
+    await using house = await assembleApp([stubborn], {
+      config: "tool_loop_guardrails:\n  hard_stop_enabled: true\n  hard_stop_after:\n    exact_failure: 3\n",
+    })
+    const { end } = await runToEnd(await house.open(), "go")
+    expect([end.result.exitReason, house.model.requests.length]).toEqual(["guardrail_halt", 4])
+  })
+})
+
+test("the same successful read for ever is warned about as no progress", async () => {
+  const read = callsTool("read_file", { path: "a.txt" })
+  await using house = await assembleApp([read, read, read, says("It says A.")], { workFiles: { "a.txt": "A\n" } })
+  await runToEnd(await house.open(), "read")
+  const results = house.model.view(3).messages.flatMap((message) => message.results.map(({ text }) => text))
+  expect(results.map((text) => text.includes("idempotent_no_progress_warning"))).toEqual([false, true, true])
+})
+
+test("a gigantic output is cut before it reaches the model, which is told so", async () => {
+  const command = "seq -f 'line %.0f of a very long output' 0 300000"
+  await using house = await assembleApp([callsTool("terminal", { command }), says("Long.")])
+  const { end } = await runToEnd(await house.open(), "print")
+  expect(end.outcome).toBe("completed")
+  const text = house.model.toolResults(1)[0]?.text ?? ""
+  expect(text.length).toBeLessThan(110_000)
+  expect([text.includes("line 0 of"), text.includes("line 300000 of"), text.includes("characters left out")]).toEqual([
+    true,
+    true,
+    true,
+  ])
+})
+
+test("five gigantic results of one reply share one limit", async () => {
+  const files = Object.fromEntries([1, 2, 3, 4, 5].map((n) => [`${n}.txt`, `${n} ${"x".repeat(78)}\n`.repeat(1000)]))
+  const calls = Object.keys(files).map((path) => ({ name: "read_file", input: { path, limit: 2000 } }))
+  await using house = await assembleApp([reply({ calls }), says("Read.")], {
+    workFiles: files,
+    config: "tool_results:\n  turn_chars: 100000\n",
+  })
+  await runToEnd(await house.open(), "read all")
+  const texts = house.model.toolResults(1).map(({ text }) => text)
+  expect(texts).toHaveLength(5)
+  expect(texts.reduce((sum, text) => sum + text.length, 0)).toBeLessThanOrEqual(100_000)
+  const kept = texts.filter((text) => text.includes("<persisted-output>"))
+  expect(kept.length).toBeGreaterThan(0)
+})

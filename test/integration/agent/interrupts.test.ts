@@ -1,0 +1,125 @@
+import { expect, test } from "vitest"
+
+import type { AgentEvent } from "../../../src/protocol/events.ts"
+import { isValidHistory } from "../../../src/agent/context/validity.ts"
+import { callsTool, refuses, repeat, reply, says, stallsAfter } from "../../support/model-server/turn.ts"
+import type { ScriptEntry } from "../../support/model-server/turn.ts"
+import { assembleApp, runToEnd } from "../assembled-app.ts"
+import { wireProblems } from "./on-every-wire.ts"
+
+/** The specification allows 4 s; every wait obeys its signal within 100 ms, so that a busy machine has room. */
+const LIMIT_MS = 4000
+
+const SLEEPER = "echo started; sleep 60"
+
+test.each<{ name: string; script: readonly ScriptEntry[]; at: (event: AgentEvent) => boolean }>([
+  {
+    name: "a stream that hangs",
+    script: [says(["Once ", "upon"], stallsAfter({ deltas: 1 }))],
+    at: (event) => event.type === "text-delta",
+  },
+  {
+    name: "a stream that hangs inside a call",
+    script: [{ ...callsTool("terminal", { command: "touch never" }), ...stallsAfter({ deltas: 1 }) }],
+    at: (event) => event.type === "status" && event.kind === "tool-generating",
+  },
+  {
+    name: "a command of a minute",
+    script: [callsTool("terminal", { command: SLEEPER })],
+    at: (event) => event.type === "tool-progress",
+  },
+  {
+    name: "the second of three commands",
+    script: [
+      reply({
+        calls: ["echo first", SLEEPER, "touch third"].map((command) => ({ name: "terminal", input: { command } })),
+      }),
+    ],
+    at: (event) => event.type === "tool-progress" && event.text.includes("started"),
+  },
+  {
+    name: "the wait before another try",
+    script: [refuses(503, "busy", { "retry-after": "60" })],
+    at: (event) => event.type === "status" && event.kind === "retry",
+  },
+  {
+    name: "a question to the person",
+    script: [callsTool("clarify", { question: "Which?" })],
+    at: (event) => event.type === "clarify-request",
+  },
+])("an interrupt during $name ends the turn, and the history stays valid", async ({ script, at }) => {
+  await using house = await assembleApp([...script, repeat(says("Hello."))])
+  const session = await house.open()
+  let interruptedAt = 0
+  const { end } = await runToEnd(session, "go", (event) => {
+    if (interruptedAt > 0 || !at(event)) return
+    interruptedAt = performance.now()
+    session.interrupt()
+  })
+  expect(performance.now() - interruptedAt).toBeLessThan(LIMIT_MS)
+  expect([interruptedAt > 0, end.outcome, end.result.finalResponse]).toEqual([true, "interrupted", null])
+  const stored = await (await house.app.store()).conversation(session.id)
+  expect(isValidHistory(stored)).toBe(true)
+
+  const next = await runToEnd(session, "are you there?")
+  expect(next.end.result.finalResponse).toBe("Hello.")
+  expect(wireProblems(house.model, house.model.requests.length - 1)).toEqual([])
+})
+
+test("an interrupt before the turn starts ends it before anything is sent", async () => {
+  await using house = await assembleApp([says("Hello.")])
+  const session = await house.open()
+  session.interrupt()
+  const { end } = await runToEnd(session, "go")
+  expect([end.outcome, end.result.exitReason, house.model.requests.length]).toEqual([
+    "interrupted",
+    "interrupted_by_user",
+    0,
+  ])
+  expect((await runToEnd(session, "now?")).end.result.finalResponse).toBe("Hello.")
+})
+
+test("a steer during a long command lands in its result, and what was sent before stays byte for byte", async () => {
+  const command = "echo started; while [ ! -e go ]; do sleep 0.02; done; echo ended"
+  await using house = await assembleApp([
+    callsTool("terminal", { command }),
+    callsTool("terminal", { command: "echo more" }),
+    says("Blue it is."),
+    says("Bye."),
+  ])
+  const session = await house.open()
+  const touched = (name: string): Promise<void> =>
+    import("node:fs/promises").then(({ writeFile }) => writeFile(`${house.home.workdir}/${name}`, ""))
+  let steered = false
+  await runToEnd(session, "paint", async (event) => {
+    if (event.type !== "tool-progress" || steered) return
+    steered = true
+    session.steer("use blue")
+    await touched("go")
+  })
+  await session.close("test")
+  const later = await house.restart()
+  await runToEnd(await later.open({ resume: session.id }), "bye")
+  await later[Symbol.asyncDispose]()
+
+  const [result] = house.model.toolResults(1)
+  expect(result?.text).toMatch(
+    /"output":"started\\nended".*\n\n\[OUT-OF-BAND USER MESSAGE — [^\n]+\]\nuse blue\n\[\/OUT-OF-BAND USER MESSAGE\]$/s,
+  )
+  for (const [index, { rawBody }] of house.model.requests.entries()) {
+    const next = house.model.requests[index + 1]?.rawBody
+    if (next !== undefined) expect([index, next.startsWith(rawBody.slice(0, -"]}".length))]).toEqual([index, true])
+  }
+})
+
+test("a second run while one is going is rejected, and the first goes on", async () => {
+  const gate = Promise.withResolvers<void>()
+  await using house = await assembleApp([{ ...says("First."), waitsFor: gate.promise }, says("Second.")])
+  const session = await house.open()
+  const first = runToEnd(session, "one")
+  await house.model.received(0)
+  await expect(runToEnd(session, "two")).rejects.toThrow("this session is answering already")
+  gate.resolve()
+  expect((await first).end.result.finalResponse).toBe("First.")
+  expect((await runToEnd(session, "three")).end.result.finalResponse).toBe("Second.")
+})
