@@ -30,7 +30,7 @@ const bundle = await rolldown({
   cwd: root,
   input: { hermes: "src/cli/hermes.ts" },
   platform: "node",
-  external: ["@vscode/ripgrep"],
+  external: ["@lydell/node-pty", "@vscode/ripgrep"],
   preserveEntrySignatures: "allow-extension",
   transform: { target: "node24", define: { HERMES_BUILD: JSON.stringify(buildId()) } },
   checks: { ineffectiveDynamicImport: false },

@@ -11,6 +11,20 @@ const report = join(scratch, "vitest.json")
 let passed = 0
 let failed = 0
 
+/** Programs that tests drive for real, and the Debian packages that bring them. */
+const PROGRAMS = {
+  zsh: "zsh",
+  fish: "fish",
+  git: "git",
+  bwrap: "bubblewrap",
+  podman: "podman",
+  runc: "runc",
+  catatonit: "catatonit",
+  busybox: "busybox-static",
+  sshd: "openssh-server",
+  ssh: "openssh-client",
+}
+
 /** Enough modules that a silently empty run of the layer check cannot pass for a clean one. */
 const LEAST_MODULES = 150
 
@@ -64,11 +78,15 @@ process.exit(failed === 0 ? 0 : 1)
  * are skipped.
  */
 function ensurePackages() {
-  const missing = ["zsh", "fish"].filter((program) => spawnSync("sh", ["-c", `command -v ${program}`]).status !== 0)
+  const missing = Object.entries(PROGRAMS)
+    .filter(
+      ([program]) => spawnSync("sh", ["-c", `command -v ${program} || test -x /usr/sbin/${program}`]).status !== 0,
+    )
+    .map(([, debian]) => debian)
   const isDebian = process.getuid?.() === 0 && spawnSync("sh", ["-c", "command -v apt-get"]).status === 0
   if (missing.length === 0 || !isDebian) return
   process.stdout.write(`installing ${missing.join(", ")} for the tests\n`)
-  const quietly = { stdio: "ignore", timeout: 120_000, env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } }
+  const quietly = { stdio: "ignore", timeout: 240_000, env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } }
   const install = ["install", "-y", "-q", "--no-install-recommends", ...missing]
   if (spawnSync("apt-get", install, quietly).status === 0) return
   if (spawnSync("apt-get", ["update", "-q"], quietly).status === 0) spawnSync("apt-get", install, quietly)

@@ -1,7 +1,6 @@
 import type { ModelOutcome } from "../llm/model.ts"
 import type { AgentEventBody } from "../protocol/events.ts"
 import type { Message } from "../protocol/message.ts"
-import type { ToolDefinition } from "../protocol/tool.ts"
 import { mendBrokenCalls } from "../toolkit/call-history-repair.ts"
 import { repairSequence, withEveryCallSettled } from "./history.ts"
 import type { Turn } from "./turn.ts"
@@ -10,7 +9,8 @@ export interface Ask {
   /** Sent behind the history, never stored. */
   readonly scaffold: readonly Message[]
   readonly outputCap: number | undefined
-  readonly tools: readonly ToolDefinition[]
+  /** `none`: no tool may be called. They stay declared: the request keeps its prefix, and some servers want those that the history names. */
+  readonly toolChoice?: "none"
 }
 
 /** One request, told as it happens. */
@@ -21,7 +21,8 @@ export async function* askModel(turn: Turn, ask: Ask): AsyncGenerator<AgentEvent
       model: turn.model.runtime.model,
       system: conversation.system,
       messages: sendable([...conversation.history, ...ask.scaffold]),
-      tools: ask.tools,
+      tools: turn.tools,
+      ...(ask.toolChoice === undefined ? {} : { toolChoice: ask.toolChoice }),
       ...turn.sampling,
       ...(ask.outputCap === undefined ? {} : { maxOutputTokens: ask.outputCap }),
     },

@@ -3,6 +3,7 @@ import { dispatchBench, toolCall } from "../../test/fixtures/agent/dispatch-benc
 import type { TestTool } from "../../test/fixtures/agent/dispatch-bench.ts"
 import type { ModelOutcome, ModelReply, ModelRequest } from "../llm/model.ts"
 import type { AgentEventBody } from "../protocol/events.ts"
+import { contentText } from "../protocol/message.ts"
 import type { Message } from "../protocol/message.ts"
 import { IterationBudget } from "./iteration-budget.ts"
 import { toSessionId } from "../protocol/identifiers.ts"
@@ -27,6 +28,8 @@ const reply = (more: Partial<ModelReply>): ModelOutcome => ({
 })
 const says = (content: string): ModelOutcome => reply({ content })
 const empty = reply({})
+const calls = (tool: string, id: string, content: string | null = null): ModelOutcome =>
+  reply({ content, toolCalls: [toolCall(id, tool, { id })], finishReason: "tool_calls" })
 const reads = (...ids: readonly string[]): ModelOutcome =>
   reply({ toolCalls: ids.map((id) => toolCall(id, "t", { id })), finishReason: "tool_calls" })
 
@@ -61,7 +64,11 @@ async function play(
       return Promise.resolve({ content: { did: args["id"] }, summary: "x" })
     },
   }
-  await using bench = await dispatchBench([tool])
+  const others: readonly TestTool[] = [
+    { ...tool, name: "execute_code" },
+    { ...tool, name: "todo", housekeeping: true },
+  ]
+  await using bench = await dispatchBench([tool, ...others])
   const conversation = new Conversation({
     id: toSessionId("session"),
     system: "s",
@@ -213,10 +220,10 @@ test("a model that still calls tools then is asked for a summary without any", a
     budget: new IterationBudget(2),
     tools,
   })
-  expect([end.finalResponse, ran, requests.map((request) => request.tools.length)]).toEqual([
+  expect([end.finalResponse, ran, requests.map((request) => request.toolChoice)]).toEqual([
     "what I did",
     ["1", "2"],
-    [1, 1, 1, 0],
+    [undefined, undefined, undefined, "none"],
   ])
   expect(requests[3]?.messages.at(-1)).toMatchObject({ role: "user", synthetic: "max_iterations" })
   expect(history.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant", "tool", "assistant"])
@@ -279,5 +286,135 @@ test("a store that fails ends the turn with its reason and what was used", async
       costUsd: 0,
       costStatus: "included",
     },
+  })
+})
+
+test("rounds that only ran a script are not counted, but they do not go on for ever", async () => {
+  const five = ["1", "2", "3", "4", "5"].map((id) => calls("execute_code", id))
+  const { end, ran } = await play([...five, says("done")], { budget: new IterationBudget(3) })
+  expect([end.finalResponse, ran, end.totals.apiCalls]).toEqual(["done", ["1", "2", "3", "4", "5"], 6])
+
+  const many = Array.from({ length: 8 }, (_, index) => calls("execute_code", String(index)))
+  const endless = await play([...many, says("stopped")], { budget: new IterationBudget(2) })
+  expect([endless.end.outcome, endless.end.totals.apiCalls, endless.end.finalResponse]).toEqual([
+    "max-turns",
+    9,
+    "stopped",
+  ])
+})
+
+test("a reply at the output limit is continued with more room, and stored as one", async () => {
+  const part = (content: string): ModelOutcome => reply({ content, finishReason: "length" })
+  const { end, requests, history } = await play([part("abc"), part("def"), says("ghi")])
+  expect([end.finalResponse, requests.map(({ maxOutputTokens }) => maxOutputTokens)]).toEqual([
+    "abcdefghi",
+    [undefined, 8192, 12_288],
+  ])
+  expect(history).toMatchObject([{ role: "user" }, { role: "assistant", content: "abcdefghi" }])
+  expect(history).toHaveLength(2)
+})
+
+test("what was added to get an answer is not sent with the next request", async () => {
+  const { requests, history } = await play([reads("1"), empty, reads("2"), says("done")])
+  expect(requests.map(({ messages }) => messages.length)).toEqual([1, 3, 5, 5])
+  expect(requests[2]?.messages.at(-1)).toMatchObject({ role: "user", synthetic: "recovery" })
+  expect(history.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant", "tool", "assistant"])
+})
+
+test.each([
+  { name: "text beside bookkeeping", script: [calls("todo", "1", "done"), empty], said: "done" },
+  { name: "text beside work", script: [calls("t", "1", "working"), empty, says("done")], said: "done" },
+  {
+    name: "bookkeeping without text after text",
+    script: [calls("todo", "1", "done"), calls("todo", "2"), empty, says("really done")],
+    said: "really done",
+  },
+])("an empty reply after $name", async ({ script, said }) => {
+  expect((await play(script)).end.finalResponse).toBe(said)
+})
+
+test("the budget line stands in the last result of a batch, when it is wanted", async () => {
+  const { history } = await play([reads("1", "2"), says("done")], {
+    budget: new IterationBudget(1),
+    budgetPressure: true,
+  })
+  const lines = history.flatMap((message) =>
+    message.role === "tool" ? [contentText(message.content).includes("[Budget, urgent: 1 of 1")] : [],
+  )
+  expect(lines).toEqual([false, true])
+})
+
+test("a fault inside Hermes costs a round; the turn goes on and the fault is reported", async () => {
+  let faults = 1
+  const reported: unknown[] = []
+  const { end, requests } = await play([reads("1"), says("done")], {
+    compression: {
+      ...withoutCompression,
+      // oxlint-disable-next-line require-yield -- it breaks before it has anything to say
+      async *afterBatch() {
+        await Promise.resolve()
+        if (faults-- > 0) throw new Error("broken")
+      },
+    },
+    report: (fault) => {
+      reported.push(fault)
+    },
+  })
+  expect([end.finalResponse, reported]).toEqual(["done", [new Error("broken")]])
+  expect(requests[1]?.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool"])
+})
+
+test.each([
+  { name: "a second one in a row", budget: 5, script: [reads("1"), reads("2"), says("never")], requests: 2 },
+  { name: "one in the last round", budget: 1, script: [reads("1"), says("never")], requests: 1 },
+])("$name ends the turn with what went wrong", async ({ budget, script, requests }) => {
+  const played = await play(script, {
+    budget: new IterationBudget(budget),
+    compression: {
+      ...withoutCompression,
+      // oxlint-disable-next-line require-yield -- it breaks before it has anything to say
+      async *afterBatch() {
+        throw await Promise.resolve(new Error("broken"))
+      },
+    },
+  })
+  expect([played.requests.length, played.end.exitReason, played.end.error?.message]).toEqual([
+    requests,
+    "error_near_max_iterations",
+    "something went wrong inside Hermes: broken",
+  ])
+})
+
+test("the next model of the chain starts with a clean slate", async () => {
+  let fallbacks = 1
+  const blocked = reply({ content: "no", finishReason: "content_filter" })
+  const script = [blocked, says("yes")]
+  const requests: number[] = []
+  const { end, events } = await play([], {
+    model: {
+      runtime: {
+        provider: "p",
+        model: "m",
+        wire: "in-process",
+        baseUrl: "",
+        contextLength: 1000,
+        credentialSource: "",
+        billingMode: "demo",
+      },
+      // oxlint-disable-next-line require-yield -- a scripted model says nothing while it thinks
+      async *stream(request) {
+        requests.push(request.messages.length)
+        return await Promise.resolve(script[requests.length - 1] ?? empty)
+      },
+      beginTurn: () => undefined,
+      close: () => undefined,
+      fallBack: () => Promise.resolve(fallbacks-- > 0 ? "going on with another" : undefined),
+    },
+  })
+  expect([end.finalResponse, requests]).toEqual(["yes", [1, 1]])
+  expect(events).toContainEqual({
+    type: "status",
+    kind: "fallback",
+    text: "content_policy_blocked: the provider refused to answer: no; going on with another",
   })
 })

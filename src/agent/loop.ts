@@ -1,3 +1,4 @@
+import { assertNever } from "../base/assert-never.ts"
 import type { LlmFailure } from "../llm/failure/failure.ts"
 import type { ModelReply } from "../llm/model.ts"
 import type { AgentEventBody } from "../protocol/events.ts"
@@ -7,7 +8,6 @@ import { NO_USAGE, addUsage, promptTokens, worseStatus } from "../protocol/usage
 import { STEER_CLOSING, STEER_OPENING } from "../toolkit/untrusted.ts"
 import { askModel } from "./ask-model.ts"
 import { budgetLine } from "./budget-line.ts"
-import { runBatch } from "./dispatch/batch.ts"
 import type { BatchReport } from "./dispatch/batch.ts"
 import { withoutDuplicates } from "./history.ts"
 import type { BilledCall } from "./journal.ts"
@@ -112,6 +112,8 @@ async function* goRound(turn: Turn, progress: Progress): Steps<TurnEnd | undefin
       return completedEnd({ exitReason: "fallback_prior_turn_content", text: turn.redact(verdict.text) }, tally)
     case "keep":
       return yield* keep(turn, progress, { reply, ...(verdict.partial === undefined ? {} : { partial: true }) })
+    default:
+      return assertNever(verdict)
   }
 }
 
@@ -129,7 +131,7 @@ async function* request(
     if (refusal !== undefined && !(yield* mayGoOn(turn, refusal))) return { kind: "end", end: costEnd(refusal, tally) }
     tally.apiCalls += 1
     yield { type: "status", kind: "iteration", text: "", iteration: turn.budget.used }
-    const outcome = yield* askModel(turn, { ...progress, tools: turn.tools })
+    const outcome = yield* askModel(turn, progress)
     if (outcome.kind === "reply") return outcome
     if (outcome.kind === "aborted") return { kind: "end", end: stopped("interrupted_during_api_call", turn, tally) }
     const { failure } = outcome
@@ -231,7 +233,7 @@ async function* finishAtLimit(turn: Turn, progress: Progress): Steps<TurnEnd> {
   for (let attempt = 0; attempt < 2; attempt += 1) {
     if (turn.signal.aborted) return stopped("interrupted_by_user", turn, tally)
     tally.apiCalls += 1
-    const outcome = yield* askModel(turn, { scaffold: [summary], outputCap: undefined, tools: [] })
+    const outcome = yield* askModel(turn, { scaffold: [summary], outputCap: undefined, toolChoice: "none" })
     if (outcome.kind === "aborted") return stopped("interrupted_during_api_call", turn, tally)
     if (outcome.kind === "failed") break
     if ((outcome.reply.content?.trim() ?? "") !== "") return yield* lastWords(turn, outcome.reply, { limit, tally })
@@ -369,6 +371,8 @@ async function* runTools(turn: Turn, calls: readonly ToolCall[], tally: Tally): 
   tally.toolCalls += calls.length
   const last = calls.at(-1)?.id
   let noted: { readonly given: ToolMessage; readonly stored: ToolMessage; readonly note: string } | undefined
+  // A turn without tools never pays for the door.
+  const { runBatch } = await import("./dispatch/batch.ts")
   const batch = runBatch(calls, {
     ...turn.dispatch,
     record: async (given) => {

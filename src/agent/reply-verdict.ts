@@ -1,6 +1,6 @@
 import type { ModelReply, WireName } from "../llm/model.ts"
 import type { AssistantMessage, Message, UserMessage } from "../protocol/message.ts"
-import { readArguments } from "./dispatch/prepare.ts"
+import { readArguments } from "../toolkit/read-arguments.ts"
 import { hasOpenScratchpad, isAcknowledgement } from "./reply-signs.ts"
 
 /**
@@ -22,7 +22,6 @@ export interface Patience {
   /** Text of replies that were cut by the output limit and are being continued. */
   continued: string
   continuations: number
-  cutCalls: number
   limitedCalls: number
   invalidArguments: number
   openScratchpads: number
@@ -42,7 +41,6 @@ export function createPatience(): Patience {
   return {
     continued: "",
     continuations: 0,
-    cutCalls: 0,
     limitedCalls: 0,
     invalidArguments: 0,
     openScratchpads: 0,
@@ -67,7 +65,7 @@ export interface ReplyContext {
 }
 
 const MAX_CONTINUATIONS = 3
-const MAX_CUT_CALLS = 3
+const MAX_LIMITED_CALLS = 3
 const MAX_INVALID_ARGUMENTS = 2
 const MAX_OPEN_SCRATCHPADS = 2
 const MAX_INCOMPLETE = 3
@@ -86,7 +84,7 @@ export function judgeReply(reply: ModelReply, patience: Patience, context: Reply
 
 function judged(reply: ModelReply, patience: Patience, context: ReplyContext): Verdict {
   if (reply.finishReason === "content_filter") return blocked(reply)
-  if (reply.ending === "cut-call") return cutCall(patience)
+  if (reply.ending === "cut-call") return CUT_CALL
   if (reply.ending === "cut-text") return { kind: "keep", partial: true }
   if (reply.finishReason === "length") return limited(reply, patience, context)
   if (reply.finishReason === "incomplete" && patience.incomplete < MAX_INCOMPLETE - 1)
@@ -105,14 +103,11 @@ function blocked(reply: ModelReply): Verdict {
   }
 }
 
-function cutCall(patience: Patience): Verdict {
-  patience.cutCalls += 1
-  if (patience.cutCalls < MAX_CUT_CALLS) return { kind: "again", scaffold: [] }
-  return {
-    kind: "give-up",
-    code: "cut_calls",
-    message: "the connection was lost in the middle of a tool call, several times in a row; nothing of it was run",
-  }
+/** Whoever asked the model has tried it again already. */
+const CUT_CALL: Verdict = {
+  kind: "give-up",
+  code: "cut_calls",
+  message: "the connection was lost in the middle of a tool call, several times in a row; nothing of it was run",
 }
 
 /** The server wants to be asked again and to see what it has said so far; a reply that only repeats it says nothing new. */
@@ -150,7 +145,7 @@ function limited(reply: ModelReply, patience: Patience, context: ReplyContext): 
 /** Arguments that end in the middle are never run. */
 function limitedCalls(patience: Patience, context: ReplyContext): Verdict {
   patience.limitedCalls += 1
-  if (patience.limitedCalls <= MAX_CUT_CALLS) {
+  if (patience.limitedCalls <= MAX_LIMITED_CALLS) {
     return { kind: "again", scaffold: [], outputCap: largerCap(patience.limitedCalls, context) }
   }
   return {

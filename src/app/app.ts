@@ -9,12 +9,15 @@ import type { Home } from "../config/home.ts"
 import type { Config } from "../config/load.ts"
 import type { MemoryProvider } from "../knowledge/memory/provider.ts"
 import type { ChosenModel, ModelChoiceFailure, ModelWish } from "../llm/choose-model.ts"
+import type { ListedModel } from "../llm/catalog/model-list.ts"
 import type { ModelRuntime } from "../llm/model.ts"
 import type { ToolDefinition } from "../protocol/tool.ts"
 import type { SessionStore } from "../state/store.ts"
 import { builtinEntries } from "../toolkit/builtin-entries.ts"
+import { createPrewarm } from "../llm/catalog/prewarm.ts"
 import { createToolRegistry } from "../toolkit/registry.ts"
 import { resolveToolset } from "../toolkit/toolsets.ts"
+import { createFileRegistry } from "../tools/file/read-tracker.ts"
 import { BUILTIN_TOOLS } from "../tools/builtins.ts"
 import { TOOL_MANIFEST } from "../tools/manifest.generated.ts"
 import { openSession } from "./open-session.ts"
@@ -24,6 +27,7 @@ import { chooseFrom, findLocalModel, rememberModel } from "./model-sources.ts"
 import { openMemory } from "./session-knowledge.ts"
 import { layersFor } from "./session-prompt.ts"
 import { divideTools, takeTools } from "./session-tools.ts"
+import { createProcesses } from "./processes.ts"
 import { createStores } from "./stores.ts"
 import { openWorkspace } from "./session-workspace.ts"
 
@@ -40,6 +44,8 @@ export interface App {
   findLocalModel(signal: AbortSignal): Promise<{ readonly chosen: ChosenModel; readonly server: string } | undefined>
   /** Later sessions start with this model too. */
   rememberModel(runtime: ModelRuntime): Promise<Result<undefined>>
+  /** The models of the place where a model is asked, fresh from there and kept for the next time. */
+  refreshModels(chosen: ChosenModel, signal: AbortSignal): Promise<Result<readonly ListedModel[]>>
   openSession(options: OpenSessionOptions): Promise<Result<Session>>
   /** The prompt and tools a new session would get, without opening one. */
   previewPrompt(options: PromptPreviewOptions): Promise<PromptPreview>
@@ -85,7 +91,19 @@ export function createApp(options: AppOptions): App {
   for (const entry of builtinEntries(TOOL_MANIFEST, BUILTIN_TOOLS)) registry.register(entry)
   const stores = createStores(options)
   const store = (): Promise<SessionStore> => stores.of(options.home)
-  const shared: Shared = { memoryProviders: [], ...options, registry, store, ...stores, workspaces: new Set() }
+  const processes = createProcesses(options)
+  const prewarm = createPrewarm(options)
+  const shared: Shared = {
+    memoryProviders: [],
+    ...options,
+    registry,
+    store,
+    ...stores,
+    processes,
+    prewarm,
+    files: createFileRegistry(),
+    workspaces: new Set(),
+  }
 
   return {
     config,
@@ -96,10 +114,16 @@ export function createApp(options: AppOptions): App {
     chooseModel: (wish) => chooseFrom(options, wish),
     findLocalModel: (signal) => findLocalModel(options, signal),
     rememberModel: (runtime) => rememberModel(options, runtime),
+    refreshModels: async (chosen, signal) => {
+      const { refreshModelList } = await import("../llm/catalog/refresh-list.ts")
+      return await refreshModelList(chosen, { ...options, signal })
+    },
     openSession: (session) => openSession(session, shared),
     previewPrompt: async (preview) => {
       const tools = await takeTools(preview.toolsets, shared)
-      const workspace = openWorkspace(preview.cwd, shared)
+      const place = await openWorkspace({ cwd: preview.cwd, signal: AbortSignal.timeout(PREVIEW_MS) }, shared)
+      if (!place.ok) throw new Error(place.error)
+      const workspace = place.value
       const { layers } = await layersFor(
         { ...preview, tools, workspace, sessionId: undefined, memory: openMemory(shared).snapshot(), learnings: [] },
         shared,
@@ -114,6 +138,8 @@ export function createApp(options: AppOptions): App {
       return { unknown, anyKnown: unknown.length < names.length }
     },
     close: async () => {
+      prewarm.close()
+      await processes.close()
       await stores.close((opened) => tidyUp(opened, shared))
     },
     abandon: () => {
@@ -121,6 +147,8 @@ export function createApp(options: AppOptions): App {
     },
   }
 }
+
+const PREVIEW_MS = 30_000
 
 /** Old sessions are removed when the person is done, so that no start waits for it. */
 async function tidyUp(store: SessionStore, { config, log }: Shared): Promise<void> {

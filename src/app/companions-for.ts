@@ -10,6 +10,7 @@ import type { OpenSessionOptions, Shared } from "./session-options.ts"
 import type { SessionParts } from "./session.ts"
 import { createCompanions } from "./session-companions.ts"
 import type { EndedTurn, SessionCompanions } from "./session-companions.ts"
+import type { SessionFiles } from "./session-files.ts"
 import type { SessionKnowledge } from "./session-knowledge.ts"
 import type { SessionLog } from "./session-log.ts"
 import { openModelFor } from "./session-model.ts"
@@ -18,6 +19,7 @@ import type { SideModel } from "./side-model.ts"
 export interface CompanionRequest {
   readonly conversation: Conversation
   readonly knowledge: SessionKnowledge
+  readonly files: SessionFiles
   readonly provider: ProviderHost | undefined
   readonly side: SideModel
   readonly log: SessionLog
@@ -63,7 +65,6 @@ export function companionsFor(request: CompanionRequest, shared: Shared): Sessio
       ? {}
       : {
           review: async (turn, signal) => {
-            turns += 1
             if (turns % interval !== 0) return
             const { lookBack } = await import("./background-review.ts")
             await lookBack(turn, reviewing, signal)
@@ -80,12 +81,15 @@ export function companionsFor(request: CompanionRequest, shared: Shared): Sessio
       await flushMemory(doomed, { ...reviewing, side }, signal)
     },
     memorySettled: () => knowledge.memory.settled(),
-    beforeTurn: (history) => {
+    beforeTurn: async (history) => {
+      turns += 1
       knowledge.todo.hydrate(history)
       knowledge.beginTurn()
+      return (await request.files.beginTurn()) ?? ""
     },
     tidyUp: async () => {
-      await knowledge.learnings.consolidate()
+      await knowledge.close()
+      await request.files.close()
     },
   })
 }

@@ -3,7 +3,9 @@ import type { Result } from "../base/result.ts"
 import { Conversation } from "../agent/conversation.ts"
 import { joinLayers } from "../agent/prompt/build-prompt.ts"
 import type { Environment } from "../config/environment.ts"
+import type { ImageDescriber } from "../llm/vision/image-describer.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
+import { NO_USAGE } from "../protocol/usage.ts"
 import { newSessionId } from "../state/session-id.ts"
 import type { NewSession } from "../state/store.ts"
 import { dumpingRequests } from "./request-dump.ts"
@@ -12,6 +14,7 @@ import type { Session } from "./session.ts"
 import { companionsFor } from "./companions-for.ts"
 import { compressionFor } from "./session-context.ts"
 import { dispatchFor } from "./session-dispatch.ts"
+import { openFiles } from "./session-files.ts"
 import { openKnowledge } from "./session-knowledge.ts"
 import { createSessionLog, createUnsavedLog } from "./session-log.ts"
 import { openModelFor, samplingFor } from "./session-model.ts"
@@ -26,11 +29,13 @@ import { createSpending } from "./session-spending.ts"
 import { divideTools, searchFor, takeTools } from "./session-tools.ts"
 import { openWorkspace } from "./session-workspace.ts"
 import { sideModelFor } from "./side-model.ts"
+import type { SideModel } from "./side-model.ts"
 
 /** Puts a session together: its model, history, prompt, tools and place to work. */
 export async function openSession(options: OpenSessionOptions, shared: Shared): Promise<Result<Session>> {
   const { clock, config, redactor } = shared
-  const opened = await openModelFor(options.model, shared)
+  const images = lateDescriber(shared)
+  const opened = await openModelFor(options.model, shared, { images })
   if (!opened.ok) return opened
   const store = await storeOrReason(shared)
   const past = options.resume === undefined ? undefined : await loadPast(options.resume, store)
@@ -39,13 +44,22 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
   const lease = await takePlace(id, options, shared)
   if (!lease.ok) return lease
 
-  const workspace = openWorkspace(options.cwd, shared, id)
+  const place = await openWorkspace(
+    { cwd: options.cwd, sessionId: id, signal: AbortSignal.timeout(OPENING_MS) },
+    shared,
+  )
+  if (!place.ok) {
+    await lease.value.release()
+    opened.value.close()
+    return place
+  }
+  const workspace = place.value
   shared.workspaces.add(workspace)
   const tools = await takeTools(options.toolsets, shared)
   const provider = await openProvider({ id, options, tools }, shared)
   const knowledge = openKnowledge({ workspace, onMemoryWrite: (write) => provider?.onMemoryWrite(write) }, shared)
-  const draft = (sessionId: SessionId): Promise<PromptDraft> =>
-    layersFor(
+  const draft = async (sessionId: SessionId): Promise<PromptDraft> =>
+    await layersFor(
       {
         platform: options.platform,
         runtime: options.model.runtime,
@@ -54,7 +68,7 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
         sessionId: options.passSessionId === true ? sessionId : undefined,
         memory: knowledge.memory.snapshot(),
         externalMemory: provider?.promptBlock() ?? "",
-        learnings: knowledge.topLearnings,
+        learnings: await knowledge.topLearnings(),
       },
       shared,
     )
@@ -102,14 +116,23 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
     limitUsd: config.get("model.max_session_cost_usd"),
     spentUsd: past?.value.spentUsd ?? 0,
     cacheTtl: config.get("prompt_caching.cache_ttl"),
+    limitTokens: config.get("model.max_session_tokens"),
+    used: past?.value.used ?? NO_USAGE,
+    listedPrices: async (runtime) => {
+      const { findListedModel } = await import("../llm/catalog/list-cache.ts")
+      return findListedModel(shared.home, runtime)?.prices
+    },
   })
-  const ports = { ...portsFor({ conversation, knowledge, store }, shared), deferredTools: searchFor(offered, shared) }
-  const dispatch = dispatchFor({ taskId: id, conversation, tools, workspace, knowledge, ports, options }, shared)
+  const files = openFiles({ taskId: id, workspace, conversation, options, todo: () => knowledge.todo.read() }, shared)
+  const ports = portsFor({ conversation, knowledge, store, files, deferredTools: searchFor(offered, shared) }, shared)
+  const dispatch = dispatchFor({ taskId: id, conversation, tools, workspace, knowledge, files, ports, options }, shared)
   const side = sideModelFor({ main: options.model, spending, log }, shared)
+  images.askThrough(side)
+  shared.prewarm.start(options.model)
   const sampling = samplingFor(id, shared)
   const redact = (text: string, how?: { readonly codeFile?: boolean }): string => redactor.redact(text, how)
   const companions = companionsFor(
-    { conversation, knowledge, provider, side, log, spending, sampling, dispatch, tools, redact, options },
+    { conversation, knowledge, files, provider, side, log, spending, sampling, dispatch, tools, redact, options },
     shared,
   )
   return ok(
@@ -123,7 +146,7 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
       tools: offered.declared,
       log,
       compression: compressionFor(
-        { conversation, knowledge, companions, side, log, dispatch, tools: offered.declared, options },
+        { conversation, knowledge, files, companions, side, log, dispatch, tools: offered.declared, options },
         shared,
       ),
       dispatch,
@@ -149,8 +172,14 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
       },
       openingWarnings: [...prompt.warnings, ...interruptedCalls(past?.value)],
       todo: () => knowledge.todo.read(),
+      checkpoints: () => files.checkpoints(),
+      takeRewind: () => files.takeRewind(),
+      background: {
+        take: () => shared.processes.takeNotice(id),
+        waitForOne: (signal) => shared.processes.waitForNotice(id, signal),
+      },
       companions,
-      openModel: (chosen) => openModelFor(chosen, shared),
+      openModel: (chosen) => openModelFor(chosen, shared, { images }),
       release: async () => {
         side.close()
         await workspace.close()
@@ -160,6 +189,28 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
     }),
   )
 }
+
+/** Images in words come from the side model, which exists only after the model itself; its code is loaded with the first image. */
+function lateDescriber({ home }: Shared): ImageDescriber & { askThrough(side: SideModel): void } {
+  let asked: SideModel | undefined
+  let opening: Promise<ImageDescriber> | undefined
+  const open = async (): Promise<ImageDescriber> => {
+    const { createImageDescriber } = await import("../llm/vision/image-describer.ts")
+    return createImageDescriber({
+      home,
+      ask: async (call) => (await asked?.call(call)) ?? fail({ message: "no model can describe images here" }),
+    })
+  }
+  return {
+    describe: async (image, how) => await (await (opening ??= open())).describe(image, how),
+    askThrough: (side) => {
+      asked = side
+    },
+  }
+}
+
+/** A container may have to be fetched first. */
+const OPENING_MS = 600_000
 
 /** A stored prompt is used byte for byte (law 3), whatever has changed since. */
 async function promptOf(

@@ -53,7 +53,8 @@ export interface CompanionParts {
   readonly flushMemory: (doomed: readonly Message[], signal: AbortSignal) => Promise<void>
   /** Waits for memory writes that have begun. */
   readonly memorySettled: () => Promise<void>
-  readonly beforeTurn: (history: readonly Message[]) => void
+  /** Gives a note for the model, or "". */
+  readonly beforeTurn: (history: readonly Message[]) => Promise<string>
 }
 
 /** How long leaving waits for a title that is being made. */
@@ -83,15 +84,16 @@ export function createCompanions(parts: CompanionParts): SessionCompanions {
   return {
     beforeTurn: async ({ words, history, model, signal }) => {
       turns += 1
-      parts.beforeTurn(history)
-      if (provider === undefined) return ""
+      const note = await parts.beforeTurn(history)
+      if (provider === undefined) return note
       provider.onTurnStart(turns, words, {
         remainingTokens: parts.contextLength(),
         model: model.runtime.model,
         platform: parts.platform,
         toolCount: parts.toolCount,
       })
-      return (await orAborted(provider.prefetch(words), signal)) ?? ""
+      const recalled = (await orAborted(provider.prefetch(words), signal)) ?? ""
+      return [recalled, note].filter((text) => text !== "").join("\n\n")
     },
     afterTurn: (turn) => {
       const { result, outcome } = turn.end

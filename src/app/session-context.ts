@@ -1,4 +1,3 @@
-import { spillText } from "../agent/dispatch/bound-result.ts"
 import { createCompression } from "../agent/context/compression.ts"
 import type { Compression } from "../agent/context/compression.ts"
 import { createCompressor } from "../agent/context/compressor.ts"
@@ -15,6 +14,7 @@ import type { RunnableTool } from "../toolkit/tool.ts"
 import type { OpenSessionOptions, Shared } from "./session-options.ts"
 import type { SessionParts } from "./session.ts"
 import type { SessionCompanions } from "./session-companions.ts"
+import type { SessionFiles } from "./session-files.ts"
 import type { SessionKnowledge } from "./session-knowledge.ts"
 import type { SessionLog } from "./session-log.ts"
 import type { SideModel } from "./side-model.ts"
@@ -22,6 +22,7 @@ import type { SideModel } from "./side-model.ts"
 export interface ContextRequest {
   readonly conversation: Conversation
   readonly knowledge: SessionKnowledge
+  readonly files: SessionFiles
   readonly companions: SessionCompanions
   readonly side: SideModel
   readonly log: SessionLog
@@ -46,7 +47,10 @@ export function compressionFor(request: ContextRequest, shared: Shared): Compres
     estimator,
     redact: (text) => redactor.redact(text),
     summarise: summaryPort(request.side, config),
-    spill: (text, callId) => spillText(text, callId, dispatch),
+    spill: async (text, callId) => {
+      const { spillText } = await import("../agent/dispatch/bound-result.ts")
+      return await spillText(text, callId, dispatch)
+    },
     digest: (call) => digests.get(call.tool)?.(call) ?? generalDigest(call),
   })
   return createCompression({
@@ -62,6 +66,7 @@ export function compressionFor(request: ContextRequest, shared: Shared): Compres
     beforeLoss: (doomed, layer, signal) => companions.beforeLoss(doomed, layer, signal),
     onRotated: (sessions) => {
       companions.rotated(sessions)
+      request.files.tracker.forget()
     },
     report: (fault) => {
       shared.log.error(fault)

@@ -11,6 +11,7 @@ import type { ToolDefinition } from "../protocol/tool.ts"
 import type { ToolPorts } from "../toolkit/tool.ts"
 import type { OpenSessionOptions, Shared } from "./session-options.ts"
 import type { SessionParts } from "./session.ts"
+import type { SessionFiles } from "./session-files.ts"
 import type { SessionKnowledge } from "./session-knowledge.ts"
 import { limitsOf } from "./session-workspace.ts"
 
@@ -21,6 +22,7 @@ export interface DispatchRequest {
   readonly tools: readonly ToolDefinition[]
   readonly workspace: Workspace
   readonly knowledge: SessionKnowledge
+  readonly files: SessionFiles
   readonly ports: ToolPorts
   readonly options: OpenSessionOptions
 }
@@ -50,7 +52,8 @@ export function dispatchFor(request: DispatchRequest, shared: Shared): SessionPa
     }),
     questionTimeoutMs: config.get("clarify.timeout") * 1000,
     guardrails: createGuardrails({ ...guardrailSettings(config), attended: options.attended }),
-    notes: knowledge.notes,
+    notes: [...knowledge.notes, request.files.note],
+    beforeRun: (call) => request.files.beforeRun(call),
     places: {
       workspaceRoot: options.cwd,
       userHome: home.userHome,

@@ -1,15 +1,15 @@
+import { existsSync } from "node:fs"
+
 import type { Clock } from "../base/clock.ts"
 import type { Log } from "../base/log.ts"
 import type { Redactor } from "../base/redact.ts"
 import type { ResultNoteSource } from "../agent/dispatch/result-note.ts"
-import { createLearningNotes } from "../agent/learning-notes.ts"
 import { createTodoList } from "../agent/todo-list.ts"
 import type { TodoList } from "../agent/todo-list.ts"
 import type { Environment } from "../config/environment.ts"
 import type { Home } from "../config/home.ts"
 import type { Config } from "../config/load.ts"
 import type { Workspace } from "../exec/workspace.ts"
-import { createLearningsStore } from "../knowledge/learnings/learnings-store.ts"
 import type { LearningsStore } from "../knowledge/learnings/learnings-store.ts"
 import { memoryOptions } from "../knowledge/memory/memory-settings.ts"
 import { createMemoryStore } from "../knowledge/memory/memory-store.ts"
@@ -30,13 +30,15 @@ interface Sources {
 /** What a session remembers, learns and plans. */
 export interface SessionKnowledge {
   readonly memory: MemoryStore
-  readonly learnings: LearningsStore
+  /** Opened with the first use, as most conversations neither fail nor learn. */
+  readonly learnings: () => Promise<LearningsStore>
   readonly todo: TodoList
   /** The lessons that helped most often, for the prompt. */
-  readonly topLearnings: readonly string[]
+  topLearnings(): Promise<readonly string[]>
   /** What is added to results. */
   readonly notes: readonly ResultNoteSource[]
   beginTurn(): void
+  close(): Promise<void>
 }
 
 /** Lessons in the prompt of a session. */
@@ -48,27 +50,52 @@ export function openKnowledge(
   sources: Sources,
 ): SessionKnowledge {
   const { config, environment, home, clock, log, redactor } = sources
-  const redact = (text: string): string => redactor.redact(text)
-  const learnings = createLearningsStore({ path: home.file("learnings.jsonl"), clock, redact })
+  const path = home.file("learnings.jsonl")
+  let opening: ReturnType<typeof open> | undefined
+  const open = async () => {
+    const [{ createLearningsStore }, { createLearningNotes }] = await Promise.all([
+      import("../knowledge/learnings/learnings-store.ts"),
+      import("../agent/learning-notes.ts"),
+    ])
+    const store = createLearningsStore({ path, clock, redact: (text) => redactor.redact(text) })
+    const notes = createLearningNotes({
+      store,
+      autoCapture: config.get("learnings.auto_capture"),
+      autoInject: config.get("learnings.auto_inject"),
+      log,
+    })
+    return { store, notes }
+  }
+  const learned = (): ReturnType<typeof open> => (opening ??= open())
+  const learnings = async (): Promise<LearningsStore> => (await learned()).store
   const memory = openMemory(sources, { learnings, onWrite: onMemoryWrite })
   const todo = createTodoList({ nudgeAfter: config.get("todo.nudge_after") })
-  const lessons = createLearningNotes({
-    store: learnings,
-    autoCapture: config.get("learnings.auto_capture"),
-    autoInject: config.get("learnings.auto_inject"),
-    log,
-  })
   const rules = ignoresRules(environment)
     ? undefined
     : createSubdirectoryHints({ root: workspace.cwd(), files: workspace.files, maxChars: MAX_HINT_CHARS })
+  let turns = 0
+  let turnBegun = 0
   return {
     memory,
     learnings,
     todo,
-    topLearnings: config.get("learnings.auto_inject") ? lessons.top(TOP_LEARNINGS) : [],
-    notes: [...(rules === undefined ? [] : [rulesNote(rules)]), lessons.note, todo.note],
+    topLearnings: async () =>
+      config.get("learnings.auto_inject") && existsSync(path) ? (await learned()).notes.top(TOP_LEARNINGS) : [],
+    notes: [
+      ...(rules === undefined ? [] : [rulesNote(rules)]),
+      async (call, signal) => {
+        const { notes } = await learned()
+        if (turnBegun !== turns) notes.beginTurn()
+        turnBegun = turns
+        return await notes.note(call, signal)
+      },
+      todo.note,
+    ],
     beginTurn: () => {
-      lessons.beginTurn()
+      turns += 1
+    },
+    close: async () => {
+      if (opening !== undefined) await (await opening).store.consolidate()
     },
   }
 }
@@ -76,7 +103,7 @@ export function openKnowledge(
 /** The two memory files of the home, as the settings allow them. */
 export function openMemory(
   { config, environment, home, clock }: Omit<Sources, "log" | "redactor">,
-  more: { readonly learnings?: LearningsStore; readonly onWrite?: (write: MemoryWrite) => void } = {},
+  more: { readonly learnings?: () => Promise<LearningsStore>; readonly onWrite?: (write: MemoryWrite) => void } = {},
 ): MemoryStore {
   const { learnings } = more
   return createMemoryStore({
@@ -87,19 +114,16 @@ export function openMemory(
   })
 }
 
-function learningTexts(
-  learnings: LearningsStore,
+async function learningTexts(
+  learnings: () => Promise<LearningsStore>,
   query: string,
-): ReturnType<NonNullable<Parameters<typeof createMemoryStore>[0]["searchLearnings"]>> {
-  const found = learnings.search(query, { limit: 20 })
-  return Promise.resolve(
-    found.ok
-      ? found.value.map(({ learning }) => ({
-          text: `${learning.pattern}: ${learning.fix}`,
-          at: learning.createdAt * 1000,
-        }))
-      : [],
-  )
+): Promise<readonly { readonly text: string; readonly at: number }[]> {
+  const found = (await learnings()).search(query, { limit: 20 })
+  if (!found.ok) return []
+  return found.value.map(({ learning }) => ({
+    text: `${learning.pattern}: ${learning.fix}`,
+    at: learning.createdAt * 1000,
+  }))
 }
 
 function rulesNote(hints: ReturnType<typeof createSubdirectoryHints>): ResultNoteSource {

@@ -5,6 +5,7 @@ import type { Clock } from "../base/clock.ts"
 import { isProcessAlive } from "../base/process-alive.ts"
 import { randomHex } from "../base/random-and-hash.ts"
 import { codePointLength, takeCodePoints } from "../base/text.ts"
+import type { Conversation } from "../agent/conversation.ts"
 import { shownForm } from "../agent/shown-form.ts"
 import type { BilledCall, CompressionLock, Journal } from "../agent/journal.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
@@ -19,6 +20,8 @@ export interface SessionLog extends Journal {
   setModel(model: string): Promise<void>
   /** A better title than the first words; one that the person has given meanwhile stays. */
   retitle(title: string): Promise<void>
+  /** Cuts the conversation to its first messages; those that go are no longer part of the session. */
+  rewind(conversation: Conversation, keep: number): Promise<void>
   /** What a side call cost, for the totals. */
   addCall(call: BilledCall): Promise<void>
   end(reason: string): Promise<void>
@@ -100,6 +103,13 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
     setModel: async (model) => {
       if (known) await store.setModel(id, model)
     },
+    rewind: async (conversation, keep) => {
+      const first = conversation.history[keep]
+      if (first === undefined) return
+      const row = rows.get(first)
+      if (row !== undefined) await store.undoTo(id, row)
+      conversation.replaceHistory(conversation.history.slice(0, keep))
+    },
     addCall: async (call) => {
       // The model of a side call is not the model of the session.
       const { model: _model, ...totals } = totalsOf(call)
@@ -113,15 +123,19 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
 }
 
 /** The log of a session whose store could not be opened. */
-export function createUnsavedLog(conversation: { readonly id: SessionId; readonly system: string }): SessionLog {
+export function createUnsavedLog(started: { readonly id: SessionId; readonly system: string }): SessionLog {
   return {
     append: () => Promise.resolve(),
     reshape: () => Promise.resolve(),
-    rotate: () => Promise.resolve(conversation),
+    rotate: () => Promise.resolve(started),
     lockCompression: () => Promise.resolve({ release: () => Promise.resolve() }),
     title: () => Promise.resolve(null),
     setModel: () => Promise.resolve(),
     retitle: () => Promise.resolve(),
+    rewind: (conversation, keep) => {
+      conversation.replaceHistory(conversation.history.slice(0, keep))
+      return Promise.resolve()
+    },
     addCall: () => Promise.resolve(),
     end: () => Promise.resolve(),
   }

@@ -15,7 +15,7 @@ import type { Shared } from "./session-options.ts"
 export async function openModelFor(
   chosen: ChosenModel,
   shared: Shared,
-  limits: Partial<Pick<OpenModelOptions, "maxAttempts" | "fallbacks">> = {},
+  limits: Partial<Pick<OpenModelOptions, "maxAttempts" | "fallbacks" | "images">> = {},
 ): Promise<Result<ModelClient>> {
   const { config } = shared
   return await openModel(chosen, {

@@ -7,11 +7,14 @@ import type { Config } from "../config/load.ts"
 import type { Workspace } from "../exec/workspace.ts"
 import type { Recall } from "../knowledge/recall/recall.ts"
 import type { MemoryProvider } from "../knowledge/memory/provider.ts"
+import type { Prewarm } from "../llm/catalog/prewarm.ts"
 import type { ChosenModel } from "../llm/choose-model.ts"
 import type { PermissionProfile } from "../policy/decide.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 import type { SessionStore } from "../state/store.ts"
 import type { ToolRegistry } from "../toolkit/registry.ts"
+import type { FileRegistry } from "../tools/file/read-tracker.ts"
+import type { Processes } from "./processes.ts"
 
 export interface OpenSessionOptions {
   readonly model: ChosenModel
@@ -50,6 +53,11 @@ export interface Shared {
   readonly recall: () => Promise<Recall>
   /** Memories beside the files of the home; `memory.provider` names the one to use. */
   readonly memoryProviders: readonly MemoryProvider[]
+  readonly prewarm: Prewarm
+  /** What the sessions of this app have read and written. */
+  readonly files: FileRegistry
+  /** Commands that go on beside the conversations. */
+  readonly processes: Processes
   /** Those of the open sessions. */
   readonly workspaces: Set<Workspace>
 }

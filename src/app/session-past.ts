@@ -6,6 +6,7 @@ import { unsettledCalls } from "../agent/history.ts"
 import { asSent } from "../agent/shown-form.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 import type { Message } from "../protocol/message.ts"
+import type { Usage } from "../protocol/usage.ts"
 import type { SessionStore } from "../state/store.ts"
 
 /** What a resumed session starts with. */
@@ -14,6 +15,7 @@ export interface Past {
   readonly messages: ReadonlyMap<Message, number>
   readonly system: string | undefined
   readonly spentUsd: number
+  readonly used: Usage
   /** The tools its model was told about, by name; undefined for a session of another edition. */
   readonly declaredTools: readonly string[] | undefined
   /** Calls that were under way when the last process ended. */
@@ -62,6 +64,7 @@ export async function loadPast(
     messages,
     system: row.systemPrompt === "" ? undefined : (row.systemPrompt ?? undefined),
     spentUsd: row.estimatedCostUsd ?? 0,
+    used: row.usage,
     declaredTools: namesIn(row.modelConfig[DECLARED_TOOLS]),
     interrupted: lost.map((message) => message.tool_name),
   })

@@ -18,7 +18,15 @@ const NEARBY: ModelRuntime = { ...SONNET, provider: "custom", baseUrl: "http://1
 const UNLISTED: ModelRuntime = { ...SONNET, provider: "acme", model: "house-blend" }
 
 function ledger(options: Partial<Parameters<typeof createSpending>[0]> = {}) {
-  return createSpending({ limitUsd: null, spentUsd: 0, cacheTtl: "5m", ...options })
+  return createSpending({
+    limitTokens: null,
+    used: NO_USAGE,
+    listedPrices: () => Promise.resolve(undefined),
+    limitUsd: null,
+    spentUsd: 0,
+    cacheTtl: "5m",
+    ...options,
+  })
 }
 
 /** 3 USD a million. */

@@ -1,7 +1,9 @@
 import type { CallCost, Spending } from "../agent/spending.ts"
 import { addUsd } from "../llm/catalog/cost.ts"
+import { tokenRefusal, tokenWarning } from "../llm/catalog/token-limit.ts"
 import type { ModelRuntime } from "../llm/model.ts"
-import { NO_USAGE } from "../protocol/usage.ts"
+import type { Prices } from "../llm/catalog/prices.ts"
+import { NO_USAGE, addUsage } from "../protocol/usage.ts"
 import type { Usage } from "../protocol/usage.ts"
 
 /**
@@ -13,10 +15,18 @@ export function createSpending(options: {
   /** What earlier runs of this session have cost. */
   readonly spentUsd: number
   readonly cacheTtl: "5m" | "1h"
+  readonly limitTokens: number | null
+  /** Tokens of earlier runs of this session. */
+  readonly used: Usage
+  /** What an endpoint's own list says about a model. */
+  readonly listedPrices: (runtime: ModelRuntime) => Promise<Prices | undefined>
 }): Spending {
   let spent = options.spentUsd
   let warned = false
   let limitUsd = options.limitUsd
+  let limitTokens = options.limitTokens
+  let used = options.used
+  let warnedOfTokens = false
   // A turn begins with the conversation that the last one left, which it does not know yet.
   let last: Usage | undefined
   const price = async (runtime: ModelRuntime, usage: Usage | undefined): Promise<CallCost> => {
@@ -28,11 +38,16 @@ export function createSpending(options: {
       import("../llm/catalog/catalog.ts"),
       import("../llm/catalog/find-prices.ts"),
     ])
-    const prices = findPrices(runtime, await loadCatalog())
+    const listed = await options.listedPrices(runtime)
+    const prices = findPrices({ ...runtime, listed }, await loadCatalog())
     return costOf(usage, { ...runtime, prices, cacheTtl: options.cacheTtl })
   }
   return {
     refusal: async (runtime, estimatedTokens) => {
+      if (limitTokens !== null) {
+        const refusal = tokenRefusal({ limit: limitTokens, used, last, estimatedTokens })
+        if (refusal !== undefined) return refusal
+      }
       // What costs nothing may always be asked.
       if (limitUsd === null || runtime.billingMode !== "metered") return undefined
       const { nextRequestUsage } = await import("../llm/catalog/cost.ts")
@@ -47,13 +62,22 @@ export function createSpending(options: {
     record: async (runtime, usage) => {
       const cost = await price(runtime, usage)
       spent = addUsd(spent, cost.usd ?? 0)
-      if (usage !== undefined) last = usage
+      if (usage !== undefined) {
+        last = usage
+        used = addUsage(used, usage)
+      }
       return cost
     },
     lift: () => {
       limitUsd = null
+      limitTokens = null
     },
     warning: () => {
+      const ofTokens = warnedOfTokens ? undefined : tokenWarning({ limit: limitTokens, used })
+      if (ofTokens !== undefined) {
+        warnedOfTokens = true
+        return ofTokens
+      }
       if (warned || limitUsd === null || spent < WARNING_SHARE * limitUsd) return undefined
       warned = true
       return `this session has cost $${spent.toFixed(4)} of the $${limitUsd} that model.max_session_cost_usd allows`

@@ -1,9 +1,17 @@
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+import type { Clock } from "../base/clock.ts"
+import type { Log } from "../base/log.ts"
+import { fail, ok } from "../base/result.ts"
+import type { Result } from "../base/result.ts"
 import type { Environment } from "../config/environment.ts"
 import type { Home } from "../config/home.ts"
 import type { Config } from "../config/load.ts"
 import { toolHome } from "../config/tool-home.ts"
-import { commandEnvironment } from "../exec/command-environment.ts"
+import { commandEnvironment, visibleVariables } from "../exec/command-environment.ts"
 import { createLocalWorkspace } from "../exec/local-workspace.ts"
+import type { OpenSandbox } from "../exec/shell-state-local.ts"
 import type { Workspace } from "../exec/workspace.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 import type { ToolLimits } from "../toolkit/tool.ts"
@@ -12,20 +20,53 @@ interface WorkspaceSources {
   readonly config: Config
   readonly environment: Environment
   readonly home: Home
+  readonly clock: Clock
+  readonly log: Log
 }
 
-/** Where the session's commands run; they see a filtered environment and the home they belong to. */
-export function openWorkspace(
-  cwd: string,
-  { config, environment, home }: WorkspaceSources,
-  sessionId?: SessionId,
-): Workspace {
+interface WorkspaceRequest {
+  readonly cwd: string
+  readonly sessionId?: SessionId
+  /** Ends the opening of a place that takes its time. */
+  readonly signal: AbortSignal
+}
+
+/** Where the session's commands run and its files live, as `terminal.backend` says. An error names what to do. */
+export async function openWorkspace(request: WorkspaceRequest, sources: WorkspaceSources): Promise<Result<Workspace>> {
+  const { config, environment, home, clock, log } = sources
+  const backend = config.get("terminal.backend")
+  if (backend === "local") return ok(openLocal(request, sources))
+  const { openBackend } = await import("../exec/open-workspace.ts")
+  return await openBackend({
+    backend,
+    config,
+    home,
+    environment: environment.toObject(),
+    secret: (name) => environment.get(name),
+    cwd: request.cwd,
+    taskId: "default",
+    clock,
+    log,
+    signal: request.signal,
+  })
+}
+
+/** Commands on this machine see a filtered environment and the home they belong to, and where it works they have walls. */
+function openLocal({ cwd, sessionId }: WorkspaceRequest, sources: WorkspaceSources): Workspace {
+  const { config, environment, home } = sources
   const account = toolHome({ home, environment, mode: config.get("terminal.home_mode") })
+  const passthrough = config.get("terminal.env_passthrough")
+  const named = config.get("terminal.shell_init_files")
+  const startup = named.length === 0 && config.get("terminal.auto_source_bashrc") ? {} : { startupFiles: named }
   return createLocalWorkspace({
     cwd,
     userHome: home.userHome,
+    persistentShell: config.get("terminal.persistent_shell"),
+    startupVariables: visibleVariables(passthrough),
+    ...startup,
+    ...(config.get("terminal.sandbox") === "off" ? {} : { openSandbox: sandboxFor(cwd, sources) }),
     environment: commandEnvironment(environment.toObject(), {
-      passthrough: config.get("terminal.env_passthrough"),
+      passthrough,
       set: {
         HERMES_HOME: home.path,
         ...account,
@@ -33,6 +74,49 @@ export function openWorkspace(
       },
     }),
   })
+}
+
+/** What package managers keep between builds; nothing that is run from there is on the PATH. */
+const PACKAGE_CACHES = [
+  ".cache",
+  ".npm",
+  ".cargo/registry",
+  ".cargo/git",
+  ".gradle/caches",
+  ".m2/repository",
+  "go/pkg",
+  ".yarn",
+  ".bun/install/cache",
+  ".nuget/packages",
+  ".local/share/pnpm/store",
+]
+
+function sandboxFor(cwd: string, { config, environment, home, log }: WorkspaceSources): OpenSandbox {
+  return async () => {
+    const { chooseSandbox } = await import("../exec/sandbox/choose-sandbox.ts")
+    const chosen = await chooseSandbox({
+      mode: config.get("terminal.sandbox"),
+      network: config.get("terminal.sandbox_network"),
+      writable: [
+        cwd,
+        tmpdir(),
+        ...PACKAGE_CACHES.map((name) => join(home.userHome, name)),
+        ...config.get("terminal.sandbox_write").map((path) => expandHome(path, home.userHome)),
+      ],
+      homes: { userHome: home.userHome, hermesHome: home.path, hermesRoot: home.root },
+      path: environment.get("PATH") ?? "",
+      signal: AbortSignal.timeout(PROBE_MS),
+    })
+    if (!chosen.ok) return fail(chosen.error)
+    if (chosen.value.kind === "unavailable") log.info(chosen.value.note)
+    return ok(chosen.value.kind === "on" ? chosen.value.prefix : undefined)
+  }
+}
+
+const PROBE_MS = 6000
+
+function expandHome(path: string, userHome: string): string {
+  return path === "~" || path.startsWith("~/") ? join(userHome, path.slice(1)) : path
 }
 
 /** What the settings allow a tool to return. */
@@ -43,5 +127,6 @@ export function limitsOf(config: Config): ToolLimits {
     maxLineLength: config.get("tool_output.max_line_length"),
     outputMaxChars: config.get("tool_output.max_bytes"),
     commandTimeoutSeconds: config.get("terminal.timeout"),
+    clarifyMaxChoices: config.get("clarify.max_choices"),
   }
 }

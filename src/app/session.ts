@@ -21,6 +21,7 @@ import type { Turn } from "../agent/turn.ts"
 import { brokenEnd, createTally } from "../agent/turn-end.ts"
 import type { TurnEnd } from "../agent/turn-end.ts"
 import { completionExplainer, mutationFooter } from "../agent/turn-footer.ts"
+import type { Checkpoints } from "../exec/checkpoints/checkpoints.ts"
 import type { ChosenModel } from "../llm/choose-model.ts"
 import type { ModelClient, Sampling } from "../llm/model.ts"
 import type { AgentEvent, AgentEventBody, Answer, RunResult } from "../protocol/events.ts"
@@ -37,7 +38,7 @@ import type { SessionLog } from "./session-log.ts"
 export interface Session {
   /** Changes when a compression continues the conversation in a child session. */
   readonly id: SessionId
-  run(input: UserInput, options: { readonly signal: AbortSignal }): AsyncGenerator<AgentEvent, void, void>
+  run(input: UserInput, options: RunOptions): AsyncGenerator<AgentEvent, void, void>
   /** Simple form: the final text, or "" when there is none. */
   ask(input: UserInput, options: { readonly signal: AbortSignal }): Promise<string>
   /** False when the question is unknown or answered already. */
@@ -51,12 +52,30 @@ export interface Session {
   switchModel(chosen: ChosenModel): Promise<Result<undefined>>
   /** Makes the conversation shorter now, with a weight on one topic where one is named. */
   compress(options: { readonly focus?: string; readonly signal: AbortSignal }): Promise<Result<CompressReport>>
+  /** Takes the person's last message and all that followed out of the conversation; gives its words, or undefined. */
+  undo(): Promise<string | undefined>
+  /** The way back to earlier states of the files; undefined where they are not on this machine. */
+  checkpoints(): Promise<Checkpoints | undefined>
   readonly context: ContextFigures
   activity(): ActivitySummary
+  /** Notices about background processes of this session; whoever takes one runs it as the next input. */
+  readonly background: BackgroundNotices
   /** What the person would see of the list that the model keeps for itself. */
   todo(): readonly TodoItem[]
   title(): Promise<string | null>
   close(reason: string): Promise<void>
+}
+
+export interface BackgroundNotices {
+  take(): string | undefined
+  /** Resolves when there is one to take, or when the signal aborts. */
+  waitForOne(signal: AbortSignal): Promise<void>
+}
+
+export interface RunOptions {
+  readonly signal: AbortSignal
+  /** The input is a notice about a background process, not the person's words. */
+  readonly notice?: boolean
 }
 
 export interface SessionFacts {
@@ -98,6 +117,10 @@ export interface SessionParts {
   /** For the person, said with the first turn. */
   readonly openingWarnings: readonly string[]
   readonly todo: () => readonly TodoItem[]
+  readonly background: BackgroundNotices
+  readonly checkpoints: () => Promise<Checkpoints | undefined>
+  /** How many messages are to be kept, when a checkpoint of the conversation was restored in the turn that has ended. */
+  readonly takeRewind: () => number | undefined
   /** Memory, titles, reviews: what goes on beside the turns. */
   readonly companions: SessionCompanions
   readonly openModel: (chosen: ChosenModel) => Promise<Result<ModelClient>>
@@ -113,17 +136,22 @@ export function createSession(parts: SessionParts): Session {
   let stopNext = false
   let current: Current = { model: parts.model, facts: parts.facts, note: undefined, warnings: parts.openingWarnings }
 
-  async function* run(
-    input: UserInput,
-    options: { readonly signal: AbortSignal },
-  ): AsyncGenerator<AgentEvent, void, void> {
+  async function* run(input: UserInput, options: RunOptions): AsyncGenerator<AgentEvent, void, void> {
     const controller = takeTurn()
     if (stopNext) controller.abort()
     stopNext = false
     const signal = AbortSignal.any([options.signal, controller.signal])
     const envelope = createEnvelope(conversation, clock)
     try {
-      const turn = { parts, current, interactions, steering, signal, runId: envelope.runId }
+      const turn = {
+        parts,
+        current,
+        interactions,
+        steering,
+        signal,
+        runId: envelope.runId,
+        notice: options.notice === true,
+      }
       for await (const body of turnEvents(input, turn)) {
         const event = envelope.wrap(body)
         activity.see(event)
@@ -136,6 +164,8 @@ export function createSession(parts: SessionParts): Session {
     } finally {
       // A reader that went away ends the run; nothing of it goes on unseen.
       controller.abort()
+      const keep = parts.takeRewind()
+      if (keep !== undefined) await log.rewind(conversation, keep)
       current = { ...current, note: undefined, warnings: [] }
       running = undefined
     }
@@ -192,6 +222,16 @@ export function createSession(parts: SessionParts): Session {
         running = undefined
       }
     },
+    undo: async () => {
+      if (running !== undefined) return undefined
+      const { history } = conversation
+      const place = history.findLastIndex((message) => message.role === "user" && message.synthetic === undefined)
+      const message = history[place]
+      if (message?.role !== "user") return undefined
+      await log.rewind(conversation, place)
+      return contentText(message.content)
+    },
+    checkpoints: parts.checkpoints,
     run,
     ask: async (input, options) => {
       let final = ""
@@ -208,6 +248,7 @@ export function createSession(parts: SessionParts): Session {
     steer: (text) => steering.add(text),
     activity: () => activity.summary(),
     todo: parts.todo,
+    background: parts.background,
     title: () => log.title(),
     close: async (reason) => {
       running?.abort()
@@ -236,6 +277,7 @@ interface RunInput {
   readonly steering: ReturnType<typeof createSteering>
   readonly signal: AbortSignal
   readonly runId: string
+  readonly notice: boolean
 }
 
 /** From `run-start` to `run-end`, whatever happens in between. */
@@ -302,6 +344,7 @@ async function* storeAndAnswer(input: UserInput, run: RunInput): AsyncGenerator<
     role: "user",
     content: typeof input === "string" ? scrubSurrogates(input) : input,
     timestamp: epochSeconds(parts.clock),
+    ...(run.notice ? { synthetic: "background" } : {}),
     ...(injected === "" ? {} : { injected }),
   }
   await parts.log.append([message])

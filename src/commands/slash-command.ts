@@ -19,6 +19,8 @@ export interface SlashContext {
   readonly session: Session
   /** Opens another session in place of the current one; undefined starts a new conversation. */
   readonly open: (resume: SessionId | undefined) => Promise<Session>
+  /** Asks the person a question of yes or no; absent where nobody can be asked. */
+  readonly confirm?: (question: string) => Promise<boolean>
   /** An answer is running in this session. */
   readonly running: boolean
   /** The person gives up waiting for the command. */

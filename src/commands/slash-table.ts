@@ -3,14 +3,18 @@ import { nearest } from "../base/nearest.ts"
 import { createLearningsStore } from "../knowledge/learnings/learnings-store.ts"
 import type { LearningsStore } from "../knowledge/learnings/learnings-store.ts"
 import type { SessionSummary } from "../state/store.ts"
+import { branchCommand } from "./branch.ts"
 import { compressCommand } from "./compress.ts"
 import { learningsCommand } from "./learnings.ts"
 import { memoryCommand } from "./memory.ts"
 import { modelCommand } from "./model.ts"
 import { queueCommand } from "./queue.ts"
+import { rollbackCommand } from "./rollback.ts"
+import type { RollbackAccess } from "./rollback.ts"
 import { steerCommand } from "./steer.ts"
 import { stopCommand } from "./stop.ts"
 import { todoCommand } from "./todo.ts"
+import { undoCommand } from "./undo.ts"
 import type { SlashCommand, SlashContext, SlashOutcome } from "./slash-command.ts"
 
 /** Every slash command. */
@@ -23,6 +27,9 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
   { name: "status", help: "show model, session and permissions", run: showStatus },
   modelCommand,
   compressCommand,
+  undoCommand,
+  rollbackCommand(rollbackOf),
+  branchCommand,
   queueCommand,
   steerCommand,
   stopCommand,
@@ -97,6 +104,16 @@ function learningsOf({ app }: SlashContext): LearningsStore {
     clock: app.clock,
     redact: (text) => app.redactor.redact(text),
   })
+}
+
+async function rollbackOf({ app, session }: SlashContext): Promise<RollbackAccess | undefined> {
+  const checkpoints = await session.checkpoints()
+  if (checkpoints === undefined) return undefined
+  return {
+    checkpoints,
+    enabled: app.config.get("checkpoints.enabled"),
+    dropLastTurn: async () => (await session.undo()) !== undefined,
+  }
 }
 
 async function startNew(_argument: string, { open }: SlashContext): Promise<SlashOutcome> {

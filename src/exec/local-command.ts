@@ -15,7 +15,7 @@ export const DRAIN_AFTER_EXIT_MS = 300
 /** Nobody is left who could hold the pipe; what was said is read within moments. */
 const DRAIN_AFTER_KILL_MS = 50
 /** Whoever interrupts gets an answer within 100 ms, also from a command that takes its time to leave. */
-const ANSWER_AFTER_INTERRUPT_MS = 80
+const ANSWER_AFTER_INTERRUPT_MS = 50
 /** A longer timer would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 

@@ -1,4 +1,4 @@
-import { chmod, lstat, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises"
+import { chmod, lstat, mkdir, readFile, readdir, stat, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import { makePipe } from "../../test/fixtures/tools/make-pipe.ts"
@@ -38,6 +38,14 @@ test("a file is written whole with its parents, follows a link and keeps its bit
   expect([await readFile(real, "utf8"), (await stat(real)).mode & 0o777]).toEqual(["new", 0o755])
   expect((await lstat(join(place.workdir, "link"))).isSymbolicLink()).toBe(true)
 })
+
+test.runIf(process.platform === "linux")(
+  "a place where no folder can be made is refused and not waited for",
+  async () => {
+    await using place = await temporaryHome()
+    await expect(filesOf(place).write("/proc/nowhere/deep/file", "x")).rejects.toThrow("ENOENT")
+  },
+)
 
 test("a new file gets what the umask leaves", async () => {
   await using place = await temporaryHome()
@@ -93,4 +101,38 @@ test("a directory for results belongs to us alone", async () => {
   const path = await filesOf(place).temporaryDirectory()
   const found = await stat(path)
   expect([found.isDirectory(), found.uid, found.mode & 0o077]).toEqual([true, process.getuid?.(), 0])
+})
+
+test("a part of a file is read where it lies, and ends with the file", async () => {
+  await using place = await temporaryHome({ workFiles: { f: "0123456789" } })
+  const files = filesOf(place)
+  const part = async (start: number, length: number): Promise<string> =>
+    Buffer.from(await files.readRange!("f", { start, length })).toString()
+  expect([await part(0, 4), await part(8, 4), await part(20, 4), await part(3, 0)]).toEqual(["0123", "89", "", ""])
+  await makePipe(join(place.workdir, "pipe"))
+  await expect(files.readRange!("pipe", { start: 0, length: 1 })).rejects.toThrow("not a regular file")
+})
+
+test("one file or link is removed, never a directory", async () => {
+  await using place = await temporaryHome({ workFiles: { f: "x", "d/x": "x" } })
+  const files = filesOf(place)
+  await symlink("f", join(place.workdir, "link"))
+  await files.remove("link")
+  expect((await readdir(place.workdir)).toSorted()).toEqual(["d", "f"])
+  await files.remove("f")
+  await expect(files.remove("d")).rejects.toThrow(/EISDIR|EPERM/)
+  await expect(files.remove("f")).rejects.toThrow("ENOENT")
+  expect(await readdir(place.workdir)).toEqual(["d"])
+})
+
+test("a file moves with its content and bits into a new directory, and never onto another", async () => {
+  await using place = await temporaryHome({ workFiles: { a: "a", b: "b" } })
+  const files = filesOf(place)
+  await chmod(join(place.workdir, "a"), 0o750)
+  await files.rename("a", "new/deep/c")
+  const moved = join(place.workdir, "new/deep/c")
+  expect([await readFile(moved, "utf8"), (await stat(moved)).mode & 0o777]).toEqual(["a", 0o750])
+  await expect(files.rename("b", "new/deep/c")).rejects.toThrow("EEXIST")
+  await expect(files.rename("missing", "x")).rejects.toThrow("ENOENT")
+  expect([await readFile(moved, "utf8"), (await readdir(place.workdir)).toSorted()]).toEqual(["a", ["b", "new"]])
 })

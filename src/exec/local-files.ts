@@ -5,6 +5,7 @@ import { tmpdir } from "node:os"
 import { basename, dirname, isAbsolute, join, resolve } from "node:path"
 
 import { writeFileAtomic } from "../base/atomic-file.ts"
+import { makeDirectories } from "../base/make-directories.ts"
 import { errorCode } from "../base/system-error.ts"
 import type { DirectoryEntry, FileFacts, FileSystem } from "./workspace.ts"
 
@@ -31,7 +32,7 @@ export function createLocalFiles(options: { readonly cwd: () => string; readonly
     write: async (path, data) => {
       const target = resolvePath(path)
       if ((await factsOf(target))?.kind === "other") throw notRegular(target)
-      const created = await mkdir(dirname(target), { recursive: true })
+      const created = makeDirectories(dirname(target), NEW_FOLDER_MODE)
       writeFileAtomic(target, data, { mode: newFileMode() })
       const bytes = typeof data === "string" ? Buffer.byteLength(data) : data.byteLength
       return { bytes, path: target, createdDirectories: created !== undefined }
@@ -45,7 +46,7 @@ export function createLocalFiles(options: { readonly cwd: () => string; readonly
     },
     rename: async (from, to) => {
       const target = resolvePath(to)
-      await mkdir(dirname(target), { recursive: true })
+      makeDirectories(dirname(target), NEW_FOLDER_MODE)
       // A hard link refuses to replace what is there, which no rename of the system does.
       await link(resolvePath(from), target)
       await unlink(resolvePath(from))
@@ -54,6 +55,9 @@ export function createLocalFiles(options: { readonly cwd: () => string; readonly
     temporaryDirectory: () => privateDirectory(join(tmpdir(), `hermes-results-${process.getuid?.() ?? "user"}`)),
   }
 }
+
+/** The umask takes its part of it. */
+const NEW_FOLDER_MODE = 0o777
 
 /** What a shell would give a new file; existing ones keep their bits. */
 function newFileMode(): number {

@@ -1,13 +1,14 @@
 import { existsSync } from "node:fs"
 import { release, type } from "node:os"
 
-import { startInTerminal, startPiped } from "./background/start-local.ts"
 import type { LocalBackground } from "./background/start-local.ts"
 import { visibleVariables } from "./command-environment.ts"
+import { LiveOutput } from "./live-output.ts"
 import { createLocalFiles } from "./local-files.ts"
 import { runLocalCommand } from "./local-command.ts"
 import type { LocalCommand, LocalShell } from "./local-command.ts"
 import { createLocalShellState } from "./shell-state-local.ts"
+import type { OpenSandbox } from "./shell-state-local.ts"
 import type { RunningCommand, RunOptions, Workspace } from "./workspace.ts"
 
 export interface LocalWorkspaceOptions {
@@ -21,8 +22,8 @@ export interface LocalWorkspaceOptions {
   readonly startupVariables?: readonly string[]
   /** False: each command starts in `cwd` with the same variables. Default true. */
   readonly persistentShell?: boolean
-  /** A program, with its arguments, that starts every shell: a sandbox. It must let `stateDirectory` be written. */
-  readonly prefix?: (place: { readonly cwd: string; readonly stateDirectory: string }) => readonly string[]
+  /** Walls for every command. */
+  readonly openSandbox?: OpenSandbox
 }
 
 const STARTUP_FILES = ["/etc/profile", "~/.profile", "~/.bash_profile", "~/.bashrc"]
@@ -42,7 +43,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     startupFiles: options.startupFiles ?? STARTUP_FILES,
     startupVariables: options.startupVariables ?? visibleVariables([]),
     persistent: options.persistentShell ?? true,
-    prefix: options.prefix ?? (() => []),
+    openSandbox: options.openSandbox,
     signal: closing.signal,
   })
 
@@ -58,12 +59,17 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
   }
   const runOnce = (command: string, run: RunOptions): RunningCommand => {
     const cwd = run.cwd ?? state.cwd()
-    const prefix = options.prefix === undefined ? undefined : state.prefixFor(cwd)
-    const local = begin(command, run, { cwd, shell, environment, prefix })
+    const local = begin(command, run, { cwd, shell, environment, prefix: state.prefixFor(cwd) })
     return { output: local.output, exit: local.exit }
   }
-  const runInState = (command: string, run: RunOptions): RunningCommand => {
-    const local = state.prepare(run.signal).then(() => {
+  /** With walls to be opened first, or start-up files to be sourced, the command starts a little later. */
+  const later = (prepare: () => Promise<RunningCommand>): RunningCommand => {
+    const local = state.openWalls().then((opened) => (opened.ok ? prepare() : refused(opened.error)))
+    return { output: outputOf(local), exit: local.then(({ exit }) => exit) }
+  }
+  const runInState = (command: string, run: RunOptions): RunningCommand =>
+    later(async () => {
+      await state.prepare(run.signal)
       if (run.signal.aborted) return runOnce(command, run)
       const { note, finish, ...place } = state.begin(command, run.cwd)
       const begun = begin(command, run, place)
@@ -73,8 +79,6 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
       })
       return { output: begun.output, exit }
     })
-    return { output: outputOf(local), exit: local.then(({ exit }) => exit) }
-  }
 
   return {
     kind: "local",
@@ -83,11 +87,15 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     files: createLocalFiles({ cwd: state.cwd, userHome: options.userHome }),
     run: (command, run) => {
       const bounded = { ...run, signal: AbortSignal.any([run.signal, closing.signal]) }
-      return run.keepState === true ? runInState(command, bounded) : runOnce(command, bounded)
+      if (run.keepState === true) return runInState(command, bounded)
+      return state.hasWalls ? later(() => Promise.resolve(runOnce(command, bounded))) : runOnce(command, bounded)
     },
     start: async (command, { cwd, pty, onOutput }) => {
+      const { startInTerminal, startPiped } = await import("./background/start-local.ts")
+      const opened = await state.openWalls()
+      if (!opened.ok) throw new Error(opened.error)
       await state.prepare(closing.signal)
-      const place = { ...state.look(command, cwd), onOutput }
+      const place = { ...state.look(command, cwd, pty), onOutput }
       const begun = (pty ? await startInTerminal(command, place) : undefined) ?? startPiped(command, place)
       background.add(begun)
       const ended = begun.exit.finally(() => {
@@ -128,6 +136,15 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
       for (const one of background) one.abandon()
       state.dispose()
     },
+  }
+}
+
+function refused(reason: string): RunningCommand {
+  const output = new LiveOutput()
+  output.end()
+  return {
+    output,
+    exit: Promise.resolve({ how: "failed-to-start", code: -1, output: "", omittedChars: 0, error: reason }),
   }
 }
 

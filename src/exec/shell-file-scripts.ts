@@ -43,7 +43,8 @@ fi
 mv -f -- "$stage" "$path" || giveUp
 [ -z "$created" ] || printf created`,
 
-  list: `cd -- "$1" || exit 40
+  list: `[ -d "$1" ] || { stat -L -- "$1" >/dev/null || exit 40; fail "Not a directory"; }
+cd -- "$1" 2>/dev/null && [ -r . ] || fail "Permission denied"
 for name in * .[!.]* ..?*; do
   if [ -L "$name" ]; then kind=o
   elif [ -d "$name" ]; then kind=d

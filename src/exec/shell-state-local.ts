@@ -3,6 +3,8 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 
 import { orAborted } from "../base/abort.ts"
+import { ok } from "../base/result.ts"
+import type { Result } from "../base/result.ts"
 import { runLocalCommand } from "./local-command.ts"
 import type { LocalShell } from "./local-command.ts"
 import { COMMAND_VARIABLE } from "./process-tree.ts"
@@ -21,10 +23,22 @@ export interface LocalShellStateOptions {
   readonly startupVariables: readonly string[]
   /** False: every command starts from the same state and directory. */
   readonly persistent: boolean
-  readonly prefix: (place: { readonly cwd: string; readonly stateDirectory: string }) => readonly string[]
+  /** Asked once, before the first command. Undefined: commands run without walls. */
+  readonly openSandbox: OpenSandbox | undefined
   /** Ends everything that still runs. */
   readonly signal: AbortSignal
 }
+
+/** The program, with its arguments, that starts a shell; it must let `stateDirectory` be written. */
+export type SandboxPrefix = (place: {
+  readonly cwd: string
+  readonly stateDirectory: string
+  /** The command has a terminal of its own and keeps it. */
+  readonly hasTerminal: boolean
+}) => readonly string[]
+
+/** Fails with a sentence when commands must have walls and cannot. */
+export type OpenSandbox = () => Promise<Result<SandboxPrefix | undefined>>
 
 /** What one command of the conversation runs in. */
 export interface StateOfCommand extends LocalShell {
@@ -40,9 +54,17 @@ export function createLocalShellState(options: LocalShellStateOptions) {
   let directory: string | undefined
   let ready: Promise<void> | undefined
   const kind = options.shell.endsWith("/bash") ? "bash" : "sh"
-  const stateDirectory = (): string => (directory ??= mkdtempSync(join(tmpdir(), "hermes-shell-")))
-  const prefixFor = (place: string): readonly string[] =>
-    options.prefix({ cwd: place, stateDirectory: stateDirectory() })
+  const stateDirectory = (): string => (directory ??= makeStateDirectory(options.openSandbox !== undefined))
+  let prefix: SandboxPrefix | undefined
+  let walls: Promise<Result<undefined>> | undefined
+  const raiseWalls = async (): Promise<Result<undefined>> => {
+    const opened = (await options.openSandbox?.()) ?? ok(undefined)
+    if (!opened.ok) return opened
+    prefix = opened.value
+    return ok(undefined)
+  }
+  const prefixFor = (place: string, hasTerminal = false): readonly string[] | undefined =>
+    prefix?.({ cwd: place, stateDirectory: stateDirectory(), hasTerminal })
   let files: ReturnType<typeof createStateFiles> | undefined
   const stateFiles = (): ReturnType<typeof createStateFiles> => (files ??= createStateFiles(stateDirectory()))
 
@@ -72,9 +94,13 @@ export function createLocalShellState(options: LocalShellStateOptions) {
 
   return {
     cwd: () => cwd,
+    /** Whether commands must wait for `openWalls` first. */
+    hasWalls: options.openSandbox !== undefined,
+    /** Before the first command. Fails when it must not run. */
+    openWalls: (): Promise<Result<undefined>> => (walls ??= raiseWalls()),
     /** Waits for the start-up files, or for the signal. */
     prepare: async (signal: AbortSignal): Promise<void> => {
-      await orAborted((ready ??= takeSnapshot()), signal)
+      if (!options.signal.aborted) await orAborted((ready ??= takeSnapshot()), signal)
     },
     /** For a command that leaves its state. */
     begin: (command: string, wanted: string | undefined): StateOfCommand => {
@@ -110,12 +136,12 @@ export function createLocalShellState(options: LocalShellStateOptions) {
       }
     },
     /** For a command beside the conversation: it starts from the state and leaves none. */
-    look: (command: string, wanted: string | undefined): LocalShell => {
+    look: (command: string, wanted: string | undefined, hasTerminal: boolean): LocalShell => {
       const place = wanted ?? nearestDirectory(cwd)
       const from = stateFiles().current()
       return {
         ...shellOf(place),
-        prefix: prefixFor(place),
+        prefix: prefixFor(place, hasTerminal),
         script: (commandId) =>
           statefulScript({ command, shell: kind, cwd: place, from, variables: { [COMMAND_VARIABLE]: commandId } }),
       }
@@ -125,6 +151,16 @@ export function createLocalShellState(options: LocalShellStateOptions) {
       if (directory !== undefined) rmSync(directory, { recursive: true, force: true })
     },
   }
+}
+
+/** In memory where the system has such a place: writing to a disk can take longer than the command. A sandbox has its own. */
+function makeStateDirectory(isSandboxed: boolean): string {
+  try {
+    if (!isSandboxed) return mkdtempSync("/dev/shm/hermes-shell-")
+  } catch {
+    // There is no such place, or it is not ours to write; the disk will do.
+  }
+  return mkdtempSync(join(tmpdir(), "hermes-shell-"))
 }
 
 /** The start-up files must not lead commands to another home than this session's. */

@@ -6,6 +6,7 @@ import { recoverCredential } from "./credential-recovery.ts"
 import { exchange } from "./exchange.ts"
 import type { Attempt } from "./exchange.ts"
 import type { LlmFailure } from "./failure/failure.ts"
+import { causeHint } from "./failure/failure-sentence.ts"
 import type { ModelEvent, ModelOutcome, ModelRequest } from "./model.ts"
 import { reliefFor, reliefNotice, relieved } from "./request-relief.ts"
 import type { Relief } from "./request-relief.ts"
@@ -21,6 +22,10 @@ export interface RouteInput {
   readonly canFallBack: boolean
   /** Requests that fail for the same passing reason, the first one included. */
   readonly maxAttempts: number
+  /** Times that a stream which broke unseen is asked for again at once. */
+  readonly streamRetries: number
+  /** When all attempts have lost the connection, one more is made over a new one. */
+  readonly mayReconnect: boolean
   readonly clock: Clock
   readonly random: () => number
 }
@@ -31,32 +36,42 @@ export type RouteOutcome =
   | { readonly kind: "alternative"; readonly route: Route }
 
 /** All attempts on one route: the same key again, another key, a lighter request, a shorter answer, after a wait. */
-export async function* askRoute(input: RouteInput): AsyncGenerator<ModelEvent, RouteOutcome, void> {
-  const { route, signal } = input
+export async function* askRoute(given: RouteInput): AsyncGenerator<ModelEvent, RouteOutcome, void> {
+  const { route, signal } = given
   const { credentials, guard } = route
   const rests = guard?.restsUntil()
-  if (rests !== undefined) return { kind: "failed", failure: usedUp(input, rests), mayFallBack: true }
+  if (rests !== undefined) return { kind: "failed", failure: usedUp(given, rests), mayFallBack: true }
   let credential = await credentials.select()
   if (credential === undefined && credentials.size() > 0)
-    return { kind: "failed", failure: noKeyLeft(input), mayFallBack: true }
+    return { kind: "failed", failure: noKeyLeft(given), mayFallBack: true }
+  const input = yield* prepared(given)
+  if (signal.aborted) return { kind: "aborted" }
   const approxTokens = approxRequestTokens(input.request)
   const limited = new Set<string>()
   const refreshed = new Set<string>()
   let rotated = false
   let outputCap: number | undefined
+  let dropped = 0
+  let reconnected = !input.mayReconnect
   for (let attempt = 1; ;) {
+    const askedAt = input.clock.now()
     const tried: Attempt = yield* exchange({
       route,
       request: requestFor(input, outputCap),
       credential,
       signal,
       approxTokens,
-      now: input.clock.now(),
+      now: askedAt,
     })
     if (signal.aborted) return { kind: "aborted" }
+    if (tried.dropped === true && dropped < input.streamRetries) {
+      dropped += 1
+      if (tried.kind === "reply") yield { type: "notice", text: CUT_CALL }
+      continue
+    }
     if (tried.kind === "reply") {
       guard?.clear()
-      return tried
+      return { kind: "reply", reply: tried.reply }
     }
     const { failure } = tried
     if (tried.shown) return { kind: "failed", failure, mayFallBack: false }
@@ -94,10 +109,18 @@ export async function* askRoute(input: RouteInput): AsyncGenerator<ModelEvent, R
     if (alternative !== undefined) return { kind: "alternative", route: alternative }
     if (failure.usedUpSeconds !== undefined) guard?.record(failure.usedUpSeconds)
     if (givesUp(failure, { attempt, anotherKey: recovery.kind === "wait", ...input })) {
+      if (failure.connectionLost === true && !reconnected && route.reconnect !== undefined) {
+        reconnected = true
+        yield* wait(failure, attempt, { ...input, delayMs: reconnectDelayMs(attempt) })
+        if (signal.aborted) return { kind: "aborted" }
+        route.reconnect()
+        continue
+      }
       // Only the conversation itself can be made shorter, and that is the caller's business; another model would not be shorter.
       const mayFallBack = !failure.compress && (failure.fallback || failure.retryable)
       const outlived = failure.reason === "auth" && (refreshed.size > 0 || rotated)
-      return { kind: "failed", failure: outlived ? { ...failure, reason: "auth_permanent" } : failure, mayFallBack }
+      const last = withHint(failure, input.clock.now() - askedAt)
+      return { kind: "failed", failure: outlived ? { ...last, reason: "auth_permanent" } : last, mayFallBack }
     }
     yield* wait(failure, attempt, input)
     if (signal.aborted) return { kind: "aborted" }
@@ -105,7 +128,27 @@ export async function* askRoute(input: RouteInput): AsyncGenerator<ModelEvent, R
   }
 }
 
+async function* prepared(input: RouteInput): AsyncGenerator<ModelEvent, RouteInput, void> {
+  const { route, request, signal } = input
+  if (route.prepare === undefined) return input
+  const ready = await route.prepare({ ...request, model: route.runtime.model }, signal)
+  if (ready.notice !== undefined && !signal.aborted) yield { type: "notice", text: ready.notice }
+  return { ...input, request: ready.request }
+}
+
 const OUTPUT_MARGIN = 64
+
+const CUT_CALL = "the connection was lost inside a tool call; nothing of it was run, the model is asked again"
+
+/** A server that went away is given a moment to come back. */
+function reconnectDelayMs(attempt: number): number {
+  return 1000 * Math.min(3 + attempt, 8)
+}
+
+function withHint(failure: LlmFailure, elapsedMs: number): LlmFailure {
+  const hint = causeHint(failure, elapsedMs)
+  return hint === undefined ? failure : { ...failure, message: `${failure.message} (${hint})` }
+}
 
 function requestFor({ request, route, known }: RouteInput, outputCap: number | undefined): ModelRequest {
   const lighter = relieved({ ...request, model: route.runtime.model }, known)
@@ -127,9 +170,14 @@ function rotation(failure: LlmFailure, label: string, { route }: RouteInput): Mo
   return { type: "switch", kind: "rotate", text, runtime: route.runtime }
 }
 
-async function* wait(failure: LlmFailure, attempt: number, input: RouteInput): AsyncGenerator<ModelEvent, void, void> {
+async function* wait(
+  failure: LlmFailure,
+  attempt: number,
+  input: RouteInput & { readonly delayMs?: number },
+): AsyncGenerator<ModelEvent, void, void> {
   const pace = failure.invalidReply === true ? { baseMs: 5000, maxMs: 120_000 } : { baseMs: 2000, maxMs: 60_000 }
-  const delayMs = failure.retryAfterMs ?? backoffMs({ attempt, ...pace, ratio: 0.5, random: input.random })
+  const delayMs =
+    input.delayMs ?? failure.retryAfterMs ?? backoffMs({ attempt, ...pace, ratio: 0.5, random: input.random })
   const text = `${failure.message}; trying again in ${(delayMs / 1000).toFixed(1)} s`
   yield { type: "retry", attempt, delayMs, reason: failure.reason, text }
   try {

@@ -40,6 +40,8 @@ export interface ChosenModel {
   readonly longContext?: boolean
   /** False once the place has refused to report usage while it streams. */
   readonly includeUsage?: boolean
+  /** What the settings say about its eyes; absent leaves it to the catalogue. */
+  readonly seesImages?: boolean
   /** Nothing was configured, so the demo model answers; surfaces say it. */
   readonly demoByDefault: boolean
 }
@@ -174,8 +176,14 @@ function complete(
     windowIsGuess: window.source === "family" || window.source === "default",
     timeouts: timeoutsOf(provider, ownModel),
     wireAssumed: detected.upgraded,
+    ...(isMain ? eyesOf(config) : {}),
     demoByDefault: false,
   })
+}
+
+function eyesOf(config: Config): Pick<ChosenModel, "seesImages"> {
+  const told = config.get("model.supports_vision")
+  return told === null ? {} : { seesImages: told }
 }
 
 function timeoutsOf({ requestSeconds, staleSeconds }: OwnProvider, ownModel: unknown): ChosenModel["timeouts"] {

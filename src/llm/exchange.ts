@@ -2,7 +2,10 @@ import { assertNever } from "../base/assert-never.ts"
 import type { Credential } from "./credential.ts"
 import { classifyMalformed, classifyResponse, classifyTransport } from "./failure/failure.ts"
 import type { FailureContext, LlmFailure } from "./failure/failure.ts"
+import { HttpTimeoutError } from "./http/http.ts"
 import type { HttpResponse } from "./http/http.ts"
+import { watchSilence } from "./http/silence.ts"
+import type { SilenceWatch } from "./http/silence.ts"
 import type { ModelEvent, ModelReply, ModelRequest } from "./model.ts"
 import type { Decoder, Route } from "./route.ts"
 import { isNearlyUsedUp, parseRateLimits } from "./failure/rate-limit-headers.ts"
@@ -21,16 +24,22 @@ export interface ExchangeInput {
   readonly now: number
 }
 
-/** What one attempt came to. `shown`: somebody has seen a part of the reply, so it must not be asked for again. */
+/**
+ * What one attempt came to. `shown`: somebody has seen a part of the reply, so it must not be asked for again. `dropped`: the stream
+ * had begun and its connection broke, before anything was seen; a reply is then one that ends inside a tool call.
+ */
 export type Attempt =
-  | { readonly kind: "reply"; readonly reply: ModelReply }
-  | { readonly kind: "failed"; readonly failure: LlmFailure; readonly shown: boolean }
+  | { readonly kind: "reply"; readonly reply: ModelReply; readonly dropped?: true }
+  | { readonly kind: "failed"; readonly failure: LlmFailure; readonly shown: boolean; readonly dropped?: true }
 
 /** One request, one answer. Whatever the network or the server did is an outcome; nothing is thrown. */
 export async function* exchange(input: ExchangeInput): AsyncGenerator<ModelEvent, Attempt, void> {
-  const { route, request, signal } = input
+  const { route, request } = input
   const { codec } = route
   const context = contextOf(input)
+  const timeouts = route.timeouts(input.approxTokens)
+  const silence = watchSilence(timeouts.staleMs)
+  const signal = AbortSignal.any([input.signal, silence.signal])
   try {
     const body = codec.encode(request)
     const path = codec.path(request)
@@ -41,16 +50,18 @@ export async function* exchange(input: ExchangeInput): AsyncGenerator<ModelEvent
     const response = await route.connectionFor(input.credential).post(path, body, {
       headers: { ...headers, ...proof.value },
       signal,
-      timeouts: route.timeouts(input.approxTokens),
+      timeouts,
     })
     if (response.status < 200 || response.status > 299) {
       const text = await readText(response.body, MAX_ERROR_BYTES)
       return { kind: "failed", failure: classifyResponse({ ...response, body: text }, context), shown: false }
     }
     yield* limitNotices(response, context.now)
-    return yield* readReply({ ...input, context }, response)
+    return yield* readReply({ ...input, context, silence }, response)
   } catch (error) {
-    return { kind: "failed", failure: classifyTransport(error, context), shown: false }
+    return { kind: "failed", failure: classifyTransport(silence.error ?? error, context), shown: false }
+  } finally {
+    silence.stop()
   }
 }
 
@@ -72,7 +83,7 @@ function* limitNotices({ headers }: HttpResponse, now: number): Generator<ModelE
 
 /** Reads the whole stream; a connection lost on the way is an ending the wire judges, not an exception. */
 async function* readReply(
-  input: ExchangeInput & { readonly context: FailureContext },
+  input: ExchangeInput & { readonly context: FailureContext; readonly silence: SilenceWatch },
   response: HttpResponse,
 ): AsyncGenerator<ModelEvent, Attempt, void> {
   const { codec } = input.route
@@ -88,6 +99,7 @@ async function* readReply(
   let shown = false
   let lost: { readonly error: unknown } | undefined
   const take = (frames: readonly Frame[]): readonly ModelEvent[] => {
+    if (frames.length > 0) input.silence.heard()
     const events = decodeFrames(decoder, frames).flatMap((event) =>
       event.type === "text-delta" ? spoken(scrubber.feed(event.text)) : [event],
     )
@@ -101,13 +113,17 @@ async function* readReply(
   } catch (error) {
     if (input.signal.aborted) throw error
     // The reader may hold half a frame; it is no frame of the server and must not be judged as one.
-    lost = { error }
+    lost = { error: input.silence.error ?? error }
   }
   const finished = decoder.finish({ ended: lost === undefined })
-  if (finished.kind === "nothing" && lost !== undefined) {
-    return { kind: "failed", failure: classifyTransport(lost.error, input.context), shown }
+  if (lost === undefined) return toAttempt(finished, input.context, shown)
+  // Silence is no broken connection: asking at once would only mean to wait as long again.
+  const dropped = !shown && !(lost.error instanceof HttpTimeoutError) ? ({ dropped: true } as const) : {}
+  if (finished.kind === "nothing") {
+    return { kind: "failed", failure: classifyTransport(lost.error, input.context), shown, ...dropped }
   }
-  return toAttempt(finished, input.context, shown)
+  const attempt = toAttempt(finished, input.context, shown)
+  return attempt.kind === "reply" && attempt.reply.ending === "cut-call" ? { ...attempt, ...dropped } : attempt
 }
 
 interface FrameReader {
@@ -142,7 +158,7 @@ function toAttempt(finished: Finished, context: FailureContext, shown: boolean):
     case "reply":
       return { kind: "reply", reply: withoutThinkBlocks(finished.reply) }
     case "nothing":
-      return { kind: "failed", failure: classifyMalformed(finished.why, context), shown }
+      return { kind: "failed", failure: classifyMalformed(finished, context), shown }
     case "error":
       return {
         kind: "failed",

@@ -26,7 +26,7 @@ import { openHttpConnection } from "./http/http.ts"
 import { createModelClient } from "./model-client.ts"
 import { codecOf } from "./route.ts"
 import type { RateLimitGuard, Route } from "./route.ts"
-import type { HttpTimeouts } from "./http/http.ts"
+import type { RequestTimeouts } from "./http/request-timeouts.ts"
 import type { ModelClient, ModelEvent, ModelOutcome, ModelRequest } from "./model.ts"
 import { createChatCompletionsWire } from "./wire/chat-completions.ts"
 
@@ -190,7 +190,7 @@ describe("a stream that does not end well", () => {
 
   test("silence after text ends with the text", async () => {
     await using model = await startModelServer([says(["Hello wor", "ld"], stallsAfter({ deltas: 1 }))])
-    using asked = await ask(model.url, { timeouts: { connectMs: 5000, idleMs: 60 } })
+    using asked = await ask(model.url, { timeouts: { connectMs: 5000, idleMs: 60, staleMs: 0 } })
     expect(asked.outcome).toMatchObject(cutText)
     expect(await model.requests[0]?.outcome).not.toBe("sent")
   })
@@ -200,7 +200,7 @@ describe("a stream that does not end well", () => {
     ["without an answer", { waitsFor: new Promise(() => {}) }],
   ])("silence before the first byte, %s, is a time-out, and asked again", async (_name, delivery) => {
     await using model = await startModelServer([says("late", delivery), says("Hello")])
-    using asked = await ask(model.url, { timeouts: { connectMs: 5000, idleMs: 60 } })
+    using asked = await ask(model.url, { timeouts: { connectMs: 5000, idleMs: 60, staleMs: 0 } })
     expect(asked.events[0]).toMatchObject({
       type: "retry",
       reason: "timeout",
@@ -691,7 +691,9 @@ function frame(delta: object): string {
 
 interface ClientParts {
   readonly clock?: Clock
-  readonly timeouts?: HttpTimeouts
+  readonly timeouts?: RequestTimeouts
+  readonly streamRetries?: number
+  readonly reconnect?: () => void
   readonly credentials?: CredentialSource
   /** Address of a second server that speaks the same wire. */
   readonly fallback?: string
@@ -712,6 +714,7 @@ function clientFor(url: string, parts: ClientParts = {}): ModelClient {
     fallbacks:
       fallback === undefined ? [] : [{ name: "other", open: () => Promise.resolve(ok(routeTo(fallback, parts))) }],
     maxAttempts: 3,
+    streamRetries: parts.streamRetries ?? 0,
     clock: parts.clock ?? { now: () => 0, sleep: () => Promise.resolve() },
     random: () => 0.5,
   })
@@ -736,7 +739,8 @@ function routeTo(url: string, parts: ClientParts): Route {
     close: () => connection.close(),
     credentials: parts.credentials ?? singleCredential("test", key),
     headers: { "content-type": "application/json" },
-    timeouts: () => parts.timeouts ?? { connectMs: 5000, idleMs: 5000 },
+    timeouts: () => parts.timeouts ?? { connectMs: 5000, idleMs: 5000, staleMs: 0 },
+    ...(parts.reconnect === undefined ? {} : { reconnect: parts.reconnect }),
     ...windowParts(url, parts),
     alternative: () => Promise.resolve(undefined),
     authorise: (credential) => Promise.resolve(ok({ authorization: `Bearer ${credential?.secret ?? ""}` })),

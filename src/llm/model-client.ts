@@ -13,6 +13,8 @@ export interface ModelClientOptions {
   readonly fallbacks: readonly FallbackRoute[]
   /** Requests on one route that fail for the same passing reason, the first one included. */
   readonly maxAttempts: number
+  /** How often a reply whose connection broke before anything was seen is asked for again at once. */
+  readonly streamRetries: number
   readonly clock: Clock
   readonly random: () => number
 }
@@ -82,12 +84,21 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
         return `going on with ${step.value.name}`
       }
     },
-    stream: async function* (request, { signal }) {
+    stream: async function* (request, { signal, brief = false }) {
       let first: LlmFailure | undefined
       const tried: string[] = []
       for (;;) {
         const canFallBack = nextFallback < options.fallbacks.length
-        const asked = yield* askRoute({ ...options, route, request, signal, known: reliefsOf(route), canFallBack })
+        const asked = yield* askRoute({
+          ...options,
+          route,
+          request,
+          signal,
+          known: reliefsOf(route),
+          canFallBack,
+          streamRetries: brief ? 0 : options.streamRetries,
+          mayReconnect: !brief && route === primary,
+        })
         if (asked.kind === "alternative") {
           replaceWith(asked.route)
           continue

@@ -48,11 +48,14 @@ export interface ModelClient {
    * of it is in `runtime` afterwards; without news nothing changes.
    */
   confirmWindow?(options: { readonly signal: AbortSignal }): Promise<void>
-  stream(
-    request: ModelRequest,
-    options: { readonly signal: AbortSignal },
-  ): AsyncGenerator<ModelEvent, ModelOutcome, void>
+  stream(request: ModelRequest, options: StreamOptions): AsyncGenerator<ModelEvent, ModelOutcome, void>
   close(): void
+}
+
+export interface StreamOptions {
+  readonly signal: AbortSignal
+  /** A side job: who asks has a patience of its own, so a lost connection is not opened again beyond the usual attempts. */
+  readonly brief?: boolean
 }
 
 /** Which model is asked, where, and how it is paid for. Another object whenever anything of it has changed. */

@@ -16,7 +16,10 @@ import type { LlmFailure } from "./failure/failure.ts"
 import { requestTimeouts } from "./http/request-timeouts.ts"
 import { createModelClient } from "./model-client.ts"
 import type { ModelClient, ModelRuntime } from "./model.ts"
+import { findProvider } from "./providers.ts"
 import type { RateLimitGuard, Route } from "./route.ts"
+import { imagesIn } from "./request-size.ts"
+import type { ImageDescriber } from "./vision/image-describer.ts"
 import type { WirePlace } from "./wire/wire.ts"
 import { HTTP_WIRES } from "./wires.ts"
 import type { WireSettings } from "./wires.ts"
@@ -38,6 +41,8 @@ export interface OpenModelOptions {
   readonly guardrail: Readonly<Record<string, unknown>>
   readonly awsRegion: string
   readonly openRouter: WireSettings["openRouter"]
+  /** Who describes images to a model that sees none; absent for side jobs, which would describe for themselves. */
+  readonly images?: ImageDescriber
   /** The parsed HERMES_DEMO_SCRIPT, for the demo model. */
   readonly demoScript?: unknown
 }
@@ -51,6 +56,7 @@ export async function openModel(chosen: ChosenModel, options: OpenModelOptions):
     createModelClient({
       ...options,
       primary: primary.value,
+      streamRetries: streamRetries(options.environment),
       fallbacks: options.fallbacks.map((entry) => ({
         name: entry.name,
         open: async () => {
@@ -60,6 +66,14 @@ export async function openModel(chosen: ChosenModel, options: OpenModelOptions):
       })),
     }),
   )
+}
+
+const STREAM_RETRIES = 2
+const MOST_STREAM_RETRIES = 10
+
+function streamRetries(environment: Environment): number {
+  const told = environment.get("HERMES_STREAM_RETRIES")?.trim() ?? ""
+  return /^\d{1,3}$/.test(told) ? Math.min(Number(told), MOST_STREAM_RETRIES) : STREAM_RETRIES
 }
 
 async function openRoute(chosen: ChosenModel, options: OpenModelOptions): Promise<Result<Route>> {
@@ -137,8 +151,27 @@ async function routeFor(chosen: RemoteModel, held: Held, options: OpenModelOptio
     rememberWindow: (tokens) => {
       rememberFor(runtime, tokens, options)
     },
+    ...(options.images === undefined ? {} : { prepare: inWordsFor(chosen, options.images) }),
+    // An aggregator is asked through many servers as it is.
+    ...(findProvider(runtime.provider)?.aggregator === true ? {} : { reconnect: () => held.connections.close() }),
     ...(SHARES_LIMITS.has(runtime.provider) ? { guard: await openGuard(runtime.provider, options) } : {}),
   }
+}
+
+function inWordsFor(chosen: ChosenModel, describer: ImageDescriber): NonNullable<Route["prepare"]> {
+  return async (request, signal) => {
+    if (!request.messages.some((message) => imagesIn(message) > 0) || (await seesImages(chosen)) !== false)
+      return { request }
+    const { describedRequest } = await import("./vision/described-request.ts")
+    return await describedRequest(request, describer, { signal })
+  }
+}
+
+/** Undefined when nobody knows; it is then sent what there is, and says so if it cannot see. */
+async function seesImages({ runtime, seesImages: told }: ChosenModel): Promise<boolean | undefined> {
+  if (told !== undefined) return told
+  const { loadCatalog } = await import("./catalog/catalog.ts")
+  return (await loadCatalog()).find(runtime.provider, runtime.model)?.vision
 }
 
 type RemoteModel = ChosenModel & { readonly runtime: { readonly wire: keyof typeof HTTP_WIRES } }

@@ -1,7 +1,8 @@
 import type { Result } from "../base/result.ts"
 import type { Credential, CredentialSource } from "./credential.ts"
 import type { LlmFailure } from "./failure/failure.ts"
-import type { HttpConnection, HttpTimeouts } from "./http/http.ts"
+import type { HttpConnection } from "./http/http.ts"
+import type { RequestTimeouts } from "./http/request-timeouts.ts"
 import type { ModelEvent, ModelRequest, ModelRuntime } from "./model.ts"
 import type { Frame } from "./http/sse.ts"
 import type { Finished, Wire } from "./wire/wire.ts"
@@ -14,7 +15,7 @@ export interface Route {
   /** What every request carries, without credentials. */
   readonly headers: Readonly<Record<string, string>>
   /** For a request of about this many tokens: a longer one is thought about for longer. */
-  timeouts(approxTokens: number): HttpTimeouts
+  timeouts(approxTokens: number): RequestTimeouts
   /** Where a credential is sent: to the address it was issued for, else to that of the runtime. */
   connectionFor(credential: Credential | undefined): HttpConnection
   /** The headers that prove who we are; a cloud that wants signatures signs path and body. */
@@ -29,6 +30,13 @@ export interface Route {
   rememberWindow(tokens: number): void
   /** What all processes of this home know about a used-up limit of the account; absent where nobody shares it. */
   readonly guard?: RateLimitGuard
+  /** The request as this model can take it: images in words where it is known to see none. Absent where nobody can describe them. */
+  prepare?(
+    request: ModelRequest,
+    signal: AbortSignal,
+  ): Promise<{ readonly request: ModelRequest; readonly notice?: string }>
+  /** Closes what is open, so that the next request goes over a new connection. Absent where a new one reaches no other server. */
+  reconnect?(): void
   close(): void
 }
 

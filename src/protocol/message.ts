@@ -47,7 +47,7 @@ export interface MessageExtras {
 }
 
 /** Why Hermes speaks in the person's role. `elision`: rounds were left out here. `todo`: the task list, after a compression. */
-export type Synthetic = "elision" | "todo" | "summary" | "recovery" | "review" | "max_iterations"
+export type Synthetic = "elision" | "todo" | "summary" | "recovery" | "review" | "background" | "max_iterations"
 
 /** What a compression made of a message without removing it. What is absent is sent as it is stored. */
 export interface ShownForm {

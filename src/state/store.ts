@@ -69,8 +69,15 @@ export interface SessionStore {
    * one transaction. The child starts now, never before its parent's end. Gives the row ids of those messages.
    */
   rotate(parent: SessionId, child: NewSession, messages?: readonly StoredMessage[]): Promise<readonly number[]>
-  /** Ends the parent with `branched`, copies every message field to a new child. Gives the child's title. */
-  branch(parent: SessionId, child: NewSession, options: { readonly title?: string }): Promise<string>
+  /**
+   * Ends the parent with `branched`, copies every message field to a new child: all messages, or those up to the one with the
+   * row id `upTo`. Gives the child's title; rejects with a `StoreError` when there is no such message.
+   */
+  branch(
+    parent: SessionId,
+    child: NewSession,
+    options: { readonly title?: string; readonly upTo?: number },
+  ): Promise<string>
   /** A holder of whom `isGone` says that it is dead loses the lock at once, others when its time is over. */
   tryLockCompression(
     id: SessionId,

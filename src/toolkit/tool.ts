@@ -7,6 +7,7 @@ import type { SessionId } from "../protocol/identifiers.ts"
 import type { Part, Provenance } from "../protocol/message.ts"
 import type { Access, JsonSchema, Parallel, Subject } from "../protocol/tool.ts"
 import type { AskPort } from "./ports/ask.ts"
+import type { CheckpointPort } from "./ports/checkpoints.ts"
 import type { FileTracker } from "./ports/files.ts"
 import type { DeferredToolsPort } from "./ports/deferred-tools.ts"
 import type { LearningsPort } from "./ports/learnings.ts"
@@ -81,11 +82,15 @@ export interface ToolContext {
 export interface ToolPorts {
   readonly memory?: MemoryPort
   readonly sessions?: SessionsPort
-  readonly learnings?: LearningsPort
+  /** Opened with the first use. */
+  readonly learnings?: () => Promise<LearningsPort>
   readonly todo?: TodoPort
   readonly ask?: AskPort
+  /** Opened with the first use. */
+  readonly checkpoints?: () => Promise<CheckpointPort>
   readonly deferredTools?: DeferredToolsPort
-  readonly processes?: ProcessesPort
+  /** Opened with the first use. */
+  readonly processes?: () => Promise<ProcessesPort>
   readonly sudo?: SudoPort
   /** What the task has read and written; the file tools work without it, but then nothing is compared. */
   readonly files?: FileTracker

@@ -5,9 +5,12 @@ import type { BuiltinTool } from "../toolkit/builtin-entries.ts"
  * `manifest.generated.ts`, which `npm run generate` writes from these same values.
  */
 export const BUILTIN_TOOLS = {
+  checkpoint: { load: async () => (await import("./checkpoint/checkpoint.ts")).checkpoint },
   clarify: { load: async () => (await import("./clarify/clarify.ts")).clarify },
   learnings: { load: async () => (await import("./learnings/learnings.ts")).learnings },
   memory: { load: async () => (await import("./memory/memory.ts")).memory },
+  patch: { load: async () => (await import("./file/patch.ts")).patch },
+  process: { load: async () => (await import("./process/process.ts")).processTool },
   read_file: { load: async () => (await import("./file/read-file.ts")).readFile },
   search_files: { load: async () => (await import("./file/search-files.ts")).searchFiles },
   session_search: { load: async () => (await import("./session-search/session-search.ts")).sessionSearch },

@@ -2,6 +2,40 @@
 import type { ManifestEntry } from "../toolkit/builtin-entries.ts"
 
 export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
+  "checkpoint": {
+    "name": "checkpoint",
+    "toolset": "checkpoint",
+    "description": "Name a state of the project's files before a risky experiment, and return to it. restore puts all files back as they were (build output, .git and .env are never touched); it first saves the present state as pre-restore.",
+    "parameters": {
+      "type": "object",
+      "properties": {
+        "action": {
+          "type": "string",
+          "enum": [
+            "save",
+            "restore",
+            "list",
+            "diff",
+            "delete"
+          ]
+        },
+        "name": {
+          "description": "letters, digits, . _ -",
+          "type": "string"
+        },
+        "include_conversation": {
+          "description": "save, restore: the messages too",
+          "type": "boolean"
+        }
+      },
+      "required": [
+        "action"
+      ]
+    },
+    "marks": {
+      "emoji": "⏪"
+    }
+  },
   "clarify": {
     "name": "clarify",
     "toolset": "clarify",
@@ -141,10 +175,110 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       "inChildren": false
     }
   },
+  "patch": {
+    "name": "patch",
+    "toolset": "file",
+    "description": "Edit files. mode replace: old_string in path becomes new_string; small differences in spaces and quotes are tolerated, but it must be unique unless replace_all: include lines around it. mode patch: several files at once, all or nothing, in V4A form:\n*** Begin Patch\n*** Update File: a.py\n@@ def f @@\n context\n-old\n+new\n*** Add File: b.txt\n+line\n*** Delete File: c\n*** Move File: d -> e\n*** End Patch\nReturns a diff and a syntax check.",
+    "parameters": {
+      "type": "object",
+      "properties": {
+        "mode": {
+          "default": "replace",
+          "type": "string",
+          "enum": [
+            "replace",
+            "patch"
+          ]
+        },
+        "path": {
+          "description": "File to edit (replace)",
+          "type": "string"
+        },
+        "old_string": {
+          "type": "string"
+        },
+        "new_string": {
+          "description": "May be empty, to delete",
+          "type": "string"
+        },
+        "replace_all": {
+          "default": false,
+          "type": "boolean"
+        },
+        "patch": {
+          "description": "V4A text (patch)",
+          "type": "string"
+        },
+        "cross_profile": {
+          "default": false,
+          "description": "Allow writing to another profile's home",
+          "type": "boolean"
+        }
+      }
+    },
+    "marks": {
+      "parallel": "by-path",
+      "emoji": "🔧",
+      "inScripts": true
+    }
+  },
+  "process": {
+    "name": "process",
+    "toolset": "terminal",
+    "description": "Background processes started by terminal. list: all; poll: status and recent output; log: output by lines; wait: until it ends (use this, not sleep loops); kill; write: raw text to its input; submit: text and Enter; close: end of input.",
+    "parameters": {
+      "type": "object",
+      "properties": {
+        "action": {
+          "type": "string",
+          "enum": [
+            "list",
+            "poll",
+            "log",
+            "wait",
+            "kill",
+            "write",
+            "submit",
+            "close"
+          ]
+        },
+        "session_id": {
+          "description": "For all but list",
+          "type": "string"
+        },
+        "data": {
+          "description": "For write and submit",
+          "type": "string"
+        },
+        "timeout": {
+          "description": "Seconds, for wait",
+          "type": "integer",
+          "minimum": 1
+        },
+        "offset": {
+          "description": "First line, for log (default: the end)",
+          "type": "integer",
+          "minimum": 0
+        },
+        "limit": {
+          "description": "Lines, for log (default 200)",
+          "type": "integer",
+          "minimum": 1
+        }
+      },
+      "required": [
+        "action"
+      ]
+    },
+    "marks": {
+      "emoji": "⚙️",
+      "provenance": "command"
+    }
+  },
   "read_file": {
     "name": "read_file",
     "toolset": "file",
-    "description": "Read a text file with numbered lines (`12|text`). Use this instead of cat, head or tail. Page through long files with offset (first line, from 1) and limit (at most 2000 lines). A missing file is answered with similar names. Images and other binary files are not returned; very large results are refused with advice to use a smaller limit.",
+    "description": "Read a text file with numbered lines (`12|text`). Use this instead of cat, head or tail. Page with offset (first line, from 1) and limit. Text of notebooks (.ipynb), .docx and .xlsx is extracted. A missing file is answered with similar names. Images are not readable here: use vision_analyze. Results that are too long are refused: use a smaller limit.",
     "parameters": {
       "type": "object",
       "properties": {
@@ -307,25 +441,41 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
   "terminal": {
     "name": "terminal",
     "toolset": "terminal",
-    "description": "Run a shell command and return its output and exit code. The call returns when the command ends, so give a generous timeout for slow ones. Each command starts in the working directory, without a terminal: no interactive prompts. Do not use it to read, search or write files; the file tools do that better.",
+    "description": "Run a shell command; returns its output and exit code when it ends, so give slow ones a generous timeout. Directory, variables, functions and aliases persist between calls. Never use nohup or &: background=true is for servers and long jobs, with notify_on_complete for those that end. No interactive prompts without pty. To read, search or edit files use the file tools.",
     "parameters": {
       "type": "object",
       "properties": {
         "command": {
           "type": "string",
-          "minLength": 1,
-          "description": "The command line, run by bash"
+          "minLength": 1
+        },
+        "background": {
+          "type": "boolean"
         },
         "timeout": {
-          "description": "Seconds before it is stopped (default 180)",
+          "description": "Seconds, foreground only (default 180)",
           "type": "integer",
-          "minimum": 1,
-          "maximum": 600
+          "minimum": 1
         },
         "workdir": {
-          "description": "Directory to run it in",
           "type": "string",
           "minLength": 1
+        },
+        "pty": {
+          "description": "In a terminal of its own, for interactive programs",
+          "type": "boolean"
+        },
+        "notify_on_complete": {
+          "description": "Be told once when it ends",
+          "type": "boolean"
+        },
+        "watch_patterns": {
+          "description": "Be told of output lines with one of these texts; only for rare signals",
+          "type": "array",
+          "items": {
+            "type": "string",
+            "minLength": 1
+          }
         }
       },
       "required": [
@@ -455,7 +605,7 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
   "write_file": {
     "name": "write_file",
     "toolset": "file",
-    "description": "Write a text file: replaces the whole content, or creates the file and its parent directories. Use this instead of echo or here-documents in the shell. Line endings and mode of an existing file are kept.",
+    "description": "Write a text file: replaces the whole content, or creates the file and its parent directories. Prefer patch for edits. Use this instead of echo or here-documents in the shell. Line endings and mode of an existing file are kept; a syntax check follows.",
     "parameters": {
       "type": "object",
       "properties": {
@@ -467,6 +617,11 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
         "content": {
           "type": "string",
           "description": "The complete new content"
+        },
+        "cross_profile": {
+          "default": false,
+          "description": "Allow writing to another profile's home",
+          "type": "boolean"
         }
       },
       "required": [

@@ -6,11 +6,17 @@ import { join } from "node:path"
 import { parseArgs } from "node:util"
 
 import { hermesCommand } from "../support/process-driver.ts"
+import { checkpoints } from "./checkpoints.ts"
 import { firstRequest } from "./first-request.ts"
 import { longStream } from "./long-stream.ts"
+import { longTask } from "./long-task.ts"
+import { manyTurns } from "./many-turns.ts"
+import { memoryRetrieval } from "./memory-retrieval.ts"
 import type { Measurement, Plan, Row } from "./measurement.ts"
 import { oneShot } from "./one-shot.ts"
+import { prefixLaw } from "./prefix-law.ts"
 import { meetsTarget, renderTable, rowResult } from "./report.ts"
+import { searchBench } from "./search-files.ts"
 import { requests } from "./requests.ts"
 import { findUsageMeter } from "./resource-usage.ts"
 import { sessionStore } from "./session-store.ts"
@@ -21,10 +27,16 @@ const MEASUREMENTS: readonly Measurement[] = [
   startUp,
   oneShot,
   toolTurns,
+  manyTurns,
   longStream,
   requests,
+  prefixLaw,
   firstRequest,
+  longTask,
   sessionStore,
+  memoryRetrieval,
+  searchBench,
+  checkpoints,
 ]
 const RESULTS = join(import.meta.dirname, "results")
 

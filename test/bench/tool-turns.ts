@@ -2,7 +2,7 @@ import { existsSync } from "node:fs"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 
-import type { Measurement } from "./measurement.ts"
+import type { Measurement, Row, Samples } from "./measurement.ts"
 import { compared, median } from "./measurement.ts"
 import type { Command } from "./rounds.ts"
 import { inTurns, timeCommand } from "./rounds.ts"
@@ -31,26 +31,38 @@ export const toolTurns: Measurement = {
     const bodyFile = join(model.home.workdir, "first-request.json")
     await writeFile(bodyFile, firstBody)
     const floor = model.floor("tool-turns", bodyFile, shell())
-    const found = await inTurns(rounds.oneShot, { ours: () => once(ask), floor: () => once(floor) })
-    const of = (field: "wallMs" | "perTurnMs") => ({
-      ours: found.ours.map((run) => run[field]),
+    const open = { ...ask, env: { ...ask.env, TERMINAL_SANDBOX: "off" } }
+    const found = await inTurns(rounds.oneShot, {
+      ours: () => once(ask),
+      open: () => once(open),
+      floor: () => once(floor),
+    })
+    const of = (field: "wallMs" | "perTurnMs", ours: "ours" | "open" = "ours") => ({
+      ours: found[ours].map((run) => run[field]),
       floor: found.floor.map((run) => run[field]),
     })
-    const perTurn = of("perTurnMs")
+    // The floor has no sandbox, so the loop is judged without one; the rows behind show what a sandbox costs.
     return [
-      compared(`${TURNS} tool turns, wall`, "ms", { ...of("wallMs"), target: { ratio: 2.5 } }),
-      compared("one tool turn", "ms", perTurn),
-      {
-        name: "one tool turn beyond the floor",
-        unit: "ms",
-        ours: median(perTurn.ours) - median(perTurn.floor),
-        target: { atMost: 10 },
-      },
+      ...rowsFor("", of("wallMs", "open"), of("perTurnMs", "open")),
+      ...rowsFor(", sandboxed", of("wallMs"), of("perTurnMs")),
     ]
   },
 }
 
+function rowsFor(how: string, wall: Samples, perTurn: Samples): readonly Row[] {
+  return [
+    compared(`${TURNS} tool turns${how}, wall`, "ms", { ...wall, target: { ratio: 2.5 } }),
+    compared(`one tool turn${how}`, "ms", perTurn),
+    {
+      name: `one tool turn${how}, beyond the floor`,
+      unit: "ms",
+      ours: median(perTurn.ours) - median(perTurn.floor),
+      target: { atMost: 10 },
+    },
+  ]
+}
+
 /** The shell that Hermes runs commands with. */
-function shell(): string {
+export function shell(): string {
   return ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"].find((path) => existsSync(path)) ?? "/bin/sh"
 }

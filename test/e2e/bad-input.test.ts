@@ -10,7 +10,7 @@ import { hermesCommand, runProcess } from "../support/process-driver.ts"
 import type { ProcessResult } from "../support/process-driver.ts"
 import { temporaryHome } from "../support/temporary-home.ts"
 import type { TemporaryHome } from "../support/temporary-home.ts"
-import { hermes, settingsFor } from "./hermes-process.ts"
+import { hermes, NO_WALLS, settingsFor } from "./hermes-process.ts"
 
 describe("what cannot be meant is one sentence and a stable exit code", () => {
   test.each([
@@ -286,7 +286,7 @@ describe.skipIf(!canMount)("a disk that is read-only or full", () => {
       home,
       [
         'mount -t tmpfs -o size=1500k tmpfs "$HERMES_HOME"',
-        `printf '%s' '${settingsFor(model)}' > "$HERMES_HOME/config.yaml"`,
+        `printf '%s' '${settingsFor(model, NO_WALLS)}' > "$HERMES_HOME/config.yaml"`,
         'hermes -z "remember the beans" >/dev/null',
         "hermes -z 'fill it' --continue --yolo >&2; echo fill $?",
         'rm "$HERMES_HOME/fill"',

@@ -11,7 +11,7 @@ import { temporaryHome } from "../support/temporary-home.ts"
 import type { TemporaryHome } from "../support/temporary-home.ts"
 import { openTerminal } from "../support/virtual-terminal.ts"
 import type { VirtualTerminal } from "../support/virtual-terminal.ts"
-import { hermes, settingsFor } from "./hermes-process.ts"
+import { hermes, NO_WALLS, settingsFor } from "./hermes-process.ts"
 import { isAlive } from "./process-alive.ts"
 
 test("a conversation: banner, answer, tool lines, Ctrl+D and the way back", async () => {
@@ -68,7 +68,7 @@ test("Ctrl+C stops a running answer and the prompt comes back", async () => {
     callsTool("terminal", { command: "rm -r build" }),
     says("I am listening."),
   ])
-  await using home = await temporaryHome({ config: settingsFor(model) })
+  await using home = await temporaryHome({ config: settingsFor(model, NO_WALLS) })
   await using terminal = await talk(home)
   await prompt(terminal, 1)
   enter(terminal, "tell a story")
@@ -201,7 +201,7 @@ test("SIGHUP, a closed window, ends the conversation and what it runs", async ()
   await using model = await startModelServer([
     callsTool("terminal", { command: "echo $$ > shell.pid; echo started; sleep 300" }),
   ])
-  await using home = await temporaryHome({ config: settingsFor(model) })
+  await using home = await temporaryHome({ config: settingsFor(model, NO_WALLS) })
   await using terminal = await talk(home)
   await prompt(terminal, 1)
   enter(terminal, "run something long")
@@ -223,7 +223,7 @@ test.each([
   { source: "a model", script: [says("Plain \u001B]0;owned\u0007\u001B[2J\u001B[31mwords.")] },
 ])("escape sequences of $source do not reach the terminal", async ({ script }) => {
   await using model = await startModelServer(script)
-  await using home = await temporaryHome({ config: settingsFor(model) })
+  await using home = await temporaryHome({ config: settingsFor(model, NO_WALLS) })
   await using terminal = await talk(home)
   await prompt(terminal, 1)
   enter(terminal, "go")

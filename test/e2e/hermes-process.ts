@@ -12,6 +12,9 @@ export function settingsFor(model: ModelServer, more = ""): string {
   return `model:\n  base_url: ${model.url}/v1\n  default: test-model\n${more}${quiet}`
 }
 
+/** Commands without the sandbox, in which process ids are others than outside and the home cannot be written. */
+export const NO_WALLS = "terminal:\n  sandbox: off\n"
+
 export type HermesOptions = Omit<Partial<RunOptions>, "command" | "args" | "env"> & {
   readonly env?: Readonly<Record<string, string>>
 }

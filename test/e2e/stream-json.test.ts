@@ -19,7 +19,7 @@ import {
 import type { ScriptEntry } from "../support/model-server/turn.ts"
 import { hermesCommand, runProcess } from "../support/process-driver.ts"
 import { temporaryHome } from "../support/temporary-home.ts"
-import { hermes, settingsFor, startHermes, streamLines } from "./hermes-process.ts"
+import { hermes, NO_WALLS, settingsFor, startHermes, streamLines } from "./hermes-process.ts"
 import type { StreamLine } from "./hermes-process.ts"
 import { isAlive } from "./process-alive.ts"
 
@@ -258,7 +258,7 @@ describe("signals", () => {
   test("SIGTERM during a command: one result, and nothing of the command is left", async () => {
     const command = "echo $$ > shell.pid; sleep 300 & echo $! > sleep.pid; echo started; wait"
     await using model = await startModelServer([callsTool("terminal", { command })])
-    await using home = await temporaryHome({ config: settingsFor(model) })
+    await using home = await temporaryHome({ config: settingsFor(model, NO_WALLS) })
     await using running = startHermes(home, ["-q", "wait", ...STREAM], { stdin: "inherit-null" })
     await running.waitForOutput('"text":"started')
     running.signal("SIGTERM")
@@ -273,7 +273,7 @@ describe("signals", () => {
   test("SIGTERM during a command that will not leave: gone within the grace", async () => {
     const command = "trap '' TERM; echo $$ > shell.pid; echo started; while :; do sleep 0.05; done"
     await using model = await startModelServer([callsTool("terminal", { command })])
-    await using home = await temporaryHome({ config: settingsFor(model) })
+    await using home = await temporaryHome({ config: settingsFor(model, NO_WALLS) })
     await using running = startHermes(home, ["-q", "wait", ...STREAM], { stdin: "inherit-null" })
     await running.waitForOutput('"text":"started')
     const signalled = performance.now()
@@ -288,7 +288,10 @@ describe("signals", () => {
   test("a second signal does not wait", async () => {
     const command = "trap '' TERM; echo $$ > shell.pid; echo started; while :; do sleep 0.05; done"
     await using model = await startModelServer([callsTool("terminal", { command })])
-    await using home = await temporaryHome({ config: settingsFor(model), env: { HERMES_SIGTERM_GRACE: "20" } })
+    await using home = await temporaryHome({
+      config: settingsFor(model, NO_WALLS),
+      env: { HERMES_SIGTERM_GRACE: "20" },
+    })
     await using running = startHermes(home, ["-q", "wait", ...STREAM], { stdin: "inherit-null" })
     await running.waitForOutput('"text":"started')
     const signalled = performance.now()
@@ -327,7 +330,7 @@ describe("a closed output", () => {
   test("a reader that leaves during a command leaves no orphan", async () => {
     const command = "echo $$ > shell.pid; while :; do echo tick; sleep 0.02; done"
     await using model = await startModelServer([callsTool("terminal", { command })])
-    await using home = await temporaryHome({ config: settingsFor(model) })
+    await using home = await temporaryHome({ config: settingsFor(model, NO_WALLS) })
     await using running = startHermes(home, ["-q", "tick", ...STREAM], { stdin: "inherit-null" })
     await running.waitForOutput("tick")
     running.closeStdout()
@@ -343,7 +346,7 @@ describe("a closed output", () => {
     { name: "json", args: ["-q", "go", "--output-format", "json"] },
   ])("$name with no stdout at all ends without a stack trace and keeps the conversation", async ({ args }) => {
     await using model = await startModelServer([callsTool("terminal", { command: "touch ran" }), repeat(says("Done."))])
-    await using home = await temporaryHome({ config: settingsFor(model) })
+    await using home = await temporaryHome({ config: settingsFor(model, NO_WALLS) })
     const [node, binary] = hermesCommand()
     const script = '"$0" "$@" >&- </dev/null'
     const result = await runProcess({

@@ -1,9 +1,15 @@
+import { createServer as createHttpServer } from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { createServer as createHttpsServer } from "node:https"
+import type { AddressInfo } from "node:net"
+
 import { expect, test } from "vitest"
 
 import { systemClock } from "../../src/base/clock.ts"
 import type { ScriptEntry } from "../support/model-server/turn.ts"
 import {
   callsTool,
+  corrupt,
   cutsAfter,
   emptyStream,
   hangsUp,
@@ -11,9 +17,28 @@ import {
   raw,
   refuses,
   says,
+  stallsAfter,
   status,
 } from "../support/model-server/turn.ts"
 import { assembleApp, runToEnd } from "./assembled-app.ts"
+
+/** Signed by itself, for 127.0.0.1, valid for a hundred years; it protects nothing. */
+const KEY = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg1JYfSYd+hIhzsmcM
+cU5T0mGh3H+oOaoeqkrKOcLUrw+hRANCAARDPuBp+h/SZpE+/z5bgXJOQJCiaowX
++ksAd+Uw+2opr8g+VXCCAps1AcY5cjQUSOjn7tAAlOdPSyznJGYHHgbh
+-----END PRIVATE KEY-----`
+const CERTIFICATE = `-----BEGIN CERTIFICATE-----
+MIIBkDCCATagAwIBAgIULwcFW3t8dQ85DryN3BjQ2B6IWJIwCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJMTI3LjAuMC4xMCAXDTI2MTExNTA3MjYwM1oYDzIxMjYxMDIy
+MDcyNjAzWjAUMRIwEAYDVQQDDAkxMjcuMC4wLjEwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAARDPuBp+h/SZpE+/z5bgXJOQJCiaowX+ksAd+Uw+2opr8g+VXCCAps1
+AcY5cjQUSOjn7tAAlOdPSyznJGYHHgbho2QwYjAdBgNVHQ4EFgQUnPcN6W8sbIDV
+NattJoub74NH5YUwHwYDVR0jBBgwFoAUnPcN6W8sbIDVNattJoub74NH5YUwDwYD
+VR0TAQH/BAUwAwEB/zAPBgNVHREECDAGhwR/AAABMAoGCCqGSM49BAMCA0gAMEUC
+IETbtRrN6g2WGunypECbA8geziXILGlOkjlsfdrcWkK7AiEArXTEIxgoqxIrw7ML
+5rSeDgA/o3FXvFEHw2tWd/dffQw=
+-----END CERTIFICATE-----`
 
 const WIRES = [
   ["chat_completions", "/v1", "test-model"],
@@ -22,6 +47,9 @@ const WIRES = [
   ["gemini_native", "/v1beta", "gemini-2.5-pro"],
   ["bedrock_converse", "", "anthropic.claude-opus-4-6"],
 ] as const
+
+const AWS = { AWS_ACCESS_KEY_ID: "AKIDEXAMPLE", AWS_SECRET_ACCESS_KEY: "secret-of-the-test" }
+const NO_WAITS = { ...systemClock, sleep: () => Promise.resolve() }
 
 /** What goes wrong, how often the server is asked with two attempts allowed, and the class the person is told. */
 const FAULTS: readonly (readonly [string, () => ScriptEntry, number, string])[] = [
@@ -39,7 +67,12 @@ const FAULTS: readonly (readonly [string, () => ScriptEntry, number, string])[] 
   ["502 with a page", () => htmlError(502, "Bad Gateway"), 2, "server_error"],
   ["503", () => refuses(503, "busy"), 2, "overloaded"],
   ["529", () => refuses(529, "overloaded"), 2, "overloaded"],
-  ["a connection that is reset", () => hangsUp(), 2, "timeout"],
+  // The last request goes over a new connection.
+  ["a connection that is reset", () => hangsUp(), 3, "timeout"],
+  ["silence before the first byte", () => says("late", { waitsFor: new Promise(() => {}) }), 3, "timeout"],
+  ["silence after the headers", () => says("late", stallsAfter({ bytes: 0 })), 3, "timeout"],
+  ["silence inside a frame", () => says("late", stallsAfter({ bytes: 20 })), 3, "timeout"],
+  ["an empty answer", () => emptyStream(), 2, "server_error"],
   [
     "a page instead of an answer",
     () => raw("<html>Welcome</html>", { "content-type": "text/html" }),
@@ -57,8 +90,8 @@ test.each(
     basePath: path,
     model,
     config: `  api_mode: ${wire}\n  api_key: test-key-0123456789\nagent:\n  api_max_retries: 2\n`,
-    env: { AWS_ACCESS_KEY_ID: "AKIDEXAMPLE", AWS_SECRET_ACCESS_KEY: "secret-of-the-test" },
-    clock: { ...systemClock, sleep: () => Promise.resolve() },
+    env: { ...AWS, HERMES_STREAM_STALE_TIMEOUT: "0.1" },
+    clock: NO_WAITS,
   })
   const { end } = await runToEnd(await assembled.open(), "hello")
   expect({ outcome: end.outcome, reason: end.result.error?.reason, requests: assembled.model.requests.length }).toEqual(
@@ -71,13 +104,13 @@ test.each(
 })
 
 test.each(WIRES)("%s: what fails once is asked again and answered", async (wire, path, model) => {
-  for (const fault of [emptyStream(), hangsUp(), refuses(503, "busy")]) {
+  for (const fault of [emptyStream(), hangsUp(), refuses(503, "busy"), says(["bad", " frame"], corrupt(0))]) {
     await using assembled = await assembleApp([fault, says("Hello again")], {
       basePath: path,
       model,
       config: `  api_mode: ${wire}\n  api_key: test-key-0123456789\n`,
-      env: { AWS_ACCESS_KEY_ID: "AKIDEXAMPLE", AWS_SECRET_ACCESS_KEY: "secret-of-the-test" },
-      clock: { ...systemClock, sleep: () => Promise.resolve() },
+      env: AWS,
+      clock: NO_WAITS,
     })
     const { end } = await runToEnd(await assembled.open(), "hello")
     expect({ text: end.result.finalResponse, requests: assembled.model.requests.length }).toEqual({
@@ -93,8 +126,8 @@ test.each(WIRES)("%s: a call that was cut inside its arguments never runs", asyn
     basePath: path,
     model,
     config: `  api_mode: ${wire}\n  api_key: test-key-0123456789\n`,
-    env: { AWS_ACCESS_KEY_ID: "AKIDEXAMPLE", AWS_SECRET_ACCESS_KEY: "secret-of-the-test" },
-    clock: { ...systemClock, sleep: () => Promise.resolve() },
+    env: AWS,
+    clock: NO_WAITS,
   })
   const { end } = await runToEnd(await assembled.open(), "go")
   expect({
@@ -107,6 +140,79 @@ test.each(WIRES)("%s: a call that was cut inside its arguments never runs", asyn
     requests: 2,
   })
 })
+
+test.each(WIRES)(
+  "%s: silence after words ends with the words, and nothing is asked twice",
+  async (wire, path, model) => {
+    await using assembled = await assembleApp([says(["Hello ", "world"], stallsAfter({ deltas: 1 }))], {
+      basePath: path,
+      model,
+      config: `  api_mode: ${wire}\n  api_key: test-key-0123456789\n`,
+      env: { ...AWS, HERMES_STREAM_STALE_TIMEOUT: "0.1" },
+      clock: NO_WAITS,
+    })
+    const { events, end } = await runToEnd(await assembled.open(), "hello")
+    const shown = events.flatMap((event) => (event.type === "text-delta" ? [event.text] : [])).join("")
+    expect({ shown, reason: end.result.error?.reason, requests: assembled.model.requests.length }).toEqual({
+      shown: "Hello ",
+      reason: undefined,
+      requests: 1,
+    })
+    expect(await assembled.model.requests[0]?.outcome).toBe("left")
+  },
+)
+
+const TLS_FAULTS = [
+  [
+    "a certificate nobody vouches for",
+    { key: KEY, cert: CERTIFICATE },
+    /its certificate is self-signed.*NODE_EXTRA_CA_CERTS/,
+  ],
+  ["a server without TLS", undefined, /the TLS handshake failed; is it an https address\?/],
+] as const
+
+test.each(WIRES.flatMap(([wire, path, model]) => TLS_FAULTS.map((fault) => [wire, ...fault, path, model] as const)))(
+  "%s: %s",
+  async (wire, _name, identity, sentence, path, model) => {
+    await using server = await startTlsPeer(identity)
+    await using assembled = await assembleApp([], {
+      files: {
+        "config.yaml": `model:\n  base_url: ${server.url}${path}\n  default: ${model}\n  api_mode: ${wire}\n  api_key: test-key-0123456789\nagent:\n  api_max_retries: 2\n`,
+      },
+      env: AWS,
+      clock: NO_WAITS,
+    })
+    const session = await assembled.open()
+    const { end } = await runToEnd(session, "hello")
+    // Tried again as often as allowed, never over yet another connection, and no request was ever sent.
+    expect([end.result.error?.reason, server.connections(), server.requests()]).toEqual(["timeout", 2, 0])
+    expect(end.result.error?.message).toMatch(sentence)
+    expect((await runToEnd(session, "still there?")).end.outcome).toBe("error")
+  },
+)
+
+/** Listens for TLS with this identity, or without one speaks plain HTTP where TLS is expected. */
+async function startTlsPeer(identity: { readonly key: string; readonly cert: string } | undefined) {
+  let [connections, requests] = [0, 0]
+  const answer = (_incoming: IncomingMessage, response: ServerResponse): void => {
+    requests += 1
+    response.end()
+  }
+  const server = identity === undefined ? createHttpServer(answer) : createHttpsServer({ ...identity }, answer)
+  server.on("connection", () => {
+    connections += 1
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  return {
+    url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    connections: () => connections,
+    requests: () => requests,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
 
 test.each([
   ["Unrecognized request argument supplied: stream_options", { stream: true }],

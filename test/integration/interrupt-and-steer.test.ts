@@ -48,15 +48,18 @@ test("an interrupt before the first byte of an answer ends at once", async () =>
 
 test("an interrupt during a command kills everything it started", async () => {
   const command = "echo $$ > shell.pid; sleep 300 & echo $! > sleep.pid; echo started; wait"
-  await using house = await assembleApp([
-    reply({
-      calls: [
-        { name: "terminal", input: { command } },
-        { name: "terminal", input: { command: "touch second" } },
-      ],
-    }),
-    says("Hello."),
-  ])
+  await using house = await assembleApp(
+    [
+      reply({
+        calls: [
+          { name: "terminal", input: { command } },
+          { name: "terminal", input: { command: "touch second" } },
+        ],
+      }),
+      says("Hello."),
+    ],
+    { config: "terminal:\n  sandbox: off\n" },
+  )
   const session = await house.open()
   const stopwatch = interrupting(session, (event) => event.type === "tool-progress")
   const { end, events } = await runToEnd(session, "wait", stopwatch.on)
@@ -74,7 +77,9 @@ test("an interrupt during a command kills everything it started", async () => {
 
 test("a command that ignores the polite signal is killed too", async () => {
   const command = "trap '' TERM; echo $$ > shell.pid; echo started; while :; do sleep 0.05; done"
-  await using house = await assembleApp([callsTool("terminal", { command }), says("Hello.")])
+  await using house = await assembleApp([callsTool("terminal", { command }), says("Hello.")], {
+    config: "terminal:\n  sandbox: off\n",
+  })
   const session = await house.open()
   const stopwatch = interrupting(session, (event) => event.type === "tool-progress")
   const { end } = await runToEnd(session, "wait", stopwatch.on)
@@ -98,10 +103,10 @@ test("an interrupt during a pending approval ends at once and the call does not 
 })
 
 test("a reader that goes away ends the run and what it started", async () => {
-  await using house = await assembleApp([
-    callsTool("terminal", { command: "echo $$ > shell.pid; echo started; sleep 300" }),
-    says("Hello."),
-  ])
+  await using house = await assembleApp(
+    [callsTool("terminal", { command: "echo $$ > shell.pid; echo started; sleep 300" }), says("Hello.")],
+    { config: "terminal:\n  sandbox: off\n" },
+  )
   const session = await house.open()
   for await (const event of session.run("wait", { signal: new AbortController().signal })) {
     if (event.type === "tool-progress") break

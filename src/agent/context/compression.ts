@@ -161,7 +161,7 @@ export function createCompression(parts: CompressionParts): Compression {
           adoptModel(client.runtime)
           if (!isDue() && !force) return
         }
-        if (!engine.hasContentToCompress(conversation.history)) return
+        if (!(await engine.hasContentToCompress(conversation.history))) return
         const done = yield* run({ signal, force })
         if (!done.progress) return
       }

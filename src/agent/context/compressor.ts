@@ -2,16 +2,11 @@ import type { Clock } from "../../base/clock.ts"
 import { contentText } from "../../protocol/message.ts"
 import type { Message } from "../../protocol/message.ts"
 import type { DigestedCall } from "../../toolkit/tool.ts"
-import { reshapedIn, startDraft } from "./draft.ts"
 import type { CompressOptions, CompressOutcome, ContextEngine, ContextFigures, EngineModel } from "./engine.ts"
 import { createEstimator } from "./estimate.ts"
 import type { Estimator } from "./estimate.ts"
-import { runPipeline, runSummary } from "./pipeline.ts"
 import type { PipelineParts, PipelineResult } from "./pipeline.ts"
-import { isOversized } from "./shortened-result.ts"
 import type { Spill } from "./shortened-result.ts"
-import { findBoundaries } from "./summary/boundaries.ts"
-import { createSummariser } from "./summary/summariser.ts"
 import type { SummaryPort } from "./summary/summariser.ts"
 import { windowBudget } from "./window-budget.ts"
 import type { CompressionSettings } from "./window-budget.ts"
@@ -32,6 +27,7 @@ export interface CompressorOptions {
   readonly estimator?: Estimator
 }
 
+/** Share of the messages that a run must save: the prompt cannot get smaller. */
 const EFFECTIVE_SAVING = 0.1
 const MAX_INEFFECTIVE_RUNS = 2
 /** How much of the window a request may fill on trust in the provider's last count. */
@@ -46,7 +42,26 @@ const MAX_RATIO = 3
 export function createCompressor(options: CompressorOptions): ContextEngine {
   const { settings } = options
   const estimator = options.estimator ?? createEstimator()
-  const summariser = createSummariser({ ...options, estimator, abortOnFailure: settings.abortOnSummaryFailure })
+  let loading: ReturnType<typeof load> | undefined
+  // Most sessions end before anything has to be shortened: how it is done is loaded with the first time.
+  const load = async () => {
+    const [
+      { runPipeline, runSummary },
+      { reshapedIn, startDraft },
+      { isOversized },
+      { findBoundaries },
+      { createSummariser },
+    ] = await Promise.all([
+      import("./pipeline.ts"),
+      import("./draft.ts"),
+      import("./shortened-result.ts"),
+      import("./summary/boundaries.ts"),
+      import("./summary/summariser.ts"),
+    ])
+    const summariser = createSummariser({ ...options, estimator, abortOnFailure: settings.abortOnSummaryFailure })
+    return { runPipeline, runSummary, reshapedIn, startDraft, isOversized, findBoundaries, summariser }
+  }
+  const machinery = (): ReturnType<typeof load> => (loading ??= load())
   let budget = windowBudget(options.model, settings, options.thresholdCap)
   let lastPromptTokens = 0
   /** Estimate of the last request that really fitted. */
@@ -56,11 +71,15 @@ export function createCompressor(options: CompressorOptions): ContextEngine {
   let ineffectiveRuns = 0
   let compressionCount = 0
 
-  const roomFor = ({ overheadTokens, force, manual }: CompressOptions, before: number): number => {
-    const target = budget.target / ratio - overheadTokens
+  /** What the messages may take, and whether that is so little that head and tail must give way. */
+  const roomFor = (request: CompressOptions, before: number): { readonly room: number; readonly small: boolean } => {
+    const left = (tokens: number): number => tokens / ratio - request.overheadTokens
+    const target = left(budget.target)
+    const small = budget.small || target < SMALL_ROOM
     // Where the prompt takes most of a small window, freeing a fifth of the whole would take almost everything that was said.
-    const room = Math.max(target, SMALLEST_ROOM_SHARE * (budget.threshold / ratio - overheadTokens), MIN_ROOM)
-    return Math.floor(force === true && manual !== true ? Math.min(room, FORCED_SHARE * before) : room)
+    const room = small ? Math.max(target, SMALLEST_ROOM_SHARE * left(budget.threshold), MIN_ROOM) : target
+    const refused = request.force === true && request.manual !== true
+    return { room: Math.floor(refused ? Math.min(room, FORCED_SHARE * before) : room), small }
   }
 
   return {
@@ -75,7 +94,11 @@ export function createCompressor(options: CompressorOptions): ContextEngine {
       }
     },
     updateFromResponse: ({ realTokens, estimatedTokens }) => {
-      if (realTokens <= 0) return
+      if (realTokens <= 0) {
+        // A provider that never counts must not keep the size unknown for ever: the estimate stands in.
+        lastPromptTokens = Math.max(0, lastPromptTokens)
+        return
+      }
       lastPromptTokens = realTokens
       if (estimatedTokens > 0) ratio = Math.min(Math.max(1, realTokens / estimatedTokens), MAX_RATIO)
       if (realTokens < budget.threshold) baseline = estimatedTokens
@@ -89,7 +112,8 @@ export function createCompressor(options: CompressorOptions): ContextEngine {
       baseline = estimatedTokens
       return true
     },
-    hasContentToCompress: (messages) => {
+    hasContentToCompress: async (messages) => {
+      const { findBoundaries, isOversized } = await machinery()
       const { start, cut, sizeCut } = findBoundaries(messages, {
         head: settings.protectFirstN,
         protectLastN: settings.protectLastN,
@@ -101,10 +125,10 @@ export function createCompressor(options: CompressorOptions): ContextEngine {
       return Math.max(cut, sizeCut) - start > 1 || messages.some(oversized)
     },
     compress: async (messages, request) => {
+      const { runPipeline, runSummary, reshapedIn, startDraft, summariser } = await machinery()
       if (request.manual === true) summariser.forgetFailure()
       const before = estimator.messages(messages)
-      const room = roomFor(request, before)
-      const small = budget.small || room < SMALL_ROOM
+      const { room, small } = roomFor(request, before)
       const parts: PipelineParts = {
         ...options,
         estimator,
@@ -119,14 +143,20 @@ export function createCompressor(options: CompressorOptions): ContextEngine {
       const draft = startDraft(messages)
       const result = summaryWanted ? await runSummary(draft, parts) : await runPipeline(draft, parts)
       const after = estimator.messages(result.draft.messages)
-      const outcome = outcomeOf(result, { messages, before, after, overhead: request.overheadTokens })
+      const outcome = outcomeOf(result, {
+        messages,
+        before,
+        after,
+        overhead: request.overheadTokens,
+        reshaped: reshapedIn(result.draft),
+      })
       if (outcome.layersRun.length > 0) {
         lastPromptTokens = -1
         baseline = undefined
         compressionCount += 1
       }
-      const total = before + request.overheadTokens
-      const effective = total > 0 && (total - outcome.tokensAfter) / total >= EFFECTIVE_SAVING
+      const saved = outcome.tokensBefore - outcome.tokensAfter
+      const effective = saved > 0 && saved >= EFFECTIVE_SAVING * before
       if (!request.signal.aborted) ineffectiveRuns = effective ? 0 : ineffectiveRuns + 1
       return outcome
     },
@@ -137,20 +167,12 @@ export function createCompressor(options: CompressorOptions): ContextEngine {
       ratio = 1
       ineffectiveRuns = 0
     },
-    reset: () => {
-      lastPromptTokens = 0
-      baseline = undefined
-      ratio = 1
-      ineffectiveRuns = 0
-      compressionCount = 0
-      summariser.forgetFailure()
-    },
   }
 }
 
 const MIN_ROOM = 300
 /** Where the prompt leaves no more than this, a large window is to be treated like a small one. */
-const SMALL_ROOM = 20_000
+const SMALL_ROOM = 4000
 const SMALLEST_ROOM_SHARE = 0.7
 
 /** What was done, or nothing at all when it did not make the conversation smaller. */
@@ -161,6 +183,7 @@ function outcomeOf(
     readonly before: number
     readonly after: number
     readonly overhead: number
+    readonly reshaped: CompressOutcome["reshaped"]
   },
 ): CompressOutcome {
   const { messages, before, after, overhead } = sizes
@@ -182,7 +205,7 @@ function outcomeOf(
   }
   return {
     messages: result.draft.messages,
-    reshaped: reshapedIn(result.draft),
+    reshaped: sizes.reshaped,
     layersRun: result.layersRun,
     removedMessages: result.layersRun.some((layer) => layer === 2 || layer === 4 || layer === 5),
     droppedRounds: result.droppedRounds,

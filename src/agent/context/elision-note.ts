@@ -111,7 +111,7 @@ function mostTelling(lines: readonly string[], maxLines: number): readonly strin
 /** The person's words without a note that stands before them. */
 export function spokenText(message: UserMessage): string {
   const text = contentText(message.content)
-  return splitNote(text)?.rest ?? text
+  return (splitNote(text)?.rest ?? text).trim()
 }
 
 export function actionsIn(messages: readonly Message[]): readonly DigestedCall[] {

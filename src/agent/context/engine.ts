@@ -13,12 +13,10 @@ export interface ContextEngine {
   shouldCompress(promptTokens: number): boolean
   /** The estimate is over the threshold, but the provider's own count says that there is room. */
   shouldDeferPreflight(estimatedTokens: number): boolean
-  hasContentToCompress(messages: readonly Message[]): boolean
+  hasContentToCompress(messages: readonly Message[]): Promise<boolean>
   compress(messages: readonly Message[], options: CompressOptions): Promise<CompressOutcome>
   /** Another model answers from now on. */
   updateModel(model: EngineModel): void
-  /** A new conversation starts in the same place. */
-  reset(): void
 }
 
 export interface EngineModel {

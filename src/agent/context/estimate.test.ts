@@ -61,9 +61,10 @@ test("a request is its messages, its system prompt and its tools", () => {
 })
 
 test("the walk over the newest messages rounds down and adds a fixed cost", () => {
-  const { inTail } = createEstimator()
+  const estimator = createEstimator()
   const [call] = toolRound([{ id: "c", args: { path: "x".repeat(29) }, result: "" }])
-  expect([inTail(user("x".repeat(43))), inTail(user([PICTURE])), inTail(call!)]).toEqual([20, 1610, 20])
+  const counted = [user("x".repeat(43)), user([PICTURE]), call!].map((message) => estimator.inTail(message))
+  expect(counted).toEqual([20, 1610, 20])
 })
 
 test("a message is measured once, also in a long history", () => {

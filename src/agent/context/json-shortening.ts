@@ -1,40 +1,16 @@
 import { isRecord } from "../../base/json.ts"
 import { takeCodePoints } from "../../base/text.ts"
 
-type Json = Readonly<Record<string, unknown>> | readonly unknown[]
-
 /** Below this a value says nothing any more: then whole entries go instead of parts of each. */
 const SMALLEST_SHARE = 60
 const HEAD_SHARE = 0.75
 
 /**
- * The same structure in about `max` characters of JSON: long strings lose their middle, and where there are too many entries to
- * keep a part of each, those in the middle go.
+ * The same list in about `max` characters of JSON: long strings lose their middle, and where there are too many entries to keep a
+ * part of each, those in the middle go.
  */
-export function shortenJson(value: Json, max: number): Json {
-  if (JSON.stringify(value).length <= max) return value
-  return Array.isArray(value) ? shortenArray(value, max) : isRecord(value) ? shortenRecord(value, max) : value
-}
-
-function shortenValue(value: unknown, max: number): unknown {
-  if (typeof value === "string") return shortenString(value, max)
-  if (Array.isArray(value) || isRecord(value)) return shortenJson(value, max)
-  return value
-}
-
-function shortenString(text: string, max: number): string {
-  const size = JSON.stringify(text).length
-  if (size <= max) return text
-  // Quotes and newlines take two characters in JSON.
-  const fitting = Math.floor((text.length * Math.max(0, max)) / size)
-  const cut = `... [${text.length - fitting} characters cut] ...`
-  const room = Math.max(0, fitting - cut.length - 4)
-  const tail = Math.floor(room * (1 - HEAD_SHARE))
-  const head = takeCodePoints(text, room - tail).toWellFormed()
-  return `${head}\n${cut}\n${tail === 0 ? "" : text.slice(-tail).toWellFormed()}`
-}
-
-function shortenArray(items: readonly unknown[], max: number): readonly unknown[] {
+export function shortenArray(items: readonly unknown[], max: number): readonly unknown[] {
+  if (JSON.stringify(items).length <= max) return items
   const sizes = items.map((item) => JSON.stringify(item ?? null).length + 1)
   const share = fairShare(sizes, max - 2)
   if (share >= SMALLEST_SHARE) {
@@ -48,7 +24,12 @@ function shortenArray(items: readonly unknown[], max: number): readonly unknown[
   ].map((item) => shortenValue(item, max - MORE_ENTRIES_CHARS))
 }
 
-function shortenRecord(record: Readonly<Record<string, unknown>>, max: number): Readonly<Record<string, unknown>> {
+/** The same for an object: values are shortened, and fields go where there are too many. */
+export function shortenRecord(
+  record: Readonly<Record<string, unknown>>,
+  max: number,
+): Readonly<Record<string, unknown>> {
+  if (JSON.stringify(record).length <= max) return record
   const fields = Object.entries(record)
   const names = fields.map(([name]) => JSON.stringify(name).length + 2)
   const sizes = fields.map(([, value]) => (JSON.stringify(value) ?? "").length)
@@ -70,6 +51,24 @@ function shortenRecord(record: Readonly<Record<string, unknown>>, max: number): 
 }
 
 const MORE_ENTRIES_CHARS = 45
+
+function shortenValue(value: unknown, max: number): unknown {
+  if (typeof value === "string") return shortenString(value, max)
+  if (Array.isArray(value)) return shortenArray(value, max)
+  return isRecord(value) ? shortenRecord(value, max) : value
+}
+
+function shortenString(text: string, max: number): string {
+  const size = JSON.stringify(text).length
+  if (size <= max) return text
+  // Quotes and newlines take two characters in JSON.
+  const fitting = Math.floor((text.length * Math.max(0, max)) / size)
+  const cut = `... [${text.length - fitting} characters cut] ...`
+  const room = Math.max(0, fitting - cut.length - 4)
+  const tail = Math.floor(room * (1 - HEAD_SHARE))
+  const head = takeCodePoints(text, room - tail).toWellFormed()
+  return `${head}\n${cut}\n${tail === 0 ? "" : text.slice(-tail).toWellFormed()}`
+}
 
 /** The largest size every value may have so that together they fit; smaller values leave their room to the others. */
 function fairShare(sizes: readonly number[], max: number): number {

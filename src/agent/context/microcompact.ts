@@ -1,3 +1,4 @@
+import { assertNever } from "../../base/assert-never.ts"
 import { isLongerThan } from "../../base/char-count.ts"
 import { isRecord, parseJson } from "../../base/json.ts"
 import { takeCodePoints } from "../../base/text.ts"
@@ -57,6 +58,8 @@ function inOldMessages(
         return withoutImages(message)
       case "system":
         return message
+      default:
+        return assertNever(message)
     }
   })
 }

@@ -337,7 +337,7 @@ function noteOptions({ parts }: Work): {
   readonly redact: (text: string) => string
   readonly maxLines: number
 } {
-  const fitting = Math.floor((NOTE_SHARE * parts.room) / TOKENS_PER_LINE)
+  const fitting = parts.budget.small ? Math.floor((NOTE_SHARE * parts.room) / TOKENS_PER_LINE) : Infinity
   return {
     sessionId: parts.request.sessionId,
     digest: parts.digest,

@@ -2,7 +2,7 @@ import { charCount, isLongerThan } from "../../base/char-count.ts"
 import { isRecord, parseJson } from "../../base/json.ts"
 import { takeCodePoints } from "../../base/text.ts"
 import { DEFAULT_RESULT_BUDGET, isPersistedOutput } from "../../toolkit/result-budget.ts"
-import { shortenJson } from "./json-shortening.ts"
+import { shortenArray, shortenRecord } from "./json-shortening.ts"
 
 /** Where the full text of a result went; undefined when it could not be kept. */
 export type Spill = (text: string, callId: string) => Promise<string | undefined>
@@ -74,7 +74,7 @@ function earlierCut(text: string): Kept | undefined {
 
 function cutText(text: string, limit: number, kept: Kept): string {
   const plain = text.replace(WHOLE_MARK, "\n...\n")
-  const note = mark(kept, Math.floor(limit * (HEAD_SHARE + TAIL_SHARE)))
+  const note = mark(kept, Math.round(limit * (HEAD_SHARE + TAIL_SHARE)))
   const tailChars = Math.floor(limit * TAIL_SHARE)
   const headChars = Math.max(0, Math.min(Math.floor(limit * HEAD_SHARE), limit - tailChars - note.length - 2))
   return `${wholeLines(takeCodePoints(plain, headChars), headChars)}\n${note}\n${lastCodePoints(plain, tailChars)}`
@@ -98,11 +98,14 @@ function lastCodePoints(text: string, count: number): string {
 const NOTE_FIELD = "_shortened"
 
 function cutJson(value: Readonly<Record<string, unknown>> | unknown[], limit: number, kept: Kept): string | undefined {
-  const note = mark(kept, Math.floor(limit * (HEAD_SHARE + TAIL_SHARE)))
+  const note = mark(kept, Math.round(limit * (HEAD_SHARE + TAIL_SHARE)))
   const room = limit - JSON.stringify(note).length - NOTE_FIELD.length - 8
   const fields = isRecord(value) ? Object.entries(value).filter(([name]) => name !== NOTE_FIELD) : undefined
   const items = Array.isArray(value) ? value.filter((item) => typeof item !== "string" || !isReduced(item)) : []
-  const short = shortenJson(fields === undefined ? items : Object.fromEntries(fields), room)
-  const text = JSON.stringify(Array.isArray(short) ? [...short, note] : { ...short, [NOTE_FIELD]: note })
+  const short =
+    fields === undefined
+      ? [...shortenArray(items, room), note]
+      : { ...shortenRecord(Object.fromEntries(fields), room), [NOTE_FIELD]: note }
+  const text = JSON.stringify(short)
   return isLongerThan(text, limit) ? undefined : text
 }

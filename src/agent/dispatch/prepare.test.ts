@@ -1,7 +1,8 @@
 import { expect, test } from "vitest"
 import { dispatchBench, toolCall } from "../../../test/fixtures/agent/dispatch-bench.ts"
 import type { ToolEntry } from "../../toolkit/tool.ts"
-import { prepareCall, readArguments } from "./prepare.ts"
+import { prepareCall } from "./prepare.ts"
+import { readArguments } from "../../toolkit/read-arguments.ts"
 
 const object = (args: Readonly<Record<string, unknown>>) => ({ kind: "object", args })
 

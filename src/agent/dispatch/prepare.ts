@@ -1,11 +1,11 @@
-import { isRecord, parseJson } from "../../base/json.ts"
 import { editDistance } from "../../base/nearest.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import { ellipsize } from "../../base/text.ts"
 import type { ShownCall } from "../../protocol/events.ts"
 import type { ToolCall } from "../../protocol/message.ts"
-import { repairArguments } from "../../toolkit/argument-repair.ts"
 import { bridgedCall, isCallBridge } from "../../toolkit/deferred-tools.ts"
+import { readArguments } from "../../toolkit/read-arguments.ts"
+import type { ReadArguments } from "../../toolkit/read-arguments.ts"
 import { repairToolName } from "../../toolkit/tool-name-repair.ts"
 import type { ParsedCall, ToolEntry } from "../../toolkit/tool.ts"
 import { redactArguments } from "../redact-arguments.ts"
@@ -76,25 +76,6 @@ export function skippedCall({ call, shown, args }: PreparedCall): RefusedCall {
     "Skipped: another call of the same reply named a tool that does not exist. Send this call again if you still need it."
   return { kind: "refused", why: "skipped", call, shown, args, error }
 }
-
-/** What a model wrote as arguments. `truncated` and `invalid` cannot be mended without inventing content. */
-type ReadArguments =
-  | { readonly kind: "object"; readonly args: Readonly<Record<string, unknown>> }
-  | { readonly kind: "truncated" | "invalid" }
-
-export function readArguments(raw: string): ReadArguments {
-  const direct = parseJson(raw)
-  if (isRecord(direct)) return { kind: "object", args: direct }
-  const text = raw.trim()
-  const repaired = repairArguments(text)
-  const parsed = parseJson(repaired)
-  if (parsed === null) return { kind: "object", args: {} }
-  if (isRecord(parsed) && (repaired !== "{}" || HOLDS_NOTHING.test(text))) return { kind: "object", args: parsed }
-  return { kind: /[}\]]$/u.test(text) ? "invalid" : "truncated" }
-}
-
-/** Text that stands for an empty object. Anything else was given up by the repair and must not run as if it were one. */
-const HOLDS_NOTHING = /^(?:None|\{[\s,}\]]*)?$/u
 
 interface FoundCall {
   readonly name: string

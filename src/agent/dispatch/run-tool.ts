@@ -2,6 +2,7 @@ import { orAborted } from "../../base/abort.ts"
 import type { Clock } from "../../base/clock.ts"
 import { isRecord } from "../../base/json.ts"
 import { toolFailureText } from "../../toolkit/error-text.ts"
+import type { Access, Subject } from "../../protocol/tool.ts"
 import type { ToolContext, ToolResult } from "../../toolkit/tool.ts"
 import { createAsk } from "./ask.ts"
 import type { AskOptions } from "./ask.ts"
@@ -15,6 +16,18 @@ export interface RunToolOptions extends AskOptions {
   readonly context: (callId: string, signal: AbortSignal, progress: (text: string) => void) => ToolContext
   /** Others run beside it. */
   readonly heartbeat?: boolean
+  /** Called when a call is about to run; what it gives is called when the call has ended. It must not reject. */
+  readonly beforeRun?: (call: StartingCall) => Promise<(() => void) | undefined>
+}
+
+/** A call that was allowed and is about to run. */
+export interface StartingCall {
+  readonly tool: string
+  readonly access: Access | "unknown"
+  readonly subjects: readonly Subject[]
+  /** What people see of it. */
+  readonly preview: string
+  readonly signal: AbortSignal
 }
 
 /** A tool that does not obey its signal is settled without it after this time; its late answer is dropped. */
@@ -23,6 +36,14 @@ const INTERRUPT_GRACE_MS = 3000
 export async function runTool(prepared: ReadyCall, options: RunToolOptions): Promise<Outcome> {
   const { events, clock, heartbeat = false } = options
   const progress = createProgress(prepared.call.id, { events, clock, heartbeat })
+  const { access, subjects, preview } = prepared.parsed
+  const ended = await options.beforeRun?.({
+    tool: prepared.entry.name,
+    access,
+    subjects,
+    preview,
+    signal: options.signal,
+  })
   try {
     const context = options.context(prepared.call.id, options.signal, (text) => {
       progress.push(text)
@@ -31,9 +52,10 @@ export async function runTool(prepared: ReadyCall, options: RunToolOptions): Pro
     const done = await orAborted(work, options.signal)
     if (done !== undefined) return { how: hasError(done) ? "error" : "ok", from: "tool", result: done }
     const late = await graceful(work, clock)
-    const ended = interruptedOutcome("Interrupted by the person while it ran; it may have had effects.")
-    return late === undefined ? ended : { ...ended, from: "tool", result: late }
+    const interrupted = interruptedOutcome("Interrupted by the person while it ran; it may have had effects.")
+    return late === undefined ? interrupted : { ...interrupted, from: "tool", result: late }
   } finally {
+    ended?.()
     progress.end()
   }
 }

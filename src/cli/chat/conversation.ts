@@ -12,7 +12,7 @@ import { createBusyInput } from "./busy-input.ts"
 import type { AfterTurn, BusyInput, BusyMode } from "./busy-input.ts"
 import { createQuestions } from "./questions.ts"
 import { createTurnView } from "./turn-view.ts"
-import { openTypedLines } from "./typed-lines.ts"
+import { openTypedLines, WOKEN } from "./typed-lines.ts"
 import type { TypedLines } from "./typed-lines.ts"
 
 export interface ConversationOptions {
@@ -80,10 +80,32 @@ async function takeTurn(talk: Talk): Promise<boolean> {
     terminal.line(promptFor(terminal) + waiting)
     return await goOn(await runTurn(waiting, talk), talk)
   }
-  const text = (await talk.lines.next(promptFor(terminal)))?.trim()
+  const notice = talk.session.background.take()
+  if (notice !== undefined) {
+    terminal.line(`\n${notice.split("\n", 1)[0] ?? ""}`)
+    return await goOn(await runTurn(notice, talk, { notice: true }), talk)
+  }
+  const line = await nextLineOrNotice(talk)
+  if (line === WOKEN) return true
+  const text = line?.trim()
   if (text === undefined) return false
   if (text === "") return true
   return await goOn(isSlashLine(text) ? await runCommand(text, talk) : await runTurn(text, talk), talk)
+}
+
+/** A background process that ends while the person thinks is told at once. */
+async function nextLineOrNotice({ options, lines, session }: Talk): Promise<string | undefined | typeof WOKEN> {
+  const waiting = new AbortController()
+  const wake = new AbortController()
+  const noticed = session.background.waitForOne(waiting.signal).then(() => {
+    if (!waiting.signal.aborted) wake.abort()
+  })
+  try {
+    return await lines.nextUnlessWoken(promptFor(options.terminal), wake.signal)
+  } finally {
+    waiting.abort()
+    await noticed
+  }
 }
 
 async function goOn(outcome: AfterTurn | SlashOutcome, talk: Talk): Promise<boolean> {
@@ -122,7 +144,11 @@ async function runCommand(line: string, talk: Talk): Promise<SlashOutcome> {
   })
   try {
     const signal = AbortSignal.any([talk.options.signal, givenUp.signal])
-    return await command(line, talk, { running: false, signal })
+    const confirm = async (question: string): Promise<boolean> => {
+      const answer = await talk.lines.answer(`${question} [y/N] `, { secret: false, signal })
+      return /^\s*y(?:es)?\s*$/iu.test(answer ?? "")
+    }
+    return await command(line, talk, { running: false, signal, confirm })
   } finally {
     talk.lines.whileBusy(undefined)
     talk.lines.putBack(typed)
@@ -133,7 +159,7 @@ async function runCommand(line: string, talk: Talk): Promise<SlashOutcome> {
 async function command(
   line: string,
   { options, session }: Talk,
-  state: Pick<SlashContext, "running" | "signal">,
+  state: Pick<SlashContext, "running" | "signal" | "confirm">,
 ): Promise<SlashOutcome> {
   try {
     return await runSlashCommand(line, { app: options.app, session, open: options.open, ...state })
@@ -142,7 +168,7 @@ async function command(
   }
 }
 
-async function runTurn(text: string, talk: Talk): Promise<AfterTurn> {
+async function runTurn(text: string, talk: Talk, how: { readonly notice?: boolean } = {}): Promise<AfterTurn> {
   const { session, lines, outbox } = talk
   const { terminal, signal } = talk.options
   const view = createTurnView({ terminal, progress: "stdout" })
@@ -159,7 +185,7 @@ async function runTurn(text: string, talk: Talk): Promise<AfterTurn> {
     note,
   })
   try {
-    for await (const event of session.run(text, { signal })) {
+    for await (const event of session.run(text, { signal, ...how })) {
       if (event.type !== "run-end") {
         questions.pass(event)
         continue

@@ -9,6 +9,8 @@ import type { AskPerson } from "./questions.ts"
 export interface TypedLines {
   /** The next line, or undefined at the end of input, after Ctrl+C at the empty prompt and on a signal. */
   next(prompt: string): Promise<string | undefined>
+  /** The same, but `wake` takes the prompt back; what stood half typed stays for the next one. */
+  nextUnlessWoken(prompt: string, wake: AbortSignal): Promise<string | undefined | typeof WOKEN>
   /** The answer to a question: only what is typed after it was asked counts. What stood half typed comes back afterwards. */
   readonly answer: AskPerson
   /** Takes lines and Ctrl+C while something runs; undefined when it has ended. */
@@ -17,6 +19,9 @@ export interface TypedLines {
   putBack(lines: readonly string[]): void
   close(): void
 }
+
+/** Instead of a line: something else came first. */
+export const WOKEN = Symbol("woken")
 
 export interface BusyWorker {
   line(text: string): void
@@ -100,6 +105,22 @@ export function openTypedLines({ input, terminal, signal }: TypedLinesOptions): 
     next: (prompt) => {
       const typed = waiting.shift()
       return typed === undefined ? wait("prompt", prompt) : Promise.resolve(typed)
+    },
+    nextUnlessWoken: async (prompt, wake) => {
+      const typed = waiting.shift()
+      if (typed !== undefined) return typed
+      if (wake.aborted) return WOKEN
+      let woken = false
+      const onWake = (): void => {
+        if (taker?.kind !== "prompt") return
+        woken = true
+        terminal.line()
+        give(undefined)
+      }
+      wake.addEventListener("abort", onWake, { once: true })
+      const line = await wait("prompt", prompt)
+      wake.removeEventListener("abort", onWake)
+      return woken ? WOKEN : line
     },
     answer: async (question, { secret, signal: takenBack }) => {
       if (secret && !terminal.stdoutIsTty) {

@@ -1,3 +1,5 @@
+import { CHECKPOINTS_COMMAND } from "./checkpoints.ts"
+import { SESSION_BRANCH_COMMAND } from "./session-branch.ts"
 import type { Command, Positional } from "../command.ts"
 import { choice, integer, json, text, toggle, yes } from "./flag.ts"
 
@@ -98,6 +100,7 @@ const sessionCommands: readonly Command[] = [
     positionals: [{ ...session, rest: true }],
     load: () => import("../commands/sessions/archive.ts"),
   },
+  SESSION_BRANCH_COMMAND,
   {
     name: "tree",
     summary: "show compressions, branches and delegates as a tree",
@@ -147,40 +150,5 @@ export const SESSION_COMMANDS: readonly Command[] = [
       json,
     ],
   },
-  {
-    name: "checkpoints",
-    summary: "look at and prune the snapshots behind /rollback",
-    group: "sessions",
-    subcommands: [
-      { name: "status", summary: "show size and number of snapshots", group: "sessions" },
-      {
-        name: "list",
-        summary: "list snapshots",
-        group: "sessions",
-        flags: [integer("limit", "at most this many (20)", { value: "N", min: 1 })],
-      },
-      {
-        name: "prune",
-        summary: "remove old snapshots",
-        group: "sessions",
-        flags: [
-          integer("retention-days", "keep younger ones (7)", { value: "N", min: 0 }),
-          integer("max-size-mb", "size to shrink to (500)", { value: "N", min: 0 }),
-          toggle("keep-orphans", "keep snapshots of directories that are gone"),
-        ],
-      },
-      {
-        name: "clear",
-        summary: "remove all snapshots",
-        group: "sessions",
-        flags: [toggle("force", "do not ask", { short: "f" })],
-      },
-      {
-        name: "clear-legacy",
-        summary: "remove snapshots of an older layout",
-        group: "sessions",
-        flags: [toggle("force", "do not ask", { short: "f" })],
-      },
-    ],
-  },
+  CHECKPOINTS_COMMAND,
 ]

@@ -30,6 +30,9 @@ export const MODEL_SETTINGS = {
   "model.default_headers": mapping("Extra HTTP headers for every model request."),
   "model.supports_vision": optionalFlag("Whether the model sees images, when the catalogue does not know."),
   "model.aliases": mapping("Short names for `provider/model`."),
+  "model.max_session_tokens": optionalInteger("Stop a session before it uses more than this many tokens.", {
+    min: 1,
+  }),
   "model.max_session_cost_usd": optionalDecimal("Stop a session before it costs more than this many dollars.", {
     min: 0,
   }),

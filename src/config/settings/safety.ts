@@ -46,7 +46,7 @@ export const SAFETY_SETTINGS = {
   "plugins.disabled": texts([], "Plugins that never run."),
   "plugins.packages": texts([], "Installed packages that may be searched for plugins."),
   "plugins.entries": mapping("Per plugin: its model access and its own configuration."),
-  "checkpoints.enabled": flag(false, "Snapshot the working directory before files change."),
+  "checkpoints.enabled": flag(true, "Snapshot the project before the first change of each turn, for /rollback."),
   "checkpoints.max_snapshots": integer(20, "Snapshots kept per directory.", { min: 1 }),
   "checkpoints.max_total_size_mb": integer(500, "Megabytes of all snapshots.", { min: 1 }),
   "checkpoints.max_file_size_mb": decimal(10, "Larger files are left out.", { min: 0 }),

@@ -32,7 +32,8 @@ export interface ProcessRegistry {
   start(options: StartProcess): Promise<Result<ProcessView>>
   /** Those of one owner, and those found again after a restart. */
   list(owner?: string): readonly ProcessView[]
-  /** Looking at a process that has ended counts as having been told: there will be no notice. */
+  peek(id: string): ProcessView | undefined
+  /** As `peek`, but looking at a process that has ended counts as having been told: there will be no notice. */
   look(id: string): ProcessView | undefined
   wait(
     id: string,
@@ -145,6 +146,10 @@ export function createProcessRegistry(options: ProcessRegistryOptions): ProcessR
       )
       for (const one of all) reconcile(one)
       return all.map((one) => viewOf(one, clock.now()))
+    },
+    peek: (id) => {
+      const one = find(id)
+      return one === undefined ? undefined : viewOf(one, clock.now())
     },
     look: (id) => {
       const one = find(id)

@@ -1,6 +1,7 @@
 import type { Clock } from "../../base/clock.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
+import { errorMessage } from "../../base/system-error.ts"
 import { createTreeKiller, isSameProcess } from "../process-tree.ts"
 import type { BackgroundCommand, Workspace } from "../workspace.ts"
 import type { NoticeQueue } from "./notice-queue.ts"
@@ -27,6 +28,8 @@ export interface StartProcess {
   readonly watchPatterns: readonly string[]
   /** Written to its input at once. */
   readonly stdin?: string
+  /** Must not be shown, whoever prints it. */
+  readonly secret?: string
 }
 
 /** A process of the registry. `life` is what changes. */
@@ -73,7 +76,8 @@ export async function beginProcess(
   const life: Life = { notify: wanted.notifyOnComplete, told: false, waiters: 0 }
   const output = new RollingText(MAX_OUTPUT_CHARS)
   const watch = wanted.watchPatterns.length === 0 ? undefined : createWatch(wanted.watchPatterns)
-  const onOutput = (text: string): void => {
+  const onOutput = (said: string): void => {
+    const text = wanted.secret === undefined ? said : said.replaceAll(wanted.secret, "***")
     output.push(text)
     if (watch === undefined || life.end !== undefined) return
     const event = watch.scan(text, clock.now())
@@ -84,11 +88,16 @@ export async function beginProcess(
     }
   }
   const cwd = wanted.cwd ?? workspace.cwd()
-  const handle = await workspace.start(wanted.script ?? command, {
-    pty: wanted.pty,
-    onOutput,
-    ...(wanted.cwd !== undefined && { cwd: wanted.cwd }),
-  })
+  let handle: BackgroundCommand
+  try {
+    handle = await workspace.start(wanted.script ?? command, {
+      pty: wanted.pty,
+      onOutput,
+      ...(wanted.cwd !== undefined && { cwd: wanted.cwd }),
+    })
+  } catch (error) {
+    return fail(errorMessage(error))
+  }
   if (handle.pid === 0) return fail((await handle.exit).error ?? "unknown reason")
   if (wanted.stdin !== undefined) handle.write(wanted.stdin)
   return ok({

@@ -68,10 +68,10 @@ export function createNamedCheckpoints(parts: NamedCheckpointParts): NamedCheckp
     const saved = readSaved(join(folder(), `${name}.json`))
     return saved === undefined ? fail(unknownText(name, listed(folder()))) : ok(saved)
   }
-  const save: NamedCheckpoints["save"] = async (name, { includeConversation, signal }) => {
-    if (!NAME.test(name)) return fail(NAME_RULE)
+  const keep = async (name: string, { includeConversation, signal, of }: NamedOptions & { readonly of?: string }) => {
     const root = parts.root()
-    const commit = await store.keep(root, keyOf(name), { reason: `checkpoint ${name}`, signal })
+    const reason = `checkpoint ${name}`
+    const commit = await store.keep(root, keyOf(name), { reason, signal, ...(of === undefined ? {} : { of }) })
     const messages = parts.conversation?.messages() ?? []
     const saved: Saved = {
       name,
@@ -84,10 +84,10 @@ export function createNamedCheckpoints(parts: NamedCheckpointParts): NamedCheckp
       commit,
     }
     writeSaved(folder(), saved)
-    return ok(summaryOf(saved))
+    return saved
   }
   return {
-    save,
+    save: async (name, options) => (NAME.test(name) ? ok(summaryOf(await keep(name, options))) : fail(NAME_RULE)),
     list: () => listed(folder()).map(summaryOf),
     diff: async (name, signal) => {
       const saved = known(name)
@@ -98,10 +98,9 @@ export function createNamedCheckpoints(parts: NamedCheckpointParts): NamedCheckp
       if (!saved.ok) return saved
       const { commit, cwd, messages, messageCount, todo } = saved.value
       const { signal } = options
-      const kept = await save(BEFORE_RESTORE, { includeConversation: true, signal })
-      if (!kept.ok) return kept
       const restored = await store.restore(cwd, commit, { signal, before: BEFORE_RESTORE })
       if (!restored.ok) return restored
+      await keep(BEFORE_RESTORE, { includeConversation: true, signal, of: restored.value.before })
       const rewound = options.includeConversation && messages !== undefined && parts.conversation !== undefined
       if (rewound) parts.conversation.rewind({ messageCount, messages, todo })
       return ok({ ...restored.value, commit, conversationRestored: rewound })

@@ -4,10 +4,11 @@ import { decodeTree } from "./git-objects.ts"
 import type { TreeEntry } from "./git-objects.ts"
 
 /** Reads objects of the store, one after the other, through one git. Whoever opens it closes it. */
-export interface ObjectReader extends AsyncDisposable {
+export interface ObjectReader {
   /** Rejects when the store does not hold the object. */
   content(id: string): Promise<Buffer>
   tree(id: string): Promise<ReadonlyMap<string, TreeEntry>>
+  close(): Promise<void>
 }
 
 export function openObjectReader(place: GitPlace, signal: AbortSignal): ObjectReader {
@@ -48,7 +49,7 @@ export function openObjectReader(place: GitPlace, signal: AbortSignal): ObjectRe
   return {
     content,
     tree: async (id) => decodeTree(await content(id)),
-    [Symbol.asyncDispose]: async () => {
+    close: async () => {
       child.stdin.end()
       child.kill()
       await exit.catch(() => undefined)

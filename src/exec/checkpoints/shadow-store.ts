@@ -11,6 +11,7 @@ import { gitOutput, runGit } from "./git-command.ts"
 import { createObjectWriter } from "./object-writer.ts"
 import type { ObjectWriter } from "./object-writer.ts"
 import { openObjectReader } from "./object-reader.ts"
+import type { ObjectReader } from "./object-reader.ts"
 import { restoreTree } from "./restore-tree.ts"
 import type { RestoreReport } from "./restore-tree.ts"
 import { readScanCache, writeScanCache } from "./scan-cache.ts"
@@ -45,7 +46,7 @@ export interface ShadowStore {
   /** Brings back the whole workspace or one path of it, after saving it as it is. */
   restore(root: string, hash: string, options: PathOptions): Promise<Result<Restored>>
   /** A snapshot outside the list, kept under a key until it is dropped. Gives its hash. */
-  keep(root: string, key: string, options: { readonly reason: string; readonly signal: AbortSignal }): Promise<string>
+  keep(root: string, key: string, options: KeepOptions): Promise<string>
   drop(root: string, key: string, signal: AbortSignal): Promise<void>
   /** Writes what was learned about the workspaces, so that the next process starts fast. */
   close(): void
@@ -69,6 +70,13 @@ export interface PathOptions {
   readonly signal: AbortSignal
   /** How the state before a restore is called in the list. */
   readonly before?: string
+}
+
+export interface KeepOptions {
+  readonly reason: string
+  readonly signal: AbortSignal
+  /** A snapshot of the list to keep, instead of the workspace as it is. */
+  readonly of?: string
 }
 
 export interface Difference {
@@ -125,17 +133,7 @@ export function createShadowStore(options: ShadowStoreOptions): ShadowStore {
         const target = await findTarget(root, hash, { ...wish, place })
         return target.ok ? await restore(root, target.value, { wish, parts }) : target
       }),
-    keep: (root, key, { reason, signal }) =>
-      locked(signal, async () => {
-        let commit = ""
-        await scan(root, { parts, signal }, (tree, writer) => {
-          commit = writer.commit(commitText({ tree, parent: undefined, reason, seconds: epochSeconds(options.clock) }))
-          return Promise.resolve()
-        })
-        await touchProject(root, { parts, signal })
-        await gitOutput(place, ["update-ref", namedRef(projectId(root), key), commit], { signal })
-        return commit
-      }),
+    keep: (root, key, wish) => locked(wish.signal, () => keepUnder(root, key, { wish, parts })),
     drop: async (root, key, signal) => {
       if (!storeExists(place)) return
       await locked(signal, () => gitOutput(place, ["update-ref", "-d", namedRef(projectId(root), key)], { signal }))
@@ -225,7 +223,7 @@ async function takeSnapshot(
       outcome = { hash: last.hash, created: false }
       return
     }
-    const hash = writer.commit(commitText({ tree, parent: last?.hash, ...wish.why, seconds: now }))
+    const hash = writer.commit(commitText({ tree, parent: last?.hash, project: id, ...wish.why, seconds: now }))
     saved = { ...project, lastTouch: now, snapshots: [...project.snapshots, { hash, tree }] }
     outcome = { hash, created: true }
   })
@@ -244,6 +242,24 @@ function shortened(project: Project, { place, options }: Parts): Project {
   if (before === undefined || after === undefined || before === after) return project
   cutHistory(place, { from: [before], to: [after] })
   return { ...project, snapshots }
+}
+
+/** Without a parent: what was before it may go. */
+async function keepUnder(
+  root: string,
+  key: string,
+  { wish, parts }: { readonly wish: KeepOptions; readonly parts: Parts },
+): Promise<string> {
+  const { place, options } = parts
+  const { reason, signal } = wish
+  const id = projectId(root)
+  const existing = (await loadProject(place, id, signal))?.snapshots.find(({ hash }) => hash === wish.of)?.tree
+  const tree = existing ?? (await scan(root, { parts, signal }, () => Promise.resolve())).id
+  const text = commitText({ tree, parent: undefined, project: id, reason, seconds: epochSeconds(options.clock) })
+  const commit = createObjectWriter(place, signal).commit(text)
+  await touchProject(root, { parts, signal })
+  await gitOutput(place, ["update-ref", namedRef(id, key), commit], { signal })
+  return commit
 }
 
 async function touchProject(
@@ -278,7 +294,7 @@ async function findTarget(
   const [found, ...others] = [...known, ...named]
   if (found === undefined) return fail(`there is no checkpoint ${hash} of ${root}; list them first`)
   if (others.some((other) => other.hash !== found.hash))
-    return fail(`${hash} fits several checkpoints; give more digits`)
+    return fail(`several checkpoints begin with ${hash}; give more digits`)
   return ok({ tree: found.tree, only: only.value })
 }
 
@@ -298,11 +314,11 @@ async function namedTargets(
 function insidePath(file: string): Result<readonly string[]> {
   const path = posix.normalize(file)
   if (file === "" || file.includes("\0")) return fail("name a file")
-  if (posix.isAbsolute(path)) return fail(`${file} is absolute; give a path inside the workspace`)
+  if (posix.isAbsolute(path)) return fail(`the path ${file} is absolute; give one inside the workspace`)
   const segments = path.split("/").filter((segment) => segment !== "" && segment !== ".")
-  if (segments[0] === "..") return fail(`${file} is outside the workspace`)
+  if (segments[0] === "..") return fail(`the path ${file} is outside the workspace`)
   if (segments.length === 0) return fail("name a file; without one everything is meant")
-  if (segments.includes(".git")) return fail(`${file} belongs to version control, which checkpoints never touch`)
+  if (segments.includes(".git")) return fail(`checkpoints never touch version control, so not ${file}`)
   return ok(segments.map(byteText))
 }
 
@@ -337,30 +353,30 @@ async function difference(root: string, { tree, only }: Target, { wish, parts }:
 }
 
 async function restore(root: string, target: Target, { wish, parts }: TargetWish): Promise<Result<Restored>> {
-  const { signal } = wish
-  const { place } = parts
-  await using reader = openObjectReader(place, signal)
-  if (target.only !== undefined && !(await holds(target.tree, target.only, reader)))
-    return fail(`${wish.file ?? ""} is not in that checkpoint; if it is new since then, remove it yourself`)
-  const listed = await gitOutput(place, ["ls-tree", "-r", "-z", "--name-only", target.tree], { signal })
-  const alsoLarge = new Set(listed.toString("latin1").split("\0"))
-  const before = await takeSnapshot(root, { why: { reason: wish.before ?? "pre-rollback" }, signal, alsoLarge }, parts)
-  const report = await restoreTree({
-    root,
-    current: before.node,
-    target: target.tree,
-    reader,
-    ...(target.only === undefined ? {} : { only: target.only }),
-    signal,
-  })
-  return ok({ ...report, before: before.outcome.hash })
+  const reader = openObjectReader(parts.place, wish.signal)
+  try {
+    if (target.only !== undefined && !(await holds(target.tree, target.only, reader)))
+      return fail(`that checkpoint has no ${wish.file ?? ""}; if it is new since then, remove it yourself`)
+    return ok(await saveAndRestore(root, target, { wish, parts, reader }))
+  } finally {
+    await reader.close()
+  }
 }
 
-async function holds(
-  tree: string,
-  path: readonly string[],
-  reader: { tree: ReturnType<typeof openObjectReader>["tree"] },
-) {
+async function saveAndRestore(
+  root: string,
+  { tree, only }: Target,
+  { wish, parts, reader }: TargetWish & { readonly reader: ObjectReader },
+): Promise<Restored> {
+  const { signal } = wish
+  const listed = await gitOutput(parts.place, ["ls-tree", "-r", "-z", "--name-only", tree], { signal })
+  const alsoLarge = new Set(listed.toString("latin1").split("\0"))
+  const before = await takeSnapshot(root, { why: { reason: wish.before ?? "pre-rollback" }, signal, alsoLarge }, parts)
+  const target = { root, current: before.node, target: tree, reader, signal, ...(only === undefined ? {} : { only }) }
+  return { ...(await restoreTree(target)), before: before.outcome.hash }
+}
+
+async function holds(tree: string, path: readonly string[], reader: ObjectReader): Promise<boolean> {
   let current = tree
   for (const [index, name] of path.entries()) {
     const entry = (await reader.tree(current)).get(name)

@@ -59,6 +59,8 @@ function figure(text: string, pattern: RegExp): number {
 export function commitText(commit: {
   readonly tree: string
   readonly parent: string | undefined
+  /** Keeps equal snapshots of two workspaces apart: each has its own history. */
+  readonly project: string
   readonly reason: string
   readonly turn?: string | undefined
   readonly session?: string | undefined
@@ -66,6 +68,7 @@ export function commitText(commit: {
 }): string {
   const who = `Hermes <hermes@localhost> ${Math.floor(commit.seconds)} +0000`
   const trailers = [
+    `Project: ${commit.project}`,
     ...(commit.turn === undefined ? [] : [`Turn: ${oneLine(commit.turn)}`]),
     ...(commit.session === undefined ? [] : [`Session: ${oneLine(commit.session)}`]),
   ]
@@ -76,7 +79,8 @@ export function commitText(commit: {
     `committer ${who}`,
     "",
     oneLine(commit.reason) || "checkpoint",
-    ...(trailers.length === 0 ? [] : ["", ...trailers]),
+    "",
+    ...trailers,
     "",
   ].join("\n")
 }

@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs"
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs"
 import type { Stats } from "node:fs"
 import { setImmediate as nextTick } from "node:timers/promises"
 
@@ -137,7 +137,8 @@ function scanFile({ path, stats, previous }: Place<TreeNode>, scan: Scan): FileN
     return { kind: "omitted", why: "too-large" }
   const stamp = stampOf(stats)
   try {
-    const content = kind === "link" ? readlinkSync(systemPath(path), "buffer") : readFileSync(systemPath(path))
+    const content = kind === "link" ? readlinkSync(systemPath(path), "buffer") : readRegularFile(path)
+    if (content === undefined) return { kind: "omitted", why: "special" }
     scan.read += 1
     return { kind, ...stamp, size: stats.size, id: scan.writer.blob(content) }
   } catch (error) {
@@ -148,6 +149,16 @@ function scanFile({ path, stats, previous }: Place<TreeNode>, scan: Scan): FileN
 }
 
 const SMALL_FILE = 4096
+
+/** What was a file a moment ago may be a pipe or a link now: neither is followed, and nobody waits for a writer. */
+function readRegularFile(path: string): Buffer | undefined {
+  const descriptor = openSync(systemPath(path), constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+  try {
+    return fstatSync(descriptor).isFile() ? readFileSync(descriptor) : undefined
+  } finally {
+    closeSync(descriptor)
+  }
+}
 
 async function rest(scan: Scan): Promise<void> {
   if (scan.writer.isCongested()) await scan.writer.drain()
@@ -180,5 +191,10 @@ function isDenied(error: unknown): boolean {
 }
 
 function isGone(error: unknown): boolean {
-  return errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR" || errorCode(error) === "EINVAL"
+  return (
+    errorCode(error) === "ENOENT" ||
+    errorCode(error) === "ENOTDIR" ||
+    errorCode(error) === "EINVAL" ||
+    errorCode(error) === "ELOOP"
+  )
 }

@@ -1,4 +1,4 @@
-import { isAbsolute } from "node:path"
+import { posix } from "node:path"
 
 /** What a container is made from. All decisions are taken; this is data. */
 export interface ContainerPlan {
@@ -37,13 +37,15 @@ export interface ReadOnlyBind {
 /** The arguments of `docker run`, without the program. */
 export function runArguments(plan: ContainerPlan): readonly string[] {
   return [
-    ...["run", "--detach", "--name", plan.name],
+    ...words("run --detach --name"),
+    plan.name,
     ...(plan.hasOwnInit ? [] : ["--init"]),
-    ...["--cap-drop", "ALL", "--cap-add", "DAC_OVERRIDE", "--cap-add", "CHOWN", "--cap-add", "FOWNER"],
-    ...(plan.hostUser === undefined ? ["--cap-add", "SETUID", "--cap-add", "SETGID"] : []),
-    ...["--security-opt", "no-new-privileges", "--pids-limit", "256"],
-    ...["--tmpfs", "/tmp:rw,nosuid,size=512m", "--tmpfs", "/var/tmp:rw,noexec,nosuid,size=256m"],
-    ...["--tmpfs", plan.hasOwnInit ? "/run:rw,exec,nosuid,size=64m" : "/run:rw,noexec,nosuid,size=64m"],
+    ...words("--cap-drop ALL --cap-add DAC_OVERRIDE --cap-add CHOWN --cap-add FOWNER"),
+    ...(plan.hostUser === undefined ? words("--cap-add SETUID --cap-add SETGID") : []),
+    ...words("--security-opt no-new-privileges --pids-limit 256"),
+    ...words("--tmpfs /tmp:rw,nosuid,size=512m --tmpfs /var/tmp:rw,noexec,nosuid,size=256m"),
+    "--tmpfs",
+    plan.hasOwnInit ? "/run:rw,exec,nosuid,size=64m" : "/run:rw,noexec,nosuid,size=64m",
     ...(plan.cpus > 0 ? ["--cpus", String(plan.cpus)] : []),
     ...(plan.memoryMb > 0 ? ["--memory", `${plan.memoryMb}m`] : []),
     ...(plan.diskMb === undefined ? [] : ["--storage-opt", `size=${plan.diskMb}m`]),
@@ -55,7 +57,9 @@ export function runArguments(plan: ContainerPlan): readonly string[] {
     ...plan.volumes.flatMap((volume) => ["--volume", volume]),
     ...Object.entries(plan.variables).flatMap(([name, value]) => ["--env", `${name}=${value}`]),
     ...plan.extraArguments,
-    ...[plan.image, "sleep", "infinity"],
+    plan.image,
+    "sleep",
+    "infinity",
   ]
 }
 
@@ -79,8 +83,12 @@ export function checkVolume(volume: string): VolumeCheck {
   if (rest.length > 0 || source === "" || !target.startsWith("/")) {
     return { kind: "skipped", why: `the volume "${volume}" is not of the form source:/target or source:/target:ro` }
   }
-  if (!isAbsolute(source) && !/^[A-Za-z0-9][\w.-]*$/.test(source)) {
+  if (!posix.isAbsolute(source) && !/^[A-Za-z0-9][\w.-]*$/.test(source)) {
     return { kind: "skipped", why: `the source of the volume "${volume}" must be an absolute path or a volume name` }
+  }
+  if (ENGINE_SOCKET_PLACES.has(posix.normalize(source).replace(/(?<=.)\/$/, ""))) {
+    const why = `the volume "${volume}" would hand over the socket of the container engine, which owns this machine`
+    return { kind: "skipped", why: `${why}; name the socket itself if you mean it` }
   }
   if (options !== undefined && !/^(?:ro|rw|z|Z)(?:,(?:ro|rw|z|Z))*$/.test(options)) {
     return { kind: "skipped", why: `the volume "${volume}" has unknown options; use ro or rw` }
@@ -88,13 +96,15 @@ export function checkVolume(volume: string): VolumeCheck {
   return { kind: "accepted" }
 }
 
-/** Whether a path is the socket of a container engine: who holds it owns the machine. */
-export function isEngineSocket(path: string): boolean {
-  return /(?:^|\/)(?:docker|podman|containerd|crio)\.sock$/.test(path)
-}
+/** Directories that hold the socket of a container engine on most machines. */
+const ENGINE_SOCKET_PLACES = new Set(["/", "/run", "/var", "/var/run"])
 
 export function targetOf(volume: string): string | undefined {
   return volume.split(":")[1]
+}
+
+function words(text: string): readonly string[] {
+  return text.split(" ")
 }
 
 function labelArguments({ taskId, profile }: ContainerPlan): readonly string[] {

@@ -1,5 +1,5 @@
-import { mkdirSync, realpathSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { mkdirSync } from "node:fs"
+import { join } from "node:path"
 
 import type { Clock } from "../../base/clock.ts"
 import { withFileLock } from "../../base/file-lock.ts"
@@ -12,7 +12,7 @@ import { askPlaceFacts } from "../remote/place-facts.ts"
 import { createRemoteWorkspace } from "../remote/remote-workspace.ts"
 import type { Transport, TransportFailure } from "../remote/transport.ts"
 import type { Workspace } from "../workspace.ts"
-import { checkVolume, isEngineSocket, runArguments, sanitiseTaskId, targetOf } from "./container-arguments.ts"
+import { checkVolume, runArguments, sanitiseTaskId, targetOf } from "./container-arguments.ts"
 import type { ContainerPlan, ReadOnlyBind } from "./container-arguments.ts"
 import { findEngine } from "./container-engine.ts"
 import type { ContainerEngine } from "./container-engine.ts"
@@ -252,7 +252,15 @@ function containerTransport(
     pipesInput: true,
     commandLine: (script, args) => [
       engine.program,
-      ...["exec", "--interactive", ...variables, keeper.id(), "sh", "-c", script, "hermes", ...args],
+      "exec",
+      "--interactive",
+      ...variables,
+      keeper.id(),
+      "sh",
+      "-c",
+      script,
+      "hermes",
+      ...args,
     ],
     explain: (failure) => explainContainer(failure, keeper.id()),
     reopen: keeper.reopen,

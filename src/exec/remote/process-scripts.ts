@@ -7,8 +7,9 @@ import { COMMAND_VARIABLE } from "../process-tree.ts"
 
 /**
  * `$1` tag, `$2` directory, `$3` a directory that must exist, `$4` "nearest" when the nearest directory above will do, then the command
- * line. Output and errors come in one stream, in order,
- * with marks of when the command began (and its process id) and ended. The command has a session of its own.
+ * line. Output and errors come in one stream, in order, with marks of when the command began (and its process id) and ended. The command
+ * has a session of its own. What the shell around it says of its end is left out, as no other shell would say it. Input that
+ * the command did not read is read after it: podman gives up the output of a command that it cannot write to any more.
  */
 export const RUN_SCRIPT = String.raw`tag=$1 dir=$2 state=$3 how=$4; shift 4
 [ -d "$state" ] || mkdir -p -m 700 -- "$state"
@@ -22,8 +23,10 @@ cd -- "$dir" 2>/dev/null || {
 }
 export ${COMMAND_VARIABLE}="$tag"
 leader=; command -v setsid >/dev/null 2>&1 && leader=setsid
-$leader sh -c 'printf "\036%s started %s\036" "$0" "$$"; exec "$@"' "$tag" "$@" 2>&1
-printf '\036%s ended %s\036' "$tag" "$?"`.replaceAll("\\$", "$")
+exec 2>/dev/null
+$leader sh -c 'printf "\036%s started %s\036" "$0" "$$"; exec "$@" 2>&1' "$tag" "$@"
+printf '\036%s ended %s\036' "$tag" "$?"
+cat >/dev/null`.replaceAll("\\$", "$")
 
 /**
  * `$1` is a pattern for the tags of the processes to end, `$2` the leader of their session or "". They get a second to leave.
@@ -58,7 +61,11 @@ cd -- "$dir" || exit 40
 umask 077
 leader=; command -v setsid >/dev/null 2>&1 && leader=setsid
 : >"$base.log"
-${COMMAND_VARIABLE}=$tag nohup $leader sh -c 'echo "$$" >"$0.pid"; "$@"; echo "$?" >"$0.code" && mv "$0.code" "$0.exit"' "$base" "$@" </dev/null >"$base.log" 2>&1 &
+(
+  trap '' HUP
+  export ${COMMAND_VARIABLE}="$tag"
+  exec $leader sh -c 'echo "$$" >"$0.pid"; "$@"; echo "$?" >"$0.code" && mv "$0.code" "$0.exit"' "$base" "$@"
+) </dev/null >"$base.log" 2>&1 &
 turn=0
 while [ ! -s "$base.pid" ]; do
   turn=$((turn + 1)); [ $turn -lt 100 ] || { echo "the command did not start" >&2; exit 40; }

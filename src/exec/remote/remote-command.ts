@@ -9,7 +9,7 @@ import { endRemotely } from "./end-remotely.ts"
 import { RUN_SCRIPT } from "./process-scripts.ts"
 import { createMarkReader } from "./run-marks.ts"
 import type { RunMark } from "./run-marks.ts"
-import { withInlineInput } from "./transport.ts"
+import { INLINE_INPUT_BYTES, withInlineInput } from "./transport.ts"
 import type { Transport, TransportFailure } from "./transport.ts"
 
 export interface RemoteCommandOptions {
@@ -78,6 +78,10 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
 async function runWithOneMoreTry(options: RemoteCommandOptions, onText: (text: string) => void): Promise<Attempt> {
   if (options.commandLine.some((word) => word.includes("\0"))) {
     return settled({ how: "failed-to-start", code: -1, error: "the command contains a NUL character" })
+  }
+  if (!options.transport.pipesInput && Buffer.byteLength(options.stdin ?? "") > INLINE_INPUT_BYTES) {
+    const most = `at most ${INLINE_INPUT_BYTES / 1024} KB of input can be passed to a command here`
+    return settled({ how: "failed-to-start", code: -1, error: `${most}; write it to a file and read that` })
   }
   const first = await attempt(options, onText)
   if (first.failure === undefined) return first

@@ -10,7 +10,7 @@ import { KILL_SCRIPT } from "./process-scripts.ts"
 import { startRemoteBackground } from "./remote-background.ts"
 import { runRemoteCommand } from "./remote-command.ts"
 import { createRemoteShellState } from "./remote-shell-state.ts"
-import { askScript, INLINE_INPUT_BYTES, SCRIPT_FAILED } from "./transport.ts"
+import { askScript, INLINE_INPUT_BYTES } from "./transport.ts"
 import type { Transport } from "./transport.ts"
 
 export interface RemoteWorkspaceOptions {
@@ -47,28 +47,32 @@ export function createRemoteWorkspace(options: RemoteWorkspaceOptions): Workspac
     persistent: options.persistentShell ?? true,
     signal: closing.signal,
   })
-  const track = <T>(work: Promise<T>): Promise<T> => {
-    const tracked = work.finally(() => running.delete(tracked))
+  /** Closing waits for it; whoever asked for it hears how it ended. */
+  const track = (work: Promise<unknown>): void => {
+    const forget = (): boolean => running.delete(tracked)
+    const tracked = work.then(forget, forget)
     running.add(tracked)
-    return work
   }
   const runOnce = (command: string, run: RunOptions): RunningCommand => {
     const tag = nextTag()
     const cwd = run.cwd ?? state.cwd()
     const commandLine = state.plain(command)
     const begun = runRemoteCommand({ ...run, transport, tag, cwd, orNearest: false, stateDirectory, commandLine })
-    track(begun.gone).catch(noReason)
+    track(begun.gone)
     return begun
   }
   const runInState = async (command: string, run: RunOptions) => {
     await state.prepare()
     const tag = nextTag()
-    const { finish, marker, ...place } = state.begin(command, run.cwd, tag)
+    const begin = state.begin(command, run.cwd, tag)
     const orNearest = run.cwd === undefined
-    const begun = runRemoteCommand({ ...run, ...place, transport, tag, orNearest, stateDirectory, cwdMarker: marker })
-    track(begun.gone).catch(noReason)
+    const { cwd, commandLine, marker: cwdMarker } = begin
+    const place = { cwd, orNearest, stateDirectory, commandLine, cwdMarker }
+    const begun = runRemoteCommand({ ...run, ...place, transport, tag })
+    track(begun.gone)
     const exit = begun.exit.then((ended) => {
-      finish(begun.lastDirectory())
+      // A command that was cut off may have left a state, but nobody knows which.
+      begin.finish(ended.how === "exited" ? begun.lastDirectory() : undefined)
       return ended
     })
     return { output: begun.output, exit }
@@ -88,32 +92,28 @@ export function createRemoteWorkspace(options: RemoteWorkspaceOptions): Workspac
           { script, args },
           { stdin, signal: closing.signal, timeoutMs: FILE_OPERATION_MS, mayReopen: true },
         )
-        const answer = await track(call)
+        track(call)
+        const answer = await call
         if (answer.kind === "unreachable") throw new Error(answer.error)
-        return { failed: answer.code === SCRIPT_FAILED, stdout: answer.stdout, stderr: answer.stderr }
+        return { failed: answer.code !== 0, stdout: answer.stdout, stderr: answer.stderr }
       },
     }),
     run: (command, run) => {
       const bounded = { ...run, signal: AbortSignal.any([run.signal, closing.signal]) }
       if (run.keepState !== true) return runOnce(command, bounded)
-      const begun = track(runInState(command, bounded))
+      const begun = runInState(command, bounded)
+      track(begun)
       return { output: outputOf(begun), exit: begun.then(({ exit }) => exit) }
     },
     start: async (command, { cwd, onOutput }) => {
       await state.prepare()
       const tag = nextTag()
       const base = posix.join(stateDirectory, `background-${tag}`)
-      const begun = await track(
-        startRemoteBackground({
-          ...state.look(command, cwd, tag),
-          transport,
-          tag,
-          base,
-          onOutput,
-          signal: closing.signal,
-        }),
-      )
-      track(begun.exit).catch(noReason)
+      const look = state.look(command, cwd, tag)
+      const starting = startRemoteBackground({ ...look, transport, tag, base, onOutput, signal: closing.signal })
+      track(starting)
+      const begun = await starting
+      track(begun.exit)
       return begun
     },
     ripgrep: () => Promise.resolve(facts.ripgrep),

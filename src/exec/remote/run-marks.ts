@@ -17,23 +17,30 @@ export function createMarkReader(
   return (piece) => {
     if (ended) return
     held += piece
-    for (;;) {
+    while (!ended) {
       const start = held.indexOf(opening)
-      const end = start === -1 ? -1 : held.indexOf("\u001E", start + opening.length)
       const shown = start === -1 ? held.length - overlap(held, opening) : start
       if (started && shown > 0) on.text(held.slice(0, shown))
       held = held.slice(shown)
-      if (end === -1) return
-      const mark = readMark(held.slice(opening.length, end - shown))
-      held = held.slice(end - shown + 1)
-      if (mark === undefined) continue
+      if (start === -1) return
+      const end = held.indexOf("\u001E", opening.length)
+      if (end === -1 && held.length <= MAX_MARK_CHARS) return
+      const mark = end === -1 ? undefined : readMark(held.slice(opening.length, end))
+      held = held.slice(mark === undefined ? opening.length : end + 1)
+      if (mark === undefined) {
+        // A command that knows its tag may print something alike; it is text.
+        if (started) on.text(opening)
+        continue
+      }
       if (mark.kind === "started") started = true
       ended = mark.kind === "ended" || mark.kind === "no-directory"
       on.mark(mark)
-      if (ended) return
     }
   }
 }
+
+/** A mark holds at most one path. */
+const MAX_MARK_CHARS = 8192
 
 function readMark(text: string): RunMark | undefined {
   const space = text.indexOf(" ")

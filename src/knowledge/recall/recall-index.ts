@@ -49,6 +49,8 @@ export interface RecallIndex {
   /** The entries that hold a term, by id. */
   postings(terms: readonly string[]): Promise<ReadonlyMap<string, readonly number[]>>
   idsOf(kinds: readonly RecallKind[]): Promise<readonly number[]>
+  /** Of a ref and all refs below it. */
+  idsUnder(ref: string): Promise<readonly number[]>
   chunks(ids: readonly number[]): Promise<readonly FoundChunk[]>
   termUse(terms: readonly string[]): Promise<TermUse>
   termsFrom(prefix: string, limit: number): Promise<readonly string[]>

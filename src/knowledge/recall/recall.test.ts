@@ -122,6 +122,8 @@ describe("finding by other words", () => {
     expect(notes.map(({ ref }) => ref)).toEqual(["note"])
     const sessions = await at.recall.search("key", { limit: 5, kinds: ["session"] })
     expect(sessions.map(({ ref }) => ref)).toEqual(["new", "old"])
+    const others = await at.recall.search("key", { limit: 5, except: ["new", "note"] })
+    expect(others.map(({ ref, score }) => [ref, score > 0.9])).toEqual([["old", true]])
   })
 
   test("a long text is found by its part, and the part is shown", async () => {

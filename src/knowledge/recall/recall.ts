@@ -31,6 +31,8 @@ export interface RecallQuery {
   readonly limit: number
   /** All unless told otherwise. */
   readonly kinds?: readonly RecallKind[]
+  /** Refs that are not looked for, with those below them: what the asker sees anyway. */
+  readonly except?: readonly string[]
 }
 
 export interface RecallHit {
@@ -61,12 +63,14 @@ export function createRecall({ index, clock, embed }: RecallOptions): Recall {
   const lexiconOnce = (): Promise<Lexicon> => (prepared ??= prepareLexicon(index))
   const vectors = embed === undefined ? undefined : createVectors(index, embed)
 
-  const byWords = async (query: string, kinds: readonly RecallKind[]): Promise<ReadonlyMap<FoundChunk, number>> => {
+  const byWords = async (
+    query: string,
+    isWanted: (id: number) => boolean,
+  ): Promise<ReadonlyMap<FoundChunk, number>> => {
     const lexicon = await lexiconOnce()
     const { concepts, use } = await withKnownForms(conceptsOf(query, lexicon), index, lexicon)
     const forms = tellingForms(concepts, use)
     const postings = await index.postings(forms.flatMap(({ terms }) => terms))
-    const isWanted = await kindFilter(index, kinds)
     const ids = bestCandidates({ concepts, use, postings }, { limit: CANDIDATES, isWanted })
     return keywordScores(concepts, await index.chunks(ids), use)
   }
@@ -91,9 +95,11 @@ export function createRecall({ index, clock, embed }: RecallOptions): Recall {
       await vectors?.fill()
     },
     remove: (ref) => index.remove(ref),
-    search: async (query, { limit, kinds = ALL_KINDS }) => {
-      const keyword = await byWords(query, kinds)
-      const cosine = (await vectors?.near(query, { kinds, limit: CANDIDATES })) ?? new Map<FoundChunk, number>()
+    search: async (query, { limit, kinds = ALL_KINDS, except = [] }) => {
+      const isWanted = await wantedEntries(index, { kinds, except })
+      const keyword = await byWords(query, isWanted)
+      const cosine =
+        (await vectors?.near(query, { kinds, isWanted, limit: CANDIDATES })) ?? new Map<FoundChunk, number>()
       const scored = hybridScores({ keyword, cosine, now: epochSeconds(clock) })
       return diversified(scored, limit).map(({ chunk: { kind, ref, text, createdAt }, score }) => ({
         kind,
@@ -111,12 +117,18 @@ export function createRecall({ index, clock, embed }: RecallOptions): Recall {
   }
 }
 
-/** Sessions are most of what there is, the other kinds are few: whichever list is short is read. */
-async function kindFilter(index: RecallIndex, kinds: readonly RecallKind[]): Promise<(id: number) => boolean> {
+/** Which entries a search may find. Sessions are most of what there is, the other kinds are few: the short list is read. */
+async function wantedEntries(
+  index: RecallIndex,
+  { kinds, except }: { readonly kinds: readonly RecallKind[]; readonly except: readonly string[] },
+): Promise<(id: number) => boolean> {
   const unwanted = ALL_KINDS.filter((kind) => !kinds.includes(kind))
-  if (unwanted.length === 0) return () => true
-  const few = new Set(await index.idsOf(kinds.includes("session") ? unwanted : kinds))
-  return kinds.includes("session") ? (id) => !few.has(id) : (id) => few.has(id)
+  const withSessions = kinds.includes("session")
+  const few = new Set(unwanted.length === 0 ? [] : await index.idsOf(withSessions ? unwanted : kinds))
+  const isKind = withSessions ? (id: number): boolean => !few.has(id) : (id: number): boolean => few.has(id)
+  const left = new Set<number>()
+  for (const ref of except) for (const id of await index.idsUnder(ref)) left.add(id)
+  return (id) => isKind(id) && !left.has(id)
 }
 
 const LEXICON = "lexicon"

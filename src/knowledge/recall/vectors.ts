@@ -9,11 +9,18 @@ export interface Vectors {
   /** Chunks by their nearness to the query, 0 to 1. */
   near(
     query: string,
-    page: { readonly kinds: readonly RecallKind[]; readonly limit: number },
+    page: {
+      readonly kinds: readonly RecallKind[]
+      readonly isWanted: (id: number) => boolean
+      readonly limit: number
+    },
   ): Promise<ReadonlyMap<FoundChunk, number>>
 }
 
 const BATCH = 64
+
+/** So many times the limit are looked at, for those that are not wanted. */
+const MORE = 4
 
 /** The kept vectors follow the embedder: when it gives another length, all are made again. */
 export function createVectors(index: RecallIndex, embed: Embed): Vectors {
@@ -47,7 +54,8 @@ export function createVectors(index: RecallIndex, embed: Embed): Vectors {
       if ((await index.vectorDims()) === undefined) return new Map()
       const [vector] = (await embedded([query])) ?? []
       if (vector === undefined) return new Map()
-      const found = await index.nearest(vector, page)
+      const nearest = await index.nearest(vector, { kinds: page.kinds, limit: page.limit * MORE })
+      const found = nearest.filter(({ id }) => page.isWanted(id)).slice(0, page.limit)
       const chunks = await index.chunks(found.map(({ id }) => id))
       const byId = new Map(chunks.map((chunk) => [chunk.id, chunk]))
       return new Map(

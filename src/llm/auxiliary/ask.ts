@@ -80,7 +80,7 @@ async function complete(
   request: ModelRequest,
   signal: AbortSignal,
 ): Promise<{ readonly outcome: ModelOutcome; readonly seen: boolean }> {
-  const stream = client.stream(request, { signal })
+  const stream = client.stream(request, { signal, brief: true })
   let seen = false
   for (;;) {
     const next = await stream.next()

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest"
 
 import { environmentFrom } from "../../config/environment.ts"
 import { resolveAwsCredentials } from "./credentials.ts"
-import type { FetchText } from "./credentials.ts"
+import type { FetchText } from "./identity.ts"
 
 const PAIR = { AWS_ACCESS_KEY_ID: "AKID", AWS_SECRET_ACCESS_KEY: "secret" }
 const FILES = {
@@ -76,12 +76,11 @@ describe("the order", () => {
     })
   })
 
-  test("web identity is not exchanged, and the instance's role does not take its place", async () => {
+  test("a web identity is not replaced by the instance's role", async () => {
     const found = await resolve({ variables: { AWS_WEB_IDENTITY_TOKEN_FILE: "/token" }, answers: INSTANCE })
     expect(found).toEqual({
       ok: false,
-      error:
-        "AWS_WEB_IDENTITY_TOKEN_FILE is set, and Hermes does not exchange web identity tokens. Set AWS_BEARER_TOKEN_BEDROCK or keys instead",
+      error: "AWS_WEB_IDENTITY_TOKEN_FILE is set, but AWS_ROLE_ARN is not. Set both",
     })
   })
 })

@@ -3,46 +3,11 @@ import { isRecord, parseJson, stringField } from "../../base/json.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import type { Environment } from "../../config/environment.ts"
+import type { AwsCredentialOptions, AwsCredentials, AwsKeys, FetchText } from "./identity.ts"
 import { chosenProfile, readProfile } from "./profile-files.ts"
 
-/** How a request to AWS proves who it is. `source` says where it was found, never the secret. */
-export type AwsCredentials = AwsBearer | AwsKeys
-
-export interface AwsBearer {
-  readonly kind: "bearer"
-  readonly token: string
-  readonly source: string
-}
-
-export interface AwsKeys {
-  readonly kind: "keys"
-  readonly accessKeyId: string
-  readonly secretAccessKey: string
-  readonly sessionToken?: string
-  /** Epoch milliseconds; absent for keys that do not end. */
-  readonly expiresAt?: number
-  readonly source: string
-}
-
-export interface AwsCredentialOptions {
-  readonly environment: Environment
-  readonly userHome: string
-  readonly signal: AbortSignal
-  /** Small local requests (container and instance metadata). Throws when nobody answers or the signal aborts. */
-  readonly fetchText: FetchText
-}
-
-export type FetchText = (
-  url: string,
-  options: {
-    readonly method: "GET" | "PUT"
-    readonly headers: Readonly<Record<string, string>>
-    readonly signal: AbortSignal
-  },
-) => Promise<{ readonly status: number; readonly body: string }>
-
 /**
- * The first that is there, in the order of the AWS tools: bearer token, key pair, profile, container, instance metadata. A source
+ * The first that is there, in the order of the AWS tools: bearer token, key pair, profile, container, web identity, instance metadata. A source
  * that was chosen but cannot be used is an answer with the fix; falling through to another identity would surprise. Throws
  * only when the signal aborts.
  */
@@ -51,7 +16,7 @@ export async function resolveAwsCredentials(options: AwsCredentialOptions): Prom
     fromEnvironment(options.environment) ??
     (await fromProfile(options)) ??
     (await fromContainer(options)) ??
-    webIdentityRefusal(options.environment) ??
+    (await fromWebIdentity(options)) ??
     (await fromInstance(options)) ??
     fail(NOTHING_FOUND)
   )
@@ -164,12 +129,13 @@ async function containerToken(environment: Environment): Promise<Result<string |
 }
 
 /** Going on to the instance's own role would use an identity that nobody chose. */
-function webIdentityRefusal(environment: Environment): Step {
-  return value(environment, "AWS_WEB_IDENTITY_TOKEN_FILE") === undefined
-    ? undefined
-    : fail(
-        "AWS_WEB_IDENTITY_TOKEN_FILE is set, and Hermes does not exchange web identity tokens. Set AWS_BEARER_TOKEN_BEDROCK or keys instead",
-      )
+async function fromWebIdentity(options: AwsCredentialOptions): Promise<Step> {
+  const { environment } = options
+  const tokenFile = value(environment, "AWS_WEB_IDENTITY_TOKEN_FILE")
+  if (tokenFile === undefined) return undefined
+  const { exchangeWebIdentity } = await import("./web-identity.ts")
+  const [roleArn, sessionName] = [value(environment, "AWS_ROLE_ARN"), value(environment, "AWS_ROLE_SESSION_NAME")]
+  return await exchangeWebIdentity({ tokenFile, roleArn, sessionName }, options)
 }
 
 const METADATA = "http://169.254.169.254/latest"

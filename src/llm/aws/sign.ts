@@ -1,6 +1,6 @@
 import { createHash, createHmac } from "node:crypto"
 
-import type { AwsKeys } from "./credentials.ts"
+import type { AwsKeys } from "./identity.ts"
 
 /**
  * AWS Signature Version 4 in headers. Gives the headers to add to the request: `authorization`, `x-amz-date` and, with

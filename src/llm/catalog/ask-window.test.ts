@@ -4,11 +4,21 @@ import type { AddressInfo } from "node:net"
 import { expect, test } from "vitest"
 
 import { environmentFrom } from "../../config/environment.ts"
+import { homeAt } from "../../config/home.ts"
+import { temporaryHome } from "../../../test/support/temporary-home.ts"
 import type { ChosenModel } from "../choose-model.ts"
 import type { ModelRuntime } from "../model.ts"
 import { askWindow } from "./ask-window.ts"
+import { storeList } from "./list-cache.ts"
 
-const OPTIONS = { environment: environmentFrom({}), version: "1", signal: new AbortController().signal }
+const ENVIRONMENT = environmentFrom({})
+const OPTIONS = {
+  environment: ENVIRONMENT,
+  // Nothing is kept there: nobody has asked for a list yet.
+  home: homeAt("/nowhere", ENVIRONMENT),
+  version: "1",
+  signal: new AbortController().signal,
+}
 
 function chosen(runtime: Partial<ModelRuntime>): ChosenModel {
   return {
@@ -74,4 +84,12 @@ test("what the catalogue does not know, the endpoint's own list may", async () =
 test("nobody answers: nothing is known", async () => {
   expect(await askWindow(chosen({}), OPTIONS)).toBeUndefined()
   expect(await askWindow(chosen({ billingMode: "local" }), OPTIONS)).toBeUndefined()
+})
+
+test("a list that was fetched before is not asked for again", async () => {
+  await using place = await temporaryHome()
+  const home = homeAt(place.path, ENVIRONMENT)
+  const baseUrl = "http://127.0.0.1:1/v1"
+  storeList(home, baseUrl, { models: [{ id: "m", contextLength: 77_000 }], fetchedAt: 1 })
+  expect(await askWindow(chosen({ baseUrl }), { ...OPTIONS, home })).toBe(77_000)
 })

@@ -1,11 +1,14 @@
 import type { Environment } from "../../config/environment.ts"
+import type { Home } from "../../config/home.ts"
 import type { ChosenModel } from "../choose-model.ts"
 import { proxyFor } from "../http/proxy.ts"
 import { identifyServer } from "../local/local-servers.ts"
 import { loadCatalog } from "./catalog.ts"
+import { findListedModel } from "./list-cache.ts"
 import { fetchModelList } from "./model-list.ts"
 
 interface AskOptions {
+  readonly home: Home
   readonly environment: Environment
   readonly version: string
   readonly signal: AbortSignal
@@ -31,6 +34,8 @@ async function windowNearby({ runtime, key }: ChosenModel, { signal }: AskOption
 
 async function listedWindow(chosen: ChosenModel, options: AskOptions): Promise<number | undefined> {
   const { runtime, key, headers } = chosen
+  const known = findListedModel(options.home, runtime)?.contextLength
+  if (known !== undefined) return known
   const proxy = proxyFor(new URL(runtime.baseUrl), { environment: options.environment, local: false })
   if (!proxy.ok) return undefined
   const listed = await fetchModelList({ ...runtime, key, headers, proxy: proxy.value }, options)

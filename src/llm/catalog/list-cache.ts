@@ -27,6 +27,14 @@ export function readCachedList(home: Home, baseUrl: string): CachedList | undefi
   return models === undefined || typeof fetchedAt !== "number" ? undefined : { models, fetchedAt }
 }
 
+/** What an address said about one of its models the last time it was asked for its list. */
+export function findListedModel(
+  home: Home,
+  { baseUrl, model }: { readonly baseUrl: string; readonly model: string },
+): ListedModel | undefined {
+  return readCachedList(home, baseUrl)?.models.find(({ id }) => id === model)
+}
+
 /** Keeps a list. Throws the system error. */
 export function storeList(home: Home, baseUrl: string, list: CachedList): void {
   const entry = { fetched_at: list.fetchedAt, data: list.models.map(entryOf) }

@@ -28,12 +28,15 @@ const TOTAL_MS = 8000
 /** Asks an endpoint which models it has. The failure is the end of a sentence that begins with the provider's name. */
 export async function fetchModelList(
   place: ListPlace,
-  options: { readonly version: string; readonly signal: AbortSignal },
+  options: { readonly version: string; readonly signal: AbortSignal; readonly background?: boolean },
 ): Promise<Result<readonly ListedModel[]>> {
   const path = listPath(place.wire)
   if (path === undefined) return fail("has no list of models to ask for")
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(TOTAL_MS)])
-  const connection = openHttpConnection(new URL(place.baseUrl), place.proxy === undefined ? {} : { proxy: place.proxy })
+  const connection = openHttpConnection(new URL(place.baseUrl), {
+    ...(place.proxy === undefined ? {} : { proxy: place.proxy }),
+    ...(options.background === true ? { background: true } : {}),
+  })
   try {
     const { status, json } = await askJson(connection, {
       path,

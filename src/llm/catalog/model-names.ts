@@ -116,6 +116,11 @@ export function builtInAliases(): readonly string[] {
   return Object.keys(BUILT_IN_ALIASES)
 }
 
+/** `meta-llama`, `moonshotai`: what aggregators put before the names of somebody's models. */
+export function isModelVendor(name: string): boolean {
+  return VENDORS.has(name.trim().toLowerCase())
+}
+
 /**
  * The newest of a family: the higher version, then the stronger variant, then the later date, then the name. A name without a date
  * follows the newest release, so it counts as later than any date.

@@ -22,6 +22,8 @@ export async function refreshModelList(
     readonly clock: Clock
     readonly version: string
     readonly signal: AbortSignal
+    /** Nobody waits for it: it does not keep the process alive. */
+    readonly background?: boolean
   },
 ): Promise<Result<readonly ListedModel[]>> {
   const { environment, home, clock } = options

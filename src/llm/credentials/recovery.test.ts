@@ -27,6 +27,10 @@ function state(more: Partial<RecoveryState> = {}): RecoveryState {
   }
 }
 
+function nous(more: Partial<RecoveryState> = {}): RecoveryState {
+  return state({ provider: "nous", pool: pool(2, 2, "nous"), ...more })
+}
+
 const login = { id: "a", refreshable: true, exhausted: false }
 const again = new Set(["a"])
 
@@ -35,6 +39,22 @@ test.each<readonly [string, CredentialFailure, RecoveryState, string]>([
   ["a pool of the provider before a switch", failure("billing"), state({ pool: pool(2, 2, "nous") }), "none"],
   ["billing", failure("billing", { status: 402 }), state(), "rotate"],
   ["billing with one key", failure("billing", { status: 402 }), state({ pool: pool(1) }), "rotate"],
+  ["credit of a Nous login", failure("billing", { status: 402 }), nous({ credential: login }), "refresh"],
+  [
+    "a model the Nous login has not paid for",
+    failure("billing", { status: 404 }),
+    nous({ credential: login }),
+    "refresh",
+  ],
+  [
+    "a Nous login renewed",
+    failure("billing", { status: 402 }),
+    nous({ credential: login, refreshed: again }),
+    "rotate",
+  ],
+  ["a Nous key", failure("billing", { status: 402 }), nous(), "rotate"],
+  ["credit told without a status", failure("billing"), nous({ credential: login }), "rotate"],
+  ["credit of another login", failure("billing", { status: 402 }), state({ credential: login }), "rotate"],
   ["first rate limit", failure("rate_limit", { status: 429 }), state(), "retry-same"],
   ["second rate limit", failure("rate_limit", { status: 429 }), state({ rateLimited: again }), "rotate"],
   ["rate limit of another key before", failure("rate_limit"), state({ rateLimited: new Set(["b"]) }), "retry-same"],

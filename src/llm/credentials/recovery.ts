@@ -51,7 +51,7 @@ export function recover(failure: CredentialFailure, state: RecoveryState): Recov
   if (pool === undefined || pool.provider !== state.provider || !failure.rotateCredential) return { kind: "none" }
   switch (failure.reason) {
     case "billing":
-      return { kind: "rotate" }
+      return mayHavePaid(failure, state) ? { kind: "refresh" } : { kind: "rotate" }
     case "rate_limit":
       if (failure.errorCode === "usage_limit_reached" || credential.exhausted) return { kind: "rotate" }
       if (!mayRecoverFromRateLimit(pool, state.baseUrl)) return { kind: "none" }
@@ -62,6 +62,12 @@ export function recover(failure: CredentialFailure, state: RecoveryState): Recov
     default:
       return { kind: "none" }
   }
+}
+
+/** A token says what was paid when it was issued; whoever has paid since needs a new one. */
+function mayHavePaid({ status }: CredentialFailure, { provider, credential, refreshed }: RecoveryState): boolean {
+  const told = status === 402 || status === 404
+  return provider === "nous" && told && credential.refreshable && !refreshed.has(credential.id)
 }
 
 /** Whether another key can help against a rate limit; if not, a fallback provider is better than waiting. */

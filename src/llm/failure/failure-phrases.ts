@@ -193,7 +193,7 @@ export const DISCONNECT_CODES = /^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/
 export const TLS_CODES = /^(ERR_SSL_|EPROTO$)/
 export const TRANSPORT_CODES = new RegExp(
   [
-    "^(ETIMEDOUT|ECONNREFUSED|ECONNABORTED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_\\w+_TIMEOUT)$",
+    "^(ETIMEDOUT|ERR_TOTAL_TIME|ECONNREFUSED|ECONNABORTED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_\\w+_TIMEOUT)$",
     "^(Read|Connect|Pool)Timeout(Error)?$",
     "^(Connect|Connection|ConnectionReset|ConnectionAborted|RemoteProtocol|BrokenPipe|Timeout|Read|ServerDisconnected)Error$",
     "^API(Connection|Timeout|ConnectionTimeout)Error$",

@@ -62,6 +62,33 @@ export function failureSentence(reason: Verdict["reason"], facts: SentenceFacts)
   }
 }
 
+/** Gateways say it when the server behind them has not answered. */
+const UPSTREAM_TIMEOUTS: readonly number[] = [504, 524]
+
+const QUICK_MS = 10_000
+const SLOW_MS = 60_000
+
+/**
+ * What is probably behind a failure that says nothing of its cause, for the last message about it; undefined when nothing is known.
+ * An answer that was none is judged by the time it took.
+ */
+export function causeHint({ reason, status, invalidReply, foreign }: HintFacts, elapsedMs: number): string | undefined {
+  if (status !== null) {
+    if (UPSTREAM_TIMEOUTS.includes(status)) return "what answers behind it took too long; try again later"
+    return reason === "server_error" ? "the trouble is on the provider's side; try again later" : undefined
+  }
+  if (invalidReply !== true || foreign === true) return undefined
+  if (elapsedMs < QUICK_MS) return "it came at once, so the provider probably limits the number of requests"
+  return elapsedMs > SLOW_MS ? "it took long, so what answers behind the provider probably ran out of time" : undefined
+}
+
+interface HintFacts {
+  readonly reason: Verdict["reason"]
+  readonly status: number | null
+  readonly invalidReply?: boolean
+  readonly foreign?: boolean
+}
+
 /** Google names the quota that ran out: `…free_tier_requests`. */
 const FREE_TIER = /free_tier/i
 const FREE_TIER_ADVICE =
@@ -94,6 +121,7 @@ const TRANSPORT_SENTENCES: Readonly<Record<string, string>> = {
   ENETUNREACH: "the network is unreachable",
   EHOSTUNREACH: "the host is unreachable",
   ETIMEDOUT: "the connection timed out",
+  ERR_TOTAL_TIME: "the answer took longer than allowed; allow more with HERMES_API_TIMEOUT",
   ERR_PROXY_TUNNEL: "the proxy refused the connection; correct or unset HTTPS_PROXY, or name the host in NO_PROXY",
   ERR_PROXY_UNREACHABLE: "the proxy does not answer; correct or unset HTTPS_PROXY",
   ERR_INVALID_URL: "the address is not a URL",

@@ -318,15 +318,16 @@ describe("what else a response tells", () => {
 
 describe("classifyTransport", () => {
   test.each([
-    ["ECONNREFUSED", "nothing listens at that address; start the server or correct its base_url"],
-    ["ECONNRESET", "the connection was reset"],
-    ["ETIMEDOUT", "the connection timed out"],
-    ["EAI_AGAIN", "the host name could not be looked up; is the network up?"],
-    ["ENOTFOUND", "the host name is unknown; correct its base_url"],
-    ["CERT_HAS_EXPIRED", "its certificate has expired"],
-    ["ERR_SSL_WRONG_VERSION_NUMBER", "the TLS handshake failed; is it an https address?"],
-    ["UND_ERR_HEADERS_TIMEOUT", "odd (UND_ERR_HEADERS_TIMEOUT)"],
-  ])("%s", (code, explained) => {
+    ["ECONNREFUSED", "nothing listens at that address; start the server or correct its base_url", {}],
+    ["ECONNRESET", "the connection was reset", { connectionLost: true }],
+    ["ETIMEDOUT", "the connection timed out", { connectionLost: true }],
+    ["ERR_TOTAL_TIME", "the answer took longer than allowed; allow more with HERMES_API_TIMEOUT", {}],
+    ["EAI_AGAIN", "the host name could not be looked up; is the network up?", {}],
+    ["ENOTFOUND", "the host name is unknown; correct its base_url", {}],
+    ["CERT_HAS_EXPIRED", "its certificate has expired", {}],
+    ["ERR_SSL_WRONG_VERSION_NUMBER", "the TLS handshake failed; is it an https address?", {}],
+    ["UND_ERR_HEADERS_TIMEOUT", "odd (UND_ERR_HEADERS_TIMEOUT)", { connectionLost: true }],
+  ])("%s", (code, explained, more) => {
     const error = Object.assign(new Error("odd"), { code })
     expect(classifyTransport(error, CONTEXT)).toEqual({
       reason: "timeout",
@@ -337,6 +338,7 @@ describe("classifyTransport", () => {
       compress: false,
       rotateCredential: false,
       fallback: false,
+      ...more,
     })
     const wrapped = classifyTransport(new TypeError("fetch failed", { cause: error }), CONTEXT)
     expect([wrapped.reason, flags(wrapped), wrapped.detail]).toEqual(["timeout", "R", "fetch failed odd"])
@@ -404,7 +406,7 @@ describe("classifyTransport", () => {
 })
 
 test("an answer that is no reply says to check the address", () => {
-  expect(classifyMalformed("an empty stream", CONTEXT)).toEqual({
+  expect(classifyMalformed({ why: "an empty stream" }, CONTEXT)).toEqual({
     reason: "server_error",
     status: null,
     message: "acme at https://acme.test/v1 answered with an empty stream; check that the address is a model server",

@@ -34,6 +34,10 @@ export interface LlmFailure extends Verdict {
   readonly usedUpSeconds?: number
   /** It answered, but with nothing that can be used: asking the same place again rarely helps. */
   readonly invalidReply?: boolean
+  /** And it was not even of a model server. */
+  readonly foreign?: boolean
+  /** The connection broke off or went silent; another one may do better. */
+  readonly connectionLost?: boolean
   /** A refusal that may only mean that the conversation is too long: shorten it before the next request. */
   readonly mayBeTooLong?: boolean
 }
@@ -146,11 +150,21 @@ export function classifyTransport(error: unknown, context: FailureContext): LlmF
     status,
     detail: words,
     message: transportSentence(verdict.reason, { ...context, who: place, said: oneLine(explained) }),
+    ...(verdict.reason === "timeout" && !codes.some((code) => NO_OTHER_HELPS.test(code))
+      ? { connectionLost: true }
+      : {}),
   }
 }
 
+/** No other connection would help: nobody is there, it is not the one we trust, or the answer was merely too long. */
+const NO_OTHER_HELPS =
+  /^(ERR_TOTAL_TIME|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ERR_PROXY_|ERR_SSL_|EPROTO$|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_)/
+
 /** The server answered 200, but not with a reply of this wire. */
-export function classifyMalformed(what: string, context: FailureContext): LlmFailure {
+export function classifyMalformed(
+  { why: what, foreign }: { readonly why: string; readonly foreign?: true },
+  context: FailureContext,
+): LlmFailure {
   return {
     reason: "server_error",
     status: null,
@@ -161,6 +175,7 @@ export function classifyMalformed(what: string, context: FailureContext): LlmFai
     rotateCredential: false,
     fallback: true,
     invalidReply: true,
+    ...(foreign === true ? { foreign } : {}),
   }
 }
 

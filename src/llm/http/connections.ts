@@ -11,6 +11,7 @@ import { proxyFor } from "./proxy.ts"
 export interface Connections {
   /** To an address that a login names; to the route's own where it names none, or nothing that can be used. */
   to(address: string | undefined): HttpConnection
+  /** Everything that is open is closed; what is asked afterwards goes over new connections. */
   close(): void
 }
 

@@ -37,7 +37,13 @@ export interface HttpResponse {
 
 /** The peer was silent for too long. `code` reads like a system error, so that classification has one form to look at. */
 export class HttpTimeoutError extends Error {
-  readonly code = "ETIMEDOUT"
+  readonly code: "ETIMEDOUT" | "ERR_TOTAL_TIME"
+
+  /** `ERR_TOTAL_TIME`: it was not silent at all, but the answer took longer than allowed. */
+  constructor(what: string, code: HttpTimeoutError["code"] = "ETIMEDOUT") {
+    super(what)
+    this.code = code
+  }
 }
 
 /** Behind a proxy nothing else is connected to, so a connection that fails is the proxy's. */
@@ -49,7 +55,13 @@ function isUnreachable(error: Error): boolean {
   return "syscall" in error && (error.syscall === "connect" || error.syscall === "getaddrinfo")
 }
 
-export function openHttpConnection(base: URL, options: { readonly proxy?: ProxyVariables } = {}): HttpConnection {
+export interface ConnectionOptions {
+  readonly proxy?: ProxyVariables
+  /** Neither its sockets nor its timers keep the process alive. */
+  readonly background?: boolean
+}
+
+export function openHttpConnection(base: URL, options: ConnectionOptions = {}): HttpConnection {
   const secure = base.protocol === "https:"
   // `import "node:http"` as a module touches all its exports, the WebSocket of undici among them: 20 ms of a start.
   const http = process.getBuiltinModule("node:http")
@@ -81,7 +93,7 @@ export function openHttpConnection(base: URL, options: { readonly proxy?: ProxyV
           body: readBody(incoming, outgoing),
         })
       })
-      watchTimeouts(outgoing, how.timeouts)
+      watchTimeouts(outgoing, how.timeouts, options)
       outgoing.on("error", (error) => {
         reject(options.proxy !== undefined && isUnreachable(error) ? new ProxyUnreachableError(error.message) : error)
       })
@@ -105,39 +117,44 @@ function pathBelow(base: URL, path: string): string {
 }
 
 /** Connecting, the first bytes, silence and the whole each have a limit of their own; a slow but living answer has the longest. */
-function watchTimeouts(outgoing: ClientRequest, timeouts: HttpTimeouts): void {
+function watchTimeouts(
+  outgoing: ClientRequest,
+  timeouts: HttpTimeouts,
+  { background = false }: ConnectionOptions,
+): void {
+  const startTimer = (over: () => void, ms: number): NodeJS.Timeout => {
+    const timer = setTimeout(over, ms)
+    return background ? timer.unref() : timer
+  }
   let incoming: IncomingMessage | undefined
   outgoing.once("response", (response) => {
     incoming = response
   })
   outgoing.on("socket", (socket) => {
-    const giveUp = (what: string): void => {
+    if (background) socket.unref()
+    const giveUp = (what: string, code?: HttpTimeoutError["code"]): void => {
       // Once the answer has begun, its reader is the one to be told; from the request it would only hear "aborted".
       const target = incoming ?? outgoing
-      target.destroy(new HttpTimeoutError(what))
+      target.destroy(new HttpTimeoutError(what, code))
     }
     if (socket.connecting) {
-      const timer = setTimeout(() => {
-        giveUp("the connection was not accepted in time")
-      }, timeouts.connectMs)
+      const timer = startTimer(() => giveUp("the connection was not accepted in time"), timeouts.connectMs)
       const settled = (): void => {
         clearTimeout(timer)
       }
       socket.once("connect", settled)
       outgoing.once("close", settled)
     }
-    const limit = (ms: number | undefined, what: string, ...ends: readonly ("response" | "close")[]): void => {
+    const limit = (ms: number | undefined, over: () => void, ...ends: readonly ("response" | "close")[]): void => {
       if (ms === undefined || ms <= 0) return
-      const timer = setTimeout(() => {
-        giveUp(`${what} within ${Math.round(ms / 1000)} s`)
-      }, ms)
+      const timer = startTimer(over, ms)
       for (const end of ends)
         outgoing.once(end, () => {
           clearTimeout(timer)
         })
     }
-    limit(timeouts.firstByteMs, "no answer began", "response", "close")
-    limit(timeouts.totalMs, "the answer was not complete", "close")
+    limit(timeouts.firstByteMs, () => giveUp("no answer began in time"), "response", "close")
+    limit(timeouts.totalMs, () => giveUp("the answer was not complete in time", "ERR_TOTAL_TIME"), "close")
     if (timeouts.idleMs > 0) {
       outgoing.setTimeout(timeouts.idleMs, () => {
         giveUp(`no bytes arrived for ${Math.round(timeouts.idleMs / 1000)} s`)

@@ -18,20 +18,38 @@ export interface TimeoutFacts {
 
 const TOTAL_SECONDS = 1800
 const CONNECT_SECONDS = 30
+const READ_SECONDS = 120
 const FIRST_BYTE_SECONDS = 120
 /** From here on the Responses wire may be silent for as long as it needs before it begins. */
 const LONG_THOUGHT_TOKENS = 25_000
 
-/** The limits for a request of about this many tokens. What the settings say beats the variables, and both beat the table. */
-export function requestTimeouts(facts: TimeoutFacts, approxTokens: number): HttpTimeouts {
-  const { environment, local, wire } = facts
+/** What the connection is told, and what the reader of the answer watches by itself. */
+export interface RequestTimeouts extends HttpTimeouts {
+  /**
+   * Longest wait for the next piece of an answer, from the request on; 0 waits for ever. A server may send bytes that say nothing
+   * (comments that keep the connection open), so this is another silence than that of the connection.
+   */
+  readonly staleMs: number
+}
+
+/**
+ * The limits for a request of about this many tokens. What the settings say beats the variables, and both beat the table. A server
+ * nearby is only hurried by what somebody has set.
+ */
+export function requestTimeouts(facts: TimeoutFacts, approxTokens: number): RequestTimeouts {
+  const { environment, local, streaming } = facts
   const totalMs = 1000 * (facts.requestSeconds ?? seconds(environment, "HERMES_API_TIMEOUT") ?? TOTAL_SECONDS)
-  if (local) return { connectMs: 2000 * CONNECT_SECONDS, idleMs: 0, totalMs }
-  const variable = facts.streaming ? "HERMES_STREAM_STALE_TIMEOUT" : "HERMES_API_CALL_STALE_TIMEOUT"
-  const idleMs = 1000 * (facts.staleSeconds ?? seconds(environment, variable) ?? usualSilence(facts, approxTokens))
-  const unhurried = wire === "codex_responses" && approxTokens >= LONG_THOUGHT_TOKENS
-  const firstByteMs = unhurried ? idleMs : Math.max(1000 * FIRST_BYTE_SECONDS, idleMs)
-  return { connectMs: 1000 * CONNECT_SECONDS, firstByteMs, idleMs, totalMs }
+  const connectMs = (local ? 2000 : 1000) * CONNECT_SECONDS
+  const variable = streaming ? "HERMES_STREAM_STALE_TIMEOUT" : "HERMES_API_CALL_STALE_TIMEOUT"
+  const set = facts.staleSeconds ?? seconds(environment, variable)
+  const staleMs = 1000 * (set ?? (local ? 0 : usualSilence(facts, approxTokens)))
+  // In one piece: there is nothing to read before all of it is there.
+  if (!streaming) return { connectMs, idleMs: staleMs, staleMs, totalMs }
+  const read = seconds(environment, "HERMES_STREAM_READ_TIMEOUT") ?? (local ? undefined : READ_SECONDS)
+  const idleMs = read === undefined ? 0 : Math.max(1000 * read, staleMs)
+  const hurried = !local && facts.wire === "codex_responses" && approxTokens < LONG_THOUGHT_TOKENS
+  const firstByteMs = 1000 * Math.max(FIRST_BYTE_SECONDS, set ?? 0)
+  return { connectMs, ...(hurried ? { firstByteMs } : {}), idleMs, staleMs, totalMs }
 }
 
 /** Above so many tokens so many seconds of silence; the first row that applies. */

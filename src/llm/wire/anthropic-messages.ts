@@ -58,7 +58,7 @@ export function createAnthropicMessagesWire(place: WirePlace, options: Anthropic
     finish: (state) => finishReply(state, replyOptions),
     decodeWhole: (body) => {
       const message = parseJson(body)
-      if (!isRecord(message)) return { kind: "nothing", why: "something that is not JSON" }
+      if (!isRecord(message)) return { kind: "nothing", why: "something that is not JSON", foreign: true }
       if (isRecord(message["error"])) return { kind: "error", body: errorBody(message) }
       const content = message["content"]
       if (!Array.isArray(content)) return { kind: "nothing", why: "JSON without content" }

@@ -302,7 +302,7 @@ describe("a whole document", () => {
   })
 
   test.each([
-    ["<html>", { kind: "nothing", why: "something that is not JSON" }],
+    ["<html>", { kind: "nothing", why: "something that is not JSON", foreign: true }],
     ["{}", { kind: "nothing", why: "JSON without content" }],
     ['{"content":[],"stop_reason":"max_tokens"}', { kind: "nothing", why: "an empty reply (stop reason: max_tokens)" }],
     [

@@ -65,12 +65,14 @@ export const NOTHING_YET: AnthropicState = {
 type Step = readonly [AnthropicState, readonly ModelEvent[]]
 
 export function decodeFrame(state: AnthropicState, frame: Frame): Step {
+  // After an error nothing more is shown, so that the request can be repeated.
+  if (state.error !== undefined) return [state, []]
   if (frame.data.trim() === "") return [state, []]
   // Not of this wire, but gateways that translate from another one add it.
   if (frame.data === "[DONE]") return [{ ...state, done: true }, []]
   const data = parseJson(frame.data)
   if (!isRecord(data)) {
-    return [{ ...state, error: state.error ?? `a frame that is not JSON: ${frame.data.slice(0, 120)}` }, []]
+    return [{ ...state, error: `a frame that is not JSON: ${frame.data.slice(0, 120)}` }, []]
   }
   const next = { ...state, frames: state.frames + 1 }
   const index = typeof data["index"] === "number" ? data["index"] : 0

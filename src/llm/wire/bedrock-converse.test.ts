@@ -500,7 +500,7 @@ describe("decode", () => {
   })
 
   test.each([
-    ["<html>", { kind: "nothing", why: "something that is not JSON" }],
+    ["<html>", { kind: "nothing", why: "something that is not JSON", foreign: true }],
     ['{"ok":true}', { kind: "nothing", why: "JSON without a message" }],
   ])("a whole body %s", (body, expected) => {
     expect(createBedrockConverseWire(PLACE).decodeWhole(body)).toEqual(expected)

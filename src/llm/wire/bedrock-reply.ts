@@ -47,10 +47,12 @@ export const EMPTY_CONVERSE: ConverseState = {
 type Step = readonly [ConverseState, readonly ModelEvent[]]
 
 export function decodeConverse(state: ConverseState, frame: Frame): Step {
-  if (frame.event === "error") return [{ ...state, error: state.error ?? frame.data }, []]
+  // After an error nothing more is shown, so that the request can be repeated.
+  if (state.error !== undefined) return [state, []]
+  if (frame.event === "error") return [{ ...state, error: frame.data }, []]
   const payload = parseJson(frame.data)
   if (!isRecord(payload)) {
-    return [{ ...state, error: state.error ?? `a frame that is not JSON: ${frame.data.slice(0, 120)}` }, []]
+    return [{ ...state, error: `a frame that is not JSON: ${frame.data.slice(0, 120)}` }, []]
   }
   const counted = { ...state, frames: state.frames + 1 }
   switch (frame.event) {
@@ -214,7 +216,7 @@ function toCall(block: CallBlock, position: number): ToolCall {
 
 export function decodeWholeConverse(body: string): Finished {
   const parsed = parseJson(body)
-  if (!isRecord(parsed)) return { kind: "nothing", why: "something that is not JSON" }
+  if (!isRecord(parsed)) return { kind: "nothing", why: "something that is not JSON", foreign: true }
   const message = isRecord(parsed["output"]) ? parsed["output"]["message"] : undefined
   const content = isRecord(message) ? message["content"] : undefined
   if (!Array.isArray(content)) return { kind: "nothing", why: "JSON without a message" }

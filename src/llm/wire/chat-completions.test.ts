@@ -252,7 +252,7 @@ describe("decodeWhole", () => {
   })
 
   test.each([
-    ["<html>", { kind: "nothing", why: "something that is not JSON" }],
+    ["<html>", { kind: "nothing", why: "something that is not JSON", foreign: true }],
     ["{}", { kind: "nothing", why: "JSON without choices" }],
     ['{"error":{"message":"x"}}', { kind: "error", body: '{"error":{"message":"x"}}' }],
   ])("%s", (body, expected) => {

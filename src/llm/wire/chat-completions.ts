@@ -182,11 +182,12 @@ const EMPTY: ChatState = {
 }
 
 function decode(state: ChatState, frame: Frame): readonly [ChatState, readonly ModelEvent[]] {
+  // After an error nothing more is shown, so that the request can be repeated.
+  if (state.error !== undefined) return [state, []]
   if (frame.data === "[DONE]") return [{ ...state, done: true }, []]
   if (frame.data.trim() === "") return [state, []]
   const chunk = parseJson(frame.data)
-  if (!isRecord(chunk))
-    return [{ ...state, error: state.error ?? `a frame that is not JSON: ${frame.data.slice(0, 120)}` }, []]
+  if (!isRecord(chunk)) return [{ ...state, error: `a frame that is not JSON: ${frame.data.slice(0, 120)}` }, []]
   if (chunk["error"] !== undefined && chunk["error"] !== null) return [{ ...state, error: frame.data }, []]
   const usage = readUsage(chunk["usage"]) ?? state.usage
   const choices = chunk["choices"]
@@ -363,7 +364,7 @@ function finishReason(state: ChatState, calls: number): FinishReason {
 
 function decodeWhole(body: string): Finished {
   const parsed = parseJson(body)
-  if (!isRecord(parsed)) return { kind: "nothing", why: "something that is not JSON" }
+  if (!isRecord(parsed)) return { kind: "nothing", why: "something that is not JSON", foreign: true }
   if (parsed["error"] !== undefined && parsed["error"] !== null) return { kind: "error", body }
   if (!Array.isArray(parsed["choices"])) return { kind: "nothing", why: "JSON without choices" }
   const [state] = decode(EMPTY, { event: "", data: body })

@@ -55,6 +55,8 @@ export const NO_OUTPUT: ResponsesState = {
 type Step = readonly [ResponsesState, readonly ModelEvent[]]
 
 export function decodeFrame(state: ResponsesState, frame: Frame): Step {
+  // After an error nothing more is shown, so that the request can be repeated.
+  if (state.error !== undefined) return [state, []]
   if (frame.data === "[DONE]" || frame.data.trim() === "") return [state, []]
   const event = parseJson(frame.data)
   if (!isRecord(event)) return failed(state, `a frame that is not JSON: ${frame.data.slice(0, 120)}`)
@@ -87,9 +89,8 @@ export function decodeFrame(state: ResponsesState, frame: Frame): Step {
   }
 }
 
-/** The first error is the cause; what follows it only repeats it. */
 function failed(state: ResponsesState, error: string): Step {
-  return [{ ...state, error: state.error ?? error }, []]
+  return [{ ...state, error }, []]
 }
 
 /** In the shape of an error answer, so that one place reads both. The frame may hold the error or be it. */
@@ -225,9 +226,7 @@ function end(state: ResponsesState, event: Item, type: string): ResponsesState {
   const status = stringField(response, "status") ?? STATUS_OF_EVENT[type] ?? "completed"
   const terminal = terminalOf(response, status)
   const next = { ...state, terminal, usage: readUsage(response["usage"]) ?? state.usage }
-  return status === "failed" || status === "cancelled"
-    ? { ...next, error: state.error ?? failureBody(response, status) }
-    : next
+  return status === "failed" || status === "cancelled" ? { ...next, error: failureBody(response, status) } : next
 }
 
 const STATUS_OF_EVENT: Readonly<Record<string, string>> = {
@@ -287,7 +286,7 @@ function unfinishedItem(open: OpenItem): Item {
 /** A response that came as one document; here its list of items is all there is. */
 export function readWholeResponse(body: string, issuerKind: string): Finished {
   const response = parseJson(body)
-  if (!isRecord(response)) return { kind: "nothing", why: "something that is not JSON" }
+  if (!isRecord(response)) return { kind: "nothing", why: "something that is not JSON", foreign: true }
   if (response["error"] !== undefined && response["error"] !== null) return { kind: "error", body }
   if (!Array.isArray(response["output"])) return { kind: "nothing", why: "JSON without output" }
   const state = end({ ...NO_OUTPUT, frames: 1 }, { response }, "response.completed")

@@ -738,7 +738,7 @@ describe("a response in one document", () => {
   })
 
   test.each<[string, Finished]>([
-    ["<html>", { kind: "nothing", why: "something that is not JSON" }],
+    ["<html>", { kind: "nothing", why: "something that is not JSON", foreign: true }],
     ["{}", { kind: "nothing", why: "JSON without output" }],
     ['{"error":{"message":"x"}}', { kind: "error", body: '{"error":{"message":"x"}}' }],
     [

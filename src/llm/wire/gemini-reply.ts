@@ -29,10 +29,12 @@ export const EMPTY_GEMINI: GeminiState = {
 type Step = readonly [GeminiState, readonly ModelEvent[]]
 
 export function decodeGemini(state: GeminiState, frame: Frame): Step {
+  // After an error nothing more is shown, so that the request can be repeated.
+  if (state.error !== undefined) return [state, []]
   if (frame.data.trim() === "") return [state, []]
   const chunk = parseJson(frame.data)
   if (!isRecord(chunk)) {
-    return [{ ...state, error: state.error ?? `a frame that is not JSON: ${frame.data.slice(0, 120)}` }, []]
+    return [{ ...state, error: `a frame that is not JSON: ${frame.data.slice(0, 120)}` }, []]
   }
   return takeChunk(state, chunk)
 }
@@ -129,7 +131,7 @@ function finishReason(state: GeminiState): FinishReason {
 /** One answer, or all chunks of a stream as a list, which servers send that do not know `alt=sse`. */
 export function decodeWholeGemini(body: string): Finished {
   const parsed = parseJson(body)
-  if (parsed === undefined) return { kind: "nothing", why: "something that is not JSON" }
+  if (parsed === undefined) return { kind: "nothing", why: "something that is not JSON", foreign: true }
   const chunks: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed]
   const known = chunks.filter(isRecord).filter((chunk) => KNOWN_FIELDS.some((field) => field in chunk))
   if (known.length === 0) return { kind: "nothing", why: "JSON without candidates" }

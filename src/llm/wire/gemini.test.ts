@@ -379,7 +379,7 @@ describe("decode", () => {
   })
 
   test.each([
-    ["<html>", { kind: "nothing", why: "something that is not JSON" }],
+    ["<html>", { kind: "nothing", why: "something that is not JSON", foreign: true }],
     ['{"ok":true}', { kind: "nothing", why: "JSON without candidates" }],
     ["[]", { kind: "nothing", why: "JSON without candidates" }],
     ['[{"error":{"code":400,"message":"no"}}]', { kind: "error", body: '{"error":{"code":400,"message":"no"}}' }],

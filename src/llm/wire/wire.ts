@@ -33,7 +33,7 @@ export interface WirePlace {
 
 export type Finished =
   | { readonly kind: "reply"; readonly reply: ModelReply }
-  /** Nothing usable arrived: the request may be repeated, nobody has seen anything of it. */
-  | { readonly kind: "nothing"; readonly why: string }
+  /** Nothing usable arrived: the request may be repeated, nobody has seen anything of it. `foreign`: no model server says such things. */
+  | { readonly kind: "nothing"; readonly why: string; readonly foreign?: true }
   /** The server reported an error inside the stream. */
   | { readonly kind: "error"; readonly body: string }

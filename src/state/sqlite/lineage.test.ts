@@ -181,6 +181,27 @@ test("a branch copies every field, unknown columns included, and takes a free ti
   })
 })
 
+test("a branch may begin at an earlier message; one of another session changes nothing", async () => {
+  await using t = await temporaryStore()
+  await t.store.createSession(session("old"))
+  const [first, second] = await t.store.append(sid("old"), [
+    { role: "user", content: "one" },
+    { role: "assistant", content: "two" },
+    { role: "user", content: "three" },
+  ])
+  await t.store.createSession(session("other"))
+  const [foreign] = await t.store.append(sid("other"), [{ role: "user", content: "elsewhere" }])
+  await expect(t.store.branch(sid("old"), session("no"), { upTo: foreign! })).rejects.toMatchObject({
+    message: `There is no message ${foreign} in session old.`,
+  })
+  expect(await t.store.session(sid("no"))).toBeUndefined()
+  expect(await t.store.session(sid("old"))).toMatchObject({ endReason: null, messageCount: 3 })
+  await t.store.branch(sid("old"), session("fork"), { upTo: second! })
+  expect((await t.store.messages(sid("fork"))).map((row) => row.text)).toEqual(["one", "two"])
+  expect(await t.store.session(sid("fork"))).toMatchObject({ parent: "old", messageCount: 2 })
+  expect((await t.store.messages(sid("old"))).map((row) => row.id)[0]).toBe(first)
+})
+
 test("a child without a marker is marked as a delegate, a real continuation is not", async () => {
   await using t = await temporaryStore()
   await t.store.createSession(session("parent"))

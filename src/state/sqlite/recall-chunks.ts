@@ -53,10 +53,13 @@ export function keepChunks(db: Database, chunks: readonly NewChunk[]): void {
   changeUses(db, uses)
 }
 
+/** The refs that are a name itself or stand below it (`<ref>#…`); `$` follows `#` in the order of characters. */
+const REF_AND_BELOW = "ref = ?1 OR (ref >= ?1 || '#' AND ref < ?1 || '$')"
+
 /** Removes a ref and the refs below it, of every kind. */
 export function forgetChunks(db: Database, ref: string): void {
   const uses = new Map<string, number>()
-  const rows = db.all("SELECT * FROM entries WHERE ref = ?1 OR (ref >= ?1 || '#' AND ref < ?1 || '$')", ref)
+  const rows = db.all(`SELECT * FROM entries WHERE ${REF_AND_BELOW}`, ref)
   removeRows(db, rows, uses)
   changeUses(db, uses)
 }
@@ -83,6 +86,10 @@ export function readIdsOf(db: Database, kinds: readonly string[]): readonly numb
     JSON.stringify(kinds),
   )
   return splitIds(row)
+}
+
+export function readIdsUnder(db: Database, ref: string): readonly number[] {
+  return splitIds(db.get(`SELECT group_concat(id) AS ids FROM entries WHERE ${REF_AND_BELOW}`, ref))
 }
 
 function splitIds(row: Row | undefined): readonly number[] {

@@ -12,6 +12,7 @@ import {
   keepChunks,
   readChunks,
   readIdsOf,
+  readIdsUnder,
   readIndexedRefs,
   readPostings,
   readTermUse,
@@ -47,6 +48,8 @@ export interface RecallIndex {
   /** The entries that hold a term, by id. */
   postings(terms: readonly string[]): Promise<ReadonlyMap<string, readonly number[]>>
   idsOf(kinds: readonly string[]): Promise<readonly number[]>
+  /** Of a ref and all refs below it. */
+  idsUnder(ref: string): Promise<readonly number[]>
   chunks(ids: readonly number[]): Promise<readonly IndexedChunk[]>
   termUse(terms: readonly string[]): Promise<TermUse>
   /** Known terms that begin so, most used first. */
@@ -152,6 +155,7 @@ function recallIndex({ read, write, close }: Connection): RecallIndex {
 
     postings: (terms) => read((db) => readPostings(db, terms)),
     idsOf: (kinds) => read((db) => readIdsOf(db, kinds)),
+    idsUnder: (ref) => read((db) => readIdsUnder(db, ref)),
     chunks: (ids) => read((db) => readChunks(db, ids)),
     termUse: (terms) => read((db) => readTermUse(db, terms)),
     termsFrom: (prefix, limit) => read((db) => readTermsFrom(db, prefix, limit)),

@@ -29,9 +29,17 @@ export function rotate(db: Database, split: Split, messages: readonly StoredMess
   return appendMessages(db, { id: split.child.id, messages, at: split.at })
 }
 
-/** Ends the parent with `branched` and copies its messages, every column of them, to a child. Gives the child's title. */
-export function branch(db: Database, split: Split, title: string | undefined): string {
+/**
+ * Ends the parent with `branched` and copies its messages, every column of them, to a child: all, or those up to one. Gives the
+ * child's title.
+ */
+export function branch(
+  db: Database,
+  split: Split,
+  { title, upTo }: { readonly title?: string; readonly upTo?: number },
+): string {
   const parent = requireParent(db, split.parent)
+  if (upTo !== undefined) requireMessage(db, split.parent, upTo)
   endSession(db, { id: split.parent, reason: "branched", at: split.at })
   const endedAt = parent.endedAt ?? split.at
   const modelConfig = { _branched_from: split.parent }
@@ -43,9 +51,10 @@ export function branch(db: Database, split: Split, title: string | undefined): s
     .join(", ")
   db.run(
     `INSERT INTO messages(session_id, ${columns})
-     SELECT ?, ${columns} FROM messages WHERE session_id = ? AND active = 1 ORDER BY id`,
+     SELECT ?, ${columns} FROM messages WHERE session_id = ? AND active = 1 AND id <= ? ORDER BY id`,
     split.child.id,
     split.parent,
+    upTo ?? Number.MAX_SAFE_INTEGER,
   )
   recount(db, split.child.id)
   const given = title === undefined ? undefined : freeTitle(db, title)
@@ -82,6 +91,11 @@ export function tryLockCompression(
 
 export function releaseCompression(db: Database, id: SessionId, holder: string): void {
   db.run("DELETE FROM compression_locks WHERE session_id = ? AND holder = ?", id, holder)
+}
+
+function requireMessage(db: Database, id: SessionId, message: number): void {
+  const found = db.get("SELECT id FROM messages WHERE session_id = ? AND active = 1 AND id = ?", id, message)
+  if (found === undefined) throw new StoreError("failed", `There is no message ${message} in session ${id}.`)
 }
 
 function requireParent(db: Database, id: SessionId): SessionRow {

@@ -84,7 +84,7 @@ export function sqliteStore(parts: Parts): SessionStore {
     setArchived: (id, archived) => write((db) => setArchived(db, id, archived)),
 
     rotate: (parent, child, messages = []) => write((db) => rotate(db, { parent, child, at: now() }, messages)),
-    branch: (parent, child, options) => write((db) => branch(db, { parent, child, at: now() }, options.title)),
+    branch: (parent, child, options) => write((db) => branch(db, { parent, child, at: now() }, options)),
     tryLockCompression: (id, holder, options) =>
       write((db) => tryLockCompression(db, { ...options, id, holder, at: now() })),
     releaseCompression: (id, holder) => write((db) => releaseCompression(db, id, holder)),

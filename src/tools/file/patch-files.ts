@@ -2,9 +2,9 @@ import type { ToolContext, ToolResult } from "../../toolkit/tool.ts"
 import { failure } from "../failure.ts"
 import { crossProfileRefusal } from "./cross-profile.ts"
 import { lintChange } from "./lint/lint-change.ts"
-import { shownDiff } from "./shown-diff.ts"
+import { holdsSecrets } from "./refused-source.ts"
+import { fileDiff, shownDiff } from "./shown-diff.ts"
 import { shownPath, stampOf } from "./store-file.ts"
-import { unifiedDiff } from "./unified-diff.ts"
 import { carryOut } from "./v4a/carry-out.ts"
 import type { CarriedOut } from "./v4a/carry-out.ts"
 import { parsePatch, pathsOf } from "./v4a/parse-patch.ts"
@@ -26,6 +26,7 @@ export async function patchFiles(
     const plan = await planPatch(parsed.value, {
       files,
       refuse: (path) => (options.crossProfile ? undefined : crossProfileRefusal(path, tracker?.places)),
+      holdsSecrets: (path) => holdsSecrets(path, tracker?.places),
     })
     if (plan.problems.length > 0) return refusedPlan(plan)
     const warnings = await staleWarnings(plan.steps, context)
@@ -76,8 +77,7 @@ async function report(
   warnings: readonly string[],
   context: ToolContext,
 ): Promise<ToolResult> {
-  const shown = (path: string): string => shownPath(path, context.workspace)
-  const diff = shownDiff(done.map((step) => diffOf(step, shown)).join(""), context)
+  const diff = shownDiff(done.map((step) => diffOf(step, context)).join(""), context)
   const lint = await lintSteps(done, context)
   const facts = {
     ...listed(
@@ -115,12 +115,14 @@ function listed(field: string, paths: readonly string[]): Record<string, readonl
   return paths.length === 0 ? {} : { [field]: [...new Set(paths)] }
 }
 
-function diffOf(step: PlannedStep, shown: (path: string) => string): string {
-  if (step.kind === "move") return unifiedDiff(shown(step.to), { before: "", after: "", movedFrom: shown(step.path) })
-  return unifiedDiff(shown(step.path), { before: step.before, after: step.kind === "write" ? step.after : undefined })
+function diffOf(step: PlannedStep, context: ToolContext): string {
+  if (step.kind === "move") {
+    return fileDiff(step.to, { before: "", after: "", movedFrom: shownPath(step.path, context.workspace) }, context)
+  }
+  return fileDiff(step.path, { before: step.before, after: step.kind === "write" ? step.after : undefined }, context)
 }
 
-/** By file; files without a syntax error are left out. */
+/** By file; files without a syntax to check are left out. */
 async function lintSteps(steps: readonly PlannedStep[], context: ToolContext): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {}
   for (const step of steps) {

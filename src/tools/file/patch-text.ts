@@ -7,11 +7,11 @@ import { describeCandidates } from "./fuzzy/candidates.ts"
 import { replaceText } from "./fuzzy/replace-text.ts"
 import type { ReplaceProblem } from "./fuzzy/replace-text.ts"
 import { lintChange } from "./lint/lint-change.ts"
-import { shownDiff } from "./shown-diff.ts"
+import { holdsSecrets } from "./refused-source.ts"
+import { fileDiff, shownDiff } from "./shown-diff.ts"
 import { outsideWarning, resolvedField, shownPath, similarFiles, stampOf, storeAndCheck } from "./store-file.ts"
 import { encodeText } from "./text-form.ts"
 import type { DecodedText } from "./text-form.ts"
-import { unifiedDiff } from "./unified-diff.ts"
 import { readEditable } from "./v4a/plan-patch.ts"
 
 export interface TextPatch {
@@ -79,7 +79,7 @@ async function changed(wanted: LocatedPatch, change: Change, context: ToolContex
   const { workspace, ports } = context
   const { target, path } = wanted
   const name = shownPath(target, workspace)
-  const diff = shownDiff(unifiedDiff(name, { before: change.before.text, after: change.text }), context)
+  const diff = shownDiff(fileDiff(target, { before: change.before.text, after: change.text }, context), context)
   const lint = await lintChange({ path: target, before: change.before.text, after: change.text }, context)
   const warning = change.warning ?? outsideWarning(path, target, { workspace, tracker: ports.files })
   return {
@@ -106,7 +106,8 @@ function noMatch(
   context: ToolContext,
 ): ToolResult {
   const failures = context.ports.files?.recordFailedEdit(wanted.real) ?? 1
-  const candidates = problem.kind === "no-match" ? describeCandidates(text, wanted.old) : ""
+  const isShown = problem.kind === "no-match" && !holdsSecrets(wanted.real, context.ports.files?.places)
+  const candidates = isShown ? describeCandidates(text, wanted.old) : ""
   const error =
     candidates === "" ? problem.message : `${problem.message}\n${context.redact(candidates, { codeFile: true })}`
   return failure(error, {

@@ -20,7 +20,7 @@ export function maskPrivateKeys(lines: readonly string[], redact: (text: string)
 const BEGIN = /-----BEGIN (?:[A-Z0-9]{1,16} ){0,4}PRIVATE KEY(?: BLOCK)?-----/
 const END = /-----END (?:[A-Z0-9]{1,16} ){0,4}PRIVATE KEY(?: BLOCK)?-----/
 /** The longest key in use has far fewer lines; text without an end line is not searched to its end for every beginning. */
-const MAX_KEY_LINES = 400
+export const MAX_KEY_LINES = 400
 
 /** The position behind the key's last line; a key without an end line goes as far as its lines look like one. */
 function endOfKey(lines: readonly string[], start: number): number {

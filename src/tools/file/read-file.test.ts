@@ -3,6 +3,7 @@ import { join } from "node:path"
 import { expect, test } from "vitest"
 import { makePipe } from "../../../test/fixtures/tools/make-pipe.ts"
 import { toolBench } from "../../../test/fixtures/tools/tool-context.ts"
+import type { FileSystem } from "../../exec/workspace.ts"
 import { readFile } from "./read-file.ts"
 
 const numbered = (from: number, to: number): string =>
@@ -136,4 +137,76 @@ test("odd names are ordinary names", async () => {
   await using bench = await toolBench({ workFiles: Object.fromEntries(names.map((name) => [name, "ok"])) })
   for (const path of names) expect(await bench.call(readFile, { path })).toMatchObject({ content: "1|ok" })
   expect(await bench.call(readFile, { path: "a\0b" })).toMatchObject({ error: expect.stringMatching(/^cannot read /) })
+})
+
+test("a file of 64 MB and more is paged in parts, also behind its first ones", async () => {
+  await using bench = await toolBench()
+  const path = join(bench.place.workdir, "big.log")
+  await writeFile(path, Buffer.alloc(70 * 1024 * 1024, "0123456789012345678901234567890\n"))
+  const total = (70 * 1024 * 1024) / 32
+  const reads: number[] = []
+  const { files } = bench.workspace
+  const counted = {
+    ...files,
+    read: () => Promise.reject(new Error("the whole file must not be read")),
+    readRange: async (name: string, range: { readonly start: number; readonly length: number }) => {
+      reads.push(range.length)
+      return await files.readRange!(name, range)
+    },
+  }
+  const answer = await bench.call(
+    readFile,
+    { path: "big.log", offset: total - 1, limit: 5 },
+    { workspace: { ...bench.workspace, files: counted } },
+  )
+  expect(answer).toMatchObject({
+    content: `${total - 1}|0123456789012345678901234567890\n${total}|0123456789012345678901234567890`,
+    total_lines: total,
+    file_size: 70 * 1024 * 1024,
+    truncated: false,
+  })
+  expect(Math.max(...reads)).toBeLessThanOrEqual(1024 * 1024)
+})
+
+test("where only whole files can be had, a very large one is refused", async () => {
+  await using bench = await toolBench({ workFiles: { f: "x" } })
+  const parts = Object.entries(bench.workspace.files).filter(([name]) => name !== "readRange")
+  const files = Object.fromEntries(parts) as unknown as FileSystem
+  const facts = { kind: "file", size: 65 * 1024 * 1024, modifiedMs: 1, mode: 0o644 } as const
+  const workspace = { ...bench.workspace, files: { ...files, stat: () => Promise.resolve(facts) } }
+  expect(await bench.call(readFile, { path: "f" }, { workspace })).toEqual({
+    error: expect.stringContaining("too large to read whole"),
+    file_size: facts.size,
+  })
+})
+
+test("UTF-16 is read, and bytes of no known encoding are told", async () => {
+  await using bench = await toolBench()
+  await writeFile(join(bench.place.workdir, "utf16"), Buffer.from("\u{FEFF}grün\r\n", "utf16le"))
+  await writeFile(join(bench.place.workdir, "latin1"), Buffer.from([0x67, 0x72, 0xfc, 0x6e]))
+  expect(await bench.call(readFile, { path: "utf16" })).toMatchObject({ content: "1|grün" })
+  expect(await bench.call(readFile, { path: "latin1" })).toMatchObject({
+    content: "1|gr\u{FFFD}n",
+    _warning: expect.stringContaining("not valid UTF-8"),
+  })
+})
+
+test("a key in one very long line is masked although the line is cut", async () => {
+  await using bench = await toolBench()
+  const key = `-----BEGIN PRIVATE KEY-----\\n${"A".repeat(3000)}\\n-----END PRIVATE KEY-----`
+  await writeFile(join(bench.place.workdir, "f"), `{"key": "${key}"}\n`)
+  expect(JSON.stringify(await bench.call(readFile, { path: "f" }))).not.toContain("AAAA")
+})
+
+test("an interrupt ends the reading of a large file", async () => {
+  await using bench = await toolBench()
+  await writeFile(join(bench.place.workdir, "big"), Buffer.alloc(4 * 1024 * 1024, "x\n"))
+  expect(await bench.call(readFile, { path: "big" }, { signal: AbortSignal.abort() })).toEqual({
+    error: expect.stringMatching(/^cannot read big: .*abort/),
+  })
+})
+
+test("its definition is short", () => {
+  const { name, description, parameters } = readFile
+  expect(JSON.stringify({ name, description, parameters }).length).toBeLessThan(1100)
 })

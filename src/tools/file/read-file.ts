@@ -1,17 +1,21 @@
-import { basename, dirname, extname } from "node:path"
-
 import { z } from "zod"
 
 import { explainSystemError } from "../../base/system-error.ts"
 import { codePointLength, takeCodePoints } from "../../base/text.ts"
+import type { FileFacts } from "../../exec/workspace.ts"
 import { defineTool } from "../../toolkit/define-tool.ts"
 import { digestChars, digestValue } from "../../toolkit/digest-line.ts"
 import type { ToolContext, ToolResult } from "../../toolkit/tool.ts"
 import { failure } from "../failure.ts"
 import { binaryReason, isImage, looksBinary } from "./binary.ts"
-import { maskPrivateKeys } from "./private-key-lines.ts"
+import { extractDocument } from "./document/extract-document.ts"
+import { maskPrivateKeys, MAX_KEY_LINES } from "./private-key-lines.ts"
 import { refusedDevice } from "./refused-source.ts"
-import { similarNames } from "./similar-names.ts"
+import { repetitionOf } from "./repeated-call.ts"
+import { outsideWarning, resolvedField, similarFiles } from "./store-file.ts"
+import { fileChunks, readWindow } from "./text-window.ts"
+import type { TextWindow } from "./text-window.ts"
+import { UNCHANGED_NOTICE } from "./unchanged-notice.ts"
 
 const DEFAULT_LIMIT = 500
 
@@ -22,9 +26,9 @@ export const readFile = defineTool({
   name: "read_file",
   toolset: "file",
   description:
-    "Read a text file with numbered lines (`12|text`). Use this instead of cat, head or tail. Page through long files with " +
-    "offset (first line, from 1) and limit (at most 2000 lines). A missing file is answered with similar names. Images and other " +
-    "binary files are not returned; very large results are refused with advice to use a smaller limit.",
+    "Read a text file with numbered lines (`12|text`). Use this instead of cat, head or tail. Page with offset (first line, from 1) and " +
+    "limit. Text of notebooks (.ipynb), .docx and .xlsx is extracted. A missing file is answered with similar names. Images are not " +
+    "readable here: use vision_analyze. Results that are too long are refused: use a smaller limit.",
   input: z.object({
     path: z.string().min(1).describe("File to read; relative paths start at the working directory"),
     offset: line(1).describe("First line, counted from 1"),
@@ -42,112 +46,167 @@ export const readFile = defineTool({
   digest: ({ args, result }) =>
     `[read_file] read ${digestValue(args["path"])} from line ${digestValue(args["offset"]) || "1"} (${digestChars(result)} chars)`,
   run: async ({ path, offset, limit }, context) => {
-    const target = context.workspace.files.resolve(path)
+    const { files } = context.workspace
+    const target = files.resolve(path)
     try {
-      const refused = refusedDevice(target) ?? refusedDevice(await context.workspace.files.realPath(target))
+      const literal = refusedDevice(target)
+      if (literal !== undefined) return failure(literal)
+      const real = await files.realPath(target)
+      const refused = refusedDevice(real)
       if (refused !== undefined) return failure(refused)
-      const facts = await context.workspace.files.stat(target)
-      if (facts === undefined) return await notFound(target, context)
+      const facts = await files.stat(target)
+      if (facts === undefined) return failure(`file not found: ${target}`, await similarFiles(target, files))
       if (facts.kind === "directory")
         return failure(`${path} is a directory; list it with search_files and target "files"`)
       if (facts.kind === "other") return failure(`${path} is not a regular file`)
-      if (isImage(target)) {
-        return failure(`${path} is an image and cannot be read as text`, { is_image: true })
-      }
-      const binary = binaryReason(target)
-      if (binary !== undefined) return failure(`${path} is a binary file (${binary})`, { is_binary: true })
-      if (facts.size > MAX_FILE_BYTES) {
-        return failure(
-          `${path} is ${facts.size} bytes, too large to read whole; look at a part of it with the terminal tool`,
-          {
-            file_size: facts.size,
-          },
-        )
-      }
-      const bytes = await context.workspace.files.read(target)
-      return page(bytes, { target, given: path, offset, limit, context })
+      const first = Math.max(1, offset)
+      const count = Math.min(Math.max(1, limit), context.limits.maxLines)
+      return await readPage({ given: path, target, real, facts, first, count }, context)
     } catch (error) {
       return failure(`cannot read ${path}: ${explainSystemError(error)}`)
     }
   },
 })
 
-const MAX_FILE_BYTES = 64 * 1024 * 1024
 const LARGE_FILE_BYTES = 512_000
+const LARGE_LIMIT = 200
+/** Where a workspace can only give whole files, larger ones are not asked for. */
+const MAX_WHOLE_BYTES = 64 * 1024 * 1024
 
 interface Page {
-  readonly target: string
   readonly given: string
-  readonly offset: number
-  readonly limit: number
-  readonly context: ToolContext
+  readonly target: string
+  readonly real: string
+  readonly facts: FileFacts
+  readonly first: number
+  readonly count: number
 }
 
-function page(bytes: Uint8Array, { target, given, offset, limit, context }: Page): ToolResult {
-  const text = new TextDecoder("utf-8").decode(bytes)
-  if (looksBinary(text)) return failure(`${given} is a binary file`, { is_binary: true })
-  const lines = maskPrivateKeys(splitLines(text), (key) => context.redact(key, { codeFile: true }))
-  const first = Math.max(1, offset)
-  const count = Math.min(Math.max(1, limit), context.limits.maxLines)
-  const shown = lines.slice(first - 1, first - 1 + count)
-  const truncated = first - 1 + count < lines.length
+async function readPage(page: Page, context: ToolContext): Promise<ToolResult> {
+  const { given, target, facts } = page
+  const { files } = context.workspace
+  const document = await extractDocument(target, facts, files)
+  if (document?.ok !== true) {
+    const refused = notText(given, target, document?.error) ?? tooLarge(page, context)
+    if (refused !== undefined) return refused
+  }
+  const again = askedAgain(page, context)
+  if (again !== undefined) return again
+  const chunks =
+    document?.ok === true ? oneChunk(document.value) : fileChunks(target, facts, { files, signal: context.signal })
+  const window = await readWindow(chunks, {
+    first: page.first,
+    count: page.count,
+    margin: MAX_KEY_LINES,
+    maxLineChars: Math.max(MAX_SCANNED_LINE_CHARS, 2 * context.limits.maxLineLength + 2),
+    maxCountedBytes: MAX_COUNTED_BYTES,
+  })
+  if (looksBinary(window.sample)) return failure(`${given} is a binary file`, { is_binary: true })
+  return showPage(page, { window, isDocument: document?.ok === true }, context)
+}
+
+/** To count the lines of a larger file would take longer than a model should wait for them. */
+const MAX_COUNTED_BYTES = 1024 ** 3
+/** Enough of a line to see that it holds a whole private key. */
+const MAX_SCANNED_LINE_CHARS = 8192
+
+async function* oneChunk(text: string): AsyncGenerator<Uint8Array, void, void> {
+  yield await Promise.resolve(new TextEncoder().encode(text))
+}
+
+function notText(given: string, target: string, why: string | undefined): ToolResult | undefined {
+  if (isImage(target)) {
+    return failure(`${given} is an image; look at it with vision_analyze`, { is_image: true })
+  }
+  const binary = binaryReason(target)
+  if (binary === undefined) return undefined
+  const reason = why === undefined ? "" : `, and its text could not be extracted: ${why}`
+  return failure(`${given} is a binary file (${binary})${reason}`, { is_binary: true })
+}
+
+function tooLarge({ given, facts }: Page, { workspace }: ToolContext): ToolResult | undefined {
+  if (workspace.files.readRange !== undefined || facts.size <= MAX_WHOLE_BYTES) return undefined
+  return failure(
+    `${given} is ${facts.size} bytes, too large to read whole; look at a part of it with the terminal tool`,
+    { file_size: facts.size },
+  )
+}
+
+/** What the model has been shown already is not shown again; insisting on it is a loop. */
+function askedAgain({ given, real, facts, first, count }: Page, context: ToolContext): ToolResult | undefined {
+  const times = context.ports.files?.timesAskedAgain({ path: real, offset: first, limit: count }, facts) ?? 0
+  if (times === 0) return undefined
+  if (times > 1) {
+    return failure(
+      `BLOCKED: you have asked ${times + 1} times for this part of ${given}, and it has not changed. Use what you have read, or read another part.`,
+      { path: given, already_read: times + 1 },
+    )
+  }
+  return {
+    content: { status: "unchanged", message: UNCHANGED_NOTICE, path: given, dedup: true, content_returned: false },
+    summary: "unchanged since the last read",
+  }
+}
+
+interface FoundText {
+  readonly window: TextWindow
+  readonly isDocument: boolean
+}
+
+function showPage(page: Page, { window, isDocument }: FoundText, context: ToolContext): ToolResult {
+  const { given, target, facts, first, count } = page
+  const masked = maskPrivateKeys(window.lines, (key) => context.redact(key, { codeFile: true }))
+  const shown = masked.slice(first - window.from, first - window.from + count)
   const content = context.redact(
-    shown.map((line, index) => `${first + index}|${cutLine(line, context.limits.maxLineLength)}`).join("\n"),
+    shown.map((text, index) => `${first + index}|${cutLine(text, context.limits.maxLineLength)}`).join("\n"),
     { codeFile: true },
   )
   const chars = codePointLength(content)
-  const facts = { total_lines: lines.length, file_size: bytes.byteLength }
+  const size = isDocument ? facts.size : Math.max(window.bytes, facts.size)
+  const known = { ...(window.totalLines === undefined ? {} : { total_lines: window.totalLines }), file_size: size }
   if (chars > context.limits.readMaxChars) {
     return failure(
       `this part of ${given} has ${chars} characters, more than the ${context.limits.readMaxChars} that fit; use a smaller limit`,
-      { path: given, ...facts },
+      { path: given, ...known },
     )
   }
   const end = first + shown.length - 1
+  const truncated = window.totalLines === undefined || end < window.totalLines
+  const repetition = repetitionOf({ signature: `read ${first} ${count} ${page.real}`, what: "read" }, context)
+  if (repetition.kind === "blocked") return repetition.result
+  recordRead(page, truncated || first > 1, context)
+  const warnings = [
+    repetition.kind === "warned" ? repetition.warning : undefined,
+    window.replaced ? "the file is not valid UTF-8; bytes that could not be read are shown as \u{FFFD}" : undefined,
+    outsideWarning(given, target, { workspace: context.workspace, tracker: context.ports.files }),
+  ].filter((warning) => warning !== undefined)
   return {
     content: {
       content,
-      ...facts,
+      ...known,
       truncated,
-      ...(target === given ? {} : { resolved_path: target }),
-      ...(truncated ? { hint: `continue with offset ${end + 1}` } : {}),
-      ...(shown.length > 0 ? {} : { hint: nothingShown(lines.length, first) }),
-      ...(truncated && count > 200 && bytes.byteLength > LARGE_FILE_BYTES
+      ...resolvedField(given, target),
+      ...(isDocument ? { extracted_document: true } : {}),
+      ...(truncated && shown.length > 0 ? { hint: `continue with offset ${end + 1}` } : {}),
+      ...(shown.length > 0 ? {} : { hint: nothingShown(window.totalLines, first) }),
+      ...(truncated && count > LARGE_LIMIT && size > LARGE_FILE_BYTES
         ? { _hint: "this file is large; search_files finds the interesting lines faster" }
         : {}),
+      ...(warnings.length === 0 ? {} : { _warning: warnings.join("; ") }),
     },
-    summary: `${shown.length} of ${lines.length} lines`,
+    summary: `${shown.length} of ${window.totalLines ?? "many"} lines`,
   }
 }
 
-function nothingShown(lines: number, offset: number): string {
-  return lines === 0 ? "the file is empty" : `the file has ${lines} lines; offset ${offset} is past its end`
+function recordRead({ real, facts, first, count }: Page, partial: boolean, { ports }: ToolContext): void {
+  const { modifiedMs, size } = facts
+  ports.files?.recordRead({ path: real, offset: first, limit: count }, { modifiedMs, size, partial })
 }
 
-/** CRLF is shown as LF (the decoder has dropped a byte order mark); a final newline does not make another line. */
-function splitLines(text: string): readonly string[] {
-  const clean = text.replaceAll("\r\n", "\n")
-  if (clean === "") return []
-  const lines = clean.split("\n")
-  if (lines.at(-1) === "") lines.pop()
-  return lines
+function nothingShown(lines: number | undefined, offset: number): string {
+  return lines === 0 ? "the file is empty" : `the file has ${lines ?? "fewer"} lines; offset ${offset} is past its end`
 }
 
-function cutLine(line: string, max: number): string {
-  return codePointLength(line) > max ? `${takeCodePoints(line, max)}... [truncated]` : line
-}
-
-async function notFound(target: string, context: ToolContext): Promise<ToolResult> {
-  let names: string[] = []
-  try {
-    const entries = await context.workspace.files.list(dirname(target))
-    names = similarNames(
-      basename(target),
-      entries.map((entry) => entry.name),
-      extname(target),
-    )
-  } catch {
-    // The directory is missing as well: there is nothing similar to offer.
-  }
-  return failure(`file not found: ${target}`, names.length === 0 ? {} : { similar_files: names })
+function cutLine(text: string, max: number): string {
+  return codePointLength(text) > max ? `${takeCodePoints(text, max)}... [truncated]` : text
 }

@@ -1,4 +1,5 @@
-import { isSecretFileName } from "../../policy/file-floor.ts"
+import { isSecretFileName, refuseRead } from "../../policy/file-floor.ts"
+import type { ProfilePlaces } from "../../toolkit/ports/files.ts"
 
 /** Why a place cannot be read as a file: it would block for ever, or show the secrets of a process. */
 export function refusedDevice(path: string): string | undefined {
@@ -9,9 +10,10 @@ export function refusedDevice(path: string): string | undefined {
   return device ? `${path} is a device or belongs to a process and cannot be read as a file` : undefined
 }
 
-/** Whether a search result must not be shown, although its directory may be searched. */
-export function isHiddenFromSearch(path: string): boolean {
-  return isSecretFileName(path) || refusedDevice(path) !== undefined || HERMES_SECRETS.test(path)
+/** Whether the content of a file must not be shown: in a search of its directory, or in the diff of an edit. */
+export function holdsSecrets(path: string, places: ProfilePlaces | undefined): boolean {
+  if (isSecretFileName(path) || HERMES_SECRETS.test(path)) return true
+  return places !== undefined && refuseRead(path, places) !== undefined
 }
 
 const HERMES_SECRETS =

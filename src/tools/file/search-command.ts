@@ -1,6 +1,5 @@
-import { basename, dirname, isAbsolute, join, posix } from "node:path"
+import { basename, dirname } from "node:path"
 
-import { isRecord, parseJson } from "../../base/json.ts"
 import type { FileFacts } from "../../exec/workspace.ts"
 import { quoteForShell } from "./quote-for-shell.ts"
 
@@ -23,31 +22,71 @@ export interface ContentQuery {
   readonly contextLines: number
 }
 
-export interface FoundLine {
-  readonly path: string
-  readonly line: number
-  readonly content: string
-  /** A line around a match, not one itself. */
-  readonly isContext: boolean
+/** More of a long line is not shown; a minified file would fill the whole answer. In bytes. */
+const MAX_LINE_BYTES = 2500
+
+/** Lines as `path NUL number : text`, in no order. */
+export function ripgrepLines(place: SearchPlace, query: ContentQuery, rg: string): string {
+  const form = `-H -n --null --no-heading --color=never --max-columns=${MAX_LINE_BYTES} --max-columns-preview`
+  return ripgrep(rg, `${form}${around(query)}`, { place, query })
 }
 
-export function contentCommand(place: SearchPlace, query: ContentQuery, rg: string | undefined): string {
-  const around = query.contextLines > 0 ? ` -C ${query.contextLines}` : ""
-  const what = `-e ${quoteForShell(query.pattern)} -- ${quoteForShell(place.target)}`
-  if (rg !== undefined) {
-    return `${quoteForShell(rg)} --no-config --json --no-messages --engine=auto${onlyType(query.fileGlob)}${around} ${what}`
-  }
+/** `path NUL` for every file with a match. */
+export function ripgrepFiles(place: SearchPlace, query: ContentQuery, rg: string): string {
+  return ripgrep(rg, "-l --null", { place, query })
+}
+
+/** Lines as `path NUL count`. */
+export function ripgrepCounts(place: SearchPlace, query: ContentQuery, rg: string): string {
+  return ripgrep(rg, "-H -c --null", { place, query })
+}
+
+function ripgrep(
+  rg: string,
+  form: string,
+  { place, query }: { readonly place: SearchPlace; readonly query: ContentQuery },
+): string {
+  const glob = onlyType(query.fileGlob)
+  return `${quoteForShell(rg)} --no-config --no-messages --engine=auto ${form}${glob} ${searched(place, query)}`
+}
+
+/**
+ * Lines as ripgrep gives them where grep is GNU's; elsewhere, as on BusyBox, `path:number:text` in files that find has chosen.
+ * Which of the two it is shows before the search, because a grep that knows the options ends with 1 on an empty file.
+ */
+export function grepLines(place: SearchPlace, query: ContentQuery): string {
   const include = isNameGlob(query.fileGlob) ? ` --include=${quoteForShell(query.fileGlob)}` : ""
-  return `grep -rHnEI --null --exclude-dir='.?*'${include}${around} ${what}`
+  const what = `${around(query)} ${searched(place, query)}`
+  const gnu = `grep -rHnEIs --null --exclude-dir='.?*'${include}${what}`
+  const plain = `${find(place, query.fileGlob ?? "*")} -exec grep -HnEs${around(query)} -e ${quoteForShell(query.pattern)} -- {} +`
+  // find does not hand on that grep could not read the expression.
+  const check = `echo | grep -E -e ${quoteForShell(query.pattern)} >/dev/null; if [ $? -gt 1 ]; then exit 2; fi`
+  const isGnu = "grep -I --null --exclude-dir=x x /dev/null 2>/dev/null; [ $? -eq 1 ]"
+  return `${check}; if ${isGnu}; then ${gnu}; else ${plain}; fi`
 }
 
-export function filesCommand(place: SearchPlace, glob: string, rg: string | undefined): string {
+/** Names that end in NUL, newest first. */
+export function ripgrepNames(place: SearchPlace, glob: string, rg: string): string {
   const target = quoteForShell(place.target)
-  if (rg !== undefined) {
-    return `${quoteForShell(rg)} --no-config --files --null --no-messages${onlyType(glob)} ${target}`
-  }
+  return `${quoteForShell(rg)} --no-config --files --null --no-messages --sortr=modified${onlyType(glob)} ${target}`
+}
+
+/** Names that end in NUL, in no order. */
+export function findNames(place: SearchPlace, glob: string): string {
+  return `${find(place, glob)} -print0`
+}
+
+function find(place: SearchPlace, glob: string): string {
   const name = quoteForShell(isNameGlob(glob) ? glob : "*")
-  return `find ${target} -type d -name '.?*' -prune -o -type f -name ${name} -print0`
+  return `find ${quoteForShell(place.target)} -type d -name '.?*' -prune -o -type f -name ${name}`
+}
+
+function searched(place: SearchPlace, { pattern }: ContentQuery): string {
+  return `-e ${quoteForShell(pattern)} -- ${quoteForShell(place.target)}`
+}
+
+function around({ contextLines }: ContentQuery): string {
+  return contextLines > 0 ? ` -C ${contextLines}` : ""
 }
 
 /** A file type, because a glob given with -g would bring back hidden and ignored files. */
@@ -57,63 +96,4 @@ function onlyType(glob: string | undefined): string {
 
 function isNameGlob(glob: string | undefined): glob is string {
   return glob !== undefined && !glob.includes("/")
-}
-
-/** What the search programs cannot tell by themselves: globs with a directory in them, and hidden files that a type brought in. */
-export function isWanted(path: string, place: SearchPlace, glob: string | undefined): boolean {
-  if (place.oneFile) return true
-  const local = posix.relative(place.directory, path)
-  const asksForHidden = glob !== undefined && basename(glob).startsWith(".")
-  const visible = asksForHidden ? dirname(local) : local
-  if (visible.split("/").some((part) => part.startsWith(".") && part !== ".")) return false
-  if (glob?.includes("/") !== true) return true
-  return posix.matchesGlob(isAbsolute(glob) ? path : local, glob.replace(/^\.\//, ""))
-}
-
-/** The lines of a search in the order of their files, and what the program had to complain about. */
-export function readLines(
-  output: string,
-  place: SearchPlace,
-  rg: string | undefined,
-): { readonly lines: readonly FoundLine[]; readonly complaint: string } {
-  const read = rg === undefined ? readGrepLine : readRipgrepLine
-  const lines: FoundLine[] = []
-  const complaints: string[] = []
-  for (const text of output.split("\n")) {
-    const line = read(text)
-    if (line === undefined) complaints.push(text.trim())
-    else if (line !== "nothing") lines.push({ ...line, path: join(place.directory, line.path) })
-  }
-  return {
-    lines: lines.toSorted((a, b) => (a.path === b.path ? a.line - b.line : a.path < b.path ? -1 : 1)),
-    complaint: complaints.filter((text) => text !== "").join(" "),
-  }
-}
-
-/** One JSON object per line; a line that is none is a message. */
-function readRipgrepLine(text: string): FoundLine | "nothing" | undefined {
-  const event = parseJson(text)
-  if (!isRecord(event) || !isRecord(event["data"])) return undefined
-  if (event["type"] !== "match" && event["type"] !== "context") return "nothing"
-  const { path, lines, line_number: line } = event["data"]
-  const file = textOf(path)
-  if (file === undefined || typeof line !== "number") return "nothing"
-  const content = (textOf(lines) ?? "").replace(/\r?\n$/, "")
-  return { path: file, line, content, isContext: event["type"] === "context" }
-}
-
-/** ripgrep writes what is not UTF-8 in base64. */
-function textOf(value: unknown): string | undefined {
-  if (!isRecord(value)) return undefined
-  if (typeof value["text"] === "string") return value["text"]
-  return typeof value["bytes"] === "string" ? Buffer.from(value["bytes"], "base64").toString("utf8") : undefined
-}
-
-function readGrepLine(text: string): FoundLine | "nothing" | undefined {
-  if (text === "--") return "nothing"
-  const nul = text.indexOf("\0")
-  const found = nul === -1 ? null : /^(\d+)([:-])(.*)$/s.exec(text.slice(nul + 1))
-  if (found === null) return undefined
-  const [, line = "", kind = "", content = ""] = found
-  return { path: text.slice(0, nul), line: Number(line), content: content.replace(/\r$/, ""), isContext: kind === "-" }
 }

@@ -2,6 +2,10 @@ import { mkdir, symlink, utimes, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import { toolBench } from "../../../test/fixtures/tools/tool-context.ts"
+import type { ToolBench } from "../../../test/fixtures/tools/tool-context.ts"
+import { runProcess } from "../../../test/support/process-driver.ts"
+import type { Workspace } from "../../exec/workspace.ts"
+import { createFileRegistry, createFileTracker } from "./read-tracker.ts"
 import { searchFiles } from "./search-files.ts"
 
 const TREE = {
@@ -15,12 +19,22 @@ const TREE = {
   ".env": "needle=planted\n",
 }
 
+/** A workspace whose programs are ripgrep, grep and find of this machine, or those of BusyBox. */
+async function searchedWith(program: string, { workspace, place }: ToolBench): Promise<Workspace> {
+  if (program === "ripgrep") return workspace
+  const without = { ...workspace, ripgrep: () => Promise.resolve(undefined) }
+  if (program !== "BusyBox") return without
+  const bin = join(place.userHome, "bin")
+  await mkdir(bin)
+  for (const name of ["grep", "find", "stat", "xargs"]) await symlink("/bin/busybox", join(bin, name))
+  return { ...without, run: (command, options) => workspace.run(`PATH='${bin}':$PATH; ${command}`, options) }
+}
+
 /** The same answers are due with ripgrep and where there is none. */
-describe.each(["ripgrep", "grep and find"])("with %s", (program) => {
-  const bench = async () => {
-    const made = await toolBench({ workFiles: TREE })
-    const workspace =
-      program === "ripgrep" ? made.workspace : { ...made.workspace, ripgrep: () => Promise.resolve(undefined) }
+describe.each(["ripgrep", "grep and find", "BusyBox"])("with %s", (program) => {
+  const bench = async (workFiles: Readonly<Record<string, string>> = TREE) => {
+    const made = await toolBench({ workFiles })
+    const workspace = await searchedWith(program, made)
     const search = async (args: Readonly<Record<string, unknown>>): Promise<unknown> =>
       await made.call(searchFiles, args, { workspace })
     return { search, place: made.place, [Symbol.asyncDispose]: () => made[Symbol.asyncDispose]() }
@@ -114,6 +128,27 @@ describe.each(["ripgrep", "grep and find"])("with %s", (program) => {
     expect(await at.search({ pattern: "'; echo needle; '" })).toMatchObject({ total_count: 0 })
   })
 
+  test("ignored files are left out, also when a glob names them", async () => {
+    await using at = await bench({ ...TREE, ".gitignore": "c.js\n" })
+    await runProcess({ command: "git", args: ["init", "-q"], cwd: at.place.workdir, env: at.place.env })
+    expect(await at.search({ pattern: "*.js", target: "files" })).toMatchObject({ files: [], total_count: 0 })
+    expect(await at.search({ pattern: "needle", file_glob: "*.js" })).toMatchObject({ total_count: 0 })
+    expect(await at.search({ pattern: "needle", output_mode: "files_only", path: "src" })).toMatchObject({
+      files: ["src/b.ts"],
+    })
+  })
+
+  test("binary files are passed over, links are not followed, names may have line feeds and colons", async () => {
+    await using at = await bench({ "new\nline": "needle\n", "a:1:b": "needle\n" })
+    await writeFile(join(at.place.workdir, "binary"), `needle${"\0".repeat(100)}\nneedle\n`)
+    await writeFile(join(at.place.userHome, "outside"), "needle\n")
+    await symlink(join(at.place.userHome, "outside"), join(at.place.workdir, "link"))
+    // Without NUL between them, a name and a line number cannot be told apart in every case.
+    const expected = [program === "BusyBox" ? "a" : "a:1:b", "new\nline"]
+    const found = (await at.search({ pattern: "needle" })) as { readonly matches: readonly { readonly path: string }[] }
+    expect(found.matches.map(({ path }) => path)).toEqual(expected)
+  })
+
   test("long lines are cut and secrets masked", async () => {
     await using at = await bench()
     await writeFile(join(at.place.workdir, "long"), `find me ${"é".repeat(900)}\nfind me planted-secret-value\n`)
@@ -126,10 +161,47 @@ describe.each(["ripgrep", "grep and find"])("with %s", (program) => {
   })
 })
 
-test("ignored files are left out, also when a glob names them", async () => {
-  await using bench = await toolBench({ workFiles: { ...TREE, ".gitignore": "c.js\n", ".git/HEAD": "" } })
-  expect(await bench.call(searchFiles, { pattern: "*.js", target: "files" })).toMatchObject({ files: [] })
-  expect(await bench.call(searchFiles, { pattern: "needle", file_glob: "*.js" })).toMatchObject({ total_count: 0 })
+test("a search that finds far too much is stopped and says so", async () => {
+  await using bench = await toolBench()
+  await writeFile(join(bench.place.workdir, "big"), "a line that is found, with some text behind it\n".repeat(300_000))
+  const answer = await bench.call(searchFiles, { pattern: "found" })
+  expect(answer).toMatchObject({ truncated: true, limit_reason: "output_limit" })
+  expect((answer as { readonly matches: readonly unknown[] }).matches).toHaveLength(50)
+})
+
+test("a search that takes too long gives what it has", async () => {
+  await using bench = await toolBench({ workFiles: TREE })
+  const output = "./a.ts\x002:needle two\n./src/b.ts\x001:need"
+  const workspace = {
+    ...bench.workspace,
+    run: () => ({
+      output: (async function* () {})(),
+      exit: Promise.resolve({ how: "timed-out", code: 124, output, omittedChars: 0 } as const),
+    }),
+  }
+  expect(await bench.call(searchFiles, { pattern: "needle" }, { workspace })).toEqual({
+    total_count: 1,
+    matches: [{ path: "a.ts", line: 2, content: "needle two" }],
+    truncated: true,
+    limit_reason: "search_timeout",
+  })
+})
+
+test("credentials in a home of any name are not found", async () => {
+  await using bench = await toolBench({ workFiles: { "home/auth.json": "needle\n", "home/notes": "needle\n" } })
+  const home = join(bench.place.workdir, "home")
+  const places = { userHome: bench.place.userHome, hermesHome: home, hermesRoot: home, profile: "default" }
+  const ports = { files: createFileTracker({ taskId: "t", registry: createFileRegistry(), guard: true, places }) }
+  for (const path of [".", "home"]) {
+    expect(await bench.call(searchFiles, { pattern: "needle", path }, { ports })).toMatchObject({
+      matches: [{ path: "home/notes" }],
+    })
+  }
+})
+
+test("its definition is short", () => {
+  const { name, description, parameters } = searchFiles
+  expect(JSON.stringify({ name, description, parameters }).length).toBeLessThan(1300)
 })
 
 test("a missing place, a device and a process's secrets are answered", async () => {

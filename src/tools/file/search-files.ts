@@ -1,4 +1,4 @@
-import { basename, dirname, extname, join, relative } from "node:path"
+import { join } from "node:path"
 
 import { z } from "zod"
 
@@ -6,19 +6,33 @@ import { assertNever } from "../../base/assert-never.ts"
 import { isRecord, parseJson } from "../../base/json.ts"
 import { explainSystemError } from "../../base/system-error.ts"
 import { ellipsize, takeCodePoints } from "../../base/text.ts"
-import type { FileSystem } from "../../exec/workspace.ts"
 import { defineTool } from "../../toolkit/define-tool.ts"
 import { digestValue } from "../../toolkit/digest-line.ts"
 import type { ToolContext, ToolResult } from "../../toolkit/tool.ts"
 import { failure } from "../failure.ts"
-import { isHiddenFromSearch, refusedDevice } from "./refused-source.ts"
-import { contentCommand, filesCommand, isWanted, readLines, searchPlace } from "./search-command.ts"
-import type { FoundLine, SearchPlace } from "./search-command.ts"
-import { similarNames } from "./similar-names.ts"
+import { refusedDevice } from "./refused-source.ts"
+import { repetitionOf } from "./repeated-call.ts"
+import {
+  findNames,
+  grepLines,
+  ripgrepCounts,
+  ripgrepFiles,
+  ripgrepLines,
+  ripgrepNames,
+  searchPlace,
+} from "./search-command.ts"
+import type { ContentQuery, SearchPlace } from "./search-command.ts"
+import { newestFirst, withoutIgnored } from "./search-fallback.ts"
+import { readCounts, readFoundLines, readNames } from "./search-output.ts"
+import type { FoundByFile, FoundLine } from "./search-output.ts"
+import { runSearch } from "./search-run.ts"
+import type { SearchRun } from "./search-run.ts"
+import { createVisibility } from "./search-visibility.ts"
+import { outsideWarning, shownPath, similarFiles } from "./store-file.ts"
 
-const SEARCH_TIMEOUT_MS = 60_000
-const MAX_SEARCH_OUTPUT = 8 * 1024 * 1024
 const MAX_MATCH_CHARS = 500
+const MAX_CONTEXT_LINES = 20
+const MAX_COMPLAINT_CHARS = 500
 
 const whole = (fallback: number) => z.int().default(fallback).catch(fallback)
 
@@ -66,13 +80,25 @@ export const searchFiles = defineTool({
       const refused = refusedDevice(root) ?? refusedDevice(await files.realPath(root))
       if (refused !== undefined) return failure(refused)
       const facts = await files.stat(root)
-      if (facts === undefined) return await missing(root, args.path, context)
+      if (facts === undefined) return failure(`path not found: ${args.path}`, await similarFiles(root, files))
       if (facts.kind === "other") return failure(`${args.path} is neither a directory nor a regular file`)
-      const place = searchPlace(root, facts.kind)
-      const page = { limit: Math.max(1, args.limit), offset: Math.max(0, args.offset) }
-      return args.target === "files"
-        ? await findFiles(place, args.pattern, { page, context })
-        : await searchContent(place, { ...args, ...page }, context)
+      const repetition = repetitionOf(
+        { signature: `search ${JSON.stringify({ ...args, root })}`, what: "search" },
+        context,
+      )
+      if (repetition.kind === "blocked") return repetition.result
+      const search: Search = {
+        place: searchPlace(root, facts.kind),
+        page: { limit: Math.max(1, args.limit), offset: Math.max(0, args.offset) },
+        glob: args.target === "files" ? args.pattern : args.file_glob,
+        context,
+      }
+      const result = args.target === "files" ? await findFiles(search) : await searchContent(args, search)
+      const warning =
+        repetition.kind === "warned"
+          ? repetition.warning
+          : outsideWarning(args.path, root, { workspace: context.workspace, tracker: context.ports.files })
+      return warning === undefined ? result : { ...result, content: { ...result.content, _warning: warning } }
     } catch (error) {
       return failure(`cannot search ${args.path}: ${explainSystemError(error)}`)
     }
@@ -84,143 +110,188 @@ interface PageOf {
   readonly offset: number
 }
 
-async function findFiles(
-  place: SearchPlace,
-  glob: string,
-  { page, context }: { readonly page: PageOf; readonly context: ToolContext },
-): Promise<ToolResult> {
-  const { workspace } = context
+interface Search {
+  readonly place: SearchPlace
+  readonly page: PageOf
+  readonly glob: string | undefined
+  readonly context: ToolContext
+}
+
+async function findFiles(search: Search): Promise<ToolResult> {
+  const { place, page, glob = "*", context } = search
+  const rg = await context.workspace.ripgrep()
   // Messages of the programs would end up between the names.
-  const found = await runSearch(`${filesCommand(place, glob, await workspace.ripgrep())} 2>/dev/null`, place, context)
+  const command = rg === undefined ? findNames(place, glob) : ripgrepNames(place, glob, rg)
+  const found = await runSearch(`${command} 2>/dev/null`, place, context)
   if (found.error !== undefined) return failure(found.error)
   if (found.failed && found.output === "") return failure(`${glob} is not a valid glob; escape special characters`)
-  const paths = found.output
-    .split("\0")
-    .filter((path) => path !== "")
-    .map((path) => join(place.directory, path))
-    .filter((path) => isWanted(path, place, glob) && !isHiddenFromSearch(path))
-  const dated = await Promise.all(
-    paths.slice(0, MAX_DATED).map(async (path) => ({ path, modified: await modified(path, workspace.files) })),
-  )
-  const sorted = dated.toSorted((a, b) => b.modified - a.modified || (a.path < b.path ? -1 : 1)).map(({ path }) => path)
-  const shown = sorted.slice(page.offset, page.offset + page.limit).map((path) => shorten(path, context))
+  const named = visibleOf(readNames(found.output).names, (name) => name, search)
+  const sorted = rg === undefined ? await sortedVisible(named, search) : named
+  const shown = sorted.slice(page.offset, page.offset + page.limit).map((name) => shortened(name, search))
   return {
-    content: { total_count: paths.length, files: shown, ...rest(page, paths.length, found) },
-    summary: `${paths.length} files`,
+    content: { total_count: sorted.length, files: shown, ...rest(page, sorted.length, found) },
+    summary: `${sorted.length} files`,
   }
 }
 
-const MAX_DATED = 20_000
-
-async function modified(path: string, files: FileSystem): Promise<number> {
-  try {
-    return (await files.stat(path))?.modifiedMs ?? 0
-  } catch {
-    // It cannot be looked at, but it was found: it goes to the end of the list.
-    return 0
-  }
+async function sortedVisible(names: readonly string[], { place, context }: Search): Promise<readonly string[]> {
+  const kept = await withoutIgnored(names, place.directory, context)
+  return await newestFirst([...kept], place.directory, context)
 }
 
-interface ContentSearch extends PageOf {
+interface ContentArguments {
   readonly pattern: string
-  readonly file_glob?: string | undefined
   readonly output_mode: "content" | "files_only" | "count"
   readonly context: number
 }
 
-async function searchContent(place: SearchPlace, args: ContentSearch, context: ToolContext): Promise<ToolResult> {
+async function searchContent(args: ContentArguments, search: Search): Promise<ToolResult> {
+  const { place, glob, context } = search
   const rg = await context.workspace.ripgrep()
-  const query = {
-    pattern: args.pattern,
-    fileGlob: args.file_glob,
-    contextLines: args.output_mode === "content" ? Math.min(Math.max(0, args.context), MAX_CONTEXT_LINES) : 0,
-  }
-  const found = await runSearch(contentCommand(place, query, rg), place, context)
+  const contextLines = args.output_mode === "content" ? Math.min(Math.max(0, args.context), MAX_CONTEXT_LINES) : 0
+  const query = { pattern: args.pattern, fileGlob: glob, contextLines }
+  const found = await runSearch(contentCommand(args.output_mode, { place, query, rg }), place, context)
   if (found.error !== undefined) return failure(found.error)
-  const { lines: all, complaint } = readLines(found.output, place, rg)
-  if (found.failed && all.length === 0)
-    return failure(ellipsize(`the search failed: ${complaint}`, MAX_COMPLAINT_CHARS))
-  const lines = all.filter(({ path }) => isWanted(path, place, args.file_glob) && !isHiddenFromSearch(path))
-  const matches = lines.filter(({ isContext }) => !isContext)
-  const counts = Map.groupBy(matches, ({ path }) => shorten(path, context))
-  const summary = `${matches.length} matches in ${counts.size} files`
   switch (args.output_mode) {
     case "files_only": {
-      const shown = [...counts.keys()].slice(args.offset, args.offset + args.limit)
-      return { content: { total_count: counts.size, files: shown, ...rest(args, counts.size, found) }, summary }
+      const { files, complaint } = await filesOf(found, rg, search)
+      if (found.failed && files.length === 0) return searchFailed(complaint)
+      const { limit, offset } = search.page
+      const shown = files.slice(offset, offset + limit).map((path) => shortened(path, search))
+      const content = { total_count: files.length, files: shown, ...rest(search.page, files.length, found) }
+      return { content, summary: `${files.length} files with matches` }
     }
     case "count": {
-      const shown = [...counts].slice(args.offset, args.offset + args.limit)
-      const numbers = Object.fromEntries(shown.map(([path, { length }]) => [path, length]))
-      return { content: { total_count: matches.length, counts: numbers, ...rest(args, counts.size, found) }, summary }
+      const counted =
+        rg === undefined ? countLines(await linesOf(found, search, rg)) : visibleFiles(readCounts(found.output), search)
+      if (found.failed && counted.files.length === 0) return searchFailed(counted.complaint)
+      return showCounts(counted.files, found, search)
     }
-    case "content":
-      return {
-        content: {
-          total_count: matches.length,
-          matches: pageOfMatches(lines, args).map(({ path, line, content }) => ({
-            path: shorten(path, context),
-            line,
-            content: takeCodePoints(context.redact(content, { codeFile: true }), MAX_MATCH_CHARS),
-          })),
-          ...rest(args, matches.length, found),
-        },
-        summary,
-      }
+    case "content": {
+      const { files, complaint } = await linesOf(found, search, rg)
+      if (found.failed && files.length === 0) return searchFailed(complaint)
+      return showMatches(files, found, search)
+    }
     default:
       return assertNever(args.output_mode)
   }
 }
 
-const MAX_CONTEXT_LINES = 20
-const MAX_COMPLAINT_CHARS = 500
+interface ProgramQuery {
+  readonly place: SearchPlace
+  readonly query: ContentQuery
+  readonly rg: string | undefined
+}
+
+function contentCommand(mode: ContentArguments["output_mode"], { place, query, rg }: ProgramQuery): string {
+  if (rg === undefined) return grepLines(place, query)
+  switch (mode) {
+    case "files_only":
+      return ripgrepFiles(place, query, rg)
+    case "count":
+      return ripgrepCounts(place, query, rg)
+    case "content":
+      return ripgrepLines(place, query, rg)
+    default:
+      return assertNever(mode)
+  }
+}
+
+function searchFailed(complaint: string): ToolResult {
+  return failure(ellipsize(`the search failed: ${complaint}`, MAX_COMPLAINT_CHARS))
+}
+
+type FoundLines = FoundByFile<readonly FoundLine[]>
+
+async function linesOf({ output }: SearchRun, search: Search, rg: string | undefined): Promise<FoundLines> {
+  const found = visibleFiles(readFoundLines(output), search)
+  if (rg !== undefined) return found
+  const names = found.files.map(([name]) => name)
+  const kept = await withoutIgnored(names, search.place.directory, search.context)
+  return { ...found, files: found.files.filter(([name]) => kept.has(name)) }
+}
+
+async function filesOf(
+  found: SearchRun,
+  rg: string | undefined,
+  search: Search,
+): Promise<{ readonly files: readonly string[]; readonly complaint: string }> {
+  if (rg === undefined) {
+    const { files, complaint } = await linesOf(found, search, rg)
+    return { files: files.map(([name]) => name), complaint }
+  }
+  const { names, complaint } = readNames(found.output)
+  return { files: visibleOf(names, (name) => name, search).toSorted(), complaint }
+}
+
+function countLines({ files, complaint }: FoundLines): FoundByFile<number> {
+  return {
+    files: files.map(([name, lines]) => [name, lines.filter((line) => !line.isContext).length] as const),
+    complaint,
+  }
+}
+
+function showCounts(files: FoundByFile<number>["files"], found: SearchRun, search: Search): ToolResult {
+  const { limit, offset } = search.page
+  const total = files.reduce((sum, [, count]) => sum + count, 0)
+  const shown = files.slice(offset, offset + limit).map(([name, count]) => [shortened(name, search), count] as const)
+  return {
+    content: { total_count: total, counts: Object.fromEntries(shown), ...rest(search.page, files.length, found) },
+    summary: `${total} matches in ${files.length} files`,
+  }
+}
+
+function showMatches(files: FoundLines["files"], found: SearchRun, search: Search): ToolResult {
+  const total = files.reduce((sum, [, lines]) => sum + lines.filter((line) => !line.isContext).length, 0)
+  const matches = pageOfMatches(files, search.page).map(({ name, line, content }) => ({
+    path: shortened(name, search),
+    line,
+    content: takeCodePoints(search.context.redact(content, { codeFile: true }), MAX_MATCH_CHARS),
+  }))
+  return {
+    content: { total_count: total, matches, ...rest(search.page, total, found) },
+    summary: `${total} matches in ${files.length} files`,
+  }
+}
 
 /** The matches of a page with the lines around them; offset and limit count matches only. */
-function pageOfMatches(lines: readonly FoundLine[], page: PageOf): readonly FoundLine[] {
+function pageOfMatches(files: FoundLines["files"], page: PageOf): readonly (FoundLine & { readonly name: string })[] {
+  const shown: (FoundLine & { readonly name: string })[] = []
   let matches = 0
-  return lines.filter((line, index) => {
-    const before = matches
-    if (!line.isContext) matches += 1
-    const owner = line.isContext && !followsMatch(lines, index) ? before : Math.max(0, matches - 1)
-    return owner >= page.offset && owner < page.offset + page.limit
-  })
+  for (const [name, lines] of files) {
+    if (matches >= page.offset + page.limit) break
+    for (const [index, line] of lines.entries()) {
+      const before = matches
+      if (!line.isContext) matches += 1
+      const owner = line.isContext && !followsMatch(lines, index) ? before : Math.max(0, matches - 1)
+      if (owner >= page.offset && owner < page.offset + page.limit) shown.push({ ...line, name })
+    }
+  }
+  return shown
 }
 
 /** Whether a context line stands behind a match of its own block, not only in front of the next one. */
 function followsMatch(lines: readonly FoundLine[], index: number): boolean {
   for (let at = index; at > 0; at -= 1) {
     const [line, previous] = [lines[at], lines[at - 1]]
-    if (line === undefined || previous?.path !== line.path || previous.line !== line.line - 1) return false
+    if (line === undefined || previous?.line !== line.line - 1) return false
     if (!previous.isContext) return true
   }
   return false
 }
 
-interface SearchRun {
-  readonly output: string
-  /** The program reported an error; it may have found something nevertheless. */
-  readonly failed: boolean
-  readonly limitReason?: "search_timeout" | "output_limit"
-  readonly error?: string
+function visibleFiles<T>(found: FoundByFile<T>, search: Search): FoundByFile<T> {
+  return { ...found, files: visibleOf(found.files, ([name]) => name, search) }
 }
 
-async function runSearch(command: string, place: SearchPlace, context: ToolContext): Promise<SearchRun> {
-  const exit = await context.workspace.run(command, {
-    cwd: place.directory,
-    timeoutMs: SEARCH_TIMEOUT_MS,
-    signal: context.signal,
-    keepChars: MAX_SEARCH_OUTPUT,
-  }).exit
-  if (exit.how === "failed-to-start") {
-    return { output: "", failed: true, error: `the search could not be started: ${exit.error ?? "unknown reason"}` }
-  }
-  const limitReason = exit.how === "timed-out" ? "search_timeout" : exit.omittedChars > 0 ? "output_limit" : undefined
-  // Exit code 1 means "no matches".
-  return {
-    output: exit.output,
-    failed: exit.how === "exited" && exit.code > 1,
-    ...(limitReason === undefined ? {} : { limitReason }),
-  }
+/** Without files that are not wanted after all, and without those that hold secrets. */
+function visibleOf<T>(found: readonly T[], nameOf: (entry: T) => string, search: Search): readonly T[] {
+  const isVisible = createVisibility(search.place, search.glob, search.context.ports.files?.places)
+  return found.filter((entry) => isVisible(nameOf(entry)))
+}
+
+function shortened(name: string, { place, context }: Search): string {
+  return shownPath(join(place.directory, name), context.workspace)
 }
 
 function rest(page: PageOf, total: number, { limitReason }: SearchRun): Record<string, unknown> {
@@ -230,21 +301,4 @@ function rest(page: PageOf, total: number, { limitReason }: SearchRun): Record<s
     ...(limitReason === undefined ? {} : { limit_reason: limitReason }),
     ...(total > end ? { hint: `more results: use offset ${end}` } : {}),
   }
-}
-
-function shorten(path: string, context: ToolContext): string {
-  const local = relative(context.workspace.cwd(), path)
-  return local === "" || local === ".." || local.startsWith("../") ? path : local
-}
-
-async function missing(root: string, given: string, context: ToolContext): Promise<ToolResult> {
-  const parent = dirname(root)
-  const entries =
-    (await context.workspace.files.stat(parent)) === undefined ? [] : await context.workspace.files.list(parent)
-  const names = similarNames(
-    basename(root),
-    entries.map((entry) => entry.name),
-    extname(root),
-  )
-  return failure(`path not found: ${given}`, names.length === 0 ? {} : { similar_files: names })
 }

@@ -1,4 +1,6 @@
-import { chmod, lstat, readFile, readdir, stat, symlink } from "node:fs/promises"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { chmod, lstat, readFile, readdir, stat, symlink, writeFile as writeBytes } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import { makePipe } from "../../../test/fixtures/tools/make-pipe.ts"
@@ -11,6 +13,7 @@ test("a new file and its directories are made, and the result says so", async ()
   expect(await bench.result(writeTool, { path: "a b/ü.txt", content: "é\n" })).toEqual({
     content: { bytes_written: 3, resolved_path: path, dirs_created: true, files_modified: [path] },
     summary: "3 bytes written to a new file",
+    diff: "--- /dev/null\n+++ b/a b/ü.txt\n@@ -0,0 +1 @@\n+é\n",
     filesChanged: [path],
   })
   expect(await readFile(path, "utf8")).toBe("é\n")
@@ -28,6 +31,32 @@ test.each([
   await using bench = await toolBench({ workFiles: { f: before } })
   await bench.call(writeTool, { path: "f", content })
   expect(await readFile(join(bench.place.workdir, "f"), "utf8")).toBe(after)
+})
+
+test("UTF-16 stays UTF-16", async () => {
+  await using bench = await toolBench()
+  const path = join(bench.place.workdir, "f")
+  await writeBytes(path, Buffer.from("\u{FEFF}alt\r\n", "utf16le").swap16())
+  await bench.call(writeTool, { path: "f", content: "neu\n" })
+  expect((await readFile(path)).swap16().toString("utf16le")).toBe("\u{FEFF}neu\r\n")
+})
+
+test("documents that can only be read are refused, missing and wrong arguments are named", async () => {
+  await using bench = await toolBench()
+  for (const path of ["a.ipynb", "a.docx", "a.xlsx"]) {
+    expect(await bench.call(writeTool, { path, content: "x" })).toEqual({
+      error: expect.stringContaining("with a script"),
+    })
+  }
+  const errors = [{ path: "f" }, { content: "x" }, { path: "f", content: ["x"] }].map((args) =>
+    writeTool.runnable.parse(args),
+  )
+  expect(errors).toEqual([
+    { ok: false, error: "write_file was not run: `content` is required." },
+    { ok: false, error: "write_file was not run: `path` is required." },
+    { ok: false, error: "write_file was not run: `content` must be a string, not an array." },
+  ])
+  expect(await readdir(bench.place.workdir)).toEqual([])
 })
 
 test("mode bits and a link survive", async () => {
@@ -74,4 +103,26 @@ test("half characters are replaced before they reach the disk", async () => {
   await using bench = await toolBench()
   await bench.call(writeTool, { path: "f", content: "a\uD83D" })
   expect(await readFile(join(bench.place.workdir, "f"), "utf8")).toBe("a\uFFFD")
+})
+
+test("a killed process leaves the old file, whole", async () => {
+  await using bench = await toolBench({ workFiles: { f: "old" } })
+  const path = join(bench.place.workdir, "f")
+  const module = join(import.meta.dirname, "../../exec/local-files.ts")
+  const script = `
+    import { createLocalFiles } from ${JSON.stringify(module)}
+    const files = createLocalFiles({ cwd: () => "/", userHome: "/" })
+    process.stdout.write("go")
+    for (;;) await files.write(${JSON.stringify(path)}, "new".repeat(1_000_000))
+  `
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", "pipe", "ignore"] })
+  await once(child.stdout, "data")
+  child.kill("SIGKILL")
+  await once(child, "exit")
+  expect(["old", "new".repeat(1_000_000)]).toContain(await readFile(path, "utf8"))
+})
+
+test("its definition is short", () => {
+  const { name, description, parameters } = writeTool
+  expect(JSON.stringify({ name, description, parameters }).length).toBeLessThan(1100)
 })

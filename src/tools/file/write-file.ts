@@ -10,12 +10,11 @@ import type { ToolContext, ToolResult } from "../../toolkit/tool.ts"
 import { failure } from "../failure.ts"
 import { crossProfileRefusal } from "./cross-profile.ts"
 import { lintChange } from "./lint/lint-change.ts"
-import { shownDiff } from "./shown-diff.ts"
-import { MAX_EDITED_BYTES, notWritable, outsideWarning, resolvedField, shownPath, stampOf } from "./store-file.ts"
+import { fileDiff, shownDiff } from "./shown-diff.ts"
+import { MAX_EDITED_BYTES, notWritable, outsideWarning, resolvedField, stampOf } from "./store-file.ts"
 import { decodeText, inFormOf } from "./text-form.ts"
 import type { DecodedText } from "./text-form.ts"
 import { isUnchangedNotice } from "./unchanged-notice.ts"
-import { unifiedDiff } from "./unified-diff.ts"
 
 export const writeFile = defineTool({
   name: "write_file",
@@ -84,9 +83,7 @@ async function replaceFile({ path, target, real, content }: WantedFile, context:
   const lint = await lintChange({ path: target, before: before?.text, after: text }, context)
   const warning = stale ?? outsideWarning(path, target, { workspace, tracker })
   const diff =
-    facts !== undefined && before === undefined
-      ? ""
-      : unifiedDiff(shownPath(target, workspace), { before: before?.text, after: text })
+    facts !== undefined && before === undefined ? "" : fileDiff(target, { before: before?.text, after: text }, context)
   return {
     content: {
       bytes_written: written.bytes,

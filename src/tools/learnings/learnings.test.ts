@@ -14,7 +14,8 @@ function calling(bench: ToolBench) {
     clock: systemClock,
     redact: (text) => text,
   })
-  return (args: Readonly<Record<string, unknown>>) => bench.call(learnings, args, { ports: { learnings: port } })
+  return (args: Readonly<Record<string, unknown>>) =>
+    bench.call(learnings, args, { ports: { learnings: () => Promise.resolve(port) } })
 }
 
 test("save, search, list and remove", async () => {

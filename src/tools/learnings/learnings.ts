@@ -36,7 +36,7 @@ export const learnings = defineTool({
   digest: ({ args }) => `[learnings] ${typeof args["action"] === "string" ? args["action"] : "used"}`,
   emoji: "🎓",
   run: async (args, context) => {
-    const port = context.ports.learnings
+    const port = await context.ports.learnings?.()
     if (port === undefined) return failure("learnings are not available here")
     switch (args.action) {
       case "save":

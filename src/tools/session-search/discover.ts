@@ -74,7 +74,7 @@ async function byWords(request: SearchRequest, place: Discovery, limit: number):
     messageId: id,
     role,
     timestamp,
-    snippet,
+    snippet: snippet.trim(),
     matchedBy: "words",
   }))
 }
@@ -105,7 +105,7 @@ async function byMeaning(request: SearchRequest, place: Discovery, exact: readon
     const found = await foundByRecall(recall, request, { ...place, exact })
     return {
       found,
-      notes: await matchingNotes(recall, request, place.port),
+      notes: await matchingNotes(recall, request, place),
       ...(!complete && { problem: "Older sessions are still being indexed; the same search finds more in a moment." }),
     }
   } catch (error) {
@@ -121,8 +121,13 @@ async function foundByRecall(
   const { store, running } = place
   const roots = new Set(await Promise.all(place.exact.map(({ sessionId }) => store.lineageRoot(sessionId))))
   if (running !== undefined) roots.add(await store.lineageRoot(running))
+  const hits = await recall.search(request.query, {
+    limit: MAX_CANDIDATES,
+    kinds: ["session"],
+    except: await ownSessions(place),
+  })
   const found: Found[] = []
-  for (const hit of await recall.search(request.query, { limit: MAX_CANDIDATES, kinds: ["session"] })) {
+  for (const hit of hits) {
     if (hit.score < MIN_SCORE) continue
     const known = await storedHit(hit, store, recall)
     if (known === undefined || !(await isWanted(known, request, store))) continue
@@ -135,6 +140,11 @@ async function foundByRecall(
   if (request.sort === undefined) return found
   const direction = request.sort === "newest" ? -1 : 1
   return found.toSorted((a, b) => direction * (a.timestamp - b.timestamp))
+}
+
+/** The running conversation, in which the question itself stands. */
+async function ownSessions({ store, running }: Discovery): Promise<readonly SessionId[]> {
+  return running === undefined ? [] : (await store.lineage(running)).map(({ id }) => id)
 }
 
 /** The message behind a hit, as long as it is still there; the index forgets what is not. */
@@ -163,15 +173,12 @@ async function isWanted(found: Found, request: SearchRequest, store: PastSession
 }
 
 /** Notes that hold their own beside everything else there is. */
-async function matchingNotes(
-  recall: Recall,
-  request: SearchRequest,
-  port: SessionsPort,
-): Promise<readonly RecallHit[]> {
+async function matchingNotes(recall: Recall, request: SearchRequest, place: Discovery): Promise<readonly RecallHit[]> {
+  const { port } = place
   if (port.notes === undefined || request.offset > 0) return []
   const notes = Map.groupBy(await port.notes(), ({ kind }) => kind)
   for (const kind of ["memory", "user", "learning"] as const) await recall.replace(kind, notes.get(kind) ?? [])
-  const hits = await recall.search(request.query, { limit: NOTES_AMONG })
+  const hits = await recall.search(request.query, { limit: NOTES_AMONG, except: await ownSessions(place) })
   return hits.filter(({ kind, score }) => kind !== "session" && score >= MIN_SCORE).slice(0, MAX_NOTES)
 }
 

@@ -1,3 +1,4 @@
+import { isRecord, parseJson } from "../../base/json.ts"
 import { ellipsize } from "../../base/text.ts"
 import { fingerprint } from "../../base/random-and-hash.ts"
 import { searchTexts } from "../../knowledge/recall/search-texts.ts"
@@ -83,9 +84,29 @@ function isWanted(row: MessageRow, { roles, after, before }: SearchRequest): boo
 function searchedText({ text, message }: MessageRow): string {
   const calls = message?.role === "assistant" ? (message.tool_calls ?? []) : []
   const told = calls.flatMap((call) =>
-    call.function.name === OWN_NAME ? [] : [`${call.function.name} ${call.function.arguments}`],
+    call.function.name === OWN_NAME ? [] : [`${call.function.name} ${withoutEscapes(call.function.arguments)}`],
   )
-  return [text, ...told].join("\n")
+  return [withoutEscapes(text), ...told].join("\n")
+}
+
+/**
+ * Results and arguments are JSON on one line, in which `\n` would grow together with the word behind it. What a note adds to a
+ * result stands on lines of its own.
+ */
+function withoutEscapes(text: string): string {
+  const lineEnd = text.indexOf("\n")
+  const first = lineEnd === -1 ? text : text.slice(0, lineEnd)
+  const value = /^[[{]/u.test(first) ? parseJson(first) : undefined
+  return value === undefined ? text : `${leavesOf(value).join("\n")}${text.slice(first.length)}`
+}
+
+function leavesOf(value: unknown): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap(leavesOf)
+  if (!isRecord(value)) return [typeof value === "string" ? value : JSON.stringify(value)]
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const [opening = "", ...more] = leavesOf(inner)
+    return [`${key}: ${opening}`, ...more]
+  })
 }
 
 function byTime(a: MessageRow | undefined, b: MessageRow | undefined, sort: "newest" | "oldest" | undefined): number {

@@ -22,7 +22,7 @@ export function rewriteCompoundBackground(command: string): string {
         edits.push({ at: from.start, insert: "{ " }, { at: token.end, insert: needsSeparator ? " };" : " }" })
       }
       chained = undefined
-    } else if (ENDS_LIST.has(token.text)) chained = undefined
+    } else if (ENDS_LIST.has(token.text) && index - 1 !== chained) chained = undefined
   }
   return depth === 0
     ? edits.toReversed().reduce((text, { at, insert }) => text.slice(0, at) + insert + text.slice(at), command)

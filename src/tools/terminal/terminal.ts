@@ -1,38 +1,37 @@
 import { z } from "zod"
 
 import { isRecord, parseJson, stringField } from "../../base/json.ts"
-import { stripAnsi } from "../../base/strip-ansi.ts"
 import { ellipsize } from "../../base/text.ts"
-import { BoundedOutput } from "../../exec/bounded-output.ts"
-import type { CommandExit } from "../../exec/workspace.ts"
 import { defineTool } from "../../toolkit/define-tool.ts"
 import { looksDestructive } from "../../toolkit/destructive-command.ts"
 import { digestLines, digestValue } from "../../toolkit/digest-line.ts"
-import type { ToolContext, ToolResult } from "../../toolkit/tool.ts"
-import { exitCodeMeaning } from "./exit-code-meaning.ts"
-import { wholeLines } from "./whole-lines.ts"
+import type { ToolContext } from "../../toolkit/tool.ts"
+import { startInBackground } from "./background.ts"
+import { rewriteCompoundBackground } from "./compound-background.ts"
+import { refusedInForeground } from "./foreground-guard.ts"
+import { notRun, runInForeground } from "./foreground.ts"
 import { refusedWorkdir } from "./workdir.ts"
 
 const MAX_FOREGROUND_SECONDS = 600
-/** Colours take room too, and are removed before the output is cut. */
-const RAW_OUTPUT_FACTOR = 4
 
 export const terminal = defineTool({
   name: "terminal",
   toolset: "terminal",
   description:
-    "Run a shell command and return its output and exit code. The call returns when the command ends, so give a generous timeout " +
-    "for slow ones. Each command starts in the working directory, without a terminal: no interactive prompts. Do not use it to " +
-    "read, search or write files; the file tools do that better.",
+    "Run a shell command; returns its output and exit code when it ends, so give slow ones a generous timeout. Directory, variables, " +
+    "functions and aliases persist between calls. Never use nohup or &: background=true is for servers and long jobs, with " +
+    "notify_on_complete for those that end. No interactive prompts without pty. To read, search or edit files use the file tools.",
   input: z.object({
-    command: z.string().min(1).describe("The command line, run by bash"),
-    timeout: z
-      .int()
-      .min(1)
-      .max(MAX_FOREGROUND_SECONDS)
+    command: z.string().min(1),
+    background: z.boolean().optional(),
+    timeout: z.int().min(1).optional().describe("Seconds, foreground only (default 180)"),
+    workdir: z.string().min(1).optional(),
+    pty: z.boolean().optional().describe("In a terminal of its own, for interactive programs"),
+    notify_on_complete: z.boolean().optional().describe("Be told once when it ends"),
+    watch_patterns: z
+      .array(z.string().min(1))
       .optional()
-      .describe("Seconds before it is stopped (default 180)"),
-    workdir: z.string().min(1).optional().describe("Directory to run it in"),
+      .describe("Be told of output lines with one of these texts; only for rare signals"),
   }),
   access: "exec",
   subject: ({ command }) => ({ kind: "command", command }),
@@ -46,58 +45,34 @@ export const terminal = defineTool({
     const lines = digestLines(stringField(answer, "output") ?? result)
     return `[terminal] ran \`${ellipsize(digestValue(args["command"]), 80)}\` -> exit ${code}, ${lines} lines output`
   },
-  run: async ({ command, timeout, workdir }, context) => {
-    const refused = workdir === undefined ? undefined : await refusedWorkdir(workdir, context.workspace.files)
-    if (refused !== undefined) return notStarted(refused)
-    const seconds = timeout ?? context.limits.commandTimeoutSeconds
-    const running = context.workspace.run(command, {
-      timeoutMs: seconds * 1000,
-      signal: context.signal,
-      keepChars: RAW_OUTPUT_FACTOR * context.limits.outputMaxChars,
-      ...(workdir === undefined ? {} : { cwd: context.workspace.files.resolve(workdir) }),
-    })
-    // Whole lines, because half a secret or half an escape sequence would not be recognised.
-    for await (const text of wholeLines(running.output)) context.progress(context.redact(stripAnsi(text)))
-    const exit = await running.exit
-    if (exit.how === "failed-to-start") return notStarted(exit.error ?? "unknown reason")
-    return report(command, exit, { seconds, context })
+  run: async (args, context) => {
+    const background = args.background === true
+    const refused =
+      (background ? undefined : refusedForeground(args, context)) ??
+      (args.workdir === undefined ? undefined : await refusedWorkdir(args.workdir, context.workspace.files))
+    if (refused !== undefined) return notRun(refused)
+    const call = {
+      command: args.command,
+      script: rewriteCompoundBackground(args.command),
+      pty: args.pty === true,
+      ...(args.workdir !== undefined && { cwd: context.workspace.files.resolve(args.workdir) }),
+    }
+    return background
+      ? await startInBackground(
+          { ...call, notify: args.notify_on_complete === true, watchPatterns: args.watch_patterns ?? [] },
+          context,
+        )
+      : await runInForeground({ ...call, seconds: args.timeout ?? context.limits.commandTimeoutSeconds }, context)
   },
 })
 
-function notStarted(reason: string): ToolResult {
-  const error = `the command could not be started: ${reason}`
-  return { content: { output: "", exit_code: -1, error }, summary: error, exitCode: -1 }
-}
-
-function report(
-  command: string,
-  exit: CommandExit,
-  { seconds, context }: { readonly seconds: number; readonly context: ToolContext },
-): ToolResult {
-  const note =
-    exit.how === "timed-out"
-      ? `[Command timed out after ${seconds}s]`
-      : exit.how === "interrupted"
-        ? "[Command interrupted]"
-        : ""
-  const shown = context.redact(shorten(stripAnsi(exit.output), exit, context)).replace(/\n+$/, "")
-  const meaning = exit.how === "exited" ? exitCodeMeaning(command, exit.code) : undefined
-  return {
-    content: {
-      output: [shown, note].filter((part) => part !== "").join("\n"),
-      exit_code: exit.code,
-      error: null,
-      ...(meaning === undefined ? {} : { exit_code_meaning: meaning }),
-    },
-    summary: note === "" ? `exit code ${exit.code}` : note,
-    exitCode: exit.code,
+function refusedForeground(
+  { command, timeout = 0 }: { readonly command: string; readonly timeout?: number | undefined },
+  { limits }: ToolContext,
+): string | undefined {
+  const most = limits.foregroundMaxSeconds ?? MAX_FOREGROUND_SECONDS
+  if (timeout > most) {
+    return `timeout may be at most ${most} seconds. For a longer job use background=true with notify_on_complete=true`
   }
-}
-
-function shorten(output: string, exit: CommandExit, context: ToolContext): string {
-  if (output.length <= context.limits.outputMaxChars) return output
-  const kept = new BoundedOutput(context.limits.outputMaxChars)
-  kept.push(output)
-  kept.skip(exit.omittedChars)
-  return kept.toString()
+  return refusedInForeground(command)
 }

@@ -1,7 +1,10 @@
 import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 
 import { expect, test } from "vitest"
 
+import type { Clock } from "../../../src/base/clock.ts"
 import { isValidHistory } from "../../../src/agent/context/validity.ts"
 import type { Message } from "../../../src/protocol/message.ts"
 import { talk, toolRound, user } from "../../fixtures/agent/histories.ts"
@@ -90,6 +93,7 @@ test("a bare 400 with a long history of words: rounds are left out, and the conv
 
   expect([record.end.outcome, record.end.result.finalResponse]).toEqual(["completed", "Blue."])
   expect(rotations(record)).toEqual([[id, session.id]])
+  expect([record.events[0]?.sessionId, record.events.at(-1)?.sessionId]).toEqual([id, session.id])
   expect(session.id).not.toBe(id)
   const main = house.model.requests.filter((request) => !isSummaryRequest(request))
   expect(main[1]?.rawBody.length).toBeLessThan((main[0]?.rawBody.length ?? 0) * 0.8)
@@ -226,6 +230,47 @@ test("an interrupt while the summary is written leaves everything as it was", as
   expect(await compressing).toMatchObject({ ok: true, value: { removedMessages: false, sessionId: id } })
   await runToEnd(session, "which colour?")
   expect([session.id, house.model.view(1).messages.length]).toEqual([id, 61])
+})
+
+test("a child session that cannot be stored: the conversation stays whole, in the session it is in", async () => {
+  await using house = await assembleApp(besidesSummaries([says("Blue.")]), { config: LARGE_WINDOW })
+  const id = await seedSession(house, talk(60, 400))
+  const session = await house.open({ resume: id })
+  const db = new DatabaseSync(join(house.home.path, "state.db"))
+  db.exec(
+    "CREATE TRIGGER broken BEFORE INSERT ON sessions WHEN NEW.parent_session_id IS NOT NULL BEGIN SELECT RAISE(ABORT, 'disk failed'); END",
+  )
+  db.close()
+  const done = await session.compress({ focus: "colours", signal })
+  expect(done).toMatchObject({
+    ok: true,
+    value: { removedMessages: false, sessionId: id, warning: "the shorter conversation could not be stored" },
+  })
+  const { end } = await runToEnd(session, "which colour?")
+  expect([end.outcome, end.result.sessionId, house.model.view(1).messages.length]).toEqual(["completed", id, 61])
+  expect((await (await house.app.store()).session(id))?.endReason).toBeNull()
+})
+
+test("another process that is at it keeps its turn; after ten seconds nothing is done", async () => {
+  let now = Date.now()
+  const clock: Clock = {
+    now: () => now,
+    sleep: (ms) => {
+      now += ms
+      return Promise.resolve()
+    },
+  }
+  await using house = await assembleApp(besidesSummaries([says("Blue.")]), { config: LARGE_WINDOW, clock })
+  const id = await seedSession(house, talk(60, 400))
+  const session = await house.open({ resume: id })
+  expect(await (await house.app.store()).tryLockCompression(id, "elsewhere:1:abc")).toBe(true)
+  const started = now
+  const done = await session.compress({ focus: "colours", signal })
+  expect(done).toMatchObject({
+    ok: true,
+    value: { layersRun: [], warning: "another process is shortening this conversation" },
+  })
+  expect([now - started >= 10_000, now - started < 11_000, house.model.requests.length]).toEqual([true, true, 0])
 })
 
 test("the task list survives a compression and a resume", async () => {

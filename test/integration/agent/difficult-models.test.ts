@@ -82,7 +82,9 @@ describe("the same failing call for ever", () => {
     ])
     expect(await readFile(join(house.home.workdir, "tries.log"), "utf8")).toBe("tried\n".repeat(2))
     expect(events.flatMap((event) => (event.type === "tool-end" ? [event.outcome] : []))).toEqual([
-      ...["ok", "ok", "blocked"],
+      "ok",
+      "ok",
+      "blocked",
     ])
     expect(end.result.finalResponse).toContain("was not run again")
     expect((await (await house.app.store()).conversation(session.id)).at(-1)).toMatchObject({ role: "assistant" })
@@ -114,18 +116,27 @@ test("the same successful read for ever is warned about as no progress", async (
   expect(results.map((text) => text.includes("idempotent_no_progress_warning"))).toEqual([false, true, true])
 })
 
+const PRINTS = callsTool("terminal", { command: "seq -f 'line %.0f of a very long output' 0 300000" })
+
 test("a gigantic output is cut before it reaches the model, which is told so", async () => {
-  const command = "seq -f 'line %.0f of a very long output' 0 300000"
-  await using house = await assembleApp([callsTool("terminal", { command }), says("Long.")])
+  await using house = await assembleApp([PRINTS, says("Long.")], { config: "  context_length: 200000\n" })
   const { end } = await runToEnd(await house.open(), "print")
   expect(end.outcome).toBe("completed")
   const text = house.model.toolResults(1)[0]?.text ?? ""
   expect(text.length).toBeLessThan(110_000)
-  expect([text.includes("line 0 of"), text.includes("line 300000 of"), text.includes("characters left out")]).toEqual([
-    true,
-    true,
-    true,
-  ])
+  for (const part of ["line 0 of", "line 300000 of", "characters left out"]) expect(text).toContain(part)
+})
+
+test("in a small window a long result is cut further, and the file with all of it is named", async () => {
+  await using house = await assembleApp([{ ...PRINTS, usage: { input: 3000 } }, says("Long.")], {
+    config: "  context_length: 16000\n",
+  })
+  const { end } = await runToEnd(await house.open(), "print")
+  expect(end.outcome).toBe("completed")
+  expect((house.model.requests[1]?.rawBody.length ?? 0) / 4).toBeLessThan(16_000)
+  const text = house.model.toolResults(1)[0]?.text ?? ""
+  const path = /All of it is in (\S+\.txt)/.exec(text)?.[1] ?? ""
+  expect(await readFile(path, "utf8")).toContain("line 300000 of a very long output")
 })
 
 test("five gigantic results of one reply share one limit", async () => {

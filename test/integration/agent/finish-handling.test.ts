@@ -222,9 +222,8 @@ test("tools that do not exist, three times in one turn: the turn ends, and no ca
   const session = await house.open()
   const { end, events } = await runToEnd(session, "fly")
   expect([end.outcome, end.result.error?.code, house.model.requests.length]).toEqual(["error", "unknown_tools", 3])
-  expect(events.flatMap((event) => (event.type === "tool-end" ? [event.outcome] : []))).toEqual([
-    ...["error", "skipped", "error", "skipped", "error", "skipped"],
-  ])
+  const outcomes = events.flatMap((event) => (event.type === "tool-end" ? [event.outcome] : []))
+  expect(outcomes.join(" ")).toBe("error skipped error skipped error skipped")
   expect(existsSync(join(house.home.workdir, "fly_1"))).toBe(false)
   await runToEnd(session, "stay here then")
   expect(wireProblems(house.model, 3)).toEqual([])

@@ -1,3 +1,6 @@
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+
 import { expect, test } from "vitest"
 
 import type { AgentEvent } from "../../../src/protocol/events.ts"
@@ -88,14 +91,12 @@ test("a steer during a long command lands in its result, and what was sent befor
     says("Bye."),
   ])
   const session = await house.open()
-  const touched = (name: string): Promise<void> =>
-    import("node:fs/promises").then(({ writeFile }) => writeFile(`${house.home.workdir}/${name}`, ""))
   let steered = false
   await runToEnd(session, "paint", async (event) => {
     if (event.type !== "tool-progress" || steered) return
     steered = true
     session.steer("use blue")
-    await touched("go")
+    await writeFile(join(house.home.workdir, "go"), "")
   })
   await session.close("test")
   const later = await house.restart()
@@ -110,6 +111,21 @@ test("a steer during a long command lands in its result, and what was sent befor
     const next = house.model.requests[index + 1]?.rawBody
     if (next !== undefined) expect([index, next.startsWith(rawBody.slice(0, -"]}".length))]).toEqual([index, true])
   }
+})
+
+test("a steer that comes after the results still travels with the last of them, now and after a resume", async () => {
+  await using house = await assembleApp([callsTool("terminal", { command: "echo one" }), says("Blue."), says("Bye.")])
+  const session = await house.open()
+  await runToEnd(session, "paint", (event) => {
+    if (event.type === "tool-end") session.steer("use blue")
+  })
+  expect(house.model.toolResults(1)[0]?.text).toMatch(/\nuse blue\n\[\/OUT-OF-BAND USER MESSAGE\]$/)
+  await session.close("test")
+  const later = await house.restart()
+  await runToEnd(await later.open({ resume: session.id }), "bye")
+  await later[Symbol.asyncDispose]()
+  const [, answered, resumed] = house.model.requests
+  expect(resumed?.rawBody.startsWith(answered?.rawBody.slice(0, -"]}".length) ?? "?")).toBe(true)
 })
 
 test("a second run while one is going is rejected, and the first goes on", async () => {

@@ -1,3 +1,4 @@
+import { assertNever } from "../../../base/assert-never.ts"
 import { ellipsize, takeCodePoints } from "../../../base/text.ts"
 import { contentText } from "../../../protocol/message.ts"
 import type { Message, ToolCall } from "../../../protocol/message.ts"
@@ -116,7 +117,9 @@ function block(message: Message): string {
     case "tool":
       return `[TOOL RESULT ${message.tool_call_id}]\n${clipped(contentText(message.content))}`
     case "system":
-      return ""
+      return message.content
+    default:
+      return assertNever(message)
   }
 }
 

@@ -43,13 +43,14 @@ const FEWEST_SUMMARISED = 4
 /**
  * The messages between head and tail. The tail reaches back to the person's last words and the last answer; in a long run of tool
  * calls that would leave nothing to summarise, so where it does not suffice the cut is made by size, and those two stay as single
- * rounds behind the summary.
+ * rounds behind the summary. In a small window even that tail may be too long; then only the very last messages are left of it.
  */
 export function chooseRegion(draft: Draft, options: RegionOptions): Region | undefined {
   const { messages } = draft
   if (messages.length <= options.head + FEWEST_SUMMARISED) return undefined
   const { start, cut, sizeCut } = findBoundaries(messages, { ...options, tailTokens: options.budget.tail })
-  const regions = [cut, sizeCut]
+  const tight = findBoundaries(messages, { ...options, protectLastN: 0, tailTokens: 0 })
+  const regions = [cut, sizeCut, ...(options.budget.small ? [tight.sizeCut] : [])]
     .map((end) => regionOf(messages, { start, end: pastToolResults(messages, end), pins: options.pins }))
     .filter((region) => region.doomed.length > 0 && region.rest.length > 0)
   const size = ({ head, rest }: Region): number =>

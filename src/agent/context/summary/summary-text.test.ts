@@ -59,7 +59,7 @@ test("a message without its summary is what it was before", () => {
 })
 
 test.each([
-  [`${TEXT}`, BODY],
+  [TEXT, BODY],
   [`  ${BODY}\n`, BODY],
   [`${BODY}\n--- END OF CONTEXT SUMMARY — x ---`, BODY],
   ["   ", ""],

@@ -1,5 +1,5 @@
 import { takeCodePoints } from "../../../base/text.ts"
-import { mostSimilarLines } from "./strategies.ts"
+import { mostSimilarLines } from "./similar-blocks.ts"
 
 const MAX_CANDIDATES = 3
 const LINES_AROUND = 2

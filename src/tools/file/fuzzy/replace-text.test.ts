@@ -1,5 +1,11 @@
+import { readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
+import { CORPUS_FILE, makeReplaceCorpus } from "../../../../test/fixtures/tools/make-replace-corpus.ts"
+import type { RecordedCase } from "../../../../test/fixtures/tools/make-replace-corpus.ts"
+import { slowReplace } from "../../../../test/fixtures/tools/slow-replace.ts"
+import type { Outcome } from "../../../../test/fixtures/tools/slow-replace.ts"
 import { replaceText } from "./replace-text.ts"
+import { STRATEGY_NAMES } from "./strategies.ts"
 
 const FUNCTION = "function area(w, h) {\n  const a = w * h\n  const b = a + 11\n  return b\n}\n"
 
@@ -124,3 +130,34 @@ describe("the table", () => {
     }
   })
 })
+
+describe("the recorded corpus", () => {
+  const recorded = JSON.parse(readFileSync(CORPUS_FILE, "utf8")) as readonly RecordedCase[]
+
+  test("it is what the seed makes, and the oracle agrees with the record", () => {
+    expect(recorded.map(({ file, old, to, all }) => ({ file, old, to, all }))).toEqual(makeReplaceCorpus())
+    expect(recorded.map(({ file, old, to, all }) => slowReplace(file, old, to, all))).toEqual(
+      recorded.map(({ outcome }) => outcome),
+    )
+  })
+
+  test("every outcome is the recorded one", () => {
+    const found = recorded.map(({ file, old, to, all }) => outcomeOf(replaceText(file, { old, replacement: to, all })))
+    expect(found).toEqual(recorded.map(({ outcome }) => outcome))
+  })
+
+  test("every strategy that can decide, and every refusal, occurs", () => {
+    const kinds = new Set(recorded.map(({ outcome }) => ("error" in outcome ? outcome.error : outcome.strategy)))
+    // Lines equal without their indentation, or but for their ends, are equal once trimmed: two strategies never decide.
+    const never = new Set(["indentation_flexible", "trimmed_boundary"])
+    const possible = STRATEGY_NAMES.filter((name) => !never.has(name))
+    expect([...kinds].toSorted()).toEqual(
+      [...possible, "ambiguous", "bad-request", "escape-drift", "no-match"].toSorted(),
+    )
+    expect(recorded.length).toBeGreaterThanOrEqual(200)
+  })
+})
+
+function outcomeOf(replaced: ReturnType<typeof replaceText>): Outcome {
+  return replaced.ok ? replaced.value : { error: replaced.error.kind }
+}

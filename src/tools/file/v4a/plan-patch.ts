@@ -56,6 +56,8 @@ interface PlanOptions {
   readonly files: FileSystem
   /** Why a path must not be written to, beyond what the policy has looked at. */
   readonly refuse: (path: string) => string | undefined
+  /** A file that is not read must not be moved to where it would be. */
+  readonly holdsSecrets: (path: string) => boolean
 }
 
 interface PlanState extends PlanOptions {
@@ -93,6 +95,7 @@ async function planOperation(
     }
     case "move": {
       if (file.kind === "absent") return fail([`${operation.path} does not exist`])
+      if (state.holdsSecrets(path)) return fail([`${operation.path} holds secrets and is not moved by file tools`])
       const to = state.files.resolve(operation.to)
       if ((await expectedFile(to, state)).kind !== "absent") return fail([`${operation.to} exists already`])
       state.expected.set(path, { kind: "absent" })

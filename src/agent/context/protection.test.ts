@@ -1,0 +1,76 @@
+import { describe, expect, test } from "vitest"
+
+import { assistant, SETTINGS, talk, toolRound, toolRounds, user } from "../../../test/fixtures/agent/histories.ts"
+import type { Message } from "../../protocol/message.ts"
+import { createEstimator } from "./estimate.ts"
+import { protectionOf } from "./protection.ts"
+import { roundsOf } from "./rounds.ts"
+
+const protect = (messages: readonly Message[], more: { small?: boolean; room?: number } = {}) =>
+  protectionOf(messages, { settings: SETTINGS, small: false, room: 80_000, estimator: createEstimator(), ...more })
+
+test("a round is a reply with its results and the words before it; words nobody answered are one of their own", () => {
+  const messages = [
+    user("a"),
+    ...toolRound([
+      { id: "c", result: "1" },
+      { id: "d", result: "2" },
+    ]),
+    ...toolRounds(1, 10),
+    assistant("x"),
+    user("b"),
+    assistant("y"),
+    user("c"),
+  ]
+  expect(roundsOf(messages).map(({ start, end }) => [start, end])).toEqual([
+    [0, 4],
+    [4, 6],
+    [6, 7],
+    [7, 9],
+    [9, 10],
+  ])
+})
+
+test("what is pinned: the head, summaries, plans, the last words and the last answer, each with its calls and results", () => {
+  const plan = toolRound([{ id: "p", result: "plan" }], { tool: { compression_priority: "high" } })
+  const spoken = toolRound([{ id: "s", result: "r" }], { text: "Looking." })
+  const summary = user("S", { compressed_summary: true, synthetic: "summary" })
+  const messages = [
+    ...toolRound([
+      { id: "1", result: "a" },
+      { id: "2", result: "b" },
+      { id: "3", result: "c" },
+    ]),
+    summary,
+    ...toolRounds(2, 10, "x"),
+    ...plan,
+    user("last words"),
+    ...toolRounds(2, 10, "y"),
+    ...spoken,
+    ...toolRounds(1, 10, "z"),
+  ]
+  const { head, tailStart, pins } = protect(messages)
+  expect([head, tailStart]).toEqual([3, 0])
+  expect(messages.filter((message) => pins.all.has(message))).toEqual([
+    ...messages.slice(0, 5),
+    ...plan,
+    user("last words"),
+    ...spoken,
+  ])
+  expect(messages.filter((message) => pins.plans.has(message))).toEqual(plan)
+})
+
+describe("in a small window", () => {
+  test("head and tail stay as long as there is enough between them", () => {
+    const messages = [...talk(3, 40), assistant("ok"), ...toolRounds(40, 400)]
+    const found = protect(messages, { small: true, room: 4500 })
+    expect([found.head, messages.length - found.tailStart]).toEqual([3, 20])
+  })
+
+  test("they give way when there is not", () => {
+    const messages = [user("x".repeat(400)), ...toolRounds(1, 8000, "h"), ...toolRounds(14, 1000)]
+    const found = protect(messages, { small: true, room: 3000 })
+    expect([found.head, messages.length - found.tailStart]).toEqual([2, 2])
+    expect(protect(messages, { room: 3000 })).toMatchObject({ head: 3, tailStart: messages.length - 20 })
+  })
+})

@@ -1,0 +1,55 @@
+import type { Clock } from "../base/clock.ts"
+import type { Log } from "../base/log.ts"
+import type { Redactor } from "../base/redact.ts"
+import { errorMessage } from "../base/system-error.ts"
+import type { Home } from "../config/home.ts"
+import type { ProcessRegistry } from "../exec/background/process-registry.ts"
+
+/** The background processes of an app. With the first use those are looked for that a killed Hermes has left. */
+export interface Processes {
+  open(): Promise<ProcessRegistry>
+  /** The next notice for a session; undefined when there is none. */
+  takeNotice(owner: string): string | undefined
+  /** Resolves when there is one, or when the signal aborts. */
+  waitForNotice(owner: string, signal: AbortSignal): Promise<void>
+  close(): Promise<void>
+}
+
+export function createProcesses(options: {
+  readonly home: Home
+  readonly clock: Clock
+  readonly log: Log
+  readonly redactor: Redactor
+}): Processes {
+  const { home, clock, log, redactor } = options
+  let opened: ProcessRegistry | undefined
+  let opening: Promise<ProcessRegistry> | undefined
+  const create = async (): Promise<ProcessRegistry> => {
+    const { createProcessRegistry } = await import("../exec/background/process-registry.ts")
+    const registry = createProcessRegistry({
+      clock,
+      file: home.file("processes.json"),
+      log,
+      redact: (text) => redactor.redact(text),
+    })
+    try {
+      await registry.recover()
+    } catch (error) {
+      log.warning(`earlier background processes could not be found again: ${errorMessage(error)}`)
+    }
+    opened = registry
+    return registry
+  }
+  return {
+    open: () => (opening ??= create()),
+    takeNotice: (owner) => opened?.notices.take(owner),
+    waitForNotice: async (owner, signal) => {
+      // A registry that is opened meanwhile belongs to a turn, and notices are looked at again when that has ended.
+      if (opened !== undefined) await opened.notices.waitForOne(signal, owner)
+      else await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }))
+    },
+    close: async () => {
+      await (await opening?.catch(() => undefined))?.close()
+    },
+  }
+}

@@ -1,0 +1,72 @@
+import type { Command, Positional } from "../command.ts"
+import { integer, json, text, toggle, yes } from "./flag.ts"
+
+const snapshot: Positional = { name: "HASH", summary: "snapshot, as `checkpoints list` shows it", required: true }
+const file: Positional = { name: "FILE", summary: "only this path of the project", required: false }
+const dir = text("dir", "project directory (where you are)", { value: "DIR", complete: "directory" })
+const force = toggle("force", "do not ask", { short: "f" })
+
+export const CHECKPOINTS_COMMAND: Command = {
+  name: "checkpoints",
+  summary: "look at, restore and prune the snapshots behind /rollback",
+  group: "sessions",
+  subcommands: [
+    {
+      name: "status",
+      summary: "show size and number of snapshots",
+      group: "sessions",
+      load: () => import("../commands/checkpoints/status.ts"),
+    },
+    {
+      name: "list",
+      aliases: ["ls"],
+      summary: "list snapshots of a project, newest first",
+      group: "sessions",
+      flags: [dir, integer("limit", "at most this many (20)", { value: "N", min: 1 }), json],
+      load: () => import("../commands/checkpoints/list.ts"),
+    },
+    {
+      name: "diff",
+      summary: "show what changed since a snapshot",
+      group: "sessions",
+      positionals: [snapshot, file],
+      flags: [dir],
+      load: () => import("../commands/checkpoints/diff.ts"),
+    },
+    {
+      name: "restore",
+      summary: "put a project or one file back as it was",
+      details:
+        "The present state is saved first, so that a restore can be undone. Build output, .git and .env are never touched.",
+      group: "sessions",
+      positionals: [snapshot, file],
+      flags: [dir, yes],
+      load: () => import("../commands/checkpoints/restore.ts"),
+    },
+    {
+      name: "prune",
+      summary: "remove old snapshots",
+      group: "sessions",
+      flags: [
+        integer("retention-days", "keep younger ones (7)", { value: "N", min: 0 }),
+        integer("max-size-mb", "size to shrink to (500)", { value: "N", min: 0 }),
+        toggle("keep-orphans", "keep snapshots of directories that are gone"),
+      ],
+      load: () => import("../commands/checkpoints/prune.ts"),
+    },
+    {
+      name: "clear",
+      summary: "remove all snapshots",
+      group: "sessions",
+      flags: [force],
+      load: () => import("../commands/checkpoints/clear.ts"),
+    },
+    {
+      name: "clear-legacy",
+      summary: "remove snapshots of an older layout",
+      group: "sessions",
+      flags: [force],
+      load: () => import("../commands/checkpoints/clear-legacy.ts"),
+    },
+  ],
+}

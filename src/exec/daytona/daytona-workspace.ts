@@ -1,0 +1,104 @@
+import type { Log } from "../../base/log.ts"
+import { fail, ok } from "../../base/result.ts"
+import type { Result } from "../../base/result.ts"
+import { askClient } from "../remote/client-process.ts"
+import { askPlaceFacts } from "../remote/place-facts.ts"
+import { createRemoteWorkspace } from "../remote/remote-workspace.ts"
+import type { Transport } from "../remote/transport.ts"
+import { quote } from "../shell-state.ts"
+import type { Workspace } from "../workspace.ts"
+
+export interface DaytonaOptions {
+  readonly clientEnvironment: Readonly<Record<string, string>>
+  readonly image: string
+  readonly taskId: string
+  readonly isPersistent: boolean
+  readonly cpus: number
+  readonly memoryMb: number
+  readonly diskMb: number
+  readonly startupFiles?: readonly string[] | undefined
+  readonly persistentShell?: boolean | undefined
+  readonly log: Log
+  readonly signal: AbortSignal
+}
+
+const CREATE_MS = 300_000
+const MAX_DISK_GB = 10
+/** The service ends a command that runs for longer than it was told; ours end by their own limit long before. */
+const COMMAND_SECONDS = 86_400
+
+/** A sandbox of the Daytona service, through its command line: found by name and started, or made. */
+export async function openDaytonaWorkspace(options: DaytonaOptions): Promise<Result<Workspace>> {
+  const name = `hermes-${options.taskId}`
+  const ask = async (args: readonly string[], signal = options.signal) =>
+    await askClient(["daytona", ...args], { environment: options.clientEnvironment, signal, timeoutMs: CREATE_MS })
+  const known = await ask(["info", name])
+  if (known.notStarted !== undefined) {
+    return fail("the daytona program is not installed; install it, or set terminal.backend to local")
+  }
+  if (/unauthori[sz]ed|not logged in|no active profile|api key/i.test(known.stderr)) {
+    return fail("Daytona does not know who you are; run `daytona login` or set DAYTONA_API_KEY")
+  }
+  const begun = known.code === 0 ? await ask(["start", name]) : await ask(createArguments(options, name))
+  if (begun.code !== 0) return fail(`the Daytona sandbox could not be started: ${lastLine(begun.stderr)}`)
+  const transport = sandboxTransport(name, options.clientEnvironment)
+  const facts = await askPlaceFacts(transport, { signal: options.signal, timeoutMs: 60_000 })
+  if (!facts.ok) return facts
+  return ok(
+    createRemoteWorkspace({
+      kind: "daytona",
+      isContainer: true,
+      transport,
+      facts: facts.value,
+      cwd: facts.value.cwd,
+      startupFiles: options.startupFiles,
+      persistentShell: options.persistentShell,
+      release: async () => {
+        await ask([options.isPersistent ? "stop" : "delete", name], new AbortController().signal)
+      },
+    }),
+  )
+}
+
+function createArguments(options: DaytonaOptions, name: string): readonly string[] {
+  const wantedGb = Math.ceil(options.diskMb / 1024)
+  if (wantedGb > MAX_DISK_GB) {
+    options.log.warning(`Daytona gives at most ${MAX_DISK_GB} GB of disk; terminal.container_disk asks for ${wantedGb}`)
+  }
+  return [
+    "create",
+    "--name",
+    name,
+    "--snapshot",
+    options.image,
+    ...(options.cpus > 0 ? ["--cpu", String(Math.ceil(options.cpus))] : []),
+    ...(options.memoryMb > 0 ? ["--memory", String(options.memoryMb)] : []),
+    ...(wantedGb > 0 ? ["--disk", String(Math.min(wantedGb, MAX_DISK_GB))] : []),
+    "--auto-stop",
+    "0",
+  ]
+}
+
+/**
+ * The command line has no standard input, gives output and errors back as one text, and splits arguments in its own way: so the whole
+ * script travels as one word without any quotes.
+ */
+function sandboxTransport(name: string, environment: Readonly<Record<string, string>>): Transport {
+  return {
+    environment,
+    pipesInput: false,
+    isTextOnly: true,
+    commandLine: (script, args) => {
+      const whole = `set -- ${args.map(quote).join(" ")}\n${script}`
+      const word = Buffer.from(whole).toString("base64")
+      const evaluate = `eval "$(printf %s ${word} | base64 -d)"`
+      return ["daytona", "exec", name, "--timeout", String(COMMAND_SECONDS), "--", "sh", "-c", evaluate]
+    },
+    explain: ({ notStarted, stderr }) =>
+      `the Daytona sandbox ${name} did not answer: ${notStarted ?? lastLine(stderr)}`,
+  }
+}
+
+function lastLine(stderr: string): string {
+  return (stderr.trim().split("\n").at(-1) ?? "").slice(0, 300)
+}

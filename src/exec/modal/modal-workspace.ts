@@ -1,0 +1,107 @@
+import { fail, ok } from "../../base/result.ts"
+import type { Result } from "../../base/result.ts"
+import { errorMessage } from "../../base/system-error.ts"
+import type { Log } from "../../base/log.ts"
+import { askClient } from "../remote/client-process.ts"
+import { askPlaceFacts } from "../remote/place-facts.ts"
+import { createRemoteWorkspace } from "../remote/remote-workspace.ts"
+import type { Transport } from "../remote/transport.ts"
+import type { Workspace } from "../workspace.ts"
+import { MODAL_PROGRAM } from "./modal-program.ts"
+import { readSnapshot, rememberSnapshot } from "./snapshot-file.ts"
+
+export interface ModalOptions {
+  readonly clientEnvironment: Readonly<Record<string, string>>
+  readonly image: string
+  readonly taskId: string
+  readonly isPersistent: boolean
+  /** `<home>/modal_snapshots.json`. */
+  readonly snapshotFile: string
+  readonly cpus: number
+  readonly memoryMb: number
+  readonly startupFiles?: readonly string[] | undefined
+  readonly persistentShell?: boolean | undefined
+  readonly log: Log
+  readonly signal: AbortSignal
+}
+
+const SANDBOX_SECONDS = 3600
+const CREATE_MS = 600_000
+
+/** A sandbox of the Modal service, through its Python library. Files are kept as a snapshot between sandboxes. */
+export async function openModalWorkspace(options: ModalOptions): Promise<Result<Workspace>> {
+  const ask = async (args: readonly string[], signal = options.signal) =>
+    await askClient(["python3", "-c", MODAL_PROGRAM, ...args], {
+      environment: options.clientEnvironment,
+      signal,
+      timeoutMs: CREATE_MS,
+    })
+  const snapshot = options.isPersistent ? readSnapshot(options.snapshotFile, options.taskId) : undefined
+  const limits = [String(options.cpus), String(options.memoryMb), String(SANDBOX_SECONDS)]
+  const created = await ask(["create", options.image, snapshot ?? "", ...limits])
+  if (created.notStarted !== undefined) return fail("the modal backend needs python3; install it")
+  if (created.code !== 0) return fail(whyNotCreated(created.stderr))
+  const [id = "", origin] = (created.stdout.toString("utf8").trim().split("\n").at(-1) ?? "").split(" ")
+  if (snapshot !== undefined && origin === "image") {
+    options.log.warning("the kept files of this Modal sandbox are gone; it starts from its image")
+  }
+  const transport = modalTransport(id, options.clientEnvironment)
+  const facts = await askPlaceFacts(transport, { signal: options.signal, timeoutMs: 60_000 })
+  if (!facts.ok) return facts
+  const release = async (): Promise<void> => {
+    const never = new AbortController().signal
+    if (options.isPersistent) await keepFiles(options, await ask(["snapshot", id], never))
+    await ask(["terminate", id], never)
+  }
+  return ok(
+    createRemoteWorkspace({
+      kind: "modal",
+      isContainer: true,
+      transport,
+      facts: facts.value,
+      cwd: facts.value.cwd,
+      startupFiles: options.startupFiles,
+      persistentShell: options.persistentShell,
+      release,
+    }),
+  )
+}
+
+async function keepFiles(
+  { snapshotFile, taskId, log }: ModalOptions,
+  answer: { readonly code: number; readonly stdout: Buffer; readonly stderr: string },
+): Promise<void> {
+  const image = answer.stdout.toString("utf8").trim().split("\n").at(-1) ?? ""
+  if (answer.code !== 0 || image === "") {
+    log.warning(`the files of the Modal sandbox could not be kept: ${lastLine(answer.stderr)}`)
+    return
+  }
+  try {
+    await rememberSnapshot(snapshotFile, taskId, image)
+  } catch (error) {
+    log.warning(`the snapshot ${image} of the Modal sandbox could not be noted: ${errorMessage(error)}`)
+  }
+}
+
+/** Input travels inside the script: the library cannot end the input of a command from a pipe. */
+function modalTransport(id: string, environment: Readonly<Record<string, string>>): Transport {
+  return {
+    environment,
+    pipesInput: false,
+    commandLine: (script, args) => ["python3", "-c", MODAL_PROGRAM, "exec", id, "sh", "-c", script, "hermes", ...args],
+    explain: ({ notStarted, stderr }) => `the Modal sandbox ${id} did not answer: ${notStarted ?? lastLine(stderr)}`,
+  }
+}
+
+function whyNotCreated(stderr: string): string {
+  if (/package modal is not installed/.test(stderr))
+    return "the Python package modal is not installed; run `pip install modal`"
+  if (/AuthError|token/i.test(stderr)) {
+    return "Modal does not know who you are; run `modal setup` or set MODAL_TOKEN_ID and MODAL_TOKEN_SECRET"
+  }
+  return `the Modal sandbox could not be created: ${lastLine(stderr)}`
+}
+
+function lastLine(stderr: string): string {
+  return (stderr.trim().split("\n").at(-1) ?? "").slice(0, 300)
+}

@@ -1,0 +1,191 @@
+import { existsSync, realpathSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { isAbsolute, join, normalize, sep } from "node:path"
+
+import { assertNever } from "../base/assert-never.ts"
+import type { Clock } from "../base/clock.ts"
+import type { Log } from "../base/log.ts"
+import { fail, ok } from "../base/result.ts"
+import type { Result } from "../base/result.ts"
+import type { Config } from "../config/load.ts"
+import type { Home } from "../config/home.ts"
+import { visibleVariables } from "./command-environment.ts"
+import type { ReadOnlyBind } from "./container/container-arguments.ts"
+import { sanitiseTaskId } from "./container/container-arguments.ts"
+import type { Workspace } from "./workspace.ts"
+
+export type BackendName = "docker" | "ssh" | "singularity" | "modal" | "daytona"
+
+export interface OpenBackendOptions {
+  readonly backend: BackendName
+  readonly config: Config
+  readonly home: Home
+  /** The whole environment of this process: docker, ssh and the rest need it to find their own settings. */
+  readonly environment: Readonly<Record<string, string>>
+  /** Values from `.env`, for names that are passed on into a container. */
+  readonly secret: (name: string) => string | undefined
+  /** The directory Hermes was started in. */
+  readonly cwd: string
+  /** Sub-agents share the place of their parent: "default" unless a task has one of its own. */
+  readonly taskId: string
+  readonly clock: Clock
+  readonly log: Log
+  readonly signal: AbortSignal
+}
+
+/** Opens the place that the settings name for commands and files. An error is one sentence that says what to do. */
+export async function openBackend(options: OpenBackendOptions): Promise<Result<Workspace>> {
+  switch (options.backend) {
+    case "docker": {
+      const { openContainerWorkspace } = await import("./container/container-workspace.ts")
+      return await openContainerWorkspace(containerOptions(options))
+    }
+    case "ssh": {
+      const { openSshWorkspace } = await import("./remote/ssh-workspace.ts")
+      return await openSshWorkspace(sshOptions(options))
+    }
+    case "singularity": {
+      const { openSingularityWorkspace } = await import("./singularity/singularity-workspace.ts")
+      const image = imageOf(options, "terminal.singularity_image")
+      return await openSingularityWorkspace({
+        ...shared(options),
+        image: image.includes("://") || image.startsWith("/") ? image : `docker://${image}`,
+        sandboxes: options.home.file("sandboxes", "singularity"),
+      })
+    }
+    case "modal": {
+      const { openModalWorkspace } = await import("./modal/modal-workspace.ts")
+      return await openModalWorkspace({
+        ...shared(options),
+        image: imageOf(options, "terminal.modal_image"),
+        snapshotFile: options.home.file("modal_snapshots.json"),
+      })
+    }
+    case "daytona": {
+      const { openDaytonaWorkspace } = await import("./daytona/daytona-workspace.ts")
+      return await openDaytonaWorkspace({ ...shared(options), image: imageOf(options, "terminal.daytona_image") })
+    }
+    default:
+      return assertNever(options.backend)
+  }
+}
+
+/** What every place is told. */
+function shared({ config, environment, taskId, log, signal }: OpenBackendOptions) {
+  const named = config.get("terminal.shell_init_files")
+  return {
+    clientEnvironment: environment,
+    taskId: sanitiseTaskId(taskId),
+    isPersistent: config.get("terminal.container_persistent"),
+    cpus: config.get("terminal.container_cpu"),
+    memoryMb: config.get("terminal.container_memory"),
+    diskMb: config.get("terminal.container_disk"),
+    startupFiles: named.length > 0 ? named : config.get("terminal.auto_source_bashrc") ? undefined : [],
+    persistentShell: config.get("terminal.persistent_shell"),
+    log,
+    signal,
+  }
+}
+
+function containerOptions(options: OpenBackendOptions) {
+  const { config, home, environment } = options
+  return {
+    ...shared(options),
+    program: environment["HERMES_DOCKER_BINARY"],
+    image: config.get("terminal.docker_image"),
+    profile: home.profile,
+    sandboxes: home.file("sandboxes", "docker"),
+    survivesProcess: config.get("terminal.docker_persist_across_processes"),
+    removesOrphans: config.get("terminal.docker_orphan_reaper"),
+    lifetimeSeconds: config.get("terminal.lifetime_seconds"),
+    network: config.get("terminal.docker_network"),
+    runsAsHostUser: config.get("terminal.docker_run_as_host_user"),
+    workspaceBind: config.get("terminal.docker_mount_cwd_to_workspace") ? options.cwd : undefined,
+    readOnlyBinds: readOnlyBinds(options),
+    volumes: config.get("terminal.docker_volumes"),
+    variables: textValues(config.get("terminal.docker_env")),
+    forwarded: forwardedValues(options),
+    extraArguments: config.get("terminal.docker_extra_args"),
+    clock: options.clock,
+  }
+}
+
+function sshOptions(options: OpenBackendOptions) {
+  const { config, home } = options
+  const key = config.get("terminal.ssh_key")
+  return {
+    ...shared(options),
+    host: config.get("terminal.ssh_host"),
+    user: config.get("terminal.ssh_user"),
+    port: config.get("terminal.ssh_port"),
+    keyFile: key.startsWith("~/") ? join(home.userHome, key.slice(2)) : key,
+    cwd: config.get("terminal.cwd"),
+    temporaryDirectory: tmpdir(),
+  }
+}
+
+function imageOf(
+  { config }: OpenBackendOptions,
+  key: "terminal.singularity_image" | "terminal.modal_image" | "terminal.daytona_image",
+): string {
+  const named = config.get(key)
+  return named === "" ? config.get("terminal.docker_image") : named
+}
+
+/** Only names that the person listed, and of those that commands may see in general never a key of Hermes itself. */
+function forwardedValues({ config, environment, secret, log }: OpenBackendOptions): Record<string, string> {
+  const passthrough = config.get("terminal.env_passthrough")
+  const allowed = new Set(visibleVariables(passthrough))
+  const names = new Set(config.get("terminal.docker_forward_env").filter((name) => /^[A-Za-z_]\w*$/.test(name)))
+  for (const name of passthrough) {
+    if (allowed.has(name)) names.add(name)
+    else log.warning(`terminal.env_passthrough names ${name}, which is never passed on`)
+  }
+  // Values of this process count before those of `.env`.
+  return Object.fromEntries(
+    [...names].flatMap((name) => {
+      const value = environment[name] ?? secret(name)
+      return value === undefined ? [] : [[name, value]]
+    }),
+  )
+}
+
+function textValues(mapping: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(mapping).flatMap(([name, value]) =>
+      typeof value === "string" || typeof value === "number" || typeof value === "boolean"
+        ? [[name, String(value)]]
+        : [],
+    ),
+  )
+}
+
+const CONTAINER_HOME = "/root/.hermes"
+const SHARED_DIRECTORIES = ["skills", "cache/documents", "cache/images", "cache/audio", "cache/screenshots"]
+
+/** Skills, caches and declared credential files, as far as they exist, at the same place below the home over there. */
+function readOnlyBinds({ config, home, log }: OpenBackendOptions): readonly ReadOnlyBind[] {
+  const declared = config.get("terminal.credential_files").flatMap((entry) => {
+    const checked = credentialFile(entry, home.path)
+    if (!checked.ok) log.warning(checked.error)
+    return checked.ok ? [checked.value] : []
+  })
+  return [...SHARED_DIRECTORIES, ...declared]
+    .filter((name) => existsSync(home.file(name)))
+    .map((name) => ({ source: home.file(name), target: `${CONTAINER_HOME}/${name}` }))
+}
+
+/** Relative to the home and inside it, also behind links. */
+function credentialFile(entry: unknown, homePath: string): Result<string> {
+  if (typeof entry !== "string" || entry === "") return fail("an entry of terminal.credential_files is no file name")
+  const name = normalize(entry)
+  if (isAbsolute(entry) || name.startsWith("..")) {
+    return fail(`the credential file ${entry} must be a path inside ${homePath}`)
+  }
+  const path = join(homePath, name)
+  if (!existsSync(path)) return fail(`the credential file ${path} does not exist`)
+  if (!realpathSync(path).startsWith(realpathSync(homePath) + sep)) {
+    return fail(`the credential file ${entry} leads out of ${homePath}`)
+  }
+  return ok(name)
+}

@@ -1,0 +1,138 @@
+import { existsSync, lstatSync, mkdirSync, mkdtempSync } from "node:fs"
+import { join } from "node:path"
+
+import { sha256Hex } from "../../base/random-and-hash.ts"
+import { fail, ok } from "../../base/result.ts"
+import type { Result } from "../../base/result.ts"
+import { quote } from "../shell-state.ts"
+import type { Workspace } from "../workspace.ts"
+import { askClient } from "./client-process.ts"
+import { askPlaceFacts } from "./place-facts.ts"
+import { createRemoteWorkspace } from "./remote-workspace.ts"
+import type { Transport, TransportFailure } from "./transport.ts"
+
+export interface SshOptions {
+  /** The environment of ssh itself. */
+  readonly clientEnvironment: Readonly<Record<string, string>>
+  readonly host: string
+  readonly user: string
+  readonly port: number
+  /** The private key file; "" leaves the choice to ssh. */
+  readonly keyFile: string
+  /** The directory over there that commands start in; the account's home when it is not absolute. */
+  readonly cwd: string
+  /** Where the socket of the shared connection is kept. */
+  readonly temporaryDirectory: string
+  readonly startupFiles?: readonly string[] | undefined
+  readonly persistentShell?: boolean | undefined
+  readonly signal: AbortSignal
+}
+
+/** Opens a connection that all commands and file operations share. The error names what to do. */
+export async function openSshWorkspace(options: SshOptions): Promise<Result<Workspace>> {
+  if (options.host === "") return fail("no host is named for the ssh backend; set terminal.ssh_host")
+  if (options.host.startsWith("-") || options.user.startsWith("-")) {
+    return fail("terminal.ssh_host and terminal.ssh_user must not begin with a dash")
+  }
+  if (options.keyFile !== "" && !existsSync(options.keyFile)) {
+    return fail(`the key file ${options.keyFile} does not exist; correct terminal.ssh_key`)
+  }
+  const ssh = [...sshArguments(options, socketDirectory(options.temporaryDirectory)), destination(options)]
+  const transport = sshTransport(ssh, options)
+  const facts = await askPlaceFacts(transport, { signal: options.signal, timeoutMs: OPEN_MS })
+  if (!facts.ok) return fail(facts.error)
+  return ok(
+    createRemoteWorkspace({
+      kind: "ssh",
+      isContainer: false,
+      transport,
+      facts: facts.value,
+      cwd: options.cwd.startsWith("/") ? options.cwd : facts.value.cwd,
+      startupFiles: options.startupFiles,
+      persistentShell: options.persistentShell,
+      release: async () => {
+        // The connection may serve other sessions too: it takes no new ones and ends when the last of them has ended.
+        await askClient(["ssh", ...ssh.slice(0, -1), "-O", "stop", destination(options)], {
+          environment: options.clientEnvironment,
+          signal: new AbortController().signal,
+          timeoutMs: 5000,
+        })
+      },
+    }),
+  )
+}
+
+/** The options of ssh, without the program and the destination. */
+export function sshArguments(
+  options: Pick<SshOptions, "host" | "user" | "port" | "keyFile">,
+  directory: string,
+): readonly string[] {
+  const socket = sha256Hex(`${options.user}@${options.host}:${options.port}`).slice(0, 16)
+  const settings = [
+    "ControlMaster=auto",
+    `ControlPath=${join(directory, `${socket}.sock`)}`,
+    "ControlPersist=300",
+    "BatchMode=yes",
+    "StrictHostKeyChecking=accept-new",
+    "ConnectTimeout=10",
+    // A link that is cut without a word is noticed within a minute.
+    "ServerAliveInterval=15",
+  ]
+  return [
+    "-T",
+    ...settings.flatMap((setting) => ["-o", setting]),
+    ...(options.port === 22 ? [] : ["-p", String(options.port)]),
+    ...(options.keyFile === "" ? [] : ["-i", options.keyFile]),
+  ]
+}
+
+const OPEN_MS = 30_000
+/** The path of a socket has room for about a hundred bytes, of which ssh needs some for itself. */
+const MAX_SOCKET_DIRECTORY = 60
+
+function destination({ host, user }: SshOptions): string {
+  return user === "" ? host : `${user}@${host}`
+}
+
+/** Only we may reach the connection: a directory that somebody else made is not used. */
+function socketDirectory(temporary: string): string {
+  const base = temporary.length > MAX_SOCKET_DIRECTORY ? "/tmp" : temporary
+  const directory = join(base, "hermes-ssh")
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const found = lstatSync(directory)
+  const isOurs = found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o077) === 0
+  return isOurs ? directory : mkdtempSync(`${directory}-`)
+}
+
+function sshTransport(ssh: readonly string[], options: SshOptions): Transport {
+  return {
+    environment: options.clientEnvironment,
+    pipesInput: true,
+    // The account's own shell reads this, whichever it is; it only has to start another one.
+    commandLine: (script, args) => ["ssh", ...ssh, ["exec sh -c", ...[script, "hermes", ...args].map(quote)].join(" ")],
+    explain: (failure) => explainSsh(failure, options),
+  }
+}
+
+/** ssh's own words, turned into what to do. */
+function explainSsh(failure: TransportFailure, options: SshOptions): string {
+  const to = destination(options)
+  if (failure.notStarted !== undefined)
+    return `ssh cannot be started (${failure.notStarted}); install the OpenSSH client`
+  const found = REASONS.find(([pattern]) => pattern.test(failure.stderr))
+  if (found !== undefined) return `${to} cannot be reached: ${found[1]}`
+  const said = failure.stderr.trim().split("\n").at(-1) ?? ""
+  return `the connection to ${to} broke${said === "" ? "" : ` (${said.slice(0, 300)})`}; the next command opens a new one`
+}
+
+const REASONS: readonly (readonly [RegExp, string])[] = [
+  [/permission denied/i, "the login was refused; check terminal.ssh_user and terminal.ssh_key"],
+  [/could not resolve hostname/i, "the name is not known; check terminal.ssh_host"],
+  [/connection refused/i, "nothing listens on that port; check terminal.ssh_port and that sshd runs there"],
+  [/connection timed out|operation timed out|no route to host|network is unreachable/i, "no answer; check the network"],
+  [
+    /host key verification failed|remote host identification has changed/i,
+    "its host key has changed; check why, then correct ~/.ssh/known_hosts",
+  ],
+  [/unprotected private key file|bad permissions/i, "the key file may be read by others; run chmod 600 on it"],
+]

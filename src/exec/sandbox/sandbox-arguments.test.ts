@@ -1,0 +1,61 @@
+import { mkdir, symlink, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { expect, test } from "vitest"
+
+import { temporaryHome } from "../../../test/support/temporary-home.ts"
+import { chooseSandbox } from "./choose-sandbox.ts"
+import { sandboxArguments } from "./sandbox-arguments.ts"
+
+const signal = new AbortController().signal
+
+test("what is hidden covers what is writable, and what is writable inside a hidden place stays", async () => {
+  await using home = await temporaryHome()
+  const at = (name: string): string => join(home.workdir, name)
+  for (const name of ["root/.ssh/deep/project", "hermes"]) await mkdir(at(name), { recursive: true })
+  await writeFile(at("root/.netrc"), "")
+  await symlink(at("root/.ssh"), at("link"))
+  expect(
+    sandboxArguments({
+      program: "bwrap",
+      writable: [at("root/.ssh/deep/project"), at("root"), at("missing"), "/"],
+      readOnly: [at("hermes")],
+      hidden: [at("link"), at("root/.netrc"), at("root/.aws")],
+      network: false,
+      cwd: at("root"),
+    }),
+  ).toEqual(
+    [
+      "bwrap --ro-bind / / --dev /dev --proc /proc",
+      "--ro-bind-try /proc/sys /proc/sys --ro-bind-try /proc/sysrq-trigger /proc/sysrq-trigger",
+      `--bind ${at("root")} ${at("root")}`,
+      `--ro-bind ${at("hermes")} ${at("hermes")}`,
+      `--tmpfs ${at("root/.ssh")} --remount-ro ${at("root/.ssh")}`,
+      `--ro-bind /dev/null ${at("root/.netrc")}`,
+      `--bind ${at("root/.ssh/deep/project")} ${at("root/.ssh/deep/project")}`,
+      "--unshare-user-try --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --unshare-net",
+      `--cap-drop ALL --die-with-parent --new-session --chdir ${at("root")} --`,
+    ].flatMap((line) => line.split(" ")),
+  )
+})
+
+test("with a network and a terminal, two walls less", () => {
+  const base = { program: "bwrap", writable: [], readOnly: [], hidden: [], cwd: "/" }
+  const open = sandboxArguments({ ...base, network: true, keepTerminal: true })
+  const shut = sandboxArguments({ ...base, network: false })
+  expect(shut.filter((word) => !open.includes(word))).toEqual(["--unshare-net", "--new-session"])
+})
+
+test("without bubblewrap, auto goes on with a note and required refuses", async () => {
+  const homes = { userHome: "/nowhere", hermesHome: "/nowhere/.hermes", hermesRoot: "/nowhere/.hermes" }
+  const settings = { network: true, writable: [], homes, path: "/nowhere", signal }
+  const reason = "bubblewrap is not installed; install the package bubblewrap, or set terminal.sandbox to off"
+  expect([
+    await chooseSandbox({ ...settings, mode: "off" }),
+    await chooseSandbox({ ...settings, mode: "auto" }),
+    await chooseSandbox({ ...settings, mode: "required" }),
+  ]).toEqual([
+    { ok: true, value: { kind: "off" } },
+    { ok: true, value: { kind: "unavailable", note: `Commands run without a sandbox: ${reason}.` } },
+    { ok: false, error: `commands must run in the sandbox, but ${reason}` },
+  ])
+})

@@ -1,0 +1,48 @@
+import { spawnSync } from "node:child_process"
+import { mkdir, readFile, readdir, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { expect, test } from "vitest"
+
+import { temporaryHome } from "../../test/support/temporary-home.ts"
+import { createShellFiles } from "./shell-files.ts"
+import type { FileSystem } from "./workspace.ts"
+
+/** The scripts, run by a shell of this machine; `change` may spoil what arrives. */
+function filesOf(folder: string, change: (stdin: Uint8Array) => Uint8Array = (stdin) => stdin): FileSystem {
+  return createShellFiles({
+    cwd: () => folder,
+    home: folder,
+    maxInputBytes: 1000,
+    ask: (script, args, stdin) => {
+      const answer = spawnSync("sh", ["-c", script, "hermes", ...args], { input: change(stdin ?? new Uint8Array()) })
+      return Promise.resolve({ failed: answer.status !== 0, stdout: answer.stdout, stderr: answer.stderr.toString() })
+    },
+  })
+}
+
+test("what is longer than one call is sent in parts and put in place once", async () => {
+  await using home = await temporaryHome()
+  const data = Buffer.from(Array.from({ length: 4321 }, (_, index) => index % 256))
+  expect(await filesOf(home.workdir).write("a/b", data)).toEqual({
+    bytes: 4321,
+    path: join(home.workdir, "a/b"),
+    createdDirectories: true,
+  })
+  expect((await readFile(join(home.workdir, "a/b"))).equals(data)).toBe(true)
+  expect(await readdir(join(home.workdir, "a"))).toEqual(["b"])
+})
+
+test("data that did not arrive completely replaces nothing and leaves nothing", async () => {
+  await using home = await temporaryHome()
+  await writeFile(join(home.workdir, "file"), "before")
+  const cut = filesOf(home.workdir, (stdin) => stdin.subarray(0, 3))
+  await expect(cut.write("file", "0123456789")).rejects.toThrow("the data did not arrive completely")
+  expect(await readdir(home.workdir)).toEqual(["file"])
+  expect(await readFile(join(home.workdir, "file"), "utf8")).toBe("before")
+})
+
+test("a name with a NUL is refused before it is cut", async () => {
+  await using home = await temporaryHome()
+  await mkdir(join(home.workdir, "a"))
+  await expect(filesOf(home.workdir).read("a\0b")).rejects.toThrow("NUL")
+})

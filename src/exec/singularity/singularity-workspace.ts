@@ -1,0 +1,133 @@
+import { accessSync, constants, existsSync, mkdirSync } from "node:fs"
+import { delimiter, join } from "node:path"
+
+import { withFileLock } from "../../base/file-lock.ts"
+import { sha256Hex } from "../../base/random-and-hash.ts"
+import { fail, ok } from "../../base/result.ts"
+import type { Result } from "../../base/result.ts"
+import { errorMessage } from "../../base/system-error.ts"
+import { askClient } from "../remote/client-process.ts"
+import { askPlaceFacts } from "../remote/place-facts.ts"
+import { createRemoteWorkspace } from "../remote/remote-workspace.ts"
+import type { Transport } from "../remote/transport.ts"
+import type { Workspace } from "../workspace.ts"
+
+export interface SingularityOptions {
+  readonly clientEnvironment: Readonly<Record<string, string>>
+  /** `docker://…`, another address Apptainer understands, or a `.sif` file. */
+  readonly image: string
+  readonly taskId: string
+  /** `<home>/sandboxes/singularity`: overlays, built images and their lock. */
+  readonly sandboxes: string
+  readonly isPersistent: boolean
+  readonly cpus: number
+  readonly memoryMb: number
+  readonly startupFiles?: readonly string[] | undefined
+  readonly persistentShell?: boolean | undefined
+  readonly signal: AbortSignal
+}
+
+const BUILD_MS = 600_000
+const START_MS = 60_000
+
+/** Starts an instance of the image and works in it. Prefers `apptainer` over `singularity`. */
+export async function openSingularityWorkspace(options: SingularityOptions): Promise<Result<Workspace>> {
+  const program = findProgram(options.clientEnvironment["PATH"] ?? "")
+  if (program === undefined) {
+    return fail("neither apptainer nor singularity is installed; install one, or set terminal.backend to local")
+  }
+  const ask = async (args: readonly string[], timeoutMs: number, signal = options.signal) =>
+    await askClient([program, ...args], { environment: options.clientEnvironment, signal, timeoutMs })
+  const image = await builtImage(options, async (args) => await ask(args, BUILD_MS))
+  if (!image.ok) return image
+  const name = `hermes-${options.taskId}`
+  const overlay = options.isPersistent ? join(options.sandboxes, options.taskId, "overlay") : undefined
+  if (overlay !== undefined) mkdirSync(overlay, { recursive: true })
+  const limits = limitArguments(options)
+  let started = await ask(startArguments({ overlay, limits, image: image.value, name }), START_MS)
+  // Limits need rights that a cluster does not always give; the place itself is worth more than its limits.
+  if (started.code !== 0 && limits.length > 0) {
+    started = await ask(startArguments({ overlay, limits: [], image: image.value, name }), START_MS)
+  }
+  if (started.code !== 0) return fail(`the instance could not be started: ${lastLine(started.stderr)}`)
+  const transport = instanceTransport(program, name, options.clientEnvironment)
+  const facts = await askPlaceFacts(transport, { signal: options.signal, timeoutMs: START_MS })
+  if (!facts.ok) return facts
+  return ok(
+    createRemoteWorkspace({
+      kind: "singularity",
+      isContainer: true,
+      transport,
+      facts: facts.value,
+      cwd: facts.value.cwd,
+      startupFiles: options.startupFiles,
+      persistentShell: options.persistentShell,
+      release: async () => {
+        await ask(["instance", "stop", name], START_MS, new AbortController().signal)
+      },
+    }),
+  )
+}
+
+interface InstancePlan {
+  readonly overlay: string | undefined
+  readonly limits: readonly string[]
+  readonly image: string
+  readonly name: string
+}
+
+function startArguments({ overlay, limits, image, name }: InstancePlan): readonly string[] {
+  const storage = overlay === undefined ? ["--writable-tmpfs"] : ["--overlay", overlay]
+  return ["instance", "start", "--containall", "--no-home", ...storage, ...limits, image, name]
+}
+
+function limitArguments({ cpus, memoryMb }: SingularityOptions): readonly string[] {
+  return [...(memoryMb > 0 ? ["--memory", `${memoryMb}M`] : []), ...(cpus > 0 ? ["--cpus", String(cpus)] : [])]
+}
+
+/** An image from a registry is converted once; two processes do not convert it side by side. */
+async function builtImage(
+  { image, sandboxes, signal }: SingularityOptions,
+  build: (args: readonly string[]) => Promise<{ readonly code: number; readonly stderr: string }>,
+): Promise<Result<string>> {
+  if (!image.includes("://")) return existsSync(image) ? ok(image) : fail(`the image ${image} does not exist`)
+  const folder = join(sandboxes, "images")
+  const file = join(folder, `${sha256Hex(image).slice(0, 16)}.sif`)
+  try {
+    mkdirSync(folder, { recursive: true })
+    return await withFileLock(`${file}.lock`, { waitMs: BUILD_MS, signal }, async () => {
+      if (existsSync(file)) return ok(file)
+      const built = await build(["build", file, image])
+      return built.code === 0 ? ok(file) : fail(`the image ${image} cannot be built: ${lastLine(built.stderr)}`)
+    })
+  } catch (error) {
+    return fail(`the image ${image} cannot be built: ${errorMessage(error)}`)
+  }
+}
+
+function instanceTransport(program: string, name: string, environment: Readonly<Record<string, string>>): Transport {
+  return {
+    environment,
+    pipesInput: true,
+    commandLine: (script, args) => [program, "exec", `instance://${name}`, "sh", "-c", script, "hermes", ...args],
+    explain: ({ notStarted, stderr }) => `the instance ${name} did not answer: ${notStarted ?? lastLine(stderr)}`,
+  }
+}
+
+function findProgram(path: string): string | undefined {
+  const directories = path.split(delimiter).filter((entry) => entry.startsWith("/"))
+  return ["apptainer", "singularity"]
+    .flatMap((name) => directories.map((directory) => join(directory, name)))
+    .find((candidate) => {
+      try {
+        accessSync(candidate, constants.X_OK)
+        return true
+      } catch {
+        return false
+      }
+    })
+}
+
+function lastLine(stderr: string): string {
+  return (stderr.trim().split("\n").at(-1) ?? "").slice(0, 300)
+}

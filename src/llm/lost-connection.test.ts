@@ -1,0 +1,246 @@
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+
+import { describe, expect, test } from "vitest"
+
+import { startModelServer } from "../../test/support/model-server/server.ts"
+import {
+  callsTool,
+  cutsAfter,
+  emptyStream,
+  hangsUp,
+  raw,
+  repeat,
+  says,
+  stallsAfter,
+} from "../../test/support/model-server/turn.ts"
+import type { ScriptEntry } from "../../test/support/model-server/turn.ts"
+import { createLog } from "../base/log.ts"
+import { environmentFrom } from "../config/environment.ts"
+import { homeAt } from "../config/home.ts"
+import type { ChosenModel } from "./choose-model.ts"
+import type { ModelEvent, ModelOutcome, ModelRequest, StreamOptions } from "./model.ts"
+import { openModel } from "./open-model.ts"
+
+interface Asking extends Omit<StreamOptions, "signal"> {
+  readonly variables?: Readonly<Record<string, string>>
+  readonly provider?: string
+  readonly maxAttempts?: number
+  readonly staleSeconds?: number
+  /** Each look at the clock finds it this much later. */
+  readonly ticksMs?: number
+}
+
+interface Asked {
+  readonly events: readonly ModelEvent[]
+  readonly outcome: ModelOutcome
+  readonly slept: readonly number[]
+}
+
+/** One request over a real route; nobody really waits between two attempts. */
+async function ask(url: string, asking: Asking = {}): Promise<Asked> {
+  const environment = environmentFrom(asking.variables ?? {})
+  const slept: number[] = []
+  let now = 0
+  const clock = {
+    now: () => (now += asking.ticksMs ?? 0),
+    sleep: (ms: number) => {
+      slept.push(ms)
+      return Promise.resolve()
+    },
+  }
+  const opened = await openModel(chosenAt(url, asking), {
+    clock,
+    random: () => 0,
+    maxAttempts: asking.maxAttempts ?? 1,
+    version: "1",
+    environment,
+    home: homeAt("/nobody/.hermes", environment),
+    log: createLog({ sinks: [], redact: (text) => text }),
+    userHome: "/nobody",
+    pool: () => Promise.resolve(undefined),
+    fallbacks: [],
+    guardrail: {},
+    awsRegion: "",
+    openRouter: {},
+  })
+  if (!opened.ok) throw new Error(opened.error)
+  const request: ModelRequest = { model: "m", system: "", messages: [{ role: "user", content: "hi" }], tools: [] }
+  const brief = asking.brief === undefined ? {} : { brief: asking.brief }
+  const stream = opened.value.stream(request, { signal: new AbortController().signal, ...brief })
+  const events: ModelEvent[] = []
+  for (;;) {
+    const next = await stream.next()
+    if (next.done !== true) {
+      events.push(next.value)
+      continue
+    }
+    opened.value.close()
+    return { events, outcome: next.value, slept }
+  }
+}
+
+function chosenAt(url: string, { provider = "custom", staleSeconds }: Asking): ChosenModel {
+  return {
+    runtime: {
+      provider,
+      model: "m",
+      wire: "chat_completions",
+      baseUrl: `${url}/v1`,
+      contextLength: 100_000,
+      credentialSource: "none",
+      billingMode: "local",
+    },
+    key: undefined,
+    managed: false,
+    headers: {},
+    extraBody: {},
+    ownAddress: false,
+    windowIsGuess: false,
+    timeouts: staleSeconds === undefined ? {} : { staleSeconds },
+    wireAssumed: false,
+    demoByDefault: false,
+  }
+}
+
+const CALL = callsTool("terminal", { command: "x".repeat(2000) }, cutsAfter(1200))
+const OPENING = 'data: {"choices":[{"delta":{"role":"assistant"}}]}\n\n'
+const BROKEN = { ...raw(`${OPENING}data: {"choices`), ...cutsAfter(OPENING.length + 10) }
+
+describe("a stream that breaks before anything was seen", () => {
+  test.each<[string, Readonly<Record<string, string>>, number]>([
+    // The last request is the one over a new connection.
+    ["2 times unless told", {}, 4],
+    ["as often as told", { HERMES_STREAM_RETRIES: "1" }, 3],
+    ["never", { HERMES_STREAM_RETRIES: "0" }, 2],
+    ["2 times when told nonsense", { HERMES_STREAM_RETRIES: "many" }, 4],
+  ])("is asked for again at once: %s", async (_name, variables, requests) => {
+    await using model = await startModelServer([repeat(BROKEN)])
+    const { outcome, slept } = await ask(model.url, { variables })
+    expect([outcome, slept, model.requests.length]).toMatchObject([
+      { kind: "failed", failure: { reason: "timeout" } },
+      [4000],
+      requests,
+    ])
+  })
+
+  test("and answered, without a word about it", async () => {
+    await using model = await startModelServer([BROKEN, BROKEN, says("Hello")])
+    const { events, outcome, slept } = await ask(model.url)
+    expect([events.map(({ type }) => type), outcome, slept]).toMatchObject([
+      ["text-delta"],
+      { reply: { content: "Hello" } },
+      [],
+    ])
+  })
+
+  test("inside a tool call it is said", async () => {
+    await using model = await startModelServer([CALL, says("Hello")])
+    const { events, outcome } = await ask(model.url)
+    expect([events.filter(({ type }) => type === "notice"), outcome, model.requests.length]).toMatchObject([
+      [{ text: "the connection was lost inside a tool call; nothing of it was run, the model is asked again" }],
+      { reply: { content: "Hello" } },
+      2,
+    ])
+  })
+
+  test("inside a tool call again and again, the caller is told of the cut", async () => {
+    await using model = await startModelServer([repeat(CALL)])
+    const { outcome } = await ask(model.url)
+    expect([outcome, model.requests.length]).toMatchObject([{ reply: { ending: "cut-call", toolCalls: [] } }, 3])
+  })
+})
+
+test("words that were seen are the reply, and nothing is asked again", async () => {
+  const text = 'data: {"choices":[{"delta":{"content":"Hello wor"}}]}\n\n'
+  await using model = await startModelServer([{ ...raw(`${text}data: {`), ...cutsAfter(text.length + 7) }])
+  const { outcome } = await ask(model.url)
+  expect([outcome, model.requests.length]).toMatchObject([{ reply: { content: "Hello wor", ending: "cut-text" } }, 1])
+})
+
+describe("when every attempt has lost the connection", () => {
+  test("one more is made over a new one, after a moment", async () => {
+    await using model = await startModelServer([hangsUp(), hangsUp(), says("Hello")])
+    const { outcome, slept } = await ask(model.url, { maxAttempts: 2 })
+    expect([outcome, slept]).toMatchObject([{ reply: { content: "Hello" } }, [2000, 5000]])
+  })
+
+  test("it waits no longer than 8 seconds", async () => {
+    await using model = await startModelServer([repeat(hangsUp())])
+    const { slept } = await ask(model.url, { maxAttempts: 7 })
+    expect([slept.at(-1), model.requests.length]).toEqual([8000, 8])
+  })
+
+  test.each<[string, Asking, number]>([
+    ["not for an aggregator", { provider: "openrouter" }, 2],
+    ["not for a side job", { brief: true }, 2],
+    ["for anybody else", {}, 3],
+  ])("%s", async (_name, asking, requests) => {
+    await using model = await startModelServer([repeat(hangsUp())])
+    const { outcome } = await ask(model.url, { maxAttempts: 2, ...asking })
+    expect([outcome.kind, model.requests.length]).toEqual(["failed", requests])
+  })
+
+  test("where nobody listens there is no connection to replace", async () => {
+    const gone = await startModelServer([])
+    const { url } = gone
+    await gone.close()
+    expect((await ask(url, { maxAttempts: 2 })).slept).toEqual([2000])
+  })
+})
+
+describe("an answer that brings nothing new for too long", () => {
+  test.each<[string, ScriptEntry]>([
+    ["before its first byte", says("late", { waitsFor: new Promise(() => {}) })],
+    ["after its headers", says("late", stallsAfter({ bytes: 0 }))],
+  ])("%s is a time-out", async (_name, turn) => {
+    await using model = await startModelServer([turn, turn])
+    const { outcome } = await ask(model.url, { staleSeconds: 0.06 })
+    expect([outcome, model.requests.length]).toMatchObject([{ failure: { reason: "timeout", retryable: true } }, 2])
+    expect(await model.requests[0]?.outcome).toBe("left")
+  })
+
+  test("although the server keeps the connection open with comments", async () => {
+    const server = createServer((incoming, response) => {
+      incoming.resume()
+      response.writeHead(200, { "content-type": "text/event-stream" })
+      const timer = setInterval(() => response.write(": still there\n\n"), 10)
+      response.on("close", () => {
+        clearInterval(timer)
+      })
+    })
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const { outcome } = await ask(url, { staleSeconds: 0.1, brief: true })
+    expect(outcome).toMatchObject({ failure: { reason: "timeout", detail: "nothing new arrived for 0.1 s" } })
+    await new Promise((resolve) => server.close(resolve))
+  })
+})
+
+describe("an answer that is none, at the end of all attempts", () => {
+  const sentence = "answered with an empty stream; check that the address is a model server"
+  test.each<[string, number, string]>([
+    ["at once", 1000, `${sentence} (it came at once, so the provider probably limits the number of requests)`],
+    ["after a while", 30_000, sentence],
+    [
+      "after a long time",
+      61_000,
+      `${sentence} (it took long, so what answers behind the provider probably ran out of time)`,
+    ],
+  ])("%s", async (_name, ticksMs, message) => {
+    await using model = await startModelServer([emptyStream()])
+    const { outcome } = await ask(model.url, { ticksMs })
+    expect(outcome.kind === "failed" && outcome.failure.message).toBe(`custom at ${model.url}/v1 ${message}`)
+  })
+
+  test.each([
+    [500, " (the trouble is on the provider's side; try again later)"],
+    [504, " (what answers behind it took too long; try again later)"],
+    [524, " (what answers behind it took too long; try again later)"],
+    [503, ". Try again in a moment"],
+  ])("with the status %i", async (status, end) => {
+    await using model = await startModelServer([{ kind: "status", status, message: "no" }])
+    const { outcome } = await ask(model.url)
+    expect(outcome.kind === "failed" && outcome.failure.message.endsWith(end)).toBe(true)
+  })
+})

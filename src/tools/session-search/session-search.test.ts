@@ -1,0 +1,652 @@
+import { join } from "node:path"
+import { describe, expect, test } from "vitest"
+import {
+  NOW,
+  recordingLog,
+  session,
+  sid,
+  temporaryStore,
+  testClock,
+} from "../../../test/fixtures/state/temporary-store.ts"
+import type { TemporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
+import { toolBench } from "../../../test/fixtures/tools/tool-context.ts"
+import { fc } from "../../../test/support/property.ts"
+import type { RecallEntry } from "../../knowledge/recall/entry-chunks.ts"
+import { createRecall } from "../../knowledge/recall/recall.ts"
+import type { Recall } from "../../knowledge/recall/recall.ts"
+import type { SessionId } from "../../protocol/identifiers.ts"
+import type { Message } from "../../protocol/message.ts"
+import { openRecallIndex } from "../../state/sqlite/recall-index.ts"
+import { StoreError } from "../../state/store.ts"
+import type { SessionsPort } from "../../toolkit/ports/sessions.ts"
+import { sessionSearch } from "./session-search.ts"
+
+interface SearchBench extends AsyncDisposable {
+  readonly state: TemporaryStore
+  readonly recall: Recall
+  readonly notes: RecallEntry[]
+  running: SessionId
+  call(args?: Readonly<Record<string, unknown>>, port?: Partial<SessionsPort>): Promise<Record<string, unknown>>
+  /** A session with what was said in turns, a second apart. */
+  tell(
+    id: string,
+    texts: readonly (string | Message)[],
+    more?: Parameters<typeof session>[1],
+  ): Promise<readonly number[]>
+}
+
+async function searchBench(): Promise<SearchBench> {
+  const tools = await toolBench()
+  const state = await temporaryStore()
+  const path = join(state.folder, "memory_index.db")
+  const index = await openRecallIndex({ path, clock: testClock(), log: recordingLog() })
+  const recall = createRecall({ index, clock: state.clock })
+  const notes: RecallEntry[] = []
+  const bench: SearchBench = {
+    state,
+    recall,
+    notes,
+    running: sid("running"),
+    call: async (args = {}, port = {}) => {
+      const sessions: SessionsPort = {
+        sessionId: () => bench.running,
+        store: () => Promise.resolve(state.store),
+        recall: () => Promise.resolve(recall),
+        notes: () => Promise.resolve(notes),
+        ...port,
+      }
+      return Object(await tools.call(sessionSearch, args, { ports: { sessions } })) as Record<string, unknown>
+    },
+    tell: async (id, texts, more = {}) => {
+      await state.store.createSession(session(id, { startedAt: state.clock.seconds, model: "m", ...more }))
+      const messages = texts.map((text, at): Message => {
+        state.clock.seconds += 1
+        if (typeof text !== "string") return { ...text, timestamp: state.clock.seconds } as Message
+        return { role: at % 2 === 0 ? "user" : "assistant", content: text, timestamp: state.clock.seconds }
+      })
+      return await state.store.append(sid(id), messages)
+    },
+    [Symbol.asyncDispose]: async () => {
+      await index.close()
+      await state[Symbol.asyncDispose]()
+      await tools[Symbol.asyncDispose]()
+    },
+  }
+  return bench
+}
+
+function rows(
+  answer: Record<string, unknown>,
+  key: "results" | "messages" | "parts" = "results",
+): Record<string, unknown>[] {
+  return answer[key] as Record<string, unknown>[]
+}
+
+function ids(answer: Record<string, unknown>): unknown[] {
+  return rows(answer).map((hit) => hit["session_id"])
+}
+
+const at = (seconds: number): string => `${new Date((NOW + seconds) * 1000).toISOString().slice(0, 19)}Z`
+
+test("the model is told about it in less than 1,100 bytes", () => {
+  const { name, description, parameters } = sessionSearch
+  expect(
+    Buffer.byteLength(JSON.stringify({ type: "function", function: { name, description, parameters } })),
+  ).toBeLessThan(1100)
+})
+
+test("its marks", () => {
+  expect(sessionSearch.marks).toEqual({
+    parallel: "safe",
+    maxResultChars: "unlimited",
+    emoji: "🔍",
+    idempotent: true,
+    housekeeping: true,
+  })
+})
+
+describe("browse", () => {
+  test("shows the other sessions, last used first, without those of helpers", async () => {
+    await using bench = await searchBench()
+    await bench.tell("one", ["hello there", "hi"])
+    await bench.tell("two", ["second talk"], { source: "telegram" })
+    await bench.tell("helper", ["sub task"], { source: "subagent" })
+    await bench.tell("running", ["now"])
+    expect(await bench.call()).toEqual({
+      success: true,
+      mode: "browse",
+      results: [
+        {
+          session_id: "two",
+          title: null,
+          source: "telegram",
+          started_at: at(2),
+          last_active: at(3),
+          message_count: 1,
+          preview: "second talk",
+        },
+        {
+          session_id: "one",
+          title: null,
+          source: "cli",
+          started_at: at(0),
+          last_active: at(2),
+          message_count: 2,
+          preview: "hello there",
+        },
+      ],
+      count: 2,
+    })
+    expect(ids(await bench.call({ source: "telegram" }))).toEqual(["two"])
+    expect(ids(await bench.call({ limit: 1, offset: 1 }))).toEqual(["one"])
+  })
+
+  test("dates limit it; nothing is said so", async () => {
+    await using bench = await searchBench()
+    await bench.tell("old", ["a"])
+    bench.state.clock.seconds += 10 * 86_400
+    await bench.tell("new", ["b"])
+    const day = new Date((NOW + 5 * 86_400) * 1000).toISOString().slice(0, 10)
+    expect(ids(await bench.call({ after: day }))).toEqual(["new"])
+    expect(ids(await bench.call({ before: day }))).toEqual(["old"])
+    expect(await bench.call({ after: "2090-01-01" })).toEqual({
+      success: true,
+      mode: "browse",
+      results: [],
+      count: 0,
+      message: "There are no other sessions.",
+    })
+  })
+})
+
+describe("discover", () => {
+  test("a hit comes with its surroundings", async () => {
+    await using bench = await searchBench()
+    const talk = Array.from({ length: 20 }, (_, number) => (number === 10 ? "the zebrafish is here" : `turn ${number}`))
+    await bench.tell("talk", talk)
+    const answer = await bench.call({ query: "zebrafish", window: 1 })
+    const line = (id: number): object => ({
+      id,
+      role: id % 2 === 1 ? "user" : "assistant",
+      when: at(id),
+      content: talk[id - 1],
+    })
+    expect(answer).toEqual({
+      success: true,
+      mode: "discover",
+      query: "zebrafish",
+      results: [
+        {
+          session_id: "talk",
+          when: at(11),
+          source: "cli",
+          model: "m",
+          title: null,
+          matched_by: "words",
+          matched_role: "user",
+          match_message_id: 11,
+          snippet: "the >>>zebrafish<<< is here",
+          bookend_start: [1, 2, 3].map(line),
+          messages: [10, 11, 12].map(line),
+          bookend_end: [18, 19, 20].map(line),
+          messages_before: 1,
+          messages_after: 1,
+        },
+      ],
+      count: 1,
+    })
+  })
+
+  test("the own lineage and helpers are left out, and a compression chain is one conversation", async () => {
+    await using bench = await searchBench()
+    await bench.tell("chain", ["zebrafish one"])
+    await bench.state.store.rotate(
+      sid("chain"),
+      session("chain2", { parent: sid("chain"), startedAt: bench.state.clock.seconds }),
+    )
+    await bench.state.store.append(sid("chain2"), [{ role: "user", content: "zebrafish two" }])
+    await bench.tell("helper", ["zebrafish helper"], { source: "subagent" })
+    await bench.tell("running", ["zebrafish own"])
+    await bench.state.store.rotate(
+      sid("running"),
+      session("running2", { parent: sid("running"), startedAt: bench.state.clock.seconds }),
+    )
+    bench.running = sid("running2")
+    const answer = await bench.call({ query: "zebrafish", limit: 10 })
+    expect(rows(answer)).toHaveLength(1)
+    expect(["chain", "chain2"]).toContain(ids(answer)[0])
+  })
+
+  test("other words find it when the words themselves do not", async () => {
+    await using bench = await searchBench()
+    await bench.tell("car", ["Olek drives an old Volvo.", "noted"])
+    await bench.tell("food", ["Marta likes soup.", "fine"])
+    await bench.tell("running", ["what vehicle does Olek own"])
+    const answer = await bench.call({ query: "what vehicle does Olek own" })
+    expect(
+      rows(answer).map((hit) => [hit["session_id"], hit["matched_by"], hit["match_message_id"], hit["snippet"]]),
+    ).toEqual([["car", "meaning", 1, "Olek drives an old Volvo."]])
+  })
+
+  test("words come before other words, and pages go through both", async () => {
+    await using bench = await searchBench()
+    await bench.tell("exact", ["the physician called"])
+    await bench.tell("other", ["the doctor called"])
+    expect(rows(await bench.call({ query: "physician" })).map((hit) => [hit["session_id"], hit["matched_by"]])).toEqual(
+      [
+        ["exact", "words"],
+        ["other", "meaning"],
+      ],
+    )
+    expect(ids(await bench.call({ query: "physician", limit: 1 }))).toEqual(["exact"])
+    expect(ids(await bench.call({ query: "physician", limit: 1, offset: 1 }))).toEqual(["other"])
+    expect(ids(await bench.call({ query: "physician NOT cat" }))).toEqual(["exact"])
+  })
+
+  test("role, source and dates also hold for other words", async () => {
+    await using bench = await searchBench()
+    await bench.tell("asked", ["the doctor called", "the doctor was told"])
+    const none = { query: "physician", role_filter: "tool" }
+    expect(ids(await bench.call(none))).toEqual([])
+    expect(
+      rows(await bench.call({ query: "physician", role_filter: "assistant" })).map((hit) => hit["match_message_id"]),
+    ).toEqual([2])
+    expect(ids(await bench.call({ query: "physician", source: "telegram" }))).toEqual([])
+    expect(ids(await bench.call({ query: "physician", source: "cli" }))).toEqual(["asked"])
+    expect(ids(await bench.call({ query: "physician", before: "2020-01-01" }))).toEqual([])
+    expect(ids(await bench.call({ query: "physician", after: "2090-01-01" }))).toEqual([])
+  })
+
+  test("what is gone from the store is not found and forgotten by the index", async () => {
+    await using bench = await searchBench()
+    await bench.tell("gone", ["the doctor called"])
+    await bench.call({ query: "physician" })
+    await bench.state.store.deleteSession(sid("gone"))
+    expect(ids(await bench.call({ query: "physician" }))).toEqual([])
+    expect(await bench.recall.search("physician", { limit: 1 })).toEqual([])
+  })
+
+  test("memory and learnings that say it are told too", async () => {
+    await using bench = await searchBench()
+    bench.notes.push(
+      { kind: "memory", ref: "m", text: "The doctor is closed on Fridays.", createdAt: NOW },
+      { kind: "learning", ref: "l", text: "Use ripgrep.", createdAt: NOW },
+    )
+    expect(await bench.call({ query: "physician" })).toEqual({
+      success: true,
+      mode: "discover",
+      query: "physician",
+      results: [],
+      count: 0,
+      notes: [{ kind: "memory", text: "The doctor is closed on Fridays." }],
+      message: "Nothing was found; try fewer or other words.",
+    })
+  })
+
+  test("a broken index leaves the exact words", async () => {
+    await using bench = await searchBench()
+    await bench.tell("exact", ["the physician called"])
+    const broken = await bench.call(
+      { query: "physician" },
+      { recall: () => Promise.reject(new Error("it is damaged")) },
+    )
+    expect([ids(broken), broken["message"]]).toEqual([["exact"], "Only the exact words were searched: it is damaged"])
+  })
+
+  test.each(["***", "AND", '"', "it's (", "100%", "-foo", "NOT", "大"])("%j is no mistake", async (query) => {
+    await using bench = await searchBench()
+    await bench.tell("other", ["hello"])
+    expect(await bench.call({ query })).toMatchObject({ success: true, count: 0 })
+  })
+})
+
+describe("reading", () => {
+  test("a session gives its beginning and its end", async () => {
+    await using bench = await searchBench()
+    await bench.tell(
+      "long",
+      Array.from({ length: 40 }, (_, number) => `turn ${number}`),
+    )
+    const answer = await bench.call({ session_id: "long" })
+    expect(rows(answer, "messages").map(({ id }) => id)).toEqual([
+      ...Array.from({ length: 20 }, (_, number) => number + 1),
+      ...Array.from({ length: 10 }, (_, number) => number + 31),
+    ])
+    expect({ ...answer, messages: [] }).toEqual({
+      success: true,
+      mode: "read",
+      session_id: "long",
+      title: null,
+      messages: [],
+      count: 30,
+      truncated: true,
+      message: "10 messages between are left out; read on with around_message_id 21, or search them with query.",
+    })
+    expect(await bench.call({ session_id: "long", role_filter: "user" })).toMatchObject({ count: 20, truncated: false })
+  })
+
+  test("a session is named by id, by the beginning of it, or by title", async () => {
+    await using bench = await searchBench()
+    await bench.tell("20270115_080000_abcdef", ["hello"])
+    await bench.state.store.setTitle(sid("20270115_080000_abcdef"), "Holiday plans")
+    for (const session_id of ["20270115_080000_abcdef", "20270115", "Holiday plans"]) {
+      expect(await bench.call({ session_id })).toMatchObject({ session_id: "20270115_080000_abcdef" })
+    }
+  })
+
+  test("the messages around one, cut where they are long", async () => {
+    await using bench = await searchBench()
+    await bench.tell("long", ["a", "b".repeat(9000), "c", "d"])
+    expect(await bench.call({ session_id: "long", around_message_id: 2, window: 1 })).toEqual({
+      success: true,
+      mode: "scroll",
+      session_id: "long",
+      messages: [
+        { id: 1, role: "user", when: at(1), content: "a" },
+        { id: 2, role: "assistant", when: at(2), content: `${"b".repeat(3999)}…`, chars: 9000 },
+        { id: 3, role: "user", when: at(3), content: "c" },
+      ],
+      count: 3,
+      messages_before: 1,
+      messages_after: 1,
+      message: "Messages with chars are cut; around_message_id with window 0 gives one of them word for word.",
+    })
+  })
+
+  test("the own session and what it continues can be read, strangers' messages only under their name", async () => {
+    await using bench = await searchBench()
+    await bench.tell("running", ["first", "second"])
+    await bench.state.store.rotate(
+      sid("running"),
+      session("running2", { parent: sid("running"), startedAt: bench.state.clock.seconds }),
+    )
+    await bench.tell("other", ["stranger"])
+    bench.running = sid("running2")
+    expect(await bench.call({ session_id: "running2", around_message_id: 1 })).toMatchObject({
+      session_id: "running",
+      count: 2,
+    })
+    expect(await bench.call({ session_id: "running", around_message_id: 3 })).toEqual({
+      success: false,
+      error: "message 3 is in session other; call again with that session_id",
+    })
+  })
+
+  test("one message word for word: text, arguments and reasoning", async () => {
+    await using bench = await searchBench()
+    const call = {
+      id: "c1",
+      type: "function" as const,
+      function: { name: "write_file", arguments: '{"path":"a\\n\\u0000"}' },
+    }
+    await bench.tell("s", [
+      { role: "assistant", content: "line\r\n\ttab 😀", tool_calls: [call], reasoning_content: "because" },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: " x " },
+          { type: "image_url", image_url: { url: `data:${"A".repeat(900)}` } },
+        ],
+      },
+    ])
+    expect(await bench.call({ session_id: "s", around_message_id: 1, window: 0 })).toEqual({
+      success: true,
+      mode: "message",
+      session_id: "s",
+      message_id: 1,
+      role: "assistant",
+      when: at(1),
+      parts: [
+        { part: "content", text: "line\r\n\ttab 😀" },
+        { part: "arguments of call 1, write_file", text: '{"path":"a\\n\\u0000"}' },
+        { part: "reasoning", text: "because" },
+      ],
+      offset: 0,
+      total_chars: 39,
+    })
+    expect(rows(await bench.call({ around_message_id: 2, window: 0 }), "parts")).toEqual([
+      { part: "content part 1", text: " x " },
+      { part: "content part 2, image", text: "[image data of 905 characters]" },
+    ])
+  })
+
+  test("whatever the message holds, its pages together are the message", async () => {
+    await using bench = await searchBench()
+    const piece = fc.constantFrom("a", "\n", '"', "\\", "😀", "部", "\u0000", "e\u0301", " ")
+    let number = 0
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(piece, { minLength: 1, maxLength: 40 }),
+        fc.integer({ min: 1, max: 1500 }),
+        async (pieces, times) => {
+          const content = pieces.join("").repeat(times)
+          const id = `s${(number += 1)}`
+          const [messageId] = await bench.tell(id, [content])
+          let text = ""
+          for (let offset: unknown = 0; offset !== undefined;) {
+            const answer = await bench.call({ session_id: id, around_message_id: messageId, window: 0, offset })
+            for (const part of rows(answer, "parts")) text += String(part["text"])
+            offset = answer["next_offset"]
+          }
+          expect(text).toBe(content)
+        },
+      ),
+      { numRuns: 40 },
+    )
+  })
+})
+
+describe("searching inside a session", () => {
+  test("forty facts that a compression took out are found again, and come back word for word", async () => {
+    await using bench = await searchBench()
+    const facts = Array.from(
+      { length: 40 },
+      (_, number) => `The vault of department ${NAMES[number]} opens with ${number * 7919}.`,
+    )
+    const turns = Array.from({ length: 400 }, (_, number) =>
+      number % 10 === 4
+        ? `Aside: ${facts[(number - 4) / 10]} Go on.`
+        : `Step ${number}: the build went through without trouble.`,
+    )
+    await bench.tell("running", turns)
+    await bench.state.store.rotate(
+      sid("running"),
+      session("running2", { parent: sid("running"), startedAt: bench.state.clock.seconds }),
+      [{ role: "user", content: "Earlier work was left out.", synthetic: "elision" }],
+    )
+    bench.running = sid("running2")
+    for (const [number, fact] of facts.entries()) {
+      const answer = await bench.call({
+        session_id: "running2",
+        query: `which code unlocks the safe of ${NAMES[number]}`,
+      })
+      const [hit] = rows(answer)
+      const whole = await bench.call({
+        session_id: "running2",
+        around_message_id: hit?.["match_message_id"],
+        window: 0,
+      })
+      expect(rows(whole, "parts")).toEqual([{ part: "content", text: `Aside: ${fact} Go on.` }])
+    }
+  })
+
+  test("tool calls and results are searched, own calls, notes and the running turn are not", async () => {
+    await using bench = await searchBench()
+    const call = (name: string, args: object): Message => ({
+      role: "assistant",
+      content: null,
+      tool_calls: [{ id: "c", type: "function", function: { name, arguments: JSON.stringify(args) } }],
+    })
+    const result = (tool_name: string, content: string): Message => ({
+      role: "tool",
+      tool_call_id: "c",
+      tool_name,
+      content,
+    })
+    await bench.tell("running", [
+      { role: "user", content: "begin" },
+      call("write_file", { path: "zebrafish.txt" }),
+      result("write_file", "zebrafish written"),
+      call("session_search", { query: "zebrafish" }),
+      result("session_search", "zebrafish found"),
+      { role: "user", content: "note about zebrafish", synthetic: "elision" },
+      { role: "user", content: "where is the zebrafish?" },
+      { role: "assistant", content: "looking for the zebrafish" },
+    ])
+    const answer = await bench.call({ session_id: "running", query: "zebrafish", sort: "oldest" })
+    expect(answer).toEqual({
+      success: true,
+      mode: "search",
+      query: "zebrafish",
+      session_id: "running",
+      results: [
+        {
+          session_id: "running",
+          match_message_id: 2,
+          matched_role: "assistant",
+          when: at(2),
+          snippet: "\nwrite_file path: zebrafish.txt",
+        },
+        {
+          session_id: "running",
+          match_message_id: 3,
+          matched_role: "tool",
+          when: at(3),
+          tool_name: "write_file",
+          snippet: "zebrafish written",
+        },
+      ],
+      count: 2,
+      sessions_searched: 1,
+      message: "around_message_id with window 0 gives a message word for word.",
+    })
+    expect(rows(await bench.call({ session_id: "running", query: "zebrafish", role_filter: "tool" }))).toHaveLength(1)
+  })
+
+  test("the first word of a line in a JSON result is found, and shown without escapes", async () => {
+    await using bench = await searchBench()
+    const content = `${JSON.stringify({ output: 'one\nzebrafish "swims"', lines: [{ at: 7 }] })}\n\n[a note]`
+    await bench.tell("running", [
+      { role: "user", content: "begin" },
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [{ id: "c", type: "function", function: { name: "terminal", arguments: "{}" } }],
+      },
+      { role: "tool", tool_call_id: "c", tool_name: "terminal", content },
+      { role: "user", content: "where?" },
+    ])
+    const found = rows(await bench.call({ session_id: "running", query: "zebrafish" }))
+    expect(found).toMatchObject([{ snippet: 'output: one\nzebrafish "swims"\nlines: at: 7\n\n[a note]' }])
+  })
+
+  test("messages that a compression copied are found once; more pages are announced", async () => {
+    await using bench = await searchBench()
+    await bench.tell("running", ["zebrafish one", "zebrafish two", "zebrafish three"])
+    await bench.state.store.rotate(
+      sid("running"),
+      session("running2", { parent: sid("running"), startedAt: bench.state.clock.seconds }),
+      [
+        { role: "user", content: "zebrafish three" },
+        { role: "user", content: "the question" },
+      ],
+    )
+    bench.running = sid("running2")
+    const first = await bench.call({ session_id: "running", query: "zebrafish", limit: 2, sort: "newest" })
+    expect([rows(first).map((hit) => hit["match_message_id"]), first["message"]]).toEqual([
+      [3, 2],
+      "1 more: use offset 2. around_message_id with window 0 gives a message word for word.",
+    ])
+    const next = await bench.call({ session_id: "running", query: "zebrafish", limit: 2, offset: 2, sort: "newest" })
+    expect(rows(next).map((hit) => hit["match_message_id"])).toEqual([1])
+  })
+
+  test("what is no word is found by its letters", async () => {
+    await using bench = await searchBench()
+    const token = "9f".repeat(40)
+    await bench.tell("s", [`the checksum is ${token}!`, "fine", "another checksum"])
+    expect(rows(await bench.call({ session_id: "s", query: token })).map((hit) => hit["match_message_id"])).toEqual([1])
+  })
+
+  test("nothing found is said", async () => {
+    await using bench = await searchBench()
+    await bench.tell("s", ["hello"])
+    expect(await bench.call({ session_id: "s", query: "zebrafish" })).toMatchObject({
+      count: 0,
+      message: "Nothing was found; try other words, or leave query out to read the session.",
+    })
+  })
+})
+
+describe("what cannot be answered", () => {
+  test.each([
+    [
+      { session_id: "nope" },
+      "there is no session nope; call session_search without arguments for recent ones, or with query",
+    ],
+    [{ around_message_id: 99 }, "there is no message 99; take an id from a result of session_search"],
+    [
+      { session_id: "s", around_message_id: 1, window: 0, offset: 9 },
+      "offset 9 is behind the end of message 1, which has 5 characters",
+    ],
+    [
+      { query: "x", after: "yesterday" },
+      'after is not a date: "yesterday"; write it as 2026-03-31 or 2026-03-31T14:00',
+    ],
+    [
+      { query: "x", before: "2026-02-31" },
+      'before is not a date: "2026-02-31"; write it as 2026-03-31 or 2026-03-31T14:00',
+    ],
+    [
+      { query: "x", role_filter: "user, robot" },
+      'role_filter does not know "robot": give a comma list of user, assistant, tool',
+    ],
+  ])("%j", async (args, error) => {
+    await using bench = await searchBench()
+    await bench.tell("s", ["hello"])
+    expect(await bench.call(args)).toEqual({ success: false, error })
+  })
+
+  test("numbers out of range are brought into it", async () => {
+    await using bench = await searchBench()
+    await bench.tell(
+      "s",
+      Array.from({ length: 60 }, (_, number) => `zebrafish ${number}`),
+    )
+    const answer = await bench.call({ session_id: "s", around_message_id: 30, window: 999 })
+    expect(answer).toMatchObject({ messages_before: 20, messages_after: 20 })
+    expect(await bench.call({ query: "zebrafish", limit: -5, offset: -1 })).toMatchObject({ count: 1 })
+  })
+
+  test("a store that cannot be used says why", async () => {
+    await using bench = await searchBench()
+    const store = (): Promise<never> => Promise.reject(new StoreError("unavailable", "There is no session storage."))
+    expect(await bench.call({}, { store })).toEqual({ success: false, error: "There is no session storage." })
+  })
+
+  test("another profile is asked for by name, and its sessions are all others", async () => {
+    await using bench = await searchBench()
+    await bench.tell("running", ["zebrafish"])
+    const asked: (string | undefined)[] = []
+    const store: SessionsPort["store"] = (profile) => {
+      asked.push(profile)
+      return Promise.resolve(bench.state.store)
+    }
+    expect(ids(await bench.call({ query: "zebrafish", profile: "work" }, { store }))).toEqual(["running"])
+    expect(ids(await bench.call({ query: "zebrafish", profile: " " }, { store }))).toEqual([])
+    expect(asked).toEqual(["work", undefined])
+  })
+
+  test("without the port it says so", async () => {
+    await using tools = await toolBench()
+    expect(await tools.call(sessionSearch, {})).toEqual({
+      success: false,
+      error: "past sessions are not available here",
+    })
+  })
+})
+
+const NAMES =
+  "Abelo Brint Corva Dusan Elmet Foxly Gravo Hulin Irvan Jotun Kelso Lumar Morva Nisto Orlin Pevro Quint Rasmo Silva Tevin Ulmar Vosto Wexin Xarlo Yulin Zemko Ardin Bolma Cirro Dalmo Estin Fargo Gosta Harlo Inska Jarvo Kusto Lorin Mesko Norva".split(
+    " ",
+  )

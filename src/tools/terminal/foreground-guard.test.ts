@@ -1,0 +1,68 @@
+import { expect, test } from "vitest"
+import { refusedInForeground } from "./foreground-guard.ts"
+
+test.each([
+  "npm run dev",
+  "npm start",
+  "npm --prefix web run dev",
+  "pnpm watch",
+  "yarn serve",
+  "bun dev",
+  "python3 -m http.server",
+  "python -m http.server 8000",
+  "uvicorn app:app",
+  "/usr/bin/gunicorn app",
+  "nodemon x.js",
+  "vite",
+  "npx vite --port 1",
+  "vite preview",
+  "next dev",
+  "docker compose up",
+  "docker compose -f x.yml up",
+  "docker-compose up",
+  "FOO=1 npm start",
+  "cd x && npm start",
+  "if true; then npm start; fi",
+  "nohup ./x",
+  "sudo -n nohup ./x",
+  "disown",
+  "setsid x",
+  "./x &",
+  "sleep 5 & wait",
+  "a && { b & }",
+  "echo $(sleep 9 &)",
+  "curl http://x/?a=1&b=2",
+])("%j is refused with the way to do it", (command) => {
+  expect(refusedInForeground(command)).toMatch(/background=true/)
+})
+
+test.each([
+  "npm run build",
+  "npm run start:prod",
+  "npm install",
+  "vite build",
+  "docker compose up -d",
+  "docker compose up --detach",
+  "docker compose down",
+  "python -m http.server --help",
+  "python -m pytest",
+  "gunicorn --version",
+  "npm start -h",
+  "git commit -m 'nohup x &'",
+  'echo "npm start"',
+  "grep nohup f",
+  "a && b",
+  "a || b",
+  "x 2>&1",
+  "x >& log",
+  "x &> log",
+  "node server.js",
+  "((a & b))",
+  "echo $((a & b))",
+  "[[ a && b ]]",
+  "cat <<E\na & b\nnpm start\nE",
+  "true # npm start &",
+  "case $x in a|b) ls;; esac",
+])("%j may run", (command) => {
+  expect(refusedInForeground(command)).toBeUndefined()
+})

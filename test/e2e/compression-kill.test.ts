@@ -1,0 +1,216 @@
+import { existsSync } from "node:fs"
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+
+import { expect, test } from "vitest"
+
+import { isValidHistory } from "../../src/agent/context/validity.ts"
+import type { SessionId } from "../../src/protocol/identifiers.ts"
+import type { Message } from "../../src/protocol/message.ts"
+import { talk } from "../fixtures/agent/histories.ts"
+import type { RecordedRequest } from "../support/model-server/recorded-request.ts"
+import { startModelServer } from "../support/model-server/server.ts"
+import type { ModelServer } from "../support/model-server/server.ts"
+import { chunkBytes, repeat, reply, says } from "../support/model-server/turn.ts"
+import type { Turn } from "../support/model-server/turn.ts"
+import type { RunningProcess } from "../support/process-driver.ts"
+import { seededRandom } from "../support/seeded-random.ts"
+import { temporaryHome } from "../support/temporary-home.ts"
+import type { TemporaryHome } from "../support/temporary-home.ts"
+import { settingsFor, streamLines } from "./hermes-process.ts"
+import {
+  LOCK_PATIENCE_MS,
+  RUNS,
+  answerIn,
+  chainOf,
+  checkAnnounced,
+  checkResumed,
+  forEachSeed,
+  isSideJob,
+  lastWords,
+  orExit,
+  pause,
+  problemsOf,
+  runUntilKilled,
+  seedSession,
+  talkOn,
+} from "./killed-session.ts"
+
+const SUMMARY = "## Active Task\nWork through the list.\n\n## Goal\nTo be done."
+/** A window that is full after a few results, and a summary each time. */
+const SETTINGS = "  context_length: 16000\ncompression:\n  strategy: summarize\nmemory:\n  nudge_interval: 0\n"
+const ROUNDS = 6
+
+test(
+  `${RUNS} conversations killed while they are compressed lose nothing, repeat nothing, and go on`,
+  async () => {
+    const outcomes = await forEachSeed(killInCompression)
+    expect(outcomes.flatMap(({ problems }) => problems)).toEqual([])
+    // Some were killed while the summary was written, some behind the first child session, or the test would show nothing.
+    const [during, behind] = [true, false].map((inFirst) =>
+      outcomes.some(({ asked, children }) => asked > 0 && (children === 0) === inFirst),
+    )
+    expect(RUNS < 15 || (during && behind)).toBe(true)
+  },
+  60_000 + RUNS * 6000,
+)
+
+test("a process that waits for another's compression goes on at once when that one is killed", async () => {
+  const never = new Promise<void>(() => undefined)
+  let summaries = 0
+  const script = repeat((request) => {
+    if (!isSideJob(request)) return says(`Answer to ${lastWords(request)}`)
+    summaries += 1
+    return summaries === 1 ? { ...says(SUMMARY), waitsFor: never } : says(SUMMARY)
+  })
+  await using model = await startModelServer([script])
+  await using home = await temporaryHome({ config: settingsFor(model, SETTINGS) })
+  const { id, messages } = await seedLongSession(home)
+  await using first = talkOn(home, id, "one")
+  await model.received(0)
+  await using second = talkOn(home, id, "two")
+  await second.waitForOutput(/"type":"session\.start"/)
+  const killedAt = Date.now()
+  first.signal("SIGKILL")
+  const { code, stdout, durationMs } = await second.exit
+  expect({
+    code,
+    answer: answerIn(streamLines(stdout)),
+    waited: (model.requests[1]?.at ?? 0) >= killedAt,
+    quick: durationMs < LOCK_PATIENCE_MS,
+    summaries,
+  }).toEqual({ code: 0, answer: "Answer to one\n\ntwo", waited: true, quick: true, summaries: 2 })
+  // What the killed one was told is there too.
+  const [old] = await chainOf(home, id)
+  expect(old?.messages.map(contentOf)).toEqual([...messages.map(contentOf), "one", "two"])
+})
+
+test("two processes in one conversation: the second waits for the first one's compression, and nothing of either is lost", async () => {
+  const gate = Promise.withResolvers<void>()
+  const script = repeat((request) =>
+    isSideJob(request) ? { ...says(SUMMARY), waitsFor: gate.promise } : says(`Answer to ${lastWords(request)}`),
+  )
+  await using model = await startModelServer([script])
+  await using home = await temporaryHome({ config: settingsFor(model, SETTINGS) })
+  const { id, messages } = await seedLongSession(home)
+  await using first = talkOn(home, id, "one")
+  await model.received(0)
+  await using second = talkOn(home, id, "two")
+  await second.waitForOutput(/"type":"session\.start"/)
+  const releasedAt = Date.now()
+  gate.resolve()
+  const ended = await Promise.all([first.exit, second.exit])
+  expect(ended.map(({ code, stdout }) => [code, answerIn(streamLines(stdout))])).toEqual([
+    [0, "Answer to one"],
+    [0, "Answer to one\n\ntwo"],
+  ])
+  expect(model.requests.slice(1).every(({ at }) => at >= releasedAt)).toBe(true)
+  const chain = await chainOf(home, id)
+  expect(chain[0]?.messages.map(contentOf)).toEqual([...messages.map(contentOf), "one", "two"])
+  const answers = chain.flatMap((child) => child.messages).filter(({ role }) => role === "assistant")
+  expect(answers.map(contentOf)).toEqual(expect.arrayContaining(["Answer to one", "Answer to one\n\ntwo"]))
+  expect(chain.slice(1).every((child) => isValidHistory(child.messages))).toBe(true)
+})
+
+interface Outcome {
+  readonly problems: readonly string[]
+  /** Summaries that were asked for, and child sessions that were made, before the kill. */
+  readonly asked: number
+  readonly children: number
+}
+
+async function killInCompression(seed: number): Promise<Outcome> {
+  const random = seededRandom(seed)
+  const work = createWork()
+  await using model = await startModelServer([repeat((request) => work.answer(request))])
+  await using home = await temporaryHome({ config: settingsFor(model, SETTINGS) })
+  const { problems, check } = problemsOf(seed)
+  const { id, messages } = await seedLongSession(home)
+
+  work.begin(ROUNDS)
+  const told = await runUntilKilled(home, id, (running) => compressionInstant(running, { model, random }))
+  const asked = model.requests.filter(isSideJob).length
+  const chain = await chainOf(home, id)
+  const kept = chain[0]?.messages.slice(0, messages.length).map(contentOf)
+  check(JSON.stringify(kept) === JSON.stringify(messages.map(contentOf)), "messages from before are not the same")
+  for (const child of chain.slice(1)) check(isValidHistory(child.messages), `the child ${child.id} is not valid`)
+  checkAnnounced(told, chain, check)
+  const stored = JSON.stringify(chain)
+  for (const effect of await effectsIn(home)) check(stored.includes(effect), `${effect} ran before its call was stored`)
+
+  work.begin(1)
+  await checkResumed({ home, model, id, check })
+  const ran = await effectsIn(home)
+  check(new Set(ran).size === ran.length, `effects ran twice: ${ran.join(" ")}`)
+  return { problems, asked, children: chain.length - 1 }
+}
+
+/** While a summary is written, among the writes that follow it, or anywhere. */
+async function compressionInstant(
+  running: RunningProcess,
+  { model, random }: { readonly model: ModelServer; readonly random: () => number },
+): Promise<void> {
+  const kind = random()
+  const summary = nthSideJob(model, Math.floor(random() * 2))
+  if (kind < 0.35) {
+    await orExit(running, summary)
+    await orExit(running, pause(random() * 120))
+  } else if (kind < 0.8) {
+    await orExit(
+      running,
+      summary.then(async ({ outcome }) => await outcome),
+    )
+    await orExit(running, pause(random() * 25))
+  } else {
+    await orExit(running, pause(200 + random() * 1200))
+  }
+}
+
+async function nthSideJob(model: ModelServer, wanted: number): Promise<RecordedRequest> {
+  for (let index = 0, seen = 0; ; index += 1) {
+    const request = await model.received(index)
+    if (!isSideJob(request)) continue
+    if (seen === wanted) return request
+    seen += 1
+  }
+}
+
+/** Commands whose effects can be told apart, with results that fill the window. */
+function createWork(): { begin(rounds: number): void; answer(request: RecordedRequest): Turn } {
+  let serial = 0
+  let left = 0
+  return {
+    begin: (rounds) => {
+      left = rounds
+    },
+    answer: (request) => {
+      const usage = { usage: { input: Math.ceil(request.rawBody.length / 4), output: 20 } }
+      if (isSideJob(request)) return says(SUMMARY, chunkBytes(60, { delayMs: 2 }), usage)
+      if (left === 0) return says("All done.", usage)
+      left -= 1
+      serial += 1
+      const command = `echo effect-${serial}- >> effects.log; seq -f 'line %g of result ${serial}, with some words' 1 220`
+      const call = { id: `call_${serial}`, name: "terminal", input: { command } }
+      return reply({ text: `Step ${serial}.`, calls: [call], ...usage })
+    },
+  }
+}
+
+/** The unique word of every effect that happened, in order. */
+async function effectsIn(home: TemporaryHome): Promise<readonly string[]> {
+  const path = join(home.workdir, "effects.log")
+  if (!existsSync(path)) return []
+  return (await readFile(path, "utf8")).split("\n").filter((line) => line !== "")
+}
+
+/** A conversation that is too long for its window from the start. */
+async function seedLongSession(
+  home: TemporaryHome,
+): Promise<{ readonly id: SessionId; readonly messages: readonly Message[] }> {
+  const messages = talk(70, 1000)
+  return { id: await seedSession(home, messages), messages }
+}
+
+function contentOf({ content }: Message): Message["content"] {
+  return content
+}

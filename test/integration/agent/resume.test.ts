@@ -1,0 +1,58 @@
+import { expect, test } from "vitest"
+
+import { callsTool, says } from "../../support/model-server/turn.ts"
+import { assembleApp, runToEnd } from "../assembled-app.ts"
+import { wireProblems } from "./on-every-wire.ts"
+
+test("a process that ends between the person's words and the answer: they are there once, and the turn goes on", async () => {
+  const never = new Promise<void>(() => undefined)
+  await using house = await assembleApp([{ ...says("never"), waitsFor: never }, says("It is blue.")])
+  const session = await house.open()
+  // Left alone in the middle of its request, as a killed process leaves it; its end comes with the end of the server.
+  const lost = runToEnd(session, "which colour is the door?").catch(() => undefined)
+  await house.model.received(0)
+  const later = await house.restart()
+  const store = await later.app.store()
+  expect((await store.conversation(session.id)).map(({ role, content }) => [role, content])).toEqual([
+    ["user", "which colour is the door?"],
+  ])
+  const { end } = await runToEnd(await later.open({ resume: session.id }), "go on")
+  expect(end.result.finalResponse).toBe("It is blue.")
+  const words = house.model.view(1).messages.map(({ text }) => text)
+  expect(words).toEqual(["which colour is the door?\n\ngo on"])
+  expect(wireProblems(house.model, 1)).toEqual([])
+  await later[Symbol.asyncDispose]()
+  session.interrupt()
+  await lost
+})
+
+test("a model that is changed in mid-conversation is named to it once; the prompt stays", async () => {
+  await using house = await assembleApp([says("One."), says("Two."), says("Three.")])
+  const session = await house.open()
+  await runToEnd(session, "one")
+  const other = house.app.chooseModel({ model: "other-model" })
+  if (!other.ok) throw new Error(other.error.message)
+  expect(await session.switchModel(other.value)).toEqual({ ok: true, value: undefined })
+  await runToEnd(session, "two")
+  await runToEnd(session, "three")
+  expect(new Set([0, 1, 2].map((index) => house.model.view(index).system)).size).toBe(1)
+  const named = house.model.view(2).messages.map(({ text }) => text.includes("answered by other-model"))
+  expect(named).toEqual([false, false, true, false, false])
+})
+
+test("activity says what is going on while a tool runs, and that it is over afterwards", async () => {
+  await using house = await assembleApp([callsTool("terminal", { command: "echo hi" }), says("Hi.")])
+  const session = await house.open()
+  let during: ReturnType<typeof session.activity> | undefined
+  await runToEnd(session, "go", (event) => {
+    if (event.type === "tool-start") during = session.activity()
+  })
+  expect(during).toMatchObject({
+    last_activity_desc: "running terminal",
+    current_tool: "terminal",
+    api_call_count: 1,
+    budget_used: 1,
+    budget_max: 90,
+  })
+  expect(session.activity()).toMatchObject({ last_activity_desc: "run-end", current_tool: null, api_call_count: 2 })
+})

@@ -1,0 +1,443 @@
+import { posix } from "node:path"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+
+import { errorCode } from "../../../src/base/system-error.ts"
+import type { CommandExit, RunOptions, Workspace } from "../../../src/exec/workspace.ts"
+
+/** A place that the suite is run against. */
+export interface WorkspaceUnderTest {
+  readonly workspace: Workspace
+  /** An empty directory in it that commands and file operations may use. */
+  readonly directory: string
+  close(): Promise<void>
+}
+
+export interface ConformanceOptions {
+  readonly name: string
+  readonly open: () => Promise<WorkspaceUnderTest>
+  /** Why it cannot be tested here; the tests are then skipped. */
+  readonly missing: string | undefined
+  /** Background commands can be written to. */
+  readonly hasBackgroundInput: boolean
+}
+
+/** What every place to work promises, whatever it is made of. */
+export function testWorkspace(options: ConformanceOptions): void {
+  const title = options.missing === undefined ? options.name : `${options.name} (skipped: ${options.missing})`
+  describe.skipIf(options.missing !== undefined)(title, () => {
+    let place: WorkspaceUnderTest
+    let count = 0
+    beforeAll(async () => {
+      place = await options.open()
+    })
+    afterAll(async () => {
+      await place.close()
+    })
+    const fresh = async (): Promise<string> => {
+      const directory = posix.join(place.directory, `case-${(count += 1)}`)
+      await run(`mkdir -p ${directory}`)
+      return directory
+    }
+    const run = (command: string, run: Partial<RunOptions> = {}): Promise<CommandExit> =>
+      place.workspace.run(command, { ...LIMITS(), ...run }).exit
+
+    describe("files", () => {
+      test("what is written is read back byte by byte and reported as it is", async () => {
+        const { files } = place.workspace
+        const directory = await fresh()
+        const contents: readonly (readonly [string, string | Uint8Array])[] = [
+          ["empty", ""],
+          ["text", "one\ntwo\n"],
+          ["no newline", "päck — 日本語 🎉"],
+          ["crlf", "one\r\ntwo\r\n"],
+          ["bytes", Uint8Array.from({ length: 512 }, (_, index) => index % 256)],
+          ["large", "x".repeat(3_000_000)],
+        ]
+        for (const [name, data] of contents) {
+          const path = posix.join(directory, name)
+          const bytes = Buffer.from(data)
+          expect(await files.write(path, data)).toEqual({ bytes: bytes.length, path, createdDirectories: false })
+          expect(Buffer.from(await files.read(path)).equals(bytes)).toBe(true)
+          expect(await files.stat(path)).toEqual({
+            kind: "file",
+            size: bytes.length,
+            modifiedMs: expect.any(Number),
+            mode: 0o644,
+          })
+        }
+      })
+
+      test("commands see the files and files see what commands wrote", async () => {
+        const directory = await fresh()
+        await place.workspace.files.write(posix.join(directory, "in"), "from the tool\n")
+        expect((await run("cat in; printf 'from the shell' > out", { cwd: directory })).output).toBe("from the tool\n")
+        expect(Buffer.from(await place.workspace.files.read(posix.join(directory, "out"))).toString()).toBe(
+          "from the shell",
+        )
+      })
+
+      test("odd names are names like any other", async () => {
+        const { files } = place.workspace
+        const directory = await fresh()
+        const names = [
+          " leading",
+          "trailing ",
+          "-rf",
+          "--help",
+          "a'b",
+          'q"q',
+          "back\\slash",
+          "$(touch hurt)",
+          "`id`",
+          "new\nline",
+          "*",
+          "äöü",
+          ".hidden",
+          "..two",
+        ]
+        for (const name of names) await files.write(posix.join(directory, name), name)
+        expect((await files.list(directory)).toSorted(byName)).toEqual(
+          names.map((name) => ({ name, kind: "file" })).toSorted(byName),
+        )
+        for (const name of ["-rf", "$(touch hurt)", "new\nline"]) {
+          const path = posix.join(directory, name)
+          expect(Buffer.from(await files.read(path)).toString()).toBe(name)
+          await files.rename(path, `${path}.moved`)
+          await files.remove(`${path}.moved`)
+        }
+        expect((await files.list(directory)).length).toBe(names.length - 3)
+      })
+
+      test("a directory lists its kinds and does not follow links", async () => {
+        const directory = await fresh()
+        await run("mkdir folder; touch file; mkfifo pipe; ln -s folder link; ln -s nowhere dangling", {
+          cwd: directory,
+        })
+        expect((await place.workspace.files.list(directory)).toSorted(byName)).toEqual([
+          { name: "dangling", kind: "other" },
+          { name: "file", kind: "file" },
+          { name: "folder", kind: "directory" },
+          { name: "link", kind: "other" },
+          { name: "pipe", kind: "other" },
+        ])
+      })
+
+      test("a write makes the directories above, keeps mode bits and goes through links", async () => {
+        const { files } = place.workspace
+        const directory = await fresh()
+        const deep = posix.join(directory, "a/b/c.sh")
+        expect(await files.write(deep, "1")).toEqual({ bytes: 1, path: deep, createdDirectories: true })
+        await run("chmod 750 a/b/c.sh; ln -s a/b/c.sh link; ln -s a/new dangling", { cwd: directory })
+        await files.write(posix.join(directory, "link"), "22")
+        await files.write(posix.join(directory, "dangling"), "333")
+        expect((await run("stat -c '%a %s %F' a/b/c.sh; cat a/new; readlink link", { cwd: directory })).output).toBe(
+          "750 2 regular file\n333a/b/c.sh\n",
+        )
+        expect((await run("ls -A a a/b", { cwd: directory })).output).toBe("a:\nb\nnew\n\na/b:\nc.sh\n")
+      })
+
+      test("a part of a file", async () => {
+        const path = posix.join(await fresh(), "part")
+        await place.workspace.files.write(path, "0123456789")
+        const part = async (start: number, length: number): Promise<string> =>
+          Buffer.from((await place.workspace.files.readRange?.(path, { start, length })) ?? "none").toString()
+        expect([await part(2, 3), await part(8, 9), await part(20, 5)]).toEqual(["234", "89", ""])
+      })
+
+      test("failures have the codes of the system", async () => {
+        const { files } = place.workspace
+        const directory = await fresh()
+        const at = (name: string): string => posix.join(directory, name)
+        await files.write(at("file"), "x")
+        await run("mkdir folder; mkfifo pipe", { cwd: directory })
+        const codes = async (work: () => Promise<unknown>): Promise<string | undefined> => {
+          try {
+            await work()
+            return "no failure"
+          } catch (error) {
+            return errorCode(error) ?? "no code"
+          }
+        }
+        expect({
+          readMissing: await codes(() => files.read(at("missing"))),
+          readBelowFile: await codes(() => files.read(at("file/x"))),
+          readFolder: await codes(() => files.read(at("folder"))),
+          readPipe: await codes(() => files.read(at("pipe"))),
+          writeFolder: await codes(() => files.write(at("folder"), "x")),
+          writePipe: await codes(() => files.write(at("pipe"), "x")),
+          writeBelowFile: await codes(() => files.write(at("file/x"), "x")),
+          listMissing: await codes(() => files.list(at("missing"))),
+          listFile: await codes(() => files.list(at("file"))),
+          removeMissing: await codes(() => files.remove(at("missing"))),
+          removeFolder: await codes(() => files.remove(at("folder"))),
+          renameMissing: await codes(() => files.rename(at("missing"), at("other"))),
+          renameOver: await codes(() => files.rename(at("file"), at("pipe"))),
+          statMissing: await files.stat(at("missing")),
+          statBelowFile: await files.stat(at("file/x")),
+          statFolder: (await files.stat(at("folder")))?.kind,
+          statPipe: (await files.stat(at("pipe")))?.kind,
+        }).toEqual({
+          readMissing: "ENOENT",
+          readBelowFile: "ENOTDIR",
+          readFolder: "EISDIR",
+          readPipe: "no code",
+          writeFolder: "EISDIR",
+          writePipe: "no code",
+          writeBelowFile: expect.stringMatching(/^(?:ENOTDIR|EEXIST)$/),
+          listMissing: "ENOENT",
+          listFile: "ENOTDIR",
+          removeMissing: "ENOENT",
+          removeFolder: expect.stringMatching(/^(?:EISDIR|EPERM)$/),
+          renameMissing: "ENOENT",
+          renameOver: "EEXIST",
+          statMissing: undefined,
+          statBelowFile: undefined,
+          statFolder: "directory",
+          statPipe: "other",
+        })
+      })
+
+      test("a move makes directories and takes the file along", async () => {
+        const { files } = place.workspace
+        const directory = await fresh()
+        await files.write(posix.join(directory, "from"), "data")
+        await files.rename(posix.join(directory, "from"), posix.join(directory, "new/place/to"))
+        expect((await run("find . | sort; cat new/place/to", { cwd: directory })).output).toBe(
+          ".\n./new\n./new/place\n./new/place/to\ndata",
+        )
+      })
+
+      test("the real path of what exists, of what does not, and behind links", async () => {
+        const { files } = place.workspace
+        const directory = await files.realPath(await fresh())
+        await run("mkdir real; ln -s real link; ln -s real/later dangling; ln -s loop loop", { cwd: directory })
+        const real = async (name: string): Promise<string> => await files.realPath(posix.join(directory, name))
+        expect([await real("link"), await real("link/new/file"), await real("dangling"), await real("real")]).toEqual([
+          posix.join(directory, "real"),
+          posix.join(directory, "real/new/file"),
+          posix.join(directory, "real/later"),
+          posix.join(directory, "real"),
+        ])
+      })
+
+      test("paths are relative to the working directory, and ~ is the account's home there", async () => {
+        const { files } = place.workspace
+        const { home } = await place.workspace.describe()
+        expect([files.resolve("~"), files.resolve("~/x"), files.resolve("/a/../b")]).toEqual([home, `${home}/x`, "/b"])
+        expect(files.resolve("x/../y")).toBe(posix.join(place.workspace.cwd(), "y"))
+      })
+
+      test("there is a private directory for results", async () => {
+        const { files } = place.workspace
+        const directory = await files.temporaryDirectory()
+        await files.write(posix.join(directory, "conformance-result"), "kept")
+        expect((await run(`cat ${directory}/conformance-result; stat -c ' %a' ${directory}`)).output).toBe("kept 700\n")
+        await files.remove(posix.join(directory, "conformance-result"))
+      })
+    })
+
+    describe("run", () => {
+      test.each([
+        ["echo hi; echo no >&2", 0, "hi\nno\n"],
+        ["exit 3", 3, ""],
+        ["kill -SEGV $$", 139, ""],
+        ["no-such-program-here 2>/dev/null", 127, ""],
+        ["printf x", 0, "x"],
+        ["printf '\\xe2\\x82\\xac'", 0, "€"],
+      ])("%s ends as the shell says", async (command, code, output) => {
+        expect(await run(command)).toEqual({ how: "exited", code, output, omittedChars: 0 })
+      })
+
+      test("input arrives, and a command that does not read it is no failure", async () => {
+        expect((await run("cat", { stdin: "päck\n" })).output).toBe("päck\n")
+        expect((await run("wc -c", { stdin: "x".repeat(1_000_000) })).output.trim()).toBe("1000000")
+        expect((await run("true", { stdin: "x".repeat(1_000_000) })).code).toBe(0)
+        expect((await run("cat")).output).toBe("")
+      })
+
+      test("a directory for one command", async () => {
+        const directory = await fresh()
+        expect((await run("pwd -P", { cwd: directory })).output.trim()).toBe(
+          await place.workspace.files.realPath(directory),
+        )
+        expect(await run("pwd", { cwd: "/no/such/directory" })).toEqual({
+          how: "failed-to-start",
+          code: -1,
+          output: "",
+          omittedChars: 0,
+          error: "the working directory /no/such/directory cannot be used: no such file or directory",
+        })
+      })
+
+      test("a gigantic output is cut to its limit", async () => {
+        const exit = await run("head -c 20000000 /dev/zero | tr '\\0' x", { keepChars: 1000 })
+        expect([exit.code, exit.omittedChars, exit.output.length < 1200]).toEqual([0, 19_999_000, true])
+      })
+
+      test("output can be followed while the command runs", async () => {
+        const directory = await fresh()
+        const running = place.workspace.run("echo one; while [ ! -e go ]; do sleep 0.1; done; echo two", {
+          ...LIMITS(),
+          cwd: directory,
+        })
+        const seen: string[] = []
+        for await (const text of running.output) {
+          seen.push(text)
+          if (text === "one\n") await place.workspace.files.write(posix.join(directory, "go"), "")
+        }
+        expect([seen.join(""), (await running.exit).code]).toEqual(["one\ntwo\n", 0])
+      })
+
+      test("a time-out keeps what was said and leaves nothing behind", async () => {
+        const directory = await fresh()
+        const exit = await run(
+          "echo $$ >shell; (sleep 301 & echo $! >child; wait) & setsid sleep 302 & echo $! >stray; echo said; wait",
+          { cwd: directory, timeoutMs: 1500 },
+        )
+        expect(exit).toEqual({ how: "timed-out", code: 124, output: "said\n", omittedChars: 0 })
+        const left = await run('for name in 301 302; do ps -o args | grep "^sleep $name"; done; true')
+        expect(left.output).toBe("")
+      })
+
+      test("an interrupt is answered at once, also when the command ignores it", async () => {
+        const stop = new AbortController()
+        const running = place.workspace.run("trap '' TERM INT; echo ready; while :; do sleep 0.05; done", {
+          ...LIMITS(),
+          signal: stop.signal,
+        })
+        for await (const text of running.output) {
+          if (!text.includes("ready")) continue
+          stop.abort()
+          break
+        }
+        const exit = await running.exit
+        expect([exit.how, exit.code]).toEqual(["interrupted", 130])
+      })
+
+      test("a signal that was aborted before starts nothing", async () => {
+        const directory = await fresh()
+        const exit = await run("touch ran", { cwd: directory, signal: AbortSignal.abort() })
+        expect([exit.how, await place.workspace.files.list(directory)]).toEqual(["interrupted", []])
+      })
+
+      test("a background job that holds the output does not hold the call", async () => {
+        expect(await run("sleep 20 & echo done", { timeoutMs: 15_000 })).toEqual({
+          how: "exited",
+          code: 0,
+          output: "done\n",
+          omittedChars: 0,
+        })
+      })
+    })
+
+    describe("state", () => {
+      const keep = (command: string): Promise<CommandExit> => run(command, { keepState: true })
+
+      test("directory, variables, functions and aliases go on; what was unset stays unset", async () => {
+        const directory = await fresh()
+        await keep(`cd ${directory}`)
+        await keep("export KEPT=1 GONE=2; greet() { echo hello $1; }; alias shout='echo LOUD'; local_only=3")
+        await keep("unset GONE")
+        expect((await keep("pwd -P; echo $KEPT,$GONE; greet you; shout")).output).toBe(
+          `${await place.workspace.files.realPath(directory)}\n1,\nhello you\nLOUD\n`,
+        )
+        expect(place.workspace.files.resolve("x")).toBe(
+          posix.join(await place.workspace.files.realPath(directory), "x"),
+        )
+      })
+
+      test("a command that ends its shell, fails or is cut off harms nothing", async () => {
+        const directory = await fresh()
+        await keep(`cd ${directory}; export STEADY=yes`)
+        expect((await keep("exit 3")).code).toBe(3)
+        expect((await keep("kill -KILL $$")).code).toBe(137)
+        await run("sleep 100", { keepState: true, timeoutMs: 700 })
+        expect(await keep("printf $STEADY")).toEqual({ how: "exited", code: 0, output: "yes", omittedChars: 0 })
+      })
+
+      test("internal commands see nothing of it and leave nothing", async () => {
+        await keep("export SEEN=conversation")
+        expect((await run("printf ${SEEN-nothing}; export LEFT=internal")).output).toBe("nothing")
+        expect((await keep("printf ${LEFT-nothing}")).output).toBe("nothing")
+      })
+
+      test("a directory that was removed is said once, and the nearest one is used", async () => {
+        const directory = await place.workspace.files.realPath(await fresh())
+        await keep(`mkdir ${directory}/gone; cd ${directory}/gone`)
+        await run(`rmdir ${directory}/gone`)
+        const first = await keep("pwd")
+        expect([first.output.trim(), first.cwdNote]).toEqual([
+          directory,
+          `The working directory ${directory}/gone does not exist any more; the command ran in ${directory}.`,
+        ])
+        expect((await keep("pwd")).cwdNote).toBeUndefined()
+      })
+    })
+
+    describe("background", () => {
+      test("a command goes on beside the conversation and its end is told", async () => {
+        const directory = await fresh()
+        let output = ""
+        const started = await place.workspace.start(
+          "echo begun; while [ ! -e go ]; do sleep 0.1; done; echo over; exit 5",
+          {
+            cwd: directory,
+            pty: false,
+            onOutput: (text) => {
+              output += text
+            },
+          },
+        )
+        expect(started.pid).toBeGreaterThan(0)
+        await place.workspace.files.write(posix.join(directory, "go"), "")
+        expect(await started.exit).toEqual({ how: "exited", code: 5 })
+        expect(output).toBe("begun\nover\n")
+      })
+
+      test("it can be ended with everything it started", async () => {
+        const directory = await fresh()
+        const started = await place.workspace.start("setsid sleep 303 & sleep 304", {
+          cwd: directory,
+          pty: false,
+          onOutput: () => undefined,
+        })
+        await started.kill()
+        await started.exit
+        const left = await run('for name in 303 304; do ps -o args | grep "^sleep $name"; done; true')
+        expect(left.output).toBe("")
+      })
+
+      if (options.hasBackgroundInput) {
+        test("it can be written to", async () => {
+          let output = ""
+          const started = await place.workspace.start("cat", {
+            pty: false,
+            onOutput: (text) => {
+              output += text
+            },
+          })
+          expect([started.write("hello\n"), started.closeInput()]).toEqual([true, true])
+          await started.exit
+          expect(output).toBe("hello\n")
+        })
+      } else {
+        test("it says that nothing can be written to it", async () => {
+          const started = await place.workspace.start("sleep 100", { pty: false, onOutput: () => undefined })
+          expect([started.write("x"), started.closeInput(), started.isPty]).toEqual([false, false, false])
+          await started.kill()
+        })
+      }
+    })
+
+    test("it knows where it is", async () => {
+      const facts = await place.workspace.describe()
+      expect([facts.os, facts.home.startsWith("/"), facts.user !== ""]).toEqual(["Linux", true, true])
+    })
+  })
+}
+
+const LIMITS = (): RunOptions => ({ timeoutMs: 25_000, signal: new AbortController().signal, keepChars: 50_000 })
+
+function byName(one: { readonly name: string }, other: { readonly name: string }): number {
+  return one.name < other.name ? -1 : 1
+}

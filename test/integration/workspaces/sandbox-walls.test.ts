@@ -1,0 +1,194 @@
+import { readdirSync, readFileSync } from "node:fs"
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { describe, expect, test } from "vitest"
+
+import { ok } from "../../../src/base/result.ts"
+import { createLocalWorkspace } from "../../../src/exec/local-workspace.ts"
+import { hiddenPlaces } from "../../../src/exec/sandbox/hidden-places.ts"
+import { sandboxArguments } from "../../../src/exec/sandbox/sandbox-arguments.ts"
+import type { Workspace } from "../../../src/exec/workspace.ts"
+import { findBubblewrap } from "../../support/bubblewrap.ts"
+import { temporaryHome } from "../../support/temporary-home.ts"
+import type { TemporaryHome } from "../../support/temporary-home.ts"
+
+const bubblewrap = await findBubblewrap()
+const missing = "missing" in bubblewrap ? bubblewrap.missing : undefined
+
+interface Walls {
+  readonly network?: boolean
+  /** The workspace is the whole home of the person, Hermes' own home included. */
+  readonly inHome?: boolean
+}
+
+function openSandboxed(home: TemporaryHome, walls: Walls = {}): Workspace {
+  const root = walls.inHome === true ? home.userHome : home.workdir
+  return createLocalWorkspace({
+    cwd: root,
+    userHome: home.userHome,
+    environment: home.env,
+    startupFiles: [],
+    openSandbox: () =>
+      Promise.resolve(
+        ok(({ cwd, stateDirectory, hasTerminal }) =>
+          sandboxArguments({
+            program: "program" in bubblewrap ? bubblewrap.program : "",
+            writable: [root, home.env["TMPDIR"] ?? tmpdir(), stateDirectory],
+            readOnly: [home.path],
+            hidden: hiddenPlaces({ userHome: home.userHome, hermesHome: home.path, hermesRoot: home.path }),
+            network: walls.network ?? false,
+            cwd,
+            keepTerminal: hasTerminal,
+          }),
+        ),
+      ),
+  })
+}
+
+async function say(workspace: Workspace, command: string): Promise<string> {
+  const limits = { timeoutMs: 20_000, signal: new AbortController().signal, keepChars: 20_000 }
+  return (await workspace.run(command, limits).exit).output
+}
+
+describe.skipIf(missing !== undefined)(
+  `the walls of the sandbox${missing === undefined ? "" : ` (skipped: ${missing})`}`,
+  () => {
+    test("a hostile script writes nowhere but into the workspace and temporary places", async () => {
+      await using home = await temporaryHome()
+      const workspace = openSandboxed(home)
+      const outside = join(home.userHome, "outside")
+      await mkdir(outside)
+      await writeFile(join(outside, "file"), "before")
+      await symlink(join(outside, "file"), join(home.workdir, "way-out"))
+      const said = await say(
+        workspace,
+        `touch inside && echo inside
+      for place in ${outside}/new ${outside}/file way-out /etc/hermes-was-here /usr/bin/hermes-was-here /var/hermes-was-here \
+        /sys/hermes-was-here ${home.path}/hooks/evil /proc/sys/kernel/core_pattern /proc/sysrq-trigger; do
+        (echo x > $place) 2>/dev/null && echo "wrote $place"
+      done
+      ln ${outside}/file hard 2>/dev/null && echo linked
+      mv ${outside}/file taken 2>/dev/null && echo moved
+      rm ${outside}/file 2>/dev/null && echo removed
+      chmod 777 ${outside}/file 2>/dev/null && echo changed
+      mount -o remount,rw / 2>/dev/null && echo remounted
+      mount -t tmpfs none /mnt 2>/dev/null && echo mounted
+      umount -l /proc/sys 2>/dev/null && echo unmounted
+      mknod disk b 8 0 2>/dev/null && echo made-device
+      grep -h '^CapEff' /proc/self/status`,
+      )
+      expect(said).toBe("inside\nCapEff:\t0000000000000000\n")
+      expect(await readFile(join(outside, "file"), "utf8")).toBe("before")
+      await workspace.close()
+    })
+
+    test("it finds none of the secrets of Hermes and of the account", async () => {
+      await using home = await temporaryHome({
+        config: "model: {}\n",
+        files: {
+          ".env": "KEY=planted-secret-1",
+          "auth.json": "planted-secret-2",
+          "mcp-tokens/a.json": "planted-secret-3",
+          "profiles/other/.env": "KEY=planted-secret-4",
+          "skills/mine/SKILL.md": "a skill",
+        },
+      })
+      await mkdir(join(home.userHome, ".ssh"), { recursive: true })
+      await mkdir(join(home.userHome, ".aws"), { recursive: true })
+      await writeFile(join(home.userHome, ".ssh/id_ed25519"), "planted-secret-5")
+      await writeFile(join(home.userHome, ".aws/credentials"), "planted-secret-6")
+      await writeFile(join(home.userHome, ".netrc"), "planted-secret-7")
+      for (const inHome of [false, true]) {
+        const workspace = openSandboxed(home, { inHome })
+        const said = await say(
+          workspace,
+          `grep -rh planted-secret ${home.userHome} /proc/[0-9]*/environ 2>/dev/null
+        cat ${home.path}/skills/mine/SKILL.md
+        wc -c 2>/dev/null < /etc/shadow; echo over`,
+        )
+        expect(said.replace(/^0\n/m, "")).toBe("a skillover\n")
+        await workspace.close()
+      }
+    })
+
+    test("inside a home that is the workspace, what Hermes itself runs stays as it is", async () => {
+      await using home = await temporaryHome({ files: { "skills/mine/SKILL.md": "before" } })
+      const workspace = openSandboxed(home, { inHome: true })
+      const said = await say(
+        workspace,
+        `echo ok > mine && echo wrote-own
+      for name in skills/mine/SKILL.md permissions.yaml hooks/evil cron/evil; do
+        (echo x > ${home.path}/$name) 2>/dev/null && echo "wrote $name"
+      done; true`,
+      )
+      expect(said).toBe("wrote-own\n")
+      await workspace.close()
+    })
+
+    test("the network is there or not, as told", async () => {
+      await using home = await temporaryHome()
+      const server = createServer((socket) => {
+        socket.end("reached\n")
+      })
+      await new Promise<void>((resolve) => {
+        server.listen(0, "127.0.0.1", resolve)
+      })
+      const address = server.address()
+      const port = typeof address === "object" && address !== null ? address.port : 0
+      const dial = `exec 3<>/dev/tcp/127.0.0.1/${port} && cat <&3`
+      const answers: Record<string, string> = {}
+      for (const network of [true, false]) {
+        const workspace = openSandboxed(home, { network })
+        answers[String(network)] = await say(
+          workspace,
+          `(${dial}) 2>/dev/null; ls /sys/class/net 2>/dev/null | wc -l >/dev/null`,
+        )
+        await workspace.close()
+      }
+      expect(answers).toEqual({ true: "reached\n", false: "" })
+      await new Promise((resolve) => server.close(resolve))
+    })
+
+    test("it leaves no process behind, however hard it tries", async () => {
+      await using home = await temporaryHome()
+      const workspace = openSandboxed(home)
+      const mark = `86${Date.now() % 1_000_000}`
+      await say(
+        workspace,
+        `setsid sleep ${mark} >/dev/null 2>&1 </dev/null &
+      (setsid sh -c 'trap "" TERM HUP INT; (sleep ${mark} &) ; sleep ${mark}' >/dev/null 2>&1 </dev/null &)
+      nohup env -i sleep ${mark} >/dev/null 2>&1 </dev/null & disown; sleep 0.2`,
+      )
+      await expect.poll(() => hostProcesses(mark)).toEqual([])
+      await workspace.close()
+    })
+
+    test("it sees no process of the machine", async () => {
+      await using home = await temporaryHome()
+      const workspace = openSandboxed(home)
+      expect(
+        await say(
+          workspace,
+          `kill -0 ${process.pid} 2>/dev/null && echo reached; ls -d /proc/${process.pid} 2>/dev/null; true`,
+        ),
+      ).toBe("")
+      await workspace.close()
+    })
+  },
+)
+
+/** Command lines on this machine that hold the mark. */
+function hostProcesses(mark: string): readonly string[] {
+  return readdirSync("/proc").flatMap((name) => {
+    if (!/^\d+$/.test(name)) return []
+    try {
+      const line = readFileSync(`/proc/${name}/cmdline`, "utf8")
+      return line.includes(`sleep\0${mark}`) ? [line] : []
+    } catch {
+      // It has ended in the meantime.
+      return []
+    }
+  })
+}
