@@ -32,7 +32,7 @@ async function conversation(messages = 4): Promise<Place> {
     ),
   )
   const context = {
-    app: { store: () => Promise.resolve(store) },
+    app: { store: () => Promise.resolve(store), clock: systemClock },
     session: { id: parent },
     open: async (id: SessionId) => ({ id, facts: { messages: (await store.messages(id)).length } }),
   } as unknown as SlashContext

@@ -256,9 +256,11 @@ describe("signals", () => {
   })
 
   test("SIGTERM during a command: one result, and nothing of the command is left", async () => {
-    const command = "echo $$ > shell.pid; sleep 300 & echo $! > sleep.pid; echo started; wait"
+    // In a file, because a command line with `&` is refused and sent to the background instead.
+    const script = "echo $$ > shell.pid; sleep 300 & echo $! > sleep.pid; echo started; wait\n"
+    const command = "sh ./run.sh"
     await using model = await startModelServer([callsTool("terminal", { command })])
-    await using home = await temporaryHome({ config: settingsFor(model, NO_WALLS) })
+    await using home = await temporaryHome({ config: settingsFor(model, NO_WALLS), workFiles: { "run.sh": script } })
     await using running = startHermes(home, ["-q", "wait", ...STREAM], { stdin: "inherit-null" })
     await running.waitForOutput('"text":"started')
     running.signal("SIGTERM")

@@ -137,7 +137,7 @@ test("a tool outside the session's toolsets is neither found nor called", async 
   await runToEnd(await house.open({ toolsets: ["file", "todo", "session_search", "learnings"] }), "what do you know?")
   const { results, ...found } = resultOf(house, 1) as { readonly results: readonly { readonly name: string }[] }
   expect(results.map(({ name }) => name).toSorted()).toEqual(["learnings", "session_search", "todo"])
-  expect(found).toEqual({ query: "durable facts across sessions", total_tools: 3 })
+  expect(found).toEqual({ query: "durable facts across sessions", total_tools: 4 })
   expect(resultOf(house, 2)).toMatchObject({ error: expect.stringMatching(/^Unknown tool: memory\./u) as string })
 })
 

@@ -126,7 +126,8 @@ export function createCompression(parts: CompressionParts): Compression {
 
   async function* run(how: Pick<CompressOptions, "focus" | "force" | "manual" | "signal">): Steps<Done> {
     const lock = await parts.journal.lockCompression(how.signal)
-    if (lock === undefined) return nothing(parts, "another process is shortening this conversation")
+    if (lock === undefined)
+      return nothing(parts, "another process shortens this conversation, or has continued it elsewhere")
     try {
       yield { type: "status", kind: "compress", text: "making the conversation shorter" }
       await parts.prepare(conversation.history)

@@ -462,6 +462,9 @@ describe("when it is due", () => {
       contextLength: 200_000,
       compressionCount: 1,
     })
+    // A provider that does not count ends that too: from now on the estimate is all there is.
+    bench.engine.updateFromResponse({ realTokens: 0, estimatedTokens: 5000 })
+    expect(bench.engine.figures.lastPromptTokens).toBe(0)
   })
 
   test.each([

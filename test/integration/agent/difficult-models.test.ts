@@ -108,12 +108,24 @@ describe("the same failing call for ever", () => {
   })
 })
 
-test("the same successful read for ever is warned about as no progress", async () => {
+test("the same successful search for ever is warned about as no progress", async () => {
+  const search = callsTool("search_files", { pattern: "A" })
+  await using house = await assembleApp([search, search, says("It says A.")], { workFiles: { "a.txt": "A\n" } })
+  await runToEnd(await house.open(), "search")
+  const results = house.model.view(2).messages.flatMap((message) => message.results.map(({ text }) => text))
+  expect(results.map((text) => text.includes("idempotent_no_progress_warning"))).toEqual([false, true])
+})
+
+test("the same read for ever is answered once, then told to be unchanged, then blocked", async () => {
   const read = callsTool("read_file", { path: "a.txt" })
   await using house = await assembleApp([read, read, read, says("It says A.")], { workFiles: { "a.txt": "A\n" } })
   await runToEnd(await house.open(), "read")
   const results = house.model.view(3).messages.flatMap((message) => message.results.map(({ text }) => text))
-  expect(results.map((text) => text.includes("idempotent_no_progress_warning"))).toEqual([false, true, true])
+  expect(results.map((text) => /1\|A|"status":"unchanged"|BLOCKED:/.exec(text)?.[0])).toEqual([
+    "1|A",
+    '"status":"unchanged"',
+    "BLOCKED:",
+  ])
 })
 
 const PRINTS = callsTool("terminal", { command: "seq -f 'line %.0f of a very long output' 0 300000" })
