@@ -135,6 +135,10 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
     { conversation, knowledge, files, provider, side, log, spending, sampling, dispatch, tools, redact, options },
     shared,
   )
+  const context = compressionFor(
+    { conversation, knowledge, files, companions, side, log, dispatch, tools: offered.declared, options },
+    shared,
+  )
   return ok(
     createSession({
       clock,
@@ -145,10 +149,7 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
       diagnostics: shared.log,
       tools: offered.declared,
       log,
-      compression: compressionFor(
-        { conversation, knowledge, files, companions, side, log, dispatch, tools: offered.declared, options },
-        shared,
-      ),
+      compression: context.compression,
       dispatch,
       maxIterations: options.maxIterations ?? config.get("agent.max_turns"),
       budgetPressure: config.get("agent.budget_pressure") === "legacy",
@@ -170,7 +171,7 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
         messages: conversation.history.length,
         ...("reason" in store ? { unsaved: store.reason } : {}),
       },
-      openingWarnings: [...prompt.warnings, ...interruptedCalls(past?.value)],
+      openingWarnings: [...prompt.warnings, ...context.warnings, ...interruptedCalls(past?.value)],
       todo: () => knowledge.todo.read(),
       checkpoints: () => files.checkpoints(),
       takeRewind: () => files.takeRewind(),

@@ -2,15 +2,20 @@ import { createCompression } from "../agent/context/compression.ts"
 import type { Compression } from "../agent/context/compression.ts"
 import { createCompressor } from "../agent/context/compressor.ts"
 import type { SummaryPort } from "../agent/context/summary/summariser.ts"
+import { checkFeasibility } from "../agent/context/feasibility.ts"
+import type { Feasibility } from "../agent/context/feasibility.ts"
+import { windowBudget } from "../agent/context/window-budget.ts"
 import { createEstimator } from "../agent/context/estimate.ts"
 import { generalDigest } from "../agent/context/result-digest.ts"
 import type { Conversation } from "../agent/conversation.ts"
 import { errorMessage } from "../base/system-error.ts"
 import { auxiliarySettings } from "../config/auxiliary.ts"
 import type { Config } from "../config/load.ts"
+import type { ChosenModel } from "../llm/choose-model.ts"
 import type { Message } from "../protocol/message.ts"
 import type { ToolDefinition } from "../protocol/tool.ts"
 import type { RunnableTool } from "../toolkit/tool.ts"
+import { chooseFrom } from "./model-sources.ts"
 import type { OpenSessionOptions, Shared } from "./session-options.ts"
 import type { SessionParts } from "./session.ts"
 import type { SessionCompanions } from "./session-companions.ts"
@@ -31,14 +36,18 @@ export interface ContextRequest {
   readonly options: OpenSessionOptions
 }
 
-/** How this session keeps within the window of its model. */
-export function compressionFor(request: ContextRequest, shared: Shared): Compression {
+/** How this session keeps within the window of its model, and what the person should know about it. */
+export function compressionFor(
+  request: ContextRequest,
+  shared: Shared,
+): { readonly compression: Compression; readonly warnings: readonly string[] } {
   const { conversation, knowledge, companions, dispatch } = request
   const { config, clock, redactor } = shared
   const digests = new Map<string, RunnableTool["digest"]>()
   if (config.get("context.engine") !== "compressor") {
     shared.log.warning(`there is no context engine "${config.get("context.engine")}"; the built-in one is used`)
   }
+  const feasible = feasibilityOf(request.options.model, shared)
   const estimator = createEstimator()
   const engine = createCompressor({
     model: request.options.model.runtime,
@@ -52,8 +61,9 @@ export function compressionFor(request: ContextRequest, shared: Shared): Compres
       return await spillText(text, callId, dispatch)
     },
     digest: (call) => digests.get(call.tool)?.(call) ?? generalDigest(call),
+    ...(feasible.thresholdCap === undefined ? {} : { thresholdCap: feasible.thresholdCap }),
   })
-  return createCompression({
+  const compression = createCompression({
     engine,
     enabled: config.get("compression.enabled"),
     conversation,
@@ -71,6 +81,20 @@ export function compressionFor(request: ContextRequest, shared: Shared): Compres
     report: (fault) => {
       shared.log.error(fault)
     },
+  })
+  return { compression, warnings: feasible.warning === undefined ? [] : [feasible.warning] }
+}
+
+/** A model that is named for summaries must be able to read what it is to summarise. */
+function feasibilityOf({ runtime }: ChosenModel, shared: Shared): Feasibility {
+  const { provider, model, baseUrl, contextLength } = auxiliarySettings(shared.config, "compression")
+  if (model === "" && baseUrl === "" && contextLength === null) return {}
+  const chosen = contextLength === null ? chooseFrom(shared, { provider, model }) : undefined
+  return checkFeasibility({
+    thresholdTokens: windowBudget(runtime, settingsOf(shared.config)).threshold,
+    contextLength: runtime.contextLength,
+    summaryModel: model === "" ? runtime.model : model,
+    summaryContextLength: contextLength ?? (chosen?.ok === true ? chosen.value.runtime.contextLength : undefined),
   })
 }
 

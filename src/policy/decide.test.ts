@@ -81,6 +81,17 @@ test("a decision says which rule made it and why", () => {
   ])
 })
 
+test("what a tool wants to be asked about is asked in every profile but full-auto", () => {
+  const restore = { ...request("write"), confirm: "it puts files back" }
+  expect(PERMISSION_PROFILES.map((profile) => under(restore, profile).kind)).toEqual([
+    "deny",
+    "ask",
+    "ask",
+    "ask",
+    "allow",
+  ])
+})
+
 test("only the five built-in names are profiles", () => {
   expect(["plan", "full-auto", "yolo", "constructor"].map(isPermissionProfile)).toEqual([true, true, false, false])
 })

@@ -16,6 +16,8 @@ export interface PolicyRequest {
   readonly tool: string
   readonly access: Access | "unknown"
   readonly subjects: readonly Subject[]
+  /** Why the tool itself wants a person to be asked. */
+  readonly confirm?: string
   /** Every path subject, absolute, as written and with links resolved. */
   readonly paths: readonly { readonly literal: string; readonly real: string }[]
   readonly places: PolicyPlaces
@@ -99,6 +101,7 @@ function decidePlan(request: PolicyRequest): Decision {
 function decideProfile(request: PolicyRequest, profile: Exclude<PermissionProfile, "plan">): Decision {
   const allow: Decision = { kind: "allow", rule: profile, layer: "profile" }
   if (profile === "full-auto") return allow
+  if (request.confirm !== undefined) return ask(request.tool, request.confirm)
   if (request.access === "unknown") return ask("unknown effect", `${request.tool} does not say what it does`)
   switch (request.access) {
     case "read":

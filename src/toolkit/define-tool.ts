@@ -82,11 +82,13 @@ function parseCall<Schema extends z.ZodType>(
   if (!parsed.success) return fail(explainIssues(declaration.name, parsed.error.issues, coerced))
   const valid = parsed.data
   const subjects = declaration.subject(valid)
+  const confirm = declaration.confirm?.(valid)
   return ok({
     args: isRecord(valid) ? valid : coerced,
     access: typeof declaration.access === "function" ? declaration.access(valid) : declaration.access,
     subjects: "kind" in subjects ? [subjects] : subjects,
     preview: declaration.preview(valid),
+    ...(confirm === undefined ? {} : { confirm }),
     run: (context) => declaration.run(valid, context),
   })
 }

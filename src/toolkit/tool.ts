@@ -31,6 +31,8 @@ export interface ToolDeclaration<Schema extends z.ZodType> extends ToolMarks {
   readonly subject: (args: z.output<Schema>) => Subject | readonly Subject[]
   /** What people see while it runs, for example the path or the command. */
   readonly preview: (args: z.output<Schema>) => string
+  /** Why a person is asked about such a call in every profile but full-auto; undefined when the profile decides. */
+  readonly confirm?: (args: z.output<Schema>) => string | undefined
   /** What a compression leaves of an old result: one line, from the arguments as the model wrote them and the stored result. */
   readonly digest?: (call: DigestedCall) => string
   run(args: z.output<Schema>, context: ToolContext): Promise<ToolResult>
@@ -143,6 +145,8 @@ export interface ParsedCall {
   readonly access: Access | "unknown"
   readonly subjects: readonly Subject[]
   readonly preview: string
+  /** See `confirm` of the declaration. */
+  readonly confirm?: string
   run(context: ToolContext): Promise<ToolResult>
 }
 

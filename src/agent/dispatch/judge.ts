@@ -33,6 +33,7 @@ export async function judge(prepared: ReadyCall, options: JudgeOptions): Promise
       tool: prepared.entry.name,
       access: prepared.parsed.access,
       subjects: prepared.parsed.subjects,
+      ...(prepared.parsed.confirm === undefined ? {} : { confirm: prepared.parsed.confirm }),
       ...(await resolvedPaths(prepared, options)),
       places: options.places,
     },

@@ -28,6 +28,8 @@ export const checkpoint = defineTool({
     if (action === "save") return "agent"
     return action === "restore" || action === "delete" ? "write" : "read"
   },
+  confirm: ({ action }) =>
+    action === "restore" ? "it puts all files of the project back to an earlier state" : undefined,
   subject: ({ action }) => ({ kind: "name", name: `checkpoint ${action}` }),
   preview: ({ action, name }) => [action, name ?? ""].join(" ").trim(),
   digest: ({ args }) => `[checkpoint] ${[digestValue(args["action"]), digestValue(args["name"])].join(" ").trim()}`,
