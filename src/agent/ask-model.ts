@@ -1,3 +1,4 @@
+import { createFenceScrubber } from "../knowledge/memory/fence.ts"
 import type { ModelOutcome } from "../llm/model.ts"
 import type { AgentEventBody } from "../protocol/events.ts"
 import type { Message } from "../protocol/message.ts"
@@ -28,12 +29,21 @@ export async function* askModel(turn: Turn, ask: Ask): AsyncGenerator<AgentEvent
     },
     { signal: turn.signal },
   )
+  const scrubber = createFenceScrubber()
   for (;;) {
     const step = await stream.next()
-    if (step.done === true) return step.value
+    if (step.done === true) {
+      const rest = scrubber.flush()
+      if (rest !== "") yield { type: "text-delta", text: rest }
+      return withoutEchoes(step.value)
+    }
     const event = step.value
     switch (event.type) {
-      case "text-delta":
+      case "text-delta": {
+        const text = scrubber.feed(event.text)
+        if (text !== "") yield { type: "text-delta", text }
+        break
+      }
       case "reasoning-delta":
         yield event
         break
@@ -53,6 +63,14 @@ export async function* askModel(turn: Turn, ask: Ask): AsyncGenerator<AgentEvent
       }
     }
   }
+}
+
+/** Some models repeat the block in which memory was given to them; it is no part of the answer. */
+function withoutEchoes(outcome: ModelOutcome): ModelOutcome {
+  if (outcome.kind !== "reply" || outcome.reply.content?.includes("<") !== true) return outcome
+  const scrubber = createFenceScrubber()
+  const content = scrubber.feed(outcome.reply.content) + scrubber.flush()
+  return content === outcome.reply.content ? outcome : { ...outcome, reply: { ...outcome.reply, content } }
 }
 
 /** A history that every wire accepts. Messages that need no repair keep their identity, and with it their encoded bytes. */

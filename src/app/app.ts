@@ -24,6 +24,8 @@ import { openSession } from "./open-session.ts"
 import type { OpenSessionOptions, Shared } from "./session-options.ts"
 import type { Session } from "./session.ts"
 import { chooseFrom, findLocalModel, rememberModel } from "./model-sources.ts"
+import { rememberHint } from "./seen-hints.ts"
+import type { Hint } from "./seen-hints.ts"
 import { openMemory } from "./session-knowledge.ts"
 import { layersFor } from "./session-prompt.ts"
 import { divideTools, takeTools } from "./session-tools.ts"
@@ -44,6 +46,8 @@ export interface App {
   findLocalModel(signal: AbortSignal): Promise<{ readonly chosen: ChosenModel; readonly server: string } | undefined>
   /** Later sessions start with this model too. */
   rememberModel(runtime: ModelRuntime): Promise<Result<undefined>>
+  /** Later sessions do not explain this again. */
+  rememberHint(hint: Hint): Promise<void>
   /** The models of the place where a model is asked, fresh from there and kept for the next time. */
   refreshModels(chosen: ChosenModel, signal: AbortSignal): Promise<Result<readonly ListedModel[]>>
   openSession(options: OpenSessionOptions): Promise<Result<Session>>
@@ -114,6 +118,7 @@ export function createApp(options: AppOptions): App {
     chooseModel: (wish) => chooseFrom(options, wish),
     findLocalModel: (signal) => findLocalModel(options, signal),
     rememberModel: (runtime) => rememberModel(options, runtime),
+    rememberHint: (hint) => rememberHint(hint, options),
     refreshModels: async (chosen, signal) => {
       const { refreshModelList } = await import("../llm/catalog/refresh-list.ts")
       return await refreshModelList(chosen, { ...options, signal })

@@ -5,9 +5,11 @@ import { joinLayers } from "../agent/prompt/build-prompt.ts"
 import type { Environment } from "../config/environment.ts"
 import type { ImageDescriber } from "../llm/vision/image-describer.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
+import type { ToolDefinition } from "../protocol/tool.ts"
 import { NO_USAGE } from "../protocol/usage.ts"
 import { newSessionId } from "../state/session-id.ts"
 import type { NewSession } from "../state/store.ts"
+import type { ToolEntry } from "../toolkit/tool.ts"
 import { dumpingRequests } from "./request-dump.ts"
 import { createSession } from "./session.ts"
 import type { Session } from "./session.ts"
@@ -21,6 +23,7 @@ import { openModelFor, samplingFor } from "./session-model.ts"
 import type { OpenSessionOptions, Shared } from "./session-options.ts"
 import { DECLARED_TOOLS, loadPast, storeOrReason } from "./session-past.ts"
 import type { Past } from "./session-past.ts"
+import { providerTools } from "./provider-tools.ts"
 import { portsFor } from "./session-ports.ts"
 import { layersFor } from "./session-prompt.ts"
 import type { PromptDraft } from "./session-prompt.ts"
@@ -55,8 +58,11 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
   }
   const workspace = place.value
   shared.workspaces.add(workspace)
-  const tools = await takeTools(options.toolsets, shared)
-  const provider = await openProvider({ id, options, tools }, shared)
+  const own = await takeTools(options.toolsets, shared)
+  const provider = await openProvider({ id, options, tools: own }, shared)
+  // What an external memory brings belongs to the memory toolset: without that it is not offered.
+  const more = provider !== undefined && own.some(({ name }) => name === "memory") ? providerTools(provider) : []
+  const tools = withProviderTools(own, more)
   const knowledge = openKnowledge({ workspace, onMemoryWrite: (write) => provider?.onMemoryWrite(write) }, shared)
   const draft = async (sessionId: SessionId): Promise<PromptDraft> =>
     await layersFor(
@@ -125,7 +131,10 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
   })
   const files = openFiles({ taskId: id, workspace, conversation, options, todo: () => knowledge.todo.read() }, shared)
   const ports = portsFor({ conversation, knowledge, store, files, deferredTools: searchFor(offered, shared) }, shared)
-  const dispatch = dispatchFor({ taskId: id, conversation, tools, workspace, knowledge, files, ports, options }, shared)
+  const dispatch = dispatchFor(
+    { taskId: id, conversation, tools, more, workspace, knowledge, files, ports, options },
+    shared,
+  )
   const side = sideModelFor({ main: options.model, spending, log }, shared)
   images.askThrough(side)
   shared.prewarm.start(options.model)
@@ -212,6 +221,12 @@ function lateDescriber({ home }: Shared): ImageDescriber & { askThrough(side: Si
 
 /** A container may have to be fetched first. */
 const OPENING_MS = 600_000
+
+/** Sorted by name, as every list of tools is. */
+function withProviderTools(own: readonly ToolDefinition[], more: readonly ToolEntry[]): readonly ToolDefinition[] {
+  const added = more.map(({ name, description, parameters }) => ({ name, description, parameters }))
+  return added.length === 0 ? own : [...own, ...added].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
 
 /** A stored prompt is used byte for byte (law 3), whatever has changed since. */
 async function promptOf(

@@ -8,11 +8,12 @@ import type { Config } from "../config/load.ts"
 import type { Workspace } from "../exec/workspace.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 import type { ToolDefinition } from "../protocol/tool.ts"
-import type { ToolPorts } from "../toolkit/tool.ts"
+import type { ToolEntry, ToolPorts } from "../toolkit/tool.ts"
 import type { OpenSessionOptions, Shared } from "./session-options.ts"
 import type { SessionParts } from "./session.ts"
 import type { SessionFiles } from "./session-files.ts"
 import type { SessionKnowledge } from "./session-knowledge.ts"
+import { sandboxNote } from "./sandbox-note.ts"
 import { limitsOf } from "./session-workspace.ts"
 
 export interface DispatchRequest {
@@ -20,6 +21,8 @@ export interface DispatchRequest {
   readonly taskId: SessionId
   readonly conversation: Conversation
   readonly tools: readonly ToolDefinition[]
+  /** Tools of this session alone, beside those of the registry. */
+  readonly more: readonly ToolEntry[]
   readonly workspace: Workspace
   readonly knowledge: SessionKnowledge
   readonly files: SessionFiles
@@ -31,9 +34,13 @@ export interface DispatchRequest {
 export function dispatchFor(request: DispatchRequest, shared: Shared): SessionParts["dispatch"] {
   const { conversation, workspace, knowledge, options } = request
   const { clock, config, home, redactor } = shared
+  const walls = sandboxNote(workspace, shared)
   const offered = new Set(request.tools.map(({ name }) => name))
   return {
-    tools: new Map([...shared.registry.snapshot().tools].filter(([name]) => offered.has(name))),
+    tools: new Map([
+      ...[...shared.registry.snapshot().tools].filter(([name]) => offered.has(name)),
+      ...request.more.map((entry): [string, ToolEntry] => [entry.name, entry]),
+    ]),
     redact: (text) => redactor.redact(text),
     workspace,
     clock,
@@ -52,11 +59,12 @@ export function dispatchFor(request: DispatchRequest, shared: Shared): SessionPa
     }),
     questionTimeoutMs: config.get("clarify.timeout") * 1000,
     guardrails: createGuardrails({ ...guardrailSettings(config), attended: options.attended }),
-    notes: [...knowledge.notes, request.files.note],
+    notes: [...knowledge.notes, request.files.note, ...(walls === undefined ? [] : [walls])],
     beforeRun: (call) => request.files.beforeRun(call),
     places: {
-      workspaceRoot: options.cwd,
-      userHome: home.userHome,
+      // Of the place where the files are: on another machine the directory and the home of this one say nothing.
+      workspaceRoot: workspace.cwd(),
+      userHome: workspace.kind === "local" ? home.userHome : workspace.files.resolve("~"),
       hermesHome: home.path,
       hermesRoot: home.root,
       ...writeRoot(shared.environment),

@@ -44,6 +44,7 @@ export function openFiles(
   const { config, environment, home, clock, log } = shared
   const { workspace, conversation, taskId } = session
   const isLocal = workspace.kind === "local"
+  const saves = session.options.checkpoints ?? config.get("checkpoints.enabled")
   const tracker = createFileTracker({
     taskId,
     registry: shared.files,
@@ -68,7 +69,7 @@ export function openFiles(
       workdir: () => workspace.cwd(),
       sessionId: () => conversation.id,
       path: environment.get("PATH") ?? "",
-      settings: checkpointSettings(config),
+      settings: { ...checkpointSettings(config), enabled: saves },
       clock,
       log,
       conversation: {
@@ -95,7 +96,7 @@ export function openFiles(
     },
     beforeRun: async (call) => {
       if (call.tool !== "read_file" && call.tool !== "search_files") tracker.otherCall()
-      if (isLocal && config.get("checkpoints.enabled") && (call.access === "write" || call.access === "exec")) {
+      if (isLocal && saves && (call.access === "write" || call.access === "exec")) {
         const paths = call.subjects.flatMap((subject) => (subject.kind === "path" ? [subject.path] : []))
         await (
           await checkpoints()

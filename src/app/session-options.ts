@@ -30,6 +30,8 @@ export interface OpenSessionOptions {
   /** Added to the prompt of this process only, never stored. */
   readonly ephemeralPrompt?: string
   readonly passSessionId?: boolean
+  /** Snapshots before changes, whatever the settings say. */
+  readonly checkpoints?: true
   /** Let a model name the conversation; a run that ends at once has no time for it. */
   readonly generateTitle?: boolean
   /** Where runs are written down as training data; absent writes none. */

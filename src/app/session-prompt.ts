@@ -43,7 +43,11 @@ export interface PromptDraft {
 export async function layersFor(request: LayerRequest, sources: PromptSources): Promise<PromptDraft> {
   const { config, environment, home, clock } = sources
   const { provider, model, contextLength } = request.runtime
-  const [rules, workspace] = await Promise.all([projectRules(request, sources), request.workspace.describe()])
+  const [rules, workspace, introspection] = await Promise.all([
+    projectRules(request, sources),
+    request.workspace.describe(),
+    introspect(request, sources),
+  ])
   const soul = readSoul(home.file("SOUL.md"), { maxChars: config.get("context_file_max_chars") })
   const layers = promptLayers({
     soul: soul.text,
@@ -68,6 +72,7 @@ export async function layersFor(request: LayerRequest, sources: PromptSources): 
       contextLength,
       layers: config.get("prompt_budget.layers"),
     },
+    ...(introspection === undefined ? {} : { runtimeIntrospection: introspection }),
     startedAt: new Date(clock.now()),
     ...(request.externalMemory === undefined ? {} : { externalMemory: request.externalMemory }),
     ...(request.sessionId === undefined ? {} : { sessionId: request.sessionId }),
@@ -76,6 +81,14 @@ export async function layersFor(request: LayerRequest, sources: PromptSources): 
     layers,
     warnings: [...(soul.warning === undefined ? [] : [soul.warning]), ...request.memory.notices, ...rules.warnings],
   }
+}
+
+const INTROSPECTION_MS = 3000
+
+async function introspect({ workspace }: LayerRequest, { config }: PromptSources): Promise<string | undefined> {
+  if (config.get("agent.runtime_introspection") !== true) return undefined
+  const { introspectRuntime } = await import("../agent/prompt/runtime-introspection.ts")
+  return await introspectRuntime(workspace, { signal: AbortSignal.timeout(INTROSPECTION_MS) })
 }
 
 async function projectRules(

@@ -97,12 +97,7 @@ function sandboxFor(cwd: string, { config, environment, home, log }: WorkspaceSo
     const chosen = await chooseSandbox({
       mode: config.get("terminal.sandbox"),
       network: config.get("terminal.sandbox_network"),
-      writable: [
-        cwd,
-        tmpdir(),
-        ...PACKAGE_CACHES.map((name) => join(home.userHome, name)),
-        ...config.get("terminal.sandbox_write").map((path) => expandHome(path, home.userHome)),
-      ],
+      writable: [...writablePlaces(cwd, { config, home }), ...PACKAGE_CACHES.map((name) => join(home.userHome, name))],
       homes: { userHome: home.userHome, hermesHome: home.path, hermesRoot: home.root },
       path: environment.get("PATH") ?? "",
       signal: AbortSignal.timeout(PROBE_MS),
@@ -114,6 +109,15 @@ function sandboxFor(cwd: string, { config, environment, home, log }: WorkspaceSo
 }
 
 const PROBE_MS = 6000
+
+/** Where commands in the sandbox may write, beside the caches of package managers. */
+export function writablePlaces(
+  cwd: string,
+  { config, home }: Pick<WorkspaceSources, "config" | "home">,
+): readonly string[] {
+  const declared = config.get("terminal.sandbox_write").map((path) => expandHome(path, home.userHome))
+  return [cwd, tmpdir(), ...declared]
+}
 
 function expandHome(path: string, userHome: string): string {
   return path === "~" || path.startsWith("~/") ? join(userHome, path.slice(1)) : path

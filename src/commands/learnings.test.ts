@@ -20,13 +20,16 @@ const entry = (id: string, more: object = {}): string =>
 test("lists what is there and takes one out", async () => {
   await using place = await temporaryHome({
     files: {
-      "learnings.jsonl": [entry("a1", { times_used: 2, source: "auto" }), entry("b2", { created_at: 5 })].join("\n"),
+      "learnings.jsonl": [
+        entry("a1", { times_used: 2, source: "auto" }),
+        entry("b2", { created_at: 5, times_used: 1 }),
+      ].join("\n"),
     },
   })
   const path = join(place.path, "learnings.jsonl")
   expect(await said("", path)).toBe(
     [
-      "b2  pattern of b2",
+      "b2  pattern of b2 (used once)",
       "    → do this",
       "a1  pattern of a1 (used 2 times) (noticed)",
       "    → do this",

@@ -40,7 +40,8 @@ function listText(learnings: readonly Learning[]): string {
 }
 
 function lines(learning: Learning): readonly string[] {
-  const used = learning.timesUsed === 0 ? "" : ` (used ${learning.timesUsed} times)`
+  const times = learning.timesUsed === 1 ? "once" : `${learning.timesUsed} times`
+  const used = learning.timesUsed === 0 ? "" : ` (used ${times})`
   const noticed = learning.source === "auto" ? " (noticed)" : ""
   return [
     `${learning.id}  ${short(learning.pattern)}${used}${noticed}`,

@@ -11,6 +11,7 @@ import { modelCommand } from "./model.ts"
 import { queueCommand } from "./queue.ts"
 import { rollbackCommand } from "./rollback.ts"
 import type { RollbackAccess } from "./rollback.ts"
+import { statusCommand } from "./status.ts"
 import { steerCommand } from "./steer.ts"
 import { stopCommand } from "./stop.ts"
 import { todoCommand } from "./todo.ts"
@@ -24,7 +25,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
   { name: "resume", help: "continue another session", argument: "ID or TITLE", idle: true, run: resumeOther },
   { name: "sessions", help: "list recent sessions", run: listRecent },
   { name: "title", help: "show or set the title of this session", argument: "[TITLE]", run: showOrSetTitle },
-  { name: "status", help: "show model, session and permissions", run: showStatus },
+  statusCommand,
   modelCommand,
   compressCommand,
   undoCommand,
@@ -152,18 +153,4 @@ async function showOrSetTitle(argument: string, { app, session }: SlashContext):
     default:
       return assertNever(outcome)
   }
-}
-
-async function showStatus(_argument: string, { session }: SlashContext): Promise<SlashOutcome> {
-  const { facts } = session
-  return say(
-    [
-      `session      ${session.id}${facts.unsaved === undefined ? "" : ` (not saved: ${facts.unsaved})`}`,
-      `title        ${(await session.title()) ?? "-"}`,
-      `model        ${facts.model} (${facts.provider})`,
-      `directory    ${facts.cwd}`,
-      `permissions  ${facts.permissionProfile}`,
-      `tools        ${facts.tools.length}`,
-    ].join("\n"),
-  )
 }

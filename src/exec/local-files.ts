@@ -32,7 +32,7 @@ export function createLocalFiles(options: { readonly cwd: () => string; readonly
     write: async (path, data) => {
       const target = resolvePath(path)
       if ((await factsOf(target))?.kind === "other") throw notRegular(target)
-      const created = makeDirectories(dirname(target), NEW_FOLDER_MODE)
+      const created = makeParents(target)
       writeFileAtomic(target, data, { mode: newFileMode() })
       const bytes = typeof data === "string" ? Buffer.byteLength(data) : data.byteLength
       return { bytes, path: target, createdDirectories: created !== undefined }
@@ -46,7 +46,7 @@ export function createLocalFiles(options: { readonly cwd: () => string; readonly
     },
     rename: async (from, to) => {
       const target = resolvePath(to)
-      makeDirectories(dirname(target), NEW_FOLDER_MODE)
+      makeParents(target)
       // A hard link refuses to replace what is there, which no rename of the system does.
       await link(resolvePath(from), target)
       await unlink(resolvePath(from))
@@ -58,6 +58,17 @@ export function createLocalFiles(options: { readonly cwd: () => string; readonly
 
 /** The umask takes its part of it. */
 const NEW_FOLDER_MODE = 0o777
+
+/** A file where a directory is needed is told as that, not as something that exists already. */
+function makeParents(target: string): string | undefined {
+  const parent = dirname(target)
+  try {
+    return makeDirectories(parent, NEW_FOLDER_MODE)
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST") throw error
+    throw Object.assign(new Error(`ENOTDIR: not a directory, mkdir '${parent}'`, { cause: error }), { code: "ENOTDIR" })
+  }
+}
 
 /** What a shell would give a new file; existing ones keep their bits. */
 function newFileMode(): number {

@@ -111,6 +111,6 @@ target() {
   if [ -e "$path" ] && [ ! -f "$path" ]; then fail "$1 is a pipe, a socket or a device, not a regular file"; fi
   directory=\${path%/*}; [ -n "$directory" ] || directory=/
   created=; [ -d "$directory" ] || created=yes
-  mkdir -p -- "$directory" || exit 40
+  mkdir -p -- "$directory" || { [ ! -e "$directory" ] || fail "Not a directory"; exit 40; }
 }
 `

@@ -32,6 +32,24 @@ test("by default what is typed stops the answer and is answered instead", async 
   expect(screen).toContain("stops it and is answered instead")
 })
 
+test("what typing does is explained once, not in every conversation", async () => {
+  const slow = says(["Once upon", " a time"], stallsAfter({ deltas: 1 }))
+  await using model = await startModelServer([slow, says("One."), slow, says("Two.")])
+  await using home = await temporaryHome({ config: settingsFor(model) })
+  const screens: string[] = []
+  for (const answer of ["One.", "Two."]) {
+    await using terminal = await talk(home)
+    enter(terminal, "tell a story")
+    await terminal.waitFor("Once upon")
+    enter(terminal, "a short one")
+    await terminal.waitFor(answer)
+    enter(terminal, "/quit")
+    await terminal.exit
+    screens.push(everything(terminal))
+  }
+  expect(screens.map((screen) => screen.includes("stops it and is answered instead"))).toEqual([true, false])
+})
+
 test("queued messages are answered one after the other", async () => {
   const gate = Promise.withResolvers<void>()
   await using model = await startModelServer([

@@ -27,6 +27,7 @@ export interface ChatOptions {
   readonly permissionProfile: PermissionProfile | undefined
   readonly systemPromptAppend: string | undefined
   readonly passSessionId: boolean
+  readonly checkpoints: boolean
   readonly deltas: boolean
 }
 
@@ -67,6 +68,7 @@ export async function readChatOptions(invocation: Invocation): Promise<ChatOptio
     permissionProfile: permissionProfile(flags) ?? (environment.truthy("HERMES_YOLO_MODE") ? "full-auto" : undefined),
     systemPromptAppend: flags.text("system-prompt-append"),
     passSessionId: flags.has("pass-session-id"),
+    checkpoints: flags.has("checkpoints"),
     deltas: !flags.has("no-deltas"),
   }
 }

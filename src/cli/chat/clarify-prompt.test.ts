@@ -64,9 +64,20 @@ describe("what a typed line means", () => {
     {
       typed: "green",
       changes: { allowFreetext: false },
-      means: { kind: "unclear", hint: "Type a number from 1 to 2." },
+      means: { kind: "unclear", hint: "Type a number from 1 to 2, or Ctrl+C for none." },
     },
-    { typed: "3", changes: { allowFreetext: false }, means: { kind: "unclear", hint: "Type a number from 1 to 2." } },
+    {
+      typed: "3",
+      changes: { allowFreetext: false },
+      means: { kind: "unclear", hint: "Type a number from 1 to 2, or Ctrl+C for none." },
+    },
+    { typed: "b", changes: { allowFreetext: false }, means: { kind: "answer", text: "Blue" } },
+    { typed: "b", means: { kind: "answer", text: "b" } },
+    {
+      typed: "re",
+      changes: { allowFreetext: false, choices: ["Red", "Reddish"] },
+      means: { kind: "unclear", hint: "Type a number from 1 to 2, or Ctrl+C for none." },
+    },
     { typed: "2", changes: { choices: [] }, means: { kind: "answer", text: "2" } },
     { typed: "free", changes: { choices: [], allowFreetext: false }, means: { kind: "answer", text: "free" } },
     { typed: " pa ss ", changes: { kind: "sudo", choices: [] }, means: { kind: "answer", text: " pa ss " } },

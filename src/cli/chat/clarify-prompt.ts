@@ -26,10 +26,23 @@ export function readClarify(line: string, request: ClarifyRequest): ClarifyReply
   if (text === "") return { kind: "unclear", hint: "Type an answer, or Ctrl+C for none." }
   if (choices.length === 0) return { kind: "answer", text }
   const number = Number(/^(\d{1,3})[.)]?$/u.exec(text)?.[1] ?? Number.NaN)
-  const chosen = choices[number - 1] ?? choices.find((choice) => choice.trim().toLowerCase() === text.toLowerCase())
+  const chosen = choices[number - 1] ?? choiceNamed(text, choices, { shortened: !allowFreetext })
   if (chosen !== undefined) return { kind: "answer", text: chosen }
-  if (!allowFreetext) return { kind: "unclear", hint: `Type a number from 1 to ${choices.length}.` }
+  if (!allowFreetext) return { kind: "unclear", hint: `Type a number from 1 to ${choices.length}, or Ctrl+C for none.` }
   return number === choices.length + 1 || text.toLowerCase() === "other" ? { kind: "other" } : { kind: "answer", text }
+}
+
+/** The choice in words. Where words cannot mean anything else, the beginning of a single choice is enough: `y` for Yes. */
+function choiceNamed(
+  text: string,
+  choices: readonly string[],
+  { shortened }: { readonly shortened: boolean },
+): string | undefined {
+  const words = text.toLowerCase()
+  const exact = choices.find((choice) => choice.trim().toLowerCase() === words)
+  if (exact !== undefined || !shortened) return exact
+  const [first, ...others] = choices.filter((choice) => choice.trim().toLowerCase().startsWith(words))
+  return others.length === 0 ? first : undefined
 }
 
 const MAX_CHOICE_CHARS = 300

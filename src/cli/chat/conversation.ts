@@ -51,6 +51,7 @@ export async function converse(options: ConversationOptions): Promise<number> {
   } finally {
     lines.close()
     await talk.session.close("user_exit")
+    if (talk.tipped) await options.app.rememberHint("busy_input_prompt")
   }
   if (talk.session.facts.unsaved === undefined) terminal.errLine(`Continue with: hermes --resume ${talk.session.id}`)
   return 0
@@ -62,9 +63,13 @@ function banner({ session, model }: ConversationOptions): string {
     model.runtime.provider === "demo" ? `${facts.model} (demo, not an AI)` : `${facts.model} (${facts.provider})`
   return [
     `Hermes · ${what} · ${facts.cwd}`,
+    ...(model.runtime.provider === "demo" ? [FIRST_STEPS] : []),
     facts.resumed ? `Continuing ${session.id} with ${facts.messages} messages.` : "Type a message, or /help.",
   ].join("\n")
 }
+
+const FIRST_STEPS =
+  "Three ways on: `hermes setup` connects a model in a minute, a model server on this machine is found by itself, or just go on with the demo."
 
 /** The one thing on the screen that is the person's own stands out. */
 function promptFor(terminal: Terminal): string {

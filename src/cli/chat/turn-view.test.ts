@@ -112,9 +112,27 @@ describe("the final answer", () => {
   })
 })
 
+describe("a tool that has ended", () => {
+  const call = { id: "c", name: "terminal", args: {} }
+  const end = { type: "tool-end", call, durationMs: 12, truncated: false } as const
+  test.each<{ name: string; body: Body; out: string }>([
+    { name: "well", body: { ...end, outcome: "ok", summary: "exit code 0", exitCode: 0 }, out: "  ✓ exit code 0\n" },
+    { name: "without a code", body: { ...end, outcome: "ok", summary: "3 found" }, out: "  ✓ 3 found\n" },
+    { name: "with a failure", body: { ...end, outcome: "error", summary: "not there" }, out: "  ✗ not there\n" },
+    {
+      name: "with a command that failed",
+      body: { ...end, outcome: "ok", summary: "exit code 2", exitCode: 2 },
+      out: "  ✗ exit code 2\n",
+    },
+  ])("$name", ({ body, out }) => {
+    expect(shown([body])).toEqual({ out, err: "" })
+  })
+})
+
 describe("status", () => {
   test.each<{ name: string; body: Body; err: string }>([
     { name: "compress", body: { type: "status", kind: "compress", text: "Shortened." }, err: "Shortened.\n" },
+    { name: "half a sentence", body: { type: "status", kind: "compress", text: "made short" }, err: "Made short.\n" },
     { name: "warning", body: { type: "status", kind: "warning", text: "Careful." }, err: "Careful.\n" },
     { name: "notice", body: { type: "status", kind: "notice", key: "k", text: "Note." }, err: "Note.\n" },
     { name: "no words", body: { type: "status", kind: "compress", text: "" }, err: "" },
@@ -131,7 +149,7 @@ describe("status", () => {
 
 test("what a model or a tool wrote does not drive the terminal", () => {
   const output = shown([delta("a\u001B[2Jb\u0007"), { type: "status", kind: "warning", text: "c\u001B]0;x\u0007" }])
-  expect(output).toEqual({ out: "a[2Jb\n", err: "c]0;x\n" })
+  expect(output).toEqual({ out: "a[2Jb\n", err: "C]0;x.\n" })
 })
 
 test.each([

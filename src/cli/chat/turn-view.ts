@@ -1,6 +1,7 @@
 import { assertNever } from "../../base/assert-never.ts"
 import { ellipsize } from "../../base/text.ts"
 import type { AgentEvent, RunEnd, ToolEnd } from "../../protocol/events.ts"
+import { asSentence } from "../sentence.ts"
 import type { Terminal } from "../terminal.ts"
 import { printable } from "./printable-text.ts"
 
@@ -57,7 +58,7 @@ export function createTurnView(options: {
           progress(`  ${toolLine(event)}`)
           return
         case "status":
-          if (SHOWN_STATUS.has(event.kind) && event.text !== "") aside(event.text)
+          if (SHOWN_STATUS.has(event.kind) && event.text !== "") aside(asSentence(event.text))
           return
         case "message-end":
           if (!event.streamed) write(event.message.text)
@@ -106,8 +107,9 @@ function unseenPart(final: string, said: readonly string[]): string {
 /** What of the status is worth a line between the answers. */
 const SHOWN_STATUS: ReadonlySet<string> = new Set(["warning", "retry", "notice", "fallback", "rotate", "compress"])
 
+/** A command that ran and failed has done its work for the tool, but not for the person who watches. */
 function toolLine(event: ToolEnd): string {
-  const mark = event.outcome === "ok" ? "✓" : "✗"
+  const mark = event.outcome === "ok" && (event.exitCode ?? 0) === 0 ? "✓" : "✗"
   const seconds = event.durationMs >= 1000 ? ` (${(event.durationMs / 1000).toFixed(1)} s)` : ""
   return `${mark} ${ellipsize(event.summary.replaceAll("\n", " "), 200)}${seconds}`
 }

@@ -14,6 +14,11 @@ afterEach(() => {
 const CTRL_C = "\u0003"
 const CTRL_D = "\u0004"
 const UP = "\u001B[A"
+const MARK_PASTES = "\u001B[?2004h"
+const LEAVE_PASTES = "\u001B[?2004l"
+
+/** As a terminal sends it that was asked to mark pastes. */
+const pasted = (text: string): string => `\u001B[200~${text}\u001B[201~`
 
 function keyboard({ onTerminal = true } = {}) {
   const input = new PassThrough()
@@ -54,6 +59,27 @@ describe("at the prompt", () => {
       "/help",
       "/usr/lib\nend",
     ])
+  })
+
+  test("what the terminal marks as pasted waits for Enter and is one message", async () => {
+    const { lines, press, shown } = keyboard()
+    expect(shown()).toContain(MARK_PASTES)
+    const first = lines.next("you> ")
+    await press(`look: ${pasted("one\r/help\r\rlast")}`)
+    const early = await Promise.race([first, Promise.resolve("nothing yet")])
+    await press(" line\r")
+    expect([early, await first]).toEqual(["nothing yet", "look: one\n/help\n\nlast line"])
+    lines.close()
+    expect(shown()).toContain(LEAVE_PASTES)
+  })
+
+  test("Ctrl+C drops a paste that was not sent", async () => {
+    const { lines, press } = keyboard()
+    const first = lines.next("you> ")
+    await press(pasted("one\rtwo"))
+    await press(CTRL_C)
+    await press("other\r")
+    expect(await first).toBe("other")
   })
 
   test("Ctrl+C empties the draft first, then leaves", async () => {
@@ -107,6 +133,13 @@ describe("while something runs", () => {
     expect(await answer).toBe("yes")
     await press(" done\r")
     expect(seen).toEqual(["half done"])
+  })
+
+  test("a pasted line answers a question at once", async () => {
+    const { lines, press } = keyboard()
+    const answer = lines.answer("Key? ", { secret: true, signal: never })
+    await press(pasted("s3cret\r"))
+    expect(await answer).toBe("s3cret")
   })
 
   test("Ctrl+C cancels a question, not the work", async () => {

@@ -3,6 +3,7 @@ import { Writable } from "node:stream"
 
 import { isSlashLine } from "../../commands/slash-table.ts"
 import type { Terminal } from "../terminal.ts"
+import { openPastedText } from "./pasted-text.ts"
 import type { AskPerson } from "./questions.ts"
 
 /** Lines typed by the person. What is typed while nobody waits for it goes to whoever works, else it waits for its turn. */
@@ -70,7 +71,12 @@ export function openTypedLines({ input, terminal, signal }: TypedLinesOptions): 
     return draft
   }
   const burst = createBurst(arrive)
-  reader.on("line", burst.add)
+  const pasted = openPastedText(input, terminal)
+  reader.on("line", (line) => {
+    // A question wants one line, and the end of a pasted password is its end.
+    if (taker?.kind === "question") burst.add(line)
+    else if (!pasted.hold(line)) burst.add(pasted.complete(line))
+  })
   // A secret must not come back with the arrow keys.
   reader.on("history", (history) => {
     if (echo.muted) history.shift()
@@ -82,7 +88,10 @@ export function openTypedLines({ input, terminal, signal }: TypedLinesOptions): 
   reader.on("SIGINT", () => {
     if (taker?.kind === "question") give(undefined)
     else if (worker !== undefined) worker.interrupt()
-    else if (clearDraft() === "") {
+    else if (pasted.drop()) {
+      clearDraft()
+      reader.prompt()
+    } else if (clearDraft() === "") {
       terminal.line()
       reader.close()
     }
@@ -153,6 +162,7 @@ export function openTypedLines({ input, terminal, signal }: TypedLinesOptions): 
     },
     close: () => {
       signal.removeEventListener("abort", end)
+      pasted.close()
       reader.close()
     },
   }

@@ -12,7 +12,7 @@ export const TALK_COMMANDS: readonly Command[] = [
     flags: [
       text("query", "answer one prompt, then end; - reads it from standard input", { short: "q", value: "TEXT" }),
       text("image", "attach an image file", { value: "PATH", repeatable: true, complete: "file" }),
-      toggle("checkpoints", "keep snapshots of changed files for /rollback", { later: true }),
+      toggle("checkpoints", "keep snapshots of changed files for /rollback, whatever the settings say"),
       integer("max-turns", "stop after this many model calls", { value: "N", min: 1 }),
       text("source", "tag of the new session; `tool` keeps it out of lists", { value: "TAG" }),
       choice("output-format", "form of the output", { of: ["text", "json", "stream-json"] }),

@@ -103,6 +103,7 @@ async function openChatSession(app: App, { options, model, resume, attended }: O
     permissionProfile: options.permissionProfile ?? configuredProfile(app),
     attended,
     passSessionId: options.passSessionId,
+    ...(options.checkpoints ? { checkpoints: true } : {}),
     generateTitle: options.mode === "conversation",
     ...(resume === undefined ? {} : { resume }),
     ...(toolsets === undefined ? {} : { toolsets }),

@@ -6,6 +6,7 @@ import { chooseModel } from "../../llm/choose-model.ts"
 import type { Invocation } from "../command.ts"
 import { printJson } from "../json-output.ts"
 import { probeProvider, type ProbeResult } from "../report/connectivity.ts"
+import { sandboxState, type SandboxState } from "../report/sandbox-state.ts"
 import { collectSetup, type ModelFacts, type SetupFacts } from "../report/setup-facts.ts"
 import { withSessions } from "../session-store.ts"
 import { loadSettings, type Settings } from "../settings-access.ts"
@@ -17,13 +18,14 @@ export async function run({ flags, terminal, home, environment, signal }: Invoca
   const settings = await loadSettings({ home, environment })
   const facts = collectSetup(home, settings)
   const sessions = await countSessions(home)
+  const sandbox = await sandboxState(settings, signal)
   const reachable = flags.has("deep") ? await probe(settings, { home, signal: signal }) : undefined
   if (flags.has("json")) {
-    printJson(terminal, statusJson(facts, { sessions, reachable }))
+    printJson(terminal, statusJson(facts, { sessions, reachable, sandbox }))
     return 0
   }
   const redactor = createRedactor({ enabled: true, secrets: [] })
-  for (const [title, rows] of statusSections(facts, { sessions, reachable, all: flags.has("all") })) {
+  for (const [title, rows] of statusSections(facts, { sessions, reachable, sandbox, all: flags.has("all") })) {
     terminal.line(bold(title, terminal.color))
     for (const [name, value] of rows) terminal.line(redactor.redact(`  ${name.padEnd(12)} ${value}`, { force: true }))
   }
@@ -37,6 +39,7 @@ type SessionCounts =
 interface Live {
   readonly sessions: SessionCounts
   readonly reachable: ProbeResult | undefined
+  readonly sandbox: SandboxState
 }
 
 /** A damaged database must not keep the rest of the report from being read. */
@@ -75,7 +78,7 @@ function statusSections(
   facts: SetupFacts,
   live: Live & { readonly all: boolean },
 ): readonly (readonly [title: string, rows: Rows])[] {
-  const { sessions, reachable, all } = live
+  const { sessions, reachable, sandbox, all } = live
   const terminalNote = facts.terminalOverride === undefined ? "" : ` (set by ${facts.terminalOverride})`
   const sections: readonly (readonly [string, Rows])[] = [
     [
@@ -100,6 +103,7 @@ function statusSections(
       "Work",
       [
         ["terminal", `${facts.terminalBackend}${terminalNote}`],
+        ["sandbox", sandbox.kind === "missing" ? `none: ${sandbox.text}` : sandbox.text],
         ["permissions", facts.permissionProfile],
         ["memory", facts.memoryProvider],
         ["skills", String(facts.skills)],
@@ -138,11 +142,11 @@ function modelRows(model: ModelFacts): Rows {
     ["model", `${model.model}${demo}`],
     ["provider", model.provider],
     ...(model.address === "" ? [] : [["address", model.address] as const]),
-    ["key from", model.keySource],
+    [model.keySource === "none needed" ? "key" : "key from", model.keySource],
   ]
 }
 
-function statusJson(facts: SetupFacts, { sessions, reachable }: Live): object {
+function statusJson(facts: SetupFacts, { sessions, reachable, sandbox }: Live): object {
   const { model } = facts
   return {
     version: facts.version,
@@ -164,6 +168,7 @@ function statusJson(facts: SetupFacts, { sessions, reachable }: Live): object {
     provider_reachable: reachable === undefined ? null : { level: reachable.level, text: reachable.text },
     logins: facts.logins.map((login) => ({ provider: login.provider, expires_at: login.expiresAt ?? null })),
     terminal_backend: facts.terminalBackend,
+    sandbox: { state: sandbox.kind, text: sandbox.text },
     permission_profile: facts.permissionProfile,
     memory_provider: facts.memoryProvider,
     skills: facts.skills,

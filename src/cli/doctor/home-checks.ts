@@ -2,6 +2,10 @@ import { chmodSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { codePointLength } from "../../base/text.ts"
 import { ensureHome, secretMode } from "../../config/home.ts"
 import { PROVIDER_KEY_VARIABLES } from "../../config/secrets.ts"
+import { memoryPaths, readMemoryFile } from "../../knowledge/memory/memory-file.ts"
+import { listStagedWrites } from "../../knowledge/memory/staged-writes.ts"
+import { scanThreats } from "../../knowledge/threat-scan.ts"
+import { counted } from "../text-layout.ts"
 import { good, note, type DoctorContext, type Finding, type Section } from "./finding.ts"
 
 const DIRECTORIES = ["", "cron", "sessions", "logs", "memories", "pairing", "hooks", "skills", "cache"]
@@ -46,15 +50,42 @@ export const memorySection: Section = {
   title: "Persona and memory",
   check: ({ home, settings }) => {
     const { config } = settings
+    const { memoryPath, userPath, stagingPath } = memoryPaths(home.path)
+    const memory = { name: "MEMORY.md", limit: config.get("memory.memory_char_limit") }
+    const user = { name: "USER.md", limit: config.get("memory.user_char_limit") }
+    const waiting = listStagedWrites(stagingPath).length
     return [
       sizeFinding(home.file("SOUL.md"), { name: "SOUL.md", limit: config.get("context_file_max_chars") }),
-      sizeFinding(home.file("memories", "MEMORY.md"), {
-        name: "MEMORY.md",
-        limit: config.get("memory.memory_char_limit"),
-      }),
-      sizeFinding(home.file("memories", "USER.md"), { name: "USER.md", limit: config.get("memory.user_char_limit") }),
+      sizeFinding(memoryPath, memory),
+      ...poisonFindings(memoryPath, memory),
+      sizeFinding(userPath, user),
+      ...poisonFindings(userPath, user),
+      ...(waiting === 0
+        ? []
+        : [note(`${counted(waiting, "change")} of memory to decide about with /memory in a conversation`)]),
     ]
   },
+}
+
+interface LimitedFile {
+  readonly name: string
+  readonly limit: number
+}
+
+/** The model sees a warning in place of such entries; their owner should know. */
+function poisonFindings(path: string, { name, limit }: LimitedFile): readonly Finding[] {
+  const content = readMemoryFile({ path, limitChars: limit })
+  const entries = content.kind === "unreadable" ? [] : content.entries
+  const poisoned = entries.filter((entry) => scanThreats(entry, "strict").length > 0).length
+  if (poisoned === 0) return []
+  const what = poisoned === 1 ? "1 entry looks" : `${poisoned} entries look`
+  return [
+    {
+      level: "warning",
+      text: `${name}: ${what} like prompt injection; the model gets a warning in ${poisoned === 1 ? "its" : "their"} place`,
+      fix: `read ${path} and take out what you did not write`,
+    },
+  ]
 }
 
 /** Where permission bits mean nothing (Windows, containers) there is nothing to report. */
@@ -94,7 +125,7 @@ function placeholderFindings({ settings }: DoctorContext): readonly Finding[] {
   })
 }
 
-function sizeFinding(path: string, { name, limit }: { readonly name: string; readonly limit: number }): Finding {
+function sizeFinding(path: string, { name, limit }: LimitedFile): Finding {
   const stats = statSync(path, { throwIfNoEntry: false })
   if (stats === undefined) return note(`${name} does not exist yet`)
   const length = codePointLength(readFileSync(path, "utf8"))

@@ -1,11 +1,13 @@
 import { accessSync, constants, readdirSync, readFileSync } from "node:fs"
 import { platform } from "node:os"
 import { delimiter, dirname, join } from "node:path"
+import { assertNever } from "../../base/assert-never.ts"
 import { isRecord } from "../../base/json.ts"
 import { readActiveProfile } from "../../config/home.ts"
 import { listProfiles } from "../../config/profiles/profiles.ts"
+import { sandboxState } from "../report/sandbox-state.ts"
 import { collectSetup } from "../report/setup-facts.ts"
-import { good, note, type Finding, type Section } from "./finding.ts"
+import { good, note, type DoctorContext, type Finding, type Section } from "./finding.ts"
 import { counted } from "../text-layout.ts"
 
 interface Program {
@@ -24,7 +26,7 @@ const PROGRAMS: readonly Program[] = [
 
 export const programsSection: Section = {
   title: "External programs",
-  check: async ({ settings }) => {
+  check: async ({ settings, signal }) => {
     const path = settings.environment.get("PATH") ?? ""
     const programs = PROGRAMS.map(({ name, why, ...packages }) => {
       if (isOnPath(name, path)) return good(name)
@@ -32,8 +34,28 @@ export const programsSection: Section = {
         platform() === "darwin" ? `brew install ${packages.brew ?? name}` : `apt install ${packages.apt ?? name}`
       return note(`${name} is not installed; it is only needed for ${why} (${install})`)
     })
-    return [await ripgrep(), ...programs]
+    return [await ripgrep(), ...programs, await sandbox(settings, signal)]
   },
+}
+
+async function sandbox(settings: DoctorContext["settings"], signal: AbortSignal): Promise<Finding> {
+  const state = await sandboxState(settings, signal)
+  switch (state.kind) {
+    case "on":
+      return good(`sandbox ${state.text}`)
+    case "off":
+      return note(`sandbox ${state.text}`)
+    case "missing":
+      return {
+        level: state.required ? "failure" : "warning",
+        text: state.required
+          ? "commands must run in the sandbox, and it cannot be had"
+          : "commands run without a sandbox",
+        fix: state.text,
+      }
+    default:
+      return assertNever(state)
+  }
 }
 
 /** It comes with the package; without it the search in files is slower but works. */

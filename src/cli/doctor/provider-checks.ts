@@ -20,7 +20,9 @@ export const providersSection: Section = {
         },
       ]
     }
-    const found = good(`${runtime.model} from ${runtime.provider}, key from ${runtime.credentialSource}`)
+    const { credentialSource } = runtime
+    const source = credentialSource === "none needed" ? "no key needed" : `key from ${credentialSource}`
+    const found = good(`${runtime.model} from ${runtime.provider}, ${source}`)
     if (runtime.provider === "demo") return [found]
     const probe = await probeProvider({ address: runtime.baseUrl, key, signal: context.signal })
     const text = `${runtime.baseUrl} ${probe.text}`

@@ -22,7 +22,7 @@ export const AGENT_SETTINGS = {
     (value) => (value === "auto" ? "auto" : (readBoolean(value) ?? readTexts(value))),
   ),
   "agent.task_completion_guidance": flag(true, "Tell the model to finish the task before it stops."),
-  "agent.environment_probe": flag(true, "Tell the model what is installed on this machine."),
+  "agent.environment_probe": flag(true, "Tell the model what is installed on this machine.", { tag: "later" }),
   "agent.environment_hint": text("", "A line about the surroundings for the system prompt.", {
     environment: { name: "HERMES_ENVIRONMENT_HINT", strength: "wins" },
   }),
@@ -30,6 +30,7 @@ export const AGENT_SETTINGS = {
     ["auto", "focus", "on", "off"],
     "auto",
     "Whether facts about the repository go into the prompt.",
+    { tag: "later" },
   ),
   "agent.image_input_mode": choice(
     ["auto", "native", "text"],
@@ -49,7 +50,7 @@ export const AGENT_SETTINGS = {
   "agent.enforce_min_context": flag(false, "Refuse models with a small context window instead of warning."),
   "agent.runtime_introspection": mixed<boolean | "auto">(
     "auto",
-    "Let the model ask about its own state; auto is on in the terminal and off on gateways.",
+    "Tell the model the state of the repository and of background processes when a session begins; auto leaves it out.",
     (value) => (value === "auto" ? "auto" : readBoolean(value)),
   ),
   "agent.gateway_timeout": integer(1800, "Seconds without activity that end a gateway run; 0 never.", { min: 0 }),
@@ -136,10 +137,13 @@ export const AGENT_SETTINGS = {
     { whenFalse: "off" },
   ),
   "memory.flush_min_turns": integer(6, "Your turns a conversation needs before that happens.", { min: 0 }),
-  "memory.semantic.enabled": flag(false, "Search memory by meaning."),
-  "memory.semantic.provider": text("auto", "Provider of the embeddings."),
-  "memory.semantic.model": text("", "Embedding model; empty takes the provider's."),
-  "memory.semantic.dims": integer(0, "Dimensions of the embeddings; 0 takes the model's.", { min: 0 }),
+  "memory.semantic.enabled": flag(false, "Search memory by meaning.", { tag: "later" }),
+  "memory.semantic.provider": text("auto", "Provider of the embeddings.", { tag: "later" }),
+  "memory.semantic.model": text("", "Embedding model; empty takes the provider's.", { tag: "later" }),
+  "memory.semantic.dims": integer(0, "Dimensions of the embeddings; 0 takes the model's.", {
+    min: 0,
+    tag: "later",
+  }),
   "learnings.auto_capture": flag(true, "Write down what went wrong and how it was solved."),
   "learnings.auto_inject": flag(true, "Show fitting learnings to the model."),
   "prompt_budget.total_tokens": integer(
@@ -148,7 +152,7 @@ export const AGENT_SETTINGS = {
     { min: 0 },
   ),
   "prompt_budget.layers": mapping("Most tokens per layer of the system prompt."),
-  "prompt_budget.summarize": flag(false, "Summarise a layer that is too long instead of cutting it."),
+  "prompt_budget.summarize": flag(false, "Summarise a layer that is too long instead of cutting it.", { tag: "later" }),
   "todo.nudge_after": integer(10, "Tool rounds without progress on the list before a reminder; 0 never.", { min: 0 }),
   "plan.strict_hash": flag(false, "Refuse a plan file that changed after it was approved."),
   "watcher.enabled": flag(false, "Tell the model when files change outside."),

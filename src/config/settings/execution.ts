@@ -89,18 +89,21 @@ export const EXECUTION_SETTINGS = {
     ...terminalVariable("CONTAINER_DISK"),
   }),
   "terminal.container_persistent": flag(true, "Keep a container's files.", terminalVariable("CONTAINER_PERSISTENT")),
-  "terminal.singularity_image": text("", "Image of the singularity backend; empty uses the docker image.", {
-    tag: "later",
-    ...terminalVariable("SINGULARITY_IMAGE"),
-  }),
-  "terminal.modal_image": text("", "Image of the modal backend; empty uses the docker image.", {
-    tag: "later",
-    ...terminalVariable("MODAL_IMAGE"),
-  }),
-  "terminal.daytona_image": text("", "Image of the daytona backend; empty uses the docker image.", {
-    tag: "later",
-    ...terminalVariable("DAYTONA_IMAGE"),
-  }),
+  "terminal.singularity_image": text(
+    "",
+    "Image of the singularity backend; empty uses the docker image.",
+    terminalVariable("SINGULARITY_IMAGE"),
+  ),
+  "terminal.modal_image": text(
+    "",
+    "Image of the modal backend; empty uses the docker image.",
+    terminalVariable("MODAL_IMAGE"),
+  ),
+  "terminal.daytona_image": text(
+    "",
+    "Image of the daytona backend; empty uses the docker image.",
+    terminalVariable("DAYTONA_IMAGE"),
+  ),
   "terminal.ssh_host": text("", "Host of the ssh backend.", terminalVariable("SSH_HOST")),
   "terminal.ssh_user": text("", "User on that host.", terminalVariable("SSH_USER")),
   "terminal.ssh_port": integer(22, "Port on that host.", { min: 1, max: 65_535, ...terminalVariable("SSH_PORT") }),

@@ -34,10 +34,10 @@ export function sandboxArguments(options: SandboxOptions): readonly string[] {
     ...KERNEL_SETTINGS.flatMap((path) => ["--ro-bind-try", path, path]),
     ...outer.flatMap(bind),
     ...readOnly.flatMap(({ path }) => ["--ro-bind", path, path]),
-    ...hidden.flatMap(({ path, isDirectory }) =>
-      isDirectory ? ["--tmpfs", path, "--remount-ro", path] : ["--ro-bind", "/dev/null", path],
-    ),
+    ...hidden.flatMap(({ path, isDirectory }) => (isDirectory ? ["--tmpfs", path] : ["--ro-bind", "/dev/null", path])),
     ...inner.flatMap(bind),
+    // Last, because the place of a writable directory inside must be made first.
+    ...hidden.flatMap(({ path, isDirectory }) => (isDirectory ? ["--remount-ro", path] : [])),
     ...words("--unshare-user-try --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try"),
     ...(options.network ? [] : ["--unshare-net"]),
     ...words("--cap-drop ALL --die-with-parent"),

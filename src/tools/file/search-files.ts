@@ -80,7 +80,7 @@ export const searchFiles = defineTool({
       const refused = refusedDevice(root) ?? refusedDevice(await files.realPath(root))
       if (refused !== undefined) return failure(refused)
       const facts = await files.stat(root)
-      if (facts === undefined) return failure(`path not found: ${args.path}`, await similarFiles(root, files))
+      if (facts === undefined) return failure(`path not found: ${root}`, await similarFiles(root, files))
       if (facts.kind === "other") return failure(`${args.path} is neither a directory nor a regular file`)
       const repetition = repetitionOf(
         { signature: `search ${JSON.stringify({ ...args, root })}`, what: "search" },

@@ -98,7 +98,7 @@ function report(
     content: {
       output: [shown, note, tip].filter((part) => part !== "").join("\n"),
       exit_code: exit.code,
-      error: null,
+      error: exit.error ?? null,
       ...(meaning !== undefined && { exit_code_meaning: meaning }),
       ...(exit.cwdNote !== undefined && { cwd_note: exit.cwdNote }),
     },

@@ -207,3 +207,29 @@ test("what it recalls goes with the person's words, is kept with them, and is no
   expect(model.requests[2]?.rawBody.startsWith(model.requests[1]?.rawBody.slice(0, -"]}".length) ?? "?")).toBe(true)
   await resumed.close("test")
 })
+
+test("its tools are offered and pass the same door; an echo of what it recalled is taken out of the answer", async () => {
+  const provider: MemoryProvider = {
+    ...HANGING,
+    prefetch: () => Promise.resolve("the door is blue"),
+    syncTurn: () => Promise.resolve(),
+    onSessionEnd: () => Promise.resolve(),
+    shutdown: () => Promise.resolve(),
+    toolSchemas: () => [
+      { name: "elephant_ask", description: "Ask the elephant.", parameters: { type: "object", properties: {} } },
+    ],
+    handleTool: (name, args) => Promise.resolve(JSON.stringify({ name, heard: args })),
+  }
+  await using model = await startModelServer([
+    callsTool("elephant_ask", { about: "doors" }),
+    says(["<memory-context>\nthe door", " is blue\n</memory-context>\nIt is", " blue."]),
+  ])
+  await using house = await appWith(model, provider, systemClock)
+  const session = await house.open()
+  const { end, events } = await runToEnd(session, "the door?")
+  expect(model.view(0).tools).toContain("elephant_ask")
+  expect(model.toolResults(1)[0]?.text).toContain('{"name":"elephant_ask","heard":{"about":"doors"}}')
+  const shown = events.flatMap((event) => (event.type === "text-delta" ? [event.text] : [])).join("")
+  expect([shown.trim(), end.result.finalResponse?.trim()]).toEqual(["It is blue.", "It is blue."])
+  await session.close("test")
+})

@@ -1,11 +1,11 @@
 import { randomInt } from "node:crypto"
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 
 import { persistedOutput } from "../../../src/toolkit/result-budget.ts"
 import { assembleApp } from "../assembled-app.ts"
 import type { AssembledApp } from "../assembled-app.ts"
-import { openHands, processesRunning } from "./hands.ts"
+import { openHands, processesRunning, QUIET } from "./hands.ts"
 import type { Hands } from "./hands.ts"
 
 /** Where the suite is run. */
@@ -36,29 +36,31 @@ export function testHands(place: Place): void {
   describe.skipIf(place.missing !== undefined)(title, () => {
     let prepared: PreparedPlace
     let house: AssembledApp
+    let hands: Hands
+    let root: string
     beforeAll(async () => {
       prepared = await place.prepare()
       house = await assembleApp([], {
-        config: `tool_output:\n  max_bytes: 400000\n${prepared.config}`,
+        config: `${QUIET}tool_output:\n  max_bytes: 400000\n${prepared.config}`,
         env: { ...SECRETS, ...prepared.env },
         files: { ".env": `HOOK_SECRET=${HOME_SECRET}\n` },
       })
+      hands = await openHands(house)
+      root = String((await hands.fields("terminal", { command: "pwd" }))["output"])
     })
     afterAll(async () => {
+      expect(house.model.unanswered).toEqual([])
       await house[Symbol.asyncDispose]()
       await prepared.release()
     })
+    // One session, because opening a place takes its time; each test goes to a directory of its own.
     let count = 0
-    /** A session of its own in a directory of its own. */
-    const open = async (): Promise<Hands> => {
-      const hands = await openHands(house)
-      const name = `case-${(count += 1)}`
-      await hands.fields("terminal", { command: `mkdir ${name} && cd ${name}` })
-      return hands
-    }
+    beforeEach(async () => {
+      const directory = `${root}/case-${(count += 1)}`
+      await hands.fields("terminal", { command: `mkdir ${directory} && cd ${directory}` })
+    })
 
     test("files: written, read by lines, edited by replacing, found", async () => {
-      await using hands = await open()
       const written = await hands.fields("write_file", { path: "src/a.txt", content: "one\ntwo\nthree — ä\n" })
       expect(written).toMatchObject({ bytes_written: 21, dirs_created: true })
       expect(await hands.fields("read_file", { path: "src/a.txt", offset: 2, limit: 1 })).toMatchObject({
@@ -81,7 +83,6 @@ export function testHands(place: Place): void {
     })
 
     test("files: several at once, all or nothing", async () => {
-      await using hands = await open()
       await hands.fields("terminal", {
         command: "printf 'old\\n' >a; printf 'gone\\n' >b; printf 'kept\\n' >c; chmod 750 a",
       })
@@ -102,13 +103,12 @@ export function testHands(place: Place): void {
         output: expect.stringMatching(/^old\ngone\nkept\nls: /u),
       })
       expect(await hands.fields("patch", { mode: "patch", patch })).toMatchObject({ success: true })
-      expect(await hands.fields("terminal", { command: "cat a deep/d deep/e; find . -type f | sort; stat -c %a a" })).toMatchObject(
-        { output: "new\nadded\nkept\n./a\n./deep/d\n./deep/e\n750" },
-      )
+      expect(
+        await hands.fields("terminal", { command: "cat a deep/d deep/e; find . -type f | sort; stat -c %a a" }),
+      ).toMatchObject({ output: "new\nadded\nkept\n./a\n./deep/d\n./deep/e\n750" })
     })
 
     test("files: what is not there, is a directory or was changed by somebody else is answered", async () => {
-      await using hands = await open()
       await hands.fields("terminal", { command: "mkdir folder; printf '1\\n' >notes.txt" })
       expect((await hands.fields("read_file", { path: "note.txt" }))["error"]).toContain("not found")
       expect((await hands.fields("read_file", { path: "folder" }))["error"]).toContain("is a directory")
@@ -117,13 +117,14 @@ export function testHands(place: Place): void {
         "not a directory",
       )
       await hands.fields("read_file", { path: "notes.txt" })
-      await hands.fields("terminal", { command: "sleep 1.1; printf 'changed\\n' >notes.txt" })
+      await hands.fields("terminal", {
+        command: "printf 'changed\\n' >notes.txt; touch -d '2001-01-01 00:00' notes.txt",
+      })
       const stale = await hands.call("write_file", { path: "notes.txt", content: "mine\n" })
       expect(stale.text).toMatch(/changed|modified/u)
     })
 
     test("terminal: directory, variables and functions go from one call to the next", async () => {
-      await using hands = await open()
       await hands.fields("terminal", { command: "mkdir -p in/side && cd in/side" })
       await hands.fields("terminal", { command: "export WHO=world; greet() { echo hello $WHO; }" })
       const { output, exit_code: code } = await hands.fields("terminal", { command: "greet; basename $PWD; exit 3" })
@@ -133,9 +134,11 @@ export function testHands(place: Place): void {
     })
 
     test("terminal: a time-out keeps what was said and leaves nothing alive", async () => {
-      await using hands = await open()
       const mark = `sleep ${randomInt(10_000_000, 99_999_999)}`
-      await hands.fields("write_file", { path: "stray", content: `(${mark} & wait) & setsid ${mark} & echo said; wait` })
+      await hands.fields("write_file", {
+        path: "stray",
+        content: `(${mark} & wait) & setsid ${mark} & echo said; wait`,
+      })
       const answer = await hands.fields("terminal", { command: "sh stray", timeout: 1 })
       expect(answer).toEqual({ output: "said\n[Command timed out after 1s]", exit_code: 124, error: null })
       expect(processesRunning(mark)).toEqual([])
@@ -143,7 +146,6 @@ export function testHands(place: Place): void {
     })
 
     test("process: one in the background has a log, is waited for, and is killed with all it started", async () => {
-      await using hands = await open()
       const { session_id: first } = await hands.fields("terminal", {
         command: "for n in 1 2 3; do echo line $n; done; while [ ! -e go ]; do sleep 0.05; done; echo over; exit 4",
         background: true,
@@ -174,7 +176,6 @@ export function testHands(place: Place): void {
     })
 
     test("a result of 300,000 characters is kept in a file there, and read_file reads it", async () => {
-      await using hands = await open()
       const line = "0123456789".repeat(9) + "abcdefghi"
       const { text } = await hands.call("terminal", { command: `yes ${line} | head -3000; echo the end` })
       const path = /^All of it is in (.+)$/mu.exec(text)?.[1] ?? ""
@@ -190,8 +191,9 @@ export function testHands(place: Place): void {
     })
 
     test("no command sees a secret of ours", async () => {
-      await using hands = await open()
-      const foreground = await hands.call("terminal", { command: "env; cat /proc/$PPID/environ 2>/dev/null | tr '\\0' '\\n'" })
+      const foreground = await hands.call("terminal", {
+        command: "env; cat /proc/$PPID/environ 2>/dev/null | tr '\\0' '\\n'",
+      })
       const { session_id: id } = await hands.fields("terminal", { command: "env", background: true })
       const background = await hands.call("process", { action: "wait", session_id: id, timeout: 20 })
       expect(background.fields["output"]).toContain("PATH=")

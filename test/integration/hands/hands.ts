@@ -23,6 +23,9 @@ export interface Reading {
   readonly notes: string
 }
 
+/** No side call of the product takes a turn of the script. */
+export const QUIET = "memory:\n  nudge_interval: 0\n"
+
 /** Profile full-auto: nobody has to be asked. */
 export async function openHands(house: AssembledApp, options: Partial<OpenSessionOptions> = {}): Promise<Hands> {
   const session = await house.open({ permissionProfile: "full-auto", ...options })

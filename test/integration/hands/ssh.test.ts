@@ -7,13 +7,20 @@ testHands({
   prepare: async () => {
     const server = await startSshd()
     return {
-      config: `terminal:\n  backend: ssh\n  ssh_host: 127.0.0.1\n  ssh_user: root\n  cwd: ${server.folder}\n`,
+      // Settings from the environment, as the Python edition has them.
+      config: "",
       env: {
         ...server.clientEnvironment,
+        TERMINAL_ENV: "ssh",
+        TERMINAL_SSH_HOST: "127.0.0.1",
+        TERMINAL_SSH_USER: "root",
         TERMINAL_SSH_PORT: String(server.port),
         TERMINAL_SSH_KEY: server.keyFile,
+        TERMINAL_CWD: server.folder,
       },
-      release: () => server[Symbol.asyncDispose](),
+      release: async () => {
+        await server[Symbol.asyncDispose]()
+      },
     }
   },
 })

@@ -5,9 +5,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 
-import { ok } from "../../../src/base/result.ts"
+import { fail, ok } from "../../../src/base/result.ts"
 import { createLocalWorkspace } from "../../../src/exec/local-workspace.ts"
 import { hiddenPlaces } from "../../../src/exec/sandbox/hidden-places.ts"
+import { chooseSandbox } from "../../../src/exec/sandbox/choose-sandbox.ts"
 import { sandboxArguments } from "../../../src/exec/sandbox/sandbox-arguments.ts"
 import type { Workspace } from "../../../src/exec/workspace.ts"
 import { findBubblewrap } from "../../support/bubblewrap.ts"
@@ -47,6 +48,10 @@ function openSandboxed(home: TemporaryHome, walls: Walls = {}): Workspace {
   })
 }
 
+function closing(value: Workspace): AsyncDisposable & { readonly value: Workspace } {
+  return { value, [Symbol.asyncDispose]: () => value.close() }
+}
+
 async function say(workspace: Workspace, command: string): Promise<string> {
   const limits = { timeoutMs: 20_000, signal: new AbortController().signal, keepChars: 20_000 }
   return (await workspace.run(command, limits).exit).output
@@ -55,6 +60,36 @@ async function say(workspace: Workspace, command: string): Promise<string> {
 describe.skipIf(missing !== undefined)(
   `the walls of the sandbox${missing === undefined ? "" : ` (skipped: ${missing})`}`,
   () => {
+    test("a place that the person opened inside a hidden one can be written, the rest of it stays hidden", async () => {
+      await using home = await temporaryHome()
+      const project = join(home.userHome, ".ssh", "project")
+      await mkdir(project, { recursive: true })
+      await writeFile(join(home.userHome, ".ssh", "id"), "secret")
+      const chosen = await chooseSandbox({
+        mode: "required",
+        network: false,
+        writable: [home.workdir, project],
+        homes: { userHome: home.userHome, hermesHome: home.path, hermesRoot: home.path },
+        path: process.env["PATH"] ?? "",
+        signal: new AbortController().signal,
+      })
+      await using workspace = closing(
+        createLocalWorkspace({
+          cwd: home.workdir,
+          userHome: home.userHome,
+          environment: home.env,
+          startupFiles: [],
+          openSandbox: () =>
+            Promise.resolve(chosen.ok && chosen.value.kind === "on" ? ok(chosen.value.prefix) : fail("")),
+        }),
+      )
+      const said = await say(
+        workspace.value,
+        `echo x > ${project}/new && echo wrote; ls ${home.userHome}/.ssh; touch ${home.userHome}/.ssh/id`,
+      )
+      expect(said).toMatch(/^wrote\nproject\ntouch: .*Read-only file system\n$/u)
+    })
+
     test("a hostile script writes nowhere but into the workspace and temporary places", async () => {
       await using home = await temporaryHome()
       const workspace = openSandboxed(home)
