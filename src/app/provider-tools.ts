@@ -11,7 +11,8 @@ export function providerTools({ name, tools }: ProviderHost): readonly ToolEntry
   return tools.map((tool) => entryOf(name, tool))
 }
 
-function entryOf(provider: string, { definition, run }: ProviderTool): ToolEntry {
+function entryOf(provider: string, tool: ProviderTool): ToolEntry {
+  const { definition } = tool
   return {
     ...definition,
     toolset: "memory",
@@ -26,7 +27,7 @@ function entryOf(provider: string, { definition, run }: ProviderTool): ToolEntry
             subjects: [{ kind: "name", name: definition.name }],
             preview: ellipsize(JSON.stringify(args), MAX_PREVIEW_CHARS),
             run: async ({ signal }) => {
-              const text = await run(args, { signal })
+              const text = await tool.run(args, { signal })
               const parsed = parseJson(text)
               return { content: isRecord(parsed) ? parsed : { result: text }, summary: `answered by ${provider}` }
             },

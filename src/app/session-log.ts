@@ -94,13 +94,7 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
       remember(messages, ids)
       return { id: child, system: prompt.sent }
     },
-    lockCompression: async (signal) => {
-      const lock = await waitForLock({ store, id, clock, signal })
-      if (lock === undefined || (await store.session(id))?.endReason !== "compression") return lock
-      // Another process has continued the conversation elsewhere; a second continuation would split it.
-      await lock.release()
-      return undefined
-    },
+    lockCompression: async (signal) => await waitForLock({ store, id, clock, signal }),
     title: async () => (known ? ((await store.session(id))?.title ?? null) : null),
     retitle: async (title) => {
       if (firstTitle === undefined || (await store.session(id))?.title !== firstTitle) return

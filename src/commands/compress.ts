@@ -28,9 +28,10 @@ async function shorten(argument: string, { session, signal }: SlashContext): Pro
   )
 }
 
-/** Failures of the layers below have no full stop. */
+/** Failures of the layers below have no capital and no full stop. */
 function sentence(text: string): string {
-  return /[.!?]$/u.test(text) ? text : `${text}.`
+  const opened = `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`
+  return /[.!?]$/u.test(opened) ? opened : `${opened}.`
 }
 
 function say(text: string): SlashOutcome {

@@ -82,13 +82,21 @@ export function usableText(
       kind: "found",
       file: {
         name,
-        text: `[BLOCKED: ${name} contained potential prompt injection (${ids}). Its text was left out; the person has been told.]`,
+        text: blockedText(name, { threats, remedy: "the person has been told" }),
         blocked: threats,
       },
       warning: `${name} was left out of the prompt because it looks like prompt injection (${ids}). Check the file.`,
     }
   }
   return shortened(text, options)
+}
+
+/** What the model reads in place of a poisoned file, and what was or has to be done about it. */
+export function blockedText(
+  name: string,
+  { threats, remedy }: { readonly threats: readonly string[]; readonly remedy: string },
+): string {
+  return `[BLOCKED: ${name} contained potential prompt injection (${threats.join(", ")}). Its text was left out; ${remedy}.]`
 }
 
 /** The body of a file that opens with a block between two lines of `---`; a file that is nothing else is kept as it is. */

@@ -85,7 +85,9 @@ test("long rules are cut, poisoned ones blocked", async () => {
   })
   const hints = hintsOf(place)
   const [poisoned, long] = [await hints.hintFor("a"), await hints.hintFor("b/c")]
-  expect(poisoned).toContain("[BLOCKED: a/AGENTS.md contained potential prompt injection (role_hijack).")
+  expect(poisoned).toContain(
+    "[BLOCKED: a/AGENTS.md contained potential prompt injection (role_hijack). Its text was left out; tell the person to check the file.]",
+  )
   expect([long!.length < 8000, long?.includes("b/AGENTS.md is shortened here"), long?.endsWith("\nc")]).toEqual([
     true,
     true,

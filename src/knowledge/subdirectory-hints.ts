@@ -1,7 +1,7 @@
 import { dirname, join, relative, sep } from "node:path"
 
 import { DIRECTORY_FILES, MIN_ROOM, directoriesUpToRepository, existingPaths } from "./context-files.ts"
-import { readContextFile } from "./read-context-file.ts"
+import { blockedText, readContextFile } from "./read-context-file.ts"
 import type { ContextFile, ContextFileSystem } from "./read-context-file.ts"
 
 export interface SubdirectoryHintOptions {
@@ -94,10 +94,18 @@ async function hintText(
     const file =
       parts.length > 0 && room < MIN_ROOM ? undefined : await rulesOf(directory, { ...options, maxChars: room })
     if (file === undefined) continue
-    room -= file.text.length
-    parts.unshift(`[Rules of this directory, from ${file.name}]\n${file.text}`)
+    const text = usable(file)
+    room -= text.length
+    parts.unshift(`[Rules of this directory, from ${file.name}]\n${text}`)
   }
   return parts.length === 0 ? undefined : parts.join("\n\n")
+}
+
+/** In the middle of the work only the model can tell the person that a file is poisoned. */
+function usable({ name, text, blocked }: ContextFile): string {
+  return blocked === undefined
+    ? text
+    : blockedText(name, { threats: blocked, remedy: "tell the person to check the file" })
 }
 
 async function rulesOf(

@@ -126,8 +126,7 @@ export function createCompression(parts: CompressionParts): Compression {
 
   async function* run(how: Pick<CompressOptions, "focus" | "force" | "manual" | "signal">): Steps<Done> {
     const lock = await parts.journal.lockCompression(how.signal)
-    if (lock === undefined)
-      return nothing(parts, "another process shortens this conversation, or has continued it elsewhere")
+    if (lock === undefined) return nothing(parts, "another process is shortening this conversation")
     try {
       yield { type: "status", kind: "compress", text: "making the conversation shorter" }
       await parts.prepare(conversation.history)
@@ -247,8 +246,9 @@ function nothing(parts: CompressionParts, warning?: string, tokens = 0): Done {
 async function* adopt(outcome: CompressOutcome, parts: CompressionParts): Steps<Done> {
   const { conversation, journal, engine } = parts
   const { tokensBefore, tokensAfter, auxError } = outcome
-  if (auxError !== undefined) yield warning(`the summary could not be made by a model: ${auxError}`)
-  if (outcome.aborted || outcome.layersRun.length === 0) return nothing(parts, auxError, tokensBefore)
+  const trouble = auxError === undefined ? undefined : `the summary could not be made by a model: ${auxError}`
+  if (trouble !== undefined) yield warning(trouble)
+  if (outcome.aborted || outcome.layersRun.length === 0) return nothing(parts, trouble, tokensBefore)
   if (!isValidHistory(outcome.messages)) {
     parts.report(`the context engine ${engine.name} gave an invalid history; it is not used`)
     return nothing(parts, undefined, tokensBefore)
@@ -272,7 +272,7 @@ async function* adopt(outcome: CompressOutcome, parts: CompressionParts): Steps<
       layersRun: outcome.layersRun,
       removedMessages: outcome.removedMessages,
       sessionId: conversation.id,
-      ...(auxError === undefined ? {} : { warning: auxError }),
+      ...(trouble === undefined ? {} : { warning: trouble }),
     },
   }
 }

@@ -32,7 +32,7 @@ describe("what the person sees", () => {
     {
       name: "a secret",
       changes: { kind: "secret", question: "Token for the forge", choices: [] },
-      shown: "Token for the forge\n(what you type is not shown and not kept) ",
+      shown: "Token for the forge\n(what you type is not shown) ",
     },
     {
       name: "text that would drive the terminal",

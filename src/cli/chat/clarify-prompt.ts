@@ -5,7 +5,7 @@ import { printable } from "./printable-text.ts"
 /** The question with its choices as a numbered list, ready to be answered on the same line. */
 export function clarifyQuestion(request: ClarifyRequest): string {
   const question = printable(request.question).trim()
-  if (request.kind !== "question") return `${question}\n(what you type is not shown and not kept) `
+  if (request.kind !== "question") return `${question}\n(what you type is not shown) `
   if (request.choices.length === 0) return `${question}\nYour answer: `
   const entries = [...request.choices.map(oneLine), ...(request.allowFreetext ? ["Other (type an answer)"] : [])]
   const list = entries.map((entry, index) => `  ${index + 1}. ${entry}`).join("\n")

@@ -268,7 +268,7 @@ test("another process that is at it keeps its turn; after ten seconds nothing is
   const done = await session.compress({ focus: "colours", signal })
   expect(done).toMatchObject({
     ok: true,
-    value: { layersRun: [], warning: "another process shortens this conversation, or has continued it elsewhere" },
+    value: { layersRun: [], warning: "another process is shortening this conversation" },
   })
   expect([now - started >= 10_000, now - started < 11_000, house.model.requests.length]).toEqual([true, true, 0])
 })

@@ -3,7 +3,7 @@ import type { Invocation } from "../../command.ts"
 import { printJson } from "../../json-output.ts"
 import { localDateTime } from "../../relative-time.ts"
 import { withSessions } from "../../session-store.ts"
-import { oneLine } from "../../text-layout.ts"
+import { bold, oneLine } from "../../text-layout.ts"
 
 const DEFAULT_LIMIT = 20
 
@@ -30,10 +30,15 @@ export async function run({ flags, positionals, terminal, home }: Invocation): P
     for (const hit of hits) {
       const role = hit.toolName === null ? hit.role : `${hit.role} ${hit.toolName}`
       terminal.line(`${hit.sessionId}  ${localDateTime(hit.timestamp)}  ${role}`)
-      terminal.line(`    ${oneLine(hit.snippet)}`)
+      terminal.line(`    ${highlighted(oneLine(hit.snippet), terminal.color)}`)
     }
   }
   return 0
+}
+
+/** The marks around what was found are for programs; a person sees it stand out, or just the words. */
+function highlighted(snippet: string, color: boolean): string {
+  return snippet.replaceAll(/>>>(.*?)<<</gu, (_all, found: string) => bold(found, color))
 }
 
 function hitJson(hit: SearchHit): object {

@@ -1,0 +1,204 @@
+import { execFileSync } from "node:child_process"
+import { chmodSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+
+import { expect, test } from "vitest"
+
+import { pictureOf } from "../integration/checkpoints-picture.ts"
+import { startModelServer } from "../support/model-server/server.ts"
+import { callsTool, reply, says } from "../support/model-server/turn.ts"
+import { hermesCommand } from "../support/process-driver.ts"
+import { temporaryHome } from "../support/temporary-home.ts"
+import type { TemporaryHome } from "../support/temporary-home.ts"
+import { openTerminal } from "../support/virtual-terminal.ts"
+import type { VirtualTerminal } from "../support/virtual-terminal.ts"
+import { hermes, settingsFor } from "./hermes-process.ts"
+
+const FULL_AUTO = "approvals:\n  profile: full-auto\n"
+
+/** One turn that edits with tools and lets the shell delete, rename, chmod, link and make. */
+const WRECKS = reply({
+  calls: [
+    { name: "write_file", input: { path: "a.txt", content: "spoiled\n" } },
+    { name: "patch", input: { path: "b.txt", old_string: "two", new_string: "TWO" } },
+    {
+      name: "terminal",
+      input: {
+        command: "rm c.txt; mv d.txt moved.txt; chmod 600 tool.sh; ln -s a.txt link; mkdir made; echo n >made/n",
+      },
+    },
+  ],
+})
+
+const WORK_FILES = {
+  "a.txt": "one\n",
+  "b.txt": "one\ntwo\n",
+  "c.txt": "gone\n",
+  "d.txt": "renamed\n",
+  "tool.sh": "#!/bin/sh\n",
+}
+
+/** A repository with a changed index, a stash, branches and hooks that would leave a trace. */
+function makeRepository(home: TemporaryHome): void {
+  chmodSync(join(home.workdir, "tool.sh"), 0o755)
+  const script = `
+    git init -q . && git config user.name t && git config user.email t@t && git add . && git commit -qm first && git branch other
+    echo stashed >>a.txt; git stash -q; echo staged >>b.txt; git add b.txt; git checkout -q -- . ; printf 'one\\ntwo\\n' >b.txt
+    for hook in pre-commit post-checkout post-index-change reference-transaction; do
+      printf '#!/bin/sh\\ntouch ${home.userHome}/hook-ran\\n' >.git/hooks/$hook; chmod +x .git/hooks/$hook
+    done`
+  execFileSync("sh", ["-ec", script], {
+    cwd: home.workdir,
+    env: { ...home.env, GIT_CONFIG_NOSYSTEM: "1" },
+    stdio: "ignore",
+  })
+}
+
+const repositoryOf = (home: TemporaryHome) => pictureOf(join(home.workdir, ".git"))
+const treeOf = (home: TemporaryHome) => pictureOf(home.workdir, [".git"])
+
+test("/rollback: list, diff, one file, everything, and back again; the person's repository is never touched", async () => {
+  await using model = await startModelServer([WRECKS, says("Wrecked."), says("Hello again.")])
+  await using home = await temporaryHome({ config: settingsFor(model, FULL_AUTO), workFiles: WORK_FILES })
+  makeRepository(home)
+  const repository = repositoryOf(home)
+  const before = treeOf(home)
+  await using terminal = await talk(home)
+  await prompt(terminal, 1)
+  enter(terminal, "wreck it")
+  await terminal.waitFor("Wrecked.")
+  const wrecked = treeOf(home)
+  expect(Object.keys(wrecked)).toContain("/moved.txt")
+
+  enter(terminal, "/rollback")
+  await terminal.waitFor(/Snapshots of .*\n1\. [0-9a-f]{8} {2}.* write_file a\.txt/u)
+  enter(terminal, "/rollback diff 1 b.txt")
+  await terminal.waitFor(/-two\n\+TWO\n(?:.*\n)*1 file changed since/u)
+  enter(terminal, "/rollback 1 c.txt")
+  await terminal.waitFor(/Back at [0-9a-f]{8}: c\.txt\./u)
+  expect(treeOf(home)).toEqual({ ...wrecked, "/c.txt": before["/c.txt"] })
+
+  // One file back made a snapshot of its own: the turn's is the second now.
+  enter(terminal, "/rollback 2")
+  await terminal.waitFor("were taken out of the conversation")
+  expect(treeOf(home)).toEqual(before)
+  // The restore is undone by the snapshot that it took first.
+  enter(terminal, "/rollback 1")
+  await terminal.waitFor(/(?:Back at [^]*){3}/u)
+  expect(treeOf(home)).toEqual({ ...wrecked, "/c.txt": before["/c.txt"] })
+  enter(terminal, "hello")
+  await terminal.waitFor("Hello again.")
+  expect(model.view(2).messages.map(({ text }) => text)).toEqual(["hello"])
+  expect(repositoryOf(home)).toEqual(repository)
+  expect(pictureOf(home.userHome, [".hermes"])["/hook-ran"]).toBeUndefined()
+})
+
+test("hermes checkpoints: list, diff, restore, its undo, status and prune", async () => {
+  await using model = await startModelServer([WRECKS, says("Wrecked.")])
+  await using home = await temporaryHome({ config: settingsFor(model, FULL_AUTO), workFiles: WORK_FILES })
+  makeRepository(home)
+  const repository = repositoryOf(home)
+  const before = treeOf(home)
+  expect((await hermes(home, ["-z", "wreck it", "--yolo"])).stdout).toContain("Wrecked.")
+  const wrecked = treeOf(home)
+  const run = async (line: string): Promise<string> => {
+    const { code, stdout, stderr } = await hermes(home, ["checkpoints", ...line.split(" ")])
+    expect([line, code, stderr]).toEqual([line, 0, ""])
+    return stdout
+  }
+  const [hash = ""] = (await run("list")).split(" ")
+  expect(await run(`diff ${hash} a.txt`)).toContain("-one\n+spoiled\n")
+  await run(`restore ${hash} d.txt -y`)
+  expect(treeOf(home)).toEqual({ ...wrecked, "/d.txt": before["/d.txt"] })
+  const restored = await run(`restore ${hash} -y`)
+  expect(treeOf(home)).toEqual(before)
+  const undo = /checkpoints restore ([0-9a-f]+)/u.exec(restored)?.[1] ?? ""
+  await run(`restore ${undo} -y`)
+  expect(treeOf(home)).toEqual({ ...wrecked, "/d.txt": before["/d.txt"] })
+  expect(await run("status")).toMatch(/Directories 1\n.*\(\d+ snapshots, last /u)
+  expect(await run("prune --retention-days 0")).toMatch(/^Removed \d+ snapshots?/u)
+  expect(repositoryOf(home)).toEqual(repository)
+  expect(pictureOf(home.userHome, [".hermes"])["/hook-ran"]).toBeUndefined()
+})
+
+test("the checkpoint tool brings back files and, when asked, the conversation", async () => {
+  const restore = callsTool("checkpoint", { action: "restore", name: "good", include_conversation: true })
+  await using model = await startModelServer([
+    callsTool("checkpoint", { action: "save", name: "good", include_conversation: true }),
+    says("Saved."),
+    callsTool("terminal", { command: "rm a.txt; echo new >extra" }),
+    says("Tried."),
+    restore,
+    says("Restored."),
+    says("Where were we?"),
+  ])
+  await using home = await temporaryHome({
+    config: settingsFor(model, `${FULL_AUTO}toolsets: [file, terminal, checkpoint]\n`),
+    workFiles: WORK_FILES,
+  })
+  const before = treeOf(home)
+  await using terminal = await talk(home)
+  enter(terminal, "save the state")
+  await terminal.waitFor("Saved.")
+  enter(terminal, "try something")
+  await terminal.waitFor("Tried.")
+  expect(treeOf(home)).not.toEqual(before)
+  enter(terminal, "go back")
+  await terminal.waitFor("Restored.")
+  expect(treeOf(home)).toEqual(before)
+  await prompt(terminal, 4)
+  enter(terminal, "go on")
+  await terminal.waitFor("Where were we?")
+  const said = model.view(6).messages.map(({ text }) => text)
+  expect([said.includes("save the state"), said.includes("try something"), said.at(-1)]).toEqual([true, false, "go on"])
+})
+
+test("/undo takes a message back and leaves the files; /branch --from goes on from an earlier one", async () => {
+  await using model = await startModelServer([
+    says("Peas it is."),
+    callsTool("write_file", { path: "plan.txt", content: "beans\n" }),
+    says("Beans it is."),
+    says("Carrots it is."),
+    says("From the peas on."),
+  ])
+  await using home = await temporaryHome({ config: settingsFor(model) })
+  await using terminal = await talk(home)
+  enter(terminal, "plant peas")
+  await terminal.waitFor("Peas it is.")
+  enter(terminal, "plant beans")
+  await terminal.waitFor("Beans it is.")
+  enter(terminal, "/undo")
+  await terminal.waitFor("Taken back: plant beans")
+  expect(readFileSync(join(home.workdir, "plan.txt"), "utf8")).toBe("beans\n")
+  enter(terminal, "plant carrots")
+  await terminal.waitFor("Carrots it is.")
+  expect(model.view(3).messages.map(({ text }) => text)).toEqual(["plant peas", "Peas it is.", "plant carrots"])
+  enter(terminal, "/branch --from")
+  await terminal.waitFor(/^ *\d+ {2}.*Peas it is\./mu)
+  const message = /^ *(\d+) {2}.*Peas it is\./mu.exec(terminal.screen().join("\n"))?.[1] ?? ""
+  enter(terminal, `/branch --from ${message} Only peas`)
+  await terminal.waitFor(/This is now "Only peas" \(\S+\) with 2 messages/u)
+  enter(terminal, "and now?")
+  await terminal.waitFor("From the peas on.")
+  expect(model.view(4).messages.map(({ text }) => text)).toEqual(["plant peas", "Peas it is.", "and now?"])
+})
+
+async function talk(home: TemporaryHome, args: readonly string[] = []): Promise<VirtualTerminal> {
+  return await openTerminal({
+    command: hermesCommand(),
+    args,
+    env: home.env,
+    cwd: home.workdir,
+    rows: 60,
+    columns: 160,
+  })
+}
+
+async function prompt(terminal: VirtualTerminal, times: number): Promise<void> {
+  await terminal.waitFor(new RegExp(`(?:^you> [^]*){${times}}`, "m"))
+}
+
+function enter(terminal: VirtualTerminal, text: string): void {
+  terminal.type(text)
+  terminal.press("enter")
+}
