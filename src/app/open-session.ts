@@ -24,6 +24,7 @@ import type { OpenSessionOptions, Shared } from "./session-options.ts"
 import { DECLARED_TOOLS, loadPast, storeOrReason } from "./session-past.ts"
 import type { Past } from "./session-past.ts"
 import { providerTools } from "./provider-tools.ts"
+import { announce } from "./session-presence.ts"
 import { portsFor } from "./session-ports.ts"
 import { layersFor } from "./session-prompt.ts"
 import type { PromptDraft } from "./session-prompt.ts"
@@ -41,7 +42,7 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
   const opened = await openModelFor(options.model, shared, { images })
   if (!opened.ok) return opened
   const store = await storeOrReason(shared)
-  const past = options.resume === undefined ? undefined : await loadPast(options.resume, store)
+  const past = options.resume === undefined ? undefined : await loadPast(options.resume, store, shared.home)
   if (past !== undefined && !past.ok) return past
   const id = options.resume ?? newSessionId(clock, "terminal")
   const lease = await takePlace(id, options, shared)
@@ -144,8 +145,9 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
     { conversation, knowledge, files, provider, side, log, spending, sampling, dispatch, tools, redact, options },
     shared,
   )
+  const presence = announce(shared.home, id)
   const context = compressionFor(
-    { conversation, knowledge, files, companions, side, log, dispatch, tools: offered.declared, options },
+    { conversation, knowledge, files, presence, companions, side, log, dispatch, tools: offered.declared, options },
     shared,
   )
   return ok(
@@ -180,7 +182,12 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
         messages: conversation.history.length,
         ...("reason" in store ? { unsaved: store.reason } : {}),
       },
-      openingWarnings: [...prompt.warnings, ...context.warnings, ...interruptedCalls(past?.value)],
+      openingWarnings: [
+        ...prompt.warnings,
+        ...context.warnings,
+        ...interruptedCalls(past?.value),
+        ...openTwice(past?.value),
+      ],
       todo: () => knowledge.todo.read(),
       checkpoints: () => files.checkpoints(),
       takeRewind: () => files.takeRewind(),
@@ -192,6 +199,7 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
       openModel: (chosen) => openModelFor(chosen, shared, { images }),
       release: async () => {
         side.close()
+        presence.leave()
         await workspace.close()
         shared.workspaces.delete(workspace)
         await lease.value.release()
@@ -250,6 +258,14 @@ function interruptedCalls(past: Past | undefined): readonly string[] {
   if (past === undefined || past.interrupted.length === 0) return []
   const names = past.interrupted.join(", ")
   return [`Hermes was ended while this ran, and its outcome is unknown: ${names}. It is not run again.`]
+}
+
+function openTwice(past: Past | undefined): readonly string[] {
+  return past?.openIn === undefined
+    ? []
+    : [
+        `This conversation is also open in process ${past.openIn}. Both write to it, and neither hears what the other says; better use one of them.`,
+      ]
 }
 
 /** One of the places that `max_concurrent_sessions` allows; without that setting there is always one. */

@@ -22,12 +22,14 @@ import type { SessionCompanions } from "./session-companions.ts"
 import type { SessionFiles } from "./session-files.ts"
 import type { SessionKnowledge } from "./session-knowledge.ts"
 import type { SessionLog } from "./session-log.ts"
+import type { Presence } from "./session-presence.ts"
 import type { SideModel } from "./side-model.ts"
 
 export interface ContextRequest {
   readonly conversation: Conversation
   readonly knowledge: SessionKnowledge
   readonly files: SessionFiles
+  readonly presence: Presence
   readonly companions: SessionCompanions
   readonly side: SideModel
   readonly log: SessionLog
@@ -76,6 +78,7 @@ export function compressionFor(
     beforeLoss: (doomed, layer, signal) => companions.beforeLoss(doomed, layer, signal),
     onRotated: (sessions) => {
       companions.rotated(sessions)
+      request.presence.follow(sessions.to)
       request.files.tracker.forget()
     },
     report: (fault) => {

@@ -4,10 +4,12 @@ import type { Result } from "../base/result.ts"
 import { errorMessage } from "../base/system-error.ts"
 import { unsettledCalls } from "../agent/history.ts"
 import { asSent } from "../agent/shown-form.ts"
+import type { Home } from "../config/home.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 import type { Message } from "../protocol/message.ts"
 import type { Usage } from "../protocol/usage.ts"
 import type { SessionStore } from "../state/store.ts"
+import { openElsewhere } from "./session-presence.ts"
 
 /** What a resumed session starts with. */
 export interface Past {
@@ -20,6 +22,8 @@ export interface Past {
   readonly declaredTools: readonly string[] | undefined
   /** Calls that were under way when the last process ended. */
   readonly interrupted: readonly string[]
+  /** Another process that has the session open; what it is doing is left to it. */
+  readonly openIn: number | undefined
 }
 
 /** Where a session's row keeps the tools that were declared. */
@@ -46,6 +50,7 @@ export async function storeOrReason(shared: {
 export async function loadPast(
   id: SessionId,
   store: SessionStore | { readonly reason: string },
+  home: Home,
 ): Promise<Result<Past>> {
   if ("reason" in store) return fail(`the session cannot be resumed: ${store.reason}`)
   const row = await store.session(id)
@@ -54,7 +59,8 @@ export async function loadPast(
   const messages = new Map<Message, number>(
     rows.flatMap((stored) => (stored.message === undefined ? [] : [[asSent(stored.message), stored.id] as const])),
   )
-  const lost = unsettledCalls([...messages.keys()])
+  const openIn = openElsewhere(home, id)
+  const lost = openIn === undefined ? unsettledCalls([...messages.keys()]) : []
   if (lost.length > 0) {
     const ids = await store.append(id, lost)
     for (const [index, message] of lost.entries()) messages.set(message, ids[index] ?? 0)
@@ -67,5 +73,6 @@ export async function loadPast(
     used: row.usage,
     declaredTools: namesIn(row.modelConfig[DECLARED_TOOLS]),
     interrupted: lost.map((message) => message.tool_name),
+    openIn,
   })
 }

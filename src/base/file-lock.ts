@@ -5,7 +5,7 @@ import { hostname } from "node:os"
 import { resolve } from "node:path"
 import { setTimeout as delay } from "node:timers/promises"
 import { isRecord, parseJson } from "./json.ts"
-import { isProcessAlive } from "./process-alive.ts"
+import { isProcessAlive, processStart } from "./process-alive.ts"
 import { errorCode, isNotFound } from "./system-error.ts"
 
 /** The lock was not free in time. */
@@ -85,7 +85,7 @@ function tryCreate(path: string): string | undefined {
   }
   const token = randomHex(8)
   try {
-    const owner: Owner = { pid: process.pid, start: startToken(process.pid), host: hostToken(), token }
+    const owner: Owner = { pid: process.pid, start: processStart(process.pid), host: hostToken(), token }
     writeFileSync(descriptor, JSON.stringify(owner))
   } catch (cause) {
     rmSync(path, { force: true })
@@ -102,7 +102,7 @@ function isAbandoned(path: string): boolean {
   const owner = readOwner(path)
   if (owner === undefined) return silentFor > UNREADABLE_MS
   if (owner.host !== hostToken()) return silentFor > SILENT_MS
-  const start = startToken(owner.pid)
+  const start = processStart(owner.pid)
   return !isProcessAlive(owner.pid) || (start !== "" && start !== owner.start)
 }
 
@@ -158,16 +158,6 @@ function refresh(path: string, token: string): void {
     utimesSync(path, now, now)
   } catch {
     // The sign of life is repeated every few seconds; a single one may fail.
-  }
-}
-
-/** Tells a process from a later one with the same id: its start time, where the system shows it. */
-function startToken(pid: number): string {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? ""
-  } catch {
-    return ""
   }
 }
 

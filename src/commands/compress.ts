@@ -10,13 +10,15 @@ export const compressCommand: SlashCommand = {
   run: shorten,
 }
 
-async function shorten(argument: string, { session, signal }: SlashContext): Promise<SlashOutcome> {
+async function shorten(argument: string, { session, signal, note }: SlashContext): Promise<SlashOutcome> {
   const before = session.id
   const topic = argument.trim()
+  note?.("Making the conversation shorter. Ctrl+C gives up.")
   const done = await session.compress({ signal, ...(topic === "" ? {} : { focus: topic }) })
   if (!done.ok) return say(sentence(done.error))
   const { tokensBefore, tokensAfter, layersRun, sessionId, warning } = done.value
   const changed = layersRun.length > 0 && tokensAfter < tokensBefore
+  if (!changed && signal.aborted) return say("Given up; the conversation is as it was.")
   return say(
     [
       changed

@@ -21,6 +21,8 @@ export interface SlashContext {
   readonly open: (resume: SessionId | undefined) => Promise<Session>
   /** Asks the person a question of yes or no; absent where nobody can be asked. */
   readonly confirm?: (question: string) => Promise<boolean>
+  /** Tells the person what is under way, where a command may take its time. */
+  readonly note?: (text: string) => void
   /** An answer is running in this session. */
   readonly running: boolean
   /** The person gives up waiting for the command. */

@@ -9,15 +9,17 @@ interface Facts {
   readonly running?: boolean
   readonly steerable?: boolean
   readonly compress?: unknown
+  readonly signal?: AbortSignal
 }
 
 /** A conversation that keeps what was asked of its session. */
-function conversation({ running = false, steerable = true, compress }: Facts = {}) {
+function conversation({ running = false, steerable = true, compress, signal }: Facts = {}) {
   const calls: string[] = []
   const context = {
     app: {},
     running,
-    signal: new AbortController().signal,
+    signal: signal ?? new AbortController().signal,
+    note: (text: string) => calls.push(`note ${text}`),
     session: {
       id: toSessionId("s1"),
       facts: { tools: ["a", "b"] },
@@ -131,17 +133,25 @@ describe("/compress", () => {
     {
       name: "nothing to do, with a reason",
       compress: ok({ ...report, tokensAfter: 123_456, layersRun: [], sessionId: "s1", warning: "it is short already" }),
-      text: ["Nothing was left out: the conversation takes about 123K tokens.", "it is short already."],
+      text: ["Nothing was left out: the conversation takes about 123K tokens.", "It is short already."],
     },
-    { name: "a failure", compress: fail("no model could be asked"), text: ["no model could be asked."] },
+    { name: "a failure", compress: fail("no model could be asked"), text: ["No model could be asked."] },
   ])("$name", async ({ compress, text }) => {
     expect(await conversation({ compress }).run("/compress")).toEqual({ kind: "say", text: text.join("\n") })
   })
 
-  test("the topic is passed on", async () => {
+  test("the topic is passed on, and the person knows what they wait for", async () => {
     const { run, calls } = conversation({ compress: fail("x") })
     await run("/compress the parser  bug")
-    expect(calls).toEqual(["compress the parser  bug"])
+    expect(calls).toEqual(["note Making the conversation shorter. Ctrl+C gives up.", "compress the parser  bug"])
+  })
+
+  test("given up by the person", async () => {
+    const compress = ok({ ...report, tokensAfter: 123_456, layersRun: [], sessionId: "s1" })
+    expect(await conversation({ compress, signal: AbortSignal.abort() }).run("/compress")).toEqual({
+      kind: "say",
+      text: "Given up; the conversation is as it was.",
+    })
   })
 
   test("waits for the end of an answer", async () => {

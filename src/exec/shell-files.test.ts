@@ -1,8 +1,9 @@
 import { spawnSync } from "node:child_process"
-import { mkdir, readFile, readdir, writeFile } from "node:fs/promises"
+import { mkdir, readFile, readdir, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 
+import { errorCode } from "../base/system-error.ts"
 import { temporaryHome } from "../../test/support/temporary-home.ts"
 import { createShellFiles } from "./shell-files.ts"
 import type { FileSystem } from "./workspace.ts"
@@ -45,4 +46,54 @@ test("a name with a NUL is refused before it is cut", async () => {
   await using home = await temporaryHome()
   await mkdir(join(home.workdir, "a"))
   await expect(filesOf(home.workdir).read("a\0b")).rejects.toThrow("NUL")
+})
+
+test("looks at the same moment are one call; each has its own answer or failure", async () => {
+  await using home = await temporaryHome({ workFiles: { a: "1", "new\nline ": "22", "d/x": "333" } })
+  const calls: number[] = []
+  const files = createShellFiles({
+    cwd: () => home.workdir,
+    home: home.workdir,
+    maxInputBytes: 1000,
+    ask: (script, args) => {
+      calls.push(args.length / 2)
+      const answer = spawnSync("sh", ["-c", script, "hermes", ...args])
+      return Promise.resolve({ failed: answer.status !== 0, stdout: answer.stdout, stderr: answer.stderr.toString() })
+    },
+  })
+  await symlink("loop", join(home.workdir, "loop"))
+  await symlink("d", join(home.workdir, "link"))
+  const size = async (name: string): Promise<number | string | undefined> => {
+    try {
+      return (await files.stat(name))?.size
+    } catch (error) {
+      return errorCode(error)
+    }
+  }
+  expect(
+    await Promise.all([
+      size("a"),
+      size("new\nline "),
+      size("missing"),
+      size("loop"),
+      size("d/x"),
+      files.realPath("link/x"),
+      files.realPath("link/new/er"),
+    ]),
+  ).toEqual([1, 2, undefined, "ELOOP", 3, join(home.workdir, "d/x"), join(home.workdir, "d/new/er")])
+  expect(calls).toEqual([7])
+  calls.length = 0
+  await Promise.all(Array.from({ length: 250 }, (_, index) => files.stat(`${index}`)))
+  await files.stat("a")
+  expect(calls).toEqual([100, 100, 50, 1])
+})
+
+test("a script that was cut off is a failure of every look, never an absent file", async () => {
+  const cut = createShellFiles({
+    cwd: () => "/",
+    home: "/",
+    maxInputBytes: 1000,
+    ask: () => Promise.resolve({ failed: true, stdout: Buffer.from(""), stderr: "Killed" }),
+  })
+  await expect(Promise.all([cut.stat("a"), cut.stat("b")])).rejects.toThrow("no answer came for /a: Killed")
 })

@@ -3,37 +3,45 @@ import { posix } from "node:path"
 import { randomHex } from "../base/random-and-hash.ts"
 import { FILE_SCRIPT_PARTS, FILE_SCRIPTS } from "./shell-file-scripts.ts"
 import type { FileScript } from "./shell-file-scripts.ts"
+import { createLookups } from "./shell-lookups.ts"
+import type { AskShell, LookupScript } from "./shell-lookups.ts"
 import type { DirectoryEntry, FileFacts, FileSystem } from "./workspace.ts"
 
 export interface ShellFilesOptions {
   readonly cwd: () => string
   readonly home: string
-  /** Runs a script with its arguments over there; what it says on stderr when it fails is in the words of the system. */
-  readonly ask: (
-    script: string,
-    args: readonly string[],
-    stdin?: Uint8Array,
-  ) => Promise<{ readonly failed: boolean; readonly stdout: Buffer; readonly stderr: string }>
+  readonly ask: AskShell
   /** How much input one call can carry. */
   readonly maxInputBytes: number
 }
 
-/** Files of a place where only a shell can look: each operation is one small script there. */
+/** Files of a place where only a shell can look: each operation is one small script there, looks at the same moment are one together. */
 export function createShellFiles(options: ShellFilesOptions): FileSystem {
   const resolve = (path: string): string => {
     if (path === "~" || path.startsWith("~/")) return posix.join(options.home, path.slice(1))
     return posix.isAbsolute(path) ? posix.normalize(path) : posix.resolve(options.cwd(), path)
   }
-  const ask = async (script: FileScript, args: readonly string[], stdin?: Uint8Array): Promise<Buffer> => {
-    if (args.some((word) => word.includes("\0"))) throw new Error("a path cannot contain a NUL character")
+  const ask = async (
+    script: Exclude<FileScript, LookupScript>,
+    args: readonly string[],
+    stdin?: Uint8Array,
+  ): Promise<Buffer> => {
+    for (const word of args) refuseNul(word)
     const answer = await options.ask(FILE_SCRIPT_PARTS + FILE_SCRIPTS[script], args, stdin)
     if (answer.failed) throw systemError(answer.stderr, args[0] ?? "")
+    return answer.stdout
+  }
+  const lookups = createLookups(options.ask)
+  const lookUp = async (script: LookupScript, path: string): Promise<string> => {
+    refuseNul(path)
+    const answer = await lookups(script, path)
+    if (answer.failed) throw systemError(answer.stderr, path)
     return answer.stdout
   }
   let temporary: Promise<string> | undefined
   return {
     resolve,
-    stat: async (path) => parseFacts((await ask("stat", [resolve(path)])).toString("utf8")),
+    stat: async (path) => parseFacts(await lookUp("stat", resolve(path))),
     read: async (path) => await ask("read", [resolve(path)]),
     readRange: async (path, { start, length }) =>
       await ask("readRange", [resolve(path), String(start + 1), String(length)]),
@@ -56,12 +64,16 @@ export function createShellFiles(options: ShellFilesOptions): FileSystem {
     rename: async (from, to) => {
       await ask("rename", [resolve(from), resolve(to)])
     },
-    realPath: async (path) => posix.normalize((await ask("realPath", [resolve(path)])).toString("utf8")),
+    realPath: async (path) => posix.normalize(await lookUp("realPath", resolve(path))),
     temporaryDirectory: async () => {
       temporary ??= ask("temporaryDirectory", []).then((answer) => answer.toString("utf8"))
       return await temporary
     },
   }
+}
+
+function refuseNul(word: string): void {
+  if (word.includes("\0")) throw new Error("a path cannot contain a NUL character")
 }
 
 /** `stat` prints the raw mode in hexadecimal digits, the size and the time; nothing when there is no such file. */

@@ -211,7 +211,7 @@ export function createCompression(parts: CompressionParts): Compression {
 }
 
 const TOO_LONG =
-  "the conversation is too long for this model and cannot be made shorter; start a new one with /new, or try /compress with a topic"
+  "the conversation is too long for this model and cannot be made shorter; take your last message back with /undo, or start a new one with /new"
 
 function ended(code: string, failure: LlmFailure, message: string): EndReason {
   return {

@@ -153,8 +153,13 @@ async function runCommand(line: string, talk: Talk): Promise<SlashOutcome> {
       const answer = await talk.lines.answer(`${question} [y/N] `, { secret: false, signal })
       return /^\s*y(?:es)?\s*$/iu.test(answer ?? "")
     }
-    return await command(line, talk, { running: false, signal, confirm })
+    const note = (text: string): void => {
+      talk.options.terminal.line(text)
+    }
+    return await command(line, talk, { running: false, signal, confirm, note })
   } finally {
+    // The outcome begins on a line of its own; the draft comes back with the next prompt.
+    if (talk.lines.hasDraft()) talk.options.terminal.line()
     talk.lines.whileBusy(undefined)
     talk.lines.putBack(typed)
   }
@@ -164,7 +169,7 @@ async function runCommand(line: string, talk: Talk): Promise<SlashOutcome> {
 async function command(
   line: string,
   { options, session }: Talk,
-  state: Pick<SlashContext, "running" | "signal" | "confirm">,
+  state: Pick<SlashContext, "running" | "signal" | "confirm" | "note">,
 ): Promise<SlashOutcome> {
   try {
     return await runSlashCommand(line, { app: options.app, session, open: options.open, ...state })

@@ -123,6 +123,16 @@ describe("while something runs", () => {
     expect([seen, await lines.next(""), await lines.next("")]).toEqual([["a", "^C", "b"], "b", "c"])
   })
 
+  test("what stands half typed is known", async () => {
+    const { lines, press } = keyboard()
+    const seen = [lines.hasDraft()]
+    await press("half")
+    seen.push(lines.hasDraft())
+    await press(" done\r")
+    seen.push(lines.hasDraft())
+    expect(seen).toEqual([false, true, false])
+  })
+
   test("a question takes the next line, and the draft comes back", async () => {
     const { lines, press } = keyboard()
     const seen: string[] = []

@@ -14,6 +14,8 @@ export interface TypedLines {
   nextUnlessWoken(prompt: string, wake: AbortSignal): Promise<string | undefined | typeof WOKEN>
   /** The answer to a question: only what is typed after it was asked counts. What stood half typed comes back afterwards. */
   readonly answer: AskPerson
+  /** Something stands half typed on the screen. */
+  hasDraft(): boolean
   /** Takes lines and Ctrl+C while something runs; undefined when it has ended. */
   whileBusy(worker: BusyWorker | undefined): void
   /** Lines that were taken and not used: they come before all others. */
@@ -154,6 +156,7 @@ export function openTypedLines({ input, terminal, signal }: TypedLinesOptions): 
       if (draft !== "" && !ended) reader.write(draft)
       return line
     },
+    hasDraft: () => reader.line !== "",
     whileBusy: (next) => {
       worker = next
     },

@@ -190,6 +190,15 @@ export function testHands(place: Place): void {
       })
     })
 
+    test("what is protected and what counts as the workspace is judged over there", async () => {
+      const keys = await hands.fields("write_file", { path: "~/.ssh/hermes-test", content: "x" })
+      expect(keys["error"]).toContain("holds credentials or settings of the account")
+      await using careful = await openHands(house, { permissionProfile: "accept-edits", attended: false })
+      expect(await careful.fields("write_file", { path: "inside", content: "x" })).toMatchObject({ bytes_written: 1 })
+      const outside = await careful.fields("write_file", { path: "/opt/hermes-test/outside", content: "x" })
+      expect(outside["error"]).toContain("it writes outside the workspace")
+    })
+
     test("no command sees a secret of ours", async () => {
       const foreground = await hands.call("terminal", {
         command: "env; cat /proc/$PPID/environ 2>/dev/null | tr '\\0' '\\n'",

@@ -173,12 +173,11 @@ test.skipIf(noSshd !== undefined)(
       "root@127.0.0.1 cannot be reached: nothing listens on that port; check terminal.ssh_port and that sshd runs there"
     expect((await hands.fields("write_file", { path: "note", content: "new" }))["error"]).toContain(away)
     // Commands are tried again after a while; the clock is moved on until they give up.
-    const trying = hands.fields("terminal", { command: "cat note" })
-    let settled = false
-    void trying.finally(() => {
-      settled = true
+    const state = { ended: false }
+    const trying = hands.fields("terminal", { command: "cat note" }).finally(() => {
+      state.ended = true
     })
-    while (!settled) {
+    while (!state.ended) {
       clock.advance(1000)
       await new Promise((resolve) => setImmediate(resolve))
     }
