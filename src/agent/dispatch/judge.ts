@@ -76,13 +76,21 @@ async function resolvedPaths(
     }
   }
   const { workspaceRoot, userHome, hermesHome, hermesRoot } = options.places
+  // At once: where the files are on another machine, each question is a journey.
+  const [paths, realRoot, realUser, realHermes, realHermesRoot] = await Promise.all([
+    Promise.all(literals.map(async (literal) => ({ literal, real: await real(literal) }))),
+    real(workspaceRoot),
+    real(userHome),
+    real(hermesHome),
+    real(hermesRoot),
+  ])
   return {
-    paths: await Promise.all(literals.map(async (literal) => ({ literal, real: await real(literal) }))),
+    paths,
     realPlaces: {
-      workspaceRoot: await real(workspaceRoot),
-      userHome: await real(userHome),
-      hermesHome: await real(hermesHome),
-      hermesRoot: await real(hermesRoot),
+      workspaceRoot: realRoot,
+      userHome: realUser,
+      hermesHome: realHermes,
+      hermesRoot: realHermesRoot,
     },
   }
 }

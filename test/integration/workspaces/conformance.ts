@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto"
 import { posix } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 
@@ -24,6 +25,8 @@ export interface ConformanceOptions {
 /** What every place to work promises, whatever it is made of. */
 export function testWorkspace(options: ConformanceOptions): void {
   const title = options.missing === undefined ? options.name : `${options.name} (skipped: ${options.missing})`
+  // Places may share a process table with each other and with other tests: what is started here is told by its time.
+  const mark = String(randomInt(100_000, 900_000))
   describe.skipIf(options.missing !== undefined)(title, () => {
     let place: WorkspaceUnderTest
     let count = 0
@@ -291,11 +294,11 @@ export function testWorkspace(options: ConformanceOptions): void {
       test("a time-out keeps what was said and leaves nothing behind", async () => {
         const directory = await fresh()
         const exit = await run(
-          "echo $$ >shell; (sleep 301 & echo $! >child; wait) & setsid sleep 302 & echo $! >stray; echo said; wait",
+          `echo $$ >shell; (sleep ${mark}1 & echo $! >child; wait) & setsid sleep ${mark}2 & echo $! >stray; echo said; wait`,
           { cwd: directory, timeoutMs: 1500 },
         )
         expect(exit).toEqual({ how: "timed-out", code: 124, output: "said\n", omittedChars: 0 })
-        const left = await run('for name in 301 302; do ps -o args | grep "^sleep $name"; done; true')
+        const left = await run(`for name in ${mark}1 ${mark}2; do ps -o args | grep "^sleep $name"; done; true`)
         expect(left.output).toBe("")
       })
 
@@ -396,14 +399,14 @@ export function testWorkspace(options: ConformanceOptions): void {
 
       test("it can be ended with everything it started", async () => {
         const directory = await fresh()
-        const started = await place.workspace.start("setsid sleep 303 & sleep 304", {
+        const started = await place.workspace.start(`setsid sleep ${mark}3 & sleep ${mark}4`, {
           cwd: directory,
           pty: false,
           onOutput: () => undefined,
         })
         await started.kill()
         await started.exit
-        const left = await run('for name in 303 304; do ps -o args | grep "^sleep $name"; done; true')
+        const left = await run(`for name in ${mark}3 ${mark}4; do ps -o args | grep "^sleep $name"; done; true`)
         expect(left.output).toBe("")
       })
 
