@@ -18,13 +18,15 @@ export function createActivity(
   clock: Clock,
   maxIterations: number,
 ): { see(event: AgentEvent): void; summary(): ActivitySummary } {
-  let last = { at: clock.now(), what: "opened" }
+  let lastAt = clock.now()
+  let lastWhat = "opened"
   let tools: readonly string[] = []
   let calls = 0
   let used = 0
   return {
     see: (event) => {
-      last = { at: clock.now(), what: describe(event) }
+      lastAt = clock.now()
+      lastWhat = describe(event)
       if (event.type === "run-start") [calls, used, tools] = [0, 0, []]
       if (event.type === "status" && event.kind === "iteration") {
         calls += 1
@@ -34,9 +36,9 @@ export function createActivity(
       if (event.type === "tool-end") tools = without(tools, event.call.name)
     },
     summary: () => ({
-      last_activity_ts: last.at / 1000,
-      last_activity_desc: last.what,
-      seconds_since_activity: (clock.now() - last.at) / 1000,
+      last_activity_ts: lastAt / 1000,
+      last_activity_desc: lastWhat,
+      seconds_since_activity: (clock.now() - lastAt) / 1000,
       current_tool: tools.at(-1) ?? null,
       api_call_count: calls,
       max_iterations: maxIterations,

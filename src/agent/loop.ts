@@ -62,26 +62,20 @@ export async function* runTurn(turn: Turn): Steps<TurnEnd> {
     yield* turn.compression.beforeTurn(turn.model, turn.signal)
     while (turn.budget.consume()) {
       if (progress.tally.apiCalls >= MOST_CALLS_PER_ROUND * turn.budget.max) break
-      const end = yield* survivingFaults(turn, progress)
-      if (end !== undefined) return end
+      try {
+        const end = yield* goRound(turn, progress)
+        progress.faults = 0
+        if (end !== undefined) return end
+      } catch (error) {
+        // A fault of ours in one round does not end the turn: calls without a result get one, and the model goes on.
+        progress.faults += 1
+        if (isStoreError(error) || progress.faults >= MAX_FAULTS || turn.budget.remaining === 0) throw error
+        turn.report(error)
+      }
     }
     return yield* finishAtLimit(turn, progress)
   } catch (error) {
     return brokenEnd(error, progress.tally)
-  }
-}
-
-/** A fault of ours in one round does not end the turn: calls without a result get one, and the model goes on. */
-async function* survivingFaults(turn: Turn, progress: Progress): Steps<TurnEnd | undefined> {
-  try {
-    const end = yield* goRound(turn, progress)
-    progress.faults = 0
-    return end
-  } catch (error) {
-    progress.faults += 1
-    if (isStoreError(error) || progress.faults >= MAX_FAULTS || turn.budget.remaining === 0) throw error
-    turn.report(error)
-    return undefined
   }
 }
 

@@ -24,7 +24,7 @@ import type { OpenSessionOptions, Shared } from "./session-options.ts"
 import { DECLARED_TOOLS, loadPast, storeOrReason } from "./session-past.ts"
 import type { Past } from "./session-past.ts"
 import { providerTools } from "./provider-tools.ts"
-import { announce } from "./session-presence.ts"
+import { createPresence } from "./session-presence.ts"
 import { portsFor } from "./session-ports.ts"
 import { layersFor } from "./session-prompt.ts"
 import type { PromptDraft } from "./session-prompt.ts"
@@ -130,10 +130,11 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
       return findListedModel(shared.home, runtime)?.prices
     },
   })
+  const presence = createPresence(shared.home, id)
   const files = openFiles({ taskId: id, workspace, conversation, options, todo: () => knowledge.todo.read() }, shared)
   const ports = portsFor({ conversation, knowledge, store, files, deferredTools: searchFor(offered, shared) }, shared)
   const dispatch = dispatchFor(
-    { taskId: id, conversation, tools, more, workspace, knowledge, files, ports, options },
+    { taskId: id, conversation, tools, more, workspace, knowledge, files, presence, ports, options },
     shared,
   )
   const side = sideModelFor({ main: options.model, spending, log }, shared)
@@ -145,7 +146,8 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
     { conversation, knowledge, files, provider, side, log, spending, sampling, dispatch, tools, redact, options },
     shared,
   )
-  const presence = announce(shared.home, id)
+  // A run that nobody attends shows itself with its first call: before that there is nothing to disturb.
+  if (options.attended) presence.show()
   const context = compressionFor(
     { conversation, knowledge, files, presence, companions, side, log, dispatch, tools: offered.declared, options },
     shared,

@@ -12,6 +12,7 @@ import type { ToolEntry, ToolPorts } from "../toolkit/tool.ts"
 import type { OpenSessionOptions, Shared } from "./session-options.ts"
 import type { SessionParts } from "./session.ts"
 import type { SessionFiles } from "./session-files.ts"
+import type { Presence } from "./session-presence.ts"
 import type { SessionKnowledge } from "./session-knowledge.ts"
 import { sandboxNote } from "./sandbox-note.ts"
 import { limitsOf } from "./session-workspace.ts"
@@ -26,6 +27,7 @@ export interface DispatchRequest {
   readonly workspace: Workspace
   readonly knowledge: SessionKnowledge
   readonly files: SessionFiles
+  readonly presence: Presence
   readonly ports: ToolPorts
   readonly options: OpenSessionOptions
 }
@@ -60,7 +62,10 @@ export function dispatchFor(request: DispatchRequest, shared: Shared): SessionPa
     questionTimeoutMs: config.get("clarify.timeout") * 1000,
     guardrails: createGuardrails({ ...guardrailSettings(config), attended: options.attended }),
     notes: [...knowledge.notes, request.files.note, ...(walls === undefined ? [] : [walls])],
-    beforeRun: (call) => request.files.beforeRun(call),
+    beforeRun: (call) => {
+      request.presence.show()
+      return request.files.beforeRun(call)
+    },
     places: {
       // Of the place where the files are: on another machine the directory and the home of this one say nothing.
       workspaceRoot: workspace.cwd(),

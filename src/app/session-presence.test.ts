@@ -9,14 +9,15 @@ import { processStart } from "../base/process-alive.ts"
 import { environmentFrom } from "../config/environment.ts"
 import { resolveHome } from "../config/home.ts"
 import { toSessionId } from "../protocol/identifiers.ts"
-import { announce, openElsewhere } from "./session-presence.ts"
+import { createPresence, openElsewhere } from "./session-presence.ts"
 
 const ID = toSessionId("20260101_000000_abcdef")
 
 test("a session is open elsewhere as long as the other process lives", async () => {
   await using place = await temporaryHome()
   const home = resolveHome(environmentFrom(place.env))
-  const own = announce(home, ID)
+  const own = createPresence(home, ID)
+  own.show()
   expect(openElsewhere(home, ID)).toBeUndefined()
 
   const other = spawn("sleep", ["60"])
@@ -38,6 +39,8 @@ test("a session is open elsewhere as long as the other process lives", async () 
 test("a home that cannot be written keeps nobody from talking", async () => {
   await using place = await temporaryHome({ files: { "cache/open-sessions": "a file in the way" } })
   const home = resolveHome(environmentFrom(place.env))
-  announce(home, ID).leave()
+  const own = createPresence(home, ID)
+  own.show()
+  own.leave()
   expect(openElsewhere(home, ID)).toBeUndefined()
 })

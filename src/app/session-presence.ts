@@ -9,23 +9,31 @@ import type { SessionId } from "../protocol/identifiers.ts"
 
 /** That this process works on a session, for others that are about to. */
 export interface Presence {
+  /** From now on others can see it. */
+  show(): void
   /** The conversation goes on under another id. */
   follow(id: SessionId): void
   leave(): void
 }
 
 /** A sign in the home. It is a courtesy, not a lock: where it cannot be written nobody is kept from talking. */
-export function announce(home: Home, id: SessionId): Presence {
+export function createPresence(home: Home, id: SessionId): Presence {
   let path = pathOf(home, id)
-  write(home, path)
+  let isShown = false
   return {
+    show: () => {
+      if (!isShown) write(home, path)
+      isShown = true
+    },
     follow: (next) => {
-      remove(path)
+      const former = path
       path = pathOf(home, next)
+      if (!isShown) return
       write(home, path)
+      remove(former)
     },
     leave: () => {
-      remove(path)
+      if (isShown) remove(path)
     },
   }
 }

@@ -1,5 +1,5 @@
 import type { Clock } from "../base/clock.ts"
-import { promptLayers } from "../agent/prompt/build-prompt.ts"
+import { DEFAULT_IDENTITY, promptLayers } from "../agent/prompt/build-prompt.ts"
 import type { PromptLayer } from "../agent/prompt/build-prompt.ts"
 import type { Environment } from "../config/environment.ts"
 import type { Home } from "../config/home.ts"
@@ -8,6 +8,7 @@ import type { Workspace } from "../exec/workspace.ts"
 import { findContextFiles } from "../knowledge/context-files.ts"
 import type { ContextFile } from "../knowledge/read-context-file.ts"
 import type { MemorySnapshot } from "../knowledge/memory/memory-store.ts"
+import { NEARBY_FILES } from "../knowledge/nearby-files.ts"
 import { readSoul } from "../knowledge/soul-file.ts"
 import { findProvider } from "../llm/providers.ts"
 import type { ModelRuntime } from "../llm/model.ts"
@@ -48,7 +49,10 @@ export async function layersFor(request: LayerRequest, sources: PromptSources): 
     request.workspace.describe(),
     introspect(request, sources),
   ])
-  const soul = readSoul(home.file("SOUL.md"), { maxChars: config.get("context_file_max_chars") })
+  const soul = readSoul(home.file("SOUL.md"), {
+    maxChars: config.get("context_file_max_chars"),
+    unchanged: DEFAULT_IDENTITY,
+  })
   const layers = promptLayers({
     soul: soul.text,
     style: config.get("agent.prompt_style"),
@@ -99,7 +103,7 @@ async function projectRules(
   return await findContextFiles({
     cwd: workspace.cwd(),
     maxChars: config.get("context_file_max_chars"),
-    files: workspace.files,
+    files: workspace.kind === "local" ? NEARBY_FILES : workspace.files,
   })
 }
 

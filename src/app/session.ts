@@ -155,9 +155,12 @@ export function createSession(parts: SessionParts): Session {
       for await (const body of turnEvents(input, turn)) {
         const event = envelope.wrap(body)
         activity.see(event)
-        inLogSession({ id: conversation.id }, () => {
-          logEvent(parts.diagnostics, event)
-        })
+        // Deltas are the conversation itself, which the store keeps: there are thousands of them, and none is logged.
+        if (event.type !== "text-delta" && event.type !== "reasoning-delta") {
+          inLogSession({ id: conversation.id }, () => {
+            logEvent(parts.diagnostics, event)
+          })
+        }
         if (event.type === "run-end") companions.afterTurn({ input, end: event, model: current.model })
         yield event
       }

@@ -28,12 +28,12 @@ test.each<[string, string | Buffer, ReturnType<typeof readSoul>]>([
 ])("%s", async (_, content, expected) => {
   await using place = await temporaryHome()
   await writeFile(join(place.path, "SOUL.md"), content)
-  expect(readSoul(join(place.path, "SOUL.md"), { maxChars: 100 })).toEqual(expected)
+  expect(readSoul(join(place.path, "SOUL.md"), { maxChars: 100, unchanged: "As it was." })).toEqual(expected)
 })
 
 test("a long one is shortened and the person is told", async () => {
   await using place = await temporaryHome({ files: { "SOUL.md": "x".repeat(101) } })
-  const { text, warning } = readSoul(join(place.path, "SOUL.md"), { maxChars: 100 })
+  const { text, warning } = readSoul(join(place.path, "SOUL.md"), { maxChars: 100, unchanged: "As it was." })
   expect([text.startsWith(`${"x".repeat(70)}\n\n[SOUL.md is shortened`), warning]).toEqual([
     true,
     "SOUL.md has 101 characters, more than 100: the model sees its first 70 and last 20. Shorten it or raise context_file_max_chars.",
@@ -45,7 +45,9 @@ test("no file, a directory and a pipe do not keep a session from starting", asyn
   const path = (name: string): string => join(place.path, name)
   await mkdir(path("directory"))
   await makePipe(path("pipe"))
-  expect(["none", "directory", "pipe"].map((name) => readSoul(path(name), { maxChars: 100 }))).toEqual([
+  expect(
+    ["none", "directory", "pipe"].map((name) => readSoul(path(name), { maxChars: 100, unchanged: "As it was." })),
+  ).toEqual([
     { text: "" },
     ...Array.from({ length: 2 }, () => ({
       text: "",

@@ -8,7 +8,11 @@ import { usableText } from "./read-context-file.ts"
  */
 export function readSoul(
   path: string,
-  options: { readonly maxChars: number },
+  options: {
+    readonly maxChars: number
+    /** What a new home holds: our own words need no look. */
+    readonly unchanged: string
+  },
 ): { readonly text: string; readonly warning?: string } {
   let content: string
   try {
@@ -18,6 +22,7 @@ export function readSoul(
     const reason = error instanceof UnusableFileError ? error.message : explainSystemError(error)
     return { text: "", warning: `SOUL.md was not read, so the default identity is used: ${reason}` }
   }
+  if (content.trim() === options.unchanged) return { text: options.unchanged }
   const outcome = usableText(content, { name: "SOUL.md", maxChars: options.maxChars })
   if (outcome.kind === "none") return { text: "" }
   if (outcome.kind === "skipped") return { text: "", warning: outcome.reason }

@@ -62,6 +62,13 @@ export function createFenceScrubber(): FenceScrubber {
   let state: ScrubState = FRESH
   return {
     feed: (delta) => {
+      // Almost all text: nothing is held back, and no tag begins in it.
+      if (!state.inside && state.held === "" && !delta.includes("<")) {
+        const line = delta.slice(delta.lastIndexOf("\n") + 1)
+        const lineIsBlank = (state.lineIsBlank || line.length < delta.length) && BLANK.test(line)
+        if (lineIsBlank !== state.lineIsBlank) state = { ...state, lineIsBlank }
+        return delta
+      }
       const [next, visible] = scrub(state, delta)
       state = next
       return visible
@@ -82,6 +89,7 @@ interface ScrubState {
   readonly held: string
 }
 
+const BLANK = /^[ \t]*$/
 const FRESH: ScrubState = { inside: false, lineIsBlank: true, held: "" }
 
 function scrub(state: ScrubState, delta: string): readonly [ScrubState, string] {
