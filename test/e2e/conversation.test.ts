@@ -135,7 +135,7 @@ test("what is typed while an answer runs waits for its turn", async () => {
     says(["First ", "answer."], stallsAfter({ deltas: 1 }, gate.promise)),
     says("Second answer."),
   ])
-  await using home = await temporaryHome({ config: settingsFor(model) })
+  await using home = await temporaryHome({ config: settingsFor(model, "display:\n  busy_input_mode: queue\n") })
   await using terminal = await talk(home)
   await prompt(terminal, 1)
   enter(terminal, "one")
