@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
 
-import { hasOpenScratchpad, isAcknowledgement, looksTruncated } from "./reply-signs.ts"
+import { hasOpenScratchpad, isAcknowledgement } from "./reply-signs.ts"
 
 describe("an announcement in place of work", () => {
   test.each([
@@ -39,15 +39,4 @@ test.each([
   ["", false],
 ])("an open scratchpad in %j: %s", (text, expected) => {
   expect(hasOpenScratchpad(text)).toBe(expected)
-})
-
-test.each([
-  ['{"a": "unterm', true],
-  ['{"a": 1', true],
-  ['{"a": 1,}', false],
-  ["[1, 2", true],
-  ["[1, 2,]  \n", false],
-  ["", false],
-])("arguments %j were cut: %s", (text, expected) => {
-  expect(looksTruncated(text)).toBe(expected)
 })

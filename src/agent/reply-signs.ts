@@ -16,12 +16,6 @@ export function hasOpenScratchpad(text: string): boolean {
   return open
 }
 
-/** Arguments that are no JSON were cut when they do not end as JSON does; otherwise the model wrote them wrongly. */
-export function looksTruncated(argumentsText: string): boolean {
-  const text = argumentsText.trimEnd()
-  return text !== "" && !text.endsWith("}") && !text.endsWith("]")
-}
-
 const MAX_ACKNOWLEDGEMENT_CHARS = 1200
 
 const INTENT =

@@ -1,3 +1,4 @@
+import { ACCOUNT_PLACES, HERMES_PROTECTED, HERMES_SECRETS } from "../config/protected-places.ts"
 import { basename } from "node:path"
 
 export interface FloorPlaces {
@@ -67,44 +68,6 @@ const ENV_FILES = new Set([
   ".env.staging",
   ".envrc",
 ])
-const HERMES_SECRETS = [
-  "auth.json",
-  "auth.lock",
-  ".env",
-  ".anthropic_oauth.json",
-  "webhook_subscriptions.json",
-  "auth/google_oauth.json",
-  "cache/bws_cache.json",
-  "mcp-tokens",
-  "skills/.hub",
-]
-const HERMES_PROTECTED = [
-  ".env",
-  "auth.json",
-  ".anthropic_oauth.json",
-  "config.yaml",
-  "permissions.yaml",
-  "mcp-tokens",
-  "pairing",
-  "state.db",
-  "state.db-wal",
-  "state.db-shm",
-]
-const ACCOUNT_PLACES = [
-  ".netrc",
-  ".pgpass",
-  ".npmrc",
-  ".pypirc",
-  ".git-credentials",
-  ".ssh",
-  ".aws",
-  ".gnupg",
-  ".kube",
-  ".docker",
-  ".azure",
-  ".config/gh",
-  ".config/gcloud",
-]
 const SYSTEM_PLACES = [
   "/etc",
   "/boot",

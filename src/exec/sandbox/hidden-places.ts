@@ -1,6 +1,8 @@
 import { readdirSync } from "node:fs"
 import { join } from "node:path"
 
+import { ACCOUNT_PLACES, HERMES_PROTECTED, HERMES_SECRETS } from "../../config/protected-places.ts"
+
 /** Homes whose secrets commands in the sandbox must not see. */
 export interface SandboxHomes {
   readonly userHome: string
@@ -15,7 +17,7 @@ export interface SandboxHomes {
  */
 export function hiddenPlaces({ userHome, hermesHome, hermesRoot }: SandboxHomes): readonly string[] {
   const homes = new Set([hermesHome, hermesRoot, ...profileHomes(hermesRoot)])
-  const hermes = [...homes].flatMap((home) => HERMES_SECRETS.map((name) => join(home, name)))
+  const hermes = [...homes].flatMap((home) => [...HERMES_SECRETS, ...HERMES_PROTECTED].map((name) => join(home, name)))
   const account = ACCOUNT_PLACES.map((name) => join(userHome, name))
   return [...hermes, ...account, ...SYSTEM_PLACES]
 }
@@ -30,38 +32,6 @@ function profileHomes(hermesRoot: string): readonly string[] {
   }
 }
 
-const HERMES_SECRETS = [
-  "auth.json",
-  "auth.lock",
-  ".env",
-  ".anthropic_oauth.json",
-  "webhook_subscriptions.json",
-  "auth/google_oauth.json",
-  "cache/bws_cache.json",
-  "config.yaml",
-  "permissions.yaml",
-  "mcp-tokens",
-  "pairing",
-  "skills/.hub",
-  "state.db",
-  "state.db-wal",
-  "state.db-shm",
-]
-const ACCOUNT_PLACES = [
-  ".netrc",
-  ".pgpass",
-  ".npmrc",
-  ".pypirc",
-  ".git-credentials",
-  ".ssh",
-  ".aws",
-  ".gnupg",
-  ".kube",
-  ".docker",
-  ".azure",
-  ".config/gh",
-  ".config/gcloud",
-]
 /** Sockets stay reachable on a read-only file system: a container engine or the session bus would start programs outside. */
 const SYSTEM_PLACES = [
   "/etc/shadow",
