@@ -8,8 +8,9 @@ import { chooseModel } from "../../llm/choose-model.ts"
 import { isPermissionProfile, PERMISSION_PROFILES } from "../../policy/decide.ts"
 import { CliError, type Invocation } from "../command.ts"
 import { granted, loadSettings } from "../settings-access.ts"
+import { USUAL_LOGIN } from "./auth/log-in.ts"
 import { chooseInteractively } from "./model/choose.ts"
-import { WITHOUT_A_TERMINAL } from "./model/model.ts"
+import { loginAt, WITHOUT_A_TERMINAL } from "./model/model.ts"
 
 const SECTIONS = ["model", "agent"]
 
@@ -53,9 +54,10 @@ async function hasModel({ home, environment }: Invocation): Promise<boolean> {
   return chosen.ok && !chosen.value.demoByDefault
 }
 
-async function askModel({ home, environment, terminal, signal }: Invocation): Promise<void> {
+async function askModel(invocation: Invocation): Promise<void> {
+  const { home, environment, terminal, signal } = invocation
   const settings = await loadSettings({ home, environment })
-  await chooseInteractively({ home, terminal, signal, ...settings })
+  await chooseInteractively({ home, terminal, signal, ...settings, logIn: loginAt(invocation, USUAL_LOGIN) })
 }
 
 async function askAgent({ home, environment, terminal }: Invocation): Promise<void> {

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path"
 
 import { describe, expect, onTestFinished, test } from "vitest"
 
+import { systemClock } from "../../base/clock.ts"
 import { environmentFrom } from "../../config/environment.ts"
 import { resolveAwsCredentials } from "./credentials.ts"
 import type { FetchText } from "./identity.ts"
@@ -109,14 +110,8 @@ describe("profiles", () => {
       "nowhere",
       'AWS_PROFILE names the profile "nowhere", which is in neither file under ~/.aws. Check the name with `aws configure list-profiles`',
     ],
-    [
-      "login",
-      'the AWS profile "login" gets its keys by sso_session, which Hermes does not run by itself. Export keys with `aws configure export-credentials --profile login --format env`',
-    ],
-    [
-      "role",
-      'the AWS profile "role" gets its keys by role_arn, which Hermes does not run by itself. Export keys with `aws configure export-credentials --profile role --format env`',
-    ],
+    ["login", 'the AWS profile "login" names the sso-session "company", which is not in ~/.aws/config'],
+    ["role", 'sts.us-east-1.amazonaws.com does not answer, so the role of the AWS profile "role" cannot be taken on'],
     [
       "empty",
       'the AWS profile "empty" holds no keys. Export keys with `aws configure export-credentials --profile empty --format env`',
@@ -252,6 +247,7 @@ describe("instance metadata", () => {
       resolveAwsCredentials({
         environment: environmentFrom({}),
         userHome: "/nonexistent",
+        clock: systemClock,
         signal: controller.signal,
         fetchText,
       }),
@@ -284,6 +280,7 @@ async function resolve(machine: {
   return await resolveAwsCredentials({
     environment: environmentFrom(Object.fromEntries(variables)),
     userHome,
+    clock: systemClock,
     signal: new AbortController().signal,
     fetchText: (url, { method, headers }) => {
       machine.seen?.push({ request: `${method} ${url}`, headers })

@@ -33,6 +33,15 @@ export async function readProfile(
   return ok(new Map([...(general ?? []), ...(secret ?? [])]))
 }
 
+/** The fields of `[sso-session NAME]`; undefined when there is none. */
+export async function readSsoSession(
+  place: ProfilePlace,
+  name: string,
+): Promise<Result<ReadonlyMap<string, string> | undefined>> {
+  const config = await readSections(pathOf(place, "AWS_CONFIG_FILE", "config"))
+  return config.ok ? ok(config.value.get(`sso-session ${name}`)) : config
+}
+
 function pathOf(place: ProfilePlace, variable: string, file: string): string {
   const chosen = place.environment.get(variable)?.trim() ?? ""
   if (chosen === "") return join(place.userHome, ".aws", file)

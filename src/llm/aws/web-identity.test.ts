@@ -1,6 +1,7 @@
 import { expect, test } from "vitest"
 
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
+import { systemClock } from "../../base/clock.ts"
 import { environmentFrom } from "../../config/environment.ts"
 import { resolveAwsCredentials } from "./credentials.ts"
 import type { FetchText } from "./identity.ts"
@@ -26,6 +27,7 @@ async function exchange(
   const found = await resolveAwsCredentials({
     environment: environmentFrom({ AWS_WEB_IDENTITY_TOKEN_FILE: `${place.workdir}/token`, ...variables }),
     userHome: place.userHome,
+    clock: systemClock,
     signal: new AbortController().signal,
     fetchText: (url, { method, body }) => {
       sent.push({ url, method, form: Object.fromEntries(new URLSearchParams(body)) })

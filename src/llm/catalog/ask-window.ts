@@ -1,7 +1,7 @@
 import type { Environment } from "../../config/environment.ts"
 import type { Home } from "../../config/home.ts"
 import type { ChosenModel } from "../choose-model.ts"
-import { proxyFor } from "../http/proxy.ts"
+import { wayTo } from "../http/way.ts"
 import { identifyServer } from "../local/local-servers.ts"
 import { loadCatalog } from "./catalog.ts"
 import { findListedModel } from "./list-cache.ts"
@@ -33,11 +33,11 @@ async function windowNearby({ runtime, key }: ChosenModel, { signal }: AskOption
 }
 
 async function listedWindow(chosen: ChosenModel, options: AskOptions): Promise<number | undefined> {
-  const { runtime, key, headers } = chosen
+  const { runtime, key, headers, authorities } = chosen
   const known = findListedModel(options.home, runtime)?.contextLength
   if (known !== undefined) return known
-  const proxy = proxyFor(new URL(runtime.baseUrl), { environment: options.environment, local: false })
-  if (!proxy.ok) return undefined
-  const listed = await fetchModelList({ ...runtime, key, headers, proxy: proxy.value }, options)
+  const way = wayTo(new URL(runtime.baseUrl), { environment: options.environment, local: false, authorities })
+  if (!way.ok) return undefined
+  const listed = await fetchModelList({ ...runtime, key, headers, way: way.value }, options)
   return listed.ok ? listed.value.find(({ id }) => id === runtime.model)?.contextLength : undefined
 }

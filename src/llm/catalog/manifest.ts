@@ -6,8 +6,8 @@ import { fail, ok, type Result } from "../../base/result.ts"
 import { explainSystemError } from "../../base/system-error.ts"
 import type { Home } from "../../config/home.ts"
 import { openHttpConnection } from "../http/http.ts"
+import type { Way } from "../http/http.ts"
 import { askJson } from "../http/http-json.ts"
-import type { ProxyVariables } from "../http/proxy.ts"
 
 /** A hand-picked list of models, from an address in the settings (`model_catalog.url`). */
 export interface Manifest {
@@ -37,13 +37,13 @@ export async function refreshManifest(
   home: Home,
   options: {
     readonly url: string
-    readonly proxy: ProxyVariables | undefined
+    readonly way: Way
     readonly version: string
     readonly signal: AbortSignal
   },
 ): Promise<Result<Manifest>> {
-  const { url, proxy } = options
-  const connection = openHttpConnection(new URL(url), proxy === undefined ? {} : { proxy })
+  const { url, way } = options
+  const connection = openHttpConnection(new URL(url), way)
   try {
     const { status, json } = await askJson(connection, {
       path: "",

@@ -3,9 +3,9 @@ import { fail, ok, type Result } from "../../base/result.ts"
 import { explainSystemError } from "../../base/system-error.ts"
 import { windowInMetadata } from "./context-window.ts"
 import { openHttpConnection } from "../http/http.ts"
+import type { Way } from "../http/http.ts"
 import { askJson } from "../http/http-json.ts"
 import type { WireName } from "../model.ts"
-import type { ProxyVariables } from "../http/proxy.ts"
 import { priceFromPerToken, requestPriceFrom, type Prices } from "./prices.ts"
 
 /** A model as its own endpoint lists it. */
@@ -20,7 +20,7 @@ export interface ListPlace {
   readonly baseUrl: string
   readonly key: string | undefined
   readonly headers: Readonly<Record<string, string>>
-  readonly proxy?: ProxyVariables | undefined
+  readonly way?: Way
 }
 
 const TOTAL_MS = 8000
@@ -34,7 +34,7 @@ export async function fetchModelList(
   if (path === undefined) return fail("has no list of models to ask for")
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(TOTAL_MS)])
   const connection = openHttpConnection(new URL(place.baseUrl), {
-    ...(place.proxy === undefined ? {} : { proxy: place.proxy }),
+    ...place.way,
     ...(options.background === true ? { background: true } : {}),
   })
   try {

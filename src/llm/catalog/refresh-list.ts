@@ -5,7 +5,7 @@ import { explainSystemError } from "../../base/system-error.ts"
 import type { Environment } from "../../config/environment.ts"
 import type { Home } from "../../config/home.ts"
 import type { ChosenModel } from "../choose-model.ts"
-import { proxyFor } from "../http/proxy.ts"
+import { wayTo } from "../http/way.ts"
 import { storeList } from "./list-cache.ts"
 import { fetchModelList } from "./model-list.ts"
 import type { ListedModel } from "./model-list.ts"
@@ -15,7 +15,7 @@ import type { ListedModel } from "./model-list.ts"
  * is the end of a sentence that begins with the provider's name.
  */
 export async function refreshModelList(
-  { runtime, key, headers }: ChosenModel,
+  { runtime, key, headers, authorities }: ChosenModel,
   options: {
     readonly home: Home
     readonly environment: Environment
@@ -29,9 +29,9 @@ export async function refreshModelList(
   const { environment, home, clock } = options
   if (runtime.wire === "in-process") return fail("has no list of models to ask for")
   const local = runtime.billingMode === "local"
-  const proxy = proxyFor(new URL(runtime.baseUrl), { environment, local })
-  if (!proxy.ok) return fail(`cannot be asked: ${proxy.error}`)
-  const listed = await fetchModelList({ ...runtime, key, headers, proxy: proxy.value }, options)
+  const way = wayTo(new URL(runtime.baseUrl), { environment, local, authorities })
+  if (!way.ok) return fail(`cannot be asked: ${way.error}`)
+  const listed = await fetchModelList({ ...runtime, key, headers, way: way.value }, options)
   if (!listed.ok) return listed
   try {
     storeList(home, runtime.baseUrl, { models: listed.value, fetchedAt: clock.now() })

@@ -1,6 +1,7 @@
 import { randomHex } from "../../base/random-and-hash.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import type { Tree } from "../../config/document/document-tree.ts"
+import { storedBundle, withoutBundle } from "./login-trust.ts"
 import type { TokenSet } from "./oauth-token.ts"
 import {
   defaultLabel,
@@ -48,8 +49,15 @@ export async function addLogin(
     readonly label: string | undefined
     readonly flow: "device_code" | "loopback_pkce"
     readonly clientId: string
+    /** The file of authorities its server was believed by. */
+    readonly bundle?: string
   },
 ): Promise<Result<string>> {
+  const told = {
+    ...tokens.fields,
+    client_id: how.clientId,
+    ...(how.bundle === undefined ? {} : storedBundle(how.bundle)),
+  }
   return await edit(place, (login) => {
     const entries = parsed(login)
     const named = label ?? defaultLabel(tokens.accessToken, how.flow)
@@ -70,13 +78,12 @@ export async function addLogin(
       accessToken: tokens.accessToken,
       ...(tokens.refreshToken === undefined ? {} : { refreshToken: tokens.refreshToken }),
       state: UNTRIED,
-      rest: { ...base.rest, ...tokens.fields, client_id: how.clientId },
+      rest: { ...withoutBundle(base.rest), ...told },
     }
     const state = {
       access_token: tokens.accessToken,
       refresh_token: tokens.refreshToken ?? "",
-      ...tokens.fields,
-      client_id: how.clientId,
+      ...told,
       source,
     }
     const changed: StoredLogin = {

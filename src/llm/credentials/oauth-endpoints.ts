@@ -2,7 +2,8 @@ import { isRecord, stringField } from "../../base/json.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import type { Environment } from "../../config/environment.ts"
 import type { Config } from "../../config/load.ts"
-import { requestDocument } from "./oauth-request.ts"
+import type { Trust } from "../http/trust.ts"
+import { requestDocument, type OAuthRequest } from "./oauth-request.ts"
 import { poolKey, providerSettings } from "./pool-key.ts"
 
 /** Where and as whom one logs in at a provider. */
@@ -62,6 +63,7 @@ export async function oauthEndpoints(
     readonly environment: Environment
     readonly signal: AbortSignal
     readonly timeoutMs: number
+    readonly trust?: Trust | undefined
     /** What a stored login says about itself. */
     readonly login?: { readonly clientId?: string | undefined; readonly portalUrl?: string | undefined }
   },
@@ -107,7 +109,7 @@ export async function oauthEndpoints(
 
 async function discover(
   issuer: string,
-  options: { readonly environment: Environment; readonly signal: AbortSignal; readonly timeoutMs: number },
+  options: Pick<OAuthRequest, "environment" | "signal" | "timeoutMs" | "trust">,
 ): Promise<Result<Readonly<Record<string, unknown>>>> {
   const address = `${issuer.replace(/\/+$/, "")}/.well-known/openid-configuration`
   if (!isWebAddress(address)) return fail(`${issuer} is not an http(s) address; correct the oauth.issuer setting`)

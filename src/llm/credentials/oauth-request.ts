@@ -1,16 +1,20 @@
 import { parseJson } from "../../base/json.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
-import { errorMessage } from "../../base/system-error.ts"
+import { errorCode, errorMessage } from "../../base/system-error.ts"
 import type { Environment } from "../../config/environment.ts"
+import { explainTransport } from "../failure/failure-sentence.ts"
 import { openHttpConnection } from "../http/http.ts"
+import type { Trust } from "../http/trust.ts"
+import { wayTo } from "../http/way.ts"
 import { isLocalAddress } from "../local/local-address.ts"
-import { proxyFor } from "../http/proxy.ts"
 
 export interface OAuthRequest {
   readonly url: URL
   /** Sent form-encoded with POST; without it the address is read with GET. */
   readonly form?: Readonly<Record<string, string>>
   readonly environment: Environment
+  /** Whose certificates are believed here; absent leaves it to the environment. */
+  readonly trust?: Trust | undefined
   readonly signal: AbortSignal
   /** For the whole exchange. */
   readonly timeoutMs: number
@@ -26,10 +30,13 @@ export interface OAuthAnswer {
 /** One exchange with an authorisation server. Fails with a sentence when there was no answer at all. */
 export async function requestDocument(request: OAuthRequest): Promise<Result<OAuthAnswer>> {
   const { url, form } = request
-  const proxy = proxyFor(url, { environment: request.environment, local: isLocalAddress(url.href) })
-  if (!proxy.ok) return proxy
+  const way = wayTo(url, { environment: request.environment, local: isLocalAddress(url.href) })
+  if (!way.ok) return way
   const signal = AbortSignal.any([request.signal, AbortSignal.timeout(request.timeoutMs)])
-  const connection = openHttpConnection(url, proxy.value === undefined ? {} : { proxy: proxy.value })
+  const connection = openHttpConnection(url, {
+    ...way.value,
+    ...(request.trust === undefined ? {} : { trust: request.trust }),
+  })
   const how = {
     headers: { accept: "application/json", "user-agent": "hermes-agent" },
     signal,
@@ -45,12 +52,26 @@ export async function requestDocument(request: OAuthRequest): Promise<Result<OAu
     return ok({ status: response.status, headers: response.headers, body: parseJson(text) })
   } catch (cause) {
     if (request.signal.aborted) return fail("stopped")
-    const why = signal.aborted ? `no answer within ${request.timeoutMs / 1000} s` : errorMessage(cause)
+    const why = signal.aborted ? `no answer within ${request.timeoutMs / 1000} s` : explain(cause)
     return fail(`${url.origin} could not be reached: ${why}`)
   } finally {
     connection.close()
   }
 }
+
+/** As for a model, but the address and the authority are named elsewhere. */
+function explain(cause: unknown): string {
+  const code = errorCode(cause)
+  if (code === undefined) return errorMessage(cause)
+  if (UNTRUSTED.test(code))
+    return "its certificate cannot be verified; name the file of its authority with --ca-bundle or in SSL_CERT_FILE"
+  return explainTransport(errorMessage(cause), [code]).replace(
+    "correct its base_url",
+    "correct its address in the oauth settings",
+  )
+}
+
+const UNTRUSTED = /^(DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/
 
 const MAX_ANSWER_BYTES = 256 * 1024
 

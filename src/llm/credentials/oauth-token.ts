@@ -3,6 +3,7 @@ import { isRecord, stringField } from "../../base/json.ts"
 import { ellipsize } from "../../base/text.ts"
 import type { Tree } from "../../config/document/document-tree.ts"
 import type { Environment } from "../../config/environment.ts"
+import type { Trust } from "../http/trust.ts"
 import type { OAuthEndpoints } from "./oauth-endpoints.ts"
 import { requestDocument } from "./oauth-request.ts"
 import { findResetAt } from "../failure/reset-time.ts"
@@ -26,6 +27,7 @@ export interface TokenOptions {
   readonly clock: Clock
   readonly signal: AbortSignal
   readonly timeoutMs: number
+  readonly trust?: Trust | undefined
 }
 
 /** Spends a refresh token. Tokens the server does not repeat stay as they were. */

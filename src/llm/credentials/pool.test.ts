@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import { startAuthorizationServer } from "../../../test/support/authorization-server.ts"
+import { startTlsServer } from "../../../test/support/tls-server.ts"
 import { temporaryHome, type TemporaryHome } from "../../../test/support/temporary-home.ts"
 import { createLog } from "../../base/log.ts"
 import { environmentFrom } from "../../config/environment.ts"
@@ -446,4 +447,34 @@ describe("logins", () => {
     expect(await pool.refresh(id, { signal: stop.signal })).toBe("failed")
     held.resolve()
   })
+})
+
+test("a login that was made with a file of authorities is renewed with it", async () => {
+  await using server = await startAuthorizationServer()
+  await using secure = await startTlsServer(server.url)
+  const issued = server.issue()
+  const login = (tls: object) => ({
+    "auth.json": JSON.stringify({
+      active_provider: "nous",
+      providers: {
+        nous: {
+          access_token: issued.accessToken,
+          refresh_token: issued.refreshToken,
+          expires_at: new Date(NOW * 1000 - 1000).toISOString(),
+          tls,
+        },
+      },
+    }),
+  })
+  const config = `providers: { nous: { oauth: { token_url: "${secure.url}/token", client_id: client-1 } } }\n`
+  // That the check was switched off once does not hold for a renewal.
+  await using careless = await temporaryHome({ config, files: login({ insecure: true }) })
+  const unrenewed = await open(careless, { provider: "nous" })
+  await unrenewed.select()
+  expect([unrenewed.lines.join(), server.tokenRequests.length]).toEqual([
+    expect.stringContaining("its certificate cannot be verified"),
+    0,
+  ])
+  await using place = await temporaryHome({ config, files: login({ ca_bundle: secure.certificate }) })
+  expect((await (await open(place, { provider: "nous" })).select())?.secret).toBe("access-token-2")
 })

@@ -9,6 +9,7 @@ import type { Config } from "../../config/load.ts"
 import { FileLockError } from "../../base/file-lock.ts"
 import type { Credential, CredentialSource, Exhaustion } from "../credential.ts"
 import { cooldownEnd, isAvailable, isTerminal, okState, stateAfter } from "./cooldown.ts"
+import { bundleOf, loginTrust } from "./login-trust.ts"
 import { oauthEndpoints, renewalSkew } from "./oauth-endpoints.ts"
 import { refreshTokens, type TokenAnswer, type TokenSet } from "./oauth-token.ts"
 import { poolKey } from "./pool-key.ts"
@@ -301,7 +302,9 @@ class StoredPool implements CredentialPool {
       clientId: stringField(entry.rest, "client_id"),
       portalUrl: stringField(entry.rest, "portal_base_url"),
     }
-    const request = { environment, clock, signal, timeoutMs: REFRESH_TIMEOUT_MS }
+    const trust = loginTrust(this.provider, { config, bundle: bundleOf(entry.rest) })
+    if (!trust.ok) return { kind: "unreachable", message: trust.error }
+    const request = { environment, clock, signal, timeoutMs: REFRESH_TIMEOUT_MS, trust: trust.value }
     const endpoints = await oauthEndpoints(this.provider, { config, login, ...request })
     if (!endpoints.ok) return { kind: "unreachable", message: endpoints.error }
     return await refreshTokens(endpoints.value, refreshToken, request)

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 
-import { parseAvailableOutput, parseWindow } from "./error-text.ts"
+import { parseAvailableOutput, parseImageLimit, parseWindow } from "./error-text.ts"
 
 test.each([
   [
@@ -36,4 +36,19 @@ test.each([
   ["rate limit", { output: undefined, window: undefined }],
 ])("%s", (text, expected) => {
   expect({ output: parseAvailableOutput(text), window: parseWindow(text) }).toEqual(expected)
+})
+
+test.each([
+  ["image exceeds 5 MB maximum: 6281240 bytes > 5242880 bytes", { maxBytes: 5_242_880 }],
+  ["image exceeds 5 MB", { maxBytes: 5_000_000 }],
+  ["image size exceeds 512 KB", { maxBytes: 512_000 }],
+  [
+    "messages.0.content.1.image: At least one of the image dimensions exceed max allowed size: 8000 pixels",
+    { maxSide: 8000 },
+  ],
+  ["image dimensions exceed max allowed size for many-image requests: 2000 pixels", { maxSide: 2000 }],
+  ["image too large: at most 1024 px and 1.5 MiB", { maxSide: 1024, maxBytes: 1_500_000 }],
+  ["image too large", {}],
+])("%s: the largest image", (text, expected) => {
+  expect(parseImageLimit(text)).toEqual(expected)
 })

@@ -21,6 +21,21 @@ export function parseWindow(text: string): number | undefined {
   return undefined
 }
 
+/** The largest image a server takes, from its refusal of a larger one; what it does not name is absent. */
+export function parseImageLimit(text: string): { readonly maxSide?: number; readonly maxBytes?: number } {
+  const said = text.toLowerCase()
+  const side =
+    numberIn(/max allowed size[^:]{0,60}:\s*(\d{3,5})/, said) ?? numberIn(/(\d{3,5})\s*(?:px|pixels?)\b/, said)
+  const bytes = numberIn(/>\s*(\d{5,9})\s*bytes/, said) ?? bytesIn(said)
+  return { ...(side === undefined ? {} : { maxSide: side }), ...(bytes === undefined ? {} : { maxBytes: bytes }) }
+}
+
+/** "5 MB", as people write it. */
+function bytesIn(said: string): number | undefined {
+  const [, amount, unit] = /(\d+(?:\.\d+)?)\s*(k|m)i?b\b/.exec(said) ?? []
+  return amount === undefined ? undefined : Math.floor(Number(amount) * (unit === "k" ? 1000 : 1_000_000))
+}
+
 const SMALLEST_WINDOW = 1024
 const LARGEST_WINDOW = 10_000_000
 

@@ -12,6 +12,8 @@ export interface ErrorBody {
   readonly message: string
   /** For a person: one short line, an HTML page only named. */
   readonly said: string
+  /** It is a page for people. */
+  readonly webPage: boolean
   /** All messages, uncut. */
   readonly detail: string
   /** For the rules: lower case, all messages and codes. */
@@ -34,6 +36,7 @@ export function readErrorBody(body: string): ErrorBody {
     code: codes[0] ?? "",
     message: outer,
     said: oneLine(message === outer || outer === "" ? message : `${outer} (${message})`),
+    webPage: false,
     detail: joined(messages),
     text: joined([...messages, ...codes]).toLowerCase(),
   }
@@ -54,6 +57,7 @@ function plainBody(body: string): ErrorBody {
     code: "",
     message,
     said: html ? "an HTML page instead of an answer" : oneLine(message),
+    webPage: html,
     detail: message,
     text: message.toLowerCase(),
   }

@@ -117,6 +117,9 @@ export const MODEL = [
   "unsupported model",
 ]
 
+/** Ollama names it in between. */
+export const MODEL_BY_NAME = /model ["'`][^"'`]{1,200}["'`] (?:was |is )?not found/
+
 export const UNKNOWN_PARAMETER = [
   "unknown parameter",
   "unsupported parameter",
@@ -193,7 +196,7 @@ export const DISCONNECT_CODES = /^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/
 export const TLS_CODES = /^(ERR_SSL_|EPROTO$)/
 export const TRANSPORT_CODES = new RegExp(
   [
-    "^(ETIMEDOUT|ERR_TOTAL_TIME|ECONNREFUSED|ECONNABORTED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_\\w+_TIMEOUT)$",
+    "^(ETIMEDOUT|ERR_TOTAL_TIME|ECONNREFUSED|ECONNABORTED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_\\w+_TIMEOUT|ERR_PROXY_\\w+)$",
     "^(Read|Connect|Pool)Timeout(Error)?$",
     "^(Connect|Connection|ConnectionReset|ConnectionAborted|RemoteProtocol|BrokenPipe|Timeout|Read|ServerDisconnected)Error$",
     "^API(Connection|Timeout|ConnectionTimeout)Error$",

@@ -7,6 +7,7 @@ import {
   DISCONNECT_CODES,
   IMAGE,
   MODEL,
+  MODEL_BY_NAME,
   MULTIMODAL_TOOL,
   OVERFLOW,
   PAYLOAD,
@@ -114,6 +115,7 @@ const saysAll =
     phrases.every((phrase) => evidence.text.includes(phrase))
 const isNamed = (pattern: RegExp) => (evidence: FailureEvidence) =>
   evidence.errorNames.some((name) => pattern.test(name))
+const missesModel = (evidence: FailureEvidence): boolean => says(MODEL)(evidence) || MODEL_BY_NAME.test(evidence.text)
 const always = () => true
 
 /** The rules of one status; the last of them must always apply, so that a status never reaches the rules for texts. */
@@ -182,7 +184,7 @@ const BAD_REQUEST_RULES: readonly Rule[] = [
   { when: says(OVERFLOW), verdict: TOO_LONG },
   { when: ({ code }) => code === "context_length_exceeded", verdict: TOO_LONG },
   { when: says(AGGREGATOR_POLICY), verdict: NO_ENDPOINT },
-  { when: says(MODEL), verdict: NO_MODEL },
+  { when: missesModel, verdict: NO_MODEL },
   { when: says(RATE), verdict: RATE_LIMITED },
   { when: says(BILLING), verdict: NO_CREDIT },
   { when: (evidence) => isGeneric(evidence) && isLargeRequest(evidence), verdict: TOO_LONG },
@@ -190,6 +192,8 @@ const BAD_REQUEST_RULES: readonly Rule[] = [
 ]
 
 const STATUS_RULES: readonly Rule[] = [
+  // A redirect leads to another place than the one that was named; asking again leads there again.
+  ...onStatus((status) => status >= 300 && status < 400, [{ when: always, verdict: BAD_REQUEST }]),
   ...onStatus(is(401), [{ when: always, verdict: BAD_KEY }]),
   ...onStatus(is(403), [
     { when: says(["key limit exceeded", "spending limit", ...BILLING]), verdict: NO_CREDIT },
@@ -202,7 +206,7 @@ const STATUS_RULES: readonly Rule[] = [
   ...onStatus(is(404), [
     { when: says(BILLING), verdict: NO_CREDIT },
     { when: says(AGGREGATOR_POLICY), verdict: NO_ENDPOINT },
-    { when: says(MODEL), verdict: NO_MODEL },
+    { when: missesModel, verdict: NO_MODEL },
     { when: always, verdict: UNKNOWN },
   ]),
   // The one 4xx that a server sends about the connection and not about the request.
@@ -255,7 +259,7 @@ const TEXT_RULES = withoutStatus([
   { when: says(OVERFLOW), verdict: TOO_LONG },
   { when: says(AUTH), verdict: BAD_KEY },
   { when: says(AGGREGATOR_POLICY), verdict: NO_ENDPOINT },
-  { when: says(MODEL), verdict: NO_MODEL },
+  { when: missesModel, verdict: NO_MODEL },
   { when: says(TIMEOUT), verdict: TIMED_OUT },
 ])
 

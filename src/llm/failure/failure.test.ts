@@ -303,6 +303,25 @@ describe("what else a response tells", () => {
     [503, "", "acme (HTTP 503) is overloaded. Try again in a moment"],
     [404, "no such model", "acme (HTTP 404) does not know the model m-1: no such model. Choose another with --model"],
     [404, "", "acme (HTTP 404) has nothing to answer with at that address. Check its base_url"],
+    [
+      404,
+      says('model "m-1" not found, try pulling it first'),
+      'acme (HTTP 404) does not know the model m-1: model "m-1" not found, try pulling it first. Choose another with --model',
+    ],
+    [401, says("Wrong key."), "acme (HTTP 401) refused the key: Wrong key. Check it with `hermes config show`"],
+    [
+      403,
+      "<html>",
+      "acme (HTTP 403) refused the key: an HTML page instead of an answer. Check it with `hermes config show`, and its base_url",
+    ],
+    [405, "<html>", "acme (HTTP 405) answered with an error: an HTML page instead of an answer. Check its base_url"],
+    [501, "Unsupported method", "acme (HTTP 501) answered with an error: Unsupported method. Check its base_url"],
+    [502, "<html>", "acme (HTTP 502) answered with an error: an HTML page instead of an answer"],
+    [
+      null,
+      says("Unexpected endpoint or method."),
+      "acme answered with an error: Unexpected endpoint or method. Check its base_url",
+    ],
     [413, "", "acme (HTTP 413) says the request is too large"],
     [400, "context length", "acme (HTTP 400) says the conversation is longer than m-1 can read: context length"],
     [400, "image too large", "acme (HTTP 400) says an image is too large: image too large. Send a smaller one"],
@@ -316,6 +335,16 @@ describe("what else a response tells", () => {
   })
 })
 
+test("a redirect is told, not followed and not tried again", () => {
+  const headers = { location: "https://login.example.com/start?state=secret" }
+  const failure = classifyResponse({ status: 302, headers, body: "" }, CONTEXT)
+  expect([failure.message, failure.retryable, failure.fallback]).toEqual([
+    "acme (HTTP 302) sends the request on to https://login.example.com/start, where no key is sent. Correct its base_url",
+    false,
+    true,
+  ])
+})
+
 describe("classifyTransport", () => {
   test.each([
     ["ECONNREFUSED", "nothing listens at that address; start the server or correct its base_url", {}],
@@ -324,7 +353,8 @@ describe("classifyTransport", () => {
     ["ERR_TOTAL_TIME", "the answer took longer than allowed; allow more with HERMES_API_TIMEOUT", {}],
     ["EAI_AGAIN", "the host name could not be looked up; is the network up?", {}],
     ["ENOTFOUND", "the host name is unknown; correct its base_url", {}],
-    ["CERT_HAS_EXPIRED", "its certificate has expired", {}],
+    ["CERT_HAS_EXPIRED", "its certificate has expired; tell its owner, or set this machine's clock", {}],
+    ["ERR_PROXY_REFUSED", "odd", {}],
     ["ERR_SSL_WRONG_VERSION_NUMBER", "the TLS handshake failed; is it an https address?", {}],
     ["UND_ERR_HEADERS_TIMEOUT", "odd (UND_ERR_HEADERS_TIMEOUT)", { connectionLost: true }],
   ])("%s", (code, explained, more) => {
@@ -349,7 +379,7 @@ describe("classifyTransport", () => {
     expect(classifyTransport(error, CONTEXT)).toEqual({
       reason: "format_error",
       status: null,
-      message: "acme at https://acme.test/v1 could not be reached: the address is not a URL",
+      message: "acme at https://acme.test/v1 could not be reached: the address is not a URL; correct its base_url",
       detail: "Invalid URL",
       retryable: false,
       compress: false,

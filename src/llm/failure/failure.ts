@@ -1,5 +1,5 @@
 import { errorCode, errorMessage } from "../../base/system-error.ts"
-import { parseAvailableOutput, parseWindow } from "./error-text.ts"
+import { parseAvailableOutput, parseImageLimit, parseWindow } from "./error-text.ts"
 import { oneLine, readErrorBody } from "./failure-body.ts"
 import { NO_IMAGES } from "./failure-phrases.ts"
 import { judge } from "./failure-rules.ts"
@@ -28,6 +28,8 @@ export interface LlmFailure extends Verdict {
   readonly windowTokens?: number
   /** Not the conversation was too long but the answer that was asked for: this many tokens are left for it. */
   readonly availableOutputTokens?: number
+  /** What the server said about the largest image it takes, while it refused a larger one. */
+  readonly imageLimit?: { readonly maxSide?: number; readonly maxBytes?: number }
   /** The model takes no images; the same request without them may pass. */
   readonly refusesImages?: boolean
   /** A limit of ours is used up for this many seconds, whoever of this account asks. */
@@ -79,16 +81,30 @@ export function classifyResponse(response: FailedResponse, context: FailureConte
   return {
     ...verdict,
     status,
-    message: failureSentence(verdict.reason, { ...context, who, status, said: body.said, detail: body.detail }),
+    message: failureSentence(verdict.reason, {
+      ...context,
+      ...body,
+      who,
+      status,
+      ...leadsTo(status, response.headers),
+    }),
     detail: body.detail,
     ...(wait === undefined ? {} : { retryAfterMs: wait }),
     ...(body.code === "" ? {} : { errorCode: body.code }),
     ...(reset === undefined ? {} : { resetAt: reset }),
     ...lengthFacts(verdict, body.detail),
+    ...(verdict.reason === "image_too_large" ? { imageLimit: parseImageLimit(body.detail) } : {}),
     ...(refusesImages(status, body.text) ? { refusesImages: true } : {}),
     ...usedUp(verdict, response.headers, context.now),
     ...(status === 400 && isLong(context) ? { mayBeTooLong: true } : {}),
   }
+}
+
+/** A redirect is not followed: the request carries a key, which belongs to the host that was named. */
+function leadsTo(status: number | null, headers: FailedResponse["headers"]): { readonly leadsTo?: string } {
+  const location = headers["location"]
+  if (status === null || status < 300 || status > 399 || location === undefined) return {}
+  return { leadsTo: oneLine(location.replace(/[?#].*$/s, "")) }
 }
 
 /** The numbers in a refusal for length. A room for the answer means that the conversation itself fits. */
@@ -128,8 +144,7 @@ export function classifyTransport(error: unknown, context: FailureContext): LlmF
   const chain = causes(error)
   const codes = chain.map(errorCode).filter((code) => code !== undefined)
   const words = chain.map(errorMessage).join(" ") || errorMessage(error)
-  // What a proxy answers says nothing about the provider or its key.
-  const status = codes.includes("ERR_PROXY_TUNNEL") ? null : statusOfError(chain)
+  const status = statusOfError(chain)
   const verdict = judge({
     status,
     // The host's name is part of many messages and says nothing about the failure.

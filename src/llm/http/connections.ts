@@ -1,11 +1,11 @@
 import { ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
-import type { Environment } from "../../config/environment.ts"
 import { isLocalAddress } from "../local/local-address.ts"
 import type { ModelRuntime } from "../model.ts"
 import { openHttpConnection } from "./http.ts"
 import type { HttpConnection } from "./http.ts"
-import { proxyFor } from "./proxy.ts"
+import { wayTo } from "./way.ts"
+import type { WayOptions } from "./way.ts"
 
 /** The connections of one route: to its own address, and to those its logins were issued for. */
 export interface Connections {
@@ -15,16 +15,15 @@ export interface Connections {
   close(): void
 }
 
-/** Fails with a sentence when the proxy for the route's own address is set up wrongly. */
+/** Fails with a sentence when the proxy or the authorities for the route's own address are set up wrongly. */
 export function createConnections(
   { baseUrl, billingMode }: Pick<ModelRuntime, "baseUrl" | "billingMode">,
-  { environment }: { readonly environment: Environment },
+  { environment, authorities }: Pick<WayOptions, "environment" | "authorities">,
 ): Result<Connections> {
   const open = (address: string, local: boolean): Result<HttpConnection> => {
     const url = new URL(address)
-    const proxy = proxyFor(url, { environment, local })
-    if (!proxy.ok) return proxy
-    return ok(openHttpConnection(url, proxy.value === undefined ? {} : { proxy: proxy.value }))
+    const way = wayTo(url, { environment, local, authorities })
+    return way.ok ? ok(openHttpConnection(url, way.value)) : way
   }
   const own = open(baseUrl, billingMode === "local")
   if (!own.ok) return own

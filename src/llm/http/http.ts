@@ -1,6 +1,9 @@
-import type { ClientRequest, IncomingMessage, RequestOptions } from "node:http"
+import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from "node:http"
+import { isIP, Socket } from "node:net"
 
-import type { ProxyVariables } from "./proxy.ts"
+import { ProxyError, httpProxyError, proxySilent } from "./proxy-error.ts"
+import type { Proxy, SocksProxy } from "./proxy.ts"
+import type { Trust } from "./trust.ts"
 
 /**
  * One keep-alive connection pool per endpoint over `node:http(s)`. Measured against `fetch`: the same features, without the
@@ -9,6 +12,7 @@ import type { ProxyVariables } from "./proxy.ts"
 export interface HttpConnection {
   post(path: string, body: string, options: SendOptions): Promise<HttpResponse>
   get(path: string, options: SendOptions): Promise<HttpResponse>
+  put(path: string, options: SendOptions): Promise<HttpResponse>
   close(): void
 }
 
@@ -46,22 +50,19 @@ export class HttpTimeoutError extends Error {
   }
 }
 
-/** Behind a proxy nothing else is connected to, so a connection that fails is the proxy's. */
-class ProxyUnreachableError extends Error {
-  readonly code = "ERR_PROXY_UNREACHABLE"
+/** How an address is reached; `wayTo` finds it out. */
+export interface Way {
+  readonly proxy?: Proxy
+  readonly trust?: Trust
 }
 
-function isUnreachable(error: Error): boolean {
-  return "syscall" in error && (error.syscall === "connect" || error.syscall === "getaddrinfo")
-}
-
-export interface ConnectionOptions {
-  readonly proxy?: ProxyVariables
+export interface ConnectionOptions extends Way {
   /** Neither its sockets nor its timers keep the process alive. */
   readonly background?: boolean
 }
 
 export function openHttpConnection(base: URL, options: ConnectionOptions = {}): HttpConnection {
+  const { proxy } = options
   const secure = base.protocol === "https:"
   // `import "node:http"` as a module touches all its exports, the WebSocket of undici among them: 20 ms of a start.
   const http = process.getBuiltinModule("node:http")
@@ -70,12 +71,15 @@ export function openHttpConnection(base: URL, options: ConnectionOptions = {}): 
     keepAlive: true,
     keepAliveMsecs: 30_000,
     maxSockets: 8,
-    ...(options.proxy === undefined ? {} : { proxyEnv: { ...options.proxy } }),
+    ...(proxy?.kind === "http" ? { proxyEnv: { ...proxy.variables } } : {}),
   }
-  const agent = https === undefined ? new http.Agent(agentOptions) : new https.Agent(agentOptions)
+  const agent =
+    https === undefined ? new http.Agent(agentOptions) : new https.Agent({ ...agentOptions, ...options.trust })
+  let opening = new AbortController()
+  if (proxy?.kind === "socks") leadThroughSocks(agent, proxy, { base, ...options, signal: () => opening.signal })
   const request = https?.request ?? http.request
 
-  const send = (method: "GET" | "POST", path: string, { body, ...how }: SendOptions & { readonly body?: string }) =>
+  const send = (method: Method, path: string, { body, ...how }: SendOptions & { readonly body?: string }) =>
     new Promise<HttpResponse>((resolve, reject) => {
       const target: RequestOptions = {
         agent,
@@ -94,8 +98,9 @@ export function openHttpConnection(base: URL, options: ConnectionOptions = {}): 
         })
       })
       watchTimeouts(outgoing, how.timeouts, options)
+      watchOpening(outgoing, agent, { ...how, ...options, reject })
       outgoing.on("error", (error) => {
-        reject(options.proxy !== undefined && isUnreachable(error) ? new ProxyUnreachableError(error.message) : error)
+        reject(proxy === undefined || error instanceof ProxyError ? error : (httpProxyError(error, proxy) ?? error))
       })
       outgoing.end(body)
     })
@@ -103,10 +108,73 @@ export function openHttpConnection(base: URL, options: ConnectionOptions = {}): 
   return {
     post: (path, body, how) => send("POST", path, { ...how, body }),
     get: (path, how) => send("GET", path, how),
+    put: (path, how) => send("PUT", path, how),
     close: () => {
+      opening.abort()
+      opening = new AbortController()
       agent.destroy()
     },
   }
+}
+
+type Method = "GET" | "POST" | "PUT"
+
+/** The agent keeps its connections as always; only how it comes to a new one is another matter. */
+function leadThroughSocks(
+  agent: Agent,
+  proxy: SocksProxy,
+  options: ConnectionOptions & { readonly base: URL; readonly signal: () => AbortSignal },
+): void {
+  const { base, background = false } = options
+  const secure = base.protocol === "https:"
+  const host = base.hostname.replace(/^\[|\]$/g, "")
+  const port = Number(base.port === "" ? (secure ? 443 : 80) : base.port)
+  const tls = { ...options.trust, host, servername: isIP(host) === 0 ? host : "" }
+  agent.createConnection = (_wanted, opened) => {
+    const target = { host, port, signal: options.signal(), background, ...(secure ? { tls } : {}) }
+    import("./socks.ts")
+      .then((socks) => socks.connectThroughSocks(proxy, target))
+      .then(
+        (socket) => opened?.(null, socket),
+        // Beside an error nobody looks at the socket.
+        (error: unknown) => opened?.(error instanceof Error ? error : new Error(String(error)), new Socket()),
+      )
+    return undefined
+  }
+}
+
+/**
+ * Until a request has a connection, Node hears neither an abort nor the clock: behind a proxy a connection may take its time to be
+ * opened, and with all connections busy a request waits for one of them (which is no fault of the proxy).
+ */
+function watchOpening(
+  outgoing: ClientRequest,
+  agent: Agent,
+  options: ConnectionOptions & SendOptions & { readonly reject: (error: unknown) => void },
+): void {
+  const { proxy, signal, timeouts, background, reject } = options
+  const giveUp = (error: unknown): void => {
+    reject(error)
+    outgoing.destroy()
+  }
+  const onAbort = (): void => {
+    giveUp(signal.reason)
+  }
+  const onSilence = (): void => {
+    const queued = Object.values(agent.requests).some((queue) => queue?.includes(outgoing) === true)
+    if (queued) timer?.refresh()
+    else if (proxy !== undefined) giveUp(proxySilent(proxy))
+  }
+  const timer = proxy === undefined ? undefined : setTimeout(onSilence, timeouts.connectMs)
+  if (background === true) timer?.unref()
+  const settled = (): void => {
+    clearTimeout(timer)
+    signal.removeEventListener("abort", onAbort)
+  }
+  if (signal.aborted) onAbort()
+  else signal.addEventListener("abort", onAbort, { once: true })
+  outgoing.once("socket", settled)
+  outgoing.once("close", settled)
 }
 
 /** A query in the address (a version, a deployment) goes with every request. */

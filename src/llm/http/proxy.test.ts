@@ -29,14 +29,42 @@ test.each<[string, Record<string, string>, URL, boolean, unknown]>([
   ["a local endpoint", { HTTPS_PROXY: "http://p:1" }, new URL("http://localhost:1"), true, undefined],
 ])("%s", (_name, variables, url, local, proxy) => {
   const found = proxyFor(url, { environment: environmentFrom(variables), local })
-  expect(found.ok && found.value?.HTTPS_PROXY).toEqual(proxy)
+  expect(found.ok && found.value?.address).toEqual(proxy)
+})
+
+test("a SOCKS proxy is read with its login, which its address does not show", () => {
+  const read = (value: string) => {
+    const found = proxyFor(OPENAI, { environment: environmentFrom({ all_proxy: value }), local: false })
+    return found.ok ? found.value : found.error
+  }
+  expect(read("socks5h://ann:p%40ss@[::1]:9050/")).toEqual({
+    kind: "socks",
+    variable: "all_proxy",
+    address: "socks5h://[::1]:9050",
+    hasLogin: true,
+    version: 5,
+    looksUp: "proxy",
+    host: "::1",
+    port: 9050,
+    user: "ann",
+    password: "p@ss",
+  })
+  expect(["socks://p", "SOCKS5://p", "socks4://p", "socks4a://p"].map(read)).toMatchObject([
+    { version: 5, looksUp: "here", port: 1080, hasLogin: false },
+    { version: 5, looksUp: "here" },
+    { version: 4, looksUp: "here" },
+    { version: 4, looksUp: "proxy" },
+  ])
 })
 
 test.each([
-  [{ HTTPS_PROXY: "http://p:99x" }, "HTTPS_PROXY"],
-  [{ all_proxy: "socks://p:2" }, "all_proxy names a SOCKS proxy"],
+  [{ HTTPS_PROXY: "http://ann:secret@p:99x" }, 'HTTPS_PROXY ("http://p:99x") is not an address'],
+  [{ all_proxy: "socks5://ann:secret%zz@p:2" }, "all_proxy"],
+  [{ all_proxy: "socks6://ann:secret@p:2" }, "all_proxy"],
+  [{ ALL_PROXY: "ann:secret@proxy:8080" }, "ALL_PROXY"],
   [{ HTTP_PROXY: "ftp://p" }, "HTTP_PROXY"],
-])("%o is answered with the name of the variable", (variables, text) => {
+])("%o is answered with the name of the variable, never with the password", (variables, text) => {
   const found = proxyFor(OPENAI, { environment: environmentFrom(variables), local: false })
   expect(found.ok ? "" : found.error).toContain(text)
+  expect(found.ok ? "" : found.error).not.toContain("secret")
 })

@@ -254,6 +254,8 @@ describe("decodeWhole", () => {
   test.each([
     ["<html>", { kind: "nothing", why: "something that is not JSON", foreign: true }],
     ["{}", { kind: "nothing", why: "JSON without choices" }],
+    ['{"id":"x","model":"m"}', { kind: "nothing", why: "JSON without choices" }],
+    ['{"status":"ok"}', { kind: "nothing", why: "JSON without choices", foreign: true }],
     ['{"error":{"message":"x"}}', { kind: "error", body: '{"error":{"message":"x"}}' }],
   ])("%s", (body, expected) => {
     expect(wire.decodeWhole(body)).toEqual(expected)

@@ -366,7 +366,12 @@ function decodeWhole(body: string): Finished {
   const parsed = parseJson(body)
   if (!isRecord(parsed)) return { kind: "nothing", why: "something that is not JSON", foreign: true }
   if (parsed["error"] !== undefined && parsed["error"] !== null) return { kind: "error", body }
-  if (!Array.isArray(parsed["choices"])) return { kind: "nothing", why: "JSON without choices" }
+  if (!Array.isArray(parsed["choices"])) {
+    // Providers that are too busy say nothing, or only who they are.
+    const known = ["id", "object", "model", "created", "usage"].some((name) => Object.hasOwn(parsed, name))
+    const foreign = !known && Object.keys(parsed).length > 0
+    return { kind: "nothing", why: "JSON without choices", ...(foreign ? { foreign } : {}) }
+  }
   const [state] = decode(EMPTY, { event: "", data: body })
   return finish(state, { ended: true })
 }

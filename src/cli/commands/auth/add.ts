@@ -1,13 +1,12 @@
 import { assertNever } from "../../../base/assert-never.ts"
-import { systemClock } from "../../../base/clock.ts"
 import { refuseWhenManaged } from "../../../config/managed.ts"
-import { addKey, addLogin } from "../../../llm/credentials/login-edits.ts"
+import { addKey } from "../../../llm/credentials/login-edits.ts"
 import { isUsableKey } from "../../../llm/credentials/usable-key.ts"
 import { findProvider } from "../../../llm/providers.ts"
 import { CliError, type Invocation } from "../../command.ts"
 import { granted } from "../../settings-access.ts"
 import { openTarget, type AuthTarget } from "./provider-pool.ts"
-import { logIn } from "./log-in.ts"
+import { loginWishes, logInAndKeep } from "./log-in.ts"
 
 /** `hermes auth add PROVIDER` */
 export async function run(invocation: Invocation): Promise<number> {
@@ -25,10 +24,8 @@ export async function run(invocation: Invocation): Promise<number> {
       return 0
     }
     case "oauth": {
-      const login = await logIn(invocation, target, systemClock)
-      const added = await addLogin(target.place, { ...login, label })
-      if (!added.ok) throw new CliError(added.error, { exitCode: 1 })
-      terminal.line(`Logged in at ${target.provider} as ${added.value}.`)
+      const added = await logInAndKeep(invocation, target, { ...loginWishes(flags), label })
+      terminal.line(`Logged in at ${target.provider} as ${added}.`)
       return 0
     }
     default:

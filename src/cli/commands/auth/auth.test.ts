@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
 import { startAuthorizationServer } from "../../../../test/support/authorization-server.ts"
+import { startTlsServer } from "../../../../test/support/tls-server.ts"
 import { createTestHome, type TestHome } from "../../../../test/support/command-run.ts"
 
 const SECRET = "sk-planted-secret-0123456789"
@@ -132,6 +133,121 @@ describe("login", () => {
       { label: "second", source: "manual:loopback_pkce", access_token: "access-token-2" },
     ])
     expect(stored(home).providers["custom:lab"]).toMatchObject({ access_token: "access-token-3" })
+  })
+})
+
+describe("a login server whose authority nobody knows", () => {
+  async function lab(options: Parameters<typeof startAuthorizationServer>[0] = {}) {
+    const home = createTestHome()
+    const server = await startAuthorizationServer({ interval: 0.001, ...options })
+    const secure = await startTlsServer(server.url)
+    const settings = (oauth: string): void =>
+      writeFileSync(
+        home.home.file("config.yaml"),
+        `providers: { lab: { base_url: "http://10.0.0.1/v1", oauth: { client_id: c, token_url: "${secure.url}/token", ${oauth} } } }\n`,
+      )
+    settings(`device_url: "${secure.url}/device"`)
+    server.grantDevice()
+    return {
+      home,
+      server,
+      secure,
+      settings,
+      add: (...flags: string[]) => home.run(["auth", "add", "lab", "--type", "oauth", ...flags]),
+      async [Symbol.asyncDispose]() {
+        home[Symbol.dispose]()
+        await secure[Symbol.asyncDispose]()
+        await server[Symbol.asyncDispose]()
+      },
+    }
+  }
+
+  test("is not believed", async () => {
+    await using at = await lab()
+    expect(await at.add()).toEqual({
+      code: 1,
+      out: "",
+      err: expect.stringMatching(
+        /https:\/\/127\.0\.0\.1:\d+ could not be reached: its certificate cannot be verified; name the file of its authority with --ca-bundle or in SSL_CERT_FILE\.?\n$/,
+      ) as string,
+    })
+    expect(at.server.deviceRequests).toEqual([])
+  })
+
+  test("is believed with --ca-bundle, which is kept for the renewal", async () => {
+    await using at = await lab()
+    expect(await at.add("--ca-bundle", at.secure.certificate)).toMatchObject({ code: 0 })
+    const tls = { ca_bundle: at.secure.certificate }
+    expect(stored(at.home)).toMatchObject({
+      providers: { "custom:lab": { access_token: "access-token-1", tls } },
+      credential_pool: { "custom:lab": [{ access_token: "access-token-1", tls }] },
+    })
+  })
+
+  test("is believed with providers.NAME.ca_bundle and with SSL_CERT_FILE", async () => {
+    await using at = await lab()
+    const { certificate } = at.secure
+    expect(
+      await at.home.run(["auth", "add", "lab", "--type", "oauth"], { variables: { SSL_CERT_FILE: certificate } }),
+    ).toMatchObject({ code: 0 })
+    expect(await at.home.run(["config", "set", "providers.lab.ca_bundle", certificate])).toMatchObject({ code: 0 })
+    expect(await at.add()).toMatchObject({ code: 0 })
+    expect(readFileSync(at.home.home.file("auth.json"), "utf8")).not.toContain("tls")
+  })
+
+  test("is believed with --insecure, once and with a warning", async () => {
+    await using at = await lab()
+    const done = await at.add("--insecure")
+    expect([done.code, done.err.split("\n")[0]]).toEqual([
+      0,
+      expect.stringMatching(/^Warning: the certificate of the login server is not checked/),
+    ])
+    expect(readFileSync(at.home.home.file("auth.json"), "utf8")).not.toContain("insecure")
+  })
+
+  test("in the browser: the pasted answer is redeemed over TLS", async () => {
+    await using at = await lab()
+    at.settings(`authorize_url: "${at.server.url}/authorize"`)
+    const { recordedTerminal } = await import("../../../../test/support/command-run.ts")
+    const terminal = recordedTerminal(["never used"])
+    let address = ""
+    const { dispatch } = await import("../../dispatch.ts")
+    const { environmentFrom } = await import("../../../config/environment.ts")
+    const line = ["auth", "add", "lab", "--type", "oauth", "--manual-paste", "--ca-bundle", at.secure.certificate]
+    const code = await dispatch(line, {
+      terminal: {
+        ...terminal,
+        errLine: (text) => void (address = /https?:\S+/.exec(text)?.[0] ?? address),
+        ask: async () => (await fetch(address, { redirect: "manual" })).headers.get("location") ?? "",
+      },
+      environment: environmentFrom(at.home.variables),
+      signal: new AbortController().signal,
+    })
+    expect([code, stored(at.home).providers["custom:lab"]]).toMatchObject([0, { access_token: "access-token-1" }])
+  })
+
+  test("that does not answer is given up after --timeout", async () => {
+    await using at = await lab({ hold: () => new Promise(() => undefined) })
+    const late = await at.add("--ca-bundle", at.secure.certificate, "--timeout", "0.3")
+    expect([late.code, late.err]).toEqual([1, expect.stringContaining("could not be reached: no answer within 0.3 s")])
+  })
+
+  test.each([
+    ["nowhere.pem", /The file \S*nowhere\.pem of --ca-bundle cannot be read: no such file or directory/],
+    ["auth.json", /The file \S*auth\.json of --ca-bundle holds no certificates in PEM form/],
+    ["broken.pem", /The file \S*broken\.pem of --ca-bundle holds no certificates in PEM form/],
+  ])("a file that cannot be meant: %s", async (name, sentence) => {
+    await using at = await lab()
+    writeFileSync(at.home.home.file("auth.json"), "{}")
+    writeFileSync(at.home.home.file("broken.pem"), "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+    const run = await at.add("--ca-bundle", at.home.home.file(name))
+    expect([run.code, run.out, run.err.trimEnd().split("\n").length]).toEqual([1, "", 1])
+    expect(run.err).toMatch(sentence)
+  })
+
+  test("--insecure and --ca-bundle are two different wishes", async () => {
+    await using at = await lab()
+    expect(await at.add("--insecure", "--ca-bundle", at.secure.certificate)).toMatchObject({ code: 2 })
   })
 })
 

@@ -105,7 +105,8 @@ async function withKey(place: ModelPlace, provider: Provider): Promise<Prepared>
     return ready(place)
   }
   if (variable === undefined) {
-    throw new CliError(`${provider.name} needs a login first: hermes auth add ${provider.id}`, { exitCode: 1 })
+    await place.logIn(provider.id)
+    return ready(place)
   }
   if (provider.signupUrl !== undefined) place.terminal.errLine(`Keys are made at ${provider.signupUrl}`)
   const key = await askText(place.terminal, `${variable} (not shown): `, { secret: true })

@@ -1,8 +1,10 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
 
+import { startAuthorizationServer } from "../../../../test/support/authorization-server.ts"
 import { createTestHome, type TestHome } from "../../../../test/support/command-run.ts"
 import { startModelServer } from "../../../../test/support/model-server/server.ts"
+import { startTlsServer } from "../../../../test/support/tls-server.ts"
 import { priceWarning } from "./offered-models.ts"
 
 const file = (home: TestHome, name: string): string => readFileSync(home.home.file(name), "utf8")
@@ -118,12 +120,35 @@ describe("with a person to ask", () => {
   test.each([
     [["nobody"], 'There is no provider "nobody".'],
     [["custom", "nowhere"], '"nowhere" is not an http(s) address. Nothing was changed.'],
-    [["openai-codex"], "OpenAI Codex (ChatGPT login) needs a login first: hermes auth add openai-codex"],
+    [["openai-codex"], "needs a client id that is registered for you to log in"],
     [["zai", ""], "Nothing was changed: Z.AI needs a key."],
   ])("%j is answered", async (answers, sentence) => {
     using home = createTestHome()
     const run = await home.run(["model"], { answers })
     expect([run.code, run.err.trimEnd().split("\n").at(-1)?.includes(sentence)]).toEqual([1, true])
+  })
+})
+
+test("a provider without keys is logged in at, as the flags say, and chosen", async () => {
+  using home = createTestHome()
+  await using server = await startAuthorizationServer({ interval: 0.001 })
+  await using secure = await startTlsServer(server.url)
+  server.grantDevice()
+  const oauth = `client_id: c, token_url: "${secure.url}/token", device_url: "${secure.url}/device"`
+  writeFileSync(home.home.file("config.yaml"), `providers: { minimax-oauth: { oauth: { ${oauth} } } }\n`)
+  const variables = { HTTPS_PROXY: "http://127.0.0.1:1" }
+  const refused = await home.run(["model"], { answers: ["minimax-oauth"], variables })
+  expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("--ca-bundle") as string])
+  const run = await home.run(["model", "--ca-bundle", secure.certificate], {
+    answers: ["minimax-oauth", "1"],
+    variables,
+  })
+  expect([run.code, run.out]).toEqual([
+    0,
+    expect.stringMatching(/^Logged in at minimax-oauth as \S+\.\nHermes now uses \S+ \(minimax-oauth\)/) as string,
+  ])
+  expect(JSON.parse(file(home, "auth.json"))).toMatchObject({
+    providers: { "minimax-oauth": { access_token: "access-token-1", tls: { ca_bundle: secure.certificate } } },
   })
 })
 

@@ -1,6 +1,8 @@
 import { ensureHome } from "../../../config/home.ts"
 import type { Invocation } from "../../command.ts"
 import { loadSettings } from "../../settings-access.ts"
+import { logInAndKeep, loginWishes, type LoginWishes } from "../auth/log-in.ts"
+import { openTarget } from "../auth/provider-pool.ts"
 import { chooseInteractively } from "./choose.ts"
 import { refreshLists } from "./refresh.ts"
 
@@ -9,7 +11,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const { flags, terminal, home, environment: inherited, signal } = invocation
   ensureHome(home, inherited)
   const settings = await loadSettings({ home, environment: inherited })
-  const place = { home, terminal, signal, ...settings }
+  const place = { home, terminal, signal, ...settings, logIn: loginAt(invocation, loginWishes(flags)) }
   const interactive = terminal.stdinIsTty && terminal.stderrIsTty
   if (flags.has("refresh")) {
     const fetched = await refreshLists(place)
@@ -18,6 +20,15 @@ export async function run(invocation: Invocation): Promise<number> {
   if (interactive) return await chooseInteractively(place)
   for (const line of WITHOUT_A_TERMINAL) terminal.errLine(line)
   return 1
+}
+
+/** What `ModelPlace` needs for providers that take no key. */
+export function loginAt(invocation: Invocation, wishes: LoginWishes): (provider: string) => Promise<void> {
+  return async (provider) => {
+    const target = await openTarget({ ...invocation, positionals: [provider] })
+    const label = await logInAndKeep(invocation, target, wishes)
+    invocation.terminal.line(`Logged in at ${provider} as ${label}.`)
+  }
 }
 
 /** How to choose where nobody can be asked. */

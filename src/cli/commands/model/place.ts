@@ -12,6 +12,8 @@ export interface ModelPlace {
   readonly environment: Environment
   readonly terminal: Terminal
   readonly signal: AbortSignal
+  /** Leads a person through the login at a provider and stores it. */
+  readonly logIn: (provider: string) => Promise<void>
 }
 
 /** How a provider would be reached now; undefined when its key or address is missing. */

@@ -7,7 +7,7 @@ import { refreshManifest } from "../../../llm/catalog/manifest.ts"
 import { fetchModelList, type ListedModel } from "../../../llm/catalog/model-list.ts"
 import type { ChosenModel } from "../../../llm/choose-model.ts"
 import { PROVIDERS } from "../../../llm/providers.ts"
-import { proxyFor } from "../../../llm/http/proxy.ts"
+import { wayTo } from "../../../llm/http/way.ts"
 import { counted } from "../../text-layout.ts"
 import { VERSION } from "../../version.ts"
 import { reachedAs, type ModelPlace } from "./place.ts"
@@ -26,10 +26,10 @@ async function fetchManifest({ config, environment, home, terminal, signal }: Mo
     terminal.errLine(`model_catalog.url ("${url}") is not an http(s) address.`)
     return false
   }
-  const proxy = proxyFor(new URL(url), { environment, local: isLocalAddress(url) })
-  const fetched = proxy.ok
-    ? await refreshManifest(home, { url, proxy: proxy.value, version: VERSION, signal })
-    : fail(`cannot be asked: ${proxy.error}`)
+  const way = wayTo(new URL(url), { environment, local: isLocalAddress(url) })
+  const fetched = way.ok
+    ? await refreshManifest(home, { url, way: way.value, version: VERSION, signal })
+    : fail(`cannot be asked: ${way.error}`)
   if (fetched.ok) terminal.line(`${url}: ${counted(Object.keys(fetched.value.models).length, "provider")}`)
   else terminal.errLine(`${url} ${fetched.error}.`)
   return fetched.ok
@@ -58,11 +58,12 @@ async function fetchLists(place: ModelPlace): Promise<boolean> {
 /** One provider's list, fresh from its endpoint. */
 export async function fetchAndKeep(place: ModelPlace, chosen: ChosenModel): Promise<Result<readonly ListedModel[]>> {
   const { baseUrl, wire } = chosen.runtime
-  const proxy = proxyFor(new URL(baseUrl), { environment: place.environment, local: isLocalAddress(baseUrl) })
-  if (!proxy.ok) return fail(`cannot be asked: ${proxy.error}`)
-  const { key, headers } = chosen
+  const { key, headers, authorities } = chosen
+  const local = isLocalAddress(baseUrl)
+  const way = wayTo(new URL(baseUrl), { environment: place.environment, local, authorities })
+  if (!way.ok) return fail(`cannot be asked: ${way.error}`)
   const listed = await fetchModelList(
-    { wire, baseUrl, key, headers, proxy: proxy.value },
+    { wire, baseUrl, key, headers, way: way.value },
     { version: VERSION, signal: place.signal },
   )
   if (!listed.ok) return listed
