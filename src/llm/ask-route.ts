@@ -44,7 +44,7 @@ export async function* askRoute(given: RouteInput): AsyncGenerator<ModelEvent, R
   let credential = await credentials.select()
   if (credential === undefined && credentials.size() > 0)
     return { kind: "failed", failure: noKeyLeft(given), mayFallBack: true }
-  const input = yield* prepared(given)
+  let input = yield* prepared(given)
   if (signal.aborted) return { kind: "aborted" }
   const approxTokens = approxRequestTokens(input.request)
   const limited = new Set<string>()
@@ -53,6 +53,7 @@ export async function* askRoute(given: RouteInput): AsyncGenerator<ModelEvent, R
   let outputCap: number | undefined
   let dropped = 0
   let reconnected = !input.mayReconnect
+  let shrunk = false
   for (let attempt = 1; ;) {
     const askedAt = input.clock.now()
     const tried: Attempt = yield* exchange({
@@ -92,6 +93,14 @@ export async function* askRoute(given: RouteInput): AsyncGenerator<ModelEvent, R
       }
       credential = recovery.credential
       continue
+    }
+    if (failure.imageLimit !== undefined && !shrunk && (await route.learnImageLimit?.(failure.imageLimit)) === true) {
+      shrunk = true
+      const smaller = yield* prepared(given)
+      if (signal.aborted) return { kind: "aborted" }
+      const changed = smaller.request.messages.some((message, index) => message !== input.request.messages[index])
+      input = smaller
+      if (changed) continue
     }
     const relief = reliefFor(failure, input.request)
     if (relief !== undefined && !input.known.has(relief)) {

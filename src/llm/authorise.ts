@@ -2,7 +2,7 @@ import { assertNever } from "../base/assert-never.ts"
 import type { Clock } from "../base/clock.ts"
 import { ok } from "../base/result.ts"
 import type { Environment } from "../config/environment.ts"
-import type { AwsCredentials, FetchText } from "./aws/identity.ts"
+import type { AwsCredentials, RunProgram } from "./aws/identity.ts"
 import type { WireName } from "./model.ts"
 import type { Proof, Route, SignedParts } from "./route.ts"
 import type { WirePlace } from "./wire/wire.ts"
@@ -12,6 +12,7 @@ interface AuthoriseOptions {
   readonly userHome: string
   readonly clock: Clock
   readonly awsRegion: string
+  readonly runProgram?: RunProgram
 }
 
 /** How each wire is told who asks. */
@@ -41,16 +42,20 @@ export function createAuthoriser(
   }
 }
 
-/** A minute before they end, keys that were lent are asked for again. */
-const EXPIRY_MARGIN_MS = 60_000
+/** So long before they end, keys that were lent are asked for again. */
+const EXPIRY_MARGIN_MS = 5 * 60_000
 
-/** Finding the keys may mean asking the machine's metadata service, so they are kept as long as they hold. */
+/** Finding the keys may mean asking other services or running a program, so they are kept as long as they hold. */
 function awsSigner(place: WirePlace, options: AuthoriseOptions): Route["authorise"] {
   let known: AwsCredentials | undefined
   return async (_credential, request) => {
-    const { resolveAwsCredentials } = await import("./aws/credentials.ts")
     const holds = known?.kind !== "keys" || (known.expiresAt ?? Infinity) > options.clock.now() + EXPIRY_MARGIN_MS
     if (known === undefined || !holds) {
+      const [{ resolveAwsCredentials }, { createFetchText }] = await Promise.all([
+        import("./aws/credentials.ts"),
+        import("./aws/fetch-text.ts"),
+      ])
+      const fetchText = createFetchText(options.environment)
       const found = await resolveAwsCredentials({ ...options, signal: request.signal, fetchText })
       if (!found.ok) return found
       known = found.value
@@ -83,10 +88,4 @@ async function signForAws(
       now: clock.now(),
     }),
   )
-}
-
-/** For the metadata services of a cloud machine; they are asked rarely, so the built-in fetch may cost what it costs. */
-const fetchText: FetchText = async (url, how) => {
-  const response = await fetch(url, how)
-  return { status: response.status, body: await response.text() }
 }

@@ -32,6 +32,8 @@ export interface ChosenModel {
   readonly windowIsGuess: boolean
   /** What the settings of the provider say about the length of its requests. */
   readonly timeouts: { readonly requestSeconds?: number; readonly staleSeconds?: number }
+  /** The file of `providers.<name>.ca_bundle`: whose certificates are believed at this provider. */
+  readonly authorities?: { readonly path: string; readonly setting: string }
   /** The wire was only assumed from the model's name; a server that does not know it is spoken to in the older one. */
   readonly wireAssumed: boolean
   /** False once the place has refused to stream. */
@@ -175,6 +177,7 @@ function complete(
     ownAddress: endpoint.namedBy === "provider",
     windowIsGuess: window.source === "family" || window.source === "default",
     timeouts: timeoutsOf(provider, ownModel),
+    ...(provider.authorities === undefined ? {} : { authorities: provider.authorities }),
     wireAssumed: detected.upgraded,
     ...(isMain ? eyesOf(config) : {}),
     demoByDefault: false,
@@ -223,6 +226,7 @@ type OwnProvider = Provider & {
   readonly models?: Readonly<Record<string, unknown>>
   readonly requestSeconds?: number
   readonly staleSeconds?: number
+  readonly authorities?: NonNullable<ChosenModel["authorities"]>
 }
 
 /** `providers.<name>` of the settings: the person's own endpoints. */
@@ -237,6 +241,7 @@ function ownProvider(asked: string, config: Config): OwnProvider | undefined {
   const apiMode = field("transport", "api_mode")
   const known = findProvider(name)
   const address = field("api", "url", "base_url")
+  const authorities = field("ca_bundle").trim()
   const contextLength = numberField(entry, "context_length")
   const [requestSeconds, staleSeconds] = [
     numberField(entry, "request_timeout_seconds"),
@@ -255,6 +260,9 @@ function ownProvider(asked: string, config: Config): OwnProvider | undefined {
     ...(isRecord(models) ? { models } : {}),
     ...(requestSeconds === undefined ? {} : { requestSeconds }),
     ...(staleSeconds === undefined ? {} : { staleSeconds }),
+    ...(authorities === ""
+      ? {}
+      : { authorities: { path: authorities, setting: `the setting providers.${name}.ca_bundle` } }),
   }
 }
 

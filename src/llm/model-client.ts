@@ -69,11 +69,14 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
     confirmWindow: async ({ signal }) => {
       const asked = route
       const tokens = await asked.askWindow(signal)
+      if (tokens === undefined) return asked.windowIsGuess !== true
       // Meanwhile somebody else may be asked; what was learned is then of no use.
-      if (tokens === undefined || tokens === asked.runtime.contextLength || route !== asked) return
+      if (tokens === asked.runtime.contextLength || route !== asked) return true
       const known = await asked.withWindow(tokens)
       if (route === asked) replaceWith(known)
+      return true
     },
+    servedWindow: async (how) => await route.servedWindow?.(how),
     fallBack: async () => {
       const steps = openNext()
       for (;;) {

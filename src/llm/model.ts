@@ -45,9 +45,14 @@ export interface ModelClient {
   /**
    * Asks who knows the window better than the guess it began with: the server nearby, or the catalogue. It costs a request or a
    * file, so it is asked before messages are given up for lack of room, and never on the way of the first request. What comes
-   * of it is in `runtime` afterwards; without news nothing changes.
+   * of it is in `runtime` afterwards; without news nothing changes. False while the window is still a guess.
    */
-  confirmWindow?(options: { readonly signal: AbortSignal }): Promise<void>
+  confirmWindow?(options: { readonly signal: AbortSignal }): Promise<boolean>
+  /**
+   * The window that Ollama gives this model when it runs; undefined where nobody else is asked and while Ollama does not know.
+   * `thorough`: every server nearby is asked, not only those at Ollama's own port.
+   */
+  servedWindow?(options: { readonly signal: AbortSignal; readonly thorough: boolean }): Promise<number | undefined>
   stream(request: ModelRequest, options: StreamOptions): AsyncGenerator<ModelEvent, ModelOutcome, void>
   close(): void
 }

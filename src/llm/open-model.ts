@@ -9,16 +9,18 @@ import type { ChosenModel } from "./choose-model.ts"
 import { rememberWindow } from "./catalog/window-cache.ts"
 import { singleCredential } from "./credential.ts"
 import type { CredentialSource } from "./credential.ts"
+import type { RunProgram } from "./aws/identity.ts"
 import { createAuthoriser } from "./authorise.ts"
 import { createConnections } from "./http/connections.ts"
 import type { Connections } from "./http/connections.ts"
 import type { LlmFailure } from "./failure/failure.ts"
 import { requestTimeouts } from "./http/request-timeouts.ts"
 import { createModelClient } from "./model-client.ts"
-import type { ModelClient, ModelRuntime } from "./model.ts"
+import type { ModelClient, ModelRequest, ModelRuntime } from "./model.ts"
 import { findProvider } from "./providers.ts"
 import type { RateLimitGuard, Route } from "./route.ts"
 import { imagesIn } from "./request-size.ts"
+import type { ImageFitter } from "./vision/fitted-request.ts"
 import type { ImageDescriber } from "./vision/image-describer.ts"
 import type { WirePlace } from "./wire/wire.ts"
 import { HTTP_WIRES } from "./wires.ts"
@@ -40,6 +42,8 @@ export interface OpenModelOptions {
   readonly fallbacks: readonly { readonly name: string; choose(): Result<ChosenModel, { readonly message: string }> }[]
   readonly guardrail: Readonly<Record<string, unknown>>
   readonly awsRegion: string
+  /** Starts a program that AWS settings name; only src/exec starts processes. */
+  readonly runProgram?: RunProgram
   readonly openRouter: WireSettings["openRouter"]
   /** Who describes images to a model that sees none; absent for side jobs, which would describe for themselves. */
   readonly images?: ImageDescriber
@@ -79,12 +83,16 @@ function streamRetries(environment: Environment): number {
 async function openRoute(chosen: ChosenModel, options: OpenModelOptions): Promise<Result<Route>> {
   const { runtime } = chosen
   if (runtime.wire === "in-process") return fail("the demo model cannot stand in for a real one")
-  const connections = createConnections(runtime, options)
+  const connections = createConnections(runtime, { ...options, authorities: chosen.authorities })
   if (!connections.ok) return connections
   return ok(
     await routeFor(
       { ...chosen, runtime: { ...runtime, wire: runtime.wire } },
-      { connections: connections.value, credentials: await credentialsFor(chosen, options) },
+      {
+        connections: connections.value,
+        credentials: await credentialsFor(chosen, options),
+        images: lateFitter(runtime),
+      },
       options,
     ),
   )
@@ -94,6 +102,8 @@ async function openRoute(chosen: ChosenModel, options: OpenModelOptions): Promis
 interface Held {
   readonly connections: Connections
   readonly credentials: CredentialSource
+  /** What is known about the images this place takes; its code is loaded with the first image. */
+  readonly images: () => Promise<ImageFitter>
 }
 
 async function routeFor(chosen: RemoteModel, held: Held, options: OpenModelOptions): Promise<Route> {
@@ -143,6 +153,14 @@ async function routeFor(chosen: RemoteModel, held: Held, options: OpenModelOptio
     alternative: (failure) => openAlternative(chosen, failure, options),
     withWindow: (tokens) =>
       routeFor({ ...chosen, windowIsGuess: false, runtime: { ...runtime, contextLength: tokens } }, held, options),
+    windowIsGuess: chosen.windowIsGuess,
+    servedWindow: async ({ signal, thorough }) => {
+      const mayBeOllama =
+        runtime.billingMode === "local" && (thorough || URL.parse(runtime.baseUrl)?.port === OLLAMA_PORT)
+      if (!mayBeOllama) return undefined
+      const { askOllama } = await import("./local/local-servers.ts")
+      return await askOllama(runtime, { signal, ...(chosen.key === undefined ? {} : { key: chosen.key }) })
+    },
     askWindow: async (signal) => {
       if (!chosen.windowIsGuess) return undefined
       const { askWindow } = await import("./catalog/ask-window.ts")
@@ -151,20 +169,45 @@ async function routeFor(chosen: RemoteModel, held: Held, options: OpenModelOptio
     rememberWindow: (tokens) => {
       rememberFor(runtime, tokens, options)
     },
-    ...(options.images === undefined ? {} : { prepare: inWordsFor(chosen, options.images) }),
+    prepare: async (request, signal) => {
+      if (!request.messages.some((message) => imagesIn(message) > 0)) return { request }
+      const described = await inWords({ request, chosen, describer: options.images }, signal)
+      return described ?? (await (await held.images()).fit(request, { signal }))
+    },
+    learnImageLimit: async (limit) => (await held.images()).learn(limit),
     // An aggregator is asked through many servers as it is.
     ...(findProvider(runtime.provider)?.aggregator === true ? {} : { reconnect: () => held.connections.close() }),
     ...(SHARES_LIMITS.has(runtime.provider) ? { guard: await openGuard(runtime.provider, options) } : {}),
   }
 }
 
-function inWordsFor(chosen: ChosenModel, describer: ImageDescriber): NonNullable<Route["prepare"]> {
-  return async (request, signal) => {
-    if (!request.messages.some((message) => imagesIn(message) > 0) || (await seesImages(chosen)) !== false)
-      return { request }
-    const { describedRequest } = await import("./vision/described-request.ts")
-    return await describedRequest(request, describer, { signal })
+const OLLAMA_PORT = "11434"
+
+function lateFitter({ wire, model, provider }: ModelRuntime): () => Promise<ImageFitter> {
+  let opening: Promise<ImageFitter> | undefined
+  const open = async (): Promise<ImageFitter> => {
+    const [{ createImageFitter }, { knownLimits }] = await Promise.all([
+      import("./vision/fitted-request.ts"),
+      import("./vision/image-limits.ts"),
+    ])
+    return createImageFitter({ limits: knownLimits({ wire, model }), provider })
   }
+  return () => (opening ??= open())
+}
+
+/** Undefined where the model sees, or nobody can say what there is to see. */
+async function inWords(
+  asked: {
+    readonly request: ModelRequest
+    readonly chosen: ChosenModel
+    readonly describer: ImageDescriber | undefined
+  },
+  signal: AbortSignal,
+): Promise<{ readonly request: ModelRequest; readonly notice?: string } | undefined> {
+  const { request, chosen, describer } = asked
+  if (describer === undefined || (await seesImages(chosen)) !== false) return undefined
+  const { describedRequest } = await import("./vision/described-request.ts")
+  return await describedRequest(request, describer, { signal })
 }
 
 /** Undefined when nobody knows; it is then sent what there is, and says so if it cannot see. */

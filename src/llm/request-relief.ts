@@ -1,4 +1,5 @@
-import type { AssistantMessage, Message, Part } from "../protocol/message.ts"
+import { withoutCarriers } from "../protocol/message.ts"
+import type { Message, Part } from "../protocol/message.ts"
 import type { JsonSchema } from "../protocol/tool.ts"
 import type { LlmFailure } from "./failure/failure.ts"
 import type { ModelRequest } from "./model.ts"
@@ -49,7 +50,7 @@ const RELIEVE: Record<Relief, (request: ModelRequest) => ModelRequest> = {
 }
 
 export function withoutReasoning(request: ModelRequest): ModelRequest {
-  return mapMessages(request, (message) => (message.role === "assistant" ? stripCarriers(message) : message))
+  return mapMessages(request, (message) => (message.role === "assistant" ? withoutCarriers(message) : message))
 }
 
 /** Only what belongs to the Responses wire: a server could not read its own encrypted thoughts any more. */
@@ -85,18 +86,6 @@ export function withPlainSchemas(request: ModelRequest): ModelRequest {
 
 function mapMessages(request: ModelRequest, change: (message: Message) => Message): ModelRequest {
   return { ...request, messages: request.messages.map(change) }
-}
-
-function stripCarriers(message: AssistantMessage): AssistantMessage {
-  const {
-    reasoning_content: _content,
-    reasoning_details: _details,
-    codex_reasoning_items: _items,
-    codex_message_items: _messages,
-    anthropic_content_blocks: _blocks,
-    ...rest
-  } = message
-  return rest
 }
 
 function withoutImageParts(parts: readonly Part[]): string {

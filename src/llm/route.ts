@@ -3,7 +3,7 @@ import type { Credential, CredentialSource } from "./credential.ts"
 import type { LlmFailure } from "./failure/failure.ts"
 import type { HttpConnection } from "./http/http.ts"
 import type { RequestTimeouts } from "./http/request-timeouts.ts"
-import type { ModelEvent, ModelRequest, ModelRuntime } from "./model.ts"
+import type { ModelClient, ModelEvent, ModelRequest, ModelRuntime } from "./model.ts"
 import type { Frame } from "./http/sse.ts"
 import type { Finished, Wire } from "./wire/wire.ts"
 
@@ -26,15 +26,21 @@ export interface Route {
   withWindow(tokens: number): Promise<Route>
   /** How much the model can read, from whoever knows better than the guess of the runtime; undefined when nobody does. */
   askWindow(signal: AbortSignal): Promise<number | undefined>
+  /** The window comes from the model's name alone. */
+  readonly windowIsGuess?: boolean
+  /** What Ollama gives the model; see `ModelClient.servedWindow`. */
+  servedWindow?: NonNullable<ModelClient["servedWindow"]>
   /** Keeps a window that the server named, for later sessions. */
   rememberWindow(tokens: number): void
   /** What all processes of this home know about a used-up limit of the account; absent where nobody shares it. */
   readonly guard?: RateLimitGuard
-  /** The request as this model can take it: images in words where it is known to see none. Absent where nobody can describe them. */
+  /** The request as this model can take it: images in words where it is known to see none, and smaller where they are too large. */
   prepare?(
     request: ModelRequest,
     signal: AbortSignal,
   ): Promise<{ readonly request: ModelRequest; readonly notice?: string }>
+  /** The server found an image too large. True when `prepare` makes images smaller from now on than it did before. */
+  learnImageLimit?(limit: NonNullable<LlmFailure["imageLimit"]>): Promise<boolean>
   /** Closes what is open, so that the next request goes over a new connection. Absent where a new one reaches no other server. */
   reconnect?(): void
   close(): void

@@ -70,6 +70,25 @@ export async function identifyServer(
   }
 }
 
+/** The window that Ollama really gives a model; undefined where no Ollama answers, or where it has not said yet. */
+export async function askOllama(
+  { baseUrl, model }: { readonly baseUrl: string; readonly model: string },
+  options: { readonly signal: AbortSignal; readonly key?: string },
+): Promise<number | undefined> {
+  const connection = openHttpConnection(new URL(baseUrl.replace(/\/+$/, "").replace(/\/v1$/, "")))
+  const probe = createProbe(connection, options)
+  try {
+    const shown = await probe("/api/show", { model })
+    if (!isRecord(shown) || !("model_info" in shown || "parameters" in shown)) return undefined
+    const running = records(await probe("/api/ps"), "models").find((entry) =>
+      [model, `${model}:latest`].includes(stringField(entry, "model") ?? stringField(entry, "name") ?? ""),
+    )
+    return configuredWindow(shown) ?? windowInMetadata(running)
+  } finally {
+    connection.close()
+  }
+}
+
 /** A single model is the one meant, and so is the single one in memory; otherwise somebody has to choose. */
 export function localChoice(server: LocalServer): LocalChoice {
   const loaded = server.models.filter((model) => model.loaded)
@@ -200,12 +219,16 @@ async function ollamaModels(tags: unknown, probe: Probe): Promise<readonly Local
 
 /** `num_ctx` of the model file is what a call gets; else what the model in memory was given; else what it was trained for. */
 function ollamaWindow(shown: unknown, running: number | undefined): number | undefined {
-  const configured = /^\s*num_ctx\s+(\d+)\s*$/m.exec(stringField(shown, "parameters") ?? "")?.[1]
-  if (configured !== undefined) return Number(configured)
-  if (running !== undefined) return running
+  const given = configuredWindow(shown) ?? running
+  if (given !== undefined) return given
   const info = isRecord(shown) && isRecord(shown["model_info"]) ? shown["model_info"] : {}
   const trained = Object.entries(info).find(([key]) => key.endsWith(".context_length"))?.[1]
   return typeof trained === "number" && trained > 0 ? trained : undefined
+}
+
+function configuredWindow(shown: unknown): number | undefined {
+  const tokens = /^\s*num_ctx\s+(\d+)\s*$/m.exec(stringField(shown, "parameters") ?? "")?.[1]
+  return tokens === undefined ? undefined : Number(tokens)
 }
 
 /** One model, with the window the server was started with; its own list only knows what it was trained for. */

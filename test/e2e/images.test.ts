@@ -1,0 +1,82 @@
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+
+import { expect, test } from "vitest"
+
+import { readImageFacts } from "../../src/llm/vision/image-header.ts"
+import { startModelServer } from "../support/model-server/server.ts"
+import type { ModelServer } from "../support/model-server/server.ts"
+import { refuses, says } from "../support/model-server/turn.ts"
+import { hermesCommand } from "../support/process-driver.ts"
+import { temporaryHome } from "../support/temporary-home.ts"
+import { testImage } from "../support/test-image.ts"
+import { openTerminal } from "../support/virtual-terminal.ts"
+import { hermes, settingsFor } from "./hermes-process.ts"
+
+const WIDE = testImage({ width: 1200, height: 40, type: "png" })
+
+/** The sides of all images in a request, in order. */
+function sizesIn(model: ModelServer, index: number): readonly string[] {
+  const body = model.requests[index]?.rawBody ?? ""
+  return [...body.matchAll(/data:image\/[a-z]+;base64,([A-Za-z0-9+/=]+)/g)].map(([, base64 = ""]) => {
+    const facts = readImageFacts(Buffer.from(base64, "base64"))
+    return `${facts?.width ?? 0}×${facts?.height ?? 0}`
+  })
+}
+
+test("the built command makes an image smaller that the server refuses, and answers", async () => {
+  const tooLarge = refuses(400, "image dimensions exceed max allowed size: 600 pixels")
+  await using model = await startModelServer([tooLarge, says("A line.")])
+  await using home = await temporaryHome({ config: settingsFor(model) })
+  writeFileSync(join(home.workdir, "wide.png"), WIDE)
+  const ran = await hermes(home, ["chat", "-q", "what is this?", "--image", "wide.png"], { stdin: "inherit-null" })
+  expect([ran.code, ran.stdout.includes("A line.")]).toEqual([0, true])
+  expect([sizesIn(model, 0), sizesIn(model, 1)]).toEqual([["1200×40"], ["600×20"]])
+})
+
+test("an image that is not there is a mistake in the call", async () => {
+  await using home = await temporaryHome()
+  const ran = await hermes(home, ["chat", "-q", "what is this?", "--image", "gone.png"], { stdin: "inherit-null" })
+  expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining("there is no file") as string])
+})
+
+test("in a conversation: with --image, with /image, and by dropping a file on the terminal", async () => {
+  await using model = await startModelServer([says("First."), says("Second."), says("Third.")])
+  await using home = await temporaryHome({ config: settingsFor(model) })
+  for (const [name, width] of [
+    ["one.png", 11],
+    ["two.png", 22],
+    ["my three.png", 33],
+  ] as const) {
+    writeFileSync(join(home.workdir, name), testImage({ width, height: 10, type: "png" }))
+  }
+  await using terminal = await openTerminal({
+    command: hermesCommand(),
+    args: ["chat", "--image", "one.png"],
+    cwd: home.workdir,
+    env: home.env,
+  })
+  const say = async (text: string, answer: string): Promise<void> => {
+    terminal.type(text)
+    terminal.press("enter")
+    await terminal.waitFor(answer)
+  }
+  await terminal.waitFor("you>")
+  await say("what is the first?", "First.")
+  await say("/image two.png", "Attached two.png (22×10)")
+  await say("and the second?", "Second.")
+  await say(`'${join(home.workdir, "my three.png")}'`, "Attached my three.png (33×10)")
+  await say("and the third?", "Third.")
+  expect([0, 1, 2].map((index) => sizesIn(model, index))).toEqual([
+    ["11×10"],
+    ["11×10", "22×10"],
+    ["11×10", "22×10", "33×10"],
+  ])
+  expect(model.view(2).messages.map(({ text }) => text)).toEqual([
+    "what is the first?",
+    "First.",
+    "and the second?",
+    "Second.",
+    "and the third?",
+  ])
+})
