@@ -1,7 +1,9 @@
+import type { PendingDiagnostics } from "../../exec/language-server/language-diagnostics.ts"
 import type { ToolContext, ToolResult } from "../../toolkit/tool.ts"
 import { failure } from "../failure.ts"
 import { crossProfileRefusal } from "./cross-profile.ts"
 import { lintChange } from "./lint/lint-change.ts"
+import { beforeChange, newErrorsField } from "./new-errors.ts"
 import { holdsSecrets } from "./refused-source.ts"
 import { fileDiff, shownDiff } from "./shown-diff.ts"
 import { shownPath, stampOf } from "./store-file.ts"
@@ -22,17 +24,24 @@ export async function patchFiles(
   const parsed = parsePatch(text)
   if (!parsed.ok) return failure(`${parsed.error}; no files were modified`)
   const targets = [...new Set(parsed.value.flatMap(pathsOf).map((path) => files.resolve(path)))]
-  const work = async (): Promise<ToolResult> => {
-    const plan = await planPatch(parsed.value, {
+  const plan = (): Promise<PatchPlan> =>
+    planPatch(parsed.value, {
       files,
       refuse: (path) => (options.crossProfile ? undefined : crossProfileRefusal(path, tracker?.places)),
       holdsSecrets: (path) => holdsSecrets(path, tracker?.places),
     })
-    if (plan.problems.length > 0) return refusedPlan(plan)
-    const warnings = await staleWarnings(plan.steps, context)
-    const outcome = await carryOut(plan.steps, files)
+  const work = async (): Promise<ToolResult> => {
+    const planned = await plan()
+    if (planned.problems.length > 0) return refusedPlan(planned)
+    const pending = await beforeChange(changedPaths(planned.steps), context)
+    if (context.signal.aborted) return failure("interrupted; no files were modified")
+    // Waiting for language servers may have taken a while in which files changed.
+    const { steps, problems } = pending === undefined ? planned : await plan()
+    if (problems.length > 0) return refusedPlan({ steps, problems })
+    const warnings = await staleWarnings(steps, context)
+    const outcome = await carryOut(steps, files)
     await recordSteps(outcome.done, context)
-    return await report(outcome, warnings, context)
+    return await report(outcome, { warnings, pending }, context)
   }
   if (tracker === undefined) return await work()
   const real = await Promise.all(targets.map((path) => files.realPath(path)))
@@ -74,11 +83,14 @@ function changedPaths(steps: readonly PlannedStep[]): readonly string[] {
 
 async function report(
   { done, stopped }: CarriedOut,
-  warnings: readonly string[],
+  { warnings, pending }: { readonly warnings: readonly string[]; readonly pending: PendingDiagnostics | undefined },
   context: ToolContext,
 ): Promise<ToolResult> {
   const diff = shownDiff(done.map((step) => diffOf(step, context)).join(""), context)
-  const lint = await lintSteps(done, context)
+  const [lint, diagnostics] = await Promise.all([
+    lintSteps(done, context),
+    newErrorsField(pending, diagnosedPaths(done), context),
+  ])
   const facts = {
     ...listed(
       "files_modified",
@@ -91,6 +103,7 @@ async function report(
     ),
     ...(diff.forModel === "" ? {} : { diff: diff.forModel }),
     ...(Object.keys(lint).length === 0 ? {} : { lint }),
+    ...diagnostics,
     ...(warnings.length === 0 ? {} : { _warning: warnings.join("; ") }),
   }
   const more = { diff: diff.forPeople, filesChanged: changedPaths(done) }
@@ -104,6 +117,12 @@ async function report(
     `${stopped.step.label}: ${stopped.why}. Stopped there; applied: ${labels(done)}; ` +
     `not applied: ${labels([stopped.step, ...stopped.left])}. Check the diff before you go on.`
   return { ...failure(error, { success: false, ...facts }), ...(done.length === 0 ? {} : more) }
+}
+
+/** A file that was moved here has the errors that it had there. */
+function diagnosedPaths(steps: readonly PlannedStep[]): readonly string[] {
+  const moved = new Set(steps.flatMap((step) => (step.kind === "move" ? [step.to] : [])))
+  return steps.flatMap((step) => (step.kind === "write" && !moved.has(step.path) ? [step.path] : []))
 }
 
 function createdBy(step: PlannedStep): readonly string[] {

@@ -1,12 +1,17 @@
+import { fail, ok } from "../../base/result.ts"
+import type { Result } from "../../base/result.ts"
 import { explainSystemError } from "../../base/system-error.ts"
 import { scrubSurrogates } from "../../base/text.ts"
+import type { FileStamp } from "../../toolkit/ports/files.ts"
 import type { ToolContext, ToolResult } from "../../toolkit/tool.ts"
 import { failure } from "../failure.ts"
 import { crossProfileRefusal } from "./cross-profile.ts"
 import { describeCandidates } from "./fuzzy/candidates.ts"
 import { replaceText } from "./fuzzy/replace-text.ts"
 import type { ReplaceProblem } from "./fuzzy/replace-text.ts"
+import type { PendingDiagnostics } from "../../exec/language-server/language-diagnostics.ts"
 import { lintChange } from "./lint/lint-change.ts"
+import { beforeChange, newErrorsField } from "./new-errors.ts"
 import { holdsSecrets } from "./refused-source.ts"
 import { fileDiff, shownDiff } from "./shown-diff.ts"
 import { outsideWarning, resolvedField, shownPath, similarFiles, stampOf, storeAndCheck } from "./store-file.ts"
@@ -46,26 +51,53 @@ interface LocatedPatch extends TextPatch {
   readonly real: string
 }
 
+/** Language servers are asked only about an edit that fits, and what they were given the time for may have changed the file. */
 async function editFile(wanted: LocatedPatch, context: ToolContext): Promise<ToolResult> {
+  const planned = await planEdit(wanted, context)
+  if (!planned.ok) return planned.error
+  const pending = await beforeChange([wanted.target], context)
+  if (context.signal.aborted) return failure("interrupted; nothing was changed")
+  const edit = pending === undefined ? planned : await planEdit(wanted, context)
+  return edit.ok ? await makeEdit(wanted, { ...edit.value, pending }, context) : edit.error
+}
+
+interface PlannedEdit {
+  readonly before: DecodedText
+  readonly text: string
+  readonly count: number
+  readonly stamp: FileStamp | undefined
+}
+
+async function planEdit(wanted: LocatedPatch, context: ToolContext): Promise<Result<PlannedEdit, ToolResult>> {
   const { files } = context.workspace
-  const tracker = context.ports.files
   const stamp = await stampOf(wanted.target, files)
   if (stamp === undefined && (await files.stat(wanted.target)) === undefined) {
-    return failure(`file not found: ${wanted.target}`, await similarFiles(wanted.target, files))
+    return fail(failure(`file not found: ${wanted.target}`, await similarFiles(wanted.target, files)))
   }
   const decoded = await readEditable(wanted.target, wanted.path, files)
-  if (!decoded.ok) return failure(decoded.error)
+  if (!decoded.ok) return fail(failure(decoded.error))
   const replaced = replaceText(decoded.value.text, {
     old: wanted.old,
     replacement: scrubSurrogates(wanted.replacement),
     all: wanted.all,
   })
-  if (!replaced.ok) return noMatch(wanted, { problem: replaced.error, text: decoded.value.text }, context)
+  return replaced.ok
+    ? ok({ ...replaced.value, before: decoded.value, stamp })
+    : fail(noMatch(wanted, { problem: replaced.error, text: decoded.value.text }, context))
+}
+
+async function makeEdit(
+  wanted: LocatedPatch,
+  { stamp, ...edit }: PlannedEdit & { readonly pending: PendingDiagnostics | undefined },
+  context: ToolContext,
+): Promise<ToolResult> {
+  const { files } = context.workspace
+  const tracker = context.ports.files
   const warning = stamp === undefined ? undefined : tracker?.staleWarning(wanted.real, stamp, "edit")
-  await storeAndCheck(wanted.target, encodeText(replaced.value.text, decoded.value.form), files)
+  await storeAndCheck(wanted.target, encodeText(edit.text, edit.before.form), files)
   tracker?.recordWrite(wanted.real, await stampOf(wanted.target, files), "edit")
   tracker?.forgetFailedEdits(wanted.real)
-  return await changed(wanted, { ...replaced.value, before: decoded.value, warning }, context)
+  return await changed(wanted, { ...edit, warning }, context)
 }
 
 interface Change {
@@ -73,6 +105,7 @@ interface Change {
   readonly text: string
   readonly count: number
   readonly warning: string | undefined
+  readonly pending: PendingDiagnostics | undefined
 }
 
 async function changed(wanted: LocatedPatch, change: Change, context: ToolContext): Promise<ToolResult> {
@@ -80,7 +113,10 @@ async function changed(wanted: LocatedPatch, change: Change, context: ToolContex
   const { target, path } = wanted
   const name = shownPath(target, workspace)
   const diff = shownDiff(fileDiff(target, { before: change.before.text, after: change.text }, context), context)
-  const lint = await lintChange({ path: target, before: change.before.text, after: change.text }, context)
+  const [lint, diagnostics] = await Promise.all([
+    lintChange({ path: target, before: change.before.text, after: change.text }, context),
+    newErrorsField(change.pending, [target], context),
+  ])
   const warning = change.warning ?? outsideWarning(path, target, { workspace, tracker: ports.files })
   return {
     content: {
@@ -88,6 +124,7 @@ async function changed(wanted: LocatedPatch, change: Change, context: ToolContex
       diff: diff.forModel,
       files_modified: [target],
       ...(lint === undefined ? {} : { lint }),
+      ...diagnostics,
       ...resolvedField(path, target),
       ...(warning === undefined ? {} : { _warning: warning }),
       ...(diff.forModel === "" ? { _hint: "the file had this content already" } : {}),

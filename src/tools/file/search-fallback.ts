@@ -13,28 +13,48 @@ export async function withoutIgnored(
 ): Promise<ReadonlySet<string>> {
   const all = new Set(paths)
   if (paths.length === 0 || paths.length > MAX_NAMES) return all
-  const exit = await ask("git check-ignore -z --no-index --stdin 2>/dev/null", { paths, directory }, context)
-  // Anything but 0 means that nothing is ignored, that this is no repository, or that there is no git.
-  if (exit.code !== 0) return all
-  return all.difference(new Set(exit.output.split("\0")))
+  const exit = await ask(CHECK_IGNORE, { paths, directory }, context)
+  return all.difference(ignoredPaths(exit))
 }
 
-/** Paths by the time of their last change, newest first; in the order of their names where that cannot be had. */
-export async function newestFirst(
+/** The same, by the time of their last change, newest first; in the order of their names where that cannot be had. */
+export async function visibleNewestFirst(
   paths: readonly string[],
   directory: string,
   context: ToolContext,
 ): Promise<readonly string[]> {
   const named = paths.toSorted()
   if (paths.length === 0 || paths.length > MAX_NAMES) return named
-  const exit = await ask("xargs -0 stat -c %Y -- 2>/dev/null", { paths: named, directory }, context)
-  const times = exit.output.trim().split("\n").map(Number)
+  const exit = await ask(CHECK_IGNORE_AND_TIMES, { paths: named, directory }, context)
+  const [said = "", timesText = ""] = splitAtMark(exit.output)
+  const [code = "", ...ignored] = said.split("\0").toReversed()
+  const hidden = ignoredPaths({ code: exit.code === 0 ? Number(code) : -1, output: ignored.join("\0") })
+  const times = timesText.trim().split("\n").map(Number)
+  const visible = named.filter((path) => !hidden.has(path))
   // A file that has gone meanwhile has no line, and then nobody knows whose the others are.
-  if (times.length !== named.length || times.some((time) => !Number.isFinite(time))) return named
-  return named
-    .map((path, index) => ({ path, time: times[index] ?? 0 }))
-    .toSorted((a, b) => b.time - a.time)
-    .map(({ path }) => path)
+  if (times.length !== named.length || times.some((time) => !Number.isFinite(time))) return visible
+  const timeOf = new Map(named.map((path, index) => [path, times[index] ?? 0]))
+  return visible.toSorted((a, b) => (timeOf.get(b) ?? 0) - (timeOf.get(a) ?? 0))
+}
+
+const CHECK_IGNORE = "git check-ignore -z --no-index --stdin 2>/dev/null"
+/** Both questions in one journey: the ignored paths and the exit code, then the times, one in a line for each path. */
+const CHECK_IGNORE_AND_TIMES = `names=$(mktemp) || exit 1
+trap 'rm -f -- "$names"' EXIT
+cat >"$names"
+${CHECK_IGNORE} <"$names"
+printf '%s\\036' "$?"
+xargs -0 stat -c %Y -- <"$names" 2>/dev/null
+exit 0`
+
+function splitAtMark(output: string): readonly string[] {
+  const mark = output.lastIndexOf("\u001E")
+  return [output.slice(0, mark), output.slice(mark + 1)]
+}
+
+/** Anything but 0 means that nothing is ignored, that this is no repository, or that there is no git. */
+function ignoredPaths({ code, output }: { readonly code: number; readonly output: string }): ReadonlySet<string> {
+  return new Set(code === 0 ? output.split("\0") : [])
 }
 
 async function ask(

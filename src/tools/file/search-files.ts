@@ -22,7 +22,7 @@ import {
   searchPlace,
 } from "./search-command.ts"
 import type { ContentQuery, SearchPlace } from "./search-command.ts"
-import { newestFirst, withoutIgnored } from "./search-fallback.ts"
+import { visibleNewestFirst, withoutIgnored } from "./search-fallback.ts"
 import { readCounts, readFoundLines, readNames } from "./search-output.ts"
 import type { FoundByFile, FoundLine } from "./search-output.ts"
 import { runSearch } from "./search-run.ts"
@@ -126,17 +126,12 @@ async function findFiles(search: Search): Promise<ToolResult> {
   if (found.error !== undefined) return failure(found.error)
   if (found.failed && found.output === "") return failure(`${glob} is not a valid glob; escape special characters`)
   const named = visibleOf(readNames(found.output).names, (name) => name, search)
-  const sorted = rg === undefined ? await sortedVisible(named, search) : named
+  const sorted = rg === undefined ? await visibleNewestFirst(named, place.directory, context) : named
   const shown = sorted.slice(page.offset, page.offset + page.limit).map((name) => shortened(name, search))
   return {
     content: { total_count: sorted.length, files: shown, ...rest(page, sorted.length, found) },
     summary: `${sorted.length} files`,
   }
-}
-
-async function sortedVisible(names: readonly string[], { place, context }: Search): Promise<readonly string[]> {
-  const kept = await withoutIgnored(names, place.directory, context)
-  return await newestFirst([...kept], place.directory, context)
 }
 
 interface ContentArguments {

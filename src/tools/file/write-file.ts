@@ -10,6 +10,7 @@ import type { ToolContext, ToolResult } from "../../toolkit/tool.ts"
 import { failure } from "../failure.ts"
 import { crossProfileRefusal } from "./cross-profile.ts"
 import { lintChange } from "./lint/lint-change.ts"
+import { beforeChange, newErrorsField } from "./new-errors.ts"
 import { fileDiff, shownDiff } from "./shown-diff.ts"
 import { MAX_EDITED_BYTES, notWritable, outsideWarning, resolvedField, stampOf } from "./store-file.ts"
 import { decodeText, inFormOf } from "./text-form.ts"
@@ -71,6 +72,8 @@ interface WantedFile {
 async function replaceFile({ path, target, real, content }: WantedFile, context: ToolContext): Promise<ToolResult> {
   const { workspace, ports } = context
   const tracker = ports.files
+  const pending = await beforeChange([target], context)
+  if (context.signal.aborted) return failure("interrupted; nothing was changed")
   const facts = await workspace.files.stat(target)
   const problem = notWritable(path, facts)
   if (problem !== undefined) return failure(problem)
@@ -80,7 +83,10 @@ async function replaceFile({ path, target, real, content }: WantedFile, context:
   const written = await workspace.files.write(target, before === undefined ? text : inFormOf(text, before.form))
   tracker?.recordWrite(real, await stampOf(target, workspace.files), "replace")
   tracker?.forgetFailedEdits(real)
-  const lint = await lintChange({ path: target, before: before?.text, after: text }, context)
+  const [lint, diagnostics] = await Promise.all([
+    lintChange({ path: target, before: before?.text, after: text }, context),
+    newErrorsField(pending, [target], context),
+  ])
   const warning = stale ?? outsideWarning(path, target, { workspace, tracker })
   const diff =
     facts !== undefined && before === undefined ? "" : fileDiff(target, { before: before?.text, after: text }, context)
@@ -91,6 +97,7 @@ async function replaceFile({ path, target, real, content }: WantedFile, context:
       dirs_created: written.createdDirectories,
       files_modified: [target],
       ...(lint === undefined ? {} : { lint }),
+      ...diagnostics,
       ...(warning === undefined ? {} : { _warning: warning }),
     },
     summary: `${written.bytes} bytes ${facts === undefined ? "written to a new file" : "written"}`,
