@@ -1,17 +1,21 @@
-import { existsSync, realpathSync } from "node:fs"
+import { existsSync, mkdirSync, realpathSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { isAbsolute, join, normalize, sep } from "node:path"
 
 import { assertNever } from "../base/assert-never.ts"
 import type { Clock } from "../base/clock.ts"
+import { withFileLock } from "../base/file-lock.ts"
 import type { Log } from "../base/log.ts"
 import { fail, ok } from "../base/result.ts"
 import type { Result } from "../base/result.ts"
+import { errorMessage } from "../base/system-error.ts"
 import type { Config } from "../config/load.ts"
 import type { Home } from "../config/home.ts"
+import { HERMES_SECRETS } from "../config/protected-places.ts"
 import { visibleVariables } from "./command-environment.ts"
 import type { ReadOnlyBind } from "./container/container-arguments.ts"
 import { sanitiseTaskId } from "./container/container-arguments.ts"
+import type { SyncRequest } from "./remote/remote-workspace.ts"
 import type { Workspace } from "./workspace.ts"
 
 export type BackendName = "docker" | "ssh" | "singularity" | "modal" | "daytona"
@@ -42,16 +46,17 @@ export async function openBackend(options: OpenBackendOptions): Promise<Result<W
     }
     case "ssh": {
       const { openSshWorkspace } = await import("./remote/ssh-workspace.ts")
-      return await openSshWorkspace(sshOptions(options))
+      return await openSshWorkspace({ ...sshOptions(options), sync: syncRequest(options) })
     }
     case "singularity": {
       const { openSingularityWorkspace } = await import("./singularity/singularity-workspace.ts")
       const image = imageOf(options, "terminal.singularity_image")
-      return await openSingularityWorkspace({
-        ...shared(options),
-        image: image.includes("://") || image.startsWith("/") ? image : `docker://${image}`,
-        sandboxes: options.home.file("sandboxes", "singularity"),
-      })
+      const sandboxes = options.home.file("sandboxes", "singularity")
+      const address = image.includes("://") || image.startsWith("/") ? image : `docker://${image}`
+      const binds = { readOnlyBinds: readOnlyBinds(options) }
+      return await oneAtATime(options, () =>
+        openSingularityWorkspace({ ...shared(options), ...binds, image: address, sandboxes }),
+      )
     }
     case "modal": {
       const { openModalWorkspace } = await import("./modal/modal-workspace.ts")
@@ -59,19 +64,40 @@ export async function openBackend(options: OpenBackendOptions): Promise<Result<W
         ...shared(options),
         image: imageOf(options, "terminal.modal_image"),
         snapshotFile: options.home.file("modal_snapshots.json"),
+        sync: syncRequest(options),
       })
     }
     case "daytona": {
       const { openDaytonaWorkspace } = await import("./daytona/daytona-workspace.ts")
-      return await openDaytonaWorkspace({ ...shared(options), image: imageOf(options, "terminal.daytona_image") })
+      const image = imageOf(options, "terminal.daytona_image")
+      return await oneAtATime(options, () =>
+        openDaytonaWorkspace({ ...shared(options), image, sync: syncRequest(options) }),
+      )
     }
     default:
       return assertNever(options.backend)
   }
 }
 
+/** Two that want the place of the same task must not both make it. A container has such a lock of its own. */
+async function oneAtATime(
+  { backend, home, taskId, signal }: OpenBackendOptions,
+  open: () => Promise<Result<Workspace>>,
+): Promise<Result<Workspace>> {
+  const folder = home.file("sandboxes", backend)
+  try {
+    mkdirSync(folder, { recursive: true })
+    const lock = join(folder, `${sanitiseTaskId(taskId)}.lock`)
+    return await withFileLock(lock, { waitMs: LOCK_WAIT_MS, signal }, open)
+  } catch (error) {
+    return fail(`the place cannot be opened: ${errorMessage(error)}`)
+  }
+}
+
+const LOCK_WAIT_MS = 120_000
+
 /** What every place is told. */
-function shared({ config, environment, taskId, log, signal }: OpenBackendOptions) {
+function shared({ config, environment, taskId, clock, log, signal }: OpenBackendOptions) {
   const named = config.get("terminal.shell_init_files")
   return {
     clientEnvironment: environment,
@@ -82,6 +108,8 @@ function shared({ config, environment, taskId, log, signal }: OpenBackendOptions
     diskMb: config.get("terminal.container_disk"),
     startupFiles: named.length > 0 ? named : config.get("terminal.auto_source_bashrc") ? undefined : [],
     persistentShell: config.get("terminal.persistent_shell"),
+    lifetimeSeconds: config.get("terminal.lifetime_seconds"),
+    clock,
     log,
     signal,
   }
@@ -97,7 +125,6 @@ function containerOptions(options: OpenBackendOptions) {
     sandboxes: home.file("sandboxes", "docker"),
     survivesProcess: config.get("terminal.docker_persist_across_processes"),
     removesOrphans: config.get("terminal.docker_orphan_reaper"),
-    lifetimeSeconds: config.get("terminal.lifetime_seconds"),
     network: config.get("terminal.docker_network"),
     runsAsHostUser: config.get("terminal.docker_run_as_host_user"),
     workspaceBind: config.get("terminal.docker_mount_cwd_to_workspace") ? options.cwd : undefined,
@@ -106,7 +133,6 @@ function containerOptions(options: OpenBackendOptions) {
     variables: textValues(config.get("terminal.docker_env")),
     forwarded: forwardedValues(options),
     extraArguments: config.get("terminal.docker_extra_args"),
-    clock: options.clock,
   }
 }
 
@@ -161,18 +187,36 @@ function textValues(mapping: Readonly<Record<string, unknown>>): Record<string, 
 }
 
 const CONTAINER_HOME = "/root/.hermes"
-const SHARED_DIRECTORIES = ["skills", "cache/documents", "cache/images", "cache/audio", "cache/screenshots"]
+const SHARED_DIRECTORIES = ["skills"]
+const SHARED_CACHES = ["cache/documents", "cache/images", "cache/audio", "cache/screenshots"]
 
 /** Skills, caches and declared credential files, as far as they exist, at the same place below the home over there. */
-function readOnlyBinds({ config, home, log }: OpenBackendOptions): readonly ReadOnlyBind[] {
-  const declared = config.get("terminal.credential_files").flatMap((entry) => {
+function readOnlyBinds(options: OpenBackendOptions): readonly ReadOnlyBind[] {
+  const { home } = options
+  return [...SHARED_DIRECTORIES, ...SHARED_CACHES, ...credentialFiles(options)]
+    .filter((name) => existsSync(home.file(name)))
+    .map((name) => ({ source: home.file(name), target: `${CONTAINER_HOME}/${name}` }))
+}
+
+/** The same for places that have no part of this machine's disk: there they are kept the same. */
+function syncRequest(options: OpenBackendOptions): SyncRequest {
+  const { home, clock, log } = options
+  const places = {
+    home: home.path,
+    directories: SHARED_DIRECTORIES,
+    caches: SHARED_CACHES,
+    files: credentialFiles(options),
+    except: HERMES_SECRETS,
+  }
+  return { places, clock, log }
+}
+
+function credentialFiles({ config, home, log }: OpenBackendOptions): readonly string[] {
+  return config.get("terminal.credential_files").flatMap((entry) => {
     const checked = credentialFile(entry, home.path)
     if (!checked.ok) log.warning(checked.error)
     return checked.ok ? [checked.value] : []
   })
-  return [...SHARED_DIRECTORIES, ...declared]
-    .filter((name) => existsSync(home.file(name)))
-    .map((name) => ({ source: home.file(name), target: `${CONTAINER_HOME}/${name}` }))
 }
 
 /** Relative to the home and inside it, also behind links. */

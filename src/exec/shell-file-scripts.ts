@@ -14,6 +14,13 @@ exit 40`,
 
   read: `regular "$1"; cat -- "$1" || exit 40`,
 
+  /** The facts in a line, then the content if it has at most `$2` bytes. A file without a size may be one of the kernel's that never ends. */
+  readWithFacts: `facts=$(stat -L -c '%f %s %.3Y' -- "$1" 2>/dev/null) || { stat -L -- "$1" >/dev/null; exit 40; }
+size=\${facts#* }; size=\${size%% *}
+if [ -f "$1" ] && [ -r "$1" ] && [ "$size" -gt 0 ] && [ "$size" -le "$2" ]; then
+  printf '%s content\\n' "$facts"; cat -- "$1" || exit 40
+else printf '%s\\n' "$facts"; fi`,
+
   /** `$2` the first byte, counted from one, `$3` how many. */
   readRange: `regular "$1"; tail -c "+$2" -- "$1" | head -c "$3" || exit 40`,
 
@@ -41,6 +48,7 @@ else
   chmod "$(printf %o "$((0666 & ~$(umask)))")" "$stage" || giveUp
 fi
 mv -f -- "$stage" "$path" || giveUp
+stat -L -c '%f %s %.3Y' -- "$path" 2>/dev/null || echo
 [ -z "$created" ] || printf created`,
 
   list: `[ -d "$1" ] || { stat -L -- "$1" >/dev/null || exit 40; fail "Not a directory"; }
@@ -66,11 +74,11 @@ case $2 in */*/*|/*/*) mkdir -p -- "\${2%/*}" || exit 40 ;; esac
 ln -- "$1" "$2" || exit 40
 rm -f -- "$1" || exit 40`,
 
-  realPath: `path=$1 rest=; follow
-found=$(readlink -f -- "$path" && printf x) || exit 40
-found=\${found%?x}
-[ "$found" != / ] || [ -z "$rest" ] || found=
-printf '%s%s' "$found" "$rest"`,
+  realPath: `realPath "$1"`,
+
+  /** The facts in a line, empty where there are none, then the real path. */
+  look: `stat -L -c '%f %s %.3Y' -- "$1" 2>/dev/null || echo
+realPath "$1"`,
 
   /** A known name in a shared directory may have been taken by somebody else. */
   temporaryDirectory: `place=\${TMPDIR:-/tmp}/hermes-results-$(id -u)
@@ -100,6 +108,13 @@ follow() {
       rest=/\${path##*/}$rest; path=\${path%/*}; [ -n "$path" ] || path=/
     fi
   done
+}
+realPath() {
+  path=$1 rest=; follow
+  found=$(readlink -f -- "$path" && printf x) || exit 40
+  found=\${found%?x}
+  [ "$found" != / ] || [ -z "$rest" ] || found=
+  printf '%s%s' "$found" "$rest"
 }
 target() {
   path=$1 rest=; follow

@@ -28,6 +28,7 @@ test("what is longer than one call is sent in parts and put in place once", asyn
     bytes: 4321,
     path: join(home.workdir, "a/b"),
     createdDirectories: true,
+    facts: await filesOf(home.workdir).stat("a/b"),
   })
   expect((await readFile(join(home.workdir, "a/b"))).equals(data)).toBe(true)
   expect(await readdir(join(home.workdir, "a"))).toEqual(["b"])

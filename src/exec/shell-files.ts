@@ -55,7 +55,15 @@ export function createShellFiles(options: ShellFilesOptions): FileSystem {
         said.push(String(await ask("append", [target, stage], bytes.subarray(from, from + options.maxInputBytes))))
       }
       said.push(String(await ask("commit", [target, stage, String(bytes.byteLength)], bytes.subarray(last))))
-      return { bytes: bytes.byteLength, path: target, createdDirectories: said.includes("created") }
+      const [stored = "", created = ""] = (said.at(-1) ?? "").split("\n")
+      const facts = parseFacts(stored)
+      const createdDirectories = created === "created" || said.slice(0, -1).includes("created")
+      return {
+        bytes: bytes.byteLength,
+        path: target,
+        createdDirectories,
+        ...(facts === undefined ? {} : { facts }),
+      }
     },
     list: async (path) => parseEntries(await ask("list", [resolve(path)])),
     remove: async (path) => {
@@ -65,11 +73,27 @@ export function createShellFiles(options: ShellFilesOptions): FileSystem {
       await ask("rename", [resolve(from), resolve(to)])
     },
     realPath: async (path) => posix.normalize(await lookUp("realPath", resolve(path))),
+    look: async (path) => {
+      const [facts, realPath] = cutLine(await lookUp("look", resolve(path)))
+      return { realPath: posix.normalize(realPath), facts: parseFacts(facts) }
+    },
+    readWithFacts: async (path, maxBytes) => {
+      const answer = await ask("readWithFacts", [resolve(path), String(maxBytes)])
+      const end = answer.indexOf(10)
+      const line = answer.subarray(0, end).toString("latin1")
+      const facts = parseFacts(line)
+      return line.endsWith("content") ? { facts, content: answer.subarray(end + 1) } : { facts }
+    },
     temporaryDirectory: async () => {
       temporary ??= ask("temporaryDirectory", []).then((answer) => answer.toString("utf8"))
       return await temporary
     },
   }
+}
+
+function cutLine(text: string): readonly [string, string] {
+  const end = text.indexOf("\n")
+  return [text.slice(0, end), text.slice(end + 1)]
 }
 
 function refuseNul(word: string): void {

@@ -8,7 +8,7 @@ export type AskShell = (
 ) => Promise<{ readonly failed: boolean; readonly stdout: Buffer; readonly stderr: string }>
 
 /** The operations that only look. */
-export type LookupScript = "stat" | "realPath"
+export type LookupScript = "stat" | "realPath" | "look"
 
 interface LookupAnswer {
   readonly failed: boolean
@@ -63,6 +63,8 @@ while [ $# -gt 0 ]; do
     case $script in
     stat)
       ${FILE_SCRIPTS.stat} ;;
+    look)
+      ${FILE_SCRIPTS.look} ;;
     *)
       ${FILE_SCRIPTS.realPath} ;;
     esac

@@ -8,6 +8,7 @@ import { sha256Hex } from "../../base/random-and-hash.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { errorMessage } from "../../base/system-error.ts"
+import { createIdleWatch } from "../remote/idle-watch.ts"
 import { askPlaceFacts } from "../remote/place-facts.ts"
 import { createRemoteWorkspace } from "../remote/remote-workspace.ts"
 import type { Transport, TransportFailure } from "../remote/transport.ts"
@@ -141,9 +142,6 @@ function hostUser(): string | undefined {
 function createKeeper(engine: ContainerEngine, plan: ContainerPlan, options: ContainerOptions) {
   let id: string | undefined
   let isClosed = false
-  let usedAt = options.clock.now()
-  let busy = 0
-  let idleTimer: NodeJS.Timeout | undefined
   const never = new AbortController().signal
 
   const open = async (signal: AbortSignal): Promise<Result<string>> => {
@@ -168,27 +166,30 @@ function createKeeper(engine: ContainerEngine, plan: ContainerPlan, options: Con
     if (options.isPersistent) await stopContainer(engine, current, never)
     else await removeContainer(engine, current, never)
   }
-  const stopWhenIdle = async (): Promise<void> => {
-    if (busy > 0 || id === undefined || options.clock.now() - usedAt < options.lifetimeSeconds * 1000) return
-    const current = id
-    id = undefined
-    await giveUp(current)
+  const openAgain = async (signal: AbortSignal): Promise<Result<undefined>> => {
+    const opened = await open(signal)
+    return opened.ok ? ok(undefined) : opened
   }
-  const use = <T>(work: Promise<T>): Promise<T> => {
-    busy += 1
-    return work.finally(() => {
-      busy -= 1
-      usedAt = options.clock.now()
-    })
-  }
+  const watch = createIdleWatch({
+    ...options,
+    rest: async () => {
+      const current = id
+      id = undefined
+      if (current !== undefined) await giveUp(current)
+    },
+    wake: openAgain,
+  })
   return {
-    id: () => id ?? plan.name,
+    /** For a call that is about to be made. */
+    id: () => {
+      watch.touch()
+      return id ?? plan.name
+    },
     open,
     /** Brings the container back when that was what was missing. */
     reopen: async (failure: TransportFailure, signal: AbortSignal): Promise<Result<undefined> | undefined> => {
       if (isClosed || !isGone(failure)) return undefined
-      const opened = await open(signal)
-      return opened.ok ? ok(undefined) : opened
+      return (await watch.wake(signal)) ?? (await openAgain(signal))
     },
     reap: async (): Promise<void> => {
       const olderThanMs = 2 * options.lifetimeSeconds * 1000
@@ -197,42 +198,18 @@ function createKeeper(engine: ContainerEngine, plan: ContainerPlan, options: Con
     },
     release: async (): Promise<void> => {
       isClosed = true
-      clearInterval(idleTimer)
+      watch.stop()
       const current = id
       id = undefined
       if (current === undefined) return
       if (options.survivesProcess && (await isHealthy(engine, current, never))) return
       await giveUp(current)
     },
-    /** The same workspace, with an eye on when it was used last. */
-    watched: (workspace: Workspace): Workspace => {
-      if (options.lifetimeSeconds > 0) {
-        idleTimer = setInterval(() => {
-          stopWhenIdle().catch((error: unknown) => {
-            options.log.warning(`the idle container could not be stopped: ${errorMessage(error)}`)
-          })
-        }, IDLE_CHECK_MS)
-        idleTimer.unref()
-      }
-      return {
-        ...workspace,
-        run: (command, run) => {
-          const begun = workspace.run(command, run)
-          use(begun.exit).catch(() => undefined)
-          return begun
-        },
-        start: async (command, start) => {
-          const begun = await use(workspace.start(command, start))
-          use(begun.exit).catch(() => undefined)
-          return begun
-        },
-      }
-    },
+    watched: (workspace: Workspace): Workspace => watch.watched(workspace),
   }
 }
 
 const LOCK_WAIT_MS = 120_000
-const IDLE_CHECK_MS = 60_000
 
 /** In the words of docker and of podman. A stopped one counts too: it is started again. */
 function isGone({ stderr }: TransportFailure): boolean {
@@ -248,6 +225,7 @@ function containerTransport(
 ): Transport {
   const variables = Object.keys(forwarded).flatMap((name) => ["--env", name])
   return {
+    name: "container",
     environment: { ...engine.environment, ...forwarded },
     pipesInput: true,
     commandLine: (script, args) => [

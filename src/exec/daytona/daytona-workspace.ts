@@ -1,9 +1,13 @@
+import type { Clock } from "../../base/clock.ts"
 import type { Log } from "../../base/log.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { askClient } from "../remote/client-process.ts"
+import { createIdleWatch, NOBODY_THERE } from "../remote/idle-watch.ts"
+import type { IdleWatch } from "../remote/idle-watch.ts"
 import { askPlaceFacts } from "../remote/place-facts.ts"
 import { createRemoteWorkspace } from "../remote/remote-workspace.ts"
+import type { SyncRequest } from "../remote/remote-workspace.ts"
 import type { Transport } from "../remote/transport.ts"
 import { quote } from "../shell-state.ts"
 import type { Workspace } from "../workspace.ts"
@@ -16,8 +20,12 @@ export interface DaytonaOptions {
   readonly cpus: number
   readonly memoryMb: number
   readonly diskMb: number
+  /** A sandbox that nobody has used for so long is stopped until it is needed; 0 never. */
+  readonly lifetimeSeconds: number
+  readonly clock: Clock
   readonly startupFiles?: readonly string[] | undefined
   readonly persistentShell?: boolean | undefined
+  readonly sync?: SyncRequest | undefined
   readonly log: Log
   readonly signal: AbortSignal
 }
@@ -39,25 +47,41 @@ export async function openDaytonaWorkspace(options: DaytonaOptions): Promise<Res
   if (/unauthori[sz]ed|not logged in|no active profile|api key/i.test(known.stderr)) {
     return fail("Daytona does not know who you are; run `daytona login` or set DAYTONA_API_KEY")
   }
-  const begun = known.code === 0 ? await ask(["start", name]) : await ask(createArguments(options, name))
-  if (begun.code !== 0) return fail(`the Daytona sandbox could not be started: ${lastLine(begun.stderr)}`)
-  const transport = sandboxTransport(name, options.clientEnvironment)
+  const begin = async (exists: boolean, signal: AbortSignal): Promise<Result<undefined>> => {
+    const begun = await ask(exists ? ["start", name] : createArguments(options, name), signal)
+    return begun.code === 0
+      ? ok(undefined)
+      : fail(`the Daytona sandbox could not be started: ${lastLine(begun.stderr)}`)
+  }
+  const begun = await begin(known.code === 0, options.signal)
+  if (!begun.ok) return begun
+  const giveUp = async (): Promise<void> => {
+    await ask([options.isPersistent ? "stop" : "delete", name], new AbortController().signal)
+  }
+  const watch = createIdleWatch({
+    ...options,
+    rest: giveUp,
+    wake: async (signal) => await begin(options.isPersistent, signal),
+  })
+  const transport = sandboxTransport(name, { ...options, watch })
   const facts = await askPlaceFacts(transport, { signal: options.signal, timeoutMs: 60_000 })
   if (!facts.ok) return facts
-  return ok(
-    createRemoteWorkspace({
-      kind: "daytona",
-      isContainer: true,
-      transport,
-      facts: facts.value,
-      cwd: facts.value.cwd,
-      startupFiles: options.startupFiles,
-      persistentShell: options.persistentShell,
-      release: async () => {
-        await ask([options.isPersistent ? "stop" : "delete", name], new AbortController().signal)
-      },
-    }),
-  )
+  const workspace = createRemoteWorkspace({
+    kind: "daytona",
+    isContainer: true,
+    transport,
+    facts: facts.value,
+    cwd: facts.value.cwd,
+    startupFiles: options.startupFiles,
+    persistentShell: options.persistentShell,
+    sync: options.sync,
+    release: async () => {
+      const isGivenUp = watch.isResting()
+      watch.stop()
+      if (!isGivenUp) await giveUp()
+    },
+  })
+  return ok(watch.watched(workspace))
 }
 
 function createArguments(options: DaytonaOptions, name: string): readonly string[] {
@@ -83,12 +107,18 @@ function createArguments(options: DaytonaOptions, name: string): readonly string
  * The command line has no standard input, gives output and errors back as one text, and splits arguments in its own way: so the whole
  * script travels as one word without any quotes.
  */
-function sandboxTransport(name: string, environment: Readonly<Record<string, string>>): Transport {
+function sandboxTransport(
+  name: string,
+  { clientEnvironment, watch }: Pick<DaytonaOptions, "clientEnvironment"> & { readonly watch: IdleWatch },
+): Transport {
   return {
-    environment,
+    name: `daytona sandbox ${name}`,
+    environment: clientEnvironment,
     pipesInput: false,
     isTextOnly: true,
     commandLine: (script, args) => {
+      if (watch.isResting()) return NOBODY_THERE
+      watch.touch()
       const whole = `set -- ${args.map(quote).join(" ")}\n${script}`
       const word = Buffer.from(whole).toString("base64")
       const evaluate = `eval "$(printf %s ${word} | base64 -d)"`
@@ -96,6 +126,7 @@ function sandboxTransport(name: string, environment: Readonly<Record<string, str
     },
     explain: ({ notStarted, stderr }) =>
       `the Daytona sandbox ${name} did not answer: ${notStarted ?? lastLine(stderr)}`,
+    reopen: async (_failure, signal) => await watch.wake(signal),
   }
 }
 

@@ -1,10 +1,14 @@
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { errorMessage } from "../../base/system-error.ts"
+import type { Clock } from "../../base/clock.ts"
 import type { Log } from "../../base/log.ts"
 import { askClient } from "../remote/client-process.ts"
+import { createIdleWatch, NOBODY_THERE } from "../remote/idle-watch.ts"
+import type { IdleWatch } from "../remote/idle-watch.ts"
 import { askPlaceFacts } from "../remote/place-facts.ts"
 import { createRemoteWorkspace } from "../remote/remote-workspace.ts"
+import type { SyncRequest } from "../remote/remote-workspace.ts"
 import type { Transport } from "../remote/transport.ts"
 import type { Workspace } from "../workspace.ts"
 import { MODAL_PROGRAM } from "./modal-program.ts"
@@ -19,8 +23,12 @@ export interface ModalOptions {
   readonly snapshotFile: string
   readonly cpus: number
   readonly memoryMb: number
+  /** A sandbox that nobody has used for so long is given back until one is needed; 0 never. */
+  readonly lifetimeSeconds: number
+  readonly clock: Clock
   readonly startupFiles?: readonly string[] | undefined
   readonly persistentShell?: boolean | undefined
+  readonly sync?: SyncRequest | undefined
   readonly log: Log
   readonly signal: AbortSignal
 }
@@ -36,35 +44,47 @@ export async function openModalWorkspace(options: ModalOptions): Promise<Result<
       signal,
       timeoutMs: CREATE_MS,
     })
-  const snapshot = options.isPersistent ? readSnapshot(options.snapshotFile, options.taskId) : undefined
-  const limits = [String(options.cpus), String(options.memoryMb), String(SANDBOX_SECONDS)]
-  const created = await ask(["create", options.image, snapshot ?? "", ...limits])
-  if (created.notStarted !== undefined) return fail("the modal backend needs python3; install it")
-  if (created.code !== 0) return fail(whyNotCreated(created.stderr))
-  const [id = "", origin] = (created.stdout.toString("utf8").trim().split("\n").at(-1) ?? "").split(" ")
-  if (snapshot !== undefined && origin === "image") {
-    options.log.warning("the kept files of this Modal sandbox are gone; it starts from its image")
+  let id = ""
+  const create = async (signal: AbortSignal): Promise<Result<undefined>> => {
+    const snapshot = options.isPersistent ? readSnapshot(options.snapshotFile, options.taskId) : undefined
+    const limits = [String(options.cpus), String(options.memoryMb), String(SANDBOX_SECONDS)]
+    const created = await ask(["create", options.image, snapshot ?? "", ...limits], signal)
+    if (created.notStarted !== undefined) return fail("the modal backend needs python3; install it")
+    if (created.code !== 0) return fail(whyNotCreated(created.stderr))
+    const [made = "", origin] = (created.stdout.toString("utf8").trim().split("\n").at(-1) ?? "").split(" ")
+    if (snapshot !== undefined && origin === "image") {
+      options.log.warning("the kept files of this Modal sandbox are gone; it starts from its image")
+    }
+    id = made
+    return ok(undefined)
   }
-  const transport = modalTransport(id, options.clientEnvironment)
-  const facts = await askPlaceFacts(transport, { signal: options.signal, timeoutMs: 60_000 })
-  if (!facts.ok) return facts
-  const release = async (): Promise<void> => {
+  const giveUp = async (): Promise<void> => {
     const never = new AbortController().signal
     if (options.isPersistent) await keepFiles(options, await ask(["snapshot", id], never))
     await ask(["terminate", id], never)
   }
-  return ok(
-    createRemoteWorkspace({
-      kind: "modal",
-      isContainer: true,
-      transport,
-      facts: facts.value,
-      cwd: facts.value.cwd,
-      startupFiles: options.startupFiles,
-      persistentShell: options.persistentShell,
-      release,
-    }),
-  )
+  const created = await create(options.signal)
+  if (!created.ok) return created
+  const watch = createIdleWatch({ ...options, rest: giveUp, wake: create })
+  const transport = modalTransport(() => id, { ...options, watch })
+  const facts = await askPlaceFacts(transport, { signal: options.signal, timeoutMs: 60_000 })
+  if (!facts.ok) return facts
+  const workspace = createRemoteWorkspace({
+    kind: "modal",
+    isContainer: true,
+    transport,
+    facts: facts.value,
+    cwd: facts.value.cwd,
+    startupFiles: options.startupFiles,
+    persistentShell: options.persistentShell,
+    sync: options.sync,
+    release: async () => {
+      const isGivenUp = watch.isResting()
+      watch.stop()
+      if (!isGivenUp) await giveUp()
+    },
+  })
+  return ok(watch.watched(workspace))
 }
 
 async function keepFiles(
@@ -84,12 +104,21 @@ async function keepFiles(
 }
 
 /** Input travels inside the script: the library cannot end the input of a command from a pipe. */
-function modalTransport(id: string, environment: Readonly<Record<string, string>>): Transport {
+function modalTransport(
+  id: () => string,
+  { taskId, clientEnvironment, watch }: ModalOptions & { readonly watch: IdleWatch },
+): Transport {
   return {
-    environment,
+    name: `modal sandbox of ${taskId}`,
+    environment: clientEnvironment,
     pipesInput: false,
-    commandLine: (script, args) => ["python3", "-c", MODAL_PROGRAM, "exec", id, "sh", "-c", script, "hermes", ...args],
-    explain: ({ notStarted, stderr }) => `the Modal sandbox ${id} did not answer: ${notStarted ?? lastLine(stderr)}`,
+    commandLine: (script, args) => {
+      if (watch.isResting()) return NOBODY_THERE
+      watch.touch()
+      return ["python3", "-c", MODAL_PROGRAM, "exec", id(), "sh", "-c", script, "hermes", ...args]
+    },
+    explain: ({ notStarted, stderr }) => `the Modal sandbox ${id()} did not answer: ${notStarted ?? lastLine(stderr)}`,
+    reopen: async (_failure, signal) => await watch.wake(signal),
   }
 }
 

@@ -1,15 +1,21 @@
 import { posix } from "node:path"
 
+import { orAborted } from "../../base/abort.ts"
+import type { Clock } from "../../base/clock.ts"
+import type { Log } from "../../base/log.ts"
 import { randomHex } from "../../base/random-and-hash.ts"
 import { createShellFiles } from "../shell-files.ts"
 import type { RunningCommand, RunOptions, Workspace, WorkspaceKind } from "../workspace.ts"
 import { spawnClient } from "./client-process.ts"
 import { endAllArguments, endAllRemotely } from "./end-remotely.ts"
+import { createFileSync } from "./file-sync.ts"
+import type { FileSync } from "./file-sync.ts"
 import type { PlaceFacts } from "./place-facts.ts"
 import { KILL_SCRIPT } from "./process-scripts.ts"
 import { startRemoteBackground } from "./remote-background.ts"
 import { runRemoteCommand } from "./remote-command.ts"
 import { createRemoteShellState } from "./remote-shell-state.ts"
+import type { SyncedPlaces } from "./synced-files.ts"
 import { askScript, INLINE_INPUT_BYTES } from "./transport.ts"
 import type { Transport } from "./transport.ts"
 
@@ -21,13 +27,24 @@ export interface RemoteWorkspaceOptions {
   readonly cwd: string
   readonly startupFiles?: readonly string[] | undefined
   readonly persistentShell?: boolean | undefined
+  /** What of the Hermes home is kept the same over there; nothing without it. */
+  readonly sync?: SyncRequest | undefined
   /** Called after the last command has ended; gives the place back. Must not reject. */
   readonly release: () => Promise<void>
+}
+
+/** What a place is told about keeping files the same. */
+export interface SyncRequest {
+  readonly places: SyncedPlaces
+  readonly clock: Clock
+  readonly log: Log
 }
 
 const STARTUP_FILES = ["/etc/profile", "~/.profile", "~/.bash_profile", "~/.bashrc"]
 /** A large file over a slow link takes its time, but no operation waits for ever. */
 const FILE_OPERATION_MS = 180_000
+/** A large first upload goes on while commands run already. */
+const MOST_SYNC_WAIT_MS = 30_000
 
 /** A place that is reached through a program of this machine. Commands and files are both there. */
 export function createRemoteWorkspace(options: RemoteWorkspaceOptions): Workspace {
@@ -36,6 +53,8 @@ export function createRemoteWorkspace(options: RemoteWorkspaceOptions): Workspac
   const running = new Set<Promise<unknown>>()
   const name = `hermes${randomHex(6)}`
   const stateDirectory = posix.join(facts.temporary, `hermes-shell-${randomHex(8)}`)
+  const maxInputBytes = transport.pipesInput ? Number.POSITIVE_INFINITY : INLINE_INPUT_BYTES
+  const sync = options.sync === undefined ? undefined : fileSyncFor(options.sync, { ...options, maxInputBytes })
   let count = 0
   const nextTag = (): string => `${name}.${(count += 1)}`
   const state = createRemoteShellState({
@@ -61,8 +80,13 @@ export function createRemoteWorkspace(options: RemoteWorkspaceOptions): Workspac
     track(begun.gone)
     return begun
   }
+  /** A failure to send files, or one that takes too long, never holds a command up. */
+  const sendFiles = async (signal: AbortSignal): Promise<void> => {
+    if (sync !== undefined)
+      await orAborted(sync.push(), AbortSignal.any([signal, AbortSignal.timeout(MOST_SYNC_WAIT_MS)]))
+  }
   const runInState = async (command: string, run: RunOptions) => {
-    await state.prepare()
+    await Promise.all([state.prepare(), sendFiles(run.signal)])
     const tag = nextTag()
     const begin = state.begin(command, run.cwd, tag)
     const orNearest = run.cwd === undefined
@@ -73,7 +97,8 @@ export function createRemoteWorkspace(options: RemoteWorkspaceOptions): Workspac
     const exit = begun.exit.then((ended) => {
       // A command that was cut off may have left a state, but nobody knows which.
       begin.finish(ended.how === "exited" ? begun.lastDirectory() : undefined)
-      return ended
+      const placeNote = sync?.takeNote()
+      return placeNote === undefined ? ended : { ...ended, placeNote }
     })
     return { output: begun.output, exit }
   }
@@ -85,7 +110,7 @@ export function createRemoteWorkspace(options: RemoteWorkspaceOptions): Workspac
     files: createShellFiles({
       cwd: state.cwd,
       home: facts.home,
-      maxInputBytes: transport.pipesInput ? Number.POSITIVE_INFINITY : INLINE_INPUT_BYTES,
+      maxInputBytes,
       ask: async (script, args, stdin) => {
         const call = askScript(
           transport,
@@ -106,7 +131,7 @@ export function createRemoteWorkspace(options: RemoteWorkspaceOptions): Workspac
       return { output: outputOf(begun), exit: begun.then(({ exit }) => exit) }
     },
     start: async (command, { cwd, onOutput }) => {
-      await state.prepare()
+      await Promise.all([state.prepare(), sendFiles(closing.signal)])
       const tag = nextTag()
       const base = posix.join(stateDirectory, `background-${tag}`)
       const look = state.look(command, cwd, tag)
@@ -130,14 +155,38 @@ export function createRemoteWorkspace(options: RemoteWorkspaceOptions): Workspac
       closing.abort()
       await Promise.allSettled(running)
       if (count > 0) await clearAway({ transport, name, stateDirectory })
+      await sync?.pull()
       await options.release()
     },
     abandon: () => {
+      sync?.stop()
       if (count === 0) return
       const script = transport.commandLine(KILL_SCRIPT, endAllArguments(name))
       spawnClient(script, { environment: transport.environment, onOutput: noReason }).letGo()
     },
   }
+}
+
+function fileSyncFor(
+  { places, clock, log }: SyncRequest,
+  place: Pick<RemoteWorkspaceOptions, "transport" | "facts"> & { readonly maxInputBytes: number },
+): FileSync {
+  const { transport, facts, maxInputBytes } = place
+  return createFileSync({
+    places,
+    clock,
+    log,
+    maxInputBytes,
+    base: posix.join(facts.home, ".hermes"),
+    placeName: transport.name,
+    ask: async (script, args, { stdin, signal }) => {
+      const limits = { signal, timeoutMs: FILE_OPERATION_MS, mayReopen: true }
+      const answer = await askScript(transport, { script, args }, { stdin, ...limits })
+      if (answer.kind === "unreachable") throw new Error(answer.error)
+      if (answer.code !== 0) throw new Error(answer.stderr.trim().split("\n").at(-1) ?? "no reason was given")
+      return answer.stdout
+    },
+  })
 }
 
 /** Nothing of the session stays: no process, no state file. */

@@ -9,6 +9,7 @@ import type { Workspace } from "../workspace.ts"
 import { askClient } from "./client-process.ts"
 import { askPlaceFacts } from "./place-facts.ts"
 import { createRemoteWorkspace } from "./remote-workspace.ts"
+import type { SyncRequest } from "./remote-workspace.ts"
 import type { Transport, TransportFailure } from "./transport.ts"
 
 export interface SshOptions {
@@ -25,6 +26,7 @@ export interface SshOptions {
   readonly temporaryDirectory: string
   readonly startupFiles?: readonly string[] | undefined
   readonly persistentShell?: boolean | undefined
+  readonly sync?: SyncRequest | undefined
   readonly signal: AbortSignal
 }
 
@@ -50,6 +52,7 @@ export async function openSshWorkspace(options: SshOptions): Promise<Result<Work
       cwd: options.cwd.startsWith("/") ? options.cwd : facts.value.cwd,
       startupFiles: options.startupFiles,
       persistentShell: options.persistentShell,
+      sync: options.sync,
       release: async () => {
         // The connection may serve other sessions too: it takes no new ones and ends when the last of them has ended.
         await askClient(["ssh", ...ssh.slice(0, -1), "-O", "stop", destination(options)], {
@@ -106,6 +109,7 @@ function socketDirectory(temporary: string): string {
 
 function sshTransport(ssh: readonly string[], options: SshOptions): Transport {
   return {
+    name: `ssh ${destination(options)}:${options.port}`,
     environment: options.clientEnvironment,
     pipesInput: true,
     // The account's own shell reads this, whichever it is; it only has to start another one.

@@ -4,6 +4,8 @@ import { askClient } from "./client-process.ts"
 
 /** The way to a place that is reached through a program of this machine: a container, another computer, a cloud sandbox. */
 export interface Transport {
+  /** For logs: `ssh me@box`, `modal sandbox …`. */
+  readonly name: string
   /** The environment of that program, not of commands over there. */
   readonly environment: Readonly<Record<string, string>>
   /** The program with its arguments that runs a POSIX shell script over there; its `$1`, `$2`, … are `args`. */

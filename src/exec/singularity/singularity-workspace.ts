@@ -6,6 +6,7 @@ import { sha256Hex } from "../../base/random-and-hash.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { errorMessage } from "../../base/system-error.ts"
+import type { ReadOnlyBind } from "../container/container-arguments.ts"
 import { askClient } from "../remote/client-process.ts"
 import { askPlaceFacts } from "../remote/place-facts.ts"
 import { createRemoteWorkspace } from "../remote/remote-workspace.ts"
@@ -19,6 +20,8 @@ export interface SingularityOptions {
   readonly taskId: string
   /** `<home>/sandboxes/singularity`: overlays, built images and their lock. */
   readonly sandboxes: string
+  /** Credential files, skills and caches that commands may read. */
+  readonly readOnlyBinds?: readonly ReadOnlyBind[]
   readonly isPersistent: boolean
   readonly cpus: number
   readonly memoryMb: number
@@ -44,10 +47,11 @@ export async function openSingularityWorkspace(options: SingularityOptions): Pro
   const overlay = options.isPersistent ? join(options.sandboxes, options.taskId, "overlay") : undefined
   if (overlay !== undefined) mkdirSync(overlay, { recursive: true })
   const limits = limitArguments(options)
-  let started = await ask(startArguments({ overlay, limits, image: image.value, name }), START_MS)
+  const binds = options.readOnlyBinds ?? []
+  let started = await ask(startArguments({ overlay, binds, limits, image: image.value, name }), START_MS)
   // Limits need rights that a cluster does not always give; the place itself is worth more than its limits.
   if (started.code !== 0 && limits.length > 0) {
-    started = await ask(startArguments({ overlay, limits: [], image: image.value, name }), START_MS)
+    started = await ask(startArguments({ overlay, binds, limits: [], image: image.value, name }), START_MS)
   }
   if (started.code !== 0) return fail(`the instance could not be started: ${lastLine(started.stderr)}`)
   const transport = instanceTransport(program, name, options.clientEnvironment)
@@ -71,14 +75,16 @@ export async function openSingularityWorkspace(options: SingularityOptions): Pro
 
 interface InstancePlan {
   readonly overlay: string | undefined
+  readonly binds: readonly ReadOnlyBind[]
   readonly limits: readonly string[]
   readonly image: string
   readonly name: string
 }
 
-function startArguments({ overlay, limits, image, name }: InstancePlan): readonly string[] {
+function startArguments({ overlay, binds, limits, image, name }: InstancePlan): readonly string[] {
   const storage = overlay === undefined ? ["--writable-tmpfs"] : ["--overlay", overlay]
-  return ["instance", "start", "--containall", "--no-home", ...storage, ...limits, image, name]
+  const bound = binds.flatMap(({ source, target }) => ["--bind", `${source}:${target}:ro`])
+  return ["instance", "start", "--containall", "--no-home", ...storage, ...bound, ...limits, image, name]
 }
 
 function limitArguments({ cpus, memoryMb }: SingularityOptions): readonly string[] {
@@ -107,6 +113,7 @@ async function builtImage(
 
 function instanceTransport(program: string, name: string, environment: Readonly<Record<string, string>>): Transport {
   return {
+    name: `instance ${name}`,
     environment,
     pipesInput: true,
     commandLine: (script, args) => [program, "exec", `instance://${name}`, "sh", "-c", script, "hermes", ...args],
