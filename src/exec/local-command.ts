@@ -30,6 +30,31 @@ export interface LocalShell {
   readonly prefix?: readonly string[] | undefined
 }
 
+/** A shell that was started ahead and waits for its script. Each is good for one command. */
+export interface WaitingShell {
+  readonly child: ChildProcess
+  /** What its command carries in `COMMAND_VARIABLE`. */
+  readonly commandId: string
+  isWaiting(): boolean
+  begin(script: string, stdin: string | undefined): void
+  /** False after its end: it died before it had the whole script, and nothing of that was run. */
+  hasBegun(): boolean
+  /** What the command itself printed: to be given everything from the shell's standard output, in order. */
+  withoutMark(chunk: Buffer): Buffer
+  /** Kills one that nobody needs. */
+  discard(): void
+}
+
+/** The shell that a command is given to instead of a new one, and what it is told to prepare and to run. */
+export interface Handover {
+  readonly waiting: WaitingShell
+  readonly script: (commandId: string) => string
+}
+
+interface LocalRun extends Omit<RunOptions, "cwd">, LocalShell {
+  readonly handover?: Handover | undefined
+}
+
 export interface LocalCommand extends RunningCommand {
   /** Resolves when the command itself is gone: after an interrupt `exit` does not wait for one that ignores it. */
   readonly gone: Promise<void>
@@ -39,7 +64,7 @@ export interface LocalCommand extends RunningCommand {
 }
 
 /** Runs one command in a new session, so that ending it ends everything it started. `exit` never rejects. */
-export function runLocalCommand(command: string, options: RunOptions & LocalShell): LocalCommand {
+export function runLocalCommand(command: string, options: LocalRun): LocalCommand {
   const kept = new BoundedOutput(options.keepChars)
   const live = new LiveOutput()
   const started = options.signal.aborted ? INTERRUPTED : start(command, options)
@@ -97,7 +122,12 @@ function shellArguments(shell: string, script: string): string[] {
   return shell.endsWith("/bash") ? ["--noprofile", "--norc", "-c", script] : ["-c", script]
 }
 
-function start(command: string, options: RunOptions & LocalShell): { child: ChildProcess; commandId: string } | Ending {
+function start(command: string, options: LocalRun): { child: ChildProcess; commandId: string } | Ending {
+  if (options.handover !== undefined) {
+    const { waiting, script } = options.handover
+    waiting.begin(script(waiting.commandId), options.stdin)
+    return waiting
+  }
   try {
     const { program, args, environment, commandId } = shellCall(command, options)
     const child = spawn(program, args, {
@@ -137,7 +167,7 @@ export function unusableDirectory(cwd: string): string | undefined {
   }
 }
 
-interface Following extends Omit<RunOptions, "cwd">, LocalShell {
+interface Following extends LocalRun {
   readonly command: string
   readonly killer: ReturnType<typeof createTreeKiller>
 }
@@ -146,7 +176,7 @@ function follow(child: ChildProcess, options: Following, onText: (text: string) 
   const { killer } = options
   const exit = Promise.withResolvers<Ending>()
   const gone = Promise.withResolvers<undefined>()
-  const flush = decodeInto(child, onText)
+  const flush = decodeInto(child, onText, options.handover?.waiting)
   let forced: Ending | undefined
   let natural: Ending | undefined
   let waiting: NodeJS.Timeout | undefined
@@ -197,11 +227,16 @@ export function exitCode(code: number | null, signal: NodeJS.Signals | null): nu
 }
 
 /** Hands on both streams as text; the returned function gives out what an unfinished character left behind. */
-export function decodeInto(child: ChildProcess, onText: (text: string) => void): () => void {
+export function decodeInto(
+  child: ChildProcess,
+  onText: (text: string) => void,
+  waiting?: Pick<WaitingShell, "withoutMark">,
+): () => void {
   const decoders = [child.stdout, child.stderr].map((stream) => {
     const decoder = new TextDecoder("utf-8")
     stream?.on("data", (chunk: Buffer) => {
-      onText(decoder.decode(chunk, { stream: true }))
+      const own = waiting === undefined || stream === child.stderr ? chunk : waiting.withoutMark(chunk)
+      onText(decoder.decode(own, { stream: true }))
     })
     stream?.on("error", ignoreClosedPipe)
     return decoder

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs"
+import { accessSync, existsSync } from "node:fs"
 import { release, type } from "node:os"
 
 import type { LocalBackground } from "./background/start-local.ts"
@@ -6,9 +6,10 @@ import { visibleVariables } from "./command-environment.ts"
 import { LiveOutput } from "./live-output.ts"
 import { createLocalFiles } from "./local-files.ts"
 import { runLocalCommand } from "./local-command.ts"
-import type { LocalCommand, LocalShell } from "./local-command.ts"
+import type { Handover, LocalCommand, LocalShell, WaitingShell } from "./local-command.ts"
 import { createLocalShellState } from "./shell-state-local.ts"
 import type { OpenSandbox } from "./shell-state-local.ts"
+import type { SpareShell } from "./spare-shell.ts"
 import type { RunningCommand, RunOptions, Workspace } from "./workspace.ts"
 
 export interface LocalWorkspaceOptions {
@@ -26,6 +27,9 @@ export interface LocalWorkspaceOptions {
   readonly openSandbox?: OpenSandbox
 }
 
+/** With a good margin. */
+const WALLS_TAKE_MS = 20
+
 const STARTUP_FILES = ["/etc/profile", "~/.profile", "~/.bash_profile", "~/.bashrc"]
 
 /** This machine. Each command is a process group of its own; none outlives `close`, nor does what it left in the background. */
@@ -36,6 +40,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
   const background = new Set<LocalBackground>()
   const { environment } = options
   const shell = findShell()
+  let spare: SpareShell | undefined
   const state = createLocalShellState({
     cwd: options.cwd,
     shell,
@@ -44,10 +49,27 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     startupVariables: options.startupVariables ?? visibleVariables([]),
     persistent: options.persistentShell ?? true,
     openSandbox: options.openSandbox,
+    onPreparing: () => spare?.prepare(),
     signal: closing.signal,
   })
 
-  const begin = (command: string, run: RunOptions, place: LocalShell): LocalCommand => {
+  const loadSpare = async (): Promise<SpareShell | undefined> => {
+    if (!shell.endsWith("/bash")) return undefined
+    const { createSpareShell } = await import("./spare-shell.ts")
+    return (spare ??= createSpareShell({ shell, environment, prefix: () => state.prefixFor("/") }))
+  }
+  /** Where commands follow each other faster than walls go up, those for the next are begun beside this one; else they only disturb it. */
+  let lastEnd = -WALLS_TAKE_MS
+  /** When nothing else is to be done at the moment. */
+  const prepareSpare = (): void => {
+    setImmediate(() => spare?.prepare()).unref()
+  }
+
+  const begin = (
+    command: string,
+    run: RunOptions,
+    place: LocalShell & { readonly handover?: Handover | undefined },
+  ): LocalCommand => {
     const local = runLocalCommand(command, { ...run, ...place })
     started.add(local)
     const ended = Promise.all([local.exit, local.gone]).finally(() => {
@@ -64,17 +86,31 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
   }
   /** With walls to be opened first, or start-up files to be sourced, the command starts a little later. */
   const later = (prepare: () => Promise<RunningCommand>): RunningCommand => {
-    const local = state.openWalls().then((opened) => (opened.ok ? prepare() : refused(opened.error)))
+    const local = prepare()
     return { output: outputOf(local), exit: local.then(({ exit }) => exit) }
   }
+  const runBehindWalls = (command: string, run: RunOptions): RunningCommand =>
+    later(async () => {
+      const opened = await state.openWalls()
+      return opened.ok ? runOnce(command, run) : refused(opened.error)
+    })
   const runInState = (command: string, run: RunOptions): RunningCommand =>
     later(async () => {
-      await state.prepare(run.signal)
+      const shells = await loadSpare()
+      const opened = await state.prepare(run.signal)
+      if (opened?.ok === false) return refused(opened.error)
       if (run.signal.aborted) return runOnce(command, run)
-      const { note, finish, ...place } = state.begin(command, run.cwd)
-      const begun = begin(command, run, place)
+      const { note, finish, preparedScript, ...place } = state.begin(command, run.cwd)
+      const fresh = (): LocalCommand => begin(command, run, { ...place, prefix: state.prefixFor(place.cwd) })
+      const waiting = fitsSpare(command, place.cwd) ? shells?.take() : undefined
+      const handOver = (to: WaitingShell): LocalCommand =>
+        begin(command, run, { ...place, handover: { waiting: to, script: preparedScript } })
+      const begun = waiting === undefined ? fresh() : begunBy(waiting, handOver(waiting), fresh)
+      if (state.hasWalls && performance.now() - lastEnd < WALLS_TAKE_MS) prepareSpare()
       const exit = begun.exit.then((ended) => {
         finish()
+        lastEnd = performance.now()
+        prepareSpare()
         return note === undefined ? ended : { ...ended, cwdNote: note }
       })
       return { output: begun.output, exit }
@@ -88,14 +124,14 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     run: (command, run) => {
       const bounded = { ...run, signal: AbortSignal.any([run.signal, closing.signal]) }
       if (run.keepState === true) return runInState(command, bounded)
-      return state.hasWalls ? later(() => Promise.resolve(runOnce(command, bounded))) : runOnce(command, bounded)
+      return state.hasWalls ? runBehindWalls(command, bounded) : runOnce(command, bounded)
     },
-    start: async (command, { cwd, pty, onOutput }) => {
+    start: async (command, { cwd, pty, ...hears }) => {
       const { startInTerminal, startPiped } = await import("./background/start-local.ts")
-      const opened = await state.openWalls()
+      const opened = await state.prepare(closing.signal)
+      if (opened === undefined) throw new Error("the place to work is being closed")
       if (!opened.ok) throw new Error(opened.error)
-      await state.prepare(closing.signal)
-      const place = { ...state.look(command, cwd, pty), onOutput }
+      const place = { ...state.look(command, cwd, pty), ...hears }
       const begun = (pty ? await startInTerminal(command, place) : undefined) ?? startPiped(command, place)
       background.add(begun)
       const ended = begun.exit.finally(() => {
@@ -125,6 +161,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
       }),
     close: async () => {
       closing.abort()
+      spare?.dispose()
       await Promise.allSettled([...[...background].map((one) => one.kill()), ...running])
       for (const local of started) local.killLeftovers()
       started.clear()
@@ -132,11 +169,42 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
       state.dispose()
     },
     abandon: () => {
+      spare?.dispose()
       for (const local of started) local.killLeftovers()
       for (const one of background) one.abandon()
       state.dispose()
     },
   }
+}
+
+/** What a waiting shell cannot be given, or what a start tells better. */
+function fitsSpare(command: string, cwd: string): boolean {
+  if (command.length > MOST_CHARS_FOR_SPARE || command.includes("\0")) return false
+  try {
+    accessSync(`${cwd}/.`)
+    return true
+  } catch {
+    // It cannot be entered.
+    return false
+  }
+}
+
+/** Far below what can be given to a new shell, so that what is too long is so in either way. */
+const MOST_CHARS_FOR_SPARE = 16_000
+
+/** The command by a shell that was waiting; by a fresh one, if that died before it began. */
+function begunBy(waiting: WaitingShell, first: LocalCommand, fresh: () => LocalCommand): RunningCommand {
+  const second = first.exit.then(({ how }) => (how === "exited" && !waiting.hasBegun() ? fresh() : undefined))
+  return { output: outputOfBoth(first, second), exit: second.then((again) => (again ?? first).exit) }
+}
+
+async function* outputOfBoth(
+  first: RunningCommand,
+  second: Promise<RunningCommand | undefined>,
+): AsyncGenerator<string, void, void> {
+  yield* first.output
+  const again = await second
+  if (again !== undefined) yield* again.output
 }
 
 function refused(reason: string): RunningCommand {

@@ -66,6 +66,18 @@ export function startTokenOf(pid: number): string {
   return readProcess(pid)?.startedAt ?? ""
 }
 
+/** What a command that an earlier Hermes started carries in its variable; "" where that cannot be seen. */
+export function commandIdOf(pid: number): string {
+  try {
+    const variables = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0")
+    const found = variables.find((variable) => variable.startsWith(`${COMMAND_VARIABLE}=`))
+    return found?.slice(COMMAND_VARIABLE.length + 1) ?? ""
+  } catch {
+    // It has ended, or belongs to somebody else.
+    return ""
+  }
+}
+
 /** A process that has ended but was not yet waited for by its parent is not the same any more: nothing of it runs. */
 export function isSameProcess(mark: ProcessMark): boolean {
   const found = readProcess(mark.pid)

@@ -25,6 +25,8 @@ export interface LocalShellStateOptions {
   readonly persistent: boolean
   /** Asked once, before the first command. Undefined: commands run without walls. */
   readonly openSandbox: OpenSandbox | undefined
+  /** Called when the start-up files begin to be read: time in which something else can be got ready. */
+  readonly onPreparing: () => void
   /** Ends everything that still runs. */
   readonly signal: AbortSignal
 }
@@ -37,11 +39,19 @@ export type SandboxPrefix = (place: {
   readonly hasTerminal: boolean
 }) => readonly string[]
 
-/** Fails with a sentence when commands must have walls and cannot. */
-export type OpenSandbox = () => Promise<Result<SandboxPrefix | undefined>>
+/** Does something in the sandbox and says whether it was done. */
+export type SandboxTrial = (prefix: SandboxPrefix) => Promise<boolean>
 
-/** What one command of the conversation runs in. */
-export interface StateOfCommand extends LocalShell {
+/** Fails with a sentence when commands must have walls and cannot. */
+export type OpenSandbox = (options: {
+  readonly trial: SandboxTrial | undefined
+  readonly signal: AbortSignal
+}) => Promise<Result<SandboxPrefix | undefined>>
+
+/** What one command of the conversation runs in, beside its walls. */
+export interface StateOfCommand extends Omit<LocalShell, "prefix"> {
+  /** For a shell that waits for it. */
+  readonly preparedScript: (commandId: string) => string
   /** The directory it was meant to run in is gone. */
   readonly note: string | undefined
   /** To be called once, when the command has ended: takes over the state and the directory it left. */
@@ -52,24 +62,32 @@ export interface StateOfCommand extends LocalShell {
 export function createLocalShellState(options: LocalShellStateOptions) {
   let cwd = options.cwd
   let directory: string | undefined
-  let ready: Promise<void> | undefined
+  let ready: Promise<unknown> | undefined
   const kind = options.shell.endsWith("/bash") ? "bash" : "sh"
   const stateDirectory = (): string => (directory ??= makeStateDirectory(options.openSandbox !== undefined))
   let prefix: SandboxPrefix | undefined
   let walls: Promise<Result<undefined>> | undefined
-  const raiseWalls = async (): Promise<Result<undefined>> => {
-    const opened = (await options.openSandbox?.()) ?? ok(undefined)
-    if (!opened.ok) return opened
-    prefix = opened.value
-    return ok(undefined)
+  let isTried = false
+  const raiseWalls = async (trial: SandboxTrial | undefined): Promise<Result<undefined>> => {
+    const opened = (await options.openSandbox?.({ trial, signal: options.signal })) ?? ok(undefined)
+    prefix = opened.ok ? opened.value : undefined
+    // Start-up files that did not come to an end inside walls that work would not do so the next time.
+    if (isTried && prefix !== undefined) ready = Promise.resolve()
+    return opened.ok ? ok(undefined) : opened
+  }
+  /** Where the start-up files can be read inside the walls, walls work. */
+  const trySnapshot: SandboxTrial = async (candidate) => {
+    isTried = true
+    prefix = candidate
+    return await takeSnapshot()
   }
   const prefixFor = (place: string, hasTerminal = false): readonly string[] | undefined =>
     prefix?.({ cwd: place, stateDirectory: stateDirectory(), hasTerminal })
   let files: ReturnType<typeof createStateFiles> | undefined
   const stateFiles = (): ReturnType<typeof createStateFiles> => (files ??= createStateFiles(stateDirectory()))
 
-  const takeSnapshot = async (): Promise<void> => {
-    if (kind !== "bash" || options.startupFiles.length === 0) return
+  const hasSnapshot = kind === "bash" && options.startupFiles.length > 0
+  const takeSnapshot = async (): Promise<boolean> => {
     const turn = stateFiles().begin()
     const place = nearestDirectory(cwd)
     const running = runLocalCommand("the start-up files", {
@@ -86,9 +104,17 @@ export function createLocalShellState(options: LocalShellStateOptions) {
       signal: options.signal,
       keepChars: 1,
     })
+    options.onPreparing()
     await running.exit
-    if (reportedDirectory(turn.to) !== undefined) turn.adopt()
+    const isComplete = reportedDirectory(turn.to) !== undefined
+    if (isComplete) turn.adopt()
     turn.release()
+    return isComplete
+  }
+  const prepareOnce = async (): Promise<Result<undefined>> => {
+    const opened = await (walls ??= raiseWalls(hasSnapshot ? trySnapshot : undefined))
+    if (opened.ok && hasSnapshot && !options.signal.aborted) await (ready ??= takeSnapshot())
+    return opened
   }
   const shellOf = (place: string) => ({ cwd: place, shell: options.shell, environment: options.environment })
 
@@ -97,11 +123,9 @@ export function createLocalShellState(options: LocalShellStateOptions) {
     /** Whether commands must wait for `openWalls` first. */
     hasWalls: options.openSandbox !== undefined,
     /** Before the first command. Fails when it must not run. */
-    openWalls: (): Promise<Result<undefined>> => (walls ??= raiseWalls()),
-    /** Waits for the start-up files, or for the signal. */
-    prepare: async (signal: AbortSignal): Promise<void> => {
-      if (!options.signal.aborted) await orAborted((ready ??= takeSnapshot()), signal)
-    },
+    openWalls: (): Promise<Result<undefined>> => (walls ??= raiseWalls(undefined)),
+    /** Before a command that starts from the state: also waits for the start-up files. Undefined when the signal came first. */
+    prepare: (signal: AbortSignal): Promise<Result<undefined> | undefined> => orAborted(prepareOnce(), signal),
     /** For a command that leaves its state. */
     begin: (command: string, wanted: string | undefined): StateOfCommand => {
       const place = wanted ?? nearestDirectory(cwd)
@@ -111,19 +135,14 @@ export function createLocalShellState(options: LocalShellStateOptions) {
           : undefined
       if (note !== undefined) cwd = place
       const turn = stateFiles().begin()
+      const to = options.persistent ? { to: turn.to } : {}
+      const written = { command, shell: kind, cwd: place, from: turn.from, ...to } as const
       return {
         ...shellOf(place),
-        prefix: prefixFor(place),
         note,
-        script: (commandId) =>
-          statefulScript({
-            command,
-            shell: kind,
-            cwd: place,
-            from: turn.from,
-            ...(options.persistent && { to: turn.to }),
-            variables: { [COMMAND_VARIABLE]: commandId },
-          }),
+        script: (commandId) => statefulScript({ ...written, variables: { [COMMAND_VARIABLE]: commandId } }),
+        preparedScript: (commandId) =>
+          statefulScript({ ...written, variables: { [COMMAND_VARIABLE]: commandId }, isPrepared: true }),
         finish: () => {
           const reached = options.persistent ? reportedDirectory(turn.to) : undefined
           if (reached !== undefined) {

@@ -16,6 +16,8 @@ export interface StatefulCommand {
   readonly marker?: string | undefined
   /** Exported after everything else, whatever the state says. */
   readonly variables?: Readonly<Record<string, string>>
+  /** Only bash: the script prepares everything and leaves the command for `RUN_PREPARED`, which follows in the same shell. */
+  readonly isPrepared?: boolean
 }
 
 /** The script that runs the command; its exit code is the command's, or 126 when the directory cannot be entered. */
@@ -47,7 +49,8 @@ export function snapshotScript({ files, to, keep, fixed = {} }: SnapshotOptions)
     "__hermes_path=$PATH",
     exportedNames(to, "__hermes_given"),
     // A start-up file may end the shell, so the state is written when the shell leaves, however it does.
-    ...leaveAtTheEnd(leave, files.map((file) => `[[ ! -r ${quotePath(file)} ]] || . ${quotePath(file)}`).join("; ")),
+    ...wayOutBy(leave),
+    `${files.map((file) => `[[ ! -r ${quotePath(file)} ]] || . ${quotePath(file)}`).join("; ")}\n${WAY_OUT}`,
   ].join("; ")
 }
 
@@ -66,8 +69,8 @@ function quotePath(path: string): string {
 }
 
 /** All on one line, so that line numbers in the shell's messages are those of the command. */
-function bashScript({ command, cwd, from, to, marker, variables = {} }: StatefulCommand): string {
-  const run = `builtin eval ${quote(command)}`
+function bashScript({ command, cwd, from, to, marker, variables = {}, isPrepared }: StatefulCommand): string {
+  const leave = to === undefined ? undefined : leaveBash([writeState(to), writeDirectory(to, marker)])
   return [
     ...(to === undefined ? [] : [`: >|${quote(`${to}.cwd`)}`]),
     ...(from === undefined ? [] : [readState(from, to)]),
@@ -76,8 +79,15 @@ function bashScript({ command, cwd, from, to, marker, variables = {} }: Stateful
     "OLDPWD=$__hermes_old",
     "unset -v __hermes_old __hermes_names",
     ...Object.entries(variables).map(([name, value]) => `export ${name}=${quote(value)}`),
-    ...(to === undefined ? [run] : leaveAtTheEnd(leaveBash([writeState(to), writeDirectory(to, marker)]), run)),
+    ...(leave === undefined ? [] : wayOutBy(leave)),
+    ...(isPrepared === true
+      ? prepared(command, leave)
+      : [`builtin eval ${quote(command)}${leave === undefined ? "" : `\n${WAY_OUT}`}`]),
   ].join("; ")
+}
+
+function prepared(command: string, leave: string | undefined): readonly string[] {
+  return [...(leave === undefined ? ["__hermes_leave='__hermes_code=$?'"] : []), `__hermes_command=${quote(command)}`]
 }
 
 /** What the shell was given is taken away first: a variable that was unset must not come back. */
@@ -93,13 +103,16 @@ function exportedNames(file: string, array: string): string {
   return `builtin compgen -e >|${quote(file)}; builtin mapfile -t ${array} <${quote(file)}`
 }
 
-/** The command may end the shell or set a trap of its own, so the way out is taken from both sides, once. */
-function leaveAtTheEnd(leave: string, work: string): readonly string[] {
-  return [`__hermes_leave=${quote(leave)}`, `trap ${quote(WAY_OUT)} EXIT`, `${work}\n${WAY_OUT}`]
+/** The command may end the shell or set a trap of its own, so the way out is taken here and after the command, once. */
+function wayOutBy(leave: string): readonly string[] {
+  return [`__hermes_leave=${quote(leave)}`, `trap ${quote(WAY_OUT)} EXIT`]
 }
 
 /** Silent also under `set -x`; ends the shell with the code the command had. */
 const WAY_OUT = `{ builtin eval "$__hermes_leave"; } 2>/dev/null; builtin exit $__hermes_code`
+
+/** Runs the command of a script with `isPrepared`, just as a script without it does. */
+export const RUN_PREPARED = `builtin eval "$__hermes_command"\n${WAY_OUT}`
 
 /** Nothing here may depend on options, functions or aliases of the command. */
 function leaveBash(steps: readonly string[]): string {

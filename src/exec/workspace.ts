@@ -43,6 +43,8 @@ export interface StartOptions {
   readonly pty: boolean
   /** Called with output as it arrives, stdout and stderr together, decoded with replacement. */
   readonly onOutput: (text: string) => void
+  /** Takes stderr apart from `onOutput`; only on this machine, and not from a terminal. */
+  readonly onErrorOutput?: (text: string) => void
 }
 
 /** A command that runs on its own. */
@@ -80,6 +82,8 @@ export interface CommandExit {
   readonly unreachable?: true
   /** With `keepState`: the directory was gone, and the command ran in another one. */
   readonly cwdNote?: string
+  /** With `keepState`: something about the place that a person should know, said once. */
+  readonly placeNote?: string
 }
 
 /** Paths are absolute or relative to the workspace's `cwd()`; `~` is the account home there. */
@@ -101,6 +105,10 @@ export interface FileSystem {
   rename(from: string, to: string): Promise<void>
   /** The path with all symbolic links resolved; the nearest existing ancestor decides for a path that does not exist yet. */
   realPath(path: string): Promise<string>
+  /** `realPath` with what `stat` would say, in one journey; absent where the files are near. */
+  readonly look?: (path: string) => Promise<FileLook>
+  /** `stat` with the content of a regular file, as long as that has at most so many bytes; absent where the files are near. */
+  readonly readWithFacts?: (path: string, maxBytes: number) => Promise<FileReading>
   /** A directory for result files that `read_file` can reach. */
   temporaryDirectory(): Promise<string>
 }
@@ -112,10 +120,24 @@ export interface FileFacts {
   readonly mode: number
 }
 
+export interface FileLook {
+  readonly realPath: string
+  /** Undefined for what is not there, and where nobody can tell. */
+  readonly facts: FileFacts | undefined
+}
+
+export interface FileReading {
+  readonly facts: FileFacts | undefined
+  /** Absent when the file is empty, too large, or no regular file that may be read: `read` knows more then. */
+  readonly content?: Uint8Array
+}
+
 export interface WriteFacts {
   readonly bytes: number
   readonly path: string
   readonly createdDirectories: boolean
+  /** The file as it is after the write, where that was learnt on the way. */
+  readonly facts?: FileFacts
 }
 
 export interface DirectoryEntry {

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process"
+import type { ChildProcessWithoutNullStreams } from "node:child_process"
 
 import { createTreeKiller, signalGroup, startTokenOf } from "../process-tree.ts"
 import type { TreeKiller } from "../process-tree.ts"
@@ -23,6 +24,7 @@ export interface LocalBackground extends BackgroundCommand {
 
 interface StartLocalOptions extends LocalShell {
   readonly onOutput: (text: string) => void
+  readonly onErrorOutput?: (text: string) => void
 }
 
 /** A command that goes on beside the conversation, in a session of its own. It always starts: what went wrong is its `exit`. */
@@ -37,7 +39,11 @@ export function startPiped(command: string, options: StartLocalOptions): LocalBa
     return neverStarted(notStarted(error, command, options))
   }
   const { pid, stdin, stdout, stderr } = child
-  const flush = decodeInto(child, options.onOutput)
+  const { onErrorOutput } = options
+  const flush =
+    onErrorOutput === undefined
+      ? decodeInto(child, options.onOutput)
+      : decodeApart(child, { ...options, onErrorOutput })
   const killer = createTreeKiller(pid, call.commandId)
   const end = (ending: Ending): void => {
     flush()
@@ -79,6 +85,29 @@ export function startPiped(command: string, options: StartLocalOptions): LocalBa
       exit: exit.promise,
       hasEnded: () => child.exitCode !== null || child.signalCode !== null,
     }),
+  }
+}
+
+/** As `decodeInto`, with each stream for itself. */
+function decodeApart(
+  { stdout, stderr }: ChildProcessWithoutNullStreams,
+  hears: { readonly onOutput: (text: string) => void; readonly onErrorOutput: (text: string) => void },
+): () => void {
+  const flushes = [
+    { stream: stdout, take: hears.onOutput },
+    { stream: stderr, take: hears.onErrorOutput },
+  ].map(({ stream, take }) => {
+    const decoder = new TextDecoder("utf-8")
+    stream.on("data", (chunk: Buffer) => {
+      take(decoder.decode(chunk, { stream: true }))
+    })
+    stream.on("error", ignoreClosedPipe)
+    return () => {
+      take(decoder.decode())
+    }
+  })
+  return () => {
+    for (const flush of flushes) flush()
   }
 }
 

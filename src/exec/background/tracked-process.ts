@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { errorMessage } from "../../base/system-error.ts"
-import { createTreeKiller, isSameProcess } from "../process-tree.ts"
+import { commandIdOf, createTreeKiller, isSameProcess } from "../process-tree.ts"
 import type { BackgroundCommand, Workspace } from "../workspace.ts"
 import type { NoticeQueue } from "./notice-queue.ts"
 import type { OwnProcess, StoredProcess } from "./process-file.ts"
@@ -160,7 +160,7 @@ export function endOf(one: Tracked, code: number | undefined): ProcessEnd {
 
 /** A process without a handle is found by its number; the start time says that it is still the same one. */
 export async function killFoundProcess(one: Tracked, clock: Clock): Promise<void> {
-  const killer = createTreeKiller(one.pid, one.id)
+  const killer = createTreeKiller(one.pid, commandIdOf(one.pid))
   const patience = AbortSignal.timeout(KILL_PATIENCE_MS)
   killer.terminate()
   while (!patience.aborted && isSameProcess({ pid: one.pid, startedAt: one.startToken })) {

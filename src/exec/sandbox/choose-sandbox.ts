@@ -1,9 +1,9 @@
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
-import type { SandboxPrefix } from "../shell-state-local.ts"
+import type { SandboxPrefix, SandboxTrial } from "../shell-state-local.ts"
 import { hiddenPlaces } from "./hidden-places.ts"
 import type { SandboxHomes } from "./hidden-places.ts"
-import { probeSandbox } from "./probe-sandbox.ts"
+import { locateBubblewrap, probeSandbox } from "./probe-sandbox.ts"
 import { sandboxArguments } from "./sandbox-arguments.ts"
 
 export interface SandboxSettings {
@@ -12,9 +12,13 @@ export interface SandboxSettings {
   readonly network: boolean
   /** The workspace root, temporary directories and `terminal.sandbox_write`. */
   readonly writable: readonly string[]
+  /** Beside the homes of Hermes; a writable place inside one of them stays writable. */
+  readonly readOnly?: readonly string[]
   readonly homes: SandboxHomes
   /** The PATH that bubblewrap is looked for in. */
   readonly path: string
+  /** Work that is to be done in the sandbox anyway: when it succeeds, nothing needs to be tried before it. */
+  readonly trial?: SandboxTrial | undefined
   readonly signal: AbortSignal
 }
 
@@ -27,25 +31,28 @@ export type SandboxChoice =
 /** Decides whether local commands run in the sandbox. Fails only where the person asked for it and it cannot be had. */
 export async function chooseSandbox(settings: SandboxSettings): Promise<Result<SandboxChoice>> {
   if (settings.mode === "off") return ok({ kind: "off" })
-  const found = await probeSandbox(settings)
-  if (!found.ok) {
-    if (settings.mode === "required") return fail(`commands must run in the sandbox, but ${found.error}`)
-    return ok({ kind: "unavailable", note: `Commands run without a sandbox: ${found.error}.` })
+  const program = locateBubblewrap(settings.path)
+  if (program !== undefined && (await settings.trial?.(prefixWith(program, settings))) === true) {
+    return ok({ kind: "on", prefix: prefixWith(program, settings) })
   }
+  const found = await probeSandbox(settings)
+  if (found.ok) return ok({ kind: "on", prefix: prefixWith(found.value, settings) })
+  if (settings.mode === "required") return fail(`commands must run in the sandbox, but ${found.error}`)
+  return ok({ kind: "unavailable", note: `Commands run without a sandbox: ${found.error}.` })
+}
+
+function prefixWith(program: string, settings: SandboxSettings): SandboxPrefix {
   const { homes, network } = settings
-  const readOnly = [homes.hermesHome, homes.hermesRoot]
-  const hidden = hiddenPlaces(homes)
-  return ok({
-    kind: "on",
-    prefix: ({ cwd, stateDirectory, hasTerminal }) =>
-      sandboxArguments({
-        program: found.value,
-        writable: [...settings.writable, stateDirectory],
-        readOnly,
-        hidden,
-        network,
-        cwd,
-        keepTerminal: hasTerminal,
-      }),
-  })
+  const readOnly = [homes.hermesHome, homes.hermesRoot, ...(settings.readOnly ?? [])]
+  return ({ cwd, stateDirectory, hasTerminal }) =>
+    sandboxArguments({
+      program,
+      writable: [...settings.writable, stateDirectory],
+      readOnly,
+      // Asked each time: a profile that was made meanwhile has secrets too.
+      hidden: hiddenPlaces(homes),
+      network,
+      cwd,
+      keepTerminal: hasTerminal,
+    })
 }

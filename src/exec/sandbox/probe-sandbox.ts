@@ -12,11 +12,7 @@ export async function probeSandbox(options: {
   readonly signal: AbortSignal
 }): Promise<Result<string>> {
   if (process.platform !== "linux") return fail("the sandbox needs Linux")
-  const program = options.path
-    .split(delimiter)
-    .filter((directory) => directory.startsWith("/"))
-    .map((directory) => join(directory, "bwrap"))
-    .find(isExecutable)
+  const program = locateBubblewrap(options.path)
   if (program === undefined) {
     return fail("bubblewrap is not installed; install the package bubblewrap, or set terminal.sandbox to off")
   }
@@ -29,6 +25,16 @@ export async function probeSandbox(options: {
   if (answer.ended === "exited" && answer.code === 0) return ok(program)
   const reason = answer.notStarted ?? (answer.stderr.trim().split("\n").at(-1) || "it gave no answer")
   return fail(`bubblewrap does not work here (${reason}); allow user namespaces, or set terminal.sandbox to off`)
+}
+
+/** The program, untried. */
+export function locateBubblewrap(path: string): string | undefined {
+  if (process.platform !== "linux") return undefined
+  return path
+    .split(delimiter)
+    .filter((directory) => directory.startsWith("/"))
+    .map((directory) => join(directory, "bwrap"))
+    .find(isExecutable)
 }
 
 function isExecutable(path: string): boolean {

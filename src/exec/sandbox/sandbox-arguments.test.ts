@@ -38,6 +38,34 @@ test("what is hidden covers what is writable, and what is writable inside a hidd
   )
 })
 
+test("of places in one another the innermost decides, and what is read-only stays hidden in a hidden place", async () => {
+  await using home = await temporaryHome()
+  const at = (name: string): string => join(home.workdir, name)
+  for (const name of ["tree/git/own", "hidden/read"]) await mkdir(at(name), { recursive: true })
+  await writeFile(at("tree/git/own/fixed"), "")
+  const words = sandboxArguments({
+    program: "bwrap",
+    writable: [at("tree/git/own"), home.workdir],
+    readOnly: [at("tree/git/own/fixed"), at("hidden/read"), at("tree")],
+    hidden: [at("hidden")],
+    network: true,
+    cwd: "/",
+  })
+  const places = words.flatMap((word, index) =>
+    word.startsWith(home.workdir) && words[index + 1] !== word
+      ? [`${words[index - 1] === word ? words[index - 2] : words[index - 1]} ${word}`]
+      : [],
+  )
+  expect(places).toEqual([
+    `--bind ${home.workdir}`,
+    `--ro-bind ${at("tree")}`,
+    `--tmpfs ${at("hidden")}`,
+    `--bind ${at("tree/git/own")}`,
+    `--ro-bind ${at("tree/git/own/fixed")}`,
+    `--remount-ro ${at("hidden")}`,
+  ])
+})
+
 test("with a network and a terminal, two walls less", () => {
   const base = { program: "bwrap", writable: [], readOnly: [], hidden: [], cwd: "/" }
   const open = sandboxArguments({ ...base, network: true, keepTerminal: true })

@@ -1,11 +1,11 @@
-import { lstatSync, realpathSync } from "node:fs"
+import { realpathSync, statSync } from "node:fs"
 
 export interface SandboxOptions {
   /** The bubblewrap program, as `probeSandbox` found it. */
   readonly program: string
   /** The workspace root, temporary directories and what the person declared. Those that do not exist are left out. */
   readonly writable: readonly string[]
-  /** Places that stay read-only also inside a writable one: what Hermes itself runs and reads. */
+  /** Places that stay read-only also inside a writable one: what Hermes itself runs and reads, what belongs to the person's git. */
   readonly readOnly: readonly string[]
   /** Files and directories that are found empty, also inside a writable place. */
   readonly hidden: readonly string[]
@@ -23,19 +23,22 @@ export interface SandboxOptions {
 export function sandboxArguments(options: SandboxOptions): readonly string[] {
   const hidden = existing(options.hidden)
   const writable = existing(options.writable).filter(({ path }) => path !== "/")
-  // Later mounts cover earlier ones: a hidden place covers the writable one around it, a writable place inside a hidden one stays.
-  const readOnly = existing(options.readOnly)
-  const inner = writable.filter(({ path }) => [...hidden, ...readOnly].some((place) => isBelow(path, place.path)))
-  const outer = writable.filter((place) => !inner.includes(place))
+  const readOnly = existing(options.readOnly).filter(({ path }) => innermost(path, hidden) <= innermost(path, writable))
+  // Later mounts cover earlier ones, so the innermost place decides; of the same place the stricter wish.
+  const mounts = [
+    ...writable.map((place) => ({ place, words: ["--bind", place.path, place.path] })),
+    ...readOnly.map((place) => ({ place, words: ["--ro-bind", place.path, place.path] })),
+    ...hidden.map((place) => ({
+      place,
+      words: place.isDirectory ? ["--tmpfs", place.path] : ["--ro-bind", "/dev/null", place.path],
+    })),
+  ].toSorted((one, other) => one.place.path.length - other.place.path.length)
   return [
     options.program,
     ...words("--ro-bind / / --dev /dev --proc /proc"),
     // Root may write kernel settings even without any capability, and one of them names a program that the kernel runs.
     ...KERNEL_SETTINGS.flatMap((path) => ["--ro-bind-try", path, path]),
-    ...outer.flatMap(bind),
-    ...readOnly.flatMap(({ path }) => ["--ro-bind", path, path]),
-    ...hidden.flatMap(({ path, isDirectory }) => (isDirectory ? ["--tmpfs", path] : ["--ro-bind", "/dev/null", path])),
-    ...inner.flatMap(bind),
+    ...mounts.flatMap((mount) => mount.words),
     // Last, because the place of a writable directory inside must be made first.
     ...hidden.flatMap(({ path, isDirectory }) => (isDirectory ? ["--remount-ro", path] : [])),
     ...words("--unshare-user-try --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try"),
@@ -65,17 +68,21 @@ function existing(paths: readonly string[]): readonly Place[] {
   const found = new Map<string, Place>()
   for (const path of paths) {
     try {
-      const real = realpathSync(path)
-      found.set(real, { path: real, isDirectory: lstatSync(real).isDirectory() })
+      // Most places do not exist, and this is asked before every command: an error for each of them would cost most of the time.
+      const facts = statSync(path, { throwIfNoEntry: false })
+      if (facts === undefined) continue
+      const real = realpathSync.native(path)
+      found.set(real, { path: real, isDirectory: facts.isDirectory() })
     } catch {
-      // It does not exist: nothing to hide, nowhere to write.
+      // It cannot be reached: nothing to hide, nowhere to write.
     }
   }
   return [...found.values()].toSorted((one, other) => one.path.length - other.path.length)
 }
 
-function bind({ path }: Place): readonly string[] {
-  return ["--bind", path, path]
+/** How far in the innermost of the places around a path is; 0 where none is. What is read-only stays hidden in a hidden place. */
+function innermost(path: string, places: readonly Place[]): number {
+  return Math.max(0, ...places.map((place) => (isBelow(path, place.path) ? place.path.length : 0)))
 }
 
 function isBelow(path: string, place: string): boolean {

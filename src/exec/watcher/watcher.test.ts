@@ -4,6 +4,7 @@ import { join } from "node:path"
 
 import { expect, test, vi } from "vitest"
 
+import { makeRepository } from "../../../test/support/git-repository.ts"
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
 import { createLog } from "../../base/log.ts"
 import { createWatcher } from "./watcher.ts"
@@ -165,6 +166,17 @@ test("what a command of the session changes is its own", async () => {
   const end = Date.now()
   await vi.waitUntil(() => Date.now() > end + 50)
   expect(await place.silent()).toBe(true)
+})
+
+test("a switch of branch in a worktree is told too", async () => {
+  await using place = await watched({}, (root) => {
+    const repository = makeRepository(join(root, "..", "repository"))
+    execFileSync("git", ["-C", repository, "worktree", "add", "-q", "-b", "own", root], { stdio: "ignore" })
+  })
+  execFileSync("git", ["-C", place.root, "symbolic-ref", "HEAD", "refs/heads/topic"])
+  expect(await place.note()).toBe(
+    "[Note: the git branch was switched outside; HEAD is now topic. Files you read may differ.]",
+  )
 })
 
 test("a switch of branch is one note", async () => {

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process"
 import { existsSync, readFileSync, statSync, watch } from "node:fs"
 import type { FSWatcher } from "node:fs"
-import { isAbsolute, join, matchesGlob, relative, sep } from "node:path"
+import { isAbsolute, join, matchesGlob, relative, resolve, sep } from "node:path"
 
 import type { Clock } from "../../base/clock.ts"
 import type { Log } from "../../base/log.ts"
@@ -197,7 +197,7 @@ const CLOCK_STEP_MS = 20
 
 /** Which commit or branch the repository of the workspace is on. */
 function watchHead(root: string) {
-  const folder = join(root, ".git")
+  const folder = gitFolder(join(root, ".git"))
   const file = join(folder, "HEAD")
   let known = readHead(file)
   let touched = false
@@ -226,6 +226,17 @@ function watchHead(root: string) {
     close: () => {
       watcher?.close()
     },
+  }
+}
+
+/** In a worktree `.git` is a file that names the folder. */
+function gitFolder(path: string): string {
+  try {
+    const [, named] = /^gitdir: (.+)$/mu.exec(readFileSync(path, "utf8")) ?? []
+    return named === undefined ? path : resolve(path, "..", named)
+  } catch {
+    // It is the folder itself, or there is none.
+    return path
   }
 }
 

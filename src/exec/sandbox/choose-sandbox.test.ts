@@ -1,0 +1,77 @@
+import { chmod, readFile, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+
+import { expect, test } from "vitest"
+
+import { temporaryHome } from "../../../test/support/temporary-home.ts"
+import type { TemporaryHome } from "../../../test/support/temporary-home.ts"
+import { fail, ok } from "../../base/result.ts"
+import { createLocalWorkspace } from "../local-workspace.ts"
+import type { SandboxTrial } from "../shell-state-local.ts"
+import { chooseSandbox } from "./choose-sandbox.ts"
+
+/** A bubblewrap that counts its starts and works, or does not. */
+async function doubleIn(home: TemporaryHome, work: string): Promise<{ starts(): Promise<number> }> {
+  const log = join(home.userHome, "starts")
+  const program = join(home.userHome, "bwrap")
+  await writeFile(log, "")
+  await writeFile(program, `#!/bin/sh\necho >>${log}\n${work}\n`)
+  await chmod(program, 0o755)
+  return { starts: async () => (await readFile(log, "utf8")).length }
+}
+
+const WORKS = `while [ "$1" != -- ]; do shift; done; shift; exec "$@"`
+
+function settingsFor(home: TemporaryHome, trial?: SandboxTrial) {
+  const homes = { userHome: home.userHome, hermesHome: home.path, hermesRoot: home.path }
+  const rest = { network: true, writable: [], homes, path: home.userHome, signal: new AbortController().signal }
+  return { mode: "auto", trial, ...rest } as const
+}
+
+test.skipIf(process.platform !== "linux")(
+  "work that succeeds inside is trial enough; without it one is made",
+  async () => {
+    await using home = await temporaryHome()
+    const double = await doubleIn(home, WORKS)
+    const seen: (string | undefined)[] = []
+    const trial: SandboxTrial = (prefix) => {
+      seen.push(prefix({ cwd: "/", stateDirectory: "/tmp", hasTerminal: false })[0])
+      return Promise.resolve(true)
+    }
+    expect(await chooseSandbox(settingsFor(home, trial))).toMatchObject({ ok: true, value: { kind: "on" } })
+    expect([seen, await double.starts()]).toEqual([[join(home.userHome, "bwrap")], 0])
+    expect(await chooseSandbox(settingsFor(home))).toMatchObject({ ok: true, value: { kind: "on" } })
+    expect(await double.starts()).toBe(1)
+    const failing = settingsFor(home, () => Promise.resolve(false))
+    expect(await chooseSandbox(failing)).toMatchObject({ ok: true, value: { kind: "on" } })
+    expect(await double.starts()).toBe(2)
+  },
+)
+
+test.skipIf(process.platform !== "linux").each([
+  ["works", WORKS, 0],
+  ["does not work", "exit 1", 1],
+])("start-up files are read once where bubblewrap %s", async (_, work, failures) => {
+  await using home = await temporaryHome()
+  await doubleIn(home, work)
+  const startup = join(home.userHome, "startup")
+  await writeFile(startup, `echo >>${home.userHome}/sourced\ngreet() { echo hello; }\n`)
+  let refusals = 0
+  const workspace = createLocalWorkspace({
+    cwd: home.workdir,
+    userHome: home.userHome,
+    environment: home.env,
+    startupFiles: [startup],
+    openSandbox: async ({ trial }) => {
+      const chosen = await chooseSandbox(settingsFor(home, trial))
+      if (!chosen.ok) return fail(chosen.error)
+      refusals += chosen.value.kind === "unavailable" ? 1 : 0
+      return ok(chosen.value.kind === "on" ? chosen.value.prefix : undefined)
+    },
+  })
+  const limits = { timeoutMs: 20_000, signal: new AbortController().signal, keepChars: 1000, keepState: true }
+  expect((await workspace.run("greet", limits).exit).output).toBe("hello\n")
+  expect((await workspace.run("greet", limits).exit).output).toBe("hello\n")
+  expect([await readFile(join(home.userHome, "sourced"), "utf8"), refusals]).toEqual(["\n", failures])
+  await workspace.close()
+})
