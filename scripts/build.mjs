@@ -1,13 +1,14 @@
 // Bundles the command line into dist/: a tiny entry, and chunks that are loaded when they are needed.
 import { execFileSync } from "node:child_process"
-import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { dirname, join, relative, resolve } from "node:path"
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { basename, dirname, join, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 
 import { rolldown } from "rolldown"
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..")
 const dist = join(root, "dist")
+const draft = `${dist}.${process.pid}`
 
 /**
  * Opening a file costs a start more than reading it, so what is always needed together travels together: each chunk holds
@@ -26,24 +27,27 @@ const CHUNKS = {
   ],
 }
 
+/** CommonJS, because the launcher compiles the chunks itself; names stay, so that a stack trace can be read. */
+const FORM = {
+  format: "cjs",
+  minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
+}
+
 const bundle = await rolldown({
   cwd: root,
-  input: { hermes: "src/cli/hermes.ts" },
+  input: { main: "src/cli/main.ts", "image-worker": "src/llm/vision/image-worker.ts" },
   platform: "node",
-  external: ["@lydell/node-pty", "@vscode/ripgrep"],
+  external: ["@lydell/node-pty", "@silvia-odwyer/photon-node", "@vscode/ripgrep"],
   preserveEntrySignatures: "allow-extension",
   transform: { target: "node24", define: { HERMES_BUILD: JSON.stringify(buildId()) } },
   checks: { ineffectiveDynamicImport: false },
-  onLog: (level, log) => {
-    if (level === "warn") throw new Error(log.message)
-  },
+  onLog: failOnWarning,
 })
 let places
 const { output } = await bundle.generate({
-  format: "esm",
-  entryFileNames: "[name].js",
+  ...FORM,
+  entryFileNames: (entry) => (entry.name === "main" ? "chunks/[name]-[hash].js" : "[name].js"),
   chunkFileNames: "chunks/[name]-[hash].js",
-  minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
   codeSplitting: {
     includeDependenciesRecursively: false,
     groups: [
@@ -58,13 +62,48 @@ const { output } = await bundle.generate({
   },
 })
 await bundle.close()
-rmSync(dist, { recursive: true, force: true })
 const chunks = output.filter((file) => file.type === "chunk")
-mkdirSync(join(dist, "chunks"), { recursive: true })
-for (const chunk of chunks) writeFileSync(join(dist, chunk.fileName), chunk.code)
-chmodSync(join(dist, "hermes.js"), 0o755)
-writeFileSync(join(dist, "meta.json"), JSON.stringify(metadata(chunks)))
-writeFileSync(join(dist, "THIRD_PARTY_NOTICES"), notices(chunks.flatMap((chunk) => chunk.moduleIds)))
+const launcher = await buildLauncher(chunks.find((chunk) => chunk.isEntry && chunk.name === "main").fileName)
+mkdirSync(join(draft, "chunks"), { recursive: true })
+for (const chunk of chunks) writeFileSync(join(draft, chunk.fileName), asciiOnly(withRequire(chunk.code)))
+writeFileSync(join(draft, "hermes.js"), launcher, { mode: 0o755 })
+writeFileSync(join(draft, "package.json"), '{ "type": "commonjs" }\n')
+writeFileSync(join(draft, "meta.json"), JSON.stringify(metadata(chunks)))
+writeFileSync(join(draft, "THIRD_PARTY_NOTICES"), notices(chunks.flatMap((chunk) => chunk.moduleIds)))
+rmSync(dist, { recursive: true, force: true })
+renameSync(draft, dist)
+
+/** The file that loads the chunks, and knows the name of the first. */
+async function buildLauncher(main) {
+  const built = await rolldown({
+    cwd: root,
+    input: { hermes: "src/cli/launcher.ts" },
+    platform: "node",
+    transform: { target: "node18", define: { HERMES_MAIN: JSON.stringify(basename(main)) } },
+    onLog: failOnWarning,
+  })
+  const { output: files } = await built.generate({ ...FORM, banner: "#!/usr/bin/env node" })
+  await built.close()
+  return files[0].code
+}
+
+function failOnWarning(level, log) {
+  if (level === "warn") throw new Error(log.message)
+}
+
+/** Packages that are not bundled are loaded as the chunks are: a script of `node:vm` has no `import()` without a warning of Node's. */
+function withRequire(code) {
+  return code.replaceAll(/\bimport\(`([^`]+)`\)/g, "Promise.resolve().then(()=>require(`$1`))")
+}
+
+/**
+ * One character beyond Latin-1 makes V8 keep two bytes for every character of a chunk, and read twice as much. Raw strings are left
+ * alone: in them an escape is no escape.
+ */
+function asciiOnly(code) {
+  if (code.includes("String.raw")) return code
+  return code.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+}
 
 /** The chunk of every file that is to travel with others. */
 function placesOf(context) {

@@ -7,7 +7,7 @@ import { renderCommandReference } from "../src/cli/command-reference.ts"
 import { SLASH_COMMANDS } from "../src/commands/slash-table.ts"
 import { ENVIRONMENT_VARIABLES } from "../src/config/environment-variables.ts"
 import type { Setting } from "../src/config/setting.ts"
-import { SETTINGS, SETTING_SECTIONS } from "../src/config/settings.ts"
+import { findSetting, settingSections } from "../src/config/settings.ts"
 import { TOOL_MANIFEST } from "../src/tools/manifest.generated.ts"
 import type { ManifestEntry } from "../src/toolkit/builtin-entries.ts"
 
@@ -39,10 +39,9 @@ for (const [name, text] of Object.entries(pages)) {
 process.exit(stale === 0 ? 0 : 1)
 
 function settingsPage(): string {
-  const settings: Readonly<Record<string, Setting>> = SETTINGS
-  const sections = SETTING_SECTIONS.map(({ title, keys }) => {
+  const sections = settingSections().map(({ title, keys }) => {
     const rows = keys.flatMap((key) => {
-      const setting = settings[key]
+      const setting = findSetting(key)
       return setting === undefined
         ? []
         : [[`\`${key}\``, typeOf(setting), `\`${JSON.stringify(setting.default)}\``, helpOf(setting)]]

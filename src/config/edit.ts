@@ -12,7 +12,7 @@ import { secretMode, type Home } from "./home.ts"
 import { refuseWhenManaged, type Refusal } from "./managed.ts"
 import { isSecretKey, secretVariable } from "./secrets.ts"
 import type { Setting } from "./setting.ts"
-import { CONFIG_VERSION, isSettingKey, SETTINGS } from "./settings.ts"
+import { CONFIG_VERSION, isSettingKey, settingKeys, settingOf } from "./settings.ts"
 import { restoreTemplates } from "./document/template-restore.ts"
 import { coerceValue } from "./document/value-coercion.ts"
 import { wantedValue } from "./document/wanted-value.ts"
@@ -167,7 +167,7 @@ function badPath(path: Path): string | undefined {
 /** A value a known setting cannot use is refused before it is written. */
 function checkValue(path: string, value: unknown): Result<undefined, Refusal> {
   if (!isSettingKey(path)) return ok(undefined)
-  const setting: Setting = SETTINGS[path]
+  const setting: Setting = settingOf(path)
   const read = setting.read(value)
   const clamped = typeof read === "number" && read !== Number(value)
   if (read !== undefined && !clamped) return ok(undefined)
@@ -182,7 +182,7 @@ function remarks(path: string): readonly string[] {
       ]
     : []
   const top = path.split(".")[0] ?? path
-  const sections = new Set(Object.keys(SETTINGS).map((key) => key.split(".")[0] ?? key))
+  const sections = new Set(settingKeys().map((key) => key.split(".")[0] ?? key))
   if (sections.has(top)) return [...secret, ...unknownInSection(path, top)]
   const similar = nearest(top, sections)
   return [
@@ -193,7 +193,7 @@ function remarks(path: string): readonly string[] {
 
 /** A key that no table knows, in a section that is not a free mapping: most likely a misspelling. */
 function unknownInSection(path: string, top: string): readonly string[] {
-  const known = Object.keys(SETTINGS)
+  const known = settingKeys()
   if (path === top || known.some((key) => path === key || path.startsWith(`${key}.`) || key.startsWith(`${path}.`)))
     return []
   const similar = nearest(
@@ -217,6 +217,6 @@ async function mirrorTerminal(
 
 function mirroredVariable(path: string): string | undefined {
   if (!path.startsWith("terminal.") || path === "terminal.cwd" || !isSettingKey(path)) return undefined
-  const setting: Setting = SETTINGS[path]
+  const setting: Setting = settingOf(path)
   return setting.environment?.name
 }

@@ -2,7 +2,7 @@ import { isRecord, parseJson } from "../base/json.ts"
 import { hasPath, type Tree } from "./document/document-tree.ts"
 import type { Environment } from "./environment.ts"
 import type { Setting } from "./setting.ts"
-import { SETTINGS } from "./settings.ts"
+import { settingsWithVariable } from "./settings.ts"
 
 /** A value from a layer above the file. */
 export interface Override {
@@ -14,12 +14,10 @@ export interface Override {
 
 /** What the environment sets, given what the file says: some variables beat the file, some only fill its gaps. */
 export function environmentOverrides(environment: Environment, user: Tree): readonly Override[] {
-  const settings: readonly (readonly [string, Setting])[] = Object.entries(SETTINGS)
-  const known = settings.flatMap(([path, setting]): Override[] => {
+  const known = settingsWithVariable().flatMap(([path, setting]): Override[] => {
     const source = setting.environment
-    if (source === undefined) return []
-    const text = environment.get(source.name)
-    if (text === undefined || text.trim() === "") return []
+    const text = source === undefined ? "" : (environment.get(source.name) ?? "")
+    if (source === undefined || text.trim() === "") return []
     if (source.strength === "fills" && !isBlank(path, user)) return []
     if (source.strength === "section" && isRecord(user[path.split(".")[0] ?? path])) return []
     return [{ path, value: structured(setting, text), source: source.name }]

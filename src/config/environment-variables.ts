@@ -1,5 +1,4 @@
-import type { Setting } from "./setting.ts"
-import { SETTINGS } from "./settings.ts"
+import { settingEntries } from "./settings.ts"
 
 /** One row of the reference page. */
 export interface EnvironmentVariable {
@@ -72,18 +71,22 @@ const SHELL_VARIABLES: readonly EnvironmentVariable[] = [
   { name: "TERM", effect: "Kind of terminal; dumb means plain text." },
   { name: "COLORTERM", effect: "Whether the terminal shows all colours." },
   { name: "COLORFGBG", effect: "Colours of the terminal, to choose a light or dark look.", later: true },
-  { name: "HTTPS_PROXY", effect: "Proxy for https addresses." },
-  { name: "HTTP_PROXY", effect: "Proxy for http addresses." },
-  { name: "ALL_PROXY", effect: "Proxy for everything else." },
+  {
+    name: "HTTPS_PROXY",
+    effect: "Proxy (http, socks5, socks5h, socks4, socks4a); the first of the three that is set.",
+  },
+  { name: "HTTP_PROXY", effect: "Proxy when HTTPS_PROXY is not set." },
+  { name: "ALL_PROXY", effect: "Proxy when neither of the others is set." },
   { name: "NO_PROXY", effect: "Hosts that are reached without a proxy." },
+  { name: "SSL_CERT_FILE", effect: "File with authorities (PEM) to believe beside the usual ones." },
+  { name: "REQUESTS_CA_BUNDLE", effect: "The same, when SSL_CERT_FILE is not set." },
 ]
 
 /** Every variable Hermes reads: those above, and those that set a setting. */
 export const ENVIRONMENT_VARIABLES: readonly EnvironmentVariable[] = [...SHELL_VARIABLES, ...settingVariables()]
 
 function settingVariables(): EnvironmentVariable[] {
-  const settings: readonly (readonly [string, Setting])[] = Object.entries(SETTINGS)
-  return settings.flatMap(([key, { environment }]): EnvironmentVariable[] => {
+  return settingEntries().flatMap(([key, { environment }]): EnvironmentVariable[] => {
     if (environment === undefined) return []
     const rules = {
       wins: `Sets \`${key}\`, whatever config.yaml says.`,

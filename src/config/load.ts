@@ -16,7 +16,14 @@ import { environmentOverrides, type Override } from "./environment-overrides.ts"
 import type { Home } from "./home.ts"
 import { liftLegacyForm } from "./migration/legacy-form.ts"
 import type { Setting } from "./setting.ts"
-import { isSettingKey, settingOf, SETTINGS, type SettingKey, type SettingValue } from "./settings.ts"
+import {
+  isSettingKey,
+  settingEntries,
+  settingOf,
+  settingsUnder,
+  type SettingKey,
+  type SettingValue,
+} from "./settings.ts"
 import { validateDocument } from "./validate.ts"
 import { wantedValue } from "./document/wanted-value.ts"
 
@@ -62,7 +69,7 @@ function assemble(raw: Tree, { environment, invocation = {} }: LoadOptions): Omi
   const problems: ConfigProblem[] = []
   const expanded = expandVariables(liftLegacyForm(raw), (name) => environment.get(name))
   const user = isRecord(expanded) ? expanded : {}
-  const merged = mergeTrees(defaultTree(), user, (path) => problems.push(nullProblem(path)))
+  const merged = mergeTrees(defaultsUnder(Object.keys(user)), user, (path) => problems.push(nullProblem(path)))
   const checked = checkTypes(merged, user)
   problems.push(...checked.problems, ...validateDocument(raw, checked.tree))
   let tree = checked.tree
@@ -70,18 +77,18 @@ function assemble(raw: Tree, { environment, invocation = {} }: LoadOptions): Omi
     overrides.flatMap((override) => {
       const accepted = readOverride(override)
       if (accepted === undefined) problems.push(overrideProblem(override))
-      else tree = withValueAt(tree, override.path, accepted.value)
+      else tree = withValueAt(withRootOf(override.path, tree), override.path, accepted.value)
       return accepted === undefined ? [] : [override.path]
     })
   const environmentPaths = apply(environmentOverrides(environment, user))
   const invocationPaths = apply(invocationOverrides(invocation))
-  const effective = deepFreeze(tree)
+  const touched = deepFreeze(tree)
   const layers = { invocationPaths, environmentPaths, user, rejected: checked.rejected }
   return {
-    get: (key) => readSetting(key, effective),
-    lookup: (path) => valueAt(effective, path),
+    get: (key) => (Object.hasOwn(touched, rootOf(key)) ? readSetting(key, touched) : settingOf(key).default),
+    lookup: (path) => valueAt(withRootOf(path, touched), path),
     origin: (path) => originOf(path, layers),
-    effective: () => structuredClone({ ...effective }),
+    effective: () => structuredClone({ ...treeFrom(defaultsOf(settingEntries())), ...touched }),
     user: () => structuredClone({ ...raw }),
     problems,
   }
@@ -97,8 +104,26 @@ function readSetting<K extends SettingKey>(key: K, tree: Tree): SettingValue<K> 
   return setting.read(valueAt(tree, key)) ?? setting.default
 }
 
-function defaultTree(): Tree {
-  return treeFrom(Object.entries(SETTINGS).map(([key, setting]) => [key, setting.default] as const))
+/**
+ * The part of the tree that somebody has written to is small, and only it is built: a start that built all four hundred
+ * defaults would spend more on them than on opening the session database.
+ */
+function defaultsUnder(roots: readonly string[]): Tree {
+  return treeFrom(roots.flatMap((root) => defaultsOf(settingsUnder(root))))
+}
+
+function defaultsOf(settings: readonly (readonly [string, Setting])[]): readonly (readonly [string, unknown])[] {
+  return settings.map(([key, setting]) => [key, setting.default] as const)
+}
+
+function withRootOf(path: string, tree: Tree): Tree {
+  const root = rootOf(path)
+  return Object.hasOwn(tree, root) ? tree : { ...tree, ...defaultsUnder([root]) }
+}
+
+function rootOf(path: string): string {
+  const dot = path.indexOf(".")
+  return dot === -1 ? path : path.slice(0, dot)
 }
 
 interface Checked {
@@ -127,18 +152,19 @@ function checkTypes(merged: Tree, user: Tree): Checked {
     }
     for (const [name, field] of Object.entries(setting.fields ?? {})) check(`${path}.${name}`, field)
   }
-  for (const path of brokenSections(user)) {
+  const settings = Object.keys(user).flatMap(settingsUnder)
+  for (const path of brokenSections(user, settings)) {
     problems.push(sectionProblem(path))
     rejected.add(path)
-    tree = withValueAt(tree, path, valueAt(defaultTree(), path))
+    tree = withValueAt(tree, path, valueAt(defaultsUnder([rootOf(path)]), path))
   }
-  for (const [key, setting] of Object.entries(SETTINGS)) if (hasPath(user, key)) check(key, setting)
+  for (const [key, setting] of settings) if (hasPath(user, key)) check(key, setting)
   return { tree, problems, rejected }
 }
 
 /** Sections such as `terminal` that hold settings but were given a single value. */
-function brokenSections(user: Tree): readonly string[] {
-  const sections = new Set(Object.keys(SETTINGS).flatMap((key) => parents(key)))
+function brokenSections(user: Tree, settings: readonly (readonly [string, Setting])[]): readonly string[] {
+  const sections = new Set(settings.flatMap(([key]) => parents(key)))
   return [...sections].filter((path) => {
     const value = valueAt(user, path)
     return value !== undefined && value !== null && !isRecord(value)
@@ -153,7 +179,7 @@ function parents(key: string): string[] {
 /** A number nearest to what was asked for is better than an answer to a different question; text is taken as it is. */
 function readOverride({ path, value }: Override): { readonly value: unknown } | undefined {
   if (!isSettingKey(path)) return { value }
-  const setting: Setting = SETTINGS[path]
+  const setting: Setting = settingOf(path)
   const read = setting.read(value)
   return read === undefined ? undefined : { value: read }
 }
@@ -214,7 +240,7 @@ function rangeProblem(path: string, given: number, used: number): ConfigProblem 
 }
 
 function overrideProblem({ path, source }: Override): ConfigProblem {
-  const setting = isSettingKey(path) ? wantedValue(SETTINGS[path]) : "another value"
+  const setting = isSettingKey(path) ? wantedValue(settingOf(path)) : "another value"
   return {
     severity: "warning",
     path,

@@ -25,6 +25,9 @@ export const HERMES_PROTECTED: readonly string[] = [
   "state.db-shm",
 ]
 
+/** Places of a Hermes home with code that Hermes runs: compiled chunks, language servers. No tool writes them; a sandbox may read them. */
+export const HERMES_PROGRAMS: readonly string[] = ["cache/code", "lsp"]
+
 /** Places of the account that hold its own keys and logins; no tool writes them, and a sandbox does not show them. */
 export const ACCOUNT_PLACES: readonly string[] = [
   ".netrc",

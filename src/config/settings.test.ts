@@ -1,20 +1,25 @@
 import { expect, test } from "vitest"
 import { ENVIRONMENT_VARIABLES } from "./environment-variables.ts"
-import type { Setting } from "./setting.ts"
-import { SETTING_SECTIONS, SETTINGS } from "./settings.ts"
+import { settingEntries, settingKeys, settingsUnder } from "./settings.ts"
 
-const all: [string, Setting][] = Object.entries(SETTINGS)
-
-test.each(all)("%s accepts its own default and explains itself", (_, setting) => {
+test.each(settingEntries())("%s accepts its own default and explains itself", (_, setting) => {
   expect(setting.read(setting.default)).toEqual(setting.default)
   expect(setting.help).toMatch(/^[A-Z`"].*\.$/)
 })
 
 test("no setting is hidden inside another, and each stands in one section", () => {
-  const keys = Object.keys(SETTINGS)
+  const keys = settingKeys()
   const nested = keys.filter((key) => keys.some((other) => key.startsWith(`${other}.`)))
   expect(nested).toEqual([])
-  expect(SETTING_SECTIONS.flatMap((section) => section.keys).toSorted()).toEqual(keys.toSorted())
+  expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([])
+})
+
+test.each([
+  ["watcher", ["watcher.enabled", "watcher.include", "watcher.report_all"]],
+  ["toolsets", ["toolsets"]],
+  ["watch", []],
+])("under %s stand %j", (name, expected) => {
+  expect(settingsUnder(name).map(([key]) => key)).toEqual(expected)
 })
 
 test("variables are listed once", () => {

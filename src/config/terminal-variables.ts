@@ -1,11 +1,9 @@
 import type { Config } from "./load.ts"
-import type { Setting } from "./setting.ts"
-import { SETTINGS } from "./settings.ts"
+import { settingEntries } from "./settings.ts"
 
 /** The `TERMINAL_*` variables that say what the terminal settings say, for children that read them. */
 export function terminalVariables(config: Config): Record<string, string> {
-  const settings: readonly (readonly [string, Setting])[] = Object.entries(SETTINGS)
-  const variables = settings.flatMap(([key, setting]): [string, string][] => {
+  const variables = settingEntries().flatMap(([key, setting]): [string, string][] => {
     const name = setting.environment?.strength === "section" ? setting.environment.name : undefined
     const value = config.lookup(key)
     if (name === undefined || value === undefined || value === null || value === "") return []

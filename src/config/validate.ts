@@ -2,7 +2,7 @@ import { isRecord } from "../base/json.ts"
 import { nearest } from "../base/nearest.ts"
 import type { ConfigProblem } from "./config-problem.ts"
 import type { Tree } from "./document/document-tree.ts"
-import { CONFIG_VERSION, SETTINGS } from "./settings.ts"
+import { CONFIG_VERSION, settingKeys, settingsUnder } from "./settings.ts"
 
 /** Mistakes in the shape of the user's document that no single setting can see. Takes it as written and as expanded. */
 export function validateDocument(raw: Tree, effective: Tree): readonly ConfigProblem[] {
@@ -35,11 +35,10 @@ const LIFTED: readonly string[] = ["max_turns", "provider", "base_url", "context
 const MISPLACED: readonly string[] = ["base_url", "api_key", "api_mode", "rate_limit_delay"]
 
 function unknownKeys(raw: Tree): ConfigProblem[] {
-  const known = new Set(Object.keys(SETTINGS).map((key) => key.split(".")[0] ?? key))
   return Object.keys(raw)
-    .filter((key) => !known.has(key) && !LIFTED.includes(key) && !MISPLACED.includes(key))
+    .filter((key) => settingsUnder(key).length === 0 && !LIFTED.includes(key) && !MISPLACED.includes(key))
     .map((key) => {
-      const similar = nearest(key, known)
+      const similar = nearest(key, new Set(settingKeys().map((known) => known.split(".")[0] ?? known)))
       return {
         severity: "warning",
         path: key,

@@ -4,7 +4,7 @@ import { systemClock, type Clock } from "../../base/clock.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import { explainSystemError } from "../../base/system-error.ts"
 import { fileTimestamp, readConfigFile } from "../config-file.ts"
-import { dotted, withoutPath, withValueAt, type Tree } from "../document/document-tree.ts"
+import { dotted, hasPath, withoutPath, withValueAt, type Tree } from "../document/document-tree.ts"
 import { removeSecret } from "../dotenv.ts"
 import { rewriteConfig, type ConfigEdit } from "../edit.ts"
 import type { Refusal } from "../managed.ts"
@@ -47,6 +47,16 @@ export async function migrateConfig(
   if (plan.edits.length === 0 && plan.variables.length === 0)
     return ok({ from, to: from, changed: [], warnings: plan.warnings })
   return await carryOut(plan, from, context)
+}
+
+/**
+ * Whether a file has anything in it that this release writes in another form. One that states no version was written by hand: it
+ * is as current as its contents, and defaults that a migration would add to it are no reason to migrate.
+ */
+export function isOutdated(tree: Tree, context: MigrationContext): boolean {
+  const version = configVersionOf(tree)
+  if (version > 0) return version < CONFIG_VERSION
+  return planMigration(tree, version, context).edits.some(({ path }) => hasPath(tree, path))
 }
 
 interface Plan {

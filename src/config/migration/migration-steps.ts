@@ -6,7 +6,7 @@ import type { ConfigEdit } from "../edit.ts"
 import type { Environment } from "../environment.ts"
 import type { Home } from "../home.ts"
 import { providersFromList } from "./legacy-form.ts"
-import { SETTINGS } from "../settings.ts"
+import { settingEntries, settingOf } from "../settings.ts"
 
 export interface MigrationContext {
   readonly home: Home
@@ -71,7 +71,7 @@ function isShellOneLiner(server: Tree): boolean {
 function toolProgress(tree: Tree, environment: Environment): StepOutcome {
   const variables = ["HERMES_TOOL_PROGRESS", "HERMES_TOOL_PROGRESS_MODE"]
   const [shown, mode] = variables.map((name) => environment.get(name)?.trim().toLowerCase() ?? "")
-  const words: readonly string[] = SETTINGS["display.tool_progress"].values ?? []
+  const words: readonly string[] = settingOf("display.tool_progress").values ?? []
   const wanted = ["0", "false", "no", "off"].includes(shown ?? "") ? "off" : mode
   if (wanted === undefined || !words.includes(wanted)) return { variables }
   return { variables, edits: addMissing(tree, "display.tool_progress", wanted) }
@@ -162,9 +162,9 @@ function isPlugin(path: string): boolean {
 }
 
 function curator(tree: Tree): StepOutcome {
-  const keys = Object.entries(SETTINGS).filter(([key]) => key.startsWith("curator."))
+  const keys = settingEntries().filter(([key]) => key.startsWith("curator."))
   const defaults = treeFrom(keys.map(([key, setting]) => [key, setting.default] as const))["curator"]
-  const { provider, model, timeout } = SETTINGS["auxiliary.curator"].default
+  const { provider, model, timeout } = settingOf("auxiliary.curator").default
   return {
     edits: [
       ...addMissing(tree, "curator", defaults),

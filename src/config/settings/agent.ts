@@ -47,7 +47,10 @@ export const AGENT_SETTINGS = {
   "agent.personalities": mapping("Named personalities; merged with `personalities`."),
   "agent.verbose": flag(false, "Show more of what the agent does."),
   "agent.budget_pressure": choice(["off", "legacy"], "off", "Warn the model as the turn budget shrinks."),
-  "agent.enforce_min_context": flag(false, "Refuse models with a small context window instead of warning."),
+  "agent.enforce_min_context": flag(
+    false,
+    "Stop where Ollama gives a model fewer than 64000 tokens, instead of warning once.",
+  ),
   "agent.runtime_introspection": mixed<boolean | "auto">(
     "auto",
     "Tell the model the state of the repository and of background processes when a session begins; auto leaves it out.",

@@ -146,11 +146,25 @@ export const EXECUTION_SETTINGS = {
   "browser.record_sessions": flag(false, "Record browser sessions."),
   "browser.camofox": mapping("Camofox browser.", { tag: "later" }),
   mcp_servers: mapping("MCP servers by name: command, args and env, or url and headers."),
-  "lsp.enabled": flag(true, "Use language servers.", { tag: "later" }),
-  "lsp.wait_mode": text("document", "What to wait for after an edit.", { tag: "later" }),
-  "lsp.wait_timeout": decimal(5, "Seconds to wait for diagnostics.", { min: 0, tag: "later" }),
-  "lsp.install_strategy": text("auto", "Whether missing servers are installed.", { tag: "later" }),
-  "lsp.servers": mapping("Language servers by name.", { tag: "later" }),
+  "lsp.enabled": flag(true, "Ask language servers for new errors after a file was written."),
+  "lsp.wait_mode": choice(
+    ["document", "full"],
+    "document",
+    "Wait for the errors of the changed file, or until the server has nothing left to do and for those of other open files too.",
+  ),
+  "lsp.wait_timeout": decimal(5, "Seconds a write may wait for language servers; twice that with `wait_mode: full`.", {
+    min: 0,
+    max: 120,
+  }),
+  "lsp.install_strategy": choice(
+    ["auto", "manual", "off"],
+    "auto",
+    "`hermes lsp install` installs what a project needs, or only servers that are named, or nothing.",
+  ),
+  "lsp.servers": mapping(
+    "Language servers by name: disabled, command, trusted, env, settings, initialization_options; for one of your own also extensions, " +
+      "language and root_markers.",
+  ),
   "network.force_ipv4": flag(false, "Never use IPv6."),
   quick_commands: mapping("Slash commands of your own: a program to run, or another name for a command."),
 } as const

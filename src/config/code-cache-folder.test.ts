@@ -1,0 +1,14 @@
+import { expect, test } from "vitest"
+
+import { codeCacheFolder } from "./code-cache-folder.ts"
+
+test.each([
+  [{ HOME: "/home/a" }, "/home/a/.hermes/cache/code"],
+  [{ HOME: "/home/a", HERMES_HOME: " /srv/hermes " }, "/srv/hermes/cache/code"],
+  [{ HOME: "/home/a", HERMES_HOME: "relative" }, undefined],
+  [{ HOME: "/home/a", NODE_COMPILE_CACHE: "/var/code" }, "/var/code/hermes"],
+  [{ HOME: "/home/a", NODE_DISABLE_COMPILE_CACHE: "1" }, undefined],
+  [{}, undefined],
+])("with %j compiled code is kept in %s", (variables, expected) => {
+  expect(codeCacheFolder(variables)).toBe(expected)
+})
