@@ -30,23 +30,31 @@ export async function* askModel(turn: Turn, ask: Ask): AsyncGenerator<AgentEvent
     { signal: turn.signal },
   )
   const scrubber = createFenceScrubber()
+  const answer = turn.maskStream()
+  const thoughts = turn.maskStream()
   for (;;) {
     const step = await stream.next()
     if (step.done === true) {
-      const rest = scrubber.flush()
+      const thought = thoughts.flush()
+      if (thought !== "") yield { type: "reasoning-delta", text: thought }
+      const rest = answer.feed(scrubber.flush()) + answer.flush()
       if (rest !== "") yield { type: "text-delta", text: rest }
       return withoutEchoes(step.value)
     }
     const event = step.value
     switch (event.type) {
       case "text-delta": {
-        const text = scrubber.feed(event.text)
+        const thought = thoughts.flush()
+        if (thought !== "") yield { type: "reasoning-delta", text: thought }
+        const text = answer.feed(scrubber.feed(event.text))
         if (text !== "") yield { type: "text-delta", text }
         break
       }
-      case "reasoning-delta":
-        yield event
+      case "reasoning-delta": {
+        const text = thoughts.feed(event.text)
+        if (text !== "") yield { type: "reasoning-delta", text }
         break
+      }
       case "tool-generating":
         yield { type: "status", kind: "tool-generating", text: "", tool: event.tool }
         break

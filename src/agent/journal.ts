@@ -1,3 +1,4 @@
+import type { Result } from "../base/result.ts"
 import type { ModelRuntime } from "../llm/model.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 import type { Message } from "../protocol/message.ts"
@@ -9,8 +10,8 @@ export interface Journal {
   append(messages: readonly Message[], call?: BilledCall): Promise<void>
   /** These messages (new form → former form) are sent in another form from now on; what is stored of them stays. */
   reshape(changes: ReadonlyMap<Message, Message>): Promise<void>
-  /** The conversation goes on in a child session that starts with these messages. */
-  rotate(messages: readonly Message[]): Promise<Rotation>
+  /** The conversation goes on in a child session that starts with these messages; refused when others did so meanwhile. */
+  rotate(messages: readonly Message[]): Promise<Result<Rotation>>
   /** The right to compress, as long as the work runs; undefined when another process has it and does not give it up. */
   lockCompression(signal: AbortSignal): Promise<CompressionLock | undefined>
 }

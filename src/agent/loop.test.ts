@@ -1,6 +1,7 @@
 import { expect, test } from "vitest"
 import { dispatchBench, toolCall } from "../../test/fixtures/agent/dispatch-bench.ts"
 import type { TestTool } from "../../test/fixtures/agent/dispatch-bench.ts"
+import { NO_MASK } from "../base/redact-stream.ts"
 import type { ModelOutcome, ModelReply, ModelRequest } from "../llm/model.ts"
 import type { AgentEventBody } from "../protocol/events.ts"
 import { contentText } from "../protocol/message.ts"
@@ -32,6 +33,16 @@ const calls = (tool: string, id: string, content: string | null = null): ModelOu
   reply({ content, toolCalls: [toolCall(id, tool, { id })], finishReason: "tool_calls" })
 const reads = (...ids: readonly string[]): ModelOutcome =>
   reply({ toolCalls: ids.map((id) => toolCall(id, "t", { id })), finishReason: "tool_calls" })
+
+const RUNTIME: Turn["model"]["runtime"] = {
+  provider: "p",
+  model: "m",
+  wire: "in-process",
+  baseUrl: "",
+  contextLength: 1000,
+  credentialSource: "",
+  billingMode: "demo",
+}
 
 const NO_JOURNAL: Turn["journal"] = {
   append: () => Promise.resolve(),
@@ -77,15 +88,7 @@ async function play(
   const turn: Turn = {
     runId: "run",
     model: {
-      runtime: {
-        provider: "p",
-        model: "m",
-        wire: "in-process",
-        baseUrl: "",
-        contextLength: 1000,
-        credentialSource: "",
-        billingMode: "demo",
-      },
+      runtime: RUNTIME,
       // oxlint-disable-next-line require-yield -- a scripted model says nothing while it thinks
       async *stream(request) {
         requests.push(request)
@@ -114,6 +117,7 @@ async function play(
     steering: { take: () => undefined },
     signal: new AbortController().signal,
     redact: (text) => text.replaceAll("planted-secret-value", () => "***"),
+    maskStream: () => NO_MASK,
     ...more,
   }
   const events: AgentEventBody[] = []
@@ -392,15 +396,7 @@ test("the next model of the chain starts with a clean slate", async () => {
   const requests: number[] = []
   const { end, events } = await play([], {
     model: {
-      runtime: {
-        provider: "p",
-        model: "m",
-        wire: "in-process",
-        baseUrl: "",
-        contextLength: 1000,
-        credentialSource: "",
-        billingMode: "demo",
-      },
+      runtime: RUNTIME,
       // oxlint-disable-next-line require-yield -- a scripted model says nothing while it thinks
       async *stream(request) {
         requests.push(request.messages.length)

@@ -1,3 +1,4 @@
+import { withoutCarriers } from "../protocol/message.ts"
 import type { AssistantMessage, Message, ShownForm } from "../protocol/message.ts"
 
 /** A stored message as it is sent. Done once, when a session is loaded: histories in memory hold the sent form. */
@@ -35,17 +36,4 @@ function hasCarriers(message: AssistantMessage): boolean {
     message.codex_message_items !== undefined ||
     message.anthropic_content_blocks !== undefined
   )
-}
-
-/** The reasoning that goes back on the wire; `reasoning` itself is for people and stays. */
-function withoutCarriers(message: AssistantMessage): AssistantMessage {
-  const {
-    reasoning_content: _content,
-    reasoning_details: _details,
-    codex_reasoning_items: _items,
-    codex_message_items: _messages,
-    anthropic_content_blocks: _blocks,
-    ...rest
-  } = message
-  return rest
 }

@@ -4,6 +4,7 @@ import type { RunError, RunOutcome } from "../protocol/events.ts"
 import type { CostStatus, Usage } from "../protocol/usage.ts"
 import { NO_USAGE } from "../protocol/usage.ts"
 import type { GuardrailDecision } from "./dispatch/guardrails.ts"
+import type { Turn } from "./turn.ts"
 
 export interface TurnEnd {
   readonly outcome: RunOutcome
@@ -67,7 +68,9 @@ export function completedEnd(
   }
 }
 
-export function interruptedEnd(exitReason: string, tally: Tally): TurnEnd {
+/** What the person wanted added to a turn they then stopped is dropped with it. */
+export function stoppedEnd(exitReason: string, turn: Pick<Turn, "steering">, tally: Tally): TurnEnd {
+  turn.steering.take()
   return { outcome: "interrupted", exitReason, finalResponse: null, totals: totals(tally) }
 }
 

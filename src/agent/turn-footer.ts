@@ -63,6 +63,7 @@ const REASONS: Readonly<Record<string, string | undefined>> = {
   error_near_max_iterations: "an error inside Hermes stopped it",
   ollama_runtime_context_too_small: "the model's window is too small; raise num_ctx of the Ollama server",
   storage_failed: "the conversation could not be saved",
+  message_too_large: "one message is larger than all the model can read",
   cost_limit: "the cost limit of the session is reached",
 }
 

@@ -10,6 +10,8 @@ import type { BilledCall } from "../agent/journal.ts"
 import type { Turn } from "../agent/turn.ts"
 import { withoutCompression } from "../agent/context/without-compression.ts"
 import type { Clock } from "../base/clock.ts"
+import { NO_MASK } from "../base/redact-stream.ts"
+import { ok } from "../base/result.ts"
 import type { Result } from "../base/result.ts"
 import { takeCodePoints } from "../base/text.ts"
 import type { ModelClient, Sampling } from "../llm/model.ts"
@@ -67,6 +69,8 @@ export async function lookBack({ end }: EndedTurn, parts: ReviewParts, signal: A
     sampling: parts.sampling,
     signal,
     redact: parts.redact,
+    // Nobody hears what it says.
+    maskStream: () => NO_MASK,
     report: () => undefined,
   })
   try {
@@ -124,7 +128,7 @@ function unstored({ addCall, conversation }: ReviewParts): Turn["journal"] {
       if (call !== undefined) await addCall(call)
     },
     reshape: () => Promise.resolve(),
-    rotate: () => Promise.resolve(conversation),
+    rotate: () => Promise.resolve(ok(conversation)),
     lockCompression: () => Promise.resolve(undefined),
   }
 }

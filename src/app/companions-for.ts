@@ -1,3 +1,4 @@
+import { hasSpilled, removeOldResults } from "../agent/dispatch/result-retention.ts"
 import type { Conversation } from "../agent/conversation.ts"
 import type { Spending } from "../agent/spending.ts"
 import type { Turn } from "../agent/turn.ts"
@@ -90,6 +91,11 @@ export function companionsFor(request: CompanionRequest, shared: Shared): Sessio
     tidyUp: async () => {
       await knowledge.close()
       await request.files.close()
+      const { workspace } = request.dispatch
+      // Elsewhere every look at a file is a journey, and the place has its own way with temporary files.
+      if (workspace.kind !== "local" || !hasSpilled(conversation.history)) return
+      const removed = await removeOldResults(workspace.files, clock.now())
+      if (removed > 0) shared.log.info(`${removed} old result files were removed`)
     },
   })
 }

@@ -31,7 +31,7 @@ import type { PromptDraft } from "./session-prompt.ts"
 import { openProvider } from "./session-provider.ts"
 import { createSpending } from "./session-spending.ts"
 import { divideTools, searchFor, takeTools } from "./session-tools.ts"
-import { openWorkspace } from "./session-workspace.ts"
+import { closeWorkspace, openWorkspace } from "./session-workspace.ts"
 import { sideModelFor } from "./side-model.ts"
 import type { SideModel } from "./side-model.ts"
 
@@ -49,7 +49,12 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
   if (!lease.ok) return lease
 
   const place = await openWorkspace(
-    { cwd: options.cwd, sessionId: id, signal: AbortSignal.timeout(OPENING_MS) },
+    {
+      cwd: options.cwd,
+      sessionId: id,
+      signal: AbortSignal.timeout(OPENING_MS),
+      ...(options.walls === undefined ? {} : { walls: options.walls }),
+    },
     shared,
   )
   if (!place.ok) {
@@ -76,6 +81,7 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
         memory: knowledge.memory.snapshot(),
         externalMemory: provider?.promptBlock() ?? "",
         learnings: await knowledge.topLearnings(),
+        ...(options.aboutPlace === undefined ? {} : { aboutPlace: options.aboutPlace }),
       },
       shared,
     )
@@ -111,13 +117,14 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
       : createSessionLog({
           store,
           session,
-          past: past?.value.messages,
+          past: past?.value,
           retitles: options.generateTitle === true,
           clock,
           rebuildPrompt: async (child) => {
             const stored = joinLayers((await draft(child)).layers)
             return { stored, sent: sent(stored) }
           },
+          sentPrompt: sent,
         })
   const spending = createSpending({
     limitUsd: config.get("model.max_session_cost_usd"),
@@ -163,6 +170,7 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
       tools: offered.declared,
       log,
       compression: context.compression,
+      catchUp: context.catchUp,
       dispatch,
       maxIterations: options.maxIterations ?? config.get("agent.max_turns"),
       budgetPressure: config.get("agent.budget_pressure") === "legacy",
@@ -173,6 +181,7 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
       sampling,
       spending,
       redact,
+      maskStream: () => redactor.stream(),
       facts: {
         model: options.model.runtime.model,
         provider: options.model.runtime.provider,
@@ -190,6 +199,7 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
         ...interruptedCalls(past?.value),
         ...openTwice(past?.value),
       ],
+      openingNote: untoldPlace(options.aboutPlace, past?.value),
       todo: () => knowledge.todo.read(),
       checkpoints: () => files.checkpoints(),
       takeRewind: () => files.takeRewind(),
@@ -198,11 +208,12 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
         waitForOne: (signal) => shared.processes.waitForNotice(id, signal),
       },
       companions,
+      takeSideUsage: () => side.takeUsage(),
       openModel: (chosen) => openModelFor(chosen, shared, { images }),
       release: async () => {
         side.close()
         presence.leave()
-        await workspace.close()
+        await closeWorkspace(workspace, shared.log)
         shared.workspaces.delete(workspace)
         await lease.value.release()
       },
@@ -262,11 +273,23 @@ function interruptedCalls(past: Past | undefined): readonly string[] {
   return [`Hermes was ended while this ran, and its outcome is unknown: ${names}. It is not run again.`]
 }
 
+/** A stored prompt stays as it is (law 3), so what has changed about the place is told with the next message, once. */
+function untoldPlace(about: string | undefined, past: Past | undefined): string | undefined {
+  if (about === undefined || past?.system === undefined) return undefined
+  const told = [...past.messages.keys()].flatMap((message) =>
+    message.role === "user" && message.injected?.includes(PLACE_MARK) === true ? [message.injected] : [],
+  )
+  const [which = ""] = about.split("\n", 1)
+  return (told.at(-1) ?? past.system).includes(which) ? undefined : `${PLACE_MARK} ${about}]`
+}
+
+const PLACE_MARK = "[The place has changed."
+
 function openTwice(past: Past | undefined): readonly string[] {
   return past?.openIn === undefined
     ? []
     : [
-        `This conversation is also open in process ${past.openIn}. Both write to it, and neither hears what the other says; better use one of them.`,
+        `This conversation is also open in process ${past.openIn}. What is said there is heard here with your next message; better let only one of them answer at a time.`,
       ]
 }
 

@@ -23,7 +23,10 @@ export function dumpingRequests(
       model.beginTurn()
     },
     ...(model.fallBack === undefined ? {} : { fallBack: () => model.fallBack?.() ?? Promise.resolve(undefined) }),
-    ...(model.confirmWindow === undefined ? {} : { confirmWindow: async (how) => await model.confirmWindow?.(how) }),
+    ...(model.confirmWindow === undefined
+      ? {}
+      : { confirmWindow: async (how) => (await model.confirmWindow?.(how)) ?? false }),
+    servedWindow: async (how) => await model.servedWindow?.(how),
     close: () => {
       model.close()
     },

@@ -5,9 +5,11 @@ import type { SummaryPort } from "../agent/context/summary/summariser.ts"
 import { checkFeasibility } from "../agent/context/feasibility.ts"
 import type { Feasibility } from "../agent/context/feasibility.ts"
 import { windowBudget } from "../agent/context/window-budget.ts"
+import type { WindowFloor } from "../agent/context/window-floor.ts"
 import { createEstimator } from "../agent/context/estimate.ts"
 import { generalDigest } from "../agent/context/result-digest.ts"
 import type { Conversation } from "../agent/conversation.ts"
+import type { Steps } from "../agent/turn.ts"
 import { errorMessage } from "../base/system-error.ts"
 import { auxiliarySettings } from "../config/auxiliary.ts"
 import type { Config } from "../config/load.ts"
@@ -42,7 +44,11 @@ export interface ContextRequest {
 export function compressionFor(
   request: ContextRequest,
   shared: Shared,
-): { readonly compression: Compression; readonly warnings: readonly string[] } {
+): {
+  readonly compression: Compression
+  readonly catchUp: SessionParts["catchUp"]
+  readonly warnings: readonly string[]
+} {
   const { conversation, knowledge, companions, dispatch } = request
   const { config, clock, redactor } = shared
   const digests = new Map<string, RunnableTool["digest"]>()
@@ -65,6 +71,21 @@ export function compressionFor(
     digest: (call) => digests.get(call.tool)?.(call) ?? generalDigest(call),
     ...(feasible.thresholdCap === undefined ? {} : { thresholdCap: feasible.thresholdCap }),
   })
+  const onRotated = (sessions: Rotated): void => {
+    companions.rotated(sessions)
+    request.presence.follow(sessions.to)
+    request.files.tracker.forget()
+  }
+  const catchUp = async function* (question: Message | undefined): Steps<boolean> {
+    const news = await request.log.catchUp()
+    if (news === undefined) return false
+    const { takeOver } = await import("./session-catch-up.ts")
+    const onMessages = (): void => {
+      knowledge.todo.hydrate(conversation.history)
+    }
+    yield* takeOver(news, { conversation, question, onRotated, onMessages })
+    return true
+  }
   const compression = createCompression({
     engine,
     enabled: config.get("compression.enabled"),
@@ -76,16 +97,31 @@ export function compressionFor(
     todo: () => knowledge.todo.active(),
     prepare: (history) => loadDigests(history, { digests, dispatch }),
     beforeLoss: (doomed, layer, signal) => companions.beforeLoss(doomed, layer, signal),
-    onRotated: (sessions) => {
-      companions.rotated(sessions)
-      request.presence.follow(sessions.to)
-      request.files.tracker.forget()
-    },
+    catchUp,
+    onRotated,
+    enforceFloor: config.get("agent.enforce_min_context"),
+    floor: lateFloor(config.get("agent.enforce_min_context")),
     report: (fault) => {
       shared.log.error(fault)
     },
   })
-  return { compression, warnings: feasible.warning === undefined ? [] : [feasible.warning] }
+  return {
+    compression,
+    catchUp,
+    warnings: feasible.warning === undefined ? [] : [feasible.warning],
+  }
+}
+
+type Rotated = Parameters<Parameters<typeof createCompression>[0]["onRotated"]>[0]
+
+/** Most sessions talk to no Ollama and never load it. */
+function lateFloor(enforced: boolean): () => Promise<WindowFloor> {
+  let opening: Promise<WindowFloor> | undefined
+  const open = async (): Promise<WindowFloor> => {
+    const { createWindowFloor } = await import("../agent/context/window-floor.ts")
+    return createWindowFloor({ enforced })
+  }
+  return () => (opening ??= open())
 }
 
 /** A model that is named for summaries must be able to read what it is to summarise. */

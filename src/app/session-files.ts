@@ -12,6 +12,8 @@ import type { SessionId } from "../protocol/identifiers.ts"
 import type { TodoItem } from "../toolkit/ports/todo.ts"
 import type { FileTracker } from "../toolkit/ports/files.ts"
 import type { Watcher } from "../exec/watcher/watcher.ts"
+import type { LanguageDiagnostics } from "../exec/language-server/language-diagnostics.ts"
+import { openDiagnostics } from "./session-diagnostics.ts"
 import type { OpenSessionOptions, Shared } from "./session-options.ts"
 
 /** What a session knows about its files, and the way back when a turn has spoiled them. */
@@ -20,6 +22,7 @@ export interface SessionFiles {
   /** Opened with the first use; undefined where the files are not on this machine. */
   checkpoints(): Promise<Checkpoints | undefined>
   readonly port: (() => Promise<CheckpointPort>) | undefined
+  readonly diagnostics: LanguageDiagnostics | undefined
   /** A message of the person begins a turn. Gives what changed outside since the last one. */
   beginTurn(): Promise<string | undefined>
   beforeRun(call: StartingCall): Promise<(() => void) | undefined>
@@ -54,6 +57,7 @@ export function openFiles(
     ...(isLocal ? {} : { scope: `${workspace.kind}:${taskId}` }),
   })
   const watcher = isLocal && config.get("watcher.enabled") ? openWatcher(workspace, tracker, shared) : undefined
+  const diagnostics = openDiagnostics(workspace, shared)
   let rewindTo: number | undefined
   let turns = 0
   let opening: Promise<Checkpoints> | undefined
@@ -89,6 +93,7 @@ export function openFiles(
     tracker,
     checkpoints: async () => (isLocal ? await checkpoints() : undefined),
     port: isLocal ? async () => (await checkpoints()).named : undefined,
+    diagnostics,
     beginTurn: async () => {
       turns += 1
       if (opening !== undefined) (await opening).beginTurn(String(turns))
@@ -118,6 +123,7 @@ export function openFiles(
     },
     close: async () => {
       ;(await watcher)?.close()
+      await diagnostics?.close()
       if (opening === undefined) return
       const made = await opening
       await made.tidy(AbortSignal.timeout(TIDY_MS))

@@ -127,9 +127,12 @@ async function learningTexts(
 }
 
 function rulesNote(hints: ReturnType<typeof createSubdirectoryHints>): ResultNoteSource {
-  return async ({ subjects, outcome }) => {
+  return async ({ tool, subjects, outcome }) => {
     if (outcome !== "ok") return undefined
     const path = subjects.find((subject) => subject.kind === "path")?.path
-    return path === undefined ? undefined : await hints.hintFor(path)
+    return path === undefined ? undefined : await hints.hintFor(path, FILE_TOOLS.has(tool) ? "file" : undefined)
   }
 }
+
+/** What these were successful with is a file. */
+const FILE_TOOLS = new Set(["read_file", "write_file", "patch"])

@@ -4,6 +4,7 @@ import { isAbort } from "../base/abort.ts"
 import type { Clock } from "../base/clock.ts"
 import { isProcessAlive } from "../base/process-alive.ts"
 import { randomHex } from "../base/random-and-hash.ts"
+import { fail, ok } from "../base/result.ts"
 import { codePointLength, takeCodePoints } from "../base/text.ts"
 import type { Conversation } from "../agent/conversation.ts"
 import { shownForm } from "../agent/shown-form.ts"
@@ -12,7 +13,9 @@ import type { SessionId } from "../protocol/identifiers.ts"
 import { contentText } from "../protocol/message.ts"
 import type { Message } from "../protocol/message.ts"
 import { newSessionId } from "../state/session-id.ts"
-import type { NewSession, SessionStore, TotalsDelta } from "../state/store.ts"
+import { StoreError } from "../state/store.ts"
+import type { KnownState, NewSession, SessionMark, SessionStore, StoredMessage, TotalsDelta } from "../state/store.ts"
+import { readStored } from "./session-past.ts"
 
 /** What a session keeps of itself. Without a store it keeps nothing and every call succeeds. */
 export interface SessionLog extends Journal {
@@ -22,21 +25,34 @@ export interface SessionLog extends Journal {
   retitle(title: string): Promise<void>
   /** Cuts the conversation to its first messages; those that go are no longer part of the session. */
   rewind(conversation: Conversation, keep: number): Promise<void>
+  /** What other processes did to the conversation since it was read or written here; undefined for nothing. */
+  catchUp(): Promise<News | undefined>
   /** What a side call cost, for the totals. */
   addCall(call: BilledCall): Promise<void>
   end(reason: string): Promise<void>
+}
+
+/** The conversation as it is stored now, perhaps in another session. */
+export interface News {
+  readonly id: SessionId
+  readonly system: string
+  readonly messages: readonly Message[]
+  /** How many messages more than were known here. */
+  readonly added: number
 }
 
 export interface SessionLogOptions {
   readonly store: SessionStore
   readonly session: NewSession
   /** The row of each message that is stored already, in its sent form. */
-  readonly past: ReadonlyMap<Message, number> | undefined
+  readonly past: (KnownState & { readonly messages: ReadonlyMap<Message, number> }) | undefined
   /** A title will be made from the first exchange. */
   readonly retitles: boolean
   readonly clock: Clock
   /** The prompt of a child session: memory and project files are read again. */
   readonly rebuildPrompt: (id: SessionId) => Promise<{ readonly stored: string; readonly sent: string }>
+  /** A stored prompt as it is sent. */
+  readonly sentPrompt: (stored: string) => string
 }
 
 /** How long a compression waits for another process that is at it. */
@@ -49,7 +65,9 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
   // The row is made with the first message, so that opening and leaving a chat leaves no trace.
   let known = options.past !== undefined
   let firstTitle: string | undefined
-  const rows = new WeakMap<Message, number>(options.past ?? [])
+  /** Where the session stands as far as this process knows. */
+  let state: KnownState = options.past ?? { mark: NEW_SESSION, head: 0 }
+  const rows = new WeakMap<Message, number>(options.past?.messages ?? [])
   const remember = (messages: readonly Message[], ids: readonly number[]): void => {
     for (const [index, message] of messages.entries()) {
       const row = ids[index]
@@ -57,13 +75,35 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
     }
   }
 
+  const grown = (ids: readonly number[], since: SessionMark = state.mark): KnownState => ({
+    mark: { ...since, added: since.added + ids.length },
+    head: ids.at(-1) ?? state.head,
+  })
+  /** What is said in a session that was continued elsewhere belongs to the continuation. */
+  const appendToTip = async (messages: readonly StoredMessage[], totals: TotalsDelta | undefined) => {
+    for (;;) {
+      try {
+        return await store.append(id, messages, totals, { open: true })
+      } catch (error) {
+        const tip = isMoved(error) ? await store.compressionTip(id) : id
+        if (tip === id) throw error
+        id = tip
+        state = { mark: UNREAD, head: 0 }
+      }
+    }
+  }
+
   const append = async (messages: readonly Message[], call?: BilledCall): Promise<void> => {
     const stamped = messages.map((message) => stamp(message, clock))
     if (known) {
-      remember(messages, await store.append(id, stamped, call === undefined ? undefined : totalsOf(call)))
+      const ids = await appendToTip(stamped, call === undefined ? undefined : totalsOf(call))
+      remember(messages, ids)
+      if (state.mark !== UNREAD) state = grown(ids)
       return
     }
-    remember(messages, await store.startSession(session, stamped, shortTitle(firstWords(stamped))))
+    const ids = await store.startSession(session, stamped, shortTitle(firstWords(stamped)))
+    remember(messages, ids)
+    state = grown(ids, NEW_SESSION)
     known = true
     if (options.retitles) firstTitle = (await store.session(id))?.title ?? undefined
   }
@@ -84,17 +124,39 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
     rotate: async (messages) => {
       const child = newSessionId(clock, "terminal")
       const prompt = await options.rebuildPrompt(child)
-      const ids = await store.rotate(
-        id,
-        { ...session, id: child, parent: id, startedAt: clock.now() / 1000, systemPrompt: prompt.stored },
-        messages.map((message) => stamp(message, clock)),
-      )
+      try {
+        const ids = await store.rotate(
+          id,
+          { ...session, id: child, parent: id, startedAt: clock.now() / 1000, systemPrompt: prompt.stored },
+          messages.map((message) => stamp(message, clock)),
+          state,
+        )
+        remember(messages, ids)
+        // What others added meanwhile follows in the child; it is read with the next message.
+        state = grown(ids, NEW_SESSION)
+      } catch (error) {
+        if (isMoved(error)) return fail(WENT_ON)
+        throw error
+      }
       id = child
       firstTitle = undefined
-      remember(messages, ids)
-      return { id: child, system: prompt.sent }
+      return ok({ id: child, system: prompt.sent })
     },
     lockCompression: async (signal) => await waitForLock({ store, id, clock, signal }),
+    catchUp: async () => {
+      const stored = known ? await store.mark(id) : undefined
+      if (stored === undefined || isSame(stored, state.mark)) return undefined
+      const tip = stored.continued ? await store.compressionTip(id) : id
+      const read = await readStored(tip, store)
+      if (read === undefined) return undefined
+      const messages = [...read.messages.keys()]
+      const added = read.mark.rewinds === state.mark.rewinds ? read.mark.added - state.mark.added : 0
+      id = tip
+      state = read
+      firstTitle = undefined
+      remember(messages, [...read.messages.values()])
+      return { id: tip, system: options.sentPrompt(read.row.systemPrompt ?? ""), messages, added }
+    },
     title: async () => (known ? ((await store.session(id))?.title ?? null) : null),
     retitle: async (title) => {
       if (firstTitle === undefined || (await store.session(id))?.title !== firstTitle) return
@@ -107,7 +169,10 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
       const first = conversation.history[keep]
       if (first === undefined) return
       const row = rows.get(first)
-      if (row !== undefined) await store.undoTo(id, row)
+      if (row !== undefined) {
+        await store.undoTo(id, row)
+        state = { mark: (await store.mark(id)) ?? state.mark, head: Math.min(state.head, row - 1) }
+      }
       conversation.replaceHistory(conversation.history.slice(0, keep))
     },
     addCall: async (call) => {
@@ -122,13 +187,29 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
   }
 }
 
+const NEW_SESSION: SessionMark = { added: 0, rewinds: 0, continued: false }
+
+/** Never the mark of a stored session: everything in it is news. */
+const UNREAD: SessionMark = { added: -1, rewinds: -1, continued: false }
+
+const WENT_ON = "this conversation was changed in another process meanwhile; your next message takes that over"
+
+function isMoved(error: unknown): boolean {
+  return error instanceof StoreError && error.kind === "moved"
+}
+
+function isSame(stored: SessionMark | undefined, known: SessionMark): boolean {
+  return stored?.added === known.added && stored.rewinds === known.rewinds && stored.continued === known.continued
+}
+
 /** The log of a session whose store could not be opened. */
 export function createUnsavedLog(started: { readonly id: SessionId; readonly system: string }): SessionLog {
   return {
     append: () => Promise.resolve(),
     reshape: () => Promise.resolve(),
-    rotate: () => Promise.resolve(started),
+    rotate: () => Promise.resolve(ok(started)),
     lockCompression: () => Promise.resolve({ release: () => Promise.resolve() }),
+    catchUp: () => Promise.resolve(undefined),
     title: () => Promise.resolve(null),
     setModel: () => Promise.resolve(),
     retitle: () => Promise.resolve(),

@@ -27,6 +27,10 @@ export async function openModelFor(
     fallbacks: fallbackModels(shared),
     guardrail: config.get("bedrock.guardrail"),
     awsRegion: config.get("bedrock.region"),
+    runProgram: async (words, how) => {
+      const { runHelperProgram } = await import("../exec/helper-program.ts")
+      return await runHelperProgram(words, { ...how, inherited: shared.environment.toObject() })
+    },
     openRouter: {
       routing: config.get("provider_routing"),
       minCodingScore: config.get("openrouter.min_coding_score"),

@@ -30,12 +30,21 @@ export interface OpenSessionOptions {
   /** Added to the prompt of this process only, never stored. */
   readonly ephemeralPrompt?: string
   readonly passSessionId?: boolean
+  /** What the model must know of the place: in the prompt of a new session, else told with the next message. */
+  readonly aboutPlace?: string
+  /** What commands in the sandbox may write instead of `cwd`, and what they may not although it lies inside. */
+  readonly walls?: Walls
   /** Snapshots before changes, whatever the settings say. */
   readonly checkpoints?: true
   /** Let a model name the conversation; a run that ends at once has no time for it. */
   readonly generateTitle?: boolean
   /** Where runs are written down as training data; absent writes none. */
   readonly saveTrajectories?: string
+}
+
+export interface Walls {
+  readonly writable: readonly string[]
+  readonly readOnly: readonly string[]
 }
 
 /** What the sessions of one app share. */

@@ -8,11 +8,11 @@ import type { Home } from "../config/home.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 import type { Message } from "../protocol/message.ts"
 import type { Usage } from "../protocol/usage.ts"
-import type { SessionStore } from "../state/store.ts"
+import type { KnownState, SessionRow, SessionStore } from "../state/store.ts"
 import { openElsewhere } from "./session-presence.ts"
 
 /** What a resumed session starts with. */
-export interface Past {
+export interface Past extends KnownState {
   /** In the form in which they are sent, with the row each is stored in. */
   readonly messages: ReadonlyMap<Message, number>
   readonly system: string | undefined
@@ -53,21 +53,23 @@ export async function loadPast(
   home: Home,
 ): Promise<Result<Past>> {
   if ("reason" in store) return fail(`the session cannot be resumed: ${store.reason}`)
-  const row = await store.session(id)
-  if (row === undefined) return fail(`there is no session ${id}; \`hermes sessions list\` shows them`)
-  const rows = await store.messages(id)
-  const messages = new Map<Message, number>(
-    rows.flatMap((stored) => (stored.message === undefined ? [] : [[asSent(stored.message), stored.id] as const])),
-  )
+  const read = await readStored(id, store)
+  if (read === undefined) return fail(`there is no session ${id}; \`hermes sessions list\` shows them`)
+  const { row, mark } = read
+  let { head } = read
+  const messages = new Map(read.messages)
   const openIn = openElsewhere(home, id)
   const lost = openIn === undefined ? unsettledCalls([...messages.keys()]) : []
   if (lost.length > 0) {
     const ids = await store.append(id, lost)
     for (const [index, message] of lost.entries()) messages.set(message, ids[index] ?? 0)
+    head = ids.at(-1) ?? head
   }
   if (row.endedAt !== null) await store.reopenSession(id)
   return ok({
     messages,
+    mark: { ...mark, added: mark.added + lost.length, continued: false },
+    head,
     system: row.systemPrompt === "" ? undefined : (row.systemPrompt ?? undefined),
     spentUsd: row.estimatedCostUsd ?? 0,
     used: row.usage,
@@ -75,4 +77,21 @@ export async function loadPast(
     interrupted: lost.map((message) => message.tool_name),
     openIn,
   })
+}
+
+export interface StoredSession extends KnownState {
+  readonly row: SessionRow
+  readonly messages: ReadonlyMap<Message, number>
+}
+
+/** A session as it is stored now. What is written to it while it is read counts as later than its mark. */
+export async function readStored(id: SessionId, store: SessionStore): Promise<StoredSession | undefined> {
+  const mark = await store.mark(id)
+  const row = await store.session(id)
+  if (mark === undefined || row === undefined) return undefined
+  const rows = await store.messages(id)
+  const messages = new Map(
+    rows.flatMap((stored) => (stored.message === undefined ? [] : [[asSent(stored.message), stored.id] as const])),
+  )
+  return { row, messages, mark, head: rows.at(-1)?.id ?? 0 }
 }

@@ -26,6 +26,7 @@ export function portsFor(
   return {
     files: files.tracker,
     ...(files.port === undefined ? {} : { checkpoints: files.port }),
+    ...(files.diagnostics === undefined ? {} : { diagnostics: files.diagnostics }),
     deferredTools,
     memory: knowledge.memory,
     learnings: knowledge.learnings,

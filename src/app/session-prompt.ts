@@ -32,6 +32,7 @@ export interface LayerRequest {
   readonly memory: MemorySnapshot
   readonly externalMemory?: string
   readonly learnings: readonly string[]
+  readonly aboutPlace?: string
 }
 
 export interface PromptDraft {
@@ -58,7 +59,12 @@ export async function layersFor(request: LayerRequest, sources: PromptSources): 
     style: config.get("agent.prompt_style"),
     platform: request.platform,
     workspace,
-    environmentHint: environment.get("HERMES_ENVIRONMENT_HINT") ?? config.get("agent.environment_hint"),
+    environmentHint: [
+      request.aboutPlace ?? "",
+      environment.get("HERMES_ENVIRONMENT_HINT") ?? config.get("agent.environment_hint"),
+    ]
+      .filter((text) => text !== "")
+      .join("\n"),
     profile: home.profile,
     tools: request.tools,
     model,

@@ -1,6 +1,7 @@
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
+import { orAborted } from "../base/abort.ts"
 import type { Clock } from "../base/clock.ts"
 import type { Log } from "../base/log.ts"
 import { fail, ok } from "../base/result.ts"
@@ -15,6 +16,7 @@ import type { OpenSandbox } from "../exec/shell-state-local.ts"
 import type { Workspace } from "../exec/workspace.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 import type { ToolLimits } from "../toolkit/tool.ts"
+import type { Walls } from "./session-options.ts"
 
 interface WorkspaceSources {
   readonly config: Config
@@ -27,6 +29,7 @@ interface WorkspaceSources {
 interface WorkspaceRequest {
   readonly cwd: string
   readonly sessionId?: SessionId
+  readonly walls?: Walls
   /** Ends the opening of a place that takes its time. */
   readonly signal: AbortSignal
 }
@@ -51,8 +54,27 @@ export async function openWorkspace(request: WorkspaceRequest, sources: Workspac
   })
 }
 
+/** Closes a place, but waits only so long for one that does not answer: then it is left as it is. */
+export async function closeWorkspace(
+  workspace: Workspace,
+  log: Log,
+  budget: AbortSignal = AbortSignal.timeout(workspace.kind === "modal" ? KEEPING_MS : CLOSING_MS),
+): Promise<void> {
+  const closed = await orAborted(
+    workspace.close().then(() => true),
+    budget,
+  )
+  if (closed === true) return
+  log.warning(`the ${workspace.kind} workspace did not close in time and was left`)
+  workspace.abandon()
+}
+
+const CLOSING_MS = 15_000
+/** To give up on a snapshot is to lose the files. */
+const KEEPING_MS = 120_000
+
 /** Commands on this machine see a filtered environment and the home they belong to, and where it works they have walls. */
-function openLocal({ cwd, sessionId }: WorkspaceRequest, sources: WorkspaceSources): Workspace {
+function openLocal({ cwd, sessionId, walls }: WorkspaceRequest, sources: WorkspaceSources): Workspace {
   const { config, environment, home } = sources
   const account = toolHome({ home, environment, mode: config.get("terminal.home_mode") })
   const passthrough = config.get("terminal.env_passthrough")
@@ -64,7 +86,7 @@ function openLocal({ cwd, sessionId }: WorkspaceRequest, sources: WorkspaceSourc
     persistentShell: config.get("terminal.persistent_shell"),
     startupVariables: visibleVariables(passthrough),
     ...startup,
-    ...(config.get("terminal.sandbox") === "off" ? {} : { openSandbox: sandboxFor(cwd, sources) }),
+    ...(config.get("terminal.sandbox") === "off" ? {} : { openSandbox: sandboxFor({ cwd, walls }, sources) }),
     environment: commandEnvironment(environment.toObject(), {
       passthrough,
       set: {
@@ -91,24 +113,31 @@ const PACKAGE_CACHES = [
   ".local/share/pnpm/store",
 ]
 
-function sandboxFor(cwd: string, { config, environment, home, log }: WorkspaceSources): OpenSandbox {
-  return async () => {
+function sandboxFor(
+  { cwd, walls }: { readonly cwd: string; readonly walls: Walls | undefined },
+  { config, environment, home, log }: WorkspaceSources,
+): OpenSandbox {
+  return async ({ trial, signal }) => {
     const { chooseSandbox } = await import("../exec/sandbox/choose-sandbox.ts")
     const chosen = await chooseSandbox({
       mode: config.get("terminal.sandbox"),
       network: config.get("terminal.sandbox_network"),
-      writable: [...writablePlaces(cwd, { config, home }), ...PACKAGE_CACHES.map((name) => join(home.userHome, name))],
+      writable: [
+        ...writablePlaces(cwd, { config, home }),
+        ...(walls?.writable ?? []),
+        ...PACKAGE_CACHES.map((name) => join(home.userHome, name)),
+      ],
+      readOnly: walls?.readOnly ?? [],
       homes: { userHome: home.userHome, hermesHome: home.path, hermesRoot: home.root },
       path: environment.get("PATH") ?? "",
-      signal: AbortSignal.timeout(PROBE_MS),
+      trial,
+      signal,
     })
     if (!chosen.ok) return fail(chosen.error)
     if (chosen.value.kind === "unavailable") log.info(chosen.value.note)
     return ok(chosen.value.kind === "on" ? chosen.value.prefix : undefined)
   }
 }
-
-const PROBE_MS = 6000
 
 /** Where commands in the sandbox may write, beside the caches of package managers. */
 export function writablePlaces(

@@ -10,7 +10,7 @@ import { errorMessage } from "../base/system-error.ts"
 import { scrubSurrogates } from "../base/text.ts"
 import { createActivity } from "../agent/activity.ts"
 import type { ActivitySummary } from "../agent/activity.ts"
-import type { Compression, CompressReport } from "../agent/context/compression.ts"
+import type { CompressReport, Compression, CompressionParts, ManualRequest } from "../agent/context/compression.ts"
 import type { ContextFigures } from "../agent/context/engine.ts"
 import type { Conversation } from "../agent/conversation.ts"
 import { Interactions } from "../agent/interactions.ts"
@@ -24,7 +24,7 @@ import { completionExplainer, mutationFooter } from "../agent/turn-footer.ts"
 import type { Checkpoints } from "../exec/checkpoints/checkpoints.ts"
 import type { ChosenModel } from "../llm/choose-model.ts"
 import type { ModelClient, Sampling } from "../llm/model.ts"
-import type { AgentEvent, AgentEventBody, Answer, RunResult } from "../protocol/events.ts"
+import type { AgentEvent, AgentEventBody, Answer, RunResult, UsageEvent } from "../protocol/events.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 import { contentText } from "../protocol/message.ts"
 import type { Message, UserInput } from "../protocol/message.ts"
@@ -51,7 +51,7 @@ export interface Session {
   /** The same conversation goes on with another model; on failure nothing changes. */
   switchModel(chosen: ChosenModel): Promise<Result<undefined>>
   /** Makes the conversation shorter now, with a weight on one topic where one is named. */
-  compress(options: { readonly focus?: string; readonly signal: AbortSignal }): Promise<Result<CompressReport>>
+  compress(request: ManualRequest): Promise<Result<CompressReport>>
   /** Takes the person's last message and all that followed out of the conversation; gives its words, or undefined. */
   undo(): Promise<string | undefined>
   /** The way back to earlier states of the files; undefined where they are not on this machine. */
@@ -104,6 +104,8 @@ export interface SessionParts {
   /** What must survive of this session. */
   readonly log: SessionLog
   readonly compression: Compression
+  /** What other processes did to the conversation is taken over before anything is added to it here. */
+  readonly catchUp: CompressionParts["catchUp"]
   /** What is worth knowing about it afterwards. */
   readonly diagnostics: Log
   readonly dispatch: Omit<Turn["dispatch"], "signal" | "interactions">
@@ -113,9 +115,12 @@ export interface SessionParts {
   readonly spending: Spending
   readonly sampling: Sampling
   readonly redact: Turn["redact"]
+  readonly maskStream: Turn["maskStream"]
   readonly facts: SessionFacts
   /** For the person, said with the first turn. */
   readonly openingWarnings: readonly string[]
+  /** For the model, with the first message. */
+  readonly openingNote: string | undefined
   readonly todo: () => readonly TodoItem[]
   readonly background: BackgroundNotices
   readonly checkpoints: () => Promise<Checkpoints | undefined>
@@ -123,6 +128,8 @@ export interface SessionParts {
   readonly takeRewind: () => number | undefined
   /** Memory, titles, reviews: what goes on beside the turns. */
   readonly companions: SessionCompanions
+  /** What side calls have used since the last time. */
+  readonly takeSideUsage: () => readonly UsageEvent[]
   readonly openModel: (chosen: ChosenModel) => Promise<Result<ModelClient>>
   readonly release: () => Promise<void>
 }
@@ -134,7 +141,12 @@ export function createSession(parts: SessionParts): Session {
   const activity = createActivity(clock, parts.maxIterations)
   let running: AbortController | undefined
   let stopNext = false
-  let current: Current = { model: parts.model, facts: parts.facts, note: undefined, warnings: parts.openingWarnings }
+  let current: Current = {
+    model: parts.model,
+    facts: parts.facts,
+    note: parts.openingNote,
+    warnings: parts.openingWarnings,
+  }
 
   async function* run(input: UserInput, options: RunOptions): AsyncGenerator<AgentEvent, void, void> {
     const controller = takeTurn()
@@ -153,6 +165,7 @@ export function createSession(parts: SessionParts): Session {
         notice: options.notice === true,
       }
       for await (const body of turnEvents(input, turn)) {
+        if (body.type !== "run-start") for (const used of parts.takeSideUsage()) yield envelope.wrap(used)
         const event = envelope.wrap(body)
         activity.see(event)
         // Deltas are the conversation itself, which the store keeps: there are thousands of them, and none is logged.
@@ -207,17 +220,17 @@ export function createSession(parts: SessionParts): Session {
       }
       return ok(undefined)
     },
-    compress: async ({ focus, signal }) => {
+    compress: async (request) => {
       if (running !== undefined) return fail("the conversation can be shortened when the running answer has ended")
       const controller = takeTurn()
       try {
-        const work = parts.compression.now({
-          signal: AbortSignal.any([signal, controller.signal]),
-          ...(focus === undefined ? {} : { focus }),
-        })
+        let told = ""
+        for await (const event of parts.catchUp(undefined)) if (event.type === "status") told = event.text
+        const signal = AbortSignal.any([request.signal, controller.signal])
+        const work = parts.compression.now({ ...request, signal })
         for (;;) {
           const step = await work.next()
-          if (step.done === true) return ok(step.value)
+          if (step.done === true) return ok(withWarning(step.value, told))
         }
       } catch (error) {
         return fail(`the conversation could not be shortened: ${errorMessage(error)}`)
@@ -227,6 +240,7 @@ export function createSession(parts: SessionParts): Session {
     },
     undo: async () => {
       if (running !== undefined) return undefined
+      for await (const _told of parts.catchUp(undefined)) continue
       const { history } = conversation
       const place = history.findLastIndex((message) => message.role === "user" && message.synthetic === undefined)
       const message = history[place]
@@ -263,6 +277,11 @@ export function createSession(parts: SessionParts): Session {
   }
 }
 
+function withWarning(report: CompressReport, told: string): CompressReport {
+  const warning = [told, report.warning ?? ""].filter((text) => text !== "").join("; ")
+  return warning === "" ? report : { ...report, warning }
+}
+
 /** What a change of the model replaces. */
 interface Current {
   readonly model: ModelClient
@@ -296,6 +315,7 @@ async function* turnEvents(input: UserInput, run: RunInput): AsyncGenerator<Agen
   let end: TurnEnd
   try {
     end = yield* storeAndAnswer(input, run)
+    if (end.outcome === "completed") yield* parts.compression.afterAnswer(run.current.model, run.signal)
   } catch (error) {
     end = brokenEnd(error, createTally())
   }
@@ -335,6 +355,7 @@ function withFooters(end: TurnEnd, footers: SessionParts["footers"]): string | n
 async function* storeAndAnswer(input: UserInput, run: RunInput): AsyncGenerator<AgentEventBody, TurnEnd, void> {
   const { parts, current, signal } = run
   const { conversation } = parts
+  yield* parts.catchUp(undefined)
   const words = contentText(input)
   const recalled = await parts.companions.beforeTurn({
     words,
@@ -369,6 +390,7 @@ async function* storeAndAnswer(input: UserInput, run: RunInput): AsyncGenerator<
     sampling: parts.sampling,
     signal,
     redact: parts.redact,
+    maskStream: parts.maskStream,
     report: (fault) => {
       parts.diagnostics.error(`a round failed inside Hermes and the turn went on: ${errorMessage(fault)}`)
     },

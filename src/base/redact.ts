@@ -1,3 +1,7 @@
+import { KEY_PREFIXES } from "./key-prefixes.ts"
+import { NO_MASK, createStreamMask } from "./redact-stream.ts"
+import type { StreamMask } from "./redact-stream.ts"
+
 export interface RedactOptions {
   /** Source code: assignments and JSON fields are left alone, because names such as MAX_TOKENS are everywhere there. */
   readonly codeFile?: boolean
@@ -7,6 +11,8 @@ export interface RedactOptions {
 
 export interface Redactor {
   redact(text: string, options?: RedactOptions): string
+  /** For one text that is shown while it arrives. */
+  stream(): StreamMask
 }
 
 /**
@@ -17,15 +23,14 @@ export function createRedactor(options: { readonly enabled: boolean; readonly se
   const secrets = [...new Set(options.secrets)]
     .filter((secret) => secret.length >= SHORTEST_SECRET)
     .toSorted((a, b) => b.length - a.length)
-  return {
-    redact: (text, { codeFile = false, force = false } = {}) => {
-      if (text === "" || !(options.enabled || force)) return text
-      let result = text
-      for (const secret of secrets) if (result.includes(secret)) result = result.replaceAll(secret, () => mask(secret))
-      for (const rule of codeFile ? CODE_RULES : RULES) result = rule(result)
-      return result
-    },
+  const redact: Redactor["redact"] = (text, { codeFile = false, force = false } = {}) => {
+    if (text === "" || !(options.enabled || force)) return text
+    let result = text
+    for (const secret of secrets) if (result.includes(secret)) result = result.replaceAll(secret, () => mask(secret))
+    for (const rule of codeFile ? CODE_RULES : RULES) result = rule(result)
+    return result
   }
+  return { redact, stream: () => (options.enabled ? createStreamMask({ redact, secrets }) : NO_MASK) }
 }
 
 const SHORTEST_SECRET = 8
@@ -39,11 +44,8 @@ function redactKnownPrefixes(text: string): string {
   return text.replace(KNOWN_PREFIX, mask)
 }
 
-const TEN_OR_MORE =
-  "sk-|gh[pousr]_|github_pat_|xox[abprs]-|pplx-|fal_|fc-|bb_live_|sk_live_|sk_test_|rk_live_|hf_|r8_|npm_|pypi-|" +
-  "dop_v1_|doo_v1_|am_|sk_|tvly-|exa_|gsk_|syt_|retaindb_|hsk-|mem0_|brv_|ntn_"
 const KNOWN_PREFIX = new RegExp(
-  `(?<![A-Za-z0-9_-])(?:(?:${TEN_OR_MORE})[A-Za-z0-9_-]{10,}|(?:AIza|xai-)[A-Za-z0-9_-]{30,}|gAAAA[A-Za-z0-9_=-]{20,}|` +
+  `(?<![A-Za-z0-9_-])(?:(?:${KEY_PREFIXES.join("|")})[A-Za-z0-9_-]{10,}|(?:AIza|xai-)[A-Za-z0-9_-]{30,}|gAAAA[A-Za-z0-9_=-]{20,}|` +
     `AKIA[A-Z0-9]{16}|SG\\.[A-Za-z0-9_-]{10,}(?:\\.[A-Za-z0-9_-]+)*)(?![A-Za-z0-9_-])`,
   "g",
 )

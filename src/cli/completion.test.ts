@@ -49,7 +49,7 @@ describe("bash", () => {
     ["titles with blanks are quoted", ["hermes", "-r", "M"], [String.raw`My\ work`, "Music"]],
     ["inside quotes they are not", ["hermes", "-c", '"My'], ["My work"]],
     ["titles of the chosen profile", ["hermes", "-p", "coder", "-r", ""], [String.raw`of\ coder\ title`]],
-    ["a value is not a command", ["hermes", "-m", "sessions", "l"], ["logs"]],
+    ["a value is not a command", ["hermes", "-m", "sessions", "lo"], ["logs"]],
     ["after a value commands come again", ["hermes", "-p", "coder", "vers"], ["version"]],
     ["an optional value ends at a flag", ["hermes", "-c", "--qui"], ["--quiet"]],
     ["logs", ["hermes", "logs", "err"], ["errors"]],

@@ -148,7 +148,7 @@ describe("lines that run nothing", () => {
     ["mcp add x --command y --args -p z", { kind: "unavailable", what: "hermes mcp add" }],
     ["--tui", { kind: "unavailable", what: "--tui" }],
     ["--deny x -z hi", { kind: "unavailable", what: "--deny" }],
-    ["chat -w", { kind: "unavailable", what: "--worktree" }],
+    ["chat -s pdf", { kind: "unavailable", what: "--skills" }],
     ["login", { kind: "replaced", path: ["login"], by: "hermes auth add PROVIDER" }],
     ["acp --version", { kind: "unavailable", what: "hermes acp" }],
   ])("%s", (line, outcome) => {

@@ -1,20 +1,21 @@
 import { compactCount } from "../base/compact-count.ts"
 import type { SlashCommand, SlashContext, SlashOutcome } from "./slash-command.ts"
 
-/** `/compress`: makes the conversation shorter now, with a weight on one topic where one is named. */
+/** `/compress`: makes the conversation shorter now, with a weight on one topic, or all of it up to the last exchanges. */
 export const compressCommand: SlashCommand = {
   name: "compress",
   help: "make the conversation shorter to free context",
-  argument: "[TOPIC]",
+  argument: "[here [N] | TOPIC]",
   idle: true,
   run: shorten,
 }
 
 async function shorten(argument: string, { session, signal, note }: SlashContext): Promise<SlashOutcome> {
   const before = session.id
-  const topic = argument.trim()
+  const wish = readWish(argument.trim())
+  if (wish === undefined) return say("Say how many exchanges stay as they are, at least 1: /compress here 3")
   note?.("Making the conversation shorter. Ctrl+C gives up.")
-  const done = await session.compress({ signal, ...(topic === "" ? {} : { focus: topic }) })
+  const done = await session.compress({ signal, ...wish })
   if (!done.ok) return say(sentence(done.error))
   const { tokensBefore, tokensAfter, layersRun, sessionId, warning } = done.value
   const changed = layersRun.length > 0 && tokensAfter < tokensBefore
@@ -28,6 +29,17 @@ async function shorten(argument: string, { session, signal, note }: SlashContext
       ...(warning === undefined ? [] : [sentence(warning)]),
     ].join("\n"),
   )
+}
+
+/** How many exchanges stay word for word when the person names no number. */
+const KEPT_EXCHANGES = 2
+
+/** `here`, `here N` or a topic; undefined for a number that makes no sense. */
+function readWish(text: string): { readonly focus?: string; readonly keepExchanges?: number } | undefined {
+  const here = /^here(?:\s+(\d{1,6}))?$/iu.exec(text)
+  if (here === null) return text === "" ? {} : { focus: text }
+  const keepExchanges = Number(here[1] ?? KEPT_EXCHANGES)
+  return keepExchanges < 1 ? undefined : { keepExchanges }
 }
 
 /** Failures of the layers below have no capital and no full stop. */

@@ -1,6 +1,7 @@
 import type { App } from "../app/app.ts"
 import type { Session } from "../app/session.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
+import type { Part } from "../protocol/message.ts"
 
 /** A command typed into a conversation. One definition serves every surface; help and completion are derived from it. */
 export interface SlashCommand {
@@ -34,4 +35,6 @@ export type SlashOutcome =
   | { readonly kind: "switch"; readonly session: Session; readonly text: string }
   /** A message for the model: sent now, or as a turn of its own when the running one has ended. */
   | { readonly kind: "send"; readonly text: string }
+  /** An image for the person's next message. */
+  | { readonly kind: "attach"; readonly part: Part; readonly text: string }
   | { readonly kind: "leave" }

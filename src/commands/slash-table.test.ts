@@ -28,8 +28,8 @@ function conversation({ running = false, steerable = true, compress, signal }: F
         calls.push(`steer ${text}`)
         return steerable
       },
-      compress: ({ focus }: { readonly focus?: string }) => {
-        calls.push(focus === undefined ? "compress" : `compress ${focus}`)
+      compress: ({ focus, keepExchanges }: { readonly focus?: string; readonly keepExchanges?: number }) => {
+        calls.push(["compress", focus, keepExchanges].filter((part) => part !== undefined).join(" "))
         return Promise.resolve(compress)
       },
     },
@@ -144,6 +144,26 @@ describe("/compress", () => {
     const { run, calls } = conversation({ compress: fail("x") })
     await run("/compress the parser  bug")
     expect(calls).toEqual(["note Making the conversation shorter. Ctrl+C gives up.", "compress the parser  bug"])
+  })
+
+  test.each([
+    ["/compress", ["compress"]],
+    ["/compress here", ["compress 2"]],
+    ["/compress HERE  5", ["compress 5"]],
+    ["/compress here and now", ["compress here and now"]],
+  ])("%s", async (line, expected) => {
+    const { run, calls } = conversation({ compress: fail("x") })
+    await run(line)
+    expect(calls.slice(1)).toEqual(expected)
+  })
+
+  test("at least one exchange stays", async () => {
+    const { run, calls } = conversation()
+    expect(await run("/compress here 0")).toEqual({
+      kind: "say",
+      text: "Say how many exchanges stay as they are, at least 1: /compress here 3",
+    })
+    expect(calls).toEqual([])
   })
 
   test("given up by the person", async () => {

@@ -5,6 +5,7 @@ import type { LearningsStore } from "../knowledge/learnings/learnings-store.ts"
 import type { SessionSummary } from "../state/store.ts"
 import { branchCommand } from "./branch.ts"
 import { compressCommand } from "./compress.ts"
+import { imageCommand } from "./image.ts"
 import { learningsCommand } from "./learnings.ts"
 import { memoryCommand } from "./memory.ts"
 import { modelCommand } from "./model.ts"
@@ -28,6 +29,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
   statusCommand,
   modelCommand,
   compressCommand,
+  imageCommand,
   undoCommand,
   rollbackCommand(rollbackOf),
   branchCommand,

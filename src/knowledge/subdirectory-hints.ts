@@ -12,8 +12,9 @@ export interface SubdirectoryHintOptions {
 }
 
 export interface SubdirectoryHints {
-  /** The rules of the directory a tool has touched, the first time; undefined when there is nothing new to say. */
-  hintFor(path: string): Promise<string | undefined>
+  /** The rules of the directory a tool has touched, the first time; undefined when there is nothing new to say. Somebody who knows that
+   * the path is a file saves a look at it. */
+  hintFor(path: string, kind?: "file"): Promise<string | undefined>
 }
 
 /** Brings the rules of a part of the project to the model when it first works there. One per session. */
@@ -28,10 +29,10 @@ export function createSubdirectoryHints(options: SubdirectoryHintOptions): Subdi
     return upward.at(-1) ?? options.root
   }
   return {
-    hintFor: async (path) => {
+    hintFor: async (path, kind) => {
       project ??= findProject()
       const within = await project
-      const unseen = await unseenDirectories(files.resolve(path), { within, seen, files })
+      const unseen = await unseenDirectories(files.resolve(path), { within, seen, files, kind })
       // Marked before anything is awaited, so that two calls at once do not both bring the same rules.
       for (const directory of unseen) seen.add(directory)
       return await hintText(unseen, { ...options, within })
@@ -48,10 +49,12 @@ interface Surroundings {
   readonly within: string
   readonly seen: ReadonlySet<string>
   readonly files: ContextFileSystem
+  readonly kind: "file" | undefined
 }
 
 /** Innermost first. */
-async function unseenDirectories(path: string, { within, seen, files }: Surroundings): Promise<readonly string[]> {
+async function unseenDirectories(path: string, surroundings: Surroundings): Promise<readonly string[]> {
+  const { within, seen, files, kind } = surroundings
   if (
     !isInside(path, within) ||
     relative(within, path)
@@ -61,7 +64,7 @@ async function unseenDirectories(path: string, { within, seen, files }: Surround
     return []
   if (seen.has(path)) return []
   const unseen: string[] = []
-  let directory = (await isDirectory(path, files)) ? path : dirname(path)
+  let directory = kind !== "file" && (await isDirectory(path, files)) ? path : dirname(path)
   for (let steps = 0; steps <= MAX_ANCESTORS && isInside(directory, within); steps += 1) {
     if (!seen.has(directory)) unseen.push(directory)
     directory = dirname(directory)
@@ -90,9 +93,12 @@ async function hintText(
 ): Promise<string | undefined> {
   const parts: string[] = []
   let room = options.maxChars
-  for (const directory of directories) {
-    const file =
-      parts.length > 0 && room < MIN_ROOM ? undefined : await rulesOf(directory, { ...options, maxChars: room })
+  // Asked for all directories at once, because each question may have to travel.
+  const candidates = directories.map((directory) => DIRECTORY_FILES.map((name) => join(directory, name)))
+  const existing = new Set(await existingPaths(candidates.flat(), options.files))
+  for (const paths of candidates) {
+    const found = paths.filter((path) => existing.has(path))
+    const file = parts.length > 0 && room < MIN_ROOM ? undefined : await rulesOf(found, { ...options, maxChars: room })
     if (file === undefined) continue
     const text = usable(file)
     room -= text.length
@@ -109,11 +115,10 @@ function usable({ name, text, blocked }: ContextFile): string {
 }
 
 async function rulesOf(
-  directory: string,
+  paths: readonly string[],
   options: SubdirectoryHintOptions & { readonly within: string },
 ): Promise<ContextFile | undefined> {
-  const candidates = DIRECTORY_FILES.map((name) => join(directory, name))
-  for (const path of await existingPaths(candidates, options.files)) {
+  for (const path of paths) {
     const outcome = await readContextFile(path, {
       files: options.files,
       name: relative(options.root, path),

@@ -39,6 +39,7 @@ test.each([
   ["/home/a/.hermes/profiles/work/permissions.yaml", true],
   ["/home/a/.hermes/profiles/other/.env", true],
   ["/home/a/.hermes/state.db-wal", true],
+  ["/home/a/.hermes/lsp/node_modules/.bin/tsc", true],
   ["/home/a/.hermes/skills/x/SKILL.md", false],
   ["/w/config.yaml", false],
   ["/w/src/main.ts", false],

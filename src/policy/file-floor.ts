@@ -1,4 +1,4 @@
-import { ACCOUNT_PLACES, HERMES_PROTECTED, HERMES_SECRETS } from "../config/protected-places.ts"
+import { ACCOUNT_PLACES, HERMES_PROGRAMS, HERMES_PROTECTED, HERMES_SECRETS } from "../config/protected-places.ts"
 import { basename } from "node:path"
 
 export interface FloorPlaces {
@@ -31,6 +31,9 @@ export function refuseWrite(path: string, places: FloorPlaces): string | undefin
   }
   if (hermesHomes(path, places).some((home) => HERMES_PROTECTED.some((name) => isBelow(path, join(home, name))))) {
     return `${path} holds settings or credentials of Hermes; change it with \`hermes config\``
+  }
+  if (hermesHomes(path, places).some((home) => HERMES_PROGRAMS.some((name) => isBelow(path, join(home, name))))) {
+    return `${path} belongs to programs that Hermes starts and is not written by file tools`
   }
   if (places.writeRoot !== undefined && !isBelow(path, places.writeRoot)) {
     return `${path} is outside ${places.writeRoot}, the only place that may be written to here`

@@ -119,6 +119,8 @@ export interface UsageEvent {
   readonly contextTokens: number
   readonly contextLength: number
   readonly costUsd?: number
+  /** The side job that the call was for, with the figures of its own model; absent for the conversation itself. */
+  readonly task?: string
 }
 
 export type StatusEvent = { readonly type: "status"; readonly text: string } & (

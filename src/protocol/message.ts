@@ -96,3 +96,16 @@ export function contentText(content: string | readonly Part[] | null): string {
     .join(" ")
     .trim()
 }
+
+/** Without the reasoning that goes back on the wire; `reasoning` itself is for people and stays. */
+export function withoutCarriers(message: AssistantMessage): AssistantMessage {
+  const {
+    reasoning_content: _content,
+    reasoning_details: _details,
+    codex_reasoning_items: _items,
+    codex_message_items: _messages,
+    anthropic_content_blocks: _blocks,
+    ...rest
+  } = message
+  return rest
+}

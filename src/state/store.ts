@@ -22,9 +22,19 @@ export interface SessionStore {
   endSession(id: SessionId, reason: string): Promise<void>
   reopenSession(id: SessionId): Promise<void>
   session(id: SessionId): Promise<SessionRow | undefined>
+  /** Tells, compared with an earlier one, whether messages were added or taken back since. */
+  mark(id: SessionId): Promise<SessionMark | undefined>
 
-  /** One transaction: all messages are durable, or none. Counters move with them. Gives the row ids in order. */
-  append(id: SessionId, messages: readonly StoredMessage[], totals?: TotalsDelta): Promise<readonly number[]>
+  /**
+   * One transaction: all messages are durable, or none. Counters move with them. Gives the row ids in order. With `open` it
+   * rejects with `moved` when a compression has continued the session in another one.
+   */
+  append(
+    id: SessionId,
+    messages: readonly StoredMessage[],
+    totals?: TotalsDelta,
+    options?: { readonly open?: true },
+  ): Promise<readonly number[]>
   /** Deletes and re-inserts the whole transcript and recomputes the counters (retry only). */
   replaceMessages(id: SessionId, messages: readonly StoredMessage[]): Promise<void>
   /** Removes everything from the given message on; how depends on the file's schema stamp. Gives the removed user text. */
@@ -61,14 +71,23 @@ export interface SessionStore {
   addTotals(id: SessionId, totals: TotalsDelta): Promise<void>
   setTotals(id: SessionId, totals: TotalsDelta): Promise<void>
   setModel(id: SessionId, model: string): Promise<void>
+  /** The conversation goes on in another directory. */
+  setDirectory(id: SessionId, cwd: string): Promise<void>
   setSystemPrompt(id: SessionId, prompt: string): Promise<void>
   setArchived(id: SessionId, archived: boolean): Promise<void>
 
   /**
    * Ends the parent with `compression`, creates the continuation with the next title of the lineage and its first messages;
    * one transaction. The child starts now, never before its parent's end. Gives the row ids of those messages.
+   * With `known`, messages that others added since follow them, and it rejects with `moved` when the parent was continued or
+   * rewound meanwhile.
    */
-  rotate(parent: SessionId, child: NewSession, messages?: readonly StoredMessage[]): Promise<readonly number[]>
+  rotate(
+    parent: SessionId,
+    child: NewSession,
+    messages?: readonly StoredMessage[],
+    known?: KnownState,
+  ): Promise<readonly number[]>
   /**
    * Ends the parent with `branched`, copies every message field to a new child: all messages, or those up to the one with the
    * row id `upTo`. Gives the child's title; rejects with a `StoreError` when there is no such message.
@@ -144,6 +163,21 @@ export interface MessageRow {
   readonly platformMessageId: string | null
   readonly timestamp: number
   readonly active: boolean
+}
+
+/** Where a session stands. Whoever keeps one can tell later whether somebody else has written to the session. */
+export interface SessionMark {
+  /** How many messages were ever added. */
+  readonly added: number
+  readonly rewinds: number
+  /** A compression ended it: it goes on in another session. */
+  readonly continued: boolean
+}
+
+/** What a process knows of a session: its mark, and the row of its last message. */
+export interface KnownState {
+  readonly mark: SessionMark
+  readonly head: number
 }
 
 /** Every column of `sessions`, decoded. */
@@ -299,8 +333,16 @@ export interface StoreStats {
   readonly search: StoreFacts["search"]
 }
 
-/** `exists`: the id of a new session is taken; try another one. */
-export type StoreErrorKind = "unavailable" | "locked" | "corrupt" | "read-only" | "disk-full" | "exists" | "failed"
+/** `exists`: the id of a new session is taken; try another one. `moved`: somebody else wrote to the session meanwhile. */
+export type StoreErrorKind =
+  | "unavailable"
+  | "locked"
+  | "corrupt"
+  | "read-only"
+  | "disk-full"
+  | "exists"
+  | "moved"
+  | "failed"
 
 /** The store gave up. `message` is one sentence for a person; `cause` keeps the engine's error. */
 export class StoreError extends Error {

@@ -34,10 +34,12 @@ export function exceedsThreshold(text: string, threshold: number): boolean {
   return text.length > threshold && codePointLength(text) > threshold
 }
 
+export const RESULT_FOLDER = "hermes-results"
+
 /** The file of a kept result, below the workspace's temporary directory. */
 export function resultFileName(callId: string): string {
   const safe = callId.replaceAll(/[^A-Za-z0-9_-]/gu, "_").slice(0, 100)
-  return `hermes-results/${safe === "" ? "result" : safe}.txt`
+  return `${RESULT_FOLDER}/${safe === "" ? "result" : safe}.txt`
 }
 
 /** The beginning of a long text, ended after a line where that costs less than half of it. */

@@ -8,6 +8,7 @@ import type { Part, Provenance } from "../protocol/message.ts"
 import type { Access, JsonSchema, Parallel, Subject } from "../protocol/tool.ts"
 import type { AskPort } from "./ports/ask.ts"
 import type { CheckpointPort } from "./ports/checkpoints.ts"
+import type { DiagnosticsPort } from "./ports/diagnostics.ts"
 import type { FileTracker } from "./ports/files.ts"
 import type { DeferredToolsPort } from "./ports/deferred-tools.ts"
 import type { LearningsPort } from "./ports/learnings.ts"
@@ -96,6 +97,8 @@ export interface ToolPorts {
   readonly sudo?: SudoPort
   /** What the task has read and written; the file tools work without it, but then nothing is compared. */
   readonly files?: FileTracker
+  /** Absent where files are elsewhere, or language servers are switched off. */
+  readonly diagnostics?: DiagnosticsPort
 }
 
 /** Settings that bound what tools return. */

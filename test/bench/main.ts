@@ -7,6 +7,7 @@ import { parseArgs } from "node:util"
 
 import { hermesCommand } from "../support/process-driver.ts"
 import { checkpoints } from "./checkpoints.ts"
+import { commands } from "./commands.ts"
 import { firstRequest } from "./first-request.ts"
 import { longStream } from "./long-stream.ts"
 import { longTask } from "./long-task.ts"
@@ -27,6 +28,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   startUp,
   oneShot,
   toolTurns,
+  commands,
   manyTurns,
   longStream,
   requests,

@@ -1,20 +1,22 @@
-import { spawnSync } from "node:child_process"
-import { readFileSync, writeFileSync } from "node:fs"
-import { request as httpRequest } from "node:http"
-import { createServer as createHttpsServer } from "node:https"
+import { createHash } from "node:crypto"
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer as createTcpServer } from "node:net"
 import type { AddressInfo } from "node:net"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 
 import { describe, expect, test } from "vitest"
 
+import { startAuthorizationServer } from "../support/authorization-server.ts"
+import { startAwsServer } from "../support/aws-server.ts"
 import { startForwardProxy } from "../support/forward-proxy.ts"
 import { startModelServer } from "../support/model-server/server.ts"
 import type { ScriptEntry } from "../support/model-server/turn.ts"
 import { callsTool, htmlError, raw, refuses, says, status } from "../support/model-server/turn.ts"
 import type { ProcessResult } from "../support/process-driver.ts"
+import { startSocksServer } from "../support/socks-server.ts"
 import { temporaryHome } from "../support/temporary-home.ts"
 import type { TemporaryHome } from "../support/temporary-home.ts"
+import { startTlsServer } from "../support/tls-server.ts"
 import { hermes, settingsFor } from "./hermes-process.ts"
 
 const ONE_TRY = "  api_key: key-of-the-test-0123\nagent:\n  api_max_retries: 1\n"
@@ -46,6 +48,21 @@ describe("a model that cannot be asked is one sentence with a next step, and the
       turn: htmlError(404, "Not Found"),
       says: /custom \(HTTP 404\).*HTML page.*base_url/,
     },
+    {
+      name: "a page that knows no POST",
+      turn: htmlError(405, "Method Not Allowed"),
+      says: /custom \(HTTP 405\).*HTML page.*base_url/,
+    },
+    {
+      name: "somebody who sends us elsewhere",
+      turn: { kind: "status", status: 302, headers: { location: "https://login.example.com/" } },
+      says: /custom \(HTTP 302\) sends the request on to https:\/\/login\.example\.com\/.*base_url/,
+    },
+    {
+      name: "a model that was not pulled",
+      turn: refuses(404, 'model "test-model" not found, try pulling it first'),
+      says: /custom \(HTTP 404\) does not know the model test-model.*--model/,
+    },
     { name: "a gateway without its server", turn: htmlError(502, "Bad Gateway"), says: /custom \(HTTP 502\)/ },
     {
       name: "no credit",
@@ -76,6 +93,16 @@ describe("a model that cannot be asked is one sentence with a next step, and the
     const later = await run(home, ["-z", "second words", "--continue"])
     expect([later.code, later.stdout]).toEqual([0, "Here again.\n"])
     expect(model.view(0).messages[0]?.text).toContain("first words")
+  })
+
+  test("a host that does not exist", async () => {
+    await using home = await temporaryHome({
+      config: `model:\n  base_url: https://models.invalid/v1\n  default: test-model\n${ONE_TRY}`,
+    })
+    expectSentence(
+      await run(home, ["-z", "hi"]),
+      /custom at https:\S+ could not be reached: the host name .*(?:base_url|network up)/,
+    )
   })
 
   test("https where plain http is spoken", async () => {
@@ -112,7 +139,7 @@ describe("a model that cannot be asked is one sentence with a next step, and the
       config: `model:\n  base_url: https://models.example.com/v1\n  default: test-model\n${ONE_TRY}`,
     })
     const env = { HTTPS_PROXY: proxy.url }
-    expectSentence(await run(home, ["-z", "hi"], env), /models\.example\.com.*the proxy refused.*HTTPS_PROXY/)
+    expectSentence(await run(home, ["-z", "hi"], env), /models\.example\.com.*the proxy http:\S+ refused.*HTTPS_PROXY/)
     expectSentence(await run(home, ["-z", "hi"], { HTTPS_PROXY: "http://proxy:port" }), /HTTPS_PROXY.*correct or unset/)
   })
 })
@@ -176,24 +203,62 @@ describe("keys that Hermes manages", () => {
   })
 })
 
-const NO_OPENSSL = spawnSync("openssl", ["version"]).status !== 0
-
-/** openssl makes the certificate; without it there is nothing to test with. */
-describe.skipIf(NO_OPENSSL)("a certificate of a private authority", () => {
-  test("is refused with a clear sentence, and taken with NODE_EXTRA_CA_CERTS", async () => {
-    await using model = await startModelServer([says("Trusted.")])
+describe("a certificate of a private authority", () => {
+  test("is refused with a clear sentence, and taken with the file of its authority", async () => {
+    await using model = await startModelServer(Array.from({ length: 5 }, () => says("Trusted.")))
     await using home = await temporaryHome()
-    await using server = await startTlsServer(home, model.url)
+    await using server = await startTlsServer(model.url)
     writeFileSync(
       join(home.path, "config.yaml"),
       `model:\n  base_url: ${server.url}/v1\n  default: test-model\n${ONE_TRY}`,
     )
     expectSentence(
       await run(home, ["-z", "hi"]),
-      /custom at https:\S+ could not be reached: its certificate is self-signed.*NODE_EXTRA_CA_CERTS/,
+      /custom at https:\S+ could not be reached: its certificate is self-signed.*SSL_CERT_FILE/,
     )
-    const trusted = await run(home, ["-z", "hi"], { NODE_EXTRA_CA_CERTS: server.certificate })
-    expect([trusted.code, trusted.stdout, trusted.stderr]).toEqual([0, "Trusted.\n", ""])
+    for (const name of ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"]) {
+      const trusted = await run(home, ["-z", "hi"], { [name]: server.certificate })
+      expect([name, trusted.code, trusted.stdout, trusted.stderr]).toEqual([name, 0, "Trusted.\n", ""])
+    }
+    writeFileSync(join(home.path, ".env"), `SSL_CERT_FILE=${server.certificate}\n`)
+    expect((await run(home, ["-z", "hi"])).stdout).toBe("Trusted.\n")
+    writeFileSync(join(home.path, ".env"), "")
+    writeFileSync(
+      join(home.path, "config.yaml"),
+      `model:\n  provider: lab\n  default: test-model\nproviders:\n  lab:\n    base_url: ${server.url}/v1\n    api_key: k-lab\n    ca_bundle: ${server.certificate}\n`,
+    )
+    expect((await run(home, ["-z", "hi"])).stdout).toBe("Trusted.\n")
+  })
+
+  test.each([
+    [
+      "SSL_CERT_FILE",
+      "/no/such/file.pem",
+      /The file \/no\/such\/file\.pem of SSL_CERT_FILE cannot be read: no such file/i,
+    ],
+    ["REQUESTS_CA_BUNDLE", "/etc/hostname", /The file \/etc\/hostname of REQUESTS_CA_BUNDLE holds no certificates/i],
+  ])("%s=%s is one sentence", async (name, path, sentence) => {
+    await using home = await temporaryHome({
+      config: `model:\n  base_url: https://models.example.com/v1\n  default: test-model\n${ONE_TRY}`,
+    })
+    expectSentence(await run(home, ["-z", "hi"], { [name]: path }), sentence)
+  })
+
+  test("--insecure and --ca-bundle of a login do not reach the model", async () => {
+    await using login = await startAuthorizationServer({ interval: 0.001 })
+    login.grantDevice()
+    await using server = await startTlsServer(login.url)
+    await using home = await temporaryHome({
+      config: `model:\n  provider: lab\n  default: test-model\nproviders:\n  lab:\n    base_url: ${server.url}/v1\n    oauth: { client_id: c, token_url: "${server.url}/token", device_url: "${server.url}/device" }\nagent:\n  api_max_retries: 1\n`,
+    })
+    for (const flags of [["--insecure"], ["--ca-bundle", server.certificate]]) {
+      const added = await run(home, ["auth", "add", "lab", "--type", "oauth", ...flags])
+      expect([added.code, added.stderr.includes("Warning")]).toEqual([0, flags[0] === "--insecure"])
+      expectSentence(
+        await run(home, ["-z", "hi"]),
+        /lab at https:\S+ could not be reached: its certificate is self-signed/,
+      )
+    }
   })
 
   test("works through the tunnel of a proxy too", async () => {
@@ -202,12 +267,68 @@ describe.skipIf(NO_OPENSSL)("a certificate of a private authority", () => {
     await using home = await temporaryHome({
       config: `model:\n  base_url: https://models.example.com/v1\n  default: test-model\n${ONE_TRY}`,
     })
-    await using server = await startTlsServer(home, model.url)
+    await using server = await startTlsServer(model.url)
     proxy.forwardTo(server.url)
-    const env = { HTTPS_PROXY: proxy.url, NODE_EXTRA_CA_CERTS: server.certificate }
+    const env = { HTTPS_PROXY: proxy.url, SSL_CERT_FILE: server.certificate }
     const result = await run(home, ["-z", "hi"], env)
     expect([result.code, result.stdout, result.stderr]).toEqual([0, "Through the tunnel.\n", ""])
     expect(proxy.asked).toEqual(["models.example.com:443"])
+  })
+
+  test("and through a SOCKS proxy, one connection for all requests", async () => {
+    await using model = await startModelServer([callsTool("terminal", { command: "true" }), says("Through the socks.")])
+    await using proxy = await startSocksServer({ login: "ann:pass" })
+    await using home = await temporaryHome({
+      config: `model:\n  base_url: https://models.example.com/v1\n  default: test-model\n${ONE_TRY}`,
+    })
+    await using server = await startTlsServer(model.url)
+    proxy.forwardTo(server.url)
+    const env = { ALL_PROXY: `socks5h://ann:pass@${proxy.place}`, SSL_CERT_FILE: server.certificate }
+    const result = await run(home, ["-z", "hi"], env)
+    expect([result.code, result.stdout, result.stderr]).toEqual([0, "Through the socks.\n", ""])
+    expect(proxy.asked).toEqual([
+      { version: 5, host: "models.example.com", port: 443, address: "name", login: "ann:pass" },
+    ])
+    expectSentence(
+      await run(home, ["-z", "hi"], { ALL_PROXY: `socks5h://ann:planted@${proxy.place}` }),
+      /custom at https:\S+ could not be reached: the proxy socks5h:\/\/127\.0\.0\.1:\d+ refused the user name or password in ALL_PROXY; correct them/,
+    )
+  })
+})
+
+describe("the keys of an AWS profile, through the built command", () => {
+  const ROLE = "arn:aws:iam::1:role/models"
+  const SESSION = createHash("sha1").update("company").digest("hex")
+  const files = {
+    ".aws/config": `[profile role]\nrole_arn = ${ROLE}\nsource_profile = program\n
+[profile program]\ncredential_process = /bin/sh "HOME/print keys"\n
+[sso-session company]\nsso_start_url = https://c.awsapps.com/start\nsso_region = eu-west-1\n
+[profile sso]\nsso_session = company\nsso_account_id = 1\nsso_role_name = Models\n`,
+    "print keys": `echo '{"Version":1,"AccessKeyId":"AKIA-PROGRAM","SecretAccessKey":"program-secret"}'\n`,
+    [`.aws/sso/cache/${SESSION}.json`]: JSON.stringify({ accessToken: "a-1", expiresAt: "2040-01-01T00:00:00Z" }),
+  }
+
+  test("a program, the role it is the source of, and an SSO login sign the requests", async () => {
+    await using model = await startModelServer(Array.from({ length: 3 }, () => says("Signed.")))
+    await using aws = await startAwsServer({ secrets: { "AKIA-PROGRAM": "program-secret" } })
+    aws.ssoTokens.add("a-1")
+    await using home = await temporaryHome({
+      config: `model:\n  provider: bedrock\n  base_url: ${model.url}\n  default: anthropic.claude-sonnet-4-6\n${ONE_TRY}`,
+      env: aws.variables,
+    })
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(home.userHome, name)), { recursive: true })
+      writeFileSync(join(home.userHome, name), text.replaceAll("HOME", home.userHome))
+    }
+    for (const profile of ["program", "role", "sso"]) {
+      const result = await run(home, ["-z", "hi"], { AWS_PROFILE: profile })
+      expect([profile, result.code, result.stdout, result.stderr]).toEqual([profile, 0, "Signed.\n", ""])
+    }
+    const signers = model.requests.map(({ headers }) => /Credential=([^/]+)/.exec(headers["authorization"] ?? "")?.[1])
+    expect(signers).toEqual(["AKIA-PROGRAM", "ASIA-ROLE-1", "ASIA-SSO"])
+    expect(aws.asked).toEqual([`AssumeRole ${ROLE} by AKIA-PROGRAM`, "GetRoleCredentials 1 Models"])
+    aws.ssoTokens.clear()
+    expectSentence(await run(home, ["-z", "hi"], { AWS_PROFILE: "sso" }), /bedrock.*`aws sso login --profile sso`/)
   })
 })
 
@@ -231,38 +352,4 @@ async function closedAddress(): Promise<string> {
   const { url } = server
   await server.close()
   return url
-}
-
-/** The scripted server behind TLS, with a certificate that only its own file vouches for. */
-async function startTlsServer(home: TemporaryHome, target: string) {
-  const [key, certificate] = [join(home.workdir, "key.pem"), join(home.workdir, "cert.pem")]
-  const names = "subjectAltName=DNS:models.example.com,IP:127.0.0.1"
-  const made = spawnSync(
-    "openssl",
-    `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=models.example.com -addext ${names}`
-      .split(" ")
-      .concat("-keyout", key, "-out", certificate),
-  )
-  expect([made.status, made.status === 0 ? "" : String(made.stderr)]).toEqual([0, ""])
-  const server = createHttpsServer(
-    { key: readFileSync(key), cert: readFileSync(certificate) },
-    (incoming, response) => {
-      const { method, headers } = incoming
-      const outgoing = httpRequest(new URL(incoming.url ?? "/", target), { method, headers }, (answer) => {
-        response.writeHead(answer.statusCode ?? 502, answer.headers)
-        answer.pipe(response)
-      })
-      outgoing.on("error", () => response.destroy())
-      incoming.pipe(outgoing)
-    },
-  )
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-  return {
-    url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    certificate,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
-  }
 }

@@ -183,6 +183,30 @@ test("/undo takes a message back and leaves the files; /branch --from goes on fr
   expect(model.view(4).messages.map(({ text }) => text)).toEqual(["plant peas", "Peas it is.", "and now?"])
 })
 
+test("hermes sessions branch --from goes on from an earlier message, and the branched one stays", async () => {
+  await using model = await startModelServer([says("Peas it is."), says("Beans it is."), says("From the peas on.")])
+  await using home = await temporaryHome({ config: settingsFor(model) })
+  await hermes(home, ["-z", "plant peas"])
+  await hermes(home, ["-z", "plant beans", "-c"])
+  const shown = await hermes(home, ["sessions", "show", "plant peas", "--json"])
+  const { messages } = JSON.parse(shown.stdout) as { readonly messages: readonly { id: number; content: string }[] }
+  const from = messages.find(({ content }) => content === "Peas it is.")?.id ?? 0
+  const branched = await hermes(home, [
+    "sessions",
+    "branch",
+    "plant peas",
+    "--from",
+    String(from),
+    "--title",
+    "only peas",
+  ])
+  expect([branched.code, branched.stdout]).toEqual([0, expect.stringContaining('("only peas") branches off ')])
+  expect((await hermes(home, ["-z", "and now?", "--resume", "only peas"])).stdout).toBe("From the peas on.\n")
+  expect(model.view(2).system).toBe(model.view(0).system)
+  expect(model.view(2).messages.map(({ text }) => text)).toEqual(["plant peas", "Peas it is.", "and now?"])
+  expect((await hermes(home, ["sessions", "show", "plant peas", "--json"])).stdout).toContain("Beans it is.")
+})
+
 async function talk(home: TemporaryHome, args: readonly string[] = []): Promise<VirtualTerminal> {
   return await openTerminal({
     command: hermesCommand(),

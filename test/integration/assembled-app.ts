@@ -142,6 +142,8 @@ export function typesOf({ events }: RunRecord, ...wanted: readonly AgentEvent["t
 /** Time that only passes when the test says so. */
 export interface ManualClock extends Clock {
   advance(ms: number): void
+  /** When the next of those who sleep is to wake up; undefined when nobody sleeps. */
+  nextWaking(): number | undefined
 }
 
 export function manualClock(): ManualClock {
@@ -167,5 +169,6 @@ export function manualClock(): ManualClock {
       now += ms
       for (const entry of waiting) if (entry.at <= now) entry.wake()
     },
+    nextWaking: () => [...waiting].map(({ at }) => at).toSorted((a, b) => a - b)[0],
   }
 }

@@ -166,7 +166,7 @@ const TLS_FAULTS = [
   [
     "a certificate nobody vouches for",
     { key: KEY, cert: CERTIFICATE },
-    /its certificate is self-signed.*NODE_EXTRA_CA_CERTS/,
+    /its certificate is self-signed.*SSL_CERT_FILE/,
   ],
   ["a server without TLS", undefined, /the TLS handshake failed; is it an https address\?/],
 ] as const

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest"
 
 import { systemClock } from "../../src/base/clock.ts"
 import { startForwardProxy } from "../support/forward-proxy.ts"
+import { startSocksServer } from "../support/socks-server.ts"
 import { startModelServer } from "../support/model-server/server.ts"
 import { callsTool, says } from "../support/model-server/turn.ts"
 import { assembleApp, runToEnd } from "./assembled-app.ts"
@@ -75,13 +76,13 @@ describe("a proxy that cannot be used is one sentence, and the session goes on",
       name: "refuses a tunnel",
       address: "https://models.example.com/v1",
       refusesWith: 403,
-      says: /the proxy refused the connection/,
+      says: /the proxy http:\S+ refused the connection \(HTTP 403\); correct or unset HTTPS_PROXY, or name the host in NO_PROXY/,
     },
     {
       name: "wants a login",
       address: "https://models.example.com/v1",
       refusesWith: 407,
-      says: /the proxy refused the connection/,
+      says: /the proxy http:\S+ wants a user name and a password; write them into HTTPS_PROXY as http:\/\/USER:PASSWORD@/,
     },
   ])("that $name", async ({ address, refusesWith, says: sentence }) => {
     await using proxy = await startForwardProxy({ refusesWith })
@@ -105,7 +106,7 @@ describe("a proxy that cannot be used is one sentence, and the session goes on",
     await using assembled = await appBehind({ HTTPS_PROXY: url })
     const { end } = await runToEnd(await assembled.open(), "Hi.")
     expect(end.result.error?.message).toBe(
-      "custom at http://models.example.com/v1 could not be reached: the proxy does not answer; correct or unset HTTPS_PROXY",
+      `custom at http://models.example.com/v1 could not be reached: the proxy ${url} does not answer; start it, or correct or unset HTTPS_PROXY`,
     )
   })
 
@@ -113,9 +114,69 @@ describe("a proxy that cannot be used is one sentence, and the session goes on",
     { variable: "HTTPS_PROXY", value: "http://proxy:99999" },
     { variable: "ALL_PROXY", value: "gopher://proxy:70" },
     { variable: "http_proxy", value: "not an address" },
-    { variable: "HTTP_PROXY", value: "socks5://127.0.0.1:1080" },
+    { variable: "HTTP_PROXY", value: "socks9://127.0.0.1:1080" },
   ])("$variable=$value", async ({ variable, value }) => {
     await using assembled = await appBehind({ [variable]: value })
     await expect(assembled.open()).rejects.toThrow(new RegExp(`^${variable} .*(?:correct or unset it)$`))
+  })
+})
+
+describe("a SOCKS proxy of the environment", () => {
+  test.each(["HTTPS_PROXY", "ALL_PROXY", "all_proxy"])(
+    "%s carries every request over one connection",
+    async (variable) => {
+      await using proxy = await startSocksServer({ login: "ann:pass" })
+      await using assembled = await appBehind({ [variable]: `socks5h://ann:pass@${proxy.place}/` })
+      proxy.forwardTo(assembled.model.url)
+      const { end } = await runToEnd(await assembled.open(), "Hi.")
+      expect([end.result.finalResponse, assembled.model.requests.length, proxy.asked]).toEqual([
+        "Through.",
+        2,
+        [{ version: 5, host: "models.example.com", port: 80, address: "name", login: "ann:pass" }],
+      ])
+    },
+  )
+
+  test("is left out for what NO_PROXY names, and for this machine", async () => {
+    await using proxy = await startSocksServer()
+    await using excepted = await appBehind({ ALL_PROXY: `socks5h://${proxy.place}`, NO_PROXY: "example.com" })
+    expect((await runToEnd(await excepted.open(), "Hi.")).end.outcome).toBe("error")
+    await using near = await assembleApp([says("Direct.")], { env: { ALL_PROXY: `socks5h://${proxy.place}` } })
+    expect((await runToEnd(await near.open(), "Hi.")).end.result.finalResponse).toBe("Direct.")
+    expect(proxy.asked).toEqual([])
+  })
+
+  test.each([
+    [{ login: "ann:pass" }, "refused the user name or password in ALL_PROXY"],
+    [{ reply: 4 }, "cannot reach models.example.com"],
+    [{ reply: 2 }, "refused the connection (not allowed by its rules)"],
+  ])("that fails (%j) is one sentence, and the session goes on", async (options, words) => {
+    await using proxy = await startSocksServer(options)
+    await using assembled = await appBehind({ ALL_PROXY: `socks5h://ann:planted-secret@${proxy.place}` })
+    const session = await assembled.open()
+    for (const prompt of ["Hi.", "Still there?"]) {
+      const { end } = await runToEnd(session, prompt)
+      const message = end.result.error?.message ?? ""
+      expect(message).toContain(
+        `custom at http://models.example.com/v1 could not be reached: the proxy socks5h://${proxy.place} ${words}`,
+      )
+      expect(message).not.toMatch(/planted-secret|\n/)
+    }
+  })
+
+  test("that says nothing does not keep an interrupt waiting", async () => {
+    await using proxy = await startSocksServer({ behaves: "silent" })
+    await using assembled = await appBehind({ ALL_PROXY: `socks5h://${proxy.place}` })
+    const session = await assembled.open()
+    const stop = new AbortController()
+    const ending = (async () => {
+      let last: string | undefined
+      for await (const event of session.run("Hi.", { signal: stop.signal }))
+        last = event.type === "run-end" ? event.outcome : last
+      return last
+    })()
+    await expect.poll(() => proxy.connections()).toBe(1)
+    stop.abort()
+    expect(await ending).toBe("interrupted")
   })
 })

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
@@ -7,6 +7,7 @@ export function setup(): () => void {
   const directory = mkdtempSync(join(tmpdir(), "hermes-test-run-"))
   // The product's code cache stays where it is: a cold one would slow every started process down.
   process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "node-compile-cache")
+  mkdirSync(process.env["NODE_COMPILE_CACHE"], { recursive: true })
   process.env["TMPDIR"] = directory
   return () => {
     rmSync(directory, { recursive: true, force: true })

@@ -5,12 +5,15 @@ import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
+import { errorCode } from "../../src/base/system-error.ts"
 /** A real sshd on this machine that knows one key. */
 export interface SshdPeer extends AsyncDisposable {
   readonly port: number
   readonly keyFile: string
   /** A directory to work in. */
   readonly folder: string
+  /** The home of the account over there. */
+  readonly account: string
   /** The environment that makes an ssh client leave the person's own files alone. */
   readonly clientEnvironment: Readonly<Record<string, string>>
   /** Ends every connection at once, as a cut cable does. */
@@ -33,6 +36,8 @@ export async function startSshd(): Promise<SshdPeer> {
   const folder = mkdtempSync(join(tmpdir(), "sshd-"))
   const work = join(folder, "work")
   mkdirSync(work)
+  const account = join(folder, "account")
+  mkdirSync(account)
   mkdirSync("/run/sshd", { recursive: true })
   for (const key of ["host", "id"]) spawnSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", join(folder, key)])
   const port = await freePort()
@@ -50,6 +55,8 @@ export async function startSshd(): Promise<SshdPeer> {
       "StrictModes no",
       "PermitRootLogin prohibit-password",
       "MaxSessions 50",
+      // What is kept in the account's home over there must not be kept in the home of whoever runs the tests.
+      `SetEnv HOME=${account}`,
       "",
     ].join("\n"),
   )
@@ -63,10 +70,20 @@ export async function startSshd(): Promise<SshdPeer> {
     if (said.includes("Server listening")) resolve(undefined)
   })
   await promise
+  const killConnections = (): void => {
+    for (const pid of childrenOf(server.pid ?? 0)) {
+      try {
+        process.kill(pid, "SIGKILL")
+      } catch (error) {
+        // It has just ended by itself.
+        if (errorCode(error) !== "ESRCH") throw error
+      }
+    }
+  }
   const stop = async (): Promise<void> => {
     if (server.exitCode !== null || server.signalCode !== null) return
     const gone = new Promise((done) => server.once("exit", done))
-    for (const pid of childrenOf(server.pid ?? 0)) process.kill(pid, "SIGKILL")
+    killConnections()
     server.kill()
     await gone
   }
@@ -74,10 +91,9 @@ export async function startSshd(): Promise<SshdPeer> {
     port,
     keyFile: join(folder, "id"),
     folder: work,
+    account,
     clientEnvironment: clientEnvironment(folder),
-    cutConnections: () => {
-      for (const pid of childrenOf(server.pid ?? 0)) process.kill(pid, "SIGKILL")
-    },
+    cutConnections: killConnections,
     connections: () => childrenOf(server.pid ?? 0).length,
     hasFile: async (name) => (await readdir(work)).some((entry) => name.test(entry)),
     stop,

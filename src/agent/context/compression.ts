@@ -1,6 +1,8 @@
 import { isAbort } from "../../base/abort.ts"
 import type { Clock } from "../../base/clock.ts"
 import { compactCount } from "../../base/compact-count.ts"
+import { fail, ok } from "../../base/result.ts"
+import type { Result } from "../../base/result.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import type { LlmFailure } from "../../llm/failure/failure.ts"
 import type { ModelClient, ModelRuntime } from "../../llm/model.ts"
@@ -17,6 +19,7 @@ import type { CompressOptions, CompressOutcome, ContextEngine, ContextFigures } 
 import type { Estimator } from "./estimate.ts"
 import { withTodoList } from "./todo-reinjection.ts"
 import { isValidHistory } from "./validity.ts"
+import type { WindowFloor } from "./window-floor.ts"
 
 type Steps<Value> = AsyncGenerator<AgentEventBody, Value, void>
 
@@ -25,18 +28,28 @@ export interface Compression {
   readonly figures: ContextFigures
   /** At the start of a turn, when the conversation has grown too long since the last one. */
   beforeTurn(model: ModelClient, signal: AbortSignal): Steps<void>
-  /** Another model may answer than last time, with another window. */
-  beforeRequest(runtime: ModelRuntime, signal: AbortSignal): Steps<void>
+  /** Another model may answer than last time, with another window. An end: the request can never be answered, so it is not sent. */
+  beforeRequest(model: ModelClient, signal: AbortSignal): Steps<EndReason | undefined>
   /** The size of the request that is about to leave, as estimated in `beforeRequest`. */
   requestTokens(): number
   noteUsage(usage: Usage | undefined): void
   afterBatch(signal: AbortSignal): Steps<void>
+  /** The turn has ended with an answer: what the person should know about the window. */
+  afterAnswer(model: ModelClient, signal: AbortSignal): Steps<void>
   /** The provider found the request too long. Undefined: ask again. */
   afterRefusal(refusal: Refusal): Steps<EndReason | undefined>
   /** The next turn starts with a shorter conversation, whatever its size. */
   distrustNextRequest(): void
   /** The person asked for it. */
-  now(request: { readonly focus?: string; readonly signal: AbortSignal }): Steps<CompressReport>
+  now(request: ManualRequest): Steps<CompressReport>
+}
+
+export interface ManualRequest {
+  /** A topic that gets most of the summary. */
+  readonly focus?: string
+  /** How many of the last exchanges stay word for word, and nothing else. */
+  readonly keepExchanges?: number
+  readonly signal: AbortSignal
 }
 
 export interface Refusal {
@@ -79,8 +92,13 @@ export interface CompressionParts {
   ) => Promise<string>
   /** Called before each run, for what the engine needs ready. */
   readonly prepare: (history: readonly Message[]) => Promise<void>
+  /** Takes over what other processes did to the conversation, behind which `question` stays the last; gives whether there was anything. */
+  readonly catchUp: (question: Message | undefined) => Steps<boolean>
   readonly onRotated: (sessions: { readonly from: SessionId; readonly to: SessionId }) => void
   readonly report: (fault: string) => void
+  /** `agent.enforce_min_context` */
+  readonly enforceFloor: boolean
+  readonly floor: () => Promise<WindowFloor>
 }
 
 const MAX_PASSES = 3
@@ -88,6 +106,13 @@ const MAX_ATTEMPTS_PER_REQUEST = 3
 const PAUSE_BEFORE_NEXT_ATTEMPT_MS = 2000
 /** Right after a compression the real size is unknown; only a request that cannot possibly fit is shortened again then. */
 const CANNOT_FIT = 0.95
+/**
+ * Estimates are wrong by a factor of two at most: a count below this share of one is not believed, and the estimate stands in, as
+ * for a server that does not count. Too early a compression costs little, too late a one the conversation.
+ */
+const CREDIBLE_SHARE = 0.5
+/** By the same reasoning a message of twice the window cannot fit, whatever the estimate is worth. */
+const HOPELESS_SHARE = 2
 
 export function createCompression(parts: CompressionParts): Compression {
   const { engine, conversation, estimator } = parts
@@ -96,6 +121,8 @@ export function createCompression(parts: CompressionParts): Compression {
   let model: Pick<ModelRuntime, "provider" | "model" | "contextLength"> | undefined
   /** The request that is under way, as estimated when it was made. */
   let estimated = 0
+  /** The least that request can have held. */
+  let credible = 0
   /** How far the provider's own count reaches: messages up to here are in it. */
   let counted = { messages: 0, tokens: 0 }
 
@@ -108,6 +135,10 @@ export function createCompression(parts: CompressionParts): Compression {
     if (engine.figures.lastPromptTokens <= 0 || counted.tokens === 0) return estimate()
     return counted.tokens + estimator.messages(conversation.history.slice(counted.messages))
   }
+
+  /** Some servers count only what their cache did not hold, or nothing but a placeholder. */
+  const believed = (reported: number): number =>
+    reported > 0 && reported < CREDIBLE_SHARE * credible ? credible : reported
 
   const isDue = (): boolean => {
     const size = estimate()
@@ -124,10 +155,15 @@ export function createCompression(parts: CompressionParts): Compression {
     return known !== undefined
   }
 
-  async function* run(how: Pick<CompressOptions, "focus" | "force" | "manual" | "signal">): Steps<Done> {
+  async function* run({ question, ...how }: RunRequest): Steps<Done> {
     const lock = await parts.journal.lockCompression(how.signal)
     if (lock === undefined) return nothing(parts, "another process is shortening this conversation")
     try {
+      // Whoever had the right before may have done it all. In the middle of a turn nothing is taken over: what others added
+      // meanwhile follows the shorter conversation by itself.
+      if (question !== undefined && (yield* parts.catchUp(question))) {
+        return { ...nothing(parts), progress: true }
+      }
       yield { type: "status", kind: "compress", text: "making the conversation shorter" }
       await parts.prepare(conversation.history)
       const outcome = await engine.compress(conversation.history, {
@@ -140,6 +176,22 @@ export function createCompression(parts: CompressionParts): Compression {
     } finally {
       counted = { messages: 0, tokens: 0 }
       await lock.release()
+    }
+  }
+
+  /** One message that is far larger than the window: no compression helps, and some servers would silently cut it. */
+  async function hopeless(client: ModelClient, signal: AbortSignal): Promise<EndReason | undefined> {
+    const isHopeless = (tokens: number): boolean => tokens > HOPELESS_SHARE * client.runtime.contextLength
+    if (!isHopeless(credible)) return undefined
+    const largest = conversation.history.reduce((most, message) => Math.max(most, estimator.words([message])), 0)
+    const tooLarge = (): boolean => isHopeless(largest)
+    if (!tooLarge() || (await client.confirmWindow?.({ signal })) === false || !tooLarge()) return undefined
+    const { model: name, contextLength } = client.runtime
+    return {
+      exitReason: "message_too_large",
+      code: "message_too_large",
+      reason: "context_overflow",
+      message: `one message has about ${compactCount(largest)} tokens and ${name} can read ${compactCount(contextLength)}, so nothing was sent. ${SPLIT_IT}`,
     }
   }
 
@@ -162,18 +214,25 @@ export function createCompression(parts: CompressionParts): Compression {
           if (!isDue() && !force) return
         }
         if (!(await engine.hasContentToCompress(conversation.history))) return
-        const done = yield* run({ signal, force })
+        const question = conversation.history.at(-1)
+        const done = yield* run({ signal, force, ...(question === undefined ? {} : { question }) })
         if (!done.progress) return
       }
     },
-    beforeRequest: async function* (runtime, signal) {
-      const changed = adoptModel(runtime)
+    beforeRequest: async function* (client, signal) {
+      const changed = adoptModel(client.runtime)
       if (changed && parts.enabled && engine.shouldCompress(estimate())) yield* run({ signal })
       estimated = estimate()
+      credible = overheadTokens() + estimator.words(conversation.history)
+      const tooLarge = await hopeless(client, signal)
+      if (tooLarge !== undefined || !parts.enforceFloor) return tooLarge
+      const message = await (await parts.floor()).refusal(client, signal)
+      const code = "ollama_runtime_context_too_small"
+      return message === undefined ? undefined : { exitReason: code, code, reason: code, message }
     },
     requestTokens: () => estimated,
     noteUsage: (usage) => {
-      const real = usage === undefined ? 0 : promptTokens(usage)
+      const real = believed(usage === undefined ? 0 : promptTokens(usage))
       engine.updateFromResponse({ realTokens: real, estimatedTokens: estimated })
       counted = { messages: conversation.history.length, tokens: real }
     },
@@ -183,6 +242,11 @@ export function createCompression(parts: CompressionParts): Compression {
       const unknown = engine.figures.lastPromptTokens < 0
       const due = unknown ? size >= CANNOT_FIT * engine.figures.contextLength : engine.shouldCompress(size)
       if (due) yield* run({ signal, force: unknown })
+    },
+    afterAnswer: async function* (client, signal) {
+      if (client.runtime.billingMode !== "local") return
+      const text = await (await parts.floor()).warning(client, signal)
+      if (text !== undefined) yield warning(text)
     },
     afterRefusal: async function* ({ failure, attempt, signal }) {
       if (!parts.enabled)
@@ -203,12 +267,15 @@ export function createCompression(parts: CompressionParts): Compression {
     distrustNextRequest: () => {
       distrusted = true
     },
-    now: async function* ({ focus, signal }) {
-      const done = yield* run({ signal, force: true, manual: true, ...(focus === undefined ? {} : { focus }) })
+    now: async function* (request) {
+      const done = yield* run({ ...request, force: true, manual: true })
       return done.report
     },
   }
 }
+
+const SPLIT_IT =
+  "Put the text into a file and ask about that, send a part of it, or choose a model with a larger window; in a conversation, /undo takes the message back first"
 
 const TOO_LONG =
   "the conversation is too long for this model and cannot be made shorter; take your last message back with /undo, or start a new one with /new"
@@ -220,6 +287,11 @@ function ended(code: string, failure: LlmFailure, message: string): EndReason {
     reason: failure.reason,
     message: `${message} (${failure.message})`,
   }
+}
+
+type RunRequest = Pick<CompressOptions, "focus" | "keepExchanges" | "force" | "manual" | "signal"> & {
+  /** At the start of a turn: what the person has just said. */
+  readonly question?: Message
 }
 
 /** `progress`: the next request is smaller than the last one was. */
@@ -256,7 +328,7 @@ async function* adopt(outcome: CompressOutcome, parts: CompressionParts): Steps<
   if (tokensAfter >= tokensBefore) return nothing(parts, undefined, tokensBefore)
   if (outcome.removedMessages) {
     const rotated = yield* rotate(withTodoList(outcome.messages, parts.todo()), parts)
-    if (!rotated) return nothing(parts, "the shorter conversation could not be stored", tokensBefore)
+    if (!rotated.ok) return nothing(parts, rotated.error, tokensBefore)
   } else {
     await journal.reshape(outcome.reshaped)
     conversation.replaceHistory(outcome.messages)
@@ -281,20 +353,22 @@ const DEGRADES =
   "this conversation has been shortened more than once; details get lost to the model, though all of it stays searchable. A new conversation works more precisely"
 
 /** Any failure before the new rows are committed leaves the old session as it is. */
-async function* rotate(messages: readonly Message[], parts: CompressionParts): Steps<boolean> {
+async function* rotate(messages: readonly Message[], parts: CompressionParts): Steps<Result<undefined>> {
   const { conversation } = parts
   const from = conversation.id
   try {
-    const child = await parts.journal.rotate(messages)
+    const rotated = await parts.journal.rotate(messages)
+    if (!rotated.ok) return rotated
+    const child = rotated.value
     conversation.continueAs(child, messages)
     if (child.id !== from) {
       parts.onRotated({ from, to: child.id })
       yield { type: "session-rotated", oldSessionId: from, newSessionId: child.id, reason: "compression" }
     }
-    return true
+    return ok(undefined)
   } catch (error) {
     parts.report(`the shortened conversation could not be stored: ${errorMessage(error)}`)
-    return false
+    return fail("the shorter conversation could not be stored")
   }
 }
 

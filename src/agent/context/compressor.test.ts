@@ -364,6 +364,32 @@ describe("the side model", () => {
     expect([outcome.layersRun, bench.asked.length]).toEqual([[5], 1])
   })
 
+  test.each([1, 2, 5])(
+    "a person can have all but the last %i exchanges summarised; those stay as they are",
+    async (keep) => {
+      const bench = engineBench()
+      const exchanges = Array.from({ length: 8 }, (_, index) => [
+        user(`question ${index}`),
+        ...toolRound([{ id: `r${index}`, result: "line\n".repeat(2000) }]),
+        assistant(`answer ${index}`),
+      ])
+      const history = exchanges.flat()
+      const outcome = await run(bench, history, { manual: true, force: true, keepExchanges: keep })
+      const kept = exchanges.slice(-keep).flat()
+      const [first, ...others] = outcome.messages.slice(-kept.length)
+      // The summary may stand in the first of them, before the words of the person.
+      expect(contentText(first!.content)).toMatch(new RegExp(`question ${8 - keep}$`))
+      expect(others).toEqual(kept.slice(1))
+      expect([outcome.layersRun, isValidHistory(outcome.messages), bench.asked.length]).toEqual([[5], true, 1])
+    },
+  )
+
+  test("where there are no more exchanges than are to stay, nothing is done", async () => {
+    const bench = engineBench()
+    const outcome = await run(bench, talk(6, 4000), { manual: true, force: true, keepExchanges: 3 })
+    expect([outcome.layersRun, bench.asked.length]).toEqual([[], 0])
+  })
+
   test("after a failure it is left alone for a while; a person who asks does not wait", async () => {
     const clock = { now: () => time, sleep: async () => await Promise.resolve() }
     let time = Date.parse("2026-03-01T12:00:00")

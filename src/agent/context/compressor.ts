@@ -139,7 +139,9 @@ export function createCompressor(options: CompressorOptions): ContextEngine {
       }
       const fits = before <= room
       const summaryWanted =
-        settings.strategy === "summarize" || (request.manual === true && (fits || request.focus !== undefined))
+        settings.strategy === "summarize" ||
+        request.keepExchanges !== undefined ||
+        (request.manual === true && (fits || request.focus !== undefined))
       const draft = startDraft(messages)
       const result = summaryWanted ? await runSummary(draft, parts) : await runPipeline(draft, parts)
       const after = estimator.messages(result.draft.messages)

@@ -40,6 +40,8 @@ export interface CompressOptions {
   /** Tokens of system prompt and tool list: what every request holds besides the messages. */
   readonly overheadTokens: number
   readonly focus?: string
+  /** A summary is to replace everything before the last exchanges, this many, whatever the size of either. */
+  readonly keepExchanges?: number
   /** Run although recent runs did not help: the provider refused the request, or a person asked for it. */
   readonly force?: boolean
   /** A person asked for it. */

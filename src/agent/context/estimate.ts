@@ -6,6 +6,8 @@ import type { ToolDefinition } from "../../protocol/tool.ts"
 export interface Estimator {
   text(text: string): number
   messages(messages: readonly Message[]): number
+  /** The same without images: what they really take is between a tenth and twice of what is assumed. */
+  words(messages: readonly Message[]): number
   request(request: {
     readonly system: string
     readonly messages: readonly Message[]
@@ -53,6 +55,8 @@ export function createEstimator(): Estimator {
   return {
     text: estimateText,
     messages: estimateMessages,
+    words: (messages) =>
+      Math.ceil(messages.reduce((chars, message) => chars + measureOnce(message).chars, 0) / CHARS_PER_TOKEN),
     request: ({ system, messages, tools }) => estimateMessages(messages) + estimateText(system) + toolTokensOnce(tools),
     inTail: (message) => {
       const { contentChars, argumentTokens, images } = measureOnce(message)

@@ -56,7 +56,11 @@ export async function runPipeline(draft: Draft, parts: PipelineParts): Promise<P
 export async function runSummary(draft: Draft, parts: PipelineParts): Promise<PipelineResult> {
   const work = new Work(draft, parts)
   await summarise(work)
-  if (!work.isOver() && work.size() + parts.request.overheadTokens > parts.budget.threshold) await squeeze(work)
+  // What the person wants to keep word for word is not squeezed.
+  const verbatim = parts.request.keepExchanges !== undefined
+  if (!verbatim && !work.isOver() && work.size() + parts.request.overheadTokens > parts.budget.threshold) {
+    await squeeze(work)
+  }
   return work.result()
 }
 
@@ -265,7 +269,7 @@ async function hintFor(doomed: readonly Message[], layer: 2 | 4, request: Compre
 async function summarise(work: Work): Promise<void> {
   const { summariser, settings, budget, room, request } = work.parts
   const { head, tailStart } = work.protection()
-  const draft = pruned(work)
+  const draft = request.keepExchanges === undefined ? pruned(work) : work.draft
   const summary = await summariser.run(draft, {
     head,
     protectLastN: budget.small ? draft.messages.length - tailStart : settings.protectLastN,

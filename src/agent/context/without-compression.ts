@@ -6,10 +6,11 @@ const NO_FIGURES = { lastPromptTokens: 0, thresholdTokens: 0, targetTokens: 0, c
 export const withoutCompression: Compression = {
   figures: NO_FIGURES,
   beforeTurn: none,
-  beforeRequest: none,
+  beforeRequest: nothingToSay,
   requestTokens: () => 0,
   noteUsage: () => undefined,
   afterBatch: none,
+  afterAnswer: none,
   // oxlint-disable-next-line require-yield -- nothing happens, so there is nothing to tell
   afterRefusal: async function* ({ failure }) {
     const { reason, message } = failure
@@ -30,4 +31,9 @@ export const withoutCompression: Compression = {
 // oxlint-disable-next-line require-yield -- as above
 async function* none(): ReturnType<Compression["beforeTurn"]> {
   await Promise.resolve()
+}
+
+// oxlint-disable-next-line require-yield -- as above
+async function* nothingToSay(): ReturnType<Compression["beforeRequest"]> {
+  return await Promise.resolve(undefined)
 }

@@ -1,6 +1,7 @@
 import { assertNever } from "../../base/assert-never.ts"
 import { ellipsize } from "../../base/text.ts"
-import type { AgentEventBody } from "../../protocol/events.ts"
+import { viewForOneCall } from "../../exec/view-for-one-call.ts"
+import type { AgentEventBody, ShownDecision } from "../../protocol/events.ts"
 import type { Subject } from "../../protocol/tool.ts"
 import { toolFailureText } from "../../toolkit/error-text.ts"
 import { boundResult } from "./bound-result.ts"
@@ -93,9 +94,17 @@ async function judgeAndRun(prepared: PreparedCall, options: DoorOptions): Promis
   const guarded = options.guardrails?.before(guardedCall(prepared))
   if (guarded !== undefined && guarded.action !== "allow") return stoppedByGuardrail(guarded)
   if (prepared.kind === "refused") return refusedOutcome(prepared.error)
-  const verdict = await judge(prepared, options)
+  const seen = viewForOneCall(options.workspace)
+  const verdict = await judge(prepared, { ...options, workspace: seen })
   if (verdict.kind === "refused") return verdict.outcome
-  return { ...(await runTool(prepared, options)), decision: verdict.decision }
+  const workspace = wasAsked(verdict.decision) ? viewForOneCall(options.workspace) : seen
+  const context: DoorOptions["context"] = (...given) => ({ ...options.context(...given), workspace })
+  return { ...(await runTool(prepared, { ...options, context })), decision: verdict.decision }
+}
+
+/** While a person thinks, files change: what was looked at before is not good any more. */
+function wasAsked({ by }: ShownDecision): boolean {
+  return by !== "rule" && by !== "profile"
 }
 
 function guardedCall(prepared: PreparedCall): GuardedCall {

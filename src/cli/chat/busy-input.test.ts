@@ -11,7 +11,8 @@ function turn(mode: BusyMode, options: { readonly steerable?: boolean; readonly 
   const outbox: string[] = []
   const time = { now: 0 }
   const busy = createBusyInput({
-    mode,
+    mode: () => mode,
+    attached: [],
     outbox,
     session: {
       interrupt: () => calls.push("interrupt"),

@@ -2,16 +2,19 @@ import { assertNever } from "../../base/assert-never.ts"
 import type { Session } from "../../app/session.ts"
 import type { SlashOutcome } from "../../commands/slash-command.ts"
 import { isSlashLine } from "../../commands/slash-table.ts"
+import type { Part } from "../../protocol/message.ts"
 import type { BusyWorker } from "./typed-lines.ts"
 
 /** What a line does that is typed while an answer runs: stop it and take its place, wait, or be added to it. */
 export type BusyMode = "interrupt" | "queue" | "steer"
 
 export interface BusyInputOptions {
-  readonly mode: BusyMode
+  readonly mode: () => BusyMode
   readonly session: Pick<Session, "interrupt" | "steer">
   /** Messages for later turns, the next one first. */
   readonly outbox: string[]
+  /** Images for the person's next message. */
+  readonly attached: Part[]
   /** Never rejects. */
   readonly command: (line: string) => Promise<SlashOutcome>
   readonly note: (text: string) => void
@@ -54,7 +57,8 @@ export function createBusyInput(options: BusyInputOptions): BusyInput {
       outbox.push(text)
       return
     }
-    switch (options.mode) {
+    const mode = options.mode()
+    switch (mode) {
       case "interrupt":
         instead.push(text)
         stop()
@@ -67,7 +71,7 @@ export function createBusyInput(options: BusyInputOptions): BusyInput {
         else queue(text)
         return
       default:
-        assertNever(options.mode)
+        assertNever(mode)
     }
   }
   const carryOut = async (line: string): Promise<void> => {
@@ -78,6 +82,10 @@ export function createBusyInput(options: BusyInputOptions): BusyInput {
         return
       case "send":
         queue(outcome.text)
+        return
+      case "attach":
+        options.attached.push(outcome.part)
+        note(outcome.text)
         return
       case "switch":
       case "leave":

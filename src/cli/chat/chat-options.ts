@@ -1,5 +1,5 @@
-import { existsSync, readFileSync, statSync } from "node:fs"
-import { extname, resolve } from "node:path"
+import { existsSync, statSync } from "node:fs"
+import { resolve } from "node:path"
 
 import { isPermissionProfile, PERMISSION_PROFILES } from "../../policy/decide.ts"
 import type { PermissionProfile } from "../../policy/decide.ts"
@@ -16,6 +16,9 @@ export interface ChatOptions {
   readonly prompt: string | undefined
   readonly images: readonly Part[]
   readonly cwd: string
+  /** `--cwd`: the person has said where. */
+  readonly namesCwd: boolean
+  readonly worktree: boolean
   readonly source: string
   readonly toolsets: readonly string[] | undefined
   readonly maxTurns: number | undefined
@@ -48,12 +51,14 @@ export async function readChatOptions(invocation: Invocation): Promise<ChatOptio
   if (script !== undefined && flags.text("provider") !== undefined && !namesModel(invocation)) {
     throw usage("--provider needs a model as well: give one with --model, or set HERMES_INFERENCE_MODEL.")
   }
-  const images = flags.texts("image").map((path) => readImage(path))
+  const images = await readImages(flags.texts("image"), invocation)
   return {
     mode: modeOf({ script, format, wantsOne, quiet: flags.has("quiet"), query, stdinIsTty: terminal.stdinIsTty }),
     prompt: wantsOne ? prompt : undefined,
     images,
     cwd: workingDirectory(flags.text("cwd")),
+    namesCwd: flags.text("cwd") !== undefined,
+    worktree: flags.has("worktree"),
     source: flags.text("source") ?? (environment.get("HERMES_SESSION_SOURCE")?.trim() || "cli"),
     toolsets: flags
       .text("toolsets")
@@ -143,19 +148,17 @@ function permissionProfile(flags: FlagValues): PermissionProfile | undefined {
   throw usage(`Unknown permission profile "${named}". Known: ${PERMISSION_PROFILES.join(", ")}.`)
 }
 
-const IMAGE_TYPES: Record<string, string> = {
-  ".png": "image/png",
-  ".jpg": "image/jpeg",
-  ".jpeg": "image/jpeg",
-  ".gif": "image/gif",
-  ".webp": "image/webp",
-}
-
-function readImage(path: string): Part {
-  const type = IMAGE_TYPES[extname(path).toLowerCase()]
-  if (!existsSync(path)) throw usage(`--image: there is no file ${path}.`)
-  if (type === undefined) throw usage(`--image: ${path} is not a PNG, JPEG, GIF or WebP file.`)
-  return { type: "image_url", image_url: { url: `data:${type};base64,${readFileSync(path).toString("base64")}` } }
+async function readImages(paths: readonly string[], { home }: Invocation): Promise<readonly Part[]> {
+  if (paths.length === 0) return []
+  const { readAttachedImage } = await import("../../commands/attached-image.ts")
+  const place = { cwd: workingDirectory(undefined), userHome: home.userHome }
+  return await Promise.all(
+    paths.map(async (path) => {
+      const image = await readAttachedImage(path, place)
+      if (!image.ok) throw usage(`--image: ${image.error}.`)
+      return image.value.part
+    }),
+  )
 }
 
 function usage(message: string): CliError {

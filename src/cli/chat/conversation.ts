@@ -4,9 +4,11 @@ import { assertNever } from "../../base/assert-never.ts"
 import { systemClock } from "../../base/clock.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import type { SlashContext, SlashOutcome } from "../../commands/slash-command.ts"
+import { isImagePath } from "../../commands/attached-image.ts"
 import { isSlashLine, runSlashCommand } from "../../commands/slash-table.ts"
 import type { ChosenModel } from "../../llm/choose-model.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
+import type { Part, UserInput } from "../../protocol/message.ts"
 import type { Terminal } from "../terminal.ts"
 import { createBusyInput } from "./busy-input.ts"
 import type { AfterTurn, BusyInput, BusyMode } from "./busy-input.ts"
@@ -22,6 +24,8 @@ export interface ConversationOptions {
   readonly terminal: Terminal
   readonly signal: AbortSignal
   readonly model: ChosenModel
+  /** For the first message. */
+  readonly images: readonly Part[]
   /** Where the person types; standard input unless told. */
   readonly input?: NodeJS.ReadableStream
 }
@@ -33,6 +37,8 @@ interface Talk {
   session: Session
   /** What the person has said already and the model has not heard yet. */
   readonly outbox: string[]
+  /** Images for the next message of the person. */
+  readonly attached: Part[]
   /** What typing does while an answer runs is explained once. */
   tipped: boolean
 }
@@ -44,7 +50,14 @@ interface Talk {
 export async function converse(options: ConversationOptions): Promise<number> {
   const { terminal, signal } = options
   const lines = openTypedLines({ input: options.input ?? process.stdin, terminal, signal })
-  const talk: Talk = { options, lines, session: options.session, outbox: [], tipped: false }
+  const talk: Talk = {
+    options,
+    lines,
+    session: options.session,
+    outbox: [],
+    attached: [...options.images],
+    tipped: false,
+  }
   terminal.line(banner(options))
   try {
     while (await takeTurn(talk)) continue
@@ -95,6 +108,9 @@ async function takeTurn(talk: Talk): Promise<boolean> {
   const text = line?.trim()
   if (text === undefined) return false
   if (text === "") return true
+  const dropped = isImagePath(text) ? await runCommand(`/image ${text}`, talk) : undefined
+  // What is no image after all is a message like any other.
+  if (dropped?.kind === "attach") return await goOn(dropped, talk)
   return await goOn(isSlashLine(text) ? await runCommand(text, talk) : await runTurn(text, talk), talk)
 }
 
@@ -126,6 +142,10 @@ async function goOn(outcome: AfterTurn | SlashOutcome, talk: Talk): Promise<bool
     case "switch":
       await talk.session.close("session_switch")
       talk.session = outcome.session
+      terminal.line(outcome.text)
+      return true
+    case "attach":
+      talk.attached.push(outcome.part)
       terminal.line(outcome.text)
       return true
     case "leave":
@@ -195,7 +215,8 @@ async function runTurn(text: string, talk: Talk, how: { readonly notice?: boolea
     note,
   })
   try {
-    for await (const event of session.run(text, { signal, ...how })) {
+    const input: UserInput = how.notice === true ? text : withImages(text, talk.attached.splice(0))
+    for await (const event of session.run(input, { signal, ...how })) {
       if (event.type !== "run-end") {
         questions.pass(event)
         continue
@@ -212,13 +233,19 @@ async function runTurn(text: string, talk: Talk, how: { readonly notice?: boolea
   return await busy.finish()
 }
 
+function withImages(text: string, images: readonly Part[]): UserInput {
+  return images.length === 0 ? text : [{ type: "text", text }, ...images]
+}
+
 function listenWhileBusy(talk: Talk, note: (text: string) => void): BusyInput {
   const { config } = talk.options.app
   const mode = config.get("display.busy_input_mode")
   const busy = createBusyInput({
-    mode,
+    // An image cannot be added to an answer that runs, so the words that go with it wait as well.
+    mode: () => (mode === "steer" && talk.attached.length > 0 ? "queue" : mode),
     session: talk.session,
     outbox: talk.outbox,
+    attached: talk.attached,
     command: (line) => command(line, talk, { running: true, signal: talk.options.signal }),
     note,
     force: () => {

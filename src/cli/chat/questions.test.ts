@@ -169,8 +169,19 @@ test("a question nobody answered in time is taken back and the run is shown agai
   expect([shown, answers, notes]).toEqual([
     ["clarify-request", "status", "on"],
     [],
-    ["The question is closed; Hermes goes on without an answer."],
+    ["No answer came in time; Hermes decides by itself."],
   ])
+})
+
+test.each([
+  [null, "Which for q?"],
+  [45, "(45 seconds to answer)"],
+  [120, "(2 minutes to answer)"],
+])("a question that waits %s seconds says so first", async (expiresAt, line) => {
+  const { questions, asked } = person()
+  questions.pass(clarify("q", { expiresAt }))
+  await settle()
+  expect(asked).toEqual([line])
 })
 
 test("the end of the run takes back every question", async () => {

@@ -29,7 +29,7 @@ export interface Questions {
   finish(): Promise<void>
 }
 
-type Request = ApprovalRequest | ClarifyRequest
+type Request = Extract<LiveEvent, ApprovalRequest | ClarifyRequest>
 
 export function createQuestions(options: QuestionsOptions): Questions {
   const open = new Map<string, AbortController>()
@@ -47,7 +47,7 @@ export function createQuestions(options: QuestionsOptions): Questions {
 
   return {
     pass: (event) => {
-      if (event.type === "status" && event.kind === "answered") open.get(event.requestId)?.abort()
+      if (event.type === "status" && event.kind === "answered") open.get(event.requestId)?.abort(event.choice)
       if (open.size === 0) options.show(event)
       else held.push(event)
       if (event.type !== "approval-request" && event.type !== "clarify-request") return
@@ -62,20 +62,29 @@ export function createQuestions(options: QuestionsOptions): Questions {
   }
 }
 
-async function askApproval(request: ApprovalRequest, signal: AbortSignal, options: QuestionsOptions): Promise<void> {
-  const answer = await options.ask(`\n${approvalQuestion(request)}`, { secret: false, signal })
-  if (signal.aborted) options.note(TAKEN_BACK)
+async function askApproval(
+  request: Extract<Request, ApprovalRequest>,
+  signal: AbortSignal,
+  options: QuestionsOptions,
+): Promise<void> {
+  const answer = await options.ask(`\n${patience(request)}${approvalQuestion(request)}`, { secret: false, signal })
+  if (signal.aborted)
+    options.note(signal.reason === "timeout" ? "No answer came in time, so it was not done." : TAKEN_BACK)
   else options.session.answer(request.requestId, { kind: "approval", choice: readChoice(answer) })
 }
 
-async function askClarify(request: ClarifyRequest, signal: AbortSignal, options: QuestionsOptions): Promise<void> {
+async function askClarify(
+  request: Extract<Request, ClarifyRequest>,
+  signal: AbortSignal,
+  options: QuestionsOptions,
+): Promise<void> {
   const secret = request.kind !== "question"
-  let question = `\n${clarifyQuestion(request)}`
+  let question = `\n${patience(request)}${clarifyQuestion(request)}`
   let typing = false
   for (;;) {
     const line = await options.ask(question, { secret, signal })
     if (signal.aborted) {
-      options.note(TAKEN_BACK)
+      options.note(signal.reason === "timeout" ? "No answer came in time; Hermes decides by itself." : TAKEN_BACK)
       return
     }
     const reply: ClarifyReply =
@@ -89,6 +98,14 @@ async function askClarify(request: ClarifyRequest, signal: AbortSignal, options:
     typing ||= reply.kind === "other"
     question = reply.kind === "other" ? "Your answer: " : `${reply.hint} `
   }
+}
+
+/** How long the question waits, on a line of its own; nothing when it waits for ever. */
+function patience({ expiresAt, ts }: Request): string {
+  if (expiresAt === null) return ""
+  const seconds = Math.max(1, Math.round(expiresAt - ts))
+  const [count, unit] = seconds < 120 ? [seconds, "second"] : [Math.round(seconds / 60), "minute"]
+  return `(${count} ${unit}${count === 1 ? "" : "s"} to answer)\n`
 }
 
 const TAKEN_BACK = "The question is closed; Hermes goes on without an answer."

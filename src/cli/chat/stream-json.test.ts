@@ -52,6 +52,29 @@ test.each<{ name: string; body: AgentEventBody; lines: readonly StreamLine[] }>(
     body: { type: "status", kind: "notice", key: "k", text: "Low credit." },
     lines: [{ type: "status", kind: "warning", text: "Low credit." }],
   },
+  {
+    name: "what a side job used",
+    body: {
+      type: "usage",
+      usage: { input: 5, output: 2, cacheRead: 1, cacheWrite: 0, reasoning: 0 },
+      contextTokens: 8,
+      contextLength: 1000,
+      task: "compression",
+    },
+    lines: [
+      {
+        type: "usage",
+        input: 5,
+        output: 2,
+        cache_read: 1,
+        cache_write: 0,
+        reasoning: 0,
+        context_tokens: 8,
+        context_length: 1000,
+        task: "compression",
+      },
+    ],
+  },
   { name: "a round", body: { type: "status", kind: "iteration", text: "", iteration: 2 }, lines: [] },
 ])("$name", ({ body, lines }) => {
   const linesOf = createStreamJson({ version: "1", deltas: true })

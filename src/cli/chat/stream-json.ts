@@ -111,6 +111,7 @@ export function createStreamJson(facts: StreamFacts): (event: AgentEvent) => rea
             reasoning: event.usage.reasoning,
             context_tokens: event.contextTokens,
             context_length: event.contextLength,
+            task: event.task,
           },
         ]
       case "status":

@@ -228,11 +228,39 @@ export const EXTEND_COMMANDS: readonly Command[] = [
     name: "lsp",
     summary: "manage language servers",
     group: "extend",
-    subcommands: ["status", "list", "install", "restart"].map((verb) => ({
-      name: verb,
-      summary: `${verb} language servers`,
-      group: "extend" as const,
-    })),
+    subcommands: [
+      {
+        name: "status",
+        summary: "show the servers of this project, and which failed",
+        group: "extend",
+        flags: [json],
+        load: () => import("../commands/lsp/status.ts"),
+      },
+      {
+        name: "list",
+        aliases: ["ls"],
+        summary: "list all servers and where they were found",
+        group: "extend",
+        flags: [json],
+        load: () => import("../commands/lsp/list.ts"),
+      },
+      {
+        name: "install",
+        summary: "install servers that are npm packages into the home",
+        details:
+          "Without a name: what the project you are in needs. Hermes itself never installs one during a conversation.",
+        group: "extend",
+        positionals: [{ name: "NAME", summary: "server, as `lsp list` shows it", required: false, rest: true }],
+        load: () => import("../commands/lsp/install.ts"),
+      },
+      {
+        name: "restart",
+        summary: "let servers that failed be started again",
+        group: "extend",
+        positionals: [{ name: "NAME", summary: "only this server", required: false }],
+        load: () => import("../commands/lsp/restart.ts"),
+      },
+    ],
   },
   {
     name: "curator",

@@ -47,7 +47,7 @@ export const RUN_FLAGS: readonly Flag[] = [
     complete: "skill",
     later: true,
   }),
-  toggle("worktree", "work in a git worktree of its own", { short: "w", later: true }),
+  toggle("worktree", "work in a git worktree of its own", { short: "w" }),
   text("permission-profile", "plan, default, accept-edits, auto, full-auto or one of your own", { value: "NAME" }),
   toggle("plan", "same as --permission-profile plan", { conflictsWith: ["yolo", "permission-profile"] }),
   toggle("yolo", "same as --permission-profile full-auto", { conflictsWith: ["permission-profile"] }),

@@ -172,8 +172,8 @@ const oauthFlags = [
   toggle("no-browser", "print the address instead of opening it"),
   toggle("manual-paste", "paste the answer by hand"),
   decimal("timeout", "seconds to wait for an answer (15)", { value: "S" }),
-  text("ca-bundle", "certificates to trust", { value: "FILE", complete: "file", later: true }),
-  toggle("insecure", "do not check certificates", { later: true }),
+  text("ca-bundle", "authorities to believe at the login server", { value: "FILE", complete: "file" }),
+  toggle("insecure", "do not check the login server's certificate", { conflictsWith: ["ca-bundle"] }),
 ]
 
 const authCommands: readonly Command[] = [

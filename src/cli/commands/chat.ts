@@ -11,6 +11,8 @@ import { CliError } from "../command.ts"
 import type { Invocation } from "../command.ts"
 import { readChatOptions } from "../chat/chat-options.ts"
 import type { ChatOptions } from "../chat/chat-options.ts"
+import type { ChatPlace, PlaceRequest } from "../chat/chat-place.ts"
+import { choosePlace } from "../chat/choose-place.ts"
 import { VERSION } from "../version.ts"
 
 const DEFAULT_GRACE_SECONDS = 1.5
@@ -30,16 +32,21 @@ export async function run(invocation: Invocation): Promise<number> {
     app.abandon()
   }
   process.once("exit", abandon)
+  let place: ChatPlace = { cwd: options.cwd }
   try {
     if (options.mode !== "script") for (const warning of warnings) terminal.errLine(warning)
     checkToolsets(app, options, invocation)
     const model = await modelFor(app, options, invocation)
+    const first = await sessionToResume(app, options)
+    place = await choosePlace({ app, options, environment, terminal, signal, resume: first })
+    const about = (resume: SessionId | undefined): string | undefined =>
+      resume === first?.id ? (place.aboutResumed ?? place.about) : place.about
     const open = (resume: SessionId | undefined): Promise<Session> =>
-      openChatSession(app, { options, model, resume, attended: isAttended(invocation) })
-    const session = await open(await sessionToResume(app, options))
+      openChatSession(app, { options, model, resume, place, about: about(resume), attended: isAttended(invocation) })
+    const session = await open(first?.id)
     if (options.mode === "conversation") {
       const { converse } = await import("../chat/conversation.ts")
-      return await converse({ app, session, open, terminal, signal, model })
+      return await converse({ app, session, open, terminal, signal, model, images: options.images })
     }
     const { runOneShot } = await import("../chat/one-shot.ts")
     const grace = Number(environment.get("HERMES_SIGTERM_GRACE") ?? "")
@@ -57,6 +64,10 @@ export async function run(invocation: Invocation): Promise<number> {
     return code
   } finally {
     await app.close()
+    if (place.leave !== undefined) {
+      abandon()
+      await place.leave()
+    }
     process.off("exit", abandon)
   }
 }
@@ -90,14 +101,19 @@ interface OpenChat {
   readonly options: ChatOptions
   readonly model: ChosenModel
   readonly resume: SessionId | undefined
+  readonly place: ChatPlace
+  readonly about: string | undefined
   readonly attended: boolean
 }
 
-async function openChatSession(app: App, { options, model, resume, attended }: OpenChat): Promise<Session> {
+async function openChatSession(app: App, chat: OpenChat): Promise<Session> {
+  const { options, model, resume, place, about, attended } = chat
   const { toolsets } = options
   const session = await app.openSession({
     model,
-    cwd: options.cwd,
+    cwd: place.cwd,
+    ...(place.walls === undefined ? {} : { walls: place.walls }),
+    ...(about === undefined ? {} : { aboutPlace: about }),
     source: options.source,
     platform: "cli",
     permissionProfile: options.permissionProfile ?? configuredProfile(app),
@@ -124,14 +140,14 @@ function checkToolsets(app: App, { toolsets, mode }: ChatOptions, { terminal }: 
 }
 
 /** `-r`, `-c NAME` and `-c`: which session goes on, if any. */
-async function sessionToResume(app: App, options: ChatOptions): Promise<SessionId | undefined> {
+async function sessionToResume(app: App, options: ChatOptions): Promise<PlaceRequest["resume"]> {
   if (options.resume === undefined && !options.continueLast) return undefined
   const store = await app.store()
   const found =
     options.resume === undefined
       ? await store.latestSession([options.source])
       : await store.resumeTarget(options.resume)
-  if (found !== undefined) return found
+  if (found !== undefined) return { id: found, cwd: (await store.session(found))?.cwd ?? "" }
   throw new CliError(
     options.resume === undefined
       ? "There is no session to continue yet."

@@ -74,6 +74,13 @@ test("it works with no home, a broken configuration and a damaged database", asy
   expect(texts(report, "Sessions", "failure").length).toBeGreaterThan(0)
 })
 
+test("a file written by hand is no reason for a warning", async () => {
+  using home = createTestHome()
+  writeFileSync(home.home.file("config.yaml"), "agent:\n  max_turns: 5\n", { mode: 0o600 })
+  const { report } = await examine(home)
+  expect(texts(report, "Configuration", "warning")).toEqual([])
+})
+
 test("secrets never appear", async () => {
   using home = createTestHome()
   writeFileSync(home.home.file(".env"), "OPENAI_API_KEY=sk-0123456789abcdefghijklmn\n", { mode: 0o600 })

@@ -1,7 +1,7 @@
 import { createRedactor } from "../../base/redact.ts"
 import type { Config } from "../../config/load.ts"
 import { isSecretKey } from "../../config/secrets.ts"
-import { SETTINGS } from "../../config/settings.ts"
+import { settingKeys } from "../../config/settings.ts"
 import type { Invocation } from "../command.ts"
 import { maskedSettings } from "../masked-settings.ts"
 import { collectSetup, type SetupFacts } from "../report/setup-facts.ts"
@@ -67,7 +67,7 @@ function featureLines(facts: SetupFacts): readonly string[] {
 }
 
 function overrideLines(config: Config): readonly string[] {
-  const changed = Object.keys(SETTINGS).filter((key) => {
+  const changed = settingKeys().filter((key) => {
     const last = key.split(".").at(-1) ?? ""
     return key !== "_config_version" && config.origin(key) !== "default" && !isSecretKey(last) && !FREE_TEXT.has(key)
   })

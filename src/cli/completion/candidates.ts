@@ -35,8 +35,8 @@ const SOURCES = {
   },
   skill: ({ home }) => Promise.resolve(skillNames(home.file("skills"))),
   setting: async () => {
-    const { SETTINGS } = await import("../../config/settings.ts")
-    return Object.keys(SETTINGS)
+    const { settingKeys } = await import("../../config/settings.ts")
+    return settingKeys()
   },
   log: () => Promise.resolve([...LOG_NAMES, "list"]),
 } satisfies Record<string, (place: Place) => Promise<readonly string[]>>

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs"
-import { migrateConfig } from "../../config/migration/migrate.ts"
+import { isOutdated, migrateConfig } from "../../config/migration/migrate.ts"
 import { CONFIG_VERSION } from "../../config/settings.ts"
 import { configVersionOf } from "../../config/validate.ts"
 import { asSentence } from "../sentence.ts"
@@ -37,11 +37,14 @@ function fileFindings({ home, settings }: DoctorContext): readonly Finding[] {
   }
   if (!existsSync(config.path)) return [note(`${shown} does not exist; all settings have their defaults`)]
   const version = configVersionOf(config.user())
-  if (version >= CONFIG_VERSION) return [good(`${shown}, version ${version}`)]
+  const stated = version === 0 ? "no version" : `version ${version}`
+  if (!isOutdated(config.user(), { home, environment })) {
+    return [good(version === 0 ? `${shown}, written by hand; nothing in it is outdated` : `${shown}, ${stated}`)]
+  }
   return [
     {
       level: "warning",
-      text: `${shown} has version ${version}, this release writes ${CONFIG_VERSION}`,
+      text: `${shown} has ${stated}, this release writes ${CONFIG_VERSION}`,
       fix: "run `hermes config migrate`",
       repair: {
         announcement: `Migrating ${shown}; the old file is kept beside it.`,

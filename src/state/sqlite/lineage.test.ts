@@ -152,6 +152,41 @@ test("a rotation whose child cannot be created leaves the parent open", async ()
   expect(await t.store.session(sid("old"))).toMatchObject({ endedAt: null, endReason: null })
 })
 
+const says = (content: string) => ({ role: "user", content }) as const
+
+test("a rotation carries over what others added since; a second one, or one behind an undo, is refused", async () => {
+  await using t = await temporaryStore()
+  await t.store.startSession(session("old"), [says("one"), says("two")], "t")
+  const known = { mark: (await t.store.mark(sid("old")))!, head: 2 }
+  expect(known.mark).toEqual({ added: 2, rewinds: 0, continued: false })
+  await t.store.append(sid("old"), [says("three")])
+  expect(await t.store.mark(sid("old"))).toEqual({ added: 3, rewinds: 0, continued: false })
+  await t.store.rotate(sid("old"), session("new"), [says("summary")], known)
+  expect((await t.store.conversation(sid("new"))).map(({ content }) => content)).toEqual(["summary", "three"])
+  expect(await t.store.mark(sid("new"))).toEqual({ added: 2, rewinds: 0, continued: false })
+
+  await expect(t.store.rotate(sid("old"), session("fork"), [], known)).rejects.toMatchObject({ kind: "moved" })
+  expect((await t.store.lineage(sid("old"))).map(({ id }) => id).toSorted()).toEqual(["new", "old"])
+
+  await t.store.startSession(session("undone"), [says("one"), says("two")], "u")
+  const before = { mark: (await t.store.mark(sid("undone")))!, head: 6 }
+  await t.store.undoTo(sid("undone"), 6)
+  await expect(t.store.rotate(sid("undone"), session("x"), [], before)).rejects.toMatchObject({ kind: "moved" })
+  expect(await t.store.session(sid("undone"))).toMatchObject({ endReason: null })
+})
+
+test("nothing is added to a session that goes on elsewhere, unless that is wanted", async () => {
+  await using t = await temporaryStore()
+  await t.store.startSession(session("old"), [says("one")], "t")
+  await t.store.append(sid("old"), [says("two")], undefined, { open: true })
+  await t.store.rotate(sid("old"), session("new"), [says("summary")])
+  await expect(t.store.append(sid("old"), [says("late")], undefined, { open: true })).rejects.toMatchObject({
+    kind: "moved",
+  })
+  await t.store.append(sid("old"), [says("wanted")])
+  expect((await t.store.conversation(sid("old"))).map(({ content }) => content)).toEqual(["one", "two", "wanted"])
+})
+
 test("a branch copies every field, unknown columns included, and takes a free title", async () => {
   await using t = await temporaryStore()
   t.raw((db) => db.exec("ALTER TABLE messages ADD COLUMN future TEXT"))

@@ -1,9 +1,9 @@
 import type { SessionId } from "../../protocol/identifiers.ts"
 import { StoreError } from "../store.ts"
-import type { NewSession, SessionRow, StoredMessage } from "../store.ts"
+import type { KnownState, NewSession, SessionRow, StoredMessage } from "../store.ts"
 import type { Database } from "./connection.ts"
 import { text, textOrNull } from "./row-values.ts"
-import { createSession, endSession, readSession } from "./session-rows.ts"
+import { createSession, endSession, readMark, readSession } from "./session-rows.ts"
 import { freeTitle, nextTitle } from "./title-rows.ts"
 import { appendMessages, recount } from "./transcript.ts"
 
@@ -20,13 +20,20 @@ export interface Split {
  * Ends the parent with `compression` and creates its continuation. A parent that had ended for another reason gets this
  * one: without it the child would be no continuation and both editions would hide it.
  */
-export function rotate(db: Database, split: Split, messages: readonly StoredMessage[]): readonly number[] {
+export function rotate(
+  db: Database,
+  split: Split & { readonly known?: KnownState },
+  messages: readonly StoredMessage[],
+): readonly number[] {
   const parent = requireParent(db, split.parent)
+  if (split.known !== undefined) requireGrown(db, split.parent, split.known)
   const endedAt = parent.endReason === "compression" && parent.endedAt !== null ? parent.endedAt : split.at
   db.run("UPDATE sessions SET ended_at = ?, end_reason = 'compression' WHERE id = ?", endedAt, split.parent)
   createSession(db, inherit(parent, split, { startedAt: Math.max(split.at, endedAt), modelConfig: {} }))
   if (parent.title !== null) setChildTitle(db, split.child.id, nextTitle(db, parent.title))
-  return appendMessages(db, { id: split.child.id, messages, at: split.at })
+  const ids = appendMessages(db, { id: split.child.id, messages, at: split.at })
+  if (split.known !== undefined) copyMessages(db, split, { after: split.known.head })
+  return ids
 }
 
 /**
@@ -44,19 +51,7 @@ export function branch(
   const endedAt = parent.endedAt ?? split.at
   const modelConfig = { _branched_from: split.parent }
   createSession(db, inherit(parent, split, { startedAt: Math.max(split.at, endedAt), modelConfig }))
-  const columns = db
-    .all("PRAGMA table_info(messages)")
-    .map((row) => `"${text(row, "name")}"`)
-    .filter((column) => column !== '"id"' && column !== '"session_id"')
-    .join(", ")
-  db.run(
-    `INSERT INTO messages(session_id, ${columns})
-     SELECT ?, ${columns} FROM messages WHERE session_id = ? AND active = 1 AND id <= ? ORDER BY id`,
-    split.child.id,
-    split.parent,
-    upTo ?? Number.MAX_SAFE_INTEGER,
-  )
-  recount(db, split.child.id)
+  copyMessages(db, split, upTo === undefined ? {} : { upTo })
   const given = title === undefined ? undefined : freeTitle(db, title)
   const chosen = given ?? nextTitle(db, parent.title ?? "branch")
   setChildTitle(db, split.child.id, chosen)
@@ -102,6 +97,36 @@ function requireParent(db: Database, id: SessionId): SessionRow {
   const parent = readSession(db, id)
   if (parent === undefined) throw new StoreError("failed", `There is no session ${id} to continue from.`)
   return parent
+}
+
+/** What was made from an outdated state must not become a second continuation; what was only added to it can follow. */
+function requireGrown(db: Database, id: SessionId, known: KnownState): void {
+  const mark = readMark(db, id)
+  const { added, rewinds } = known.mark
+  if (mark?.continued === false && mark.rewinds === rewinds && mark.added >= added) return
+  throw new StoreError("moved", `Session ${id} went on in another process.`)
+}
+
+/** Every column of them, in order. */
+function copyMessages(
+  db: Database,
+  { parent, child }: Split,
+  { after = 0, upTo = Number.MAX_SAFE_INTEGER }: { readonly after?: number; readonly upTo?: number },
+): void {
+  const columns = db
+    .all("PRAGMA table_info(messages)")
+    .map((row) => `"${text(row, "name")}"`)
+    .filter((column) => column !== '"id"' && column !== '"session_id"')
+    .join(", ")
+  const copied = db.run(
+    `INSERT INTO messages(session_id, ${columns})
+     SELECT ?, ${columns} FROM messages WHERE session_id = ? AND active = 1 AND id > ? AND id <= ? ORDER BY id`,
+    child.id,
+    parent,
+    after,
+    upTo,
+  )
+  if (copied.changes > 0) recount(db, child.id)
 }
 
 /** The child's row: what the caller gave, the parent's where the caller gave nothing, always the parent's source. */

@@ -1,7 +1,7 @@
 import { scrubSurrogates } from "../../base/text.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import { StoreError } from "../store.ts"
-import type { NewSession, SessionRow, TotalsDelta } from "../store.ts"
+import type { NewSession, SessionMark, SessionRow, TotalsDelta } from "../store.ts"
 import type { Database } from "./connection.ts"
 import { jsonObject, number, numberOrNull, sessionId, sessionIdOrNull, text, textOrNull } from "./row-values.ts"
 import type { Row } from "./row-values.ts"
@@ -34,6 +34,20 @@ export function reopenSession(db: Database, id: SessionId): void {
   db.run("UPDATE sessions SET ended_at = NULL, end_reason = NULL WHERE id = ?", id)
 }
 
+export function readMark(db: Database, id: SessionId): SessionMark | undefined {
+  const row = db.get("SELECT message_count, rewind_count, end_reason FROM sessions WHERE id = ?", id)
+  if (row === undefined) return undefined
+  return {
+    added: number(row, "message_count"),
+    rewinds: number(row, "rewind_count"),
+    continued: textOrNull(row, "end_reason") === "compression",
+  }
+}
+
+export function requireOpen(db: Database, id: SessionId): void {
+  if (readMark(db, id)?.continued === true) throw new StoreError("moved", `Session ${id} was continued in another one.`)
+}
+
 export function readSession(db: Database, id: SessionId): SessionRow | undefined {
   const row = db.get("SELECT * FROM sessions WHERE id = ?", id)
   return row === undefined ? undefined : toSessionRow(row)
@@ -41,6 +55,10 @@ export function readSession(db: Database, id: SessionId): SessionRow | undefined
 
 export function setModel(db: Database, id: SessionId, model: string): void {
   db.run("UPDATE sessions SET model = ? WHERE id = ?", model, id)
+}
+
+export function setDirectory(db: Database, id: SessionId, cwd: string): void {
+  db.run("UPDATE sessions SET cwd = ? WHERE id = ?", cwd, id)
 }
 
 export function setSystemPrompt(db: Database, id: SessionId, prompt: string): void {

@@ -42,9 +42,11 @@ export function sqliteStore(parts: Parts): SessionStore {
     endSession: (id, reason) => write((db) => sessions.endSession(db, { id, reason, at: now() })),
     reopenSession: (id) => write((db) => sessions.reopenSession(db, id)),
     session: (id) => read((db) => sessions.readSession(db, id)),
+    mark: (id) => read((db) => sessions.readMark(db, id)),
 
-    append: (id, messages, totals) =>
+    append: (id, messages, totals, options) =>
       write((db) => {
+        if (options?.open === true) sessions.requireOpen(db, id)
         if (totals !== undefined) sessions.changeTotals(db, { id, totals, mode: "add", at: now() })
         return appendMessages(db, { id, messages, at: now() })
       }),
@@ -80,10 +82,12 @@ export function sqliteStore(parts: Parts): SessionStore {
     addTotals: (id, totals) => write((db) => sessions.changeTotals(db, { id, totals, mode: "add", at: now() })),
     setTotals: (id, totals) => write((db) => sessions.changeTotals(db, { id, totals, mode: "set", at: now() })),
     setModel: (id, model) => write((db) => sessions.setModel(db, id, model)),
+    setDirectory: (id, cwd) => write((db) => sessions.setDirectory(db, id, cwd)),
     setSystemPrompt: (id, prompt) => write((db) => sessions.setSystemPrompt(db, id, prompt)),
     setArchived: (id, archived) => write((db) => setArchived(db, id, archived)),
 
-    rotate: (parent, child, messages = []) => write((db) => rotate(db, { parent, child, at: now() }, messages)),
+    rotate: (parent, child, messages = [], known) =>
+      write((db) => rotate(db, { parent, child, at: now(), ...(known === undefined ? {} : { known }) }, messages)),
     branch: (parent, child, options) => write((db) => branch(db, { parent, child, at: now() }, options)),
     tryLockCompression: (id, holder, options) =>
       write((db) => tryLockCompression(db, { ...options, id, holder, at: now() })),

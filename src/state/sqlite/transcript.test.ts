@@ -157,7 +157,8 @@ test("set totals replace the figures, keep what is not given, and create a missi
     costStatus: "actual",
   })
   await t.store.setModel(A, "chosen")
-  expect((await t.store.session(A))?.model).toBe("chosen")
+  await t.store.setDirectory(A, "/moved")
+  expect(await t.store.session(A)).toMatchObject({ model: "chosen", cwd: "/moved" })
 })
 
 test("replacing a transcript keeps given times and recomputes both counters", async () => {

@@ -101,6 +101,7 @@ function report(
       error: exit.error ?? null,
       ...(meaning !== undefined && { exit_code_meaning: meaning }),
       ...(exit.cwdNote !== undefined && { cwd_note: exit.cwdNote }),
+      ...(exit.placeNote !== undefined && { place_note: exit.placeNote }),
     },
     summary: note === "" ? `exit code ${exit.code}` : note,
     exitCode: exit.code,

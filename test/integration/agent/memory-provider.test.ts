@@ -16,46 +16,24 @@ import { startModelServer } from "../../support/model-server/server.ts"
 import type { ModelServer } from "../../support/model-server/server.ts"
 import { callsTool, says } from "../../support/model-server/turn.ts"
 import { temporaryHome } from "../../support/temporary-home.ts"
-import { runToEnd } from "../assembled-app.ts"
+import { manualClock, runToEnd } from "../assembled-app.ts"
 
 /** Time passes only while something within the limit is waited for; what takes longer is waited for in vain. */
 function patientClock() {
-  let now = systemClock.now()
-  const waiting = new Set<{ readonly at: number; readonly wake: () => void }>()
-  const clock: Clock = {
-    now: () => now,
-    sleep: async (ms, { signal }) => {
-      signal.throwIfAborted()
-      const { promise, resolve, reject } = Promise.withResolvers<undefined>()
-      const entry = { at: now + ms, wake: () => resolve(undefined) }
-      const stop = (): void => reject(signal.reason as Error)
-      waiting.add(entry)
-      signal.addEventListener("abort", stop, { once: true })
-      try {
-        await promise
-      } finally {
-        waiting.delete(entry)
-        signal.removeEventListener("abort", stop)
-      }
-    },
-  }
+  const clock = manualClock()
   return {
     clock,
     /** Gives what the work gives, if it needs no more than this time. */
     within: async <T>(limitMs: number, work: Promise<T>): Promise<T> => {
-      const end = now + limitMs
+      const end = clock.now() + limitMs
       const state = { done: false }
       const watched = work.finally(() => {
         state.done = true
       })
       watched.catch(() => undefined)
       while (!state.done) {
-        const [next] = [...waiting].toSorted((a, b) => a.at - b.at)
-        if (next !== undefined && next.at <= end) {
-          now = Math.max(now, next.at)
-          next.wake()
-          waiting.delete(next)
-        }
+        const next = clock.nextWaking()
+        if (next !== undefined && next <= end) clock.advance(Math.max(0, next - clock.now()))
         await nextTick()
       }
       return await watched

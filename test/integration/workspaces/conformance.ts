@@ -59,7 +59,7 @@ export function testWorkspace(options: ConformanceOptions): void {
         for (const [name, data] of contents) {
           const path = posix.join(directory, name)
           const bytes = Buffer.from(data)
-          expect(await files.write(path, data)).toEqual({ bytes: bytes.length, path, createdDirectories: false })
+          expect(await files.write(path, data)).toMatchObject({ bytes: bytes.length, path, createdDirectories: false })
           expect(Buffer.from(await files.read(path)).equals(bytes)).toBe(true)
           expect(await files.stat(path)).toEqual({
             kind: "file",
@@ -129,7 +129,9 @@ export function testWorkspace(options: ConformanceOptions): void {
         const { files } = place.workspace
         const directory = await fresh()
         const deep = posix.join(directory, "a/b/c.sh")
-        expect(await files.write(deep, "1")).toEqual({ bytes: 1, path: deep, createdDirectories: true })
+        const { facts, ...written } = await files.write(deep, "1")
+        expect(written).toEqual({ bytes: 1, path: deep, createdDirectories: true })
+        if (facts !== undefined) expect(facts).toEqual(await files.stat(deep))
         await run("chmod 750 a/b/c.sh; ln -s a/b/c.sh link; ln -s a/new dangling", { cwd: directory })
         await files.write(posix.join(directory, "link"), "22")
         await files.write(posix.join(directory, "dangling"), "333")
@@ -145,6 +147,30 @@ export function testWorkspace(options: ConformanceOptions): void {
         const part = async (start: number, length: number): Promise<string> =>
           Buffer.from((await place.workspace.files.readRange?.(path, { start, length })) ?? "none").toString()
         expect([await part(2, 3), await part(8, 9), await part(20, 5)]).toEqual(["234", "89", ""])
+      })
+
+      test("several answers of one look are the same as each alone", async () => {
+        const { files } = place.workspace
+        const directory = await fresh()
+        await files.write(posix.join(directory, "file"), "content\n")
+        await run("mkdir folder; touch empty; mkfifo pipe; ln -s file link; ln -s nowhere dangling", { cwd: directory })
+        const { look, readWithFacts } = files
+        if (look === undefined || readWithFacts === undefined) return
+        for (const name of ["file", "folder", "empty", "pipe", "link", "dangling", "missing", "folder/new/er"]) {
+          const path = posix.join(directory, name)
+          const facts = await files.stat(path)
+          expect([name, await look(path)]).toEqual([name, { realPath: await files.realPath(path), facts }])
+          if (facts === undefined) await expect(readWithFacts(path, 8)).rejects.toThrow("ENOENT")
+          else {
+            const { content, ...rest } = await readWithFacts(path, 8)
+            expect([name, rest, content === undefined ? undefined : String(content)]).toEqual([
+              name,
+              { facts },
+              name === "file" || name === "link" ? "content\n" : undefined,
+            ])
+          }
+        }
+        expect(await readWithFacts(posix.join(directory, "file"), 7)).not.toHaveProperty("content")
       })
 
       test("failures have the codes of the system", async () => {

@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { expect, test } from "vitest"
+import { afterEach, expect, test, vi } from "vitest"
 
+import { systemClock } from "../../../src/base/clock.ts"
 import { createLog } from "../../../src/base/log.ts"
 import { openDaytonaWorkspace } from "../../../src/exec/daytona/daytona-workspace.ts"
 import { openModalWorkspace } from "../../../src/exec/modal/modal-workspace.ts"
@@ -25,6 +26,8 @@ function shared(home: TemporaryHome, double: CommandDouble) {
     cpus: 2,
     memoryMb: 1024,
     startupFiles: [],
+    lifetimeSeconds: 300,
+    clock: systemClock,
     log,
     signal: new AbortController().signal,
   }
@@ -201,4 +204,65 @@ test("a program that is not there, or does not know who asks, is told with what 
     "Daytona does not know who you are; run `daytona login` or set DAYTONA_API_KEY",
     "Modal does not know who you are; run `modal setup` or set MODAL_TOKEN_ID and MODAL_TOKEN_SECRET",
   ])
+})
+
+test("files of the home go to a sandbox in small parts, and what was changed there comes back", async () => {
+  await using home = await temporaryHome()
+  await using source = await temporaryHome({ files: { "skills/a/SKILL.md": "1", "skills/large": "x".repeat(200_000) } })
+  const double = createCommandDouble(
+    home.workdir,
+    "daytona",
+    `case "$1" in
+      exec) shift 5; exec "$@" </dev/null 2>&1 ;;
+    esac`,
+  )
+  const places = { home: source.path, directories: ["skills"], caches: ["cache/images"], files: [], except: [] }
+  const sync = { places, clock: systemClock, log }
+  const opened = await openDaytonaWorkspace({ ...shared(home, double), image: "i", diskMb: 0, sync })
+  if (!opened.ok) throw new Error(opened.error)
+  const command = "cat ~/.hermes/skills/a/SKILL.md; wc -c <~/.hermes/skills/large; echo 22 >~/.hermes/skills/a/SKILL.md"
+  const { output } = await opened.value.run(command, { ...limits(), keepState: true }).exit
+  expect(output).toBe("1200000\n")
+  await opened.value.close()
+  expect(await readFile(join(source.path, "skills/a/SKILL.md"), "utf8")).toBe("22\n")
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+test("a sandbox that nobody uses is stopped after its time, not while something runs in it, and started again when it is needed", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] })
+  await using home = await temporaryHome()
+  const double = createCommandDouble(
+    home.workdir,
+    "daytona",
+    `case "$1" in
+      info | create | start) : >"$state/runs" ;;
+      stop) rm "$state/runs" ;;
+      exec) [ -e "$state/runs" ] || exit 1; shift 5; exec "$@" </dev/null 2>&1 ;;
+    esac`,
+  )
+  let now = 0
+  const clock = { ...systemClock, now: () => now }
+  const opened = await openDaytonaWorkspace({ ...shared(home, double), clock, image: "i", diskMb: 0 })
+  if (!opened.ok) throw new Error(opened.error)
+  const workspace = opened.value
+  const background = await workspace.start("while [ ! -e go ]; do sleep 0.05; done", {
+    cwd: home.workdir,
+    pty: false,
+    onOutput: () => undefined,
+  })
+  now += 301_000
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(ownCalls(double).map(([action]) => action)).toEqual(["info", "start"])
+  await workspace.files.write(join(home.workdir, "go"), "")
+  await background.exit
+  now += 301_000
+  await vi.advanceTimersByTimeAsync(60_000)
+  await expect.poll(() => ownCalls(double).map(([action]) => action)).toEqual(["info", "start", "stop"])
+  expect((await workspace.run("echo back", limits()).exit).output).toBe("back\n")
+  expect(String(await workspace.files.read(join(home.workdir, "go")))).toBe("")
+  await workspace.close()
+  expect(ownCalls(double).map(([action]) => action)).toEqual(["info", "start", "stop", "start", "stop"])
 })

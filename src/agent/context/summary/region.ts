@@ -6,7 +6,7 @@ import { withoutNote } from "../elision-note.ts"
 import { repairSequence } from "../../history.ts"
 import { withoutImages } from "../microcompact.ts"
 import type { Pins } from "../pinning.ts"
-import { lastTextIndex, lastUserIndex, pastToolResults, roundsOf } from "../rounds.ts"
+import { isFromPerson, lastTextIndex, lastUserIndex, pastToolResults, roundsOf } from "../rounds.ts"
 import { withWholePairs } from "../tool-pairs.ts"
 import type { WindowBudget } from "../window-budget.ts"
 import { findBoundaries } from "./boundaries.ts"
@@ -34,6 +34,8 @@ export interface RegionOptions {
   readonly budget: WindowBudget
   readonly room: number
   readonly estimator: Estimator
+  /** The tail is what the person asked to keep, not what fits. */
+  readonly keepExchanges?: number
   /** What the summary itself will take. */
   readonly summaryTokens: number
 }
@@ -47,6 +49,7 @@ const FEWEST_SUMMARISED = 4
  */
 export function chooseRegion(draft: Draft, options: RegionOptions): Region | undefined {
   const { messages } = draft
+  if (options.keepExchanges !== undefined) return regionBefore(messages, options.keepExchanges, options)
   if (messages.length <= options.head + FEWEST_SUMMARISED) return undefined
   const { start, cut, sizeCut } = findBoundaries(messages, { ...options, tailTokens: options.budget.tail })
   const tight = findBoundaries(messages, { ...options, protectLastN: 0, tailTokens: 0 })
@@ -56,6 +59,20 @@ export function chooseRegion(draft: Draft, options: RegionOptions): Region | und
   const size = ({ head, rest }: Region): number =>
     options.estimator.messages([...head, ...rest]) + options.summaryTokens
   return regions.find((region) => size(region) <= options.room) ?? regions.toSorted((a, b) => size(a) - size(b))[0]
+}
+
+/** Everything between the head and the last exchanges, each of which begins with words of the person. */
+function regionBefore(
+  messages: readonly Message[],
+  keep: number,
+  { head, pins }: Pick<RegionOptions, "head" | "pins">,
+): Region | undefined {
+  const questions = messages.flatMap((message, index) => (isFromPerson(message) ? [index] : []))
+  const end = questions.at(-keep) ?? 0
+  const start = pastToolResults(messages, Math.min(head, messages.length))
+  if (end <= start) return undefined
+  const region = regionOf(messages, { start, end, pins })
+  return region.doomed.length === 0 ? undefined : region
 }
 
 function regionOf(

@@ -109,7 +109,13 @@ export function createSummariser(options: SummariserOptions): Summariser {
       failure = { until: 0, message: "" }
     },
     run: async (draft, task) => {
-      const region = chooseRegion(draft, { ...task, estimator, summaryTokens: task.budget.summaryMin + FRAME_TOKENS })
+      const { keepExchanges } = task.options
+      const region = chooseRegion(draft, {
+        ...task,
+        ...(keepExchanges === undefined ? {} : { keepExchanges }),
+        estimator,
+        summaryTokens: task.budget.summaryMin + FRAME_TOKENS,
+      })
       if (region === undefined || estimator.messages(region.doomed) <= FRAME_TOKENS) return { kind: "nothing" }
       const tokens = summaryTokens(region, task, estimator)
       const { signal } = task.options

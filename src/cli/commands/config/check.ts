@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs"
+import { isOutdated } from "../../../config/migration/migrate.ts"
 import { configVersionOf } from "../../../config/validate.ts"
-import { CONFIG_VERSION, SETTINGS } from "../../../config/settings.ts"
+import { CONFIG_VERSION, settingKeys } from "../../../config/settings.ts"
 import type { Invocation } from "../../command.ts"
 import { asSentence } from "../../sentence.ts"
 import { loadSettings } from "../../settings-access.ts"
@@ -19,10 +20,13 @@ export async function run({ terminal, home, environment }: Invocation): Promise<
   if (!existsSync(config.path)) terminal.line(`${shown} does not exist; all settings have their defaults.`)
   else {
     const version = configVersionOf(config.user())
-    terminal.line(`${shown} has version ${version}, this release writes ${CONFIG_VERSION}.`)
-    if (version < CONFIG_VERSION) terminal.line("`hermes config migrate` brings it up to date.")
-    const missing = Object.keys(SETTINGS).filter((key) => config.origin(key) === "default").length
-    terminal.line(`${missing} of ${Object.keys(SETTINGS).length} settings are not in it and have their defaults.`)
+    const stated = version === 0 ? "states no version" : `has version ${version}`
+    terminal.line(`${shown} ${stated}, this release writes ${CONFIG_VERSION}.`)
+    const outdated = isOutdated(config.user(), { home, environment })
+    if (outdated) terminal.line("`hermes config migrate` brings it up to date.")
+    else if (version === 0) terminal.line("Nothing in it is outdated.")
+    const missing = settingKeys().filter((key) => config.origin(key) === "default").length
+    terminal.line(`${missing} of ${settingKeys().length} settings are not in it and have their defaults.`)
   }
   for (const warning of warnings) terminal.errLine(`⚠ ${asSentence(warning)}`)
   for (const problem of config.problems) {

@@ -141,6 +141,18 @@ describe("check", () => {
     })
   })
 
+  test.each([
+    ["agent:\n  max_turns: 5\n", "Nothing in it is outdated."],
+    ["model_catalog:\n  ttl_hours: 24\n", "`hermes config migrate` brings it up to date."],
+  ])("a file that states no version is as current as what is in it: %j", async (text, line) => {
+    using home = homeWith({ "config.yaml": text })
+    const { out } = await home.run(["config", "check"])
+    expect(out.split("\n").slice(0, 2)).toEqual([
+      expect.stringMatching(/^~\/\.hermes\/config\.yaml states no version, this release writes \d+\.$/),
+      line,
+    ])
+  })
+
   test("errors exit 1, warnings do not", async () => {
     using home = homeWith({ "config.yaml": "agnet:\n  x: 1\n" })
     const warned = await home.run(["config", "check"])

@@ -1,6 +1,6 @@
 import { maskSecret, secretVariable } from "../../../config/secrets.ts"
 import { nearest } from "../../../base/nearest.ts"
-import { SETTINGS } from "../../../config/settings.ts"
+import { settingKeys } from "../../../config/settings.ts"
 import { CliError, type Invocation } from "../../command.ts"
 import { loadSettings } from "../../settings-access.ts"
 
@@ -14,7 +14,7 @@ export async function run({ positionals, terminal, home, environment: inherited 
   if (value !== undefined) terminal.line(typeof value === "string" ? value : JSON.stringify(value))
   else if (secret !== undefined && secret !== "") terminal.line(maskSecret(secret))
   else {
-    const suggestion = nearest(path, Object.keys(SETTINGS))
+    const suggestion = nearest(path, settingKeys())
     throw new CliError(
       `\`${path}\` is not set.${suggestion === undefined || suggestion === path ? "" : ` Did you mean \`${suggestion}\`?`}`,
       { exitCode: 1 },

@@ -2,7 +2,7 @@ import { isRecord } from "../../../base/json.ts"
 import type { Environment } from "../../../config/environment.ts"
 import type { Config } from "../../../config/load.ts"
 import { maskSecret, PROVIDER_KEY_VARIABLES } from "../../../config/secrets.ts"
-import { isSettingKey, SETTINGS } from "../../../config/settings.ts"
+import { isSettingKey, settingKeys } from "../../../config/settings.ts"
 import type { Invocation } from "../../command.ts"
 import { printJson } from "../../json-output.ts"
 import { maskedSettings } from "../../masked-settings.ts"
@@ -100,7 +100,7 @@ function sectionKeys(section: (typeof SECTIONS)[number], config: Config): readon
 
 /** Settings that come from somewhere else than the defaults. */
 function changedKeys(config: Config): readonly string[] {
-  return Object.keys(SETTINGS).filter((key) => key !== "_config_version" && config.origin(key) !== "default")
+  return settingKeys().filter((key) => key !== "_config_version" && config.origin(key) !== "default")
 }
 
 function settingText(

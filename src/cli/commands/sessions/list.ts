@@ -9,23 +9,32 @@ import { fitColumn } from "../../text-layout.ts"
 const DEFAULT_LIMIT = 20
 
 /** `hermes sessions list` */
-export async function run({ flags, terminal, home }: Invocation): Promise<number> {
-  const source = flags.text("source")
+export async function run(invocation: Invocation): Promise<number> {
+  const { flags, terminal } = invocation
   const all = flags.has("all")
-  const sessions = await withSessions<readonly SessionSummary[]>(home, {
-    absent: () => [],
-    work: (store) =>
-      store.list({
-        ...(source === undefined ? { excludeSources: ["tool"] } : { source }),
-        limit: flags.number("limit") ?? DEFAULT_LIMIT,
-        orderBy: "last-activity",
-        all,
-      }),
-  })
+  const sessions = await listedSessions(invocation, { limit: DEFAULT_LIMIT, all })
   if (flags.has("json")) printJson(terminal, sessions.map(summaryJson))
   else if (sessions.length === 0) terminal.line("There are no sessions to list.")
   else for (const line of sessionTable(sessions, { now: systemClock.now() / 1000, kinds: all })) terminal.line(line)
   return 0
+}
+
+/** The sessions that the flags ask for, last used first; those of other programs only by name of their source. */
+export async function listedSessions(
+  { flags, home }: Invocation,
+  { limit, all }: { readonly limit: number; readonly all: boolean },
+): Promise<readonly SessionSummary[]> {
+  const source = flags.text("source")
+  return await withSessions<readonly SessionSummary[]>(home, {
+    absent: () => [],
+    work: (store) =>
+      store.list({
+        ...(source === undefined ? { excludeSources: ["tool"] } : { source }),
+        limit: flags.number("limit") ?? limit,
+        orderBy: "last-activity",
+        all,
+      }),
+  })
 }
 
 /** With a title anywhere the table is about titles, else about first words and sources. Ids are always complete. */

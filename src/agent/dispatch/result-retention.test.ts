@@ -1,0 +1,38 @@
+import { mkdir, readdir, truncate, utimes, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+
+import { expect, test } from "vitest"
+
+import { dispatchBench } from "../../../test/fixtures/agent/dispatch-bench.ts"
+import { hasSpilled, removeOldResults } from "./result-retention.ts"
+
+const NOW = Date.parse("2026-03-10T12:00:00Z")
+const HOUR = 3_600_000
+
+test("old result files go, and beyond the limit the oldest; those of today and other files stay", async () => {
+  await using bench = await dispatchBench([])
+  const place = bench.place.workdir
+  const files = { ...bench.options.workspace.files, temporaryDirectory: () => Promise.resolve(place) }
+  const folder = join(place, "hermes-results")
+  await mkdir(folder, { recursive: true })
+  const make = async (name: string, hours: number, bytes: number): Promise<void> => {
+    await writeFile(join(folder, name), "")
+    await truncate(join(folder, name), bytes)
+    const at = new Date(NOW - hours * HOUR)
+    await utimes(join(folder, name), at, at)
+  }
+  await make("today-huge.txt", 2, 400_000_000)
+  await make("yesterday.txt", 30, 90_000_000)
+  await make("too-much.txt", 50, 20_000_000)
+  await make("eight-days.txt", 8 * 24, 10)
+  await make("eight-days.log", 8 * 24, 10)
+  expect(await removeOldResults(files, NOW)).toBe(2)
+  expect((await readdir(folder)).toSorted()).toEqual(["eight-days.log", "today-huge.txt", "yesterday.txt"])
+})
+
+test.each([
+  ["All of it is in /tmp/x/hermes-results/c1.txt", true],
+  ["nothing of the kind", false],
+])("%s: %s", (content, expected) => {
+  expect(hasSpilled([{ role: "tool", content, tool_call_id: "c", tool_name: "t" }])).toBe(expected)
+})

@@ -1,0 +1,74 @@
+import type { ModelReply } from "../llm/model.ts"
+import type { AssistantMessage, ToolCall } from "../protocol/message.ts"
+import { NO_USAGE, addUsage, promptTokens, worseStatus } from "../protocol/usage.ts"
+import type { BilledCall } from "./journal.ts"
+import { redactArgumentText } from "./redact-arguments.ts"
+import type { Steps, Turn } from "./turn.ts"
+import type { Tally } from "./turn-end.ts"
+
+/** The reply is durable before any of its calls runs and before anybody is told that it is complete. */
+export async function* storeReply(
+  turn: Turn,
+  { message, reply }: { readonly message: AssistantMessage; readonly reply: ModelReply },
+  tally: Tally,
+): Steps<void> {
+  const call = await bill(turn, reply, tally)
+  const { usage, cost } = call
+  await turn.journal.append([message], call)
+  turn.conversation.history.push(message)
+  yield {
+    type: "message-end",
+    streamed: true,
+    message: {
+      id: `${turn.runId}.${tally.apiCalls}`,
+      role: "assistant",
+      text: typeof message.content === "string" ? message.content : "",
+      finishReason: reply.finishReason,
+      toolCalls: message.tool_calls ?? [],
+    },
+  }
+  yield {
+    type: "usage",
+    usage,
+    contextTokens: promptTokens(usage) + usage.output,
+    contextLength: turn.model.runtime.contextLength,
+    ...(cost.usd === null ? {} : { costUsd: cost.usd }),
+  }
+  const warning = turn.spending.warning()
+  if (warning !== undefined) yield { type: "status", kind: "notice", key: "spending", text: warning }
+}
+
+/** Adds a call to what the turn has used. One price that nobody knows makes the whole unknown, never cheaper. */
+export async function bill(turn: Turn, reply: ModelReply, tally: Tally): Promise<BilledCall> {
+  const usage = reply.usage ?? NO_USAGE
+  const cost = await turn.spending.record(turn.model.runtime, reply.usage)
+  turn.compression.noteUsage(reply.usage)
+  tally.usage = addUsage(tally.usage, usage)
+  tally.costUsd = tally.costUsd === null || cost.usd === null ? null : tally.costUsd + cost.usd
+  tally.costStatus = worseStatus(tally.costStatus, cost.status)
+  return { usage, cost, runtime: turn.model.runtime }
+}
+
+/** What is stored and sent again. Secrets are masked here; the calls themselves run with what the model wrote. */
+export function toMessage(reply: ModelReply, calls: readonly ToolCall[], turn: Turn): AssistantMessage {
+  return {
+    role: "assistant",
+    content: reply.content === null ? null : turn.redact(reply.content),
+    ...(calls.length === 0 ? {} : { tool_calls: calls.map((call) => withMaskedArguments(call, turn)) }),
+    ...(reply.reasoning === null ? {} : { reasoning: turn.redact(reply.reasoning) }),
+    ...reply.carriers,
+    finish_reason: reply.finishReason,
+  }
+}
+
+function withMaskedArguments(call: ToolCall, turn: Turn): ToolCall {
+  const masked = redactArgumentText(call.function.arguments, (text) => turn.redact(text, { codeFile: true }))
+  return masked === call.function.arguments ? call : { ...call, function: { ...call.function, arguments: masked } }
+}
+
+/** Words of Hermes itself that end a turn, so that the next one begins behind an answer. */
+export async function say(turn: Turn, content: string): Promise<void> {
+  const message: AssistantMessage = { role: "assistant", content, finish_reason: "stop" }
+  await turn.journal.append([message])
+  turn.conversation.history.push(message)
+}

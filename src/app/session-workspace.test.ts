@@ -1,0 +1,31 @@
+import { expect, test } from "vitest"
+
+import { createLog } from "../base/log.ts"
+import { createLocalWorkspace } from "../exec/local-workspace.ts"
+import type { Workspace } from "../exec/workspace.ts"
+import { temporaryHome } from "../../test/support/temporary-home.ts"
+import { closeWorkspace } from "./session-workspace.ts"
+
+test("a place that does not close in time is left, and the log says so; one that closes is not", async () => {
+  await using home = await temporaryHome()
+  const lines: string[] = []
+  const log = createLog({ redact: (text) => text, sinks: [{ level: "DEBUG", write: (line) => lines.push(line) }] })
+  const left: string[] = []
+  const place = (close: () => Promise<void>): Workspace => ({
+    ...createLocalWorkspace({ cwd: home.workdir, userHome: home.userHome, environment: {} }),
+    close,
+    abandon: () => left.push("abandoned"),
+  })
+  await closeWorkspace(
+    place(() => Promise.resolve()),
+    log,
+  )
+  expect([left, lines]).toEqual([[], []])
+  const never = Promise.withResolvers<void>()
+  await closeWorkspace(
+    place(() => never.promise),
+    log,
+    AbortSignal.abort(),
+  )
+  expect([left, lines]).toEqual([["abandoned"], [expect.stringContaining("did not close in time")]])
+})

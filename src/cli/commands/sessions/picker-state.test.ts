@@ -1,0 +1,114 @@
+import { expect, test } from "vitest"
+
+import { toSessionId } from "../../../protocol/identifiers.ts"
+import type { SessionSummary } from "../../../state/store.ts"
+import { drawPicker, matching, press, startPicker } from "./picker-state.ts"
+import type { Key, PickerState, PickerWish } from "./picker-state.ts"
+
+const NOW = 1_700_000_000
+
+const session = (id: string, more: Partial<SessionSummary> = {}): SessionSummary => ({
+  id: toSessionId(id),
+  lineageRoot: toSessionId(id),
+  kind: "conversation",
+  source: "cli",
+  title: null,
+  preview: "",
+  model: null,
+  cwd: null,
+  startedAt: NOW,
+  endedAt: null,
+  lastActivity: NOW - 300,
+  messageCount: 4,
+  toolCallCount: 0,
+  ...more,
+})
+const SESSIONS = [
+  session("s1", { title: "Garden plan", preview: "which roses" }),
+  session("s2", { preview: "fix the parser", source: "telegram" }),
+  session("s3", { title: "Parser notes", preview: "a\tb\u{1B}[31mred" }),
+]
+
+const KEYS: Readonly<Record<string, Key>> = {
+  "<up>": { name: "up", text: "" },
+  "<down>": { name: "down", text: "" },
+  "<end>": { name: "end", text: "" },
+  "<enter>": { name: "return", text: "\r" },
+  "<esc>": { name: "escape", text: "\u{1B}" },
+  "<back>": { name: "backspace", text: "\u007F" },
+  "<ctrl+d>": { name: "d", ctrl: true, text: "\u0004" },
+  "<ctrl+r>": { name: "r", ctrl: true, text: "\u0012" },
+  "<ctrl+u>": { name: "u", ctrl: true, text: "\u0015" },
+}
+
+/** Presses one key after another; gives where it led and the last wish. */
+function after(keys: string): { readonly state: PickerState; readonly wish: PickerWish } {
+  let pressed: { state: PickerState; wish: PickerWish } = { state: startPicker(SESSIONS), wish: { kind: "none" } }
+  for (const name of keys.match(/<[^>]+>|[^]/gu) ?? []) {
+    pressed = press(pressed.state, KEYS[name] ?? { name, text: name })
+  }
+  return pressed
+}
+
+test.each([
+  ["<enter>", "s1"],
+  ["<down><enter>", "s2"],
+  ["<down><down><down><up><enter>", "s2"],
+  ["<end><enter>", "s3"],
+  ["2", "s2"],
+  ["parser<down><enter>", "s3"],
+  ["PARSER telegram<enter>", "s2"],
+  ["x<back>3", "s3"],
+])("%s continues %s", (keys, id) => {
+  expect(after(keys).wish).toMatchObject({ kind: "pick", session: { id } })
+})
+
+test.each<[string, PickerWish]>([
+  ["<esc>", { kind: "leave" }],
+  ["nothing like it<enter>", { kind: "none" }],
+  ["9", { kind: "none" }],
+  ["<ctrl+d>y", { kind: "delete", id: toSessionId("s1") }],
+  ["<ctrl+d>n", { kind: "none" }],
+  ["<ctrl+r><ctrl+u>New 1<enter>", { kind: "rename", id: toSessionId("s1"), title: "New 1" }],
+  ["<ctrl+r>x<esc>", { kind: "none" }],
+])("%s", (keys, wish) => {
+  const pressed = after(keys)
+  expect(pressed.wish).toEqual(wish)
+  expect(pressed.state.mode).toEqual({ kind: "list" })
+})
+
+test("a filter finds words in title, first words, id and source; digits belong to it once it has begun", () => {
+  expect(matching(after("pars").state).map(({ id }) => id)).toEqual(["s2", "s3"])
+  expect(matching(after("s1").state).map(({ id }) => id)).toEqual(["s1"])
+  expect(after("s1").state.filter).toBe("s1")
+})
+
+test("the screen: filter, rows with title, first words, source, age and size, keys; no line is wider than it", () => {
+  const view = { columns: 80, rows: 10, now: NOW, color: false }
+  const lines = drawPicker(after("<down>").state, view)
+  expect(lines.map((line) => line.trimEnd())).toEqual([
+    "Filter: ▏ (3 sessions)",
+    "",
+    expect.stringMatching(/^ {2}1 Garden plan +which roses +cli +5m ago +4 msgs$/),
+    expect.stringMatching(/^› 2 fix the parser +telegram +5m ago +4 msgs$/),
+    expect.stringMatching(/^ {2}3 Parser notes +a b \[31mred +cli +5m ago +4 msgs$/),
+    "",
+    "Enter continues · type to filter · Ctrl+R renames · Ctrl+D deletes · Esc leaves",
+  ])
+  for (const columns of [30, 80, 200]) {
+    for (const line of drawPicker(after("").state, { ...view, columns }))
+      expect(line.length).toBeLessThanOrEqual(columns)
+  }
+})
+
+test("a long list shows the part around the chosen one", () => {
+  const many = startPicker(Array.from({ length: 50 }, (_, index) => session(`n${index}`, { preview: `talk ${index}` })))
+  const lines = drawPicker({ ...many, selected: 30 }, { columns: 80, rows: 9, now: NOW, color: false })
+  expect(lines.map((line) => /talk \d+/.exec(line)?.[0]).filter((line) => line !== undefined)).toEqual([
+    "talk 28",
+    "talk 29",
+    "talk 30",
+    "talk 31",
+    "talk 32",
+  ])
+})

@@ -1,0 +1,63 @@
+import { expect, test } from "vitest"
+
+import { startModelServer } from "../support/model-server/server.ts"
+import { says } from "../support/model-server/turn.ts"
+import { hermesCommand } from "../support/process-driver.ts"
+import { temporaryHome } from "../support/temporary-home.ts"
+import type { TemporaryHome } from "../support/temporary-home.ts"
+import { openTerminal } from "../support/virtual-terminal.ts"
+import type { VirtualTerminal } from "../support/virtual-terminal.ts"
+import { hermes, settingsFor } from "./hermes-process.ts"
+
+test("sessions browse: filter, delete, rename, and Enter continues the chosen one", async () => {
+  await using model = await startModelServer([says("Red ones."), says("Done."), says("Ten."), says("Welcome back.")])
+  await using home = await temporaryHome({ config: settingsFor(model) })
+  for (const words of ["which roses", "fix the parser", "how many trees"]) await hermes(home, ["-z", words])
+
+  await using terminal = await browse(home)
+  await terminal.waitFor("Filter: ▏ (3 sessions)")
+  terminal.type("parser")
+  await terminal.waitFor("(1 of 3)")
+  terminal.press("ctrl+d")
+  await terminal.waitFor(/Delete \S+ for good\?/)
+  terminal.type("y")
+  await terminal.waitFor(/Deleted \S+\./)
+  terminal.press("ctrl+u")
+  await terminal.waitFor("(2 sessions)")
+  terminal.type("roses")
+  await terminal.waitFor("(1 of 2)")
+  terminal.press("ctrl+r")
+  await terminal.waitFor(/Title: which roses▏/)
+  terminal.press("ctrl+u")
+  terminal.type("Garden")
+  terminal.press("enter")
+  await terminal.waitFor(/› +Garden +which roses/)
+  terminal.press("enter")
+  await terminal.waitFor(/Continuing \S+ with 2 messages\./)
+  terminal.type("hello again\r")
+  await terminal.waitFor("Welcome back.")
+  expect(model.view(3).messages.map(({ text }) => text)).toEqual(["which roses", "Red ones.", "hello again"])
+
+  const { stdout } = await hermes(home, ["sessions", "list", "--json"])
+  expect((JSON.parse(stdout) as { title: string }[]).map(({ title }) => title)).toEqual(["Garden", "how many trees"])
+})
+
+test("Esc leaves the screen as it was", async () => {
+  await using model = await startModelServer([says("Red ones.")])
+  await using home = await temporaryHome({ config: settingsFor(model) })
+  await hermes(home, ["-z", "which roses"])
+  await using terminal = await browse(home)
+  await terminal.waitFor("(1 session)")
+  terminal.press("escape")
+  expect((await terminal.exit).code).toBe(0)
+  expect(terminal.screen()).toEqual([])
+})
+
+async function browse(home: TemporaryHome): Promise<VirtualTerminal> {
+  return await openTerminal({
+    command: hermesCommand(),
+    args: ["sessions", "browse"],
+    env: home.env,
+    cwd: home.workdir,
+  })
+}

@@ -1,0 +1,134 @@
+import { describe, expect, test } from "vitest"
+
+import type { Part } from "../../../src/protocol/message.ts"
+import { startModelServer } from "../../support/model-server/server.ts"
+import type { ModelServerOptions } from "../../support/model-server/server.ts"
+import { callsTool, reply, repeat, says, status } from "../../support/model-server/turn.ts"
+import type { ScriptEntry } from "../../support/model-server/turn.ts"
+import { dataUrl, testImage } from "../../support/test-image.ts"
+import { assembleApp, runToEnd } from "../assembled-app.ts"
+import type { RunRecord } from "../assembled-app.ts"
+
+function statuses({ events }: RunRecord, kind: string): readonly string[] {
+  return events.flatMap((event) => (event.type === "status" && event.kind === kind ? [event.text] : []))
+}
+
+describe("a server that counts", () => {
+  const WINDOW = 40_000
+  const FILES = Object.fromEntries(
+    Array.from({ length: 12 }, (_file, index) => [
+      `${index}.txt`,
+      `${index}: ${`${"a line of words ".repeat(4)}\n`.repeat(200)}`,
+    ]),
+  )
+  /** Reads one file after the other; each request is counted with this share of its real size. */
+  const reads = (share: number): readonly ScriptEntry[] => [
+    ...Object.keys(FILES).map(
+      (path): ScriptEntry =>
+        ({ rawBody }) =>
+          reply({
+            calls: [{ name: "read_file", input: { path } }],
+            usage: { input: Math.ceil((rawBody.length / 4) * share) },
+          }),
+    ),
+    repeat(says("Done.")),
+  ]
+
+  test.each([
+    [0.001, true],
+    [0.3, true],
+    [0.6, false],
+  ])("%d of the real size: the conversation is shortened before the window is full: %s", async (share, shortened) => {
+    await using house = await assembleApp(reads(share), {
+      config: `  context_length: ${WINDOW}\n`,
+      workFiles: FILES,
+    })
+    const record = await runToEnd(await house.open(), "read all of them")
+    expect(record.end).toMatchObject({ outcome: "completed", result: { finalResponse: "Done." } })
+    const sizes = house.model.requests.map(({ rawBody }) => rawBody.length / 4)
+    expect([statuses(record, "compress").length > 0, Math.max(...sizes) < WINDOW]).toEqual([shortened, shortened])
+  })
+
+  test("images that take less than is assumed are no reason to doubt it", async () => {
+    const image: Part = {
+      type: "image_url",
+      image_url: { url: dataUrl(testImage({ width: 8, height: 8, type: "png" }), "image/png") },
+    }
+    const counted = { input: 6000 }
+    await using house = await assembleApp(
+      [{ ...callsTool("todo", {}), usage: counted }, { ...callsTool("todo", {}), usage: counted }, says("Done.")],
+      { config: "  context_length: 32000\n" },
+    )
+    const record = await runToEnd(
+      await house.open(),
+      Array.from({ length: 15 }, () => image),
+    )
+    expect([record.end.outcome, statuses(record, "compress")]).toEqual(["completed", []])
+  })
+})
+
+describe("one message that is far larger than the window", () => {
+  const HUGE = "many words ".repeat(8000)
+
+  test("is not sent; the person is told how to go on, and can", async () => {
+    await using house = await assembleApp([says("Hello.")], { config: "  context_length: 8192\n" })
+    const session = await house.open()
+    const { end } = await runToEnd(session, HUGE)
+    expect(end).toMatchObject({
+      outcome: "error",
+      result: {
+        exitReason: "message_too_large",
+        apiCalls: 0,
+        error: {
+          code: "message_too_large",
+          reason: "context_overflow",
+          message: expect.stringMatching(
+            /^one message has about 22\S* tokens and test-model can read 8\S*, .*\/undo/,
+          ) as string,
+        },
+      },
+    })
+    expect(house.model.requests).toEqual([])
+    await session.undo()
+    expect((await runToEnd(session, "hello")).end.result.finalResponse).toBe("Hello.")
+  })
+
+  test("is sent where nobody knows the window: a guess is no reason to refuse", async () => {
+    await using house = await assembleApp([repeat(says("Hello."))])
+    expect((await runToEnd(await house.open(), HUGE)).end.result.finalResponse).toBe("Hello.")
+  })
+})
+
+describe("Ollama with a small window", () => {
+  const ENFORCED = "agent:\n  enforce_min_context: true\n"
+
+  function ollama(facts: { readonly parameters?: string; readonly running?: number }): ModelServerOptions {
+    const models = facts.running === undefined ? [] : [{ model: "qwen3:latest", context_length: facts.running }]
+    return {
+      routes: {
+        "POST /api/show": status(200, { parameters: facts.parameters ?? "", model_info: {} }),
+        "GET /api/ps": status(200, { models }),
+      },
+    }
+  }
+
+  test.each<[string, ModelServerOptions, string, readonly [string, string]]>([
+    ["the file of the model says", ollama({ parameters: "num_ctx 4096" }), ENFORCED, ["error", SMALL]],
+    ["it was loaded with", ollama({ running: 8192 }), ENFORCED, ["error", SMALL]],
+    ["large enough", ollama({ parameters: "num_ctx 65536" }), ENFORCED, ["completed", ""]],
+    ["not known yet", ollama({}), ENFORCED, ["completed", ""]],
+    ["another server", {}, ENFORCED, ["completed", ""]],
+    ["not enforced", ollama({ parameters: "num_ctx 4096" }), "", ["completed", ""]],
+  ])("%s", async (_name, options, settings, [outcome, code]) => {
+    await using server = await startModelServer([repeat(says("Hello."))], options)
+    const config = `model:\n  base_url: ${server.url}/v1\n  default: qwen3\n  context_length: 131072\n${settings}`
+    await using house = await assembleApp([], { files: { "config.yaml": config } })
+    const { end } = await runToEnd(await house.open(), "hello")
+    expect([end.outcome, end.result.error?.code ?? ""]).toEqual([outcome, code])
+    expect(server.requests).toHaveLength(outcome === "error" ? 0 : 1)
+    // Who does not want to be stopped is not asked for anything before the first request, nor any server but Ollama after it.
+    if (settings === "") expect(server.probes).toEqual([])
+  })
+})
+
+const SMALL = "ollama_runtime_context_too_small"
