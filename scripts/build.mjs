@@ -65,7 +65,8 @@ await bundle.close()
 const chunks = output.filter((file) => file.type === "chunk")
 const launcher = await buildLauncher(chunks.find((chunk) => chunk.isEntry && chunk.name === "main").fileName)
 mkdirSync(join(draft, "chunks"), { recursive: true })
-for (const chunk of chunks) writeFileSync(join(draft, chunk.fileName), asciiOnly(withRequire(chunk.code)))
+for (const chunk of chunks)
+  writeFileSync(join(draft, chunk.fileName), asciiOnly(withPlainExports(withRequire(chunk.code))))
 writeFileSync(join(draft, "hermes.js"), launcher, { mode: 0o755 })
 writeFileSync(join(draft, "package.json"), '{ "type": "commonjs" }\n')
 writeFileSync(join(draft, "meta.json"), JSON.stringify(metadata(chunks)))
@@ -94,6 +95,12 @@ function failOnWarning(level, log) {
 /** Packages that are not bundled are loaded as the chunks are: a script of `node:vm` has no `import()` without a warning of Node's. */
 function withRequire(code) {
   return code.replaceAll(/\bimport\(`([^`]+)`\)/g, "Promise.resolve().then(()=>require(`$1`))")
+}
+
+/** No export of ours ever changes, and a getter for each costs at the start and at every use. */
+function withPlainExports(code) {
+  const getter = /Object\.defineProperty\(exports,"([\w$]+)",\{enumerable:!0,get:function\(\)\{return ([\w$]+)\}\}\)/g
+  return code.replaceAll(getter, "exports.$1=$2")
 }
 
 /**

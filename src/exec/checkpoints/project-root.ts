@@ -9,7 +9,7 @@ export function projectRoot(path: string, userHome: string): string {
   const start = realDirectory(path)
   const above = tooHigh(realOrSame(userHome))
   for (let directory = start; !above.has(directory); directory = dirname(directory)) {
-    if (MARKERS.some((marker) => existsSync(join(directory, marker)))) return directory
+    if (hasMarker(directory)) return directory
   }
   return start
 }
@@ -22,6 +22,7 @@ export function whyNoCheckpoints(
   if (dirname(root) === root) return "the root of the file system is too much for a checkpoint"
   if (tooHigh(realOrSame(places.userHome)).has(root))
     return "the home directory is too much for a checkpoint; work in a folder of it"
+  if (isOfTheSystem(root) && !hasMarker(root)) return "directories of the system get no checkpoints"
   const home = realOrSame(places.home)
   if (root === home || root.startsWith(`${join(home, "checkpoints")}/`) || root === join(home, "checkpoints"))
     return "Hermes' own files get no checkpoints"
@@ -32,6 +33,20 @@ const MARKERS = (
   ".git .hg .svn package.json pyproject.toml setup.py requirements.txt Cargo.toml go.mod Makefile CMakeLists.txt pom.xml " +
   "build.gradle build.gradle.kts composer.json Gemfile mix.exs deno.json"
 ).split(" ")
+
+function hasMarker(directory: string): boolean {
+  return MARKERS.some((marker) => existsSync(join(directory, marker)))
+}
+
+/** A shell that went to look around in `/usr` must not make a copy of it. */
+function isOfTheSystem(directory: string): boolean {
+  const [, first = "", ...below] = directory.split("/")
+  return PROGRAMS_AND_KERNEL.includes(first) || (below.length === 0 && COMMON_FOLDERS.includes(first))
+}
+
+const PROGRAMS_AND_KERNEL = "bin boot dev etc lib lib32 lib64 libx32 proc run sbin sys usr System Library".split(" ")
+/** Projects may lie in these; they themselves are none. */
+const COMMON_FOLDERS = "Applications home lost+found media mnt opt srv snap tmp Users var Volumes".split(" ")
 
 /** The directory a path is or lies in: really existing and free of links, so that one workspace has one name. */
 export function realDirectory(path: string): string {

@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs"
-import type { Stats } from "node:fs"
+import type { Dirent, Stats } from "node:fs"
 import { setImmediate as nextTick } from "node:timers/promises"
 
 import { errorCode } from "../../base/system-error.ts"
@@ -54,9 +54,36 @@ export async function scanWorkspace(options: ScanOptions): Promise<ScanResult> {
   const path = byteText(options.root)
   const stats = lstatSync(systemPath(path))
   if (!stats.isDirectory()) throw new Error(`${options.root} is not a directory`)
+  if (options.previous === undefined) await countFiles(path, scan)
   const root = await scanDirectory({ path, stats, previous: options.previous }, scan)
   if (root.kind === "omitted") throw new Error(`${options.root} cannot be read`)
   return { root, files: scan.files, read: scan.read }
+}
+
+/** Before a first scan: half of a workspace that is too large must not be stored before that is noticed. */
+async function countFiles(root: string, scan: Scan): Promise<void> {
+  let files = 0
+  const waiting = [root]
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    for (const entry of entriesIn(path)) {
+      const isDirectory = entry.isDirectory()
+      const name = `${path}/${entry.name}`
+      if (isExcluded(entry.name, isDirectory ? "directory" : "other") || scan.skipped.has(name)) continue
+      if (isDirectory) waiting.push(name)
+      else files += 1
+    }
+    if (files > scan.maxFiles) throw new TooManyFilesError(`it has more than ${scan.maxFiles} files`)
+    if (performance.now() - scan.slice > SLICE_MS) await rest(scan)
+  }
+}
+
+function entriesIn(path: string): readonly Dirent[] {
+  try {
+    return readdirSync(systemPath(path), { withFileTypes: true, encoding: "latin1" })
+  } catch {
+    // It cannot be read, or has gone: the scan itself says what that means.
+    return []
+  }
 }
 
 interface Scan extends ScanOptions {

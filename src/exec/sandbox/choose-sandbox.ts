@@ -12,7 +12,7 @@ export interface SandboxSettings {
   readonly network: boolean
   /** The workspace root, temporary directories and `terminal.sandbox_write`. */
   readonly writable: readonly string[]
-  /** Beside the homes of Hermes; a writable place inside one of them stays writable. */
+  /** A writable place inside one of them stays writable. */
   readonly readOnly?: readonly string[]
   readonly homes: SandboxHomes
   /** The PATH that bubblewrap is looked for in. */
@@ -43,14 +43,13 @@ export async function chooseSandbox(settings: SandboxSettings): Promise<Result<S
 
 function prefixWith(program: string, settings: SandboxSettings): SandboxPrefix {
   const { homes, network } = settings
-  const readOnly = [homes.hermesHome, homes.hermesRoot, ...(settings.readOnly ?? [])]
   return ({ cwd, stateDirectory, hasTerminal }) =>
     sandboxArguments({
       program,
       writable: [...settings.writable, stateDirectory],
-      readOnly,
-      // Asked each time: a profile that was made meanwhile has secrets too.
-      hidden: hiddenPlaces(homes),
+      readOnly: settings.readOnly ?? [],
+      // Asked each time: what came into a home meanwhile may be seen too.
+      ...hiddenPlaces(homes),
       network,
       cwd,
       keepTerminal: hasTerminal,

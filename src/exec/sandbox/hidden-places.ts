@@ -12,22 +12,35 @@ export interface SandboxHomes {
 }
 
 /**
- * What a command in the sandbox finds empty: the secrets of Hermes, the places of the account that file tools refuse to write, and the
- * sockets of programs that would do outside what is asked inside.
+ * What a command in the sandbox finds empty: the homes of Hermes, the places of the account that file tools refuse to write, and the
+ * sockets of programs that would do outside what is asked inside. A home is hidden as a whole, and what may be seen of it is put back:
+ * a cover over a single file falls off when Hermes replaces the file, as it does with every login that is renewed.
  */
-export function hiddenPlaces({ userHome, hermesHome, hermesRoot }: SandboxHomes): readonly string[] {
-  const homes = new Set([hermesHome, hermesRoot, ...profileHomes(hermesRoot)])
-  const hermes = [...homes].flatMap((home) => [...HERMES_SECRETS, ...HERMES_PROTECTED].map((name) => join(home, name)))
+export function hiddenPlaces({ userHome, hermesHome, hermesRoot }: SandboxHomes): HiddenPlaces {
+  const homes = [...new Set([hermesRoot, hermesHome])]
+  const secretsBelow = homes.flatMap((home) =>
+    SECRETS.filter((name) => name.includes("/")).map((name) => join(home, name)),
+  )
   const account = ACCOUNT_PLACES.map((name) => join(userHome, name))
-  return [...hermes, ...account, ...SYSTEM_PLACES]
+  return { hidden: [...homes, ...secretsBelow, ...account, ...SYSTEM_PLACES], shown: homes.flatMap(shownIn) }
 }
 
-function profileHomes(hermesRoot: string): readonly string[] {
-  const profiles = join(hermesRoot, "profiles")
+export interface HiddenPlaces {
+  readonly hidden: readonly string[]
+  /** Inside hidden places, and readable all the same. */
+  readonly shown: readonly string[]
+}
+
+const SECRETS: readonly string[] = [...HERMES_SECRETS, ...HERMES_PROTECTED]
+
+/** Other profiles are nobody's business here; the active one is a home of its own. */
+function shownIn(home: string): readonly string[] {
   try {
-    return readdirSync(profiles).map((name) => join(profiles, name))
+    return readdirSync(home)
+      .filter((name) => name !== "profiles" && !SECRETS.includes(name))
+      .map((name) => join(home, name))
   } catch {
-    // No other profiles.
+    // There is no home yet: nothing to hide, nothing to show.
     return []
   }
 }

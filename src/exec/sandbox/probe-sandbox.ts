@@ -16,7 +16,15 @@ export async function probeSandbox(options: {
   if (program === undefined) {
     return fail("bubblewrap is not installed; install the package bubblewrap, or set terminal.sandbox to off")
   }
-  const trial = sandboxArguments({ program, writable: [], readOnly: [], hidden: [], network: false, cwd: "/" })
+  const trial = sandboxArguments({
+    program,
+    writable: [],
+    readOnly: [],
+    hidden: [],
+    shown: [],
+    network: false,
+    cwd: "/",
+  })
   const answer = await askClient([...trial, "/bin/sh", "-c", "exit 0"], {
     environment: { PATH: options.path },
     signal: options.signal,

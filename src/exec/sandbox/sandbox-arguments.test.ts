@@ -20,6 +20,7 @@ test("what is hidden covers what is writable, and what is writable inside a hidd
       writable: [at("root/.ssh/deep/project"), at("root"), at("missing"), "/"],
       readOnly: [at("hermes")],
       hidden: [at("link"), at("root/.netrc"), at("root/.aws")],
+      shown: [],
       network: false,
       cwd: at("root"),
     }),
@@ -48,6 +49,7 @@ test("of places in one another the innermost decides, and what is read-only stay
     writable: [at("tree/git/own"), home.workdir],
     readOnly: [at("tree/git/own/fixed"), at("hidden/read"), at("tree")],
     hidden: [at("hidden")],
+    shown: [],
     network: true,
     cwd: "/",
   })
@@ -66,8 +68,27 @@ test("of places in one another the innermost decides, and what is read-only stay
   ])
 })
 
+test("what is shown of a hidden place is put back there, a link as what it leads to", async () => {
+  await using home = await temporaryHome()
+  const at = (name: string): string => join(home.workdir, name)
+  for (const name of ["hidden/skills", "elsewhere"]) await mkdir(at(name), { recursive: true })
+  await symlink(at("elsewhere"), at("hidden/link"))
+  const words = sandboxArguments({
+    program: "bwrap",
+    writable: [],
+    readOnly: [],
+    hidden: [at("hidden")],
+    shown: [at("hidden/skills"), at("hidden/link"), at("hidden/gone")],
+    network: true,
+    cwd: "/",
+  })
+  expect(words.join(" ")).toContain(
+    `--tmpfs ${at("hidden")} --ro-bind ${at("elsewhere")} ${at("hidden/link")} --ro-bind ${at("hidden/skills")} ${at("hidden/skills")} --remount-ro ${at("hidden")}`,
+  )
+})
+
 test("with a network and a terminal, two walls less", () => {
-  const base = { program: "bwrap", writable: [], readOnly: [], hidden: [], cwd: "/" }
+  const base = { program: "bwrap", writable: [], readOnly: [], hidden: [], shown: [], cwd: "/" }
   const open = sandboxArguments({ ...base, network: true, keepTerminal: true })
   const shut = sandboxArguments({ ...base, network: false })
   expect(shut.filter((word) => !open.includes(word))).toEqual(["--unshare-net", "--new-session"])

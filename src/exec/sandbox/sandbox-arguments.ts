@@ -1,4 +1,5 @@
 import { realpathSync, statSync } from "node:fs"
+import { basename, dirname, join } from "node:path"
 
 export interface SandboxOptions {
   /** The bubblewrap program, as `probeSandbox` found it. */
@@ -9,6 +10,8 @@ export interface SandboxOptions {
   readonly readOnly: readonly string[]
   /** Files and directories that are found empty, also inside a writable place. */
   readonly hidden: readonly string[]
+  /** Files and directories inside hidden ones that can be read there. */
+  readonly shown: readonly string[]
   readonly network: boolean
   /** Where the command starts. */
   readonly cwd: string
@@ -28,6 +31,7 @@ export function sandboxArguments(options: SandboxOptions): readonly string[] {
   const mounts = [
     ...writable.map((place) => ({ place, words: ["--bind", place.path, place.path] })),
     ...readOnly.map((place) => ({ place, words: ["--ro-bind", place.path, place.path] })),
+    ...namedPlaces(options.shown).map(({ path, real }) => ({ place: { path }, words: ["--ro-bind", real, path] })),
     ...hidden.map((place) => ({
       place,
       words: place.isDirectory ? ["--tmpfs", place.path] : ["--ro-bind", "/dev/null", place.path],
@@ -78,6 +82,21 @@ function existing(paths: readonly string[]): readonly Place[] {
     }
   }
   return [...found.values()].toSorted((one, other) => one.path.length - other.path.length)
+}
+
+/** A link is shown as what it leads to, under its own name: in a hidden directory there is no link. */
+function namedPlaces(paths: readonly string[]): readonly { readonly path: string; readonly real: string }[] {
+  const parents = new Map<string, string>()
+  return paths.flatMap((path) => {
+    try {
+      const parent = parents.get(dirname(path)) ?? realpathSync.native(dirname(path))
+      parents.set(dirname(path), parent)
+      return { path: join(parent, basename(path)), real: realpathSync.native(path) }
+    } catch {
+      // It has gone, or leads nowhere.
+      return []
+    }
+  })
 }
 
 /** How far in the innermost of the places around a path is; 0 where none is. What is read-only stays hidden in a hidden place. */

@@ -1,9 +1,9 @@
-import { readdirSync, readFileSync } from "node:fs"
-import { mkdir, readFile, symlink, writeFile } from "node:fs/promises"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { mkdir, readFile, rename, symlink, writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { describe, expect, test } from "vitest"
+import { describe, expect, test, vi } from "vitest"
 
 import { fail, ok } from "../../../src/base/result.ts"
 import { createLocalWorkspace } from "../../../src/exec/local-workspace.ts"
@@ -37,8 +37,8 @@ function openSandboxed(home: TemporaryHome, walls: Walls = {}): Workspace {
           sandboxArguments({
             program: "program" in bubblewrap ? bubblewrap.program : "",
             writable: [root, home.env["TMPDIR"] ?? tmpdir(), stateDirectory],
-            readOnly: [home.path],
-            hidden: hiddenPlaces({ userHome: home.userHome, hermesHome: home.path, hermesRoot: home.path }),
+            readOnly: [],
+            ...hiddenPlaces({ userHome: home.userHome, hermesHome: home.path, hermesRoot: home.path }),
             network: walls.network ?? false,
             cwd,
             keepTerminal: hasTerminal,
@@ -88,6 +88,31 @@ describe.skipIf(missing !== undefined)(
         `echo x > ${project}/new && echo wrote; ls ${home.userHome}/.ssh; touch ${home.userHome}/.ssh/id`,
       )
       expect(said).toMatch(/^wrote\nproject\ntouch: .*Read-only file system\n$/u)
+    })
+
+    test("a secret that is replaced while a command runs stays hidden from it, and what is no secret can be read", async () => {
+      await using home = await temporaryHome({
+        files: { ".env": "KEY=first", "skills/one/SKILL.md": "a skill", "SOUL.md": "me" },
+      })
+      await using workspace = closing(openSandboxed(home))
+      const saying = say(
+        workspace.value,
+        `ls -A ${home.path}; cat ${home.path}/skills/one/SKILL.md; echo ready > ready
+        until [ -e go ]; do sleep 0.02; done; cat ${home.path}/.env ${home.path}/auth.json`,
+      )
+      await vi.waitUntil(() => existsSync(join(home.workdir, "ready")), { timeout: 20_000 })
+      for (const [name, text] of [
+        [".env", "KEY=second"],
+        ["auth.json", "{}"],
+      ] as const) {
+        await writeFile(join(home.path, `${name}.new`), text)
+        await rename(join(home.path, `${name}.new`), join(home.path, name))
+      }
+      await writeFile(join(home.workdir, "go"), "")
+      const said = await saying
+      expect(said).toMatch(/^SOUL\.md\nskills\na skillcat: /u)
+      expect(said).not.toContain("KEY")
+      expect(said.match(/No such file/gu)).toHaveLength(2)
     })
 
     test("a hostile script writes nowhere but into the workspace and temporary places", async () => {

@@ -26,8 +26,8 @@ testWorkspace({
             sandboxArguments({
               program: "program" in bubblewrap ? bubblewrap.program : "",
               writable: [home.workdir, tmpdir(), stateDirectory],
-              readOnly: [home.path],
-              hidden: hiddenPlaces({ userHome: home.userHome, hermesHome: home.path, hermesRoot: home.path }),
+              readOnly: [],
+              ...hiddenPlaces({ userHome: home.userHome, hermesHome: home.path, hermesRoot: home.path }),
               network: false,
               cwd,
               keepTerminal: hasTerminal,

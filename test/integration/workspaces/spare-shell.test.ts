@@ -46,7 +46,7 @@ async function open(kind: "plain" | "sandboxed"): Promise<Place> {
               program: program ?? "",
               writable: [root, stateDirectory],
               readOnly: [],
-              hidden: hiddenPlaces({ userHome: home.userHome, hermesHome: home.path, hermesRoot: home.path }),
+              ...hiddenPlaces({ userHome: home.userHome, hermesHome: home.path, hermesRoot: home.path }),
               network: false,
               cwd,
               keepTerminal: hasTerminal,
