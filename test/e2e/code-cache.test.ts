@@ -1,0 +1,71 @@
+import { chmod, readdir, rm, stat, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+
+import { expect, test } from "vitest"
+
+import { startModelServer } from "../support/model-server/server.ts"
+import { callsTool, repeat, says } from "../support/model-server/turn.ts"
+import { temporaryHome } from "../support/temporary-home.ts"
+import type { TemporaryHome } from "../support/temporary-home.ts"
+import { hermes, settingsFor } from "./hermes-process.ts"
+
+/** As a person's environment is: nobody has said where compiled code is kept. */
+function ordinary(home: TemporaryHome): TemporaryHome {
+  const { NODE_COMPILE_CACHE: _shared, ...env } = home.env
+  return { ...home, env }
+}
+
+const codeIn = (home: TemporaryHome): string => join(home.path, "cache", "code")
+
+test("compiled code is kept in the home, for its owner alone, and damage to it is mended", async () => {
+  await using model = await startModelServer([repeat(says("Hello."))])
+  await using made = await temporaryHome({ config: settingsFor(model) })
+  const home = ordinary(made)
+  const ask = async (): Promise<string> => (await hermes(home, ["-z", "hi"], { stdin: "inherit-null" })).stdout
+  expect(await ask()).toBe("Hello.\n")
+  const kept = await readdir(codeIn(home))
+  const wanted = ["main", "settings", "start", "store", "talk"]
+  expect(wanted.filter((chunk) => kept.some((name) => name.startsWith(`${chunk}-`)))).toEqual(wanted)
+  const modes = await Promise.all(
+    [".", ...kept].map(async (name) => (await stat(join(codeIn(home), name))).mode & 0o777),
+  )
+  expect(new Set(modes)).toEqual(new Set([0o700, 0o600]))
+
+  for (const name of kept) await writeFile(join(codeIn(home), name), "rubbish")
+  expect(await ask()).toBe("Hello.\n")
+  const talk = kept.find((name) => name.startsWith("talk-")) ?? ""
+  expect((await stat(join(codeIn(home), talk))).size).toBeGreaterThan(100_000)
+})
+
+test("a home that cannot be written to, or code that is not to be kept, changes nothing", async () => {
+  await using model = await startModelServer([repeat(says("Hello."))])
+  await using made = await temporaryHome({ config: settingsFor(model) })
+  const home = ordinary(made)
+  const off = { env: { NODE_DISABLE_COMPILE_CACHE: "1" }, stdin: "inherit-null" } as const
+  expect((await hermes(home, ["-z", "hi"], off)).stdout).toBe("Hello.\n")
+  await expect(readdir(codeIn(home))).rejects.toThrow("ENOENT")
+  await writeFile(codeIn(home), "in the way")
+  expect((await hermes(home, ["-z", "hi"], { stdin: "inherit-null" })).stdout).toBe("Hello.\n")
+})
+
+test("asking for the version makes no home", async () => {
+  await using made = await temporaryHome()
+  const home = ordinary(made)
+  await rm(home.path, { recursive: true })
+  expect((await hermes(home, ["--version"], { stdin: "inherit-null" })).code).toBe(0)
+  await expect(readdir(home.path)).rejects.toThrow("ENOENT")
+})
+
+test("no tool writes where code is kept", async () => {
+  await using model = await startModelServer([
+    callsTool("write_file", { path: "~/.hermes/cache/code/evil.js", content: "x" }),
+    callsTool("terminal", {
+      command: "mkdir -p ~/.hermes/cache/code; echo x > ~/.hermes/cache/code/evil.js; echo done",
+    }),
+    says("Tried."),
+  ])
+  await using home = await temporaryHome({ config: settingsFor(model) })
+  await chmod(home.path, 0o700)
+  expect((await hermes(home, ["-z", "write there", "--yolo"], { stdin: "inherit-null" })).stdout).toMatch(/^Tried/u)
+  expect(await readdir(codeIn(home)).catch(() => [])).not.toContain("evil.js")
+})
