@@ -47,12 +47,13 @@ export function openFiles(
   const { config, environment, home, clock, log } = shared
   const { workspace, conversation, taskId } = session
   const isLocal = workspace.kind === "local"
+  const startedIn = workspace.cwd()
   const saves = session.options.checkpoints ?? config.get("checkpoints.enabled")
   const tracker = createFileTracker({
     taskId,
     registry: shared.files,
     guard: !environment.truthy("HERMES_DISABLE_FILE_STATE_GUARD"),
-    workspaceRoot: workspace.cwd(),
+    workspaceRoot: startedIn,
     places: { profile: home.profile, userHome: home.userHome, hermesHome: home.path, hermesRoot: home.root },
     ...(isLocal ? {} : { scope: `${workspace.kind}:${taskId}` }),
   })
@@ -70,6 +71,7 @@ export function openFiles(
     const made = createCheckpoints({
       home: home.path,
       userHome: home.userHome,
+      startedIn,
       workdir: () => workspace.cwd(),
       sessionId: () => conversation.id,
       path: environment.get("PATH") ?? "",

@@ -21,6 +21,7 @@ async function said(argument: string, more: Partial<RollbackAccess> = {}, calls:
     enabled: true,
     checkpoints: {
       root: () => "/w",
+      others: () => [],
       list: () => Promise.resolve([newest, oldest]),
       diff: (hash, { file }) => {
         calls.push(["diff", hash, file])
@@ -79,6 +80,7 @@ test.each([
 test("without snapshots it says why", async () => {
   const none: RollbackAccess["checkpoints"] = {
     root: () => "/w",
+    others: () => [],
     list: () => Promise.resolve([]),
     diff: () => Promise.resolve(fail("")),
     restore: () => Promise.resolve(fail("")),

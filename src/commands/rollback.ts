@@ -6,7 +6,7 @@ import type { SlashCommand, SlashContext, SlashOutcome } from "./slash-command.t
 
 /** What the command needs of the running session. */
 export interface RollbackAccess {
-  readonly checkpoints: Pick<Checkpoints, "list" | "diff" | "restore" | "root">
+  readonly checkpoints: Pick<Checkpoints, "diff" | "list" | "others" | "restore" | "root">
   readonly enabled: boolean
   /** Takes the last message of the person and all that followed out of the conversation; false when there is none. */
   readonly dropLastTurn?: () => Promise<boolean>
@@ -64,6 +64,9 @@ function listText(known: readonly Snapshot[], { checkpoints, enabled }: Rollback
     `Snapshots of ${checkpoints.root()}, newest first:`,
     ...known.map((snapshot, index) => `${String(index + 1).padStart(width)}. ${snapshotLine(snapshot)}`),
     "/rollback diff N shows what changed since, /rollback N goes back, /rollback N FILE brings back one file.",
+    ...checkpoints
+      .others()
+      .map((other) => `There are also snapshots of ${other}: go there and use hermes checkpoints list.`),
   ].join("\n")
 }
 

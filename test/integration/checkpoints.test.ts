@@ -19,6 +19,7 @@ function open(place: TemporaryHome, maxSnapshots = 100): Checkpoints {
   return createCheckpoints({
     home: place.path,
     userHome: place.userHome,
+    startedIn: place.workdir,
     workdir: () => place.workdir,
     sessionId: () => "session",
     path: process.env["PATH"] ?? "",

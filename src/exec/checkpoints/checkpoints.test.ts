@@ -46,6 +46,7 @@ async function opened(more: Partial<CheckpointsOptions> = {}): Promise<Place> {
   const checkpoints = createCheckpoints({
     home: home.path,
     userHome: home.userHome,
+    startedIn: root,
     workdir: () => root,
     sessionId: () => "20260101_000000_abcdef",
     path,
@@ -380,4 +381,28 @@ test("the store grows with what changed, not with what is there", async () => {
   place.write("f1", "x".repeat(1000))
   await place.turn("2")
   expect(directoryBytes(objects) - before).toBeLessThan(20_000)
+})
+
+test("a shell that went elsewhere leaves the way back where the session began", async () => {
+  await using other = await temporaryHome({ workFiles: { "go.mod": "module x", "b.txt": "b" } })
+  let workdir = ""
+  await using place = await opened({ workdir: () => workdir })
+  workdir = place.root
+  await place.turn("one")
+  workdir = "/usr"
+  await place.turn("two")
+  expect([place.checkpoints.root(), place.checkpoints.others()]).toEqual([place.root, []])
+  expect(await place.checkpoints.list({ signal })).toHaveLength(1)
+  workdir = other.workdir
+  await place.turn("three")
+  expect([place.checkpoints.root(), place.checkpoints.others()]).toEqual([place.root, [other.workdir]])
+})
+
+test("a session that began where no snapshot can be has its way back where it last changed something", async () => {
+  let workdir = ""
+  await using place = await opened({ startedIn: "/", workdir: () => workdir })
+  workdir = place.root
+  await place.turn("one")
+  workdir = "/usr"
+  expect([place.checkpoints.root(), place.checkpoints.others()]).toEqual([place.root, []])
 })

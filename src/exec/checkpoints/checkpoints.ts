@@ -26,8 +26,10 @@ export interface Checkpoints {
    * what went wrong is logged, and the call goes on.
    */
   beforeChange(change: Change): Promise<void>
-  /** The project that the working directory belongs to; what the next functions work on. */
+  /** The project that the session began in; what the next functions work on. */
   root(): string
+  /** Other projects that snapshots were taken of in this session. */
+  others(): readonly string[]
   list(options: { readonly limit?: number; readonly signal: AbortSignal }): Promise<readonly Snapshot[]>
   diff(hash: string, options: { readonly file?: string; readonly signal: AbortSignal }): Promise<Result<Difference>>
   restore(hash: string, options: { readonly file?: string; readonly signal: AbortSignal }): Promise<Result<Restored>>
@@ -51,6 +53,8 @@ export interface CheckpointsOptions {
   /** The Hermes home. */
   readonly home: string
   readonly userHome: string
+  /** Where the session began to work. */
+  readonly startedIn: string
   /** The working directory of the session, asked when needed. */
   readonly workdir: () => string
   readonly sessionId: () => string
@@ -70,7 +74,12 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
   const covered = new Set<string>()
   const refused = new Set<string>()
   let turn: string | undefined
-  const root = (): string => projectRoot(options.workdir(), userHome)
+  const shellRoot = (): string => projectRoot(options.workdir(), userHome)
+  const ownRoot = projectRoot(options.startedIn, userHome)
+  const others = new Set<string>()
+  /** The shell may have gone elsewhere to look around: the way back stays where the session began, if it can be there at all. */
+  const root = (): string =>
+    whyNoCheckpoints(ownRoot, { userHome, home }) === undefined ? ownRoot : ([...others].at(-1) ?? shellRoot())
   const named = createNamedCheckpoints({
     store,
     root,
@@ -91,6 +100,7 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(SNAPSHOT_TIMEOUT_MS)])
     try {
       const taken = await store.snapshot(directory, { reason, turn, session: options.sessionId() }, limit)
+      if (taken.created && directory !== ownRoot) others.add(directory)
       log.debug(`checkpoint ${taken.hash} of ${directory}${taken.created ? "" : " (nothing had changed)"}`)
     } catch (error) {
       // The person stopped; a later call of the turn may still need the snapshot.
@@ -109,11 +119,12 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
     },
     beforeChange: async (change) => {
       if (!settings.enabled) return
-      for (const directory of rootsOf(change, { root: root(), workdir: options.workdir(), userHome })) {
+      for (const directory of rootsOf(change, { root: shellRoot(), workdir: options.workdir(), userHome })) {
         await save(directory, change)
       }
     },
     root,
+    others: () => [...others].filter((directory) => directory !== root()),
     list: (wish) => store.list(root(), wish),
     diff: (hash, wish) => guarded(() => store.diff(root(), hash, wish)),
     restore: (hash, wish) => guarded(() => store.restore(root(), hash, wish)),

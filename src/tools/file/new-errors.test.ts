@@ -67,6 +67,20 @@ describe("the text", () => {
   })
 })
 
+test("the person is told how many errors are new", async () => {
+  await using bench = await toolBench()
+  const said = async (count: number): Promise<string | undefined> => {
+    const { port } = fakePort([errors("/a", count)])
+    return (await bench.result(writeFile, { path: `${count}.x`, content: "x" }, { ports: { diagnostics: port } }))
+      .summary
+  }
+  expect([await said(0), await said(1), await said(2)]).toEqual([
+    "1 bytes written to a new file",
+    "1 bytes written to a new file, 1 new error",
+    "1 bytes written to a new file, 2 new errors",
+  ])
+})
+
 describe("the tools", () => {
   test("write_file and patch ask before and after, and show what was found", async () => {
     await using bench = await toolBench({ workFiles: { "a.x": "old\n" } })

@@ -18,15 +18,28 @@ export async function beforeChange(
   return shown.length === 0 ? undefined : await ports.diagnostics?.before(shown, signal)
 }
 
-/** After the change: the field with what language servers find newly wrong, or no field. */
-export async function newErrorsField(
+/** What language servers find newly wrong: a field for the model, and the end of a sentence for the person. */
+export interface NewErrors {
+  readonly field: { readonly lsp_diagnostics?: string }
+  readonly words: string
+}
+
+const NONE: NewErrors = { field: {}, words: "" }
+
+/** After the change. */
+export async function afterChange(
   pending: PendingDiagnostics | undefined,
   paths: readonly string[],
   context: ToolContext,
-): Promise<{ readonly lsp_diagnostics?: string }> {
-  if (pending === undefined || context.signal.aborted) return {}
+): Promise<NewErrors> {
+  if (pending === undefined || context.signal.aborted) return NONE
   const found = await pending.after(paths, context.signal)
-  return found.length === 0 ? {} : { lsp_diagnostics: errorsText(found, context) }
+  const count = found.reduce((sum, { errors }) => sum + errors.length, 0)
+  if (count === 0) return NONE
+  return {
+    field: { lsp_diagnostics: errorsText(found, context) },
+    words: `, ${count} new ${count === 1 ? "error" : "errors"}`,
+  }
 }
 
 /** One block for each file, one line for each error; what does not fit is counted. */

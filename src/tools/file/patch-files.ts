@@ -3,7 +3,7 @@ import type { ToolContext, ToolResult } from "../../toolkit/tool.ts"
 import { failure } from "../failure.ts"
 import { crossProfileRefusal } from "./cross-profile.ts"
 import { lintChange } from "./lint/lint-change.ts"
-import { beforeChange, newErrorsField } from "./new-errors.ts"
+import { beforeChange, afterChange } from "./new-errors.ts"
 import { holdsSecrets } from "./refused-source.ts"
 import { fileDiff, shownDiff } from "./shown-diff.ts"
 import { shownPath, stampOf } from "./store-file.ts"
@@ -89,7 +89,7 @@ async function report(
   const diff = shownDiff(done.map((step) => diffOf(step, context)).join(""), context)
   const [lint, diagnostics] = await Promise.all([
     lintSteps(done, context),
-    newErrorsField(pending, diagnosedPaths(done), context),
+    afterChange(pending, diagnosedPaths(done), context),
   ])
   const facts = {
     ...listed(
@@ -103,12 +103,12 @@ async function report(
     ),
     ...(diff.forModel === "" ? {} : { diff: diff.forModel }),
     ...(Object.keys(lint).length === 0 ? {} : { lint }),
-    ...diagnostics,
+    ...diagnostics.field,
     ...(warnings.length === 0 ? {} : { _warning: warnings.join("; ") }),
   }
   const more = { diff: diff.forPeople, filesChanged: changedPaths(done) }
   if (stopped === undefined) {
-    const summary = `${done.length} ${done.length === 1 ? "change" : "changes"} made`
+    const summary = `${done.length} ${done.length === 1 ? "change" : "changes"} made${diagnostics.words}`
     return { content: { success: true, ...facts }, summary, ...more }
   }
   const labels = (steps: readonly PlannedStep[]): string =>

@@ -11,7 +11,7 @@ import { replaceText } from "./fuzzy/replace-text.ts"
 import type { ReplaceProblem } from "./fuzzy/replace-text.ts"
 import type { PendingDiagnostics } from "../../exec/language-server/language-diagnostics.ts"
 import { lintChange } from "./lint/lint-change.ts"
-import { beforeChange, newErrorsField } from "./new-errors.ts"
+import { beforeChange, afterChange } from "./new-errors.ts"
 import { holdsSecrets } from "./refused-source.ts"
 import { fileDiff, shownDiff } from "./shown-diff.ts"
 import { outsideWarning, resolvedField, shownPath, similarFiles, stampOf, storeAndCheck } from "./store-file.ts"
@@ -115,7 +115,7 @@ async function changed(wanted: LocatedPatch, change: Change, context: ToolContex
   const diff = shownDiff(fileDiff(target, { before: change.before.text, after: change.text }, context), context)
   const [lint, diagnostics] = await Promise.all([
     lintChange({ path: target, before: change.before.text, after: change.text }, context),
-    newErrorsField(change.pending, [target], context),
+    afterChange(change.pending, [target], context),
   ])
   const warning = change.warning ?? outsideWarning(path, target, { workspace, tracker: ports.files })
   return {
@@ -124,12 +124,12 @@ async function changed(wanted: LocatedPatch, change: Change, context: ToolContex
       diff: diff.forModel,
       files_modified: [target],
       ...(lint === undefined ? {} : { lint }),
-      ...diagnostics,
+      ...diagnostics.field,
       ...resolvedField(path, target),
       ...(warning === undefined ? {} : { _warning: warning }),
       ...(diff.forModel === "" ? { _hint: "the file had this content already" } : {}),
     },
-    summary: `${change.count} ${change.count === 1 ? "place" : "places"} changed in ${name}`,
+    summary: `${change.count} ${change.count === 1 ? "place" : "places"} changed in ${name}${diagnostics.words}`,
     diff: diff.forPeople,
     filesChanged: [target],
   }

@@ -10,7 +10,7 @@ import type { ToolContext, ToolResult } from "../../toolkit/tool.ts"
 import { failure } from "../failure.ts"
 import { crossProfileRefusal } from "./cross-profile.ts"
 import { lintChange } from "./lint/lint-change.ts"
-import { beforeChange, newErrorsField } from "./new-errors.ts"
+import { beforeChange, afterChange } from "./new-errors.ts"
 import { fileDiff, shownDiff } from "./shown-diff.ts"
 import { MAX_EDITED_BYTES, notWritable, outsideWarning, resolvedField, stampOf } from "./store-file.ts"
 import { decodeText, inFormOf } from "./text-form.ts"
@@ -85,7 +85,7 @@ async function replaceFile({ path, target, real, content }: WantedFile, context:
   tracker?.forgetFailedEdits(real)
   const [lint, diagnostics] = await Promise.all([
     lintChange({ path: target, before: before?.text, after: text }, context),
-    newErrorsField(pending, [target], context),
+    afterChange(pending, [target], context),
   ])
   const warning = stale ?? outsideWarning(path, target, { workspace, tracker })
   const diff =
@@ -97,10 +97,10 @@ async function replaceFile({ path, target, real, content }: WantedFile, context:
       dirs_created: written.createdDirectories,
       files_modified: [target],
       ...(lint === undefined ? {} : { lint }),
-      ...diagnostics,
+      ...diagnostics.field,
       ...(warning === undefined ? {} : { _warning: warning }),
     },
-    summary: `${written.bytes} bytes ${facts === undefined ? "written to a new file" : "written"}`,
+    summary: `${written.bytes} bytes ${facts === undefined ? "written to a new file" : "written"}${diagnostics.words}`,
     ...(diff === "" ? {} : { diff: shownDiff(diff, context).forPeople }),
     filesChanged: [target],
   }
