@@ -1,6 +1,8 @@
 import { expect, test } from "vitest"
-import { PERMISSION_PROFILES, decide, isPermissionProfile } from "./decide.ts"
-import type { Decision, PermissionProfile, PolicyRequest } from "./decide.ts"
+import { decide } from "./decide.ts"
+import type { Decision, PolicyRequest } from "./decide.ts"
+import { isPermissionProfile, PERMISSION_PROFILES } from "./permission-profile.ts"
+import type { PermissionProfile } from "./permission-profile.ts"
 
 const places = {
   userHome: "/home/a",

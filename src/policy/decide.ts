@@ -3,14 +3,7 @@ import type { Access, Subject } from "../protocol/tool.ts"
 import { detectCommand } from "./command-detector.ts"
 import { isBelow, refuseRead, refuseWrite } from "./file-floor.ts"
 import type { FloorPlaces } from "./file-floor.ts"
-
-/** The built-in permission profiles, from strictest to loosest. */
-export const PERMISSION_PROFILES = ["plan", "default", "accept-edits", "auto", "full-auto"] as const
-export type PermissionProfile = (typeof PERMISSION_PROFILES)[number]
-
-export function isPermissionProfile(name: string): name is PermissionProfile {
-  return PERMISSION_PROFILES.some((profile) => profile === name)
-}
+import type { PermissionProfile } from "./permission-profile.ts"
 
 export interface PolicyRequest {
   readonly tool: string

@@ -19,6 +19,17 @@ test.each([
   ["/home/a/.hermes/skills/.hub/index", true],
   ["/home/a/.hermes/config.yaml", false],
   ["/w/auth.json", false],
+  ["/home/a/.ssh/id_ed25519", true],
+  ["/home/a/.ssh/keys/deploy", true],
+  ["/home/a/.ssh/id_ed25519.pub", false],
+  ["/home/a/.ssh/config", false],
+  ["/home/a/.ssh/known_hosts.old", false],
+  ["/home/a/.ssh", false],
+  ["/home/a/.aws/credentials", true],
+  ["/home/a/.aws/config", false],
+  ["/home/a/.netrc", true],
+  ["/home/a/.config/gh/hosts.yml", true],
+  ["/home/b/.ssh/id_ed25519", false],
 ])("reading %s is refused: %s", (path, refused) => {
   expect(refuseRead(path, places) !== undefined).toBe(refused)
 })

@@ -18,8 +18,15 @@ export function refuseRead(path: string, places: FloorPlaces): string | undefine
   if (hermesHomes(path, places).some((home) => HERMES_SECRETS.some((secret) => isBelow(path, join(home, secret))))) {
     return `${path} holds credentials of Hermes and is not read by file tools`
   }
+  if (ACCOUNT_PLACES.some((name) => isBelow(path, join(places.userHome, name))) && !HARMLESS.test(path)) {
+    return `${path} holds credentials of the account and is not read by file tools`
+  }
   return undefined
 }
+
+/** What people keep beside their keys and may want help with; directories hold nothing themselves. */
+const HARMLESS =
+  /\/\.ssh\/(?:config|known_hosts[^/]*|[^/]+\.pub)$|\/\.aws\/config$|\/\.(?:ssh|aws|kube|docker|azure|gnupg)$/u
 
 /** Why a file may not be written through a file tool. */
 export function refuseWrite(path: string, places: FloorPlaces): string | undefined {
