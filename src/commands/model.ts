@@ -3,12 +3,11 @@ import { isRecord } from "../base/json.ts"
 import { nearest } from "../base/nearest.ts"
 import { fail, ok, type Result } from "../base/result.ts"
 import type { App } from "../app/app.ts"
+import { isProvider, typedModel } from "../app/typed-model.ts"
 import type { Catalog, CatalogModel } from "../llm/catalog/catalog.ts"
-import { meantModel } from "../llm/catalog/meant-model.ts"
 import type { ListedModel } from "../llm/catalog/model-list.ts"
 import { parseModelArgument, toolUseWarning, type ModelArgument } from "../llm/catalog/model-names.ts"
 import type { ChosenModel, ModelWish } from "../llm/choose-model.ts"
-import { findProvider, type Provider } from "../llm/providers.ts"
 import type { SlashCommand, SlashContext, SlashOutcome } from "./slash-command.ts"
 
 /** `/model`: what answers here, or go on with another one. */
@@ -21,7 +20,7 @@ export const modelCommand: SlashCommand = {
 
 /** On any problem nothing changes. */
 async function switchOrDescribe(argument: string, context: SlashContext): Promise<SlashOutcome> {
-  const parsed = parseModelArgument(argument, (name) => isProvider(name, context))
+  const parsed = parseModelArgument(argument, (name) => isProvider(name, context.app))
   if (!parsed.ok) return say(`${parsed.error}.`)
   const { model, provider, refresh } = parsed.value
   const { loadCatalog } = await import("../llm/catalog/catalog.ts")
@@ -32,7 +31,7 @@ async function switchOrDescribe(argument: string, context: SlashContext): Promis
     const known = catalog.find(facts.provider, facts.model)
     return say([`${facts.model} (${facts.provider})`, ...factLines(known), ...fetched, HOW_TO_CHANGE].join("\n"))
   }
-  const wish = await wishOf(parsed.value, catalog, context)
+  const wish = await wishOf(parsed.value, context)
   if (!wish.ok) return say([...fetched, `${wish.error}.`].join("\n"))
   const chosen = await choose(wish.value, catalog, context)
   if (!chosen.ok) return say([...fetched, `${chosen.error}.`].join("\n"))
@@ -53,39 +52,12 @@ function counted(models: number): string {
   return models === 1 ? "one model" : `${models} models`
 }
 
-function isProvider(name: string, context: SlashContext): boolean {
-  return findProvider(name) !== undefined || isOwnProvider(name, context)
-}
-
-function isOwnProvider(name: string, { app }: SlashContext): boolean {
-  return isRecord(app.config.lookup(`providers.${name.replace(/^custom:/i, "")}`))
-}
-
 /** What the words mean; an endpoint that was named without a model is asked for the one it has. */
-async function wishOf(words: ModelArgument, catalog: Catalog, context: SlashContext): Promise<Result<ModelWish>> {
-  const { app, session } = context
-  const { readCachedList } = await import("../llm/catalog/list-cache.ts")
-  const meant = meantModel(words, {
-    current: session.facts.provider,
-    catalog,
-    listed: (provider) => {
-      const chosen = app.chooseModel({ provider: provider.id, model: "any" })
-      const list = chosen.ok ? readCachedList(app.home, chosen.value.runtime.baseUrl) : undefined
-      return (list?.models ?? []).map(({ id }) => id)
-    },
-    isConfigured: (provider) => isConfigured(provider, app),
-    isOwn: (name) => isOwnProvider(name, context),
-    aliases: { modelAliases: app.config.get("model_aliases"), shortAliases: app.config.get("model.aliases") },
-  })
+async function wishOf(words: ModelArgument, context: SlashContext): Promise<Result<ModelWish>> {
+  const meant = await typedModel(words, { current: context.session.facts.provider, app: context.app })
   if (!meant.ok || meant.value.model !== undefined) return meant
   const only = await onlyModel(meant.value.provider ?? "", context)
   return only.ok ? ok({ ...meant.value, model: only.value }) : only
-}
-
-/** Whoever takes any key or none says nothing about being chosen. */
-function isConfigured(provider: Provider, app: App): boolean {
-  if (provider.keyOptional === true || provider.neverAutomatic === true) return false
-  return app.chooseModel({ provider: provider.id, model: provider.defaultModel || "any" }).ok
 }
 
 async function onlyModel(provider: string, { app, signal }: SlashContext): Promise<Result<string>> {
@@ -147,7 +119,8 @@ async function doubtAbout(
   const names = listed.value.map(({ id }) => id)
   // Ollama adds a tag to a name without one.
   if (names.includes(runtime.model) || names.includes(`${runtime.model}:latest`)) return ok(undefined)
-  return fail(`${runtime.provider} lists no model "${runtime.model}"${closestIn(names, runtime.model)}`)
+  const instead = closestIn(names, runtime.model) || (names.length === 0 ? "" : `; it has ${shortList(listed.value)}`)
+  return fail(`${runtime.provider} lists no model "${runtime.model}"${instead}`)
 }
 
 const MAX_TYPOS = 4
@@ -169,12 +142,16 @@ async function goOnWith(choice: Choice, words: ModelArgument, context: SlashCont
   const { app, session } = context
   const { runtime } = choice.chosen
   const price = await priceOf(choice, app)
+  const spent = session.context.lastPromptTokens
   if (price !== undefined && (await context.confirm?.(`${price} Use it?`)) === false) return ["Nothing was changed."]
   const switched = await session.switchModel(choice.chosen)
   if (!switched.ok) return [`${switched.error}.`]
   const kept = words.global ? await app.rememberModel(runtime) : undefined
   return [
     `Now ${runtime.model} (${runtime.provider}) answers.`,
+    spent > 0
+      ? `It has nothing of this conversation in its prompt cache yet: the next request counts all ${compactCount(spent)} tokens anew.`
+      : undefined,
     choice.doubt,
     kept === undefined
       ? undefined

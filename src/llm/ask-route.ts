@@ -8,7 +8,6 @@ import type { Attempt } from "./exchange.ts"
 import type { LlmFailure } from "./failure/failure.ts"
 import { causeHint } from "./failure/failure-sentence.ts"
 import type { ModelEvent, ModelOutcome, ModelRequest } from "./model.ts"
-import { reliefFor, reliefNotice, relieved } from "./request-relief.ts"
 import type { Relief } from "./request-relief.ts"
 import { approxRequestTokens } from "./request-size.ts"
 import type { Route } from "./route.ts"
@@ -58,7 +57,7 @@ export async function* askRoute(given: RouteInput): AsyncGenerator<ModelEvent, R
     const askedAt = input.clock.now()
     const tried: Attempt = yield* exchange({
       route,
-      request: requestFor(input, outputCap),
+      request: await requestFor(input, outputCap),
       credential,
       signal,
       approxTokens,
@@ -102,6 +101,7 @@ export async function* askRoute(given: RouteInput): AsyncGenerator<ModelEvent, R
       input = smaller
       if (changed) continue
     }
+    const { reliefFor, reliefNotice } = await import("./request-relief.ts")
     const relief = reliefFor(failure, input.request)
     if (relief !== undefined && !input.known.has(relief)) {
       input.known.add(relief)
@@ -159,8 +159,9 @@ function withHint(failure: LlmFailure, elapsedMs: number): LlmFailure {
   return hint === undefined ? failure : { ...failure, message: `${failure.message} (${hint})` }
 }
 
-function requestFor({ request, route, known }: RouteInput, outputCap: number | undefined): ModelRequest {
-  const lighter = relieved({ ...request, model: route.runtime.model }, known)
+async function requestFor({ request, route, known }: RouteInput, outputCap: number | undefined): Promise<ModelRequest> {
+  const whole = { ...request, model: route.runtime.model }
+  const lighter = known.size === 0 ? whole : (await import("./request-relief.ts")).relieved(whole, known)
   return outputCap === undefined ? lighter : { ...lighter, maxOutputTokens: outputCap }
 }
 
@@ -204,7 +205,7 @@ function noKeyLeft({ route, clock }: RouteInput): LlmFailure {
   const message =
     next === undefined
       ? `every key of ${provider} was refused; \`hermes auth list ${provider}\` shows why, \`hermes auth add ${provider}\` adds another`
-      : `every key of ${provider} is resting; the next one is free in ${compactDuration(Math.ceil(next - now))}. \`hermes auth reset ${provider}\` lets them be tried at once`
+      : `every key of ${provider} is resting; the next one is free in ${compactDuration(Math.ceil(next - now))}. \`hermes auth list ${provider}\` shows why, \`hermes auth reset ${provider}\` lets them be tried at once`
   return limited(message, next)
 }
 

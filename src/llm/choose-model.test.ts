@@ -121,6 +121,18 @@ describe("a wish", () => {
     ["an unknown name", { wish: { provider: "openruter" } }, "unknown_provider", /did you mean openrouter\?/],
     ["a missing key", { wish: { provider: "openrouter" } }, "missing_key", /hermes config set OPENROUTER_API_KEY/],
     ["no address", { wish: { provider: "custom" } }, "bad_address", /hermes config set model\.base_url/],
+    [
+      "no address of an endpoint",
+      { wish: { provider: "den" }, settings: { providers: { den: { default_model: "m" } } } },
+      "bad_address",
+      /hermes config set providers\.den\.base_url/,
+    ],
+    [
+      "a bad address of an endpoint",
+      { wish: { provider: "den" }, settings: { providers: { den: { api: "den.local/v1" } } } },
+      "bad_address",
+      /"den\.local\/v1" is not .*hermes config set providers\.den\.base_url/,
+    ],
     ["a program that is no server", { wish: { provider: "copilot-acp" } }, "bad_address", /--provider copilot`/],
     ["a bad address", { settings: { "model.base_url": "ftp://x" } }, "bad_address", /"ftp:\/\/x" is not an http/],
     ["no model", { settings: { "model.base_url": "http://127.0.0.1:1/v1" } }, "missing_model", /--model/],
@@ -166,6 +178,13 @@ describe("what the settings say about a provider and its models", () => {
       windowIsGuess: value?.windowIsGuess,
       timeouts: value?.timeouts,
     }).toEqual(expected)
+  })
+
+  test("headers, for a provider of the table too; what is said there wins", async () => {
+    const settings = { providers: { nvidia: { headers: { "X-Team": "blue", "X-BILLING-Invoke-Origin": "me", n: 1 } } } }
+    expect(
+      await choose({ wish: { provider: "nvidia", model: "m" }, settings, variables: { NVIDIA_API_KEY: "k" } }),
+    ).toMatchObject({ value: { headers: { "x-team": "blue", "x-billing-invoke-origin": "me" } } })
   })
 
   test("what a server said about its window is remembered, unless the settings know better", async () => {

@@ -5,7 +5,8 @@ import type { Result } from "../base/result.ts"
 import type { Environment } from "../config/environment.ts"
 import type { Home } from "../config/home.ts"
 import type { Config } from "../config/load.ts"
-import { isUsableKey } from "./credentials/usable-key.ts"
+import { belongsToSettings, credentialFor, endpointOf, isManaged, keyOf, parseAddress } from "./address-and-key.ts"
+import type { AddressWish, Endpoint } from "./address-and-key.ts"
 import { resolveContextWindow } from "./catalog/context-window.ts"
 import { cachedWindow, readWindowCache } from "./catalog/window-cache.ts"
 import { DEMO_RUNTIME } from "./demo/runtime.ts"
@@ -13,8 +14,10 @@ import { detectWire } from "./detect-wire.ts"
 import { isLocalAddress } from "./local/local-address.ts"
 import { findUserAlias, modelNameFor } from "./catalog/model-names.ts"
 import type { ModelRuntime } from "./model.ts"
+import { headerEntries, numberField, ownProvider } from "./own-provider.ts"
+import type { OwnProvider } from "./own-provider.ts"
+import type { Provider } from "./provider.ts"
 import { CUSTOM_PROVIDER, PROVIDERS, findProvider } from "./providers.ts"
-import type { Provider } from "./providers.ts"
 
 /** A runtime with the secret that opens it. The key never leaves `llm`. */
 export interface ChosenModel {
@@ -53,13 +56,10 @@ export interface ModelChoiceFailure {
   readonly message: string
 }
 
-export interface ModelWish {
+/** Entries of `fallback_providers` may also name an address with a key of its own. */
+export interface ModelWish extends AddressWish {
   readonly provider?: string
   readonly model?: string
-  /** An address with a key of its own, as entries of `fallback_providers` may name. */
-  readonly baseUrl?: string
-  readonly apiKey?: string
-  readonly keyVariable?: string
   readonly apiMode?: string
   /** What the server itself says the window is. */
   readonly listedWindow?: number
@@ -124,36 +124,22 @@ function complete(
   if (provider.authType === "external_process") return fail(noServer(provider))
   const endpoint = endpointOf(provider, wish, sources)
   const url = parseAddress(endpoint.address)
-  if (url === undefined) return fail(badAddress(provider, endpoint.address))
+  if (url === undefined) return fail(badAddress(provider, endpoint.address, config))
   const local = isLocalAddress(endpoint.address)
   const credential = credentialFor(provider, wish, { ...sources, ...endpoint, url })
   const keyless = provider.keyOptional === true || provider.authType === "aws_sdk" || local
   if (credential === undefined && !keyless && !sources.stored.includes(provider.id)) return fail(missingKey(provider))
   const named = wish.model ?? (config.get("model.default") || provider.defaultModel)
-  if (named === "") {
-    return fail({
-      code: "missing_model",
-      message: `no model is chosen for ${provider.name} at ${endpoint.address}; name one with --model or \`hermes config set model.default NAME\``,
-    })
-  }
+  if (named === "") return fail(missingModel(provider, endpoint.address))
   const model = modelNameFor(provider, named)
-  const apiMode =
-    wish.apiMode ??
-    provider.apiMode ??
-    (endpoint.namedBy !== "wish" && belongsToSettings(provider, config) ? config.get("model.api_mode") : "")
-  const detected = detectWire({
-    ...(apiMode === "" ? {} : { apiMode }),
-    provider: provider.id,
-    baseUrl: endpoint.address,
-    model,
-  })
+  const apiMode = wish.apiMode ?? provider.apiMode ?? apiModeOf(provider, endpoint, config)
+  const place = { provider: provider.id, baseUrl: endpoint.address, model }
+  const detected = detectWire({ ...place, ...(apiMode === "" ? {} : { apiMode }) })
   const isMain = wish.baseUrl === undefined && provider.id === mainProvider(sources)
   const baseUrl = endpoint.address.replace(/\/+$/, "")
   const ownModel = provider.models?.[model] ?? provider.models?.[named]
   const window = resolveContextWindow({
-    provider: provider.id,
-    model,
-    baseUrl: endpoint.address,
+    ...place,
     configured: isMain ? (config.get("model.context_length") ?? undefined) : undefined,
     ownProvider: numberField(ownModel, "context_length") ?? provider.contextLength,
     cached: home === undefined ? undefined : cachedWindow(readWindowCache(home), { model, baseUrl }),
@@ -171,7 +157,7 @@ function complete(
     },
     key: credential?.key,
     managed: isManaged(provider, wish, { ...endpoint, url }),
-    headers: { ...provider.headers, ...(isMain ? stringEntries(config.get("model.default_headers")) : {}) },
+    headers: { ...provider.headers, ...(isMain ? headerEntries(config.get("model.default_headers")) : {}) },
     extraBody: provider.extraBody ?? {},
     ...(provider.defaultMaxTokens === undefined ? {} : { maxTokensDefault: provider.defaultMaxTokens }),
     ownAddress: endpoint.namedBy === "provider",
@@ -182,6 +168,10 @@ function complete(
     ...(isMain ? eyesOf(config) : {}),
     demoByDefault: false,
   })
+}
+
+function apiModeOf(provider: Provider, { namedBy }: Endpoint, config: Config): string {
+  return namedBy !== "wish" && belongsToSettings(provider, config) ? config.get("model.api_mode") : ""
 }
 
 function eyesOf(config: Config): Pick<ChosenModel, "seesImages"> {
@@ -205,145 +195,6 @@ function mainProvider(sources: ChoiceSources): string | undefined {
   return automatic(sources)?.id ?? CUSTOM_PROVIDER.id
 }
 
-/** A key from elsewhere never goes to an address that somebody else named. */
-function isManaged(
-  provider: OwnProvider,
-  wish: ModelWish,
-  { namedBy, url }: Endpoint & { readonly url: URL },
-): boolean {
-  if (wish.apiKey !== undefined || wish.keyVariable !== undefined || provider.key !== undefined) return false
-  if (namedBy === "provider" || namedBy === "variable") return true
-  return parseAddress(provider.baseUrl)?.hostname === url.hostname
-}
-
-/** A provider as the settings may describe one: with a key, a wire and a window of its own. */
-type OwnProvider = Provider & {
-  readonly key?: string
-  readonly apiMode?: string
-  readonly contextLength?: number
-  readonly extraBody?: Readonly<Record<string, unknown>>
-  /** What is said about single models, by name. */
-  readonly models?: Readonly<Record<string, unknown>>
-  readonly requestSeconds?: number
-  readonly staleSeconds?: number
-  readonly authorities?: NonNullable<ChosenModel["authorities"]>
-}
-
-/** `providers.<name>` of the settings: the person's own endpoints. */
-function ownProvider(asked: string, config: Config): OwnProvider | undefined {
-  const name = asked.startsWith("custom:") ? asked.slice("custom:".length) : asked
-  const entry = config.lookup(`providers.${name}`)
-  if (!isRecord(entry)) return undefined
-  const field = (...names: string[]): string =>
-    names.map((key) => entry[key]).find((value) => typeof value === "string") ?? ""
-  const keyVariable = field("key_env", "api_key_env")
-  const key = field("api_key")
-  const apiMode = field("transport", "api_mode")
-  const known = findProvider(name)
-  const address = field("api", "url", "base_url")
-  const authorities = field("ca_bundle").trim()
-  const contextLength = numberField(entry, "context_length")
-  const [requestSeconds, staleSeconds] = [
-    numberField(entry, "request_timeout_seconds"),
-    numberField(entry, "stale_timeout_seconds"),
-  ]
-  const { extra_body: extraBody, models } = entry
-  return {
-    ...(known ?? { ...CUSTOM_PROVIDER, id: name, aliases: [], name: field("name") || name, keyVariables: [] }),
-    ...(keyVariable === "" ? {} : { keyVariables: [keyVariable] }),
-    ...(address === "" ? {} : { baseUrl: address }),
-    ...(field("default_model", "model") === "" ? {} : { defaultModel: field("default_model", "model") }),
-    ...(key === "" ? {} : { key }),
-    ...(apiMode === "" ? {} : { apiMode }),
-    ...(contextLength === undefined ? {} : { contextLength }),
-    ...(isRecord(extraBody) ? { extraBody } : {}),
-    ...(isRecord(models) ? { models } : {}),
-    ...(requestSeconds === undefined ? {} : { requestSeconds }),
-    ...(staleSeconds === undefined ? {} : { staleSeconds }),
-    ...(authorities === ""
-      ? {}
-      : { authorities: { path: authorities, setting: `the setting providers.${name}.ca_bundle` } }),
-  }
-}
-
-/** A positive number; anything else counts as not said. */
-function numberField(entry: unknown, name: string): number | undefined {
-  const value = isRecord(entry) ? entry[name] : undefined
-  return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : undefined
-}
-
-/** The address, and who named it: only that decides which key may be sent there. */
-interface Endpoint {
-  readonly address: string
-  readonly namedBy: "wish" | "settings" | "variable" | "provider"
-}
-
-function endpointOf(provider: Provider, wish: ModelWish, { config, environment }: ChoiceSources): Endpoint {
-  if (wish.baseUrl !== undefined && wish.baseUrl !== "") return { address: wish.baseUrl, namedBy: "wish" }
-  const configured = config.get("model.base_url").trim()
-  if (configured !== "" && belongsToSettings(provider, config)) return { address: configured, namedBy: "settings" }
-  const variable =
-    provider.baseUrlVariable === undefined ? "" : (environment.get(provider.baseUrlVariable) ?? "").trim()
-  if (variable !== "") return { address: variable, namedBy: "variable" }
-  if (provider.authType === "aws_sdk")
-    return { address: regional(provider.baseUrl, { config, environment }), namedBy: "provider" }
-  return { address: provider.baseUrl.trim(), namedBy: "provider" }
-}
-
-/** The address names the region, so the region that was asked for goes into it. */
-function regional(address: string, { config, environment }: Pick<ChoiceSources, "config" | "environment">): string {
-  const named = [config.get("bedrock.region"), environment.get("AWS_REGION"), environment.get("AWS_DEFAULT_REGION")]
-  const region = named.map((name) => name?.trim() ?? "").find((name) => name !== "")
-  return region === undefined ? address : address.replace(/(bedrock-runtime\.)[^.]+/, `$1${region}`)
-}
-
-/** `model.base_url` and `model.api_key` belong to the provider that the settings name, and to no other. */
-function belongsToSettings(provider: Provider, config: Config): boolean {
-  const named = config.get("model.provider")
-  return provider === CUSTOM_PROVIDER
-    ? named === "auto" || findProvider(named) === provider
-    : findProvider(named) === provider
-}
-
-/** A key is sent only to the host it was given for: the settings' to the settings' address, a provider's to that provider. */
-function credentialFor(
-  provider: OwnProvider,
-  wish: ModelWish,
-  endpoint: Endpoint & ChoiceSources & { readonly url: URL },
-): { readonly key: string; readonly source: string } | undefined {
-  const { config, environment, url } = endpoint
-  if (wish.apiKey !== undefined && isUsableKey(wish.apiKey)) return { key: wish.apiKey, source: "its own entry" }
-  if (wish.keyVariable !== undefined) {
-    const key = environment.get(wish.keyVariable)?.trim() ?? ""
-    return isUsableKey(key) ? { key, source: wish.keyVariable } : undefined
-  }
-  if (provider.key !== undefined && isUsableKey(provider.key)) {
-    return { key: provider.key, source: `providers.${provider.id}.api_key` }
-  }
-  const configured = config.get("model.api_key")
-  if (
-    isUsableKey(configured) &&
-    belongsToSettings(provider, config) &&
-    (endpoint.namedBy === "settings" || endpoint.namedBy === "provider")
-  ) {
-    return { key: configured, source: "model.api_key" }
-  }
-  const ownHost = parseAddress(provider.baseUrl)?.hostname
-  if ((endpoint.namedBy === "settings" || endpoint.namedBy === "wish") && ownHost !== url.hostname) return undefined
-  return keyOf(provider, environment)
-}
-
-function keyOf(
-  provider: Provider,
-  environment: Environment,
-): { readonly key: string; readonly source: string } | undefined {
-  for (const name of provider.keyVariables) {
-    const key = environment.get(name)?.trim() ?? ""
-    if (isUsableKey(key)) return { key, source: name }
-  }
-  return undefined
-}
-
 function demo(byDefault: boolean): ChosenModel {
   return {
     runtime: DEMO_RUNTIME,
@@ -357,20 +208,6 @@ function demo(byDefault: boolean): ChosenModel {
     wireAssumed: false,
     demoByDefault: byDefault,
   }
-}
-
-function parseAddress(address: string): URL | undefined {
-  if (!URL.canParse(address)) return undefined
-  const url = new URL(address)
-  return (url.protocol === "http:" || url.protocol === "https:") && url.hostname !== "" ? url : undefined
-}
-
-function stringEntries(mapping: Readonly<Record<string, unknown>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(mapping).flatMap(([name, value]) =>
-      typeof value === "string" ? [[name.toLowerCase(), value]] : [],
-    ),
-  )
 }
 
 function unknownProvider(asked: string, config: Config): ModelChoiceFailure {
@@ -391,6 +228,13 @@ function missingKey(provider: Provider): ModelChoiceFailure {
   }
 }
 
+function missingModel({ name }: Provider, address: string): ModelChoiceFailure {
+  return {
+    code: "missing_model",
+    message: `no model is chosen for ${name} at ${address}; name one with --model or \`hermes config set model.default NAME\``,
+  }
+}
+
 function noServer({ name }: Provider): ModelChoiceFailure {
   return {
     code: "bad_address",
@@ -398,14 +242,14 @@ function noServer({ name }: Provider): ModelChoiceFailure {
   }
 }
 
-function badAddress(provider: Provider, address: string): ModelChoiceFailure {
-  return address === ""
-    ? {
-        code: "bad_address",
-        message: `${provider.name} needs an address: \`hermes config set model.base_url http://127.0.0.1:11434/v1\``,
-      }
-    : {
-        code: "bad_address",
-        message: `"${address}" is not an http(s) address; correct it with \`hermes config set model.base_url …\``,
-      }
+function badAddress({ id, name }: Provider, address: string, config: Config): ModelChoiceFailure {
+  const own = config.lookup(`providers.${id}`) !== undefined && findProvider(id)?.id !== id
+  const setting = own ? `providers.${id}.base_url` : "model.base_url"
+  return {
+    code: "bad_address",
+    message:
+      address === ""
+        ? `${name} needs an address: \`hermes config set ${setting} http://127.0.0.1:11434/v1\``
+        : `"${address}" is not an http(s) address; correct it with \`hermes config set ${setting} …\``,
+  }
 }

@@ -482,7 +482,8 @@ describe("a request that is too long", () => {
       kind: "failed",
       failure: { reason: "context_overflow", compress: true, windowTokens: 8000 },
     })
-    expect(events).toEqual([{ type: "switch", kind: "fallback", text: "going on with other", runtime: client.runtime }])
+    const text = expect.stringMatching(/\(HTTP 401\).*bad key.*; going on with other$/) as string
+    expect(events).toEqual([{ type: "switch", kind: "fallback", text, runtime: client.runtime }])
     expect({ model: client.runtime.model, sent: other.requests.length }).toEqual({ model: "other", sent: 0 })
     expect((await collect(client)).outcome).toMatchObject({ reply: { content: "short enough" } })
     client.close()
@@ -553,7 +554,7 @@ describe("keys and limits that rest", () => {
   test.each([
     [
       700,
-      "every key of test is resting; the next one is free in 11m. `hermes auth reset test` lets them be tried at once",
+      "every key of test is resting; the next one is free in 11m. `hermes auth list test` shows why, `hermes auth reset test` lets them be tried at once",
     ],
     [
       undefined,

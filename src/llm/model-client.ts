@@ -113,10 +113,9 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
         if (route === primary && asked.failure.reason === "rate_limit") {
           primaryRestsUntil = options.clock.now() + PRIMARY_REST_MS
         }
-        const next = yield* openNext()
+        const next = yield* openNext({ failure: asked.failure, tried })
         if (next === undefined) return { kind: "failed", failure: withTried(first, tried) }
         route = next.route
-        tried.push(next.name)
         const tokens = approxRequestTokens(request)
         if (tokens > route.runtime.contextLength) return { kind: "failed", failure: tooLongFor(route, tokens) }
       }
@@ -138,17 +137,18 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
     yield { type: "notice", text, runtime: route.runtime }
   }
 
-  async function* openNext(): AsyncGenerator<
-    ModelEvent,
-    { readonly route: Route; readonly name: string } | undefined,
-    void
-  > {
+  /** A person who sees another model answer wants to know why, and who sees none who was asked: that is what `trail` is for. */
+  async function* openNext(trail?: {
+    readonly failure: LlmFailure
+    readonly tried: string[]
+  }): AsyncGenerator<ModelEvent, { readonly route: Route; readonly name: string } | undefined, void> {
     while (nextFallback < options.fallbacks.length) {
       const candidate = options.fallbacks[nextFallback]
       nextFallback += 1
       if (candidate === undefined) return undefined
       const open = await candidate.open()
       if (!open.ok) {
+        trail?.tried.push(`${candidate.name}, which cannot be used`)
         const text = `${candidate.name} cannot be used: ${open.error}`
         yield { type: "switch", kind: "fallback", text, runtime: route.runtime }
         continue
@@ -159,7 +159,9 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
       }
       opened.add(open.value)
       const { runtime } = open.value
-      yield { type: "switch", kind: "fallback", text: `going on with ${candidate.name}`, runtime }
+      trail?.tried.push(candidate.name)
+      const why = trail === undefined ? "" : `${trail.failure.message}; `
+      yield { type: "switch", kind: "fallback", text: `${why}going on with ${candidate.name}`, runtime }
       return { route: open.value, name: candidate.name }
     }
     return undefined

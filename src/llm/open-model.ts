@@ -16,12 +16,12 @@ import type { Connections } from "./http/connections.ts"
 import type { LlmFailure } from "./failure/failure.ts"
 import { requestTimeouts } from "./http/request-timeouts.ts"
 import { createModelClient } from "./model-client.ts"
-import type { ModelClient, ModelRequest, ModelRuntime } from "./model.ts"
+import type { ModelClient, ModelRuntime } from "./model.ts"
 import { findProvider } from "./providers.ts"
 import type { RateLimitGuard, Route } from "./route.ts"
 import { imagesIn } from "./request-size.ts"
-import type { ImageFitter } from "./vision/fitted-request.ts"
 import type { ImageDescriber } from "./vision/image-describer.ts"
+import type { ImagePreparation } from "./vision/prepare-images.ts"
 import type { WirePlace } from "./wire/wire.ts"
 import { HTTP_WIRES } from "./wires.ts"
 import type { WireSettings } from "./wires.ts"
@@ -91,7 +91,7 @@ async function openRoute(chosen: ChosenModel, options: OpenModelOptions): Promis
       {
         connections: connections.value,
         credentials: await credentialsFor(chosen, options),
-        images: lateFitter(runtime),
+        images: latePreparation(chosen, options.images),
       },
       options,
     ),
@@ -103,7 +103,7 @@ interface Held {
   readonly connections: Connections
   readonly credentials: CredentialSource
   /** What is known about the images this place takes; its code is loaded with the first image. */
-  readonly images: () => Promise<ImageFitter>
+  readonly images: () => Promise<ImagePreparation>
 }
 
 async function routeFor(chosen: RemoteModel, held: Held, options: OpenModelOptions): Promise<Route> {
@@ -171,8 +171,7 @@ async function routeFor(chosen: RemoteModel, held: Held, options: OpenModelOptio
     },
     prepare: async (request, signal) => {
       if (!request.messages.some((message) => imagesIn(message) > 0)) return { request }
-      const described = await inWords({ request, chosen, describer: options.images }, signal)
-      return described ?? (await (await held.images()).fit(request, { signal }))
+      return await (await held.images()).prepare(request, { signal, textResults: codec.textResults === true })
     },
     learnImageLimit: async (limit) => (await held.images()).learn(limit),
     // An aggregator is asked through many servers as it is.
@@ -183,38 +182,13 @@ async function routeFor(chosen: RemoteModel, held: Held, options: OpenModelOptio
 
 const OLLAMA_PORT = "11434"
 
-function lateFitter({ wire, model, provider }: ModelRuntime): () => Promise<ImageFitter> {
-  let opening: Promise<ImageFitter> | undefined
-  const open = async (): Promise<ImageFitter> => {
-    const [{ createImageFitter }, { knownLimits }] = await Promise.all([
-      import("./vision/fitted-request.ts"),
-      import("./vision/image-limits.ts"),
-    ])
-    return createImageFitter({ limits: knownLimits({ wire, model }), provider })
+function latePreparation(chosen: ChosenModel, describer: ImageDescriber | undefined): Held["images"] {
+  let opening: Promise<ImagePreparation> | undefined
+  const open = async (): Promise<ImagePreparation> => {
+    const { createImagePreparation } = await import("./vision/prepare-images.ts")
+    return createImagePreparation(chosen, describer)
   }
   return () => (opening ??= open())
-}
-
-/** Undefined where the model sees, or nobody can say what there is to see. */
-async function inWords(
-  asked: {
-    readonly request: ModelRequest
-    readonly chosen: ChosenModel
-    readonly describer: ImageDescriber | undefined
-  },
-  signal: AbortSignal,
-): Promise<{ readonly request: ModelRequest; readonly notice?: string } | undefined> {
-  const { request, chosen, describer } = asked
-  if (describer === undefined || (await seesImages(chosen)) !== false) return undefined
-  const { describedRequest } = await import("./vision/described-request.ts")
-  return await describedRequest(request, describer, { signal })
-}
-
-/** Undefined when nobody knows; it is then sent what there is, and says so if it cannot see. */
-async function seesImages({ runtime, seesImages: told }: ChosenModel): Promise<boolean | undefined> {
-  if (told !== undefined) return told
-  const { loadCatalog } = await import("./catalog/catalog.ts")
-  return (await loadCatalog()).find(runtime.provider, runtime.model)?.vision
 }
 
 type RemoteModel = ChosenModel & { readonly runtime: { readonly wire: keyof typeof HTTP_WIRES } }

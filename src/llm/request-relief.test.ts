@@ -5,8 +5,8 @@ import {
   withoutEncryptedReasoning,
   withoutImages,
   withoutReasoning,
-  withoutToolImages,
   withPlainSchemas,
+  withToolImagesAfter,
 } from "./request-relief.ts"
 
 const IMAGE = { type: "image_url", image_url: { url: "data:image/png;base64,AA==" } } as const
@@ -36,12 +36,16 @@ test("encrypted thoughts alone can go", () => {
   expect(withoutEncryptedReasoning(request(THINKING)).messages).toEqual([rest])
 })
 
-test("images become a note, everywhere or only in results of tools", () => {
+test("images become a note, or follow after the results of tools", () => {
   const user: Message = { role: "user", content: [{ type: "text", text: "look" }, IMAGE] }
   const tool: Message = { role: "tool", tool_call_id: "c", tool_name: "t", content: [IMAGE] }
   const note = "[image left out: the model does not take it]"
   expect(withoutImages(request(user, tool)).messages).toMatchObject([{ content: `look\n${note}` }, { content: note }])
-  expect(withoutToolImages(request(user, tool)).messages).toMatchObject([user, { content: note }])
+  expect(withToolImagesAfter(request(user, tool)).messages).toEqual([
+    user,
+    { ...tool, content: "[image: it follows after the results]" },
+    { role: "user", content: [{ type: "text", text: "[From the result of t (c), not from the person:]" }, IMAGE] },
+  ])
 })
 
 test("pattern and format go from schemas, but not properties of that name", () => {

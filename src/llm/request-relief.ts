@@ -4,6 +4,7 @@ import type { JsonSchema } from "../protocol/tool.ts"
 import type { LlmFailure } from "./failure/failure.ts"
 import type { ModelRequest } from "./model.ts"
 import { imagesIn } from "./request-size.ts"
+import { createImageMover } from "./vision/images-after-results.ts"
 
 /** Things that can be left out of a request when a server refuses it because of them. */
 export type Relief = "reasoning" | "encrypted-reasoning" | "images" | "tool-images" | "schema-patterns"
@@ -27,7 +28,7 @@ export function reliefNotice(relief: Relief, { refusesImages }: LlmFailure): str
         ? "the model takes no images, so they are left out from here on; describe them in words, or choose a model that sees"
         : "an image is too large for the provider, so the images are left out from here on; send a smaller one to have it seen"
     case "tool-images":
-      return "the provider takes no images in tool results, so the model gets their text only"
+      return "the provider takes no images in tool results, so they are sent after them"
     default:
       return undefined
   }
@@ -45,7 +46,7 @@ const RELIEVE: Record<Relief, (request: ModelRequest) => ModelRequest> = {
   reasoning: withoutReasoning,
   "encrypted-reasoning": withoutEncryptedReasoning,
   images: withoutImages,
-  "tool-images": withoutToolImages,
+  "tool-images": withToolImagesAfter,
   "schema-patterns": withPlainSchemas,
 }
 
@@ -70,13 +71,9 @@ export function withoutImages(request: ModelRequest): ModelRequest {
   )
 }
 
-/** Images stay where the person put them; results of tools become text. */
-export function withoutToolImages(request: ModelRequest): ModelRequest {
-  return mapMessages(request, (message) =>
-    message.role === "tool" && typeof message.content !== "string"
-      ? { ...message, content: withoutImageParts(message.content) }
-      : message,
-  )
+/** Results of tools become text; their images follow after them. */
+export function withToolImagesAfter(request: ModelRequest): ModelRequest {
+  return { ...request, messages: createImageMover()(request.messages) }
 }
 
 /** Grammar compilers of local servers stumble over `pattern` and `format`; a property that is called so stays. */

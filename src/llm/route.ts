@@ -34,7 +34,7 @@ export interface Route {
   rememberWindow(tokens: number): void
   /** What all processes of this home know about a used-up limit of the account; absent where nobody shares it. */
   readonly guard?: RateLimitGuard
-  /** The request as this model can take it: images in words where it is known to see none, and smaller where they are too large. */
+  /** The request as this model can take it: what `src/llm/vision/prepare-images.ts` makes of its images. */
   prepare?(
     request: ModelRequest,
     signal: AbortSignal,
@@ -67,6 +67,7 @@ export interface SignedParts {
 /** A wire with the type of its state hidden, so that one client speaks all of them. */
 export interface WireCodec {
   readonly framing: "sse" | "aws-event-stream"
+  readonly textResults?: boolean
   path(request: ModelRequest): string
   headers(request: ModelRequest): Readonly<Record<string, string>>
   encode(request: ModelRequest): string
@@ -82,6 +83,7 @@ export interface Decoder {
 export function codecOf<State>(wire: Wire<State>): WireCodec {
   return {
     framing: wire.framing,
+    textResults: wire.textResults === true,
     path: (request) => wire.path(request),
     headers: (request) => wire.headers(request),
     encode: (request) => wire.encode(request),

@@ -1,18 +1,18 @@
 import { copyFileSync, existsSync } from "node:fs"
 import { systemClock } from "../../base/clock.ts"
 import { fileTimestamp } from "../../config/config-file.ts"
-import { editConfig, saveConfig } from "../../config/edit.ts"
+import { saveConfig } from "../../config/edit.ts"
 import { ensureHome } from "../../config/home.ts"
 import { storedProviders } from "../../config/stored-logins.ts"
 import { chooseModel } from "../../llm/choose-model.ts"
-import { isPermissionProfile, PERMISSION_PROFILES } from "../../policy/decide.ts"
 import { CliError, type Invocation } from "../command.ts"
 import { granted, loadSettings } from "../settings-access.ts"
 import { USUAL_LOGIN } from "./auth/log-in.ts"
 import { chooseInteractively } from "./model/choose.ts"
 import { loginAt, WITHOUT_A_TERMINAL } from "./model/model.ts"
+import { AGENT_QUESTIONS, askQuestions, TERMINAL_QUESTIONS } from "./setup-questions.ts"
 
-const SECTIONS = ["model", "agent"]
+const SECTIONS = ["model", "terminal", "agent"]
 
 /** `hermes setup`: the questions a new person needs, each with the current value; what was answered before Ctrl+C stays. */
 export async function run(invocation: Invocation): Promise<number> {
@@ -23,14 +23,18 @@ export async function run(invocation: Invocation): Promise<number> {
   }
   ensureHome(home, environment)
   if (flags.has("non-interactive") || !terminal.stdinIsTty) {
-    for (const line of WITHOUT_A_TERMINAL) terminal.errLine(line)
+    const ready = await summary(invocation)
+    for (const line of ready ?? WITHOUT_A_TERMINAL) terminal.errLine(line)
     return flags.has("non-interactive") ? 0 : 1
   }
   keepCopy(invocation)
   if (flags.has("reset")) await resetSettings(invocation)
-  if (section !== "agent" && !(flags.has("quick") && (await hasModel(invocation)))) await askModel(invocation)
-  if (section !== "model" && !flags.has("quick")) await askAgent(invocation)
-  terminal.line("Done. Start talking with `hermes`; `hermes doctor` checks everything.")
+  const wants = (name: string): boolean => (section ?? name) === name
+  if (wants("model") && !(flags.has("quick") && (await summary(invocation)) !== undefined)) await askModel(invocation)
+  if (wants("terminal") && !flags.has("quick")) await askQuestions(TERMINAL_QUESTIONS, invocation)
+  if (wants("agent") && !flags.has("quick")) await askQuestions(AGENT_QUESTIONS, invocation)
+  for (const line of (await summary(invocation)) ?? []) terminal.line(line)
+  terminal.line('Done. Try it with `hermes -z "say hello"`, talk with `hermes`; `hermes doctor` checks everything.')
   return 0
 }
 
@@ -48,28 +52,23 @@ async function resetSettings({ terminal, home, environment }: Invocation): Promi
   granted(await saveConfig({ home, environment }, {}))
 }
 
-async function hasModel({ home, environment }: Invocation): Promise<boolean> {
+/** What a run would use now; undefined while there is no model. */
+async function summary({ home, environment }: Invocation): Promise<readonly string[] | undefined> {
   const settings = await loadSettings({ home, environment })
   const chosen = chooseModel({}, { ...settings, stored: storedProviders(home) })
-  return chosen.ok && !chosen.value.demoByDefault
+  if (!chosen.ok || chosen.value.demoByDefault) return undefined
+  const { model, provider, credentialSource } = chosen.value.runtime
+  const { config } = settings
+  return [
+    `Model        ${model} (${provider}), key: ${credentialSource}`,
+    `Commands     ${config.get("terminal.backend")}`,
+    `Permissions  ${config.get("approvals.profile") ?? "default"}`,
+  ]
 }
 
-async function askModel(invocation: Invocation): Promise<void> {
+/** Asks for provider, key and model, as `hermes model` does. */
+export async function askModel(invocation: Invocation): Promise<void> {
   const { home, environment, terminal, signal } = invocation
   const settings = await loadSettings({ home, environment })
   await chooseInteractively({ home, terminal, signal, ...settings, logIn: loginAt(invocation, USUAL_LOGIN) })
-}
-
-async function askAgent({ home, environment, terminal }: Invocation): Promise<void> {
-  const { config } = await loadSettings({ home, environment })
-  const turns = await terminal.ask(`Model calls one request may use [${config.get("agent.max_turns")}]: `)
-  const wanted = Number(turns?.trim() ?? "")
-  if (Number.isInteger(wanted) && wanted > 0) {
-    granted(await editConfig({ home, environment }, [{ path: "agent.max_turns", value: wanted }]))
-  }
-  const current = config.get("approvals.profile") ?? "default"
-  const profile = (await terminal.ask(`Permissions: ${PERMISSION_PROFILES.join(", ")} [${current}]: `))?.trim() ?? ""
-  if (profile === "") return
-  if (!isPermissionProfile(profile)) throw new CliError(`there is no permission profile "${profile}"`, { exitCode: 2 })
-  granted(await editConfig({ home, environment }, [{ path: "approvals.profile", value: profile }]))
 }

@@ -1,6 +1,7 @@
 import { fail, ok, type Result } from "../../base/result.ts"
 import type { ModelWish } from "../choose-model.ts"
-import { PROVIDERS, findProvider, type Provider } from "../providers.ts"
+import type { Provider } from "../provider.ts"
+import { PROVIDERS, findProvider } from "../providers.ts"
 import type { Catalog } from "./catalog.ts"
 import {
   builtInAliases,

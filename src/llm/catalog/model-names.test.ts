@@ -11,7 +11,8 @@ import {
   splitProviderPrefix,
   toolUseWarning,
 } from "./model-names.ts"
-import { findProvider, type Provider } from "../providers.ts"
+import type { Provider } from "../provider.ts"
+import { findProvider } from "../providers.ts"
 
 function provider(id: string): Provider {
   const found = findProvider(id)

@@ -1,6 +1,7 @@
 import { isRecord } from "../../base/json.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
-import { findProvider, type Provider } from "../providers.ts"
+import type { Provider } from "../provider.ts"
+import { findProvider } from "../providers.ts"
 
 /** What `/model` was asked for. */
 export interface ModelArgument {
@@ -62,14 +63,13 @@ export function modelNameFor(provider: Provider, name: string): string {
   if (provider.aggregator === true) return nameAtAggregator(typed)
   const bare = withoutPrefix(typed, provider.vendor)
   switch (provider.id) {
-    case "anthropic":
-      return hyphenated(bare)
     case "gemini":
       return withoutPrefix(bare, "models")
     case "deepseek":
       return deepSeekName(bare)
     case "xiaomi":
       return bare.toLowerCase()
+    case "anthropic":
     case "opencode-zen":
     case "opencode-go":
       return bare.startsWith("claude-") ? hyphenated(bare) : bare

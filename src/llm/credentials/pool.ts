@@ -14,7 +14,7 @@ import { oauthEndpoints, renewalSkew } from "./oauth-endpoints.ts"
 import { refreshTokens, type TokenAnswer, type TokenSet } from "./oauth-token.ts"
 import { poolKey } from "./pool-key.ts"
 import { gatherEntries, type CredentialOrigin } from "./pool-sources.ts"
-import { entryTree, expiryOf, isBorrowed, type PooledCredential } from "./pooled-credential.ts"
+import { entryTree, expiryOf, isBorrowed, STATE_FIELDS, type PooledCredential } from "./pooled-credential.ts"
 import { parseTimestamp } from "../failure/reset-time.ts"
 import { selectCredential, strategyNamed } from "./selection.ts"
 import {
@@ -384,16 +384,6 @@ class StoredPool implements CredentialPool {
 }
 
 type RefreshOutcome = "refreshed" | "adopted" | "failed" | "dead"
-
-const STATE_FIELDS = [
-  "last_status",
-  "last_status_at",
-  "last_error_code",
-  "last_error_reason",
-  "last_error_message",
-  "last_error_reset_at",
-  "request_count",
-]
 
 function withEntry(entries: readonly Tree[], id: string, change: (stored: Tree | undefined) => Tree): readonly Tree[] {
   const index = entries.findIndex((tree) => tree["id"] === id)

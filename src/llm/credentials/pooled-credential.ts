@@ -124,6 +124,17 @@ export function expiryOf(entry: PooledCredential): number | undefined {
   return candidates.find((time) => time !== undefined)
 }
 
+/** What requests have done to a credential; the person put in the rest. */
+export const STATE_FIELDS = [
+  "last_status",
+  "last_status_at",
+  "last_error_code",
+  "last_error_reason",
+  "last_error_message",
+  "last_error_reset_at",
+  "request_count",
+]
+
 const OWN_FIELDS = new Set([
   "id",
   "label",
@@ -132,13 +143,7 @@ const OWN_FIELDS = new Set([
   "source",
   "access_token",
   "refresh_token",
-  "last_status",
-  "last_status_at",
-  "last_error_code",
-  "last_error_reason",
-  "last_error_message",
-  "last_error_reset_at",
-  "request_count",
+  ...STATE_FIELDS,
   "secret_fingerprint",
 ])
 

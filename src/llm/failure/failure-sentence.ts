@@ -4,6 +4,7 @@ import type { Verdict } from "./failure-rules.ts"
 export interface SentenceFacts {
   /** The provider and, where there is one, the status: `acme (HTTP 429)`. */
   readonly who: string
+  readonly provider: string
   readonly model: string
   /** The server's own words, or nothing. */
   readonly said: string
@@ -23,7 +24,7 @@ export function failureSentence(reason: Verdict["reason"], facts: SentenceFacts)
   switch (reason) {
     case "auth":
     case "auth_permanent":
-      return `${who} refused the key${words}. Check it with \`hermes config show\`${facts.webPage === true ? ", and its base_url" : ""}`
+      return `${who} refused the key${words}. Check it with \`hermes auth list ${facts.provider}\`${facts.webPage === true ? ", and its base_url" : ""}`
     case "billing":
       return `${who} says the account has no credit${words}. Add credit, or choose another model with --model`
     case "rate_limit":

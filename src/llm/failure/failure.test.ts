@@ -298,7 +298,7 @@ describe("what else a response tells", () => {
   })
 
   test.each([
-    [401, "", "acme (HTTP 401) refused the key. Check it with `hermes config show`"],
+    [401, "", "acme (HTTP 401) refused the key. Check it with `hermes auth list acme`"],
     [402, "", "acme (HTTP 402) says the account has no credit. Add credit, or choose another model with --model"],
     [503, "", "acme (HTTP 503) is overloaded. Try again in a moment"],
     [404, "no such model", "acme (HTTP 404) does not know the model m-1: no such model. Choose another with --model"],
@@ -308,11 +308,11 @@ describe("what else a response tells", () => {
       says('model "m-1" not found, try pulling it first'),
       'acme (HTTP 404) does not know the model m-1: model "m-1" not found, try pulling it first. Choose another with --model',
     ],
-    [401, says("Wrong key."), "acme (HTTP 401) refused the key: Wrong key. Check it with `hermes config show`"],
+    [401, says("Wrong key."), "acme (HTTP 401) refused the key: Wrong key. Check it with `hermes auth list acme`"],
     [
       403,
       "<html>",
-      "acme (HTTP 403) refused the key: an HTML page instead of an answer. Check it with `hermes config show`, and its base_url",
+      "acme (HTTP 403) refused the key: an HTML page instead of an answer. Check it with `hermes auth list acme`, and its base_url",
     ],
     [405, "<html>", "acme (HTTP 405) answered with an error: an HTML page instead of an answer. Check its base_url"],
     [501, "Unsupported method", "acme (HTTP 501) answered with an error: Unsupported method. Check its base_url"],

@@ -52,7 +52,17 @@ const LM_STUDIO: Routes = {
 const LM_STUDIO_OTHERWISE: Answer = { json: { error: "Unexpected endpoint or method. (GET /api/tags)" } }
 
 const OLLAMA: Routes = {
-  "/api/tags": { json: { models: [{ model: "qwen3:14b" }, { name: "llama3:8b" }, { model: "mystery:1b" }] } },
+  "/api/tags": {
+    json: {
+      models: [
+        { model: "qwen3:14b" },
+        { name: "llama3:8b" },
+        { model: "mystery:1b" },
+        // Embeds texts and answers nothing, so it is none to choose from.
+        { model: "nomic-embed-text:latest" },
+      ],
+    },
+  },
   "/api/ps": { json: { models: [{ model: "llama3:8b", context_length: 4096 }] } },
   '/api/show {"model":"qwen3:14b"}': {
     json: {
@@ -60,7 +70,10 @@ const OLLAMA: Routes = {
       model_info: { "qwen3.context_length": 40_960 },
     },
   },
-  '/api/show {"model":"llama3:8b"}': { json: { model_info: { "llama.context_length": 131_072 } } },
+  '/api/show {"model":"llama3:8b"}': {
+    json: { model_info: { "llama.context_length": 131_072 }, capabilities: ["completion", "tools"] },
+  },
+  '/api/show {"model":"nomic-embed-text:latest"}': { json: { capabilities: ["embedding"] } },
   '/api/show {"model":"mystery:1b"}': { json: {} },
   "/v1/models": { json: { data: [{ id: "qwen3:14b" }] } },
   "/version": { status: 404, json: {} },
@@ -207,5 +220,12 @@ describe("which model", () => {
     expect(localChoice(server([a!, b!]))).toEqual({ kind: "one", model: b })
     expect(localChoice(server([a!, b!, c!]))).toEqual({ kind: "several", models: [b, c] })
     expect(localChoice(server([]))).toEqual({ kind: "none" })
+  })
+
+  test("the one that was named, with or without its tag", () => {
+    const tagged = { id: "qwen3:latest", loaded: false }
+    expect(localChoice(server([a!, b!, tagged]), "a")).toEqual({ kind: "one", model: a })
+    expect(localChoice(server([a!, b!, tagged]), "qwen3")).toEqual({ kind: "one", model: tagged })
+    expect(localChoice(server([a!]), "b")).toEqual({ kind: "none" })
   })
 })

@@ -89,8 +89,12 @@ export async function askOllama(
   }
 }
 
-/** A single model is the one meant, and so is the single one in memory; otherwise somebody has to choose. */
-export function localChoice(server: LocalServer): LocalChoice {
+/** The model that was named; without a name a single one is meant, and so is the single one in memory; otherwise somebody has to choose. */
+export function localChoice(server: LocalServer, named?: string): LocalChoice {
+  if (named !== undefined) {
+    const meant = server.models.find(({ id }) => id === named || id === `${named}:latest`)
+    return meant === undefined ? { kind: "none" } : { kind: "one", model: meant }
+  }
   const loaded = server.models.filter((model) => model.loaded)
   const candidates = loaded.length > 0 ? loaded : server.models
   const [only] = candidates
@@ -207,14 +211,20 @@ async function ollamaModels(tags: unknown, probe: Probe): Promise<readonly Local
       return name === undefined ? [] : [[name, windowInMetadata(entry)] as const]
     }),
   )
-  return await Promise.all(
-    names.map(async (name) =>
-      localModel(name, {
-        loaded: running.has(name),
-        contextLength: ollamaWindow(await probe("/api/show", { model: name }), running.get(name)),
-      }),
-    ),
+  const models = await Promise.all(
+    names.map(async (name) => {
+      const shown = await probe("/api/show", { model: name })
+      const contextLength = ollamaWindow(shown, running.get(name))
+      return answersNothing(shown) ? [] : [localModel(name, { loaded: running.has(name), contextLength })]
+    }),
   )
+  return models.flat()
+}
+
+/** Models that only embed texts say so; older releases of Ollama say nothing. */
+function answersNothing(shown: unknown): boolean {
+  const abilities = isRecord(shown) ? shown["capabilities"] : undefined
+  return Array.isArray(abilities) && !abilities.includes("completion")
 }
 
 /** `num_ctx` of the model file is what a call gets; else what the model in memory was given; else what it was trained for. */

@@ -156,14 +156,14 @@ function callBlock(call: ToolCall): Extract<Block, { kind: "tool_use" | "tool_re
 function resultBlock(message: ToolMessage, images: "kept" | "named"): Block {
   const id = wireId(message.tool_call_id)
   const values = partValues(message.content).map((value) =>
-    images === "named" && value["type"] === "image" ? { type: "text", text: OLDER_SCREENSHOT } : value,
+    images === "named" && value["type"] === "image" ? { type: "text", text: OLDER_IMAGE } : value,
   )
   const only = values.length === 1 ? values[0]?.["text"] : undefined
   const content = values.length === 0 ? "(no output)" : (only ?? values)
   return { kind: "tool_result", id, json: JSON.stringify({ type: "tool_result", tool_use_id: id, content }) }
 }
 
-const OLDER_SCREENSHOT = "[older screenshot left out]"
+const OLDER_IMAGE = "[older image left out]"
 
 function wireId(id: string): string {
   return id === "" ? "tool_0" : id.replaceAll(/[^\w-]/g, "_")

@@ -124,7 +124,7 @@ describe("images", () => {
     ]
     const messages = [user("go"), ...["A", "B", "C", "D"].flatMap(shot)]
     const image = { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } }
-    const left = { type: "text", text: "[older screenshot left out]" }
+    const left = { type: "text", text: "[older image left out]" }
     expect(sent(messages).slice(1)).toEqual(
       ["A", "B", "C", "D"].flatMap((id) => [
         uses(id),

@@ -3,6 +3,7 @@ import { isRecord, parseJson, stringField } from "../../base/json.ts"
 import type { Usage } from "../../protocol/usage.ts"
 import type { ModelEvent } from "../model.ts"
 import type { Frame } from "../http/sse.ts"
+import { tokenCount } from "./token-count.ts"
 
 /** What has arrived of a reply. */
 export interface AnthropicState {
@@ -198,16 +199,12 @@ function laterUsage(known: Usage | undefined, value: unknown): Usage | undefined
   if (!isRecord(value)) return known
   const details = isRecord(value["output_tokens_details"]) ? value["output_tokens_details"] : {}
   return {
-    input: count(value["input_tokens"]) || (known?.input ?? 0),
-    output: count(value["output_tokens"]) || (known?.output ?? 0),
-    cacheRead: count(value["cache_read_input_tokens"]) || (known?.cacheRead ?? 0),
-    cacheWrite: count(value["cache_creation_input_tokens"]) || (known?.cacheWrite ?? 0),
-    reasoning: count(details["thinking_tokens"]) || (known?.reasoning ?? 0),
+    input: tokenCount(value["input_tokens"]) || (known?.input ?? 0),
+    output: tokenCount(value["output_tokens"]) || (known?.output ?? 0),
+    cacheRead: tokenCount(value["cache_read_input_tokens"]) || (known?.cacheRead ?? 0),
+    cacheWrite: tokenCount(value["cache_creation_input_tokens"]) || (known?.cacheWrite ?? 0),
+    reasoning: tokenCount(details["thinking_tokens"]) || (known?.reasoning ?? 0),
   }
-}
-
-function count(value: unknown): number {
-  return typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0
 }
 
 /** An error that comes with status 200 names its kind instead; the status it would have had is added as `code`. */

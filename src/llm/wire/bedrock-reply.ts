@@ -5,6 +5,7 @@ import type { ModelEvent, ModelReply } from "../model.ts"
 import type { Frame } from "../http/sse.ts"
 import { REASONING_TYPE } from "./bedrock-history.ts"
 import { derivedCallId } from "./derived-call-id.ts"
+import { tokenCount } from "./token-count.ts"
 import type { Finished } from "./wire.ts"
 
 export interface ConverseState {
@@ -256,14 +257,10 @@ function wholeBlock(block: unknown, index: number): readonly Block[] {
 function readUsage(value: unknown): Usage | undefined {
   if (!isRecord(value)) return undefined
   return {
-    input: count(value["inputTokens"]),
-    output: count(value["outputTokens"]),
-    cacheRead: count(value["cacheReadInputTokens"]),
-    cacheWrite: count(value["cacheWriteInputTokens"]),
+    input: tokenCount(value["inputTokens"]),
+    output: tokenCount(value["outputTokens"]),
+    cacheRead: tokenCount(value["cacheReadInputTokens"]),
+    cacheWrite: tokenCount(value["cacheWriteInputTokens"]),
     reasoning: 0,
   }
-}
-
-function count(value: unknown): number {
-  return typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0
 }

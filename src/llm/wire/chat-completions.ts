@@ -1,5 +1,4 @@
 import { isRecord, parseJson } from "../../base/json.ts"
-import { sha256Hex } from "../../base/random-and-hash.ts"
 import { scrubSurrogates } from "../../base/text.ts"
 import type { FinishReason, Message, ToolCall } from "../../protocol/message.ts"
 import type { ToolDefinition } from "../../protocol/tool.ts"
@@ -11,9 +10,19 @@ import type { Frame } from "../http/sse.ts"
 import { cacheMarker, markedFrom, withMarker } from "./chat-cache-markers.ts"
 import { chatMessage, messageForm } from "./chat-messages.ts"
 import type { MessageForm } from "./chat-messages.ts"
-import { isCopilot, isMoonshot, isMoonshotModel, isOpenAi, isQwenPortal, takesCacheMarkers } from "./chat-places.ts"
+import {
+  isCopilot,
+  isMoonshot,
+  isMoonshotModel,
+  isOpenAi,
+  isQwenPortal,
+  takesCacheMarkers,
+  takesResultImages,
+} from "./chat-places.ts"
 import { chatExtras, chatTemperature } from "./chat-provider-extras.ts"
 import type { OpenRouterSettings } from "./chat-provider-extras.ts"
+import { tokenCount } from "./token-count.ts"
+import { derivedCallId } from "./derived-call-id.ts"
 import type { Finished, Wire, WirePlace } from "./wire.ts"
 
 export interface ChatCompletionsOptions {
@@ -35,6 +44,7 @@ export function createChatCompletionsWire(place: WirePlace, options: ChatComplet
 
   return {
     framing: "sse",
+    textResults: !takesResultImages(place),
     path: () => "/chat/completions",
     headers: (request) => chatExtras(request, place, options).headers,
     encode: (request) => {
@@ -345,11 +355,6 @@ function toCall(slot: Slot, position: number): ToolCall {
   }
 }
 
-/** A server that names no id gets one from us; the same call always gets the same. */
-function derivedCallId(name: string, args: string, position: number): string {
-  return `call_${sha256Hex(`${name}:${args}:${position}`).slice(0, 12)}`
-}
-
 function finishReason(state: ChatState, calls: number): FinishReason {
   switch (state.finish) {
     case "length":
@@ -381,19 +386,15 @@ function readUsage(value: unknown): Usage | undefined {
   if (!isRecord(value)) return undefined
   const promptDetails = isRecord(value["prompt_tokens_details"]) ? value["prompt_tokens_details"] : {}
   const completionDetails = isRecord(value["completion_tokens_details"]) ? value["completion_tokens_details"] : {}
-  const cacheRead = count(promptDetails["cached_tokens"]) || count(value["cache_read_input_tokens"])
-  const cacheWrite = count(promptDetails["cache_write_tokens"]) || count(value["cache_creation_input_tokens"])
+  const cacheRead = tokenCount(promptDetails["cached_tokens"]) || tokenCount(value["cache_read_input_tokens"])
+  const cacheWrite = tokenCount(promptDetails["cache_write_tokens"]) || tokenCount(value["cache_creation_input_tokens"])
   return {
-    input: Math.max(0, count(value["prompt_tokens"]) - cacheRead - cacheWrite),
-    output: count(value["completion_tokens"]),
+    input: Math.max(0, tokenCount(value["prompt_tokens"]) - cacheRead - cacheWrite),
+    output: tokenCount(value["completion_tokens"]),
     cacheRead,
     cacheWrite,
-    reasoning: count(completionDetails["reasoning_tokens"]),
+    reasoning: tokenCount(completionDetails["reasoning_tokens"]),
   }
-}
-
-function count(value: unknown): number {
-  return typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0
 }
 
 function text(value: unknown): string {

@@ -1,8 +1,8 @@
 import { assertNever } from "../../base/assert-never.ts"
-import { canonicalJson, isRecord, parseJson } from "../../base/json.ts"
+import { canonicalJson, isRecord, parseJson, stringField } from "../../base/json.ts"
 import { scrubSurrogates } from "../../base/text.ts"
 import type { AssistantMessage, Message, Part, ToolCall } from "../../protocol/message.ts"
-import { isQwenPortal, takesReasoningDetails, wantsReasoningEcho } from "./chat-places.ts"
+import { isQwenPortal, takesReasoningDetails, takesResultImages, wantsReasoningEcho } from "./chat-places.ts"
 import type { WirePlace } from "./wire.ts"
 
 /** What differs between the servers of this wire in how a message is written. */
@@ -22,7 +22,7 @@ export function messageForm(place: WirePlace, model: string): MessageForm {
     callExtras: /gemini|gemma/i.test(model),
     reasoningEcho: wantsReasoningEcho(place, model),
     reasoningDetails: takesReasoningDetails(place),
-    toolImages: takesReasoningDetails(place),
+    toolImages: takesResultImages(place),
     partLists: isQwenPortal(place),
   }
 }
@@ -65,11 +65,18 @@ function plainMessage(message: Message, form: MessageForm): Readonly<Record<stri
 
 /** Servers that want the echo refuse an empty one, so a reply without reasoning (or with another's) sends a space. */
 function reasoning(message: AssistantMessage, form: MessageForm): Readonly<Record<string, unknown>> {
-  const details = message.reasoning_details ?? []
+  const details = (message.reasoning_details ?? []).filter((block) => !isOfAnotherWire(block))
   return {
     ...(form.reasoningEcho ? { reasoning_content: scrubSurrogates(message.reasoning_content ?? "") || " " } : {}),
     ...(form.reasoningDetails && details.length > 0 ? { reasoning_details: details } : {}),
   }
+}
+
+/** Blocks of other wires share the field; their signatures are good for those who made them and nobody else. */
+const OF_OTHER_WIRES = /^(?:thinking|redacted_thinking|bedrock\..*)$/
+
+function isOfAnotherWire(block: unknown): boolean {
+  return OF_OTHER_WIRES.test(stringField(block, "type") ?? "")
 }
 
 function wireCall(call: ToolCall, form: MessageForm): unknown {

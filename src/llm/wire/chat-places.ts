@@ -61,6 +61,11 @@ export function takesReasoningDetails(place: WirePlace): boolean {
   return isOpenRouter(place) || isNous(place)
 }
 
+/** Images in a tool's result; most servers take only text there. */
+export function takesResultImages(place: WirePlace): boolean {
+  return isOpenRouter(place) || isNous(place)
+}
+
 /** Whether cache markers are translated for the model behind the gateway. */
 export function takesCacheMarkers(place: WirePlace, model: string): boolean {
   const name = model.toLowerCase()

@@ -191,6 +191,20 @@ describe("reasoning of earlier replies", () => {
     ["nobody asks", OTHER, "glm-4.6", reply, {}],
     ["opaque", OPENROUTER, "x-ai/grok-4", reply, { reasoning_details: reply.reasoning_details }],
     ["opaque, none", NOUS, "Hermes-4", foreign, {}],
+    [
+      "opaque, of other wires",
+      OPENROUTER,
+      "anthropic/claude-opus-4.6",
+      {
+        ...reply,
+        reasoning_details: [
+          { type: "thinking", thinking: "t", signature: "of Anthropic" },
+          { type: "redacted_thinking", data: "x" },
+          { type: "bedrock.reasoning", reasoningContent: {} },
+        ],
+      },
+      {},
+    ],
   ])("%s", (_name, at, model, message, expected) => {
     expect(body(at, { model, messages: [message] })["messages"]).toEqual([
       { role: "assistant", content: "hi", ...expected },

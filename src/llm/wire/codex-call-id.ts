@@ -22,10 +22,5 @@ export function itemIdOf(id: string): string {
     .replaceAll(/[^A-Za-z0-9_-]/g, "")}`
 }
 
-/** A call without any id gets one from what it is; the same call always gets the same. */
-export function derivedCallId(name: string, args: string, position: number): string {
-  return `call_${sha256Hex(`${name}:${args}:${position}`).slice(0, 12)}`
-}
-
 /** What the vendor allows for an id. */
 export const MAX_ID_LENGTH = 64

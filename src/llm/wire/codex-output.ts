@@ -6,6 +6,7 @@ import type { Item } from "./codex-item.ts"
 import { messageItemText, partsOf, reasoningItemText } from "./codex-item.ts"
 import type { CodexOutput } from "./codex-reply.ts"
 import { replyOfOutput } from "./codex-reply.ts"
+import { tokenCount } from "./token-count.ts"
 import type { Finished } from "./wire.ts"
 
 /** What has arrived of a response. Items count when they are done; the list in the terminal event is empty on some servers. */
@@ -298,17 +299,13 @@ function readUsage(value: unknown): Usage | undefined {
   if (!isRecord(value)) return undefined
   const inputDetails = isRecord(value["input_tokens_details"]) ? value["input_tokens_details"] : {}
   const outputDetails = isRecord(value["output_tokens_details"]) ? value["output_tokens_details"] : {}
-  const cacheRead = count(inputDetails["cached_tokens"])
-  const cacheWrite = count(inputDetails["cache_write_tokens"]) || count(inputDetails["cache_creation_tokens"])
+  const cacheRead = tokenCount(inputDetails["cached_tokens"])
+  const cacheWrite = tokenCount(inputDetails["cache_write_tokens"]) || tokenCount(inputDetails["cache_creation_tokens"])
   return {
-    input: Math.max(0, count(value["input_tokens"]) - cacheRead - cacheWrite),
-    output: count(value["output_tokens"]),
+    input: Math.max(0, tokenCount(value["input_tokens"]) - cacheRead - cacheWrite),
+    output: tokenCount(value["output_tokens"]),
     cacheRead,
     cacheWrite,
-    reasoning: count(outputDetails["reasoning_tokens"]),
+    reasoning: tokenCount(outputDetails["reasoning_tokens"]),
   }
-}
-
-function count(value: unknown): number {
-  return typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0
 }

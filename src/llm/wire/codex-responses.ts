@@ -25,6 +25,7 @@ export function createCodexResponsesWire(place: WirePlace): Wire<ResponsesState>
 
   return {
     framing: "sse",
+    textResults: endpoint.vendor === "xai",
     path: () => "/responses",
     headers: ({ conversationId }) =>
       endpoint.vendor === "xai" && conversationId !== undefined ? { "x-grok-conv-id": conversationId } : {},

@@ -4,6 +4,7 @@ import type { Usage } from "../../protocol/usage.ts"
 import type { ModelEvent, ModelReply } from "../model.ts"
 import type { Frame } from "../http/sse.ts"
 import { derivedCallId } from "./derived-call-id.ts"
+import { tokenCount } from "./token-count.ts"
 import type { Finished } from "./wire.ts"
 
 export interface GeminiState {
@@ -143,18 +144,14 @@ const KNOWN_FIELDS = ["candidates", "promptFeedback", "error"] as const
 /** Cached tokens are part of the prompt here, thoughts are counted beside the answer; ours are apart and inside. */
 function readUsage(value: unknown): Usage | undefined {
   if (!isRecord(value)) return undefined
-  const cacheRead = count(value["cachedContentTokenCount"])
-  const reasoning = count(value["thoughtsTokenCount"])
-  const prompt = count(value["promptTokenCount"]) + count(value["toolUsePromptTokenCount"])
+  const cacheRead = tokenCount(value["cachedContentTokenCount"])
+  const reasoning = tokenCount(value["thoughtsTokenCount"])
+  const prompt = tokenCount(value["promptTokenCount"]) + tokenCount(value["toolUsePromptTokenCount"])
   return {
     input: Math.max(0, prompt - cacheRead),
-    output: count(value["candidatesTokenCount"]) + reasoning,
+    output: tokenCount(value["candidatesTokenCount"]) + reasoning,
     cacheRead,
     cacheWrite: 0,
     reasoning,
   }
-}
-
-function count(value: unknown): number {
-  return typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0
 }

@@ -8,6 +8,8 @@ import type { Frame } from "../http/sse.ts"
 export interface Wire<State> {
   /** How the answer is framed when it streams. */
   readonly framing: "sse" | "aws-event-stream"
+  /** The result of a tool may only be text here; its images have to go elsewhere. */
+  readonly textResults?: boolean
   /** Path and query below the endpoint's base URL. */
   path(request: ModelRequest): string
   /** Headers this wire always sends, without credentials. */

@@ -253,3 +253,15 @@ test("its definition is short", () => {
   const { name, description, parameters } = patch
   expect(JSON.stringify({ name, description, parameters }).length).toBeLessThan(1400)
 })
+
+test("what remains of an old patch names its files", () => {
+  const digest = (args: Readonly<Record<string, unknown>>): string | undefined =>
+    patch.runnable.digest?.({ tool: "patch", args, result: "xx" })
+  const adding = (names: readonly string[]): string => names.map((name) => `*** Add File: ${name}\n+x\n`).join("")
+  expect(digest({ path: "a.ts", old_string: "a" })).toBe("[patch] replace in a.ts (2 chars result)")
+  expect(digest({ mode: "patch", patch: adding(["a", "b"]) })).toBe("[patch] patch in a, b (2 chars result)")
+  expect(digest({ mode: "patch", patch: adding("abcdefg".split("")) })).toBe(
+    "[patch] patch in a, b, c, d, e, and 2 more (2 chars result)",
+  )
+  expect(digest({ mode: "patch", patch: "nonsense" })).toBe("[patch] patch in  (2 chars result)")
+})

@@ -34,7 +34,7 @@ export const patch = defineTool({
   emoji: "🔧",
   inScripts: true,
   digest: ({ args, result }) =>
-    `[patch] ${digestValue(args["mode"]) || "replace"} in ${digestValue(args["path"])} (${digestChars(result)} chars result)`,
+    `[patch] ${digestValue(args["mode"]) || "replace"} in ${digestValue(args["path"]) || pathsOfText(args["patch"])} (${digestChars(result)} chars result)`,
   run: async (args, context) => {
     context.ports.files?.otherCall()
     const crossProfile = args.cross_profile
@@ -69,6 +69,18 @@ function isFilesPatch({ mode, patch: text, old_string: old }: PatchArguments): b
 /** Every path that would be touched, so that each one is judged. A patch that cannot be read touches none. */
 function pathsIn(args: PatchArguments): readonly string[] {
   if (!isFilesPatch(args)) return args.path === undefined ? [] : [args.path]
-  const parsed = parsePatch(args.patch ?? "")
+  return namedIn(args.patch ?? "")
+}
+
+function namedIn(text: string): readonly string[] {
+  const parsed = parsePatch(text)
   return parsed.ok ? [...new Set(parsed.value.flatMap(pathsOf))] : []
+}
+
+const MAX_DIGEST_PATHS = 5
+
+function pathsOfText(text: unknown): string {
+  const paths = typeof text === "string" ? namedIn(text) : []
+  const more = paths.length > MAX_DIGEST_PATHS ? [`and ${paths.length - MAX_DIGEST_PATHS} more`] : []
+  return [...paths.slice(0, MAX_DIGEST_PATHS), ...more].join(", ")
 }

@@ -1,10 +1,12 @@
-import { symlink, writeFile } from "node:fs/promises"
+import { symlink, truncate, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import { makePipe } from "../../../test/fixtures/tools/make-pipe.ts"
 import { toolBench } from "../../../test/fixtures/tools/tool-context.ts"
+import { dataUrl, testImage } from "../../../test/support/test-image.ts"
 import type { FileSystem } from "../../exec/workspace.ts"
 import { readFile } from "./read-file.ts"
+import { createFileRegistry, createFileTracker } from "./read-tracker.ts"
 
 const numbered = (from: number, to: number): string =>
   Array.from({ length: to - from + 1 }, (_, index) => `${from + index}|line ${from + index}`).join("\n")
@@ -85,11 +87,67 @@ test("a missing file is answered with similar names, also in a missing directory
 test("what is no text is refused by name, by kind or by content", async () => {
   await using bench = await toolBench({ workFiles: { "a.png": "x", "a.zip": "x", blob: "\0".repeat(100) } })
   await makePipe(join(bench.place.workdir, "pipe"))
-  expect(await bench.call(readFile, { path: "a.png" })).toMatchObject({ is_image: true })
+  expect(await bench.call(readFile, { path: "a.png" })).toEqual({
+    error: "a.png is no PNG, JPEG, GIF or WebP image; convert it to PNG and read that",
+    is_image: true,
+    file_size: 1,
+    resolved_path: join(bench.place.workdir, "a.png"),
+  })
   expect(await bench.call(readFile, { path: "a.zip" })).toMatchObject({ is_binary: true })
   expect(await bench.call(readFile, { path: "blob" })).toMatchObject({ is_binary: true })
   expect(await bench.call(readFile, { path: "pipe" })).toEqual({ error: "pipe is not a regular file" })
   expect(await bench.call(readFile, { path: "." })).toMatchObject({ error: expect.stringContaining("is a directory") })
+})
+
+test.each(["png", "jpeg", "webp"] as const)(
+  "a %s image is shown, whatever its name says about its kind",
+  async (type) => {
+    await using bench = await toolBench()
+    const bytes = testImage({ width: 30, height: 20, type })
+    await writeFile(join(bench.place.workdir, "shot.png"), bytes)
+    const text = JSON.stringify({
+      path: "shot.png",
+      is_image: true,
+      file_size: bytes.length,
+      resolved_path: join(bench.place.workdir, "shot.png"),
+      type: `image/${type}`,
+      width: 30,
+      height: 20,
+    })
+    expect(await bench.result(readFile, { path: "shot.png" })).toEqual({
+      content: {
+        _multimodal: true,
+        content: [
+          { type: "text", text },
+          { type: "image_url", image_url: { url: dataUrl(bytes, `image/${type}`) } },
+        ],
+        text_summary: text,
+      },
+      summary: "image, 30×20",
+    })
+  },
+)
+
+test("an image that is too large to be kept in a conversation is not even read", async () => {
+  await using bench = await toolBench({ workFiles: { "huge.png": "" } })
+  await truncate(join(bench.place.workdir, "huge.png"), 20 * 1024 * 1024 + 1)
+  expect(await bench.call(readFile, { path: "huge.png" })).toMatchObject({
+    error: "huge.png has more than the 20 MB that can be shown; make a smaller copy and read that",
+    is_image: true,
+  })
+})
+
+test("an image that is looked at over and over is refused", async () => {
+  await using bench = await toolBench()
+  await writeFile(join(bench.place.workdir, "a.png"), testImage({ width: 2, height: 2, type: "png" }))
+  const tracker = createFileTracker({ taskId: "task", registry: createFileRegistry(), guard: true })
+  const results = []
+  for (let time = 1; time <= 4; time += 1) {
+    results.push(await bench.result(readFile, { path: "a.png" }, { ports: { files: tracker } }))
+  }
+  expect(
+    results.map(({ content }) => ("error" in content ? "refused" : JSON.stringify(content).includes("_warning"))),
+  ).toEqual([false, false, true, "refused"])
 })
 
 test.each([

@@ -10,6 +10,7 @@ import { failure } from "../failure.ts"
 import { binaryReason, isImage, looksBinary } from "./binary.ts"
 import { extractDocument } from "./document/extract-document.ts"
 import { maskPrivateKeys, MAX_KEY_LINES } from "./private-key-lines.ts"
+import { readImage } from "./read-image.ts"
 import { refusedDevice } from "./refused-source.ts"
 import { repetitionOf } from "./repeated-call.ts"
 import { outsideWarning, resolvedField, similarFiles } from "./store-file.ts"
@@ -27,8 +28,8 @@ export const readFile = defineTool({
   toolset: "file",
   description:
     "Read a text file with numbered lines (`12|text`). Use this instead of cat, head or tail. Page with offset (first line, from 1) and " +
-    "limit. Text of notebooks (.ipynb), .docx and .xlsx is extracted. A missing file is answered with similar names. Images are not " +
-    "readable here: use vision_analyze. Results that are too long are refused: use a smaller limit.",
+    "limit. Text of notebooks (.ipynb), .docx and .xlsx is extracted. A missing file is answered with similar names. Images (PNG, JPEG, " +
+    "GIF, WebP) are shown to you. Results that are too long are refused: use a smaller limit.",
   input: z.object({
     path: z.string().min(1).describe("File to read; relative paths start at the working directory"),
     offset: line(1).describe("First line, counted from 1"),
@@ -85,6 +86,7 @@ interface Page {
 async function readPage(page: Page, context: ToolContext): Promise<ToolResult> {
   const { given, target, facts } = page
   const { files } = context.workspace
+  if (isImage(target)) return await readImage(page, context)
   const document = await extractDocument(target, facts, files)
   if (document?.ok !== true) {
     const refused = notText(given, target, document?.error) ?? tooLarge(page, context)
@@ -115,9 +117,6 @@ async function* oneChunk(text: string): AsyncGenerator<Uint8Array, void, void> {
 }
 
 function notText(given: string, target: string, why: string | undefined): ToolResult | undefined {
-  if (isImage(target)) {
-    return failure(`${given} is an image; look at it with vision_analyze`, { is_image: true })
-  }
   const binary = binaryReason(target)
   if (binary === undefined) return undefined
   const reason = why === undefined ? "" : `, and its text could not be extracted: ${why}`

@@ -17,4 +17,4 @@ export function holdsSecrets(path: string, places: ProfilePlaces | undefined): b
 }
 
 const HERMES_SECRETS =
-  /\/\.hermes\/(?:profiles\/[^/]+\/)?(?:auth\.json|auth\.lock|\.anthropic_oauth\.json|webhook_subscriptions\.json|auth\/google_oauth\.json|cache\/bws_cache\.json|mcp-tokens\/|skills\/\.hub\/)/
+  /\/\.hermes\/(?:profiles\/[^/]+\/)?(?:auth\.json|auth\.lock|\.anthropic_oauth\.json|webhook_subscriptions\.json|auth\/google_oauth\.json|cache\/(?:bws_cache|config\.parsed)\.json|mcp-tokens\/|skills\/\.hub\/)/

@@ -223,3 +223,34 @@ test("a configuration file of ripgrep changes nothing", async () => {
   await using bench = await toolBench({ workFiles: { ...TREE, rc: "--hidden\n" }, env: { RIPGREP_CONFIG_PATH: "rc" } })
   expect(await bench.call(searchFiles, { pattern: "needle" })).toMatchObject({ total_count: 5 })
 })
+
+test("files that may not be read are told, and are no reason to call the search failed", async () => {
+  await using at = await toolBench({ workFiles: TREE })
+  const workspace: Workspace = {
+    ...at.workspace,
+    // What ripgrep does where it was kept out of a file: it says nothing and ends with 2.
+    run: (command, options) => at.workspace.run(`${command}; exit 2`, options),
+  }
+  const search = async (args: Readonly<Record<string, unknown>>): Promise<unknown> =>
+    await at.call(searchFiles, args, { workspace })
+  const _warning = "some files could not be read and were not searched"
+  expect(await search({ pattern: "nowhere" })).toEqual({ total_count: 0, matches: [], truncated: false, _warning })
+  expect(await search({ pattern: "nowhere", output_mode: "count" })).toEqual({
+    total_count: 0,
+    counts: {},
+    truncated: false,
+    _warning,
+  })
+  expect(await search({ pattern: "*.nothing", target: "files" })).toEqual({
+    total_count: 0,
+    files: [],
+    truncated: false,
+    _warning,
+  })
+  expect(await search({ pattern: "two", output_mode: "files_only" })).toEqual({
+    total_count: 1,
+    files: ["a.ts"],
+    truncated: false,
+    _warning,
+  })
+})

@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { z } from "zod"
 
 import { assertNever } from "../../base/assert-never.ts"
-import { isRecord, parseJson } from "../../base/json.ts"
+import { isRecord, parseJson, stringField } from "../../base/json.ts"
 import { explainSystemError } from "../../base/system-error.ts"
 import { ellipsize, takeCodePoints } from "../../base/text.ts"
 import { defineTool } from "../../toolkit/define-tool.ts"
@@ -98,7 +98,9 @@ export const searchFiles = defineTool({
         repetition.kind === "warned"
           ? repetition.warning
           : outsideWarning(args.path, root, { workspace: context.workspace, tracker: context.ports.files })
-      return warning === undefined ? result : { ...result, content: { ...result.content, _warning: warning } }
+      if (warning === undefined) return result
+      const warnings = [stringField(result.content, "_warning"), warning].filter((one) => one !== undefined)
+      return { ...result, content: { ...result.content, _warning: warnings.join("; ") } }
     } catch (error) {
       return failure(`cannot search ${args.path}: ${explainSystemError(error)}`)
     }
@@ -120,12 +122,13 @@ interface Search {
 async function findFiles(search: Search): Promise<ToolResult> {
   const { place, page, glob = "*", context } = search
   const rg = await context.workspace.ripgrep()
-  // Messages of the programs would end up between the names.
-  const command = rg === undefined ? findNames(place, glob) : ripgrepNames(place, glob, rg)
-  const found = await runSearch(`${command} 2>/dev/null`, place, context)
+  // Messages of find would end up between the names; ripgrep has none but about its options.
+  const command = rg === undefined ? `${findNames(place, glob)} 2>/dev/null` : ripgrepNames(place, glob, rg)
+  const found = await runSearch(command, place, context)
   if (found.error !== undefined) return failure(found.error)
-  if (found.failed && found.output === "") return failure(`${glob} is not a valid glob; escape special characters`)
-  const named = visibleOf(readNames(found.output).names, (name) => name, search)
+  const { names, complaint } = readNames(found.output)
+  if (isRefused(found, names, complaint)) return failure(`${glob} is not a valid glob; escape special characters`)
+  const named = visibleOf(names, (name) => name, search)
   const sorted = rg === undefined ? await visibleNewestFirst(named, place.directory, context) : named
   const shown = sorted.slice(page.offset, page.offset + page.limit).map((name) => shortened(name, search))
   return {
@@ -150,7 +153,7 @@ async function searchContent(args: ContentArguments, search: Search): Promise<To
   switch (args.output_mode) {
     case "files_only": {
       const { files, complaint } = await filesOf(found, rg, search)
-      if (found.failed && files.length === 0) return searchFailed(complaint)
+      if (isRefused(found, files, complaint)) return searchFailed(complaint)
       const { limit, offset } = search.page
       const shown = files.slice(offset, offset + limit).map((path) => shortened(path, search))
       const content = { total_count: files.length, files: shown, ...rest(search.page, files.length, found) }
@@ -159,12 +162,12 @@ async function searchContent(args: ContentArguments, search: Search): Promise<To
     case "count": {
       const counted =
         rg === undefined ? countLines(await linesOf(found, search, rg)) : visibleFiles(readCounts(found.output), search)
-      if (found.failed && counted.files.length === 0) return searchFailed(counted.complaint)
+      if (isRefused(found, counted.files, counted.complaint)) return searchFailed(counted.complaint)
       return showCounts(counted.files, found, search)
     }
     case "content": {
       const { files, complaint } = await linesOf(found, search, rg)
-      if (found.failed && files.length === 0) return searchFailed(complaint)
+      if (isRefused(found, files, complaint)) return searchFailed(complaint)
       return showMatches(files, found, search)
     }
     default:
@@ -190,6 +193,11 @@ function contentCommand(mode: ContentArguments["output_mode"], { place, query, r
     default:
       return assertNever(mode)
   }
+}
+
+/** A program that ends with an error and says nothing has only met files that it may not read. */
+function isRefused({ failed }: SearchRun, files: readonly unknown[], complaint: string): boolean {
+  return failed && files.length === 0 && complaint !== ""
 }
 
 function searchFailed(complaint: string): ToolResult {
@@ -289,11 +297,12 @@ function shortened(name: string, { place, context }: Search): string {
   return shownPath(join(place.directory, name), context.workspace)
 }
 
-function rest(page: PageOf, total: number, { limitReason }: SearchRun): Record<string, unknown> {
+function rest(page: PageOf, total: number, { limitReason, failed }: SearchRun): Record<string, unknown> {
   const end = page.offset + page.limit
   return {
     truncated: total > end || limitReason !== undefined,
     ...(limitReason === undefined ? {} : { limit_reason: limitReason }),
     ...(total > end ? { hint: `more results: use offset ${end}` } : {}),
+    ...(failed ? { _warning: "some files could not be read and were not searched" } : {}),
   }
 }

@@ -5,7 +5,7 @@ import { readManifest } from "../../../llm/catalog/manifest.ts"
 import type { ListedModel } from "../../../llm/catalog/model-list.ts"
 import type { Price, Prices } from "../../../llm/catalog/prices.ts"
 import { chooseModel, type ChosenModel } from "../../../llm/choose-model.ts"
-import type { Provider } from "../../../llm/providers.ts"
+import type { Provider } from "../../../llm/provider.ts"
 import { reachedAs, type ModelPlace } from "./place.ts"
 import { fetchAndKeep } from "./refresh.ts"
 
