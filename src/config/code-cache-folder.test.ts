@@ -7,6 +7,7 @@ test.each([
   [{ HOME: "/home/a", HERMES_HOME: " /srv/hermes " }, "/srv/hermes/cache/code"],
   [{ HOME: "/home/a", HERMES_HOME: "relative" }, undefined],
   [{ HOME: "/home/a", NODE_COMPILE_CACHE: "/var/code" }, "/var/code/hermes"],
+  [{ HOME: "/home/a", NODE_COMPILE_CACHE: "compiled" }, undefined],
   [{ HOME: "/home/a", NODE_DISABLE_COMPILE_CACHE: "1" }, undefined],
   [{}, undefined],
 ])("with %j compiled code is kept in %s", (variables, expected) => {

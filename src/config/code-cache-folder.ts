@@ -7,7 +7,8 @@ export function codeCacheFolder(
 ): string | undefined {
   if (variables["NODE_DISABLE_COMPILE_CACHE"]) return undefined
   const wanted = variables["NODE_COMPILE_CACHE"]
-  if (wanted) return `${wanted}/hermes`
+  // Not below wherever we happen to be started: that may be a stranger's project.
+  if (wanted) return wanted.startsWith("/") ? `${wanted}/hermes` : undefined
   const home = variables["HERMES_HOME"]?.trim() || defaultHome(variables)
   return home?.startsWith("/") ? `${home}/cache/code` : undefined
 }

@@ -158,6 +158,11 @@ test.each([
     "providers",
     { "my-box-gpu": { name: "My Box (GPU)", api: "http://h/v1", default_model: "m" } },
   ],
+  [
+    "providers: {x: {baseUrl: http://h/v1, apiKey: k, api_key: today, models: {aB: {}}}}\n",
+    "providers",
+    { x: { base_url: "http://h/v1", api_key: "today", models: { aB: {} } } },
+  ],
   ["_config_version: 20\n", "compression.strategy", "summarize"],
   ["_config_version: 29\n", "compression.strategy", "pipeline"],
   ["worktree: false\n", "compression.strategy", "pipeline"],

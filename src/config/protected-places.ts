@@ -7,6 +7,7 @@ export const HERMES_SECRETS: readonly string[] = [
   "webhook_subscriptions.json",
   "auth/google_oauth.json",
   "cache/bws_cache.json",
+  "cache/config.parsed.json",
   "mcp-tokens",
   "skills/.hub",
 ]
@@ -24,6 +25,9 @@ export const HERMES_PROTECTED: readonly string[] = [
   "state.db-wal",
   "state.db-shm",
 ]
+
+/** Folders of a Hermes home with what was said, in whole or in part: no command's business, whatever it may read else. */
+export const HERMES_RECORDS: readonly string[] = ["sessions", "checkpoints", "backups", "state-snapshots"]
 
 /** Places of a Hermes home with code that Hermes runs: compiled chunks, language servers. No tool writes them; a sandbox may read them. */
 export const HERMES_PROGRAMS: readonly string[] = ["cache/code", "lsp"]

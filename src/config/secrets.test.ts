@@ -1,5 +1,12 @@
 import { expect, test } from "vitest"
-import { isSecretKey, maskSecret, maskSecrets, secretVariable } from "./secrets.ts"
+import {
+  isSecretKey,
+  maskAddressPasswords,
+  maskSecret,
+  maskSecrets,
+  secretValuesIn,
+  secretVariable,
+} from "./secrets.ts"
 
 test.each([
   ["", "***"],
@@ -28,6 +35,9 @@ test.each([
   ["GITHUB_TOKEN", true],
   ["Authorization", true],
   ["apiKey", true],
+  ["x-api-key", true],
+  ["AWS_SECRET_ACCESS_KEY", true],
+  ["AWS_ACCESS_KEY_ID", false],
   ["max_tokens", false],
   ["token_count", false],
   ["keyboard", false],
@@ -48,4 +58,23 @@ test("a tree is shown without its secrets", () => {
     key: "",
     max_tokens: 5,
   })
+})
+
+test("secrets of a tree: by name, in headers, and as passwords of addresses", () => {
+  const tree = {
+    model: { base_url: "https://me:p%40ss-word@host/v1", api_key: "key-1", default: "m" },
+    default_headers: { "x-extra-key": "key-2", "X-Author": "somebody", Cookie: "key-3" },
+    providers: [{ api_key: "${FROM_ENVIRONMENT}", token: ["key-4"], extra_headers: { "x-trace": "on" } }],
+    proxy: "socks5://u:100%@p",
+  }
+  expect(secretValuesIn(tree)).toEqual(["p%40ss-word", "p@ss-word", "key-1", "key-2", "key-3", "key-4", "100%"])
+})
+
+test.each([
+  ["http://me:secret@host/v1 does not answer", "http://me:***@host/v1 does not answer"],
+  ["http://host:80/a@b", "http://host:80/a@b"],
+  ["a://b:c@d and e://f:g@h", "a://b:c@d and e://f:g@h"],
+  ["ab://b:c@d and ef://f:g@h", "ab://b:***@d and ef://f:***@h"],
+])("%s is shown as %s", (text, shown) => {
+  expect(maskAddressPasswords(text)).toBe(shown)
 })

@@ -119,9 +119,50 @@ function isSecretVariable(name: string): boolean {
 /** Whether a key of a mapping, such as `api_key` or `GITHUB_TOKEN`, usually holds a secret. */
 export function isSecretKey(key: string): boolean {
   return (
-    /(?:^|[_-])(?:api_?key|token|secret|password|passwd|authorization|private_?key)$/i.test(key) || key === "apiKey"
+    /(?:^|[_-])(?:(?:api|access|account|private|secret)[_-]?key|token|secret|password|passwd|passphrase|authorization)$/i.test(
+      key,
+    ) || key === "apiKey"
   )
 }
+
+/** Whether the HTTP header of that name usually carries a secret. */
+export function isSecretHeader(name: string): boolean {
+  return /(?:^|[_-])(?:key|token|secret|password|auth|authorization|cookie|credentials?|signature)$/i.test(name)
+}
+
+/** Whether the mapping under that key holds HTTP headers. */
+export function holdsHeaders(key: string): boolean {
+  return /(?:^|_)headers$/i.test(key)
+}
+
+/** The values of a settings tree that are secret, by the name they are under or as the password of an address. */
+export function secretValuesIn(value: unknown, key = "", isHeader = false): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap((item) => secretValuesIn(item, key, isHeader))
+  if (isRecord(value)) {
+    return Object.entries(value).flatMap(([name, inner]) => secretValuesIn(inner, name, holdsHeaders(key)))
+  }
+  // A `${VAR}` in the file is no secret itself; what it stands for comes from the environment.
+  if (typeof value !== "string" || value.includes("${")) return []
+  return isSecretKey(key) || (isHeader && isSecretHeader(key)) ? [value] : addressPasswords(value)
+}
+
+/** The passwords in addresses (`https://user:password@host`), as they are written and as they are meant. */
+export function addressPasswords(text: string): readonly string[] {
+  return [...text.matchAll(ADDRESS_PASSWORD)].flatMap(([, , password = ""]) => {
+    try {
+      return [password, decodeURIComponent(password)]
+    } catch {
+      // A stray percent sign: it is meant as it is written.
+      return [password]
+    }
+  })
+}
+
+export function maskAddressPasswords(text: string): string {
+  return text.replaceAll(ADDRESS_PASSWORD, "$1***@")
+}
+
+const ADDRESS_PASSWORD = /(?<![A-Za-z0-9])([a-z][a-z0-9+.-]{1,16}:\/\/[^\s:@/]{0,256}:)([^\s@/]{1,512})@/gi
 
 /** A copy for people to look at: every value under a key that usually holds a secret is masked. */
 export function maskSecrets(value: unknown): unknown {

@@ -21,6 +21,10 @@ test.each<[Record<string, unknown>, string[]]>([
   [{ agnet: {} }, ["warning agnet"]],
   [{ model: { base_url: "localhost:8080" } }, ["error model.base_url"]],
   [{ providers: { x: { api: "host/v1" } } }, ["error providers.x.api"]],
+  [
+    { providers: { x: { baseUrl: "https://h/v1", base_ulr: 1, headers: { a: "b" } }, y: null } },
+    ["warning providers.x.baseUrl", "warning providers.x.base_ulr"],
+  ],
   [{ providers: { x: { api: "https://host/v1", api_key: "${NOPE}" } } }, ["warning providers.x.api_key"]],
   [{ mcp_servers: { x: { command: "c", env: { FOO: "${NOPE}" } } } }, ["warning mcp_servers.x.env.FOO"]],
   [{ agent: { system_prompt: "${NOPE}" } }, []],

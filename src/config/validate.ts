@@ -2,6 +2,7 @@ import { isRecord } from "../base/json.ts"
 import { nearest } from "../base/nearest.ts"
 import type { ConfigProblem } from "./config-problem.ts"
 import type { Tree } from "./document/document-tree.ts"
+import { snakeCase } from "./migration/legacy-form.ts"
 import { CONFIG_VERSION, settingKeys, settingsUnder } from "./settings.ts"
 
 /** Mistakes in the shape of the user's document that no single setting can see. Takes it as written and as expanded. */
@@ -12,6 +13,7 @@ export function validateDocument(raw: Tree, effective: Tree): readonly ConfigPro
     ...unknownKeys(raw),
     ...misplacedKeys(raw),
     ...customProviders(raw),
+    ...providerFields(raw),
     ...fallbackModel(raw),
     ...writtenValues(raw, effective, []),
   ]
@@ -90,6 +92,51 @@ function customProviders(raw: Tree): ConfigProblem[] {
     ...entries,
     { severity: "warning", path, message: "providers of your own are set up, but no `model` chooses one", fix },
   ]
+}
+
+/** What an entry of `providers` may say. */
+const PROVIDER_FIELDS: ReadonlySet<string> = new Set([
+  "api",
+  "api_key",
+  "api_key_env",
+  "api_keys",
+  "api_mode",
+  "base_url",
+  "ca_bundle",
+  "context_length",
+  "default_model",
+  "discover_models",
+  "extra_body",
+  "headers",
+  "key_env",
+  "model",
+  "models",
+  "name",
+  "oauth",
+  "rate_limit_delay",
+  "request_timeout_seconds",
+  "stale_timeout_seconds",
+  "transport",
+  "url",
+])
+
+function providerFields(raw: Tree): ConfigProblem[] {
+  const { providers } = raw
+  if (!isRecord(providers)) return []
+  return Object.entries(providers).flatMap(([name, entry]) =>
+    Object.keys(isRecord(entry) ? entry : {}).flatMap((field): ConfigProblem[] => {
+      if (PROVIDER_FIELDS.has(field)) return []
+      const path = `providers.${name}.${field}`
+      const meant = snakeCase(field)
+      if (PROVIDER_FIELDS.has(meant)) {
+        const message = `\`${path}\` is understood, but its name is \`${meant}\``
+        return [{ severity: "warning", path, message, fix: `write \`${meant}\`` }]
+      }
+      const similar = nearest(meant, PROVIDER_FIELDS)
+      const fix = similar === undefined ? "remove it, or check its spelling" : `did you mean \`${similar}\`?`
+      return [{ severity: "warning", path, message: `\`${path}\` is not a setting of this release`, fix }]
+    }),
+  )
 }
 
 function fallbackModel(raw: Tree): ConfigProblem[] {

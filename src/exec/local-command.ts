@@ -1,12 +1,14 @@
 import { spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
-import { statSync } from "node:fs"
+import { closeSync, statSync } from "node:fs"
 import { constants } from "node:os"
+import type { Readable } from "node:stream"
 
 import { randomHex } from "../base/random-and-hash.ts"
 import { errorCode, explainSystemError } from "../base/system-error.ts"
 import { BoundedOutput } from "./bounded-output.ts"
 import { LiveOutput } from "./live-output.ts"
+import type { OutputPipe } from "./pipe-supply.ts"
 import { COMMAND_VARIABLE, createTreeKiller, signalGroup } from "./process-tree.ts"
 import type { CommandExit, RunOptions, RunningCommand } from "./workspace.ts"
 
@@ -28,11 +30,18 @@ export interface LocalShell {
   readonly script?: ((commandId: string) => string) | undefined
   /** A program that the shell is started by, with its arguments: a sandbox. */
   readonly prefix?: readonly string[] | undefined
+  /** What the command writes its output into; without it, or when there is none, a socket that it cannot open by name. */
+  readonly takePipe?: (() => OutputPipe | undefined) | undefined
+}
+
+/** A process with where its standard output is read. */
+export interface StartedProcess {
+  readonly child: ChildProcess
+  readonly output: Readable | null
 }
 
 /** A shell that was started ahead and waits for its script. Each is good for one command. */
-export interface WaitingShell {
-  readonly child: ChildProcess
+export interface WaitingShell extends StartedProcess {
   /** What its command carries in `COMMAND_VARIABLE`. */
   readonly commandId: string
   isWaiting(): boolean
@@ -81,7 +90,7 @@ export function runLocalCommand(command: string, options: LocalRun): LocalComman
   const { child, commandId } = started
   const { pid } = child
   const killer = createTreeKiller(pid, commandId)
-  const followed = follow(child, { ...options, command, killer }, (text) => {
+  const followed = follow(started, { ...options, command, killer }, (text) => {
     kept.push(text)
     live.push(text)
   })
@@ -122,29 +131,61 @@ function shellArguments(shell: string, script: string): string[] {
   return shell.endsWith("/bash") ? ["--noprofile", "--norc", "-c", script] : ["-c", script]
 }
 
-function start(command: string, options: LocalRun): { child: ChildProcess; commandId: string } | Ending {
+function start(command: string, options: LocalRun): (StartedProcess & { readonly commandId: string }) | Ending {
   if (options.handover !== undefined) {
     const { waiting, script } = options.handover
     waiting.begin(script(waiting.commandId), options.stdin)
     return waiting
   }
   try {
-    const { program, args, environment, commandId } = shellCall(command, options)
-    const child = spawn(program, args, {
-      cwd: options.cwd,
-      env: environment,
-      detached: true,
-      stdio: [options.stdin === undefined ? "ignore" : "pipe", "pipe", "pipe"],
-    })
+    const call = shellCall(command, options)
+    const { child, output } = startProcess(call, { ...options, stdin: options.stdin === undefined ? "ignore" : "pipe" })
     if (options.stdin !== undefined && child.stdin !== null) {
       child.stdin.on("error", ignoreClosedPipe)
       child.stdin.end(options.stdin)
     }
-    return { child, commandId }
+    return { child, output, commandId: call.commandId }
   } catch (error) {
     // Some failures are thrown instead of being told by the child's "error" event.
     return notStarted(error, command, options)
   }
+}
+
+/** In a session of its own, so that ending it ends everything it started. Throws what the system says at once. */
+export function startProcess(
+  { program, args, environment }: ReturnType<typeof shellCall>,
+  { cwd, stdin, takePipe }: Pick<LocalShell, "cwd" | "takePipe"> & { readonly stdin: "ignore" | "pipe" },
+): StartedProcess {
+  const pipe = takePipe?.()
+  try {
+    const stdio = [stdin, pipe?.writeEnd ?? "pipe", "pipe"] as const
+    const child = spawn(program, args, { cwd, env: environment, detached: true, stdio: [...stdio] })
+    return { child, output: pipe?.output ?? child.stdout }
+  } catch (error) {
+    pipe?.output.destroy()
+    throw error
+  } finally {
+    // Only the command may hold it, or its end would not be seen.
+    if (pipe !== undefined) closeSync(pipe.writeEnd)
+  }
+}
+
+/** Calls back once the process has ended and everything it said was read. */
+export function onceClosed({ child, output }: StartedProcess, done: () => void): void {
+  let isOpen = output !== null && output !== child.stdout && !output.closed
+  let hasEnded = false
+  const closed = (): void => {
+    if (hasEnded && !isOpen) done()
+  }
+  child.once("close", () => {
+    hasEnded = true
+    closed()
+  })
+  if (!isOpen) return
+  output?.once("close", () => {
+    isOpen = false
+    closed()
+  })
 }
 
 export function notStarted(error: unknown, command: string, place: Pick<LocalShell, "cwd">): Ending {
@@ -172,11 +213,12 @@ interface Following extends LocalRun {
   readonly killer: ReturnType<typeof createTreeKiller>
 }
 
-function follow(child: ChildProcess, options: Following, onText: (text: string) => void) {
+function follow(started: StartedProcess, options: Following, onText: (text: string) => void) {
   const { killer } = options
+  const { child, output } = started
   const exit = Promise.withResolvers<Ending>()
   const gone = Promise.withResolvers<undefined>()
-  const flush = decodeInto(child, onText, options.handover?.waiting)
+  const flush = decodeInto(started, onText, options.handover?.waiting)
   let forced: Ending | undefined
   let natural: Ending | undefined
   let waiting: NodeJS.Timeout | undefined
@@ -185,7 +227,7 @@ function follow(child: ChildProcess, options: Following, onText: (text: string) 
     clearTimeout(timeout)
     clearTimeout(waiting)
     options.signal.removeEventListener("abort", onAbort)
-    child.stdout?.destroy()
+    output?.destroy()
     child.stderr?.destroy()
     flush()
     exit.resolve(forced ?? ending)
@@ -216,7 +258,7 @@ function follow(child: ChildProcess, options: Following, onText: (text: string) 
     clearTimeout(waiting)
     waiting = setTimeout(end, forced === undefined ? DRAIN_AFTER_EXIT_MS : DRAIN_AFTER_KILL_MS, ending)
   })
-  child.once("close", () => {
+  onceClosed(started, () => {
     if (natural !== undefined) end(natural)
   })
   return { exit: exit.promise, gone: gone.promise }
@@ -228,11 +270,11 @@ export function exitCode(code: number | null, signal: NodeJS.Signals | null): nu
 
 /** Hands on both streams as text; the returned function gives out what an unfinished character left behind. */
 export function decodeInto(
-  child: ChildProcess,
+  { child, output }: StartedProcess,
   onText: (text: string) => void,
   waiting?: Pick<WaitingShell, "withoutMark">,
 ): () => void {
-  const decoders = [child.stdout, child.stderr].map((stream) => {
+  const decoders = [output, child.stderr].map((stream) => {
     const decoder = new TextDecoder("utf-8")
     stream?.on("data", (chunk: Buffer) => {
       const own = waiting === undefined || stream === child.stderr ? chunk : waiting.withoutMark(chunk)

@@ -9,8 +9,21 @@ import { makeDirectories } from "../base/make-directories.ts"
 import { errorCode } from "../base/system-error.ts"
 import type { DirectoryEntry, FileFacts, FileSystem } from "./workspace.ts"
 
+/**
+ * Why a file may not be read or written, given where it really is; undefined where it may. What was allowed by name may be another file a
+ * moment later: a command that runs beside can put a link in its place.
+ */
+export type FileGuard = (realPath: string, access: "read" | "write") => Promise<string | undefined>
+
+interface LocalFilesOptions {
+  readonly cwd: () => string
+  readonly userHome: string
+  readonly guard?: FileGuard | undefined
+}
+
 /** The files of this machine. `cwd` is asked at each call because it follows the shell. */
-export function createLocalFiles(options: { readonly cwd: () => string; readonly userHome: string }): FileSystem {
+export function createLocalFiles(options: LocalFilesOptions): FileSystem {
+  const { guard } = options
   const resolvePath = (path: string): string => {
     if (path === "~" || path.startsWith("~/")) return join(options.userHome, path.slice(1))
     return isAbsolute(path) ? resolve(path) : resolve(options.cwd(), path)
@@ -27,13 +40,14 @@ export function createLocalFiles(options: { readonly cwd: () => string; readonly
   return {
     resolve: resolvePath,
     stat: (path) => factsOf(resolvePath(path)),
-    read: (path) => readRegularFile(resolvePath(path), (file) => file.readFile()),
-    readRange: (path, range) => readRegularFile(resolvePath(path), (file) => readPart(file, range)),
+    read: (path) => readRegularFile(resolvePath(path), (file) => file.readFile(), guard),
+    readRange: (path, range) => readRegularFile(resolvePath(path), (file) => readPart(file, range), guard),
     write: async (path, data) => {
       const target = resolvePath(path)
       if ((await factsOf(target))?.kind === "other") throw notRegular(target)
-      const created = makeParents(target)
-      writeFileAtomic(target, data, { mode: newFileMode() })
+      const reached = guard === undefined ? target : await allowedPlace(target, guard)
+      const created = makeParents(reached)
+      writeFileAtomic(reached, data, { mode: newFileMode() })
       const bytes = typeof data === "string" ? Buffer.byteLength(data) : data.byteLength
       return { bytes, path: target, createdDirectories: created !== undefined }
     },
@@ -81,15 +95,34 @@ function kindOf(entry: { isFile(): boolean; isDirectory(): boolean }): FileFacts
 }
 
 /** Opened without blocking and looked at afterwards, so that no swap in between makes the reader hang on a pipe. */
-async function readRegularFile(path: string, read: (file: FileHandle) => Promise<Uint8Array>): Promise<Uint8Array> {
+async function readRegularFile(
+  path: string,
+  read: (file: FileHandle) => Promise<Uint8Array>,
+  guard: FileGuard | undefined,
+): Promise<Uint8Array> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     const found = await file.stat()
     if (!found.isFile() && !found.isDirectory()) throw notRegular(path)
+    const refused = await guard?.(await openedPath(file, path), "read")
+    if (refused !== undefined) throw new Error(refused)
     return await read(file)
   } finally {
     await file.close()
   }
+}
+
+/** Of the very file that is open, where the system tells it. */
+async function openedPath(file: FileHandle, path: string): Promise<string> {
+  return process.platform === "linux" ? await readlink(`/proc/self/fd/${file.fd}`) : await realpath(path)
+}
+
+/** Without links, so that one that comes in between is not followed. */
+async function allowedPlace(target: string, guard: FileGuard): Promise<string> {
+  const reached = await nearestRealPath(target, MAX_LINKS)
+  const refused = await guard(reached, "write")
+  if (refused !== undefined) throw new Error(refused)
+  return reached
 }
 
 /** One read may give less than was asked for although the file goes on. */

@@ -5,10 +5,12 @@ import type { LocalBackground } from "./background/start-local.ts"
 import { visibleVariables } from "./command-environment.ts"
 import { LiveOutput } from "./live-output.ts"
 import { createLocalFiles } from "./local-files.ts"
+import type { FileGuard } from "./local-files.ts"
 import { runLocalCommand } from "./local-command.ts"
 import type { Handover, LocalCommand, LocalShell, WaitingShell } from "./local-command.ts"
 import { createLocalShellState } from "./shell-state-local.ts"
 import type { OpenSandbox } from "./shell-state-local.ts"
+import type { PipeSupply } from "./pipe-supply.ts"
 import type { SpareShell } from "./spare-shell.ts"
 import type { RunningCommand, RunOptions, Workspace } from "./workspace.ts"
 
@@ -25,6 +27,7 @@ export interface LocalWorkspaceOptions {
   readonly persistentShell?: boolean
   /** Walls for every command. */
   readonly openSandbox?: OpenSandbox
+  readonly fileGuard?: FileGuard
 }
 
 /** With a good margin. */
@@ -41,6 +44,8 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
   const { environment } = options
   const shell = findShell()
   let spare: SpareShell | undefined
+  let pipes: PipeSupply | undefined
+  const takePipe = () => pipes?.take()
   const state = createLocalShellState({
     cwd: options.cwd,
     shell,
@@ -49,14 +54,30 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     startupVariables: options.startupVariables ?? visibleVariables([]),
     persistent: options.persistentShell ?? true,
     openSandbox: options.openSandbox,
-    onPreparing: () => spare?.prepare(),
+    onPreparing: async () => {
+      await pipes?.prepare()
+      spare?.prepare()
+    },
     signal: closing.signal,
   })
 
-  const loadSpare = async (): Promise<SpareShell | undefined> => {
-    if (!shell.endsWith("/bash")) return undefined
-    const { createSpareShell } = await import("./spare-shell.ts")
-    return (spare ??= createSpareShell({ shell, environment, prefix: () => state.prefixFor("/") }))
+  /** Loaded with the first command: a conversation without one needs neither. */
+  const loadSupplies = async (): Promise<void> => {
+    if (pipes !== undefined) return
+    const [{ createPipeSupply }, { createSpareShell }] = await Promise.all([
+      import("./pipe-supply.ts"),
+      import("./spare-shell.ts"),
+    ])
+    if (closing.signal.aborted) return
+    pipes ??= createPipeSupply()
+    if (!shell.endsWith("/bash")) return
+    spare ??= createSpareShell({ shell, environment, prefix: () => state.prefixFor("/"), takePipe })
+  }
+  /** Undefined when the signal came first. */
+  const prepare = async (signal: AbortSignal) => {
+    await loadSupplies()
+    const [opened] = await Promise.all([state.prepare(signal), pipes?.prepare()])
+    return opened
   }
   /** Where commands follow each other faster than walls go up, those for the next are begun beside this one; else they only disturb it. */
   let lastEnd = -WALLS_TAKE_MS
@@ -96,13 +117,12 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     })
   const runInState = (command: string, run: RunOptions): RunningCommand =>
     later(async () => {
-      const shells = await loadSpare()
-      const opened = await state.prepare(run.signal)
+      const opened = await prepare(run.signal)
       if (opened?.ok === false) return refused(opened.error)
       if (run.signal.aborted) return runOnce(command, run)
       const { note, finish, preparedScript, ...place } = state.begin(command, run.cwd)
-      const fresh = (): LocalCommand => begin(command, run, { ...place, prefix: state.prefixFor(place.cwd) })
-      const waiting = fitsSpare(command, place.cwd) ? shells?.take() : undefined
+      const fresh = (): LocalCommand => begin(command, run, { ...place, prefix: state.prefixFor(place.cwd), takePipe })
+      const waiting = fitsSpare(command, place.cwd) ? spare?.take() : undefined
       const handOver = (to: WaitingShell): LocalCommand =>
         begin(command, run, { ...place, handover: { waiting: to, script: preparedScript } })
       const begun = waiting === undefined ? fresh() : begunBy(waiting, handOver(waiting), fresh)
@@ -120,7 +140,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     kind: "local",
     isContainer: false,
     cwd: state.cwd,
-    files: createLocalFiles({ cwd: state.cwd, userHome: options.userHome }),
+    files: createLocalFiles({ cwd: state.cwd, userHome: options.userHome, guard: options.fileGuard }),
     run: (command, run) => {
       const bounded = { ...run, signal: AbortSignal.any([run.signal, closing.signal]) }
       if (run.keepState === true) return runInState(command, bounded)
@@ -128,10 +148,11 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     },
     start: async (command, { cwd, pty, ...hears }) => {
       const { startInTerminal, startPiped } = await import("./background/start-local.ts")
-      const opened = await state.prepare(closing.signal)
+      const opened = await prepare(closing.signal)
       if (opened === undefined) throw new Error("the place to work is being closed")
       if (!opened.ok) throw new Error(opened.error)
-      const place = { ...state.look(command, cwd, pty), ...hears }
+      const streams = { hasTerminal: pty, keepsErrorsApart: hears.onErrorOutput !== undefined }
+      const place = { ...state.look(command, cwd, streams), ...hears, takePipe }
       const begun = (pty ? await startInTerminal(command, place) : undefined) ?? startPiped(command, place)
       background.add(begun)
       const ended = begun.exit.finally(() => {
@@ -166,12 +187,14 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
       for (const local of started) local.killLeftovers()
       started.clear()
       background.clear()
+      pipes?.dispose()
       state.dispose()
     },
     abandon: () => {
       spare?.dispose()
       for (const local of started) local.killLeftovers()
       for (const one of background) one.abandon()
+      pipes?.dispose()
       state.dispose()
     },
   }

@@ -1,6 +1,5 @@
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
+import { closeSync, constants, existsSync, fstatSync, openSync, readSync, realpathSync, rmSync } from "node:fs"
+import { dirname } from "node:path"
 
 import { orAborted } from "../base/abort.ts"
 import { ok } from "../base/result.ts"
@@ -10,6 +9,7 @@ import type { LocalShell } from "./local-command.ts"
 import { COMMAND_VARIABLE } from "./process-tree.ts"
 import { createStateFiles } from "./shell-state-files.ts"
 import { readStateDirectory, snapshotScript, statefulScript } from "./shell-state.ts"
+import { makeMemoryDirectory, removeMemoryDirectory } from "./memory-directory.ts"
 
 const SNAPSHOT_TIMEOUT_MS = 30_000
 
@@ -26,7 +26,7 @@ export interface LocalShellStateOptions {
   /** Asked once, before the first command. Undefined: commands run without walls. */
   readonly openSandbox: OpenSandbox | undefined
   /** Called when the start-up files begin to be read: time in which something else can be got ready. */
-  readonly onPreparing: () => void
+  readonly onPreparing: () => Promise<void>
   /** Ends everything that still runs. */
   readonly signal: AbortSignal
 }
@@ -58,13 +58,18 @@ export interface StateOfCommand extends Omit<LocalShell, "prefix"> {
   readonly finish: () => void
 }
 
+interface Streams {
+  readonly hasTerminal: boolean
+  readonly keepsErrorsApart: boolean
+}
+
 /** The directory, variables, functions and aliases of the conversation, on this machine. */
 export function createLocalShellState(options: LocalShellStateOptions) {
   let cwd = options.cwd
   let directory: string | undefined
   let ready: Promise<unknown> | undefined
   const kind = options.shell.endsWith("/bash") ? "bash" : "sh"
-  const stateDirectory = (): string => (directory ??= makeStateDirectory(options.openSandbox !== undefined))
+  const stateDirectory = (): string => (directory ??= makeMemoryDirectory("shell"))
   let prefix: SandboxPrefix | undefined
   let walls: Promise<Result<undefined>> | undefined
   let isTried = false
@@ -104,8 +109,7 @@ export function createLocalShellState(options: LocalShellStateOptions) {
       signal: options.signal,
       keepChars: 1,
     })
-    options.onPreparing()
-    await running.exit
+    await Promise.all([running.exit, options.onPreparing()])
     const isComplete = reportedDirectory(turn.to) !== undefined
     if (isComplete) turn.adopt()
     turn.release()
@@ -135,6 +139,8 @@ export function createLocalShellState(options: LocalShellStateOptions) {
           : undefined
       if (note !== undefined) cwd = place
       const turn = stateFiles().begin()
+      // A pipe that an earlier command has left there would keep this one waiting.
+      for (const file of [turn.to, `${turn.to}.cwd`]) rmSync(file, { recursive: true, force: true })
       const to = options.persistent ? { to: turn.to } : {}
       const written = { command, shell: kind, cwd: place, from: turn.from, ...to } as const
       return {
@@ -155,31 +161,28 @@ export function createLocalShellState(options: LocalShellStateOptions) {
       }
     },
     /** For a command beside the conversation: it starts from the state and leaves none. */
-    look: (command: string, wanted: string | undefined, hasTerminal: boolean): LocalShell => {
+    look: (command: string, wanted: string | undefined, { hasTerminal, keepsErrorsApart }: Streams): LocalShell => {
       const place = wanted ?? nearestDirectory(cwd)
       const from = stateFiles().current()
       return {
         ...shellOf(place),
         prefix: prefixFor(place, hasTerminal),
         script: (commandId) =>
-          statefulScript({ command, shell: kind, cwd: place, from, variables: { [COMMAND_VARIABLE]: commandId } }),
+          statefulScript({
+            command,
+            shell: kind,
+            cwd: place,
+            from,
+            variables: { [COMMAND_VARIABLE]: commandId },
+            keepsErrorsApart,
+          }),
       }
     },
     prefixFor,
     dispose: (): void => {
-      if (directory !== undefined) rmSync(directory, { recursive: true, force: true })
+      if (directory !== undefined) removeMemoryDirectory(directory, Date.now())
     },
   }
-}
-
-/** In memory where the system has such a place: writing to a disk can take longer than the command. A sandbox has its own. */
-function makeStateDirectory(isSandboxed: boolean): string {
-  try {
-    if (!isSandboxed) return mkdtempSync("/dev/shm/hermes-shell-")
-  } catch {
-    // There is no such place, or it is not ours to write; the disk will do.
-  }
-  return mkdtempSync(join(tmpdir(), "hermes-shell-"))
 }
 
 /** The start-up files must not lead commands to another home than this session's. */
@@ -189,13 +192,27 @@ function fixedVariables(environment: Readonly<Record<string, string>>): Record<s
   )
 }
 
+/** A command can put there what it likes: a pipe to wait at, a link to somewhere, a file without end. */
 function reportedDirectory(stateFile: string): string | undefined {
+  let file: number | undefined
   try {
-    return readStateDirectory(readFileSync(`${stateFile}.cwd`, "utf8"))
+    file = openSync(`${stateFile}.cwd`, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+    const { size } = fstatSync(file)
+    return size > MAX_REPORT_BYTES ? undefined : readStateDirectory(readSome(file, size))
   } catch {
     // The command never got so far, or the state was removed behind our back.
     return undefined
+  } finally {
+    if (file !== undefined) closeSync(file)
   }
+}
+
+const MAX_REPORT_BYTES = 16 * 1024
+
+/** The size of what is no file is 0. */
+function readSome(file: number, size: number): string {
+  const bytes = Buffer.alloc(size)
+  return bytes.toString("utf8", 0, readSync(file, bytes))
 }
 
 function realDirectory(path: string): string {

@@ -281,3 +281,56 @@ test("a state file is not used again while somebody may read or write it", () =>
   third.release()
   expect([files.current(), files.begin().to]).toEqual(["/s/state-1", "/s/state-0"])
 })
+
+// The first is run by a new shell, the second by one that was waiting for it.
+test("what a command says to both of its streams stays in the order in which it was said", async () => {
+  await using bash = await shell()
+  const command = "for n in 1 2 3; do echo out $n; echo err $n >&2; done"
+  const said = "out 1\nerr 1\nout 2\nerr 2\nout 3\nerr 3\n"
+  expect([await bash.output(command), await bash.output(command)]).toEqual([said, said])
+})
+
+test("a quote that was never closed is the only thing bash complains about", async () => {
+  await using bash = await shell()
+  const command = "echo 'open"
+  const complaint = "/bin/bash: eval: line 1: unexpected EOF while looking for matching `''\n"
+  const outputs = [await bash.run(command), await bash.run(command)].map(({ code, output }) => ({
+    code,
+    output: output.replace("/usr/bin/bash", "/bin/bash"),
+  }))
+  expect(outputs).toEqual([
+    { code: 2, output: complaint },
+    { code: 2, output: complaint },
+  ])
+})
+
+// Sockets cannot be opened by name; pipes can.
+test("a command writes to its output by name", async () => {
+  await using bash = await shell({ more: { startupFiles: [] } })
+  const command = "echo one >/dev/stdout; echo two >/dev/stderr; echo three | tee /dev/stderr >/dev/null"
+  expect([await bash.output(command), await bash.output(command)]).toEqual(["one\ntwo\nthree\n", "one\ntwo\nthree\n"])
+})
+
+test("a command in the background writes to its output by name, and its errors can be heard apart", async () => {
+  await using bash = await shell()
+  const heard = { onOutput: "", onErrorOutput: "" }
+  const both = await bash.workspace.start("echo out; echo err >/dev/stderr", {
+    pty: false,
+    onOutput: (text) => {
+      heard.onOutput += text
+    },
+  })
+  expect(await both.exit).toEqual({ how: "exited", code: 0 })
+  expect(heard).toEqual({ onOutput: "out\nerr\n", onErrorOutput: "" })
+  const apart = await bash.workspace.start("echo out; echo err >&2", {
+    pty: false,
+    onOutput: (text) => {
+      heard.onOutput += text
+    },
+    onErrorOutput: (text) => {
+      heard.onErrorOutput += text
+    },
+  })
+  expect(await apart.exit).toEqual({ how: "exited", code: 0 })
+  expect(heard).toEqual({ onOutput: "out\nerr\nout\n", onErrorOutput: "err\n" })
+})

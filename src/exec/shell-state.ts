@@ -16,6 +16,8 @@ export interface StatefulCommand {
   readonly marker?: string | undefined
   /** Exported after everything else, whatever the state says. */
   readonly variables?: Readonly<Record<string, string>>
+  /** What the command says to its standard error is told apart from the rest. */
+  readonly keepsErrorsApart?: boolean
   /** Only bash: the script prepares everything and leaves the command for `RUN_PREPARED`, which follows in the same shell. */
   readonly isPrepared?: boolean
 }
@@ -69,10 +71,12 @@ function quotePath(path: string): string {
 }
 
 /** All on one line, so that line numbers in the shell's messages are those of the command. */
-function bashScript({ command, cwd, from, to, marker, variables = {}, isPrepared }: StatefulCommand): string {
+function bashScript(options: StatefulCommand): string {
+  const { command, cwd, from, to, marker, variables = {}, isPrepared } = options
   const leave = to === undefined ? undefined : leaveBash([writeState(to), writeDirectory(to, marker)])
   return [
     ...(to === undefined ? [] : [`: >|${quote(`${to}.cwd`)}`]),
+    ...oneStream(options),
     ...(from === undefined ? [] : [readState(from, to)]),
     "__hermes_old=$OLDPWD",
     `builtin cd -- ${quote(cwd)} || builtin exit 126`,
@@ -82,8 +86,13 @@ function bashScript({ command, cwd, from, to, marker, variables = {}, isPrepared
     ...(leave === undefined ? [] : wayOutBy(leave)),
     ...(isPrepared === true
       ? prepared(command, leave)
-      : [`builtin eval ${quote(command)}${leave === undefined ? "" : `\n${WAY_OUT}`}`]),
+      : [`builtin eval ${quote(command)}${leave === undefined ? "" : AFTER_COMMAND}`]),
   ].join("; ")
+}
+
+/** Messages stand between the lines they belong to only where both go the same way. */
+function oneStream({ keepsErrorsApart }: StatefulCommand): readonly string[] {
+  return keepsErrorsApart === true ? [] : ["exec 2>&1"]
 }
 
 function prepared(command: string, leave: string | undefined): readonly string[] {
@@ -111,8 +120,11 @@ function wayOutBy(leave: string): readonly string[] {
 /** Silent also under `set -x`; ends the shell with the code the command had. */
 const WAY_OUT = `{ builtin eval "$__hermes_leave"; } 2>/dev/null; builtin exit $__hermes_code`
 
+/** The empty line is for a quote that the command left open: bash takes the first line break behind it for its end. */
+const AFTER_COMMAND = `\n\n${WAY_OUT}`
+
 /** Runs the command of a script with `isPrepared`, just as a script without it does. */
-export const RUN_PREPARED = `builtin eval "$__hermes_command"\n${WAY_OUT}`
+export const RUN_PREPARED = `builtin eval "$__hermes_command"${AFTER_COMMAND}`
 
 /** Nothing here may depend on options, functions or aliases of the command. */
 function leaveBash(steps: readonly string[]): string {
@@ -178,7 +190,8 @@ function dropVariables(file: string, keep: readonly string[]): string {
   ].join("; ")
 }
 
-function plainScript({ command, cwd, to, marker, variables = {} }: StatefulCommand): string {
+function plainScript(options: StatefulCommand): string {
+  const { command, cwd, to, marker, variables = {} } = options
   const file = to === undefined ? undefined : quote(`${to}.cwd`)
   const print =
     marker === undefined ? "" : `; printf %s ${quote(marker)} "$(pwd -P 2>/dev/null || echo "$PWD")" ${quote(marker)}`
@@ -187,6 +200,7 @@ function plainScript({ command, cwd, to, marker, variables = {} }: StatefulComma
       ? undefined
       : `__hermes_code=$?; set +eux; trap - EXIT; { pwd -P || echo "$PWD"; printf "\\0"; } >|${file} 2>/dev/null${print}; exit $__hermes_code`
   return [
+    ...oneStream(options),
     ...(file === undefined ? [] : [`: >|${file}`]),
     `cd -- ${quote(cwd)} || exit 126`,
     ...Object.entries(variables).map(([name, value]) => `export ${name}=${quote(value)}`),

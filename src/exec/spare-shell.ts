@@ -1,15 +1,13 @@
 import { readFileSync } from "node:fs"
 
-import type { WaitingShell } from "./local-command.ts"
+import type { LocalShell, WaitingShell } from "./local-command.ts"
 import { placeMarks } from "./sandbox/place-marks.ts"
 import { startWaitingShell } from "./waiting-shell.ts"
 
 /** Somebody who has not asked for a command for so long can wait a few milliseconds for the next. */
 const LONGEST_WAIT_MS = 5 * 60_000
 
-export interface SpareShellOptions {
-  readonly shell: string
-  readonly environment: Readonly<Record<string, string>>
+export interface SpareShellOptions extends Pick<LocalShell, "shell" | "environment" | "takePipe"> {
   /** The walls that a command would get now. */
   readonly prefix: () => readonly string[] | undefined
 }

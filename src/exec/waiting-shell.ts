@@ -1,9 +1,7 @@
-import { spawn } from "node:child_process"
-import type { ChildProcess } from "node:child_process"
 import { Socket } from "node:net"
 
-import { ignoreClosedPipe, shellCall } from "./local-command.ts"
-import type { LocalShell, WaitingShell } from "./local-command.ts"
+import { ignoreClosedPipe, shellCall, startProcess } from "./local-command.ts"
+import type { LocalShell, StartedProcess, WaitingShell } from "./local-command.ts"
 import { signalGroup } from "./process-tree.ts"
 import { RUN_PREPARED } from "./shell-state.ts"
 
@@ -13,24 +11,26 @@ import { RUN_PREPARED } from "./shell-state.ts"
  */
 export function startWaitingShell(options: LocalShell): WaitingShell | undefined {
   const call = shellCall("", { ...options, script: () => WAIT })
-  let child: ChildProcess
+  let started: StartedProcess
   try {
-    child = spawn(call.program, call.args, { cwd: options.cwd, env: call.environment, detached: true, stdio: "pipe" })
+    started = startProcess(call, { ...options, stdin: "pipe" })
   } catch {
     // The command will be started in the usual way, which tells the reason.
     return undefined
   }
+  const { child, output } = started
   child.on("error", () => undefined)
   child.stdin?.on("error", ignoreClosedPipe)
   let hasBegun = false
-  hold(child, false)
+  hold(started, false)
   return {
     child,
+    output,
     commandId: call.commandId,
     isWaiting: () =>
       child.pid !== undefined && child.exitCode === null && child.signalCode === null && child.stdin?.writable === true,
     begin: (script, stdin) => {
-      hold(child, true)
+      hold(started, true)
       // A command without input finds none, as if it had been started so.
       const text = `${FORGET}${stdin === undefined ? "; exec </dev/null" : ""}; ${script}`
       child.stdin?.write(`${Buffer.byteLength(text)}\n${text}`)
@@ -46,7 +46,7 @@ export function startWaitingShell(options: LocalShell): WaitingShell | undefined
       if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
         signalGroup(child.pid, "SIGKILL")
       }
-      for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy()
+      for (const stream of [child.stdin, output, child.stderr]) stream?.destroy()
     },
   }
 }
@@ -67,8 +67,8 @@ const WAIT = [
 const FORGET = "unset -v __hermes_size __hermes_script; SECONDS=0"
 
 /** Whether Hermes stays for this process. */
-function hold(child: ChildProcess, isHeld: boolean): void {
-  for (const handle of [child, child.stdin, child.stdout, child.stderr]) {
+function hold({ child, output }: StartedProcess, isHeld: boolean): void {
+  for (const handle of [child, child.stdin, output, child.stderr]) {
     if (handle !== child && !(handle instanceof Socket)) continue
     if (isHeld) handle.ref()
     else handle.unref()

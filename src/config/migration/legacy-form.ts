@@ -4,10 +4,16 @@ import { CONFIG_VERSION } from "../settings.ts"
 
 /** Brings older ways of writing the same settings into today's form. The file itself is not touched. */
 export function liftLegacyForm(user: Tree): Tree {
-  return [liftModel, liftTurns, liftBrowser, liftProviders, liftFallback, liftPersonalities, keepStrategy].reduce(
-    (tree: Tree, lift) => lift(tree),
-    user,
-  )
+  return [
+    liftModel,
+    liftTurns,
+    liftBrowser,
+    liftProviders,
+    liftSpelling,
+    liftFallback,
+    liftPersonalities,
+    keepStrategy,
+  ].reduce((tree: Tree, lift) => lift(tree), user)
 }
 
 /** `model: x` and `model: {model: x}` mean `model.default: x`; `provider`, `base_url`, `context_length` stood at the top. */
@@ -49,6 +55,29 @@ function liftProviders(user: Tree): Tree {
   const written = isRecord(user["providers"]) ? user["providers"] : {}
   const converted = providersFromList(legacy, Object.keys(written))
   return { ...withoutPath(user, "custom_providers"), providers: { ...Object.fromEntries(converted), ...written } }
+}
+
+/** `baseUrl` means `base_url`; where both are written, today's spelling wins. */
+function liftSpelling(user: Tree): Tree {
+  const { providers } = user
+  if (!isRecord(providers)) return user
+  const entries = Object.entries(providers).map(([name, entry]): [string, unknown] => [
+    name,
+    isRecord(entry) ? respelled(entry) : entry,
+  ])
+  return { ...user, providers: Object.fromEntries(entries) }
+}
+
+function respelled(entry: Tree): Tree {
+  const fields = Object.entries(entry)
+  const older = fields.filter(([field]) => snakeCase(field) !== field)
+  if (older.length === 0) return entry
+  const today = fields.filter(([field]) => snakeCase(field) === field)
+  return Object.fromEntries([...older.map(([field, value]) => [snakeCase(field), value] as const), ...today])
+}
+
+export function snakeCase(field: string): string {
+  return field.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
 function liftFallback(user: Tree): Tree {

@@ -1,5 +1,6 @@
-import { accessSync, constants, readFileSync, rmSync, statSync } from "node:fs"
+import { readFileSync, rmSync, statSync } from "node:fs"
 import { delimiter, join, resolve } from "node:path"
+import { isProgram } from "../../base/find-program.ts"
 import { makeDirectories } from "../../base/make-directories.ts"
 import { writeFileAtomic } from "../../base/atomic-file.ts"
 import { explainSystemError } from "../../base/system-error.ts"
@@ -55,7 +56,7 @@ function refuseName(
   if (commands.includes(name)) return `no command "${name}" was made because hermes has a sub-command of that name`
   const other = searchPath(environment)
     .map((directory) => join(directory, name))
-    .find((path) => isExecutable(path) && !isOurs(path, name))
+    .find((path) => isProgram(path) && !isOurs(path, name))
   if (other !== undefined) return `no command "${name}" was made because ${other} exists`
   const own = wrapperPath(name, home)
   if (statSync(own, { throwIfNoEntry: false }) !== undefined && !isOurs(own, name)) {
@@ -86,14 +87,4 @@ function isOurs(path: string, name: string): boolean {
 function searchPath(environment: Environment): readonly string[] {
   const entries = (environment.get("PATH") ?? "").split(delimiter)
   return entries.filter((entry) => entry !== "").map((entry) => resolve(entry))
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return statSync(path).isFile()
-  } catch {
-    // Not there, or not for us: either way it would not run.
-    return false
-  }
 }

@@ -1,5 +1,4 @@
-import { spawn } from "node:child_process"
-import type { ChildProcessWithoutNullStreams } from "node:child_process"
+import { Socket } from "node:net"
 
 import { createTreeKiller, signalGroup, startTokenOf } from "../process-tree.ts"
 import type { TreeKiller } from "../process-tree.ts"
@@ -9,10 +8,12 @@ import {
   exitCode,
   ignoreClosedPipe,
   notStarted,
+  onceClosed,
   shellCall,
+  startProcess,
   unusableDirectory,
 } from "../local-command.ts"
-import type { Ending, LocalShell } from "../local-command.ts"
+import type { Ending, LocalShell, StartedProcess } from "../local-command.ts"
 import type { BackgroundCommand } from "../workspace.ts"
 
 export interface LocalBackground extends BackgroundCommand {
@@ -31,28 +32,29 @@ interface StartLocalOptions extends LocalShell {
 export function startPiped(command: string, options: StartLocalOptions): LocalBackground {
   const call = shellCall(command, options)
   const exit = Promise.withResolvers<Ending>()
-  let child
+  let started
   try {
-    child = spawn(call.program, call.args, { cwd: options.cwd, env: call.environment, detached: true, stdio: "pipe" })
+    started = startProcess(call, { ...options, stdin: "pipe" })
   } catch (error) {
     // Some failures are thrown instead of being told by the child's "error" event.
     return neverStarted(notStarted(error, command, options))
   }
-  const { pid, stdin, stdout, stderr } = child
+  const { child, output } = started
+  const { pid, stdin, stderr } = child
   const { onErrorOutput } = options
   const flush =
     onErrorOutput === undefined
-      ? decodeInto(child, options.onOutput)
-      : decodeApart(child, { ...options, onErrorOutput })
+      ? decodeInto(started, options.onOutput)
+      : decodeApart(started, { ...options, onErrorOutput })
   const killer = createTreeKiller(pid, call.commandId)
   const end = (ending: Ending): void => {
     flush()
     // What the command left behind may go on writing; it is read, so that it does not die of a full pipe, but keeps nobody waiting.
-    for (const stream of [stdout, stderr]) if ("unref" in stream && typeof stream.unref === "function") stream.unref()
-    stdin.destroy()
+    for (const stream of [output, stderr]) if (stream instanceof Socket) stream.unref()
+    stdin?.destroy()
     exit.resolve(ending)
   }
-  stdin.on("error", ignoreClosedPipe)
+  stdin?.on("error", ignoreClosedPipe)
   child.once("error", (error) => {
     if (pid === undefined) end(notStarted(error, command, options))
   })
@@ -60,7 +62,7 @@ export function startPiped(command: string, options: StartLocalOptions): LocalBa
     const ending: Ending = { how: "exited", code: exitCode(code, signal) }
     killer.finish()
     const draining = setTimeout(end, DRAIN_AFTER_EXIT_MS, ending)
-    child.once("close", () => {
+    onceClosed(started, () => {
       clearTimeout(draining)
       end(ending)
     })
@@ -71,12 +73,12 @@ export function startPiped(command: string, options: StartLocalOptions): LocalBa
     isPty: false,
     exit: exit.promise,
     write: (data) => {
-      if (!stdin.writable) return false
+      if (stdin?.writable !== true) return false
       stdin.write(data)
       return true
     },
     closeInput: () => {
-      if (!stdin.writable) return false
+      if (stdin?.writable !== true) return false
       stdin.end()
       return true
     },
@@ -90,18 +92,18 @@ export function startPiped(command: string, options: StartLocalOptions): LocalBa
 
 /** As `decodeInto`, with each stream for itself. */
 function decodeApart(
-  { stdout, stderr }: ChildProcessWithoutNullStreams,
+  { child, output }: StartedProcess,
   hears: { readonly onOutput: (text: string) => void; readonly onErrorOutput: (text: string) => void },
 ): () => void {
   const flushes = [
-    { stream: stdout, take: hears.onOutput },
-    { stream: stderr, take: hears.onErrorOutput },
+    { stream: output, take: hears.onOutput },
+    { stream: child.stderr, take: hears.onErrorOutput },
   ].map(({ stream, take }) => {
     const decoder = new TextDecoder("utf-8")
-    stream.on("data", (chunk: Buffer) => {
+    stream?.on("data", (chunk: Buffer) => {
       take(decoder.decode(chunk, { stream: true }))
     })
-    stream.on("error", ignoreClosedPipe)
+    stream?.on("error", ignoreClosedPipe)
     return () => {
       take(decoder.decode())
     }

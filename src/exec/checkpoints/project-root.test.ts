@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
 import { afterEach, beforeEach, expect, test } from "vitest"
 
-import { projectRoot, whyNoCheckpoints } from "./project-root.ts"
+import { projectRoot, realDirectory, whyNoCheckpoints } from "./project-root.ts"
 
 let root = ""
 beforeEach(() => {
@@ -40,4 +40,13 @@ test("the nearest directory with the mark of a project is meant, else the direct
   mkdirSync(join(root, "plain/below"), { recursive: true })
   expect(projectRoot(join(root, "project/src/deep"), "/home/alice")).toBe(join(root, "project"))
   expect(projectRoot(join(root, "plain/below"), "/home/alice")).toBe(join(root, "plain/below"))
+})
+
+test("a path that cannot be looked at lies in the nearest directory that can", () => {
+  symlinkSync("loop", join(root, "loop"))
+  expect([
+    realDirectory(join(root, "loop")),
+    realDirectory(join(root, "loop/below")),
+    realDirectory(join(root, "nul\0l")),
+  ]).toEqual([root, root, root])
 })

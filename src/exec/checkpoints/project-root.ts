@@ -1,4 +1,5 @@
 import { existsSync, realpathSync, statSync } from "node:fs"
+import type { Stats } from "node:fs"
 import { dirname, join } from "node:path"
 
 /**
@@ -51,9 +52,18 @@ const COMMON_FOLDERS = "Applications home lost+found media mnt opt srv snap tmp 
 /** The directory a path is or lies in: really existing and free of links, so that one workspace has one name. */
 export function realDirectory(path: string): string {
   for (let candidate = path; ; candidate = dirname(candidate)) {
-    const found = statSync(candidate, { throwIfNoEntry: false })
+    const found = statOrNothing(candidate)
     if (found !== undefined) return found.isDirectory() ? realOrSame(candidate) : dirname(realOrSame(candidate))
     if (dirname(candidate) === candidate) return candidate
+  }
+}
+
+/** A link that leads to itself, a directory that may not be entered: the tool that was given such a path says why. */
+function statOrNothing(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined
   }
 }
 

@@ -1,6 +1,6 @@
-import { accessSync, constants } from "node:fs"
-import { delimiter, join } from "node:path"
+import { delimiter } from "node:path"
 
+import { findProgram } from "../../base/find-program.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { askClient } from "../remote/client-process.ts"
@@ -62,12 +62,8 @@ function engineOf(program: string, environment: Readonly<Record<string, string>>
 }
 
 function installedEngines(path: string): readonly string[] {
-  const directories = [...new Set([...path.split(delimiter), ...USUAL_DIRECTORIES])].filter((entry) =>
-    entry.startsWith("/"),
-  )
-  return ["docker", "podman"].flatMap(
-    (name) => directories.map((directory) => join(directory, name)).find(isExecutable) ?? [],
-  )
+  const searched = [path, ...USUAL_DIRECTORIES].join(delimiter)
+  return ["docker", "podman"].flatMap((name) => findProgram(name, searched) ?? [])
 }
 
 const USUAL_DIRECTORIES = [
@@ -78,12 +74,3 @@ const USUAL_DIRECTORIES = [
   "/Applications/Docker.app/Contents/Resources/bin",
   "/snap/bin",
 ]
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}

@@ -1,33 +1,16 @@
-import type { Clock } from "../../base/clock.ts"
-import type { Log } from "../../base/log.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
-import { askClient } from "../remote/client-process.ts"
-import { createIdleWatch, NOBODY_THERE } from "../remote/idle-watch.ts"
+import { askClient, lastLine } from "../remote/client-process.ts"
+import { NOBODY_THERE } from "../remote/idle-watch.ts"
 import type { IdleWatch } from "../remote/idle-watch.ts"
-import { askPlaceFacts } from "../remote/place-facts.ts"
-import { createRemoteWorkspace } from "../remote/remote-workspace.ts"
-import type { SyncRequest } from "../remote/remote-workspace.ts"
+import { workspaceInRented } from "../remote/rented-sandbox.ts"
+import type { RentedSandboxOptions } from "../remote/rented-sandbox.ts"
 import type { Transport } from "../remote/transport.ts"
 import { quote } from "../shell-state.ts"
 import type { Workspace } from "../workspace.ts"
 
-export interface DaytonaOptions {
-  readonly clientEnvironment: Readonly<Record<string, string>>
-  readonly image: string
-  readonly taskId: string
-  readonly isPersistent: boolean
-  readonly cpus: number
-  readonly memoryMb: number
+export interface DaytonaOptions extends RentedSandboxOptions {
   readonly diskMb: number
-  /** A sandbox that nobody has used for so long is stopped until it is needed; 0 never. */
-  readonly lifetimeSeconds: number
-  readonly clock: Clock
-  readonly startupFiles?: readonly string[] | undefined
-  readonly persistentShell?: boolean | undefined
-  readonly sync?: SyncRequest | undefined
-  readonly log: Log
-  readonly signal: AbortSignal
 }
 
 const CREATE_MS = 300_000
@@ -55,33 +38,17 @@ export async function openDaytonaWorkspace(options: DaytonaOptions): Promise<Res
   }
   const begun = await begin(known.code === 0, options.signal)
   if (!begun.ok) return begun
-  const giveUp = async (): Promise<void> => {
-    await ask([options.isPersistent ? "stop" : "delete", name], new AbortController().signal)
-  }
-  const watch = createIdleWatch({
-    ...options,
-    rest: giveUp,
-    wake: async (signal) => await begin(options.isPersistent, signal),
-  })
-  const transport = sandboxTransport(name, { ...options, watch })
-  const facts = await askPlaceFacts(transport, { signal: options.signal, timeoutMs: 60_000 })
-  if (!facts.ok) return facts
-  const workspace = createRemoteWorkspace({
-    kind: "daytona",
-    isContainer: true,
-    transport,
-    facts: facts.value,
-    cwd: facts.value.cwd,
-    startupFiles: options.startupFiles,
-    persistentShell: options.persistentShell,
-    sync: options.sync,
-    release: async () => {
-      const isGivenUp = watch.isResting()
-      watch.stop()
-      if (!isGivenUp) await giveUp()
+  return await workspaceInRented(
+    {
+      kind: "daytona",
+      giveUp: async () => {
+        await ask([options.isPersistent ? "stop" : "delete", name], new AbortController().signal)
+      },
+      wake: async (signal) => await begin(options.isPersistent, signal),
+      transport: (watch) => sandboxTransport(name, { ...options, watch }),
     },
-  })
-  return ok(watch.watched(workspace))
+    options,
+  )
 }
 
 function createArguments(options: DaytonaOptions, name: string): readonly string[] {
@@ -128,8 +95,4 @@ function sandboxTransport(
       `the Daytona sandbox ${name} did not answer: ${notStarted ?? lastLine(stderr)}`,
     reopen: async (_failure, signal) => await watch.wake(signal),
   }
-}
-
-function lastLine(stderr: string): string {
-  return (stderr.trim().split("\n").at(-1) ?? "").slice(0, 300)
 }

@@ -1,7 +1,8 @@
-import { accessSync, constants, existsSync, readFileSync, realpathSync, statSync } from "node:fs"
-import { basename, delimiter, dirname, extname, isAbsolute, join, relative, sep } from "node:path"
+import { existsSync, readFileSync, realpathSync } from "node:fs"
+import { basename, dirname, extname, isAbsolute, join, relative, sep } from "node:path"
 
 import type { Clock } from "../../base/clock.ts"
+import { isProgram, programDirectories } from "../../base/find-program.ts"
 import { isRecord, parseJson } from "../../base/json.ts"
 import type { ConfiguredServer } from "./server-settings.ts"
 import type { ServerProgram } from "./server-table.ts"
@@ -120,9 +121,7 @@ function onPath(
   { path, tree }: { readonly path: string; readonly tree: string },
   program?: ServerProgram,
 ): string | undefined {
-  return path
-    .split(delimiter)
-    .filter((directory) => isAbsolute(directory))
+  return programDirectories(path)
     .map((directory) => join(directory, name))
     .find((file) => usable(file, program) && !isInside(realOf(file), tree) && !isInside(file, tree))
 }
@@ -152,15 +151,6 @@ function packageAt(file: string): { readonly name: string; readonly version: str
   } catch {
     // Not in this directory.
     return undefined
-  }
-}
-
-function isProgram(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK)
-    return statSync(file).isFile()
-  } catch {
-    return false
   }
 }
 

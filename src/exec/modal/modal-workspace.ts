@@ -1,36 +1,19 @@
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { errorMessage } from "../../base/system-error.ts"
-import type { Clock } from "../../base/clock.ts"
-import type { Log } from "../../base/log.ts"
-import { askClient } from "../remote/client-process.ts"
-import { createIdleWatch, NOBODY_THERE } from "../remote/idle-watch.ts"
+import { askClient, lastLine } from "../remote/client-process.ts"
+import { NOBODY_THERE } from "../remote/idle-watch.ts"
 import type { IdleWatch } from "../remote/idle-watch.ts"
-import { askPlaceFacts } from "../remote/place-facts.ts"
-import { createRemoteWorkspace } from "../remote/remote-workspace.ts"
-import type { SyncRequest } from "../remote/remote-workspace.ts"
+import { workspaceInRented } from "../remote/rented-sandbox.ts"
+import type { RentedSandboxOptions } from "../remote/rented-sandbox.ts"
 import type { Transport } from "../remote/transport.ts"
 import type { Workspace } from "../workspace.ts"
 import { MODAL_PROGRAM } from "./modal-program.ts"
 import { readSnapshot, rememberSnapshot } from "./snapshot-file.ts"
 
-export interface ModalOptions {
-  readonly clientEnvironment: Readonly<Record<string, string>>
-  readonly image: string
-  readonly taskId: string
-  readonly isPersistent: boolean
+export interface ModalOptions extends RentedSandboxOptions {
   /** `<home>/modal_snapshots.json`. */
   readonly snapshotFile: string
-  readonly cpus: number
-  readonly memoryMb: number
-  /** A sandbox that nobody has used for so long is given back until one is needed; 0 never. */
-  readonly lifetimeSeconds: number
-  readonly clock: Clock
-  readonly startupFiles?: readonly string[] | undefined
-  readonly persistentShell?: boolean | undefined
-  readonly sync?: SyncRequest | undefined
-  readonly log: Log
-  readonly signal: AbortSignal
 }
 
 const SANDBOX_SECONDS = 3600
@@ -58,33 +41,21 @@ export async function openModalWorkspace(options: ModalOptions): Promise<Result<
     id = made
     return ok(undefined)
   }
-  const giveUp = async (): Promise<void> => {
-    const never = new AbortController().signal
-    if (options.isPersistent) await keepFiles(options, await ask(["snapshot", id], never))
-    await ask(["terminate", id], never)
-  }
   const created = await create(options.signal)
   if (!created.ok) return created
-  const watch = createIdleWatch({ ...options, rest: giveUp, wake: create })
-  const transport = modalTransport(() => id, { ...options, watch })
-  const facts = await askPlaceFacts(transport, { signal: options.signal, timeoutMs: 60_000 })
-  if (!facts.ok) return facts
-  const workspace = createRemoteWorkspace({
-    kind: "modal",
-    isContainer: true,
-    transport,
-    facts: facts.value,
-    cwd: facts.value.cwd,
-    startupFiles: options.startupFiles,
-    persistentShell: options.persistentShell,
-    sync: options.sync,
-    release: async () => {
-      const isGivenUp = watch.isResting()
-      watch.stop()
-      if (!isGivenUp) await giveUp()
+  return await workspaceInRented(
+    {
+      kind: "modal",
+      giveUp: async () => {
+        const never = new AbortController().signal
+        if (options.isPersistent) await keepFiles(options, await ask(["snapshot", id], never))
+        await ask(["terminate", id], never)
+      },
+      wake: create,
+      transport: (watch) => modalTransport(() => id, { ...options, watch }),
     },
-  })
-  return ok(watch.watched(workspace))
+    options,
+  )
 }
 
 async function keepFiles(
@@ -129,8 +100,4 @@ function whyNotCreated(stderr: string): string {
     return "Modal does not know who you are; run `modal setup` or set MODAL_TOKEN_ID and MODAL_TOKEN_SECRET"
   }
   return `the Modal sandbox could not be created: ${lastLine(stderr)}`
-}
-
-function lastLine(stderr: string): string {
-  return (stderr.trim().split("\n").at(-1) ?? "").slice(0, 300)
 }

@@ -142,3 +142,8 @@ function killGroup(child: ChildProcess): void {
 function nothing(): void {
   // The other end was closed first; the exit tells what happened.
 }
+
+/** The last thing a program said, for a sentence about its failure. */
+export function lastLine(stderr: string): string {
+  return (stderr.trim().split("\n").at(-1) ?? "").slice(0, 300)
+}

@@ -5,7 +5,7 @@ import { createStateFiles } from "../shell-state-files.ts"
 import { cwdMarker } from "../shell-state-marker.ts"
 import { snapshotScript, statefulScript } from "../shell-state.ts"
 import { askScript } from "./transport.ts"
-import type { Transport } from "./transport.ts"
+import type { ScriptAnswer, Transport } from "./transport.ts"
 
 export interface RemoteShellStateOptions {
   readonly transport: Transport
@@ -42,15 +42,19 @@ export function createRemoteShellState(options: RemoteShellStateOptions) {
   const takeSnapshot = async (): Promise<void> => {
     if (kind !== "bash" || options.startupFiles.length === 0) return
     const turn = files.begin()
-    const script = snapshotScript({ files: options.startupFiles, to: turn.to, fixed: {} })
-    const answer = await askScript(
-      options.transport,
-      { script: SNAPSHOT_SCRIPT, args: [options.directory, turn.to, ...commandLine(script)] },
-      { signal: options.signal, timeoutMs: SNAPSHOT_TIMEOUT_MS, mayReopen: true },
-    )
+    const answer = await askSnapshot(SNAPSHOT_SCRIPT, turn.to, true)
     if (answer.kind === "answered" && answer.code === 0) turn.adopt()
     turn.release()
   }
+  const askSnapshot = async (script: string, to: string, mayReopen: boolean): Promise<ScriptAnswer> =>
+    await askScript(
+      options.transport,
+      {
+        script,
+        args: [options.directory, to, ...commandLine(snapshotScript({ files: options.startupFiles, to, fixed: {} }))],
+      },
+      { signal: options.signal, timeoutMs: SNAPSHOT_TIMEOUT_MS, mayReopen },
+    )
   const commandLine = (script: string): readonly string[] =>
     kind === "bash" ? [options.shell, "--noprofile", "--norc", "-c", script] : [options.shell, "-c", script]
 
@@ -59,6 +63,16 @@ export function createRemoteShellState(options: RemoteShellStateOptions) {
     /** Reads the start-up files before the first command. Never rejects. */
     prepare: async (): Promise<void> => {
       await (ready ??= takeSnapshot())
+    },
+    /**
+     * The place was brought back. Where the state went with it, the start-up files are read again, into the file that a command which is
+     * about to be tried once more starts from. True when something was lost.
+     */
+    restore: async (): Promise<boolean> => {
+      const current = files.current()
+      if (kind !== "bash" || current === undefined) return false
+      const answer = await askSnapshot(`${STILL_THERE}\n${SNAPSHOT_SCRIPT}`, current, false)
+      return answer.kind === "answered" && answer.code !== STATE_IS_THERE
     },
     /** A command that sees nothing of the state. */
     plain: commandLine,
@@ -102,6 +116,9 @@ export function createRemoteShellState(options: RemoteShellStateOptions) {
     }),
   }
 }
+
+const STATE_IS_THERE = 41
+const STILL_THERE = `[ ! -s "$2" ] || exit ${STATE_IS_THERE}`
 
 /** `$1` the directory of the state, `$2` the file the snapshot goes to, then the command that takes it. */
 const SNAPSHOT_SCRIPT = `[ -d "$1" ] || mkdir -p -m 700 -- "$1" || exit 40

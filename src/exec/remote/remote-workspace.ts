@@ -46,19 +46,36 @@ const FILE_OPERATION_MS = 180_000
 /** A large first upload goes on while commands run already. */
 const MOST_SYNC_WAIT_MS = 30_000
 
+const RENEWED =
+  "This place was gone and has been started anew: variables, functions and processes of before are lost, the directory is the same."
+
 /** A place that is reached through a program of this machine. Commands and files are both there. */
 export function createRemoteWorkspace(options: RemoteWorkspaceOptions): Workspace {
-  const { transport, facts } = options
+  const { facts } = options
   const closing = new AbortController()
   const running = new Set<Promise<unknown>>()
   const name = `hermes${randomHex(6)}`
   const stateDirectory = posix.join(facts.temporary, `hermes-shell-${randomHex(8)}`)
-  const maxInputBytes = transport.pipesInput ? Number.POSITIVE_INFINITY : INLINE_INPUT_BYTES
+  const maxInputBytes = options.transport.pipesInput ? Number.POSITIVE_INFINITY : INLINE_INPUT_BYTES
   const sync = options.sync === undefined ? undefined : fileSyncFor(options.sync, { ...options, maxInputBytes })
+  let wasRenewed = false
+  const transport: Transport = {
+    ...options.transport,
+    reopen: async (failure, signal) => {
+      const reopened = await options.transport.reopen?.(failure, signal)
+      if (reopened?.ok === true && (await state.restore())) wasRenewed = true
+      return reopened
+    },
+  }
+  const takeNote = (): string | undefined => {
+    const notes = [wasRenewed ? RENEWED : undefined, sync?.takeNote()].filter((note) => note !== undefined)
+    wasRenewed = false
+    return notes.length === 0 ? undefined : notes.join(" ")
+  }
   let count = 0
   const nextTag = (): string => `${name}.${(count += 1)}`
   const state = createRemoteShellState({
-    transport,
+    transport: options.transport,
     cwd: options.cwd,
     shell: facts.shell,
     directory: stateDirectory,
@@ -97,7 +114,7 @@ export function createRemoteWorkspace(options: RemoteWorkspaceOptions): Workspac
     const exit = begun.exit.then((ended) => {
       // A command that was cut off may have left a state, but nobody knows which.
       begin.finish(ended.how === "exited" ? begun.lastDirectory() : undefined)
-      const placeNote = sync?.takeNote()
+      const placeNote = takeNote()
       return placeNote === undefined ? ended : { ...ended, placeNote }
     })
     return { output: begun.output, exit }

@@ -1,3 +1,6 @@
+import { realpathSync } from "node:fs"
+import { basename, dirname, join } from "node:path"
+
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import type { SandboxPrefix, SandboxTrial } from "../shell-state-local.ts"
@@ -14,6 +17,8 @@ export interface SandboxSettings {
   readonly writable: readonly string[]
   /** A writable place inside one of them stays writable. */
   readonly readOnly?: readonly string[]
+  /** To be found empty, beside what is known of every machine. */
+  readonly hidden?: readonly string[]
   readonly homes: SandboxHomes
   /** The PATH that bubblewrap is looked for in. */
   readonly path: string
@@ -43,15 +48,30 @@ export async function chooseSandbox(settings: SandboxSettings): Promise<Result<S
 
 function prefixWith(program: string, settings: SandboxSettings): SandboxPrefix {
   const { homes, network } = settings
-  return ({ cwd, stateDirectory, hasTerminal }) =>
-    sandboxArguments({
+  // Once, before the first command: a link that one of them puts in the way later must lead nowhere.
+  const writable = settings.writable.map(withoutLinks)
+  return ({ cwd, stateDirectory, hasTerminal }) => {
+    // Asked each time: what came into a home meanwhile may be seen too.
+    const { hidden, shown } = hiddenPlaces(homes)
+    return sandboxArguments({
       program,
-      writable: [...settings.writable, stateDirectory],
+      writable: [...writable, withoutLinks(stateDirectory)],
       readOnly: settings.readOnly ?? [],
-      // Asked each time: what came into a home meanwhile may be seen too.
-      ...hiddenPlaces(homes),
+      hidden: [...hidden, ...(settings.hidden ?? [])],
+      shown,
       network,
       cwd,
       keepTerminal: hasTerminal,
     })
+  }
+}
+
+/** Also of what does not exist yet. */
+function withoutLinks(path: string): string {
+  try {
+    return realpathSync.native(path)
+  } catch {
+    // It may come later.
+    return dirname(path) === path ? path : join(withoutLinks(dirname(path)), basename(path))
+  }
 }

@@ -1,7 +1,8 @@
 import { readdirSync } from "node:fs"
+import type { Dirent } from "node:fs"
 import { join } from "node:path"
 
-import { ACCOUNT_PLACES, HERMES_PROTECTED, HERMES_SECRETS } from "../../config/protected-places.ts"
+import { ACCOUNT_PLACES, HERMES_PROTECTED, HERMES_RECORDS, HERMES_SECRETS } from "../../config/protected-places.ts"
 
 /** Homes whose secrets commands in the sandbox must not see. */
 export interface SandboxHomes {
@@ -22,7 +23,8 @@ export function hiddenPlaces({ userHome, hermesHome, hermesRoot }: SandboxHomes)
     SECRETS.filter((name) => name.includes("/")).map((name) => join(home, name)),
   )
   const account = ACCOUNT_PLACES.map((name) => join(userHome, name))
-  return { hidden: [...homes, ...secretsBelow, ...account, ...SYSTEM_PLACES], shown: homes.flatMap(shownIn) }
+  const hidden = [...homes, ...secretsBelow, ...account, ...SYSTEM_PLACES, ...multiplexers()]
+  return { hidden, shown: homes.flatMap(shownIn) }
 }
 
 export interface HiddenPlaces {
@@ -32,17 +34,40 @@ export interface HiddenPlaces {
 }
 
 const SECRETS: readonly string[] = [...HERMES_SECRETS, ...HERMES_PROTECTED]
-
 /** Other profiles are nobody's business here; the active one is a home of its own. */
+const NEVER_SHOWN = new Set([...HERMES_RECORDS, "profiles", "auth"])
+/** Files that secrets are kept in, with the copies and drafts of them that lie beside. */
+const SECRET_FILES = SECRETS.filter((name) => !name.includes("/"))
+
 function shownIn(home: string): readonly string[] {
+  const shown = entriesOf(home).filter((entry) => !NEVER_SHOWN.has(entry.name) && !isSecretFile(entry.name))
+  return shown.flatMap(({ name }) =>
+    // What lies there itself is Hermes' own, the parsed settings for one.
+    name === "cache" ? foldersIn(join(home, name)) : [join(home, name)],
+  )
+}
+
+function isSecretFile(name: string): boolean {
+  return SECRET_FILES.some((secret) => name.startsWith(secret) || name.startsWith(`.${secret}.`))
+}
+
+function foldersIn(folder: string): readonly string[] {
+  return entriesOf(folder).flatMap((entry) => (entry.isDirectory() ? [join(folder, entry.name)] : []))
+}
+
+function entriesOf(folder: string): readonly Dirent[] {
   try {
-    return readdirSync(home)
-      .filter((name) => name !== "profiles" && !SECRETS.includes(name))
-      .map((name) => join(home, name))
+    return readdirSync(folder, { withFileTypes: true })
   } catch {
     // There is no home yet: nothing to hide, nothing to show.
     return []
   }
+}
+
+/** They run in the open what they are told through their sockets, which lie where everything may be written. */
+function multiplexers(): readonly string[] {
+  const user = process.getuid?.() ?? ""
+  return ["/tmp/tmux-", "/tmp/zellij-", "/tmp/emacs"].map((start) => `${start}${user}`)
 }
 
 /** Sockets stay reachable on a read-only file system: a container engine or the session bus would start programs outside. */
@@ -59,6 +84,14 @@ const SYSTEM_PLACES = [
   "/run/user",
   "/run/dbus",
   "/run/systemd/private",
+  "/run/buildkit",
+  "/run/libvirt",
+  "/run/incus",
+  "/run/snapd.socket",
+  "/var/lib/incus/unix.socket",
+  "/var/lib/lxd/unix.socket",
+  "/var/snap/lxd/common/lxd/unix.socket",
   "/run/screen",
   "/tmp/.X11-unix",
+  "/tmp/.ICE-unix",
 ]

@@ -1,6 +1,4 @@
-import { accessSync, constants } from "node:fs"
-import { delimiter, join } from "node:path"
-
+import { findProgram } from "../../base/find-program.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { askClient } from "../remote/client-process.ts"
@@ -37,19 +35,5 @@ export async function probeSandbox(options: {
 
 /** The program, untried. */
 export function locateBubblewrap(path: string): string | undefined {
-  if (process.platform !== "linux") return undefined
-  return path
-    .split(delimiter)
-    .filter((directory) => directory.startsWith("/"))
-    .map((directory) => join(directory, "bwrap"))
-    .find(isExecutable)
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
+  return process.platform === "linux" ? findProgram("bwrap", path) : undefined
 }

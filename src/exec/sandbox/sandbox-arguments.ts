@@ -4,7 +4,10 @@ import { basename, dirname, join } from "node:path"
 export interface SandboxOptions {
   /** The bubblewrap program, as `probeSandbox` found it. */
   readonly program: string
-  /** The workspace root, temporary directories and what the person declared. Those that do not exist are left out. */
+  /**
+   * The workspace root, temporary directories and what the person declared. Those that do not exist are left out, and so is one that is
+   * reached over a link: it may have been made by a command, to be let in somewhere else.
+   */
   readonly writable: readonly string[]
   /** Places that stay read-only also inside a writable one: what Hermes itself runs and reads, what belongs to the person's git. */
   readonly readOnly: readonly string[]
@@ -25,10 +28,11 @@ export interface SandboxOptions {
  */
 export function sandboxArguments(options: SandboxOptions): readonly string[] {
   const hidden = existing(options.hidden)
-  const writable = existing(options.writable).filter(({ path }) => path !== "/")
+  const writable = existing(options.writable).filter(({ path }) => path !== "/" && options.writable.includes(path))
   const readOnly = existing(options.readOnly).filter(({ path }) => innermost(path, hidden) <= innermost(path, writable))
   // Later mounts cover earlier ones, so the innermost place decides; of the same place the stricter wish.
   const mounts = [
+    ...pinned({ writable, readOnly, hidden }).map((path) => ({ place: { path }, words: ["--bind", path, path] })),
     ...writable.map((place) => ({ place, words: ["--bind", place.path, place.path] })),
     ...readOnly.map((place) => ({ place, words: ["--ro-bind", place.path, place.path] })),
     ...namedPlaces(options.shown).map(({ path, real }) => ({ place: { path }, words: ["--ro-bind", real, path] })),
@@ -97,6 +101,25 @@ function namedPlaces(paths: readonly string[]): readonly { readonly path: string
       return []
     }
   })
+}
+
+/**
+ * The directories between a writable place and what is covered in it. A cover sits on the thing itself: whoever could rename a directory
+ * above it would find it without its cover the next time. What something is mounted on cannot be renamed.
+ */
+function pinned(places: {
+  readonly writable: readonly Place[]
+  readonly readOnly: readonly Place[]
+  readonly hidden: readonly Place[]
+}): readonly string[] {
+  const covered = [...places.hidden, ...places.readOnly]
+  const isWritable = (path: string): boolean => innermost(path, places.writable) > innermost(path, covered)
+  const taken = new Set([...covered, ...places.writable].map(({ path }) => path))
+  const found = new Set<string>()
+  for (const { path } of covered) {
+    for (let above = dirname(path); isWritable(above); above = dirname(above)) if (!taken.has(above)) found.add(above)
+  }
+  return [...found]
 }
 
 /** How far in the innermost of the places around a path is; 0 where none is. What is read-only stays hidden in a hidden place. */

@@ -1,13 +1,14 @@
-import { accessSync, constants, existsSync, mkdirSync } from "node:fs"
-import { delimiter, join } from "node:path"
+import { existsSync, mkdirSync } from "node:fs"
+import { join } from "node:path"
 
 import { withFileLock } from "../../base/file-lock.ts"
+import { findProgram } from "../../base/find-program.ts"
 import { sha256Hex } from "../../base/random-and-hash.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import type { ReadOnlyBind } from "../container/container-arguments.ts"
-import { askClient } from "../remote/client-process.ts"
+import { askClient, lastLine } from "../remote/client-process.ts"
 import { askPlaceFacts } from "../remote/place-facts.ts"
 import { createRemoteWorkspace } from "../remote/remote-workspace.ts"
 import type { Transport } from "../remote/transport.ts"
@@ -35,7 +36,8 @@ const START_MS = 60_000
 
 /** Starts an instance of the image and works in it. Prefers `apptainer` over `singularity`. */
 export async function openSingularityWorkspace(options: SingularityOptions): Promise<Result<Workspace>> {
-  const program = findProgram(options.clientEnvironment["PATH"] ?? "")
+  const path = options.clientEnvironment["PATH"] ?? ""
+  const program = findProgram("apptainer", path) ?? findProgram("singularity", path)
   if (program === undefined) {
     return fail("neither apptainer nor singularity is installed; install one, or set terminal.backend to local")
   }
@@ -119,22 +121,4 @@ function instanceTransport(program: string, name: string, environment: Readonly<
     commandLine: (script, args) => [program, "exec", `instance://${name}`, "sh", "-c", script, "hermes", ...args],
     explain: ({ notStarted, stderr }) => `the instance ${name} did not answer: ${notStarted ?? lastLine(stderr)}`,
   }
-}
-
-function findProgram(path: string): string | undefined {
-  const directories = path.split(delimiter).filter((entry) => entry.startsWith("/"))
-  return ["apptainer", "singularity"]
-    .flatMap((name) => directories.map((directory) => join(directory, name)))
-    .find((candidate) => {
-      try {
-        accessSync(candidate, constants.X_OK)
-        return true
-      } catch {
-        return false
-      }
-    })
-}
-
-function lastLine(stderr: string): string {
-  return (stderr.trim().split("\n").at(-1) ?? "").slice(0, 300)
 }

@@ -202,3 +202,23 @@ test("too many directories switch it off with one warning", async () => {
   expect(place.watcher.note()).toBeUndefined()
   expect(place.warnings).toEqual([expect.stringContaining("too many directories to watch")])
 })
+
+test("a repository cannot have a missing object fetched by a program of its own", async () => {
+  await using place = await watched({ settings: { include: [], reportAll: true } }, (root) => {
+    makeRepository(root, { ".gitignore": "none\n", "a.py": "1" })
+    const git = (...args: readonly string[]): string =>
+      execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim()
+    const object = git("rev-parse", ":.gitignore")
+    git("update-index", "--skip-worktree", ".gitignore")
+    rmSync(join(root, ".gitignore"))
+    rmSync(join(root, ".git/objects", object.slice(0, 2), object.slice(2)))
+    git("config", "core.repositoryFormatVersion", "1")
+    git("config", "extensions.partialClone", "origin")
+    git("config", "remote.origin.promisor", "true")
+    git("config", "remote.origin.url", "ssh://nowhere/x")
+    git("config", "core.sshCommand", `touch ${join(root, "..", "ran")}; false`)
+  })
+  place.write("new.py", "1")
+  expect(await place.note()).toContain("new.py (created)")
+  expect(statSync(join(place.root, "..", "ran"), { throwIfNoEntry: false })).toBeUndefined()
+})

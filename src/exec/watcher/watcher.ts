@@ -152,7 +152,7 @@ function withoutIgnored(changes: readonly FileChange[], { root, path }: WatcherO
   if (!existsSync(join(root, ".git"))) return changes
   const asked = spawnSync("git", [...NO_HOOKS, "check-ignore", "-z", "--stdin"], {
     cwd: root,
-    env: { PATH: path, GIT_OPTIONAL_LOCKS: "0", LC_ALL: "C" },
+    env: { PATH: path, LC_ALL: "C", GIT_OPTIONAL_LOCKS: "0", ...NO_FETCH },
     input: changes.map(({ shown }) => shown).join("\0"),
     timeout: 2000,
     encoding: "utf8",
@@ -163,6 +163,9 @@ function withoutIgnored(changes: readonly FileChange[], { root, path }: WatcherO
 
 /** The repository is the person's, or a stranger's: asking it must not start a program that it names. */
 const NO_HOOKS = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]
+
+/** A missing object would be fetched in the way that the repository's settings name, which may be a program. */
+const NO_FETCH = { GIT_NO_LAZY_FETCH: "1", GIT_ALLOW_PROTOCOL: "" }
 
 function noteText(changes: readonly FileChange[]): string {
   const shown = changes.slice(0, MAX_SHOWN).map(({ shown: name, what }) => `${oneLine(name)} (${what})`)

@@ -22,11 +22,13 @@ export async function remainingWork(worktree: Looked, git: Git, signal: AbortSig
   // Their own histories are kept with the worktree and would go with it.
   if (existsSync(join(worktree.ownDirectory, "modules")))
     return { kind: "unknown", problem: "submodules were set up in it" }
-  const status = await git(["status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=none"], {
-    directory: worktree.path,
-    signal,
-    variables: gitVariables(worktree),
-  })
+  const call = { directory: worktree.path, signal, variables: gitVariables(worktree) }
+  const staged = await git(["ls-files", "--stage", "-z"], call)
+  if (!staged.ok) return { kind: "unknown", problem: staged.problem }
+  // A repository inside has settings of its own, perhaps a command's, and git would run the programs that they name.
+  if (submodulesIn(staged.text).some((name) => existsSync(join(worktree.path, name, ".git"))))
+    return { kind: "unknown", problem: "there are submodules with files in it" }
+  const status = await git(["status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=all"], call)
   if (!status.ok) return { kind: "unknown", problem: status.problem }
   const named = new Set(includedNames(worktree))
   const changed = changedPaths(status.text)
@@ -37,6 +39,12 @@ export async function remainingWork(worktree: Looked, git: Git, signal: AbortSig
   return changes === 0 && commits === 0
     ? { kind: "none", takenOver: takenOver.map(({ path }) => path) }
     : { kind: "some", changes, commits }
+}
+
+/** Of the entries `mode object stage<tab>path`. */
+function submodulesIn(staged: string): readonly string[] {
+  const entries = staged.split("\0").filter((entry) => entry.startsWith("160000 "))
+  return entries.map((entry) => entry.slice(entry.indexOf("\t") + 1))
 }
 
 const MAX_COUNTED = 1000

@@ -396,6 +396,22 @@ describe("what stays when the conversation ends", () => {
     expect(existsSync(join(t.home.workdir, "ran"))).toBe(false)
   })
 
+  test("a repository that a command has put inside runs none of its programs", async () => {
+    await using t = await place(FILES)
+    const { worktree } = await t.make()
+    const inner = makeRepository(join(worktree.path, "inner"), {
+      "a.txt": "one\n",
+      ".gitattributes": "* filter=evil\n",
+    })
+    git(inner, "config", "filter.evil.clean", `touch ${join(t.home.workdir, "ran")}; cat`)
+    git(worktree.path, "add", "inner")
+    git(worktree.path, "commit", "-qm", "inner")
+    writeIn(inner, "a.txt", "two\n")
+    rmSync(join(t.home.workdir, "ran"), { force: true })
+    expect(await t.leave(worktree)).toEqual({ kind: "kept", what: "there are submodules with files in it" })
+    expect(existsSync(join(t.home.workdir, "ran"))).toBe(false)
+  })
+
   test("submodules: an untouched one is no work, one that was set up in the worktree is kept", async () => {
     await using t = await place(FILES)
     const module = makeRepository(join(t.home.workdir, "module"))
