@@ -16,7 +16,7 @@ export async function* nextReply(
   for (let shortened = 0; ; shortened += 1) {
     if (turn.signal.aborted) return { kind: "end", end: stoppedEnd("interrupted_by_user", turn, tally) }
     const impossible = yield* turn.compression.beforeRequest(turn.model, turn.signal)
-    if (impossible !== undefined) return { kind: "end", end: errorEnd(impossible, tally) }
+    if (impossible !== undefined) return { kind: "end", end: errorEnd(masked(turn, impossible), tally) }
     await deliverLateSteer(turn)
     const refusal = await turn.spending.refusal(turn.model.runtime, turn.compression.requestTokens())
     if (refusal !== undefined && !(yield* mayGoOn(turn, refusal))) return { kind: "end", end: costEnd(refusal, tally) }
@@ -28,14 +28,19 @@ export async function* nextReply(
     const { failure } = outcome
     if (!failure.compress) return { kind: "end", end: failedEnd(turn, failure, tally) }
     const relief = yield* turn.compression.afterRefusal({ failure, attempt: shortened + 1, signal: turn.signal })
-    if (relief !== undefined) return { kind: "end", end: errorEnd(relief, tally) }
+    if (relief !== undefined) return { kind: "end", end: errorEnd(masked(turn, relief), tally) }
   }
 }
 
 function failedEnd(turn: Turn, failure: LlmFailure, tally: Tally): TurnEnd {
   // A request that is refused without a reason is refused again, unless the next turn sends less.
   if (failure.status === 400) turn.compression.distrustNextRequest()
-  return providerEnd(failure, tally)
+  return providerEnd(masked(turn, failure), tally)
+}
+
+/** Servers repeat the key that they refuse. */
+function masked<T extends { readonly message: string }>(turn: Turn, said: T): T {
+  return { ...said, message: turn.redact(said.message) }
 }
 
 /** At the limit of a session's cost the person decides, where one is there. */

@@ -1,4 +1,5 @@
-import type { EffectiveRules, PermissionProfile } from "../policy/decide.ts"
+import type { EffectiveRules } from "../policy/decide.ts"
+import type { PermissionProfile } from "../policy/permission-profile.ts"
 
 /** What a session may do, and whether somebody is there to be asked. Grants live and die with the session. */
 export interface Permissions {

@@ -8,6 +8,7 @@ import type { BatchOptions } from "./dispatch/batch.ts"
 import type { IterationBudget } from "./iteration-budget.ts"
 import type { Journal } from "./journal.ts"
 import type { Spending } from "./spending.ts"
+import type { Steering } from "./steering.ts"
 
 /** A part of a turn: what happens in it, and what comes of it. */
 export type Steps<Value> = AsyncGenerator<AgentEventBody, Value, void>
@@ -34,9 +35,4 @@ export interface Turn {
   readonly maskStream: () => StreamMask
   /** A fault inside Hermes that the turn survives. */
   readonly report: (fault: unknown) => void
-}
-
-/** Notes of the person for the running turn. */
-export interface Steering {
-  take(): string | undefined
 }

@@ -24,6 +24,7 @@ import { openSession } from "./open-session.ts"
 import type { OpenSessionOptions, Shared } from "./session-options.ts"
 import type { Session } from "./session.ts"
 import { chooseFrom, findLocalModel, rememberModel } from "./model-sources.ts"
+import type { LocalFind } from "./model-sources.ts"
 import { rememberHint } from "./seen-hints.ts"
 import type { Hint } from "./seen-hints.ts"
 import { openMemory } from "./session-knowledge.ts"
@@ -42,8 +43,8 @@ export interface App {
   /** Opened on first use; rejects with a `StoreError` when the file cannot be used. */
   store(): Promise<SessionStore>
   chooseModel(wish: ModelWish): Result<ChosenModel, ModelChoiceFailure>
-  /** A model server that runs nearby and has one model ready; undefined when there is none. */
-  findLocalModel(signal: AbortSignal): Promise<{ readonly chosen: ChosenModel; readonly server: string } | undefined>
+  /** What a model server nearby has to offer, `named` where it has that one; undefined when there is none. */
+  findLocalModel(wanted: Parameters<typeof findLocalModel>[1]): Promise<LocalFind | undefined>
   /** Later sessions start with this model too. */
   rememberModel(runtime: ModelRuntime): Promise<Result<undefined>>
   /** Later sessions do not explain this again. */
@@ -116,7 +117,7 @@ export function createApp(options: AppOptions): App {
     redactor: options.redactor,
     store,
     chooseModel: (wish) => chooseFrom(options, wish),
-    findLocalModel: (signal) => findLocalModel(options, signal),
+    findLocalModel: (wanted) => findLocalModel(options, wanted),
     rememberModel: (runtime) => rememberModel(options, runtime),
     rememberHint: (hint) => rememberHint(hint, options),
     refreshModels: async (chosen, signal) => {

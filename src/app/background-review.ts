@@ -18,7 +18,7 @@ import type { ModelClient, Sampling } from "../llm/model.ts"
 import { contentText } from "../protocol/message.ts"
 import type { Message } from "../protocol/message.ts"
 import type { ToolDefinition } from "../protocol/tool.ts"
-import type { SessionParts } from "./session.ts"
+import type { SessionParts } from "./session-parts.ts"
 import type { EndedTurn } from "./session-companions.ts"
 import type { SideModel } from "./side-model.ts"
 

@@ -46,25 +46,32 @@ export async function openPool(provider: string, sources: ModelSources): Promise
   return pool.size() === 0 ? undefined : pool
 }
 
-/** The model of a server that runs nearby, when it is clear which one is meant. */
+/** What a model server nearby has to offer. */
+export type LocalFind =
+  | { readonly kind: "one"; readonly server: string; readonly chosen: ChosenModel }
+  /** Somebody has to say which. */
+  | { readonly kind: "several"; readonly server: string; readonly models: readonly ChosenModel[] }
+
+/** The model of a server that runs nearby: the one that was named, or the only one; else the first server with several. */
 export async function findLocalModel(
   sources: ModelSources,
-  signal: AbortSignal,
-): Promise<{ readonly chosen: ChosenModel; readonly server: string } | undefined> {
+  { signal, named }: { readonly signal: AbortSignal; readonly named?: string | undefined },
+): Promise<LocalFind | undefined> {
   const { findLocalServers, localChoice } = await import("../llm/local/local-servers.ts")
-  for (const server of await findLocalServers({ environment: sources.environment, signal })) {
-    const choice = localChoice(server)
-    if (choice.kind !== "one") continue
-    const { id, contextLength } = choice.model
-    const chosen = chooseFrom(sources, {
-      provider: "custom",
-      model: id,
-      baseUrl: server.baseUrl,
-      ...(contextLength === undefined ? {} : { listedWindow: contextLength }),
+  const found = (await findLocalServers({ environment: sources.environment, signal })).map((server) => {
+    const choice = localChoice(server, named)
+    const models = choice.kind === "one" ? [choice.model] : choice.kind === "several" ? choice.models : []
+    const chosen = models.flatMap(({ id, contextLength }) => {
+      const wish = { provider: "custom", model: id, baseUrl: server.baseUrl }
+      const known = chooseFrom(sources, contextLength === undefined ? wish : { ...wish, listedWindow: contextLength })
+      return known.ok ? [known.value] : []
     })
-    if (chosen.ok) return { chosen: chosen.value, server: server.name }
-  }
-  return undefined
+    return { server: server.name, models: chosen }
+  })
+  const single = found.find(({ models }) => models.length === 1)
+  if (single?.models[0] !== undefined) return { kind: "one", server: single.server, chosen: single.models[0] }
+  const several = found.find(({ models }) => models.length > 1)
+  return several === undefined ? undefined : { kind: "several", ...several }
 }
 
 /** Writes the choice into config.yaml; an address that belonged to another provider goes with it. */

@@ -1,15 +1,16 @@
-import { fail, ok } from "../base/result.ts"
+import { ok } from "../base/result.ts"
 import type { Result } from "../base/result.ts"
 import { Conversation } from "../agent/conversation.ts"
 import { joinLayers } from "../agent/prompt/build-prompt.ts"
+import type { Spending } from "../agent/spending.ts"
 import type { Environment } from "../config/environment.ts"
-import type { ImageDescriber } from "../llm/vision/image-describer.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 import type { ToolDefinition } from "../protocol/tool.ts"
 import { NO_USAGE } from "../protocol/usage.ts"
-import { newSessionId } from "../state/session-id.ts"
 import type { NewSession } from "../state/store.ts"
 import type { ToolEntry } from "../toolkit/tool.ts"
+import { lateDescriber } from "./late-describer.ts"
+import { openingWarnings, untoldPlace } from "./opening-words.ts"
 import { dumpingRequests } from "./request-dump.ts"
 import { createSession } from "./session.ts"
 import type { Session } from "./session.ts"
@@ -17,11 +18,12 @@ import { companionsFor } from "./companions-for.ts"
 import { compressionFor } from "./session-context.ts"
 import { dispatchFor } from "./session-dispatch.ts"
 import { openFiles } from "./session-files.ts"
+import { openGround } from "./session-ground.ts"
 import { openKnowledge } from "./session-knowledge.ts"
 import { createSessionLog, createUnsavedLog } from "./session-log.ts"
 import { openModelFor, samplingFor } from "./session-model.ts"
 import type { OpenSessionOptions, Shared } from "./session-options.ts"
-import { DECLARED_TOOLS, loadPast, storeOrReason } from "./session-past.ts"
+import { DECLARED_TOOLS } from "./session-past.ts"
 import type { Past } from "./session-past.ts"
 import { providerTools } from "./provider-tools.ts"
 import { createPresence } from "./session-presence.ts"
@@ -31,39 +33,15 @@ import type { PromptDraft } from "./session-prompt.ts"
 import { openProvider } from "./session-provider.ts"
 import { createSpending } from "./session-spending.ts"
 import { divideTools, searchFor, takeTools } from "./session-tools.ts"
-import { closeWorkspace, openWorkspace } from "./session-workspace.ts"
 import { sideModelFor } from "./side-model.ts"
-import type { SideModel } from "./side-model.ts"
 
 /** Puts a session together: its model, history, prompt, tools and place to work. */
 export async function openSession(options: OpenSessionOptions, shared: Shared): Promise<Result<Session>> {
   const { clock, config, redactor } = shared
   const images = lateDescriber(shared)
-  const opened = await openModelFor(options.model, shared, { images })
-  if (!opened.ok) return opened
-  const store = await storeOrReason(shared)
-  const past = options.resume === undefined ? undefined : await loadPast(options.resume, store, shared.home)
-  if (past !== undefined && !past.ok) return past
-  const id = options.resume ?? newSessionId(clock, "terminal")
-  const lease = await takePlace(id, options, shared)
-  if (!lease.ok) return lease
-
-  const place = await openWorkspace(
-    {
-      cwd: options.cwd,
-      sessionId: id,
-      signal: AbortSignal.timeout(OPENING_MS),
-      ...(options.walls === undefined ? {} : { walls: options.walls }),
-    },
-    shared,
-  )
-  if (!place.ok) {
-    await lease.value.release()
-    opened.value.close()
-    return place
-  }
-  const workspace = place.value
-  shared.workspaces.add(workspace)
+  const ground = await openGround(options, images, shared)
+  if (!ground.ok) return ground
+  const { id, store, past, workspace } = ground.value
   const own = await takeTools(options.toolsets, shared)
   const provider = await openProvider({ id, options, tools: own }, shared)
   // What an external memory brings belongs to the memory toolset: without that it is not offered.
@@ -85,13 +63,13 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
       },
       shared,
     )
-  const prompt = await promptOf(past?.value, () => draft(id))
+  const prompt = await promptOf(past, () => draft(id))
   const offered = divideTools(
     tools,
     {
       prompt: prompt.stored,
       contextLength: options.model.runtime.contextLength,
-      ...(past?.value.declaredTools === undefined ? {} : { declaredBefore: past.value.declaredTools }),
+      ...(past?.declaredTools === undefined ? {} : { declaredBefore: past.declaredTools }),
     },
     shared,
   )
@@ -99,7 +77,7 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
   const conversation = new Conversation({
     id,
     system: sent(prompt.stored),
-    history: [...(past?.value.messages.keys() ?? [])],
+    history: [...(past?.messages.keys() ?? [])],
   })
   knowledge.todo.hydrate(conversation.history)
   const session: NewSession = {
@@ -117,7 +95,7 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
       : createSessionLog({
           store,
           session,
-          past: past?.value,
+          past,
           retitles: options.generateTitle === true,
           clock,
           rebuildPrompt: async (child) => {
@@ -126,17 +104,7 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
           },
           sentPrompt: sent,
         })
-  const spending = createSpending({
-    limitUsd: config.get("model.max_session_cost_usd"),
-    spentUsd: past?.value.spentUsd ?? 0,
-    cacheTtl: config.get("prompt_caching.cache_ttl"),
-    limitTokens: config.get("model.max_session_tokens"),
-    used: past?.value.used ?? NO_USAGE,
-    listedPrices: async (runtime) => {
-      const { findListedModel } = await import("../llm/catalog/list-cache.ts")
-      return findListedModel(shared.home, runtime)?.prices
-    },
-  })
+  const spending = spendingFor(past, shared)
   const presence = createPresence(shared.home, id)
   const files = openFiles({ taskId: id, workspace, conversation, options, todo: () => knowledge.todo.read() }, shared)
   const ports = portsFor({ conversation, knowledge, store, files, deferredTools: searchFor(offered, shared) }, shared)
@@ -163,8 +131,8 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
     createSession({
       clock,
       model: shared.environment.truthy("HERMES_DUMP_REQUESTS")
-        ? dumpingRequests(opened.value, { ...shared, sessionId: id })
-        : opened.value,
+        ? dumpingRequests(ground.value.model, { ...shared, sessionId: id })
+        : ground.value.model,
       conversation,
       diagnostics: shared.log,
       tools: offered.declared,
@@ -193,13 +161,8 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
         messages: conversation.history.length,
         ...("reason" in store ? { unsaved: store.reason } : {}),
       },
-      openingWarnings: [
-        ...prompt.warnings,
-        ...context.warnings,
-        ...interruptedCalls(past?.value),
-        ...openTwice(past?.value),
-      ],
-      openingNote: untoldPlace(options.aboutPlace, past?.value),
+      openingWarnings: [...prompt.warnings, ...context.warnings, ...openingWarnings(past)],
+      openingNote: untoldPlace(options.aboutPlace, past),
       todo: () => knowledge.todo.read(),
       checkpoints: () => files.checkpoints(),
       takeRewind: () => files.takeRewind(),
@@ -213,35 +176,25 @@ export async function openSession(options: OpenSessionOptions, shared: Shared): 
       release: async () => {
         side.close()
         presence.leave()
-        await closeWorkspace(workspace, shared.log)
-        shared.workspaces.delete(workspace)
-        await lease.value.release()
+        await ground.value.release()
       },
     }),
   )
 }
 
-/** Images in words come from the side model, which exists only after the model itself; its code is loaded with the first image. */
-function lateDescriber({ home }: Shared): ImageDescriber & { askThrough(side: SideModel): void } {
-  let asked: SideModel | undefined
-  let opening: Promise<ImageDescriber> | undefined
-  const open = async (): Promise<ImageDescriber> => {
-    const { createImageDescriber } = await import("../llm/vision/image-describer.ts")
-    return createImageDescriber({
-      home,
-      ask: async (call) => (await asked?.call(call)) ?? fail({ message: "no model can describe images here" }),
-    })
-  }
-  return {
-    describe: async (image, how) => await (await (opening ??= open())).describe(image, how),
-    askThrough: (side) => {
-      asked = side
+function spendingFor(past: Past | undefined, { config, home }: Shared): Spending {
+  return createSpending({
+    limitUsd: config.get("model.max_session_cost_usd"),
+    spentUsd: past?.spentUsd ?? 0,
+    cacheTtl: config.get("prompt_caching.cache_ttl"),
+    limitTokens: config.get("model.max_session_tokens"),
+    used: past?.used ?? NO_USAGE,
+    listedPrices: async (runtime) => {
+      const { findListedModel } = await import("../llm/catalog/list-cache.ts")
+      return findListedModel(home, runtime)?.prices
     },
-  }
+  })
 }
-
-/** A container may have to be fetched first. */
-const OPENING_MS = 600_000
 
 /** Sorted by name, as every list of tools is. */
 function withProviderTools(own: readonly ToolDefinition[], more: readonly ToolEntry[]): readonly ToolDefinition[] {
@@ -264,48 +217,4 @@ function withEphemeral(stored: string, options: OpenSessionOptions, environment:
   return [stored, environment.get("HERMES_EPHEMERAL_SYSTEM_PROMPT"), options.ephemeralPrompt]
     .filter((part) => part !== undefined && part !== "")
     .join("\n\n")
-}
-
-/** The person is told what was in flight when the last process ended: nothing of it is run again. */
-function interruptedCalls(past: Past | undefined): readonly string[] {
-  if (past === undefined || past.interrupted.length === 0) return []
-  const names = past.interrupted.join(", ")
-  return [`Hermes was ended while this ran, and its outcome is unknown: ${names}. It is not run again.`]
-}
-
-/** A stored prompt stays as it is (law 3), so what has changed about the place is told with the next message, once. */
-function untoldPlace(about: string | undefined, past: Past | undefined): string | undefined {
-  if (about === undefined || past?.system === undefined) return undefined
-  const told = [...past.messages.keys()].flatMap((message) =>
-    message.role === "user" && message.injected?.includes(PLACE_MARK) === true ? [message.injected] : [],
-  )
-  const [which = ""] = about.split("\n", 1)
-  return (told.at(-1) ?? past.system).includes(which) ? undefined : `${PLACE_MARK} ${about}]`
-}
-
-const PLACE_MARK = "[The place has changed."
-
-function openTwice(past: Past | undefined): readonly string[] {
-  return past?.openIn === undefined
-    ? []
-    : [
-        `This conversation is also open in process ${past.openIn}. What is said there is heard here with your next message; better let only one of them answer at a time.`,
-      ]
-}
-
-/** One of the places that `max_concurrent_sessions` allows; without that setting there is always one. */
-async function takePlace(
-  id: SessionId,
-  options: OpenSessionOptions,
-  { config, home, clock, log }: Shared,
-): Promise<Result<{ release(): Promise<void> }>> {
-  const limit = config.get("max_concurrent_sessions")
-  if (limit === null) return ok({ release: () => Promise.resolve() })
-  const { takeLease } = await import("../state/leases.ts")
-  const lease = await takeLease({ home: home.path, limit, id, surface: options.source, clock, log })
-  if (lease.kind === "granted") return ok(lease)
-  const holders = lease.holders.map((holder) => `${holder.id} (${holder.surface}, process ${holder.pid})`).join(", ")
-  return fail(
-    `${lease.limit} sessions are open and max_concurrent_sessions allows no more: ${holders}. Close one first.`,
-  )
 }

@@ -1,14 +1,8 @@
 import { existsSync } from "node:fs"
 
-import type { Clock } from "../base/clock.ts"
-import type { Log } from "../base/log.ts"
-import type { Redactor } from "../base/redact.ts"
 import type { ResultNoteSource } from "../agent/dispatch/result-note.ts"
 import { createTodoList } from "../agent/todo-list.ts"
 import type { TodoList } from "../agent/todo-list.ts"
-import type { Environment } from "../config/environment.ts"
-import type { Home } from "../config/home.ts"
-import type { Config } from "../config/load.ts"
 import type { Workspace } from "../exec/workspace.ts"
 import type { LearningsStore } from "../knowledge/learnings/learnings-store.ts"
 import { memoryOptions } from "../knowledge/memory/memory-settings.ts"
@@ -16,16 +10,10 @@ import { createMemoryStore } from "../knowledge/memory/memory-store.ts"
 import type { MemoryStore } from "../knowledge/memory/memory-store.ts"
 import type { MemoryWrite } from "../knowledge/memory/memory-edit.ts"
 import { createSubdirectoryHints } from "../knowledge/subdirectory-hints.ts"
+import type { Shared } from "./session-options.ts"
 import { ignoresRules } from "./session-prompt.ts"
 
-interface Sources {
-  readonly config: Config
-  readonly environment: Environment
-  readonly home: Home
-  readonly clock: Clock
-  readonly log: Log
-  readonly redactor: Redactor
-}
+type Sources = Pick<Shared, "config" | "environment" | "home" | "clock" | "log" | "redactor">
 
 /** What a session remembers, learns and plans. */
 export interface SessionKnowledge {

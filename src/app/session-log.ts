@@ -9,6 +9,7 @@ import { codePointLength, takeCodePoints } from "../base/text.ts"
 import type { Conversation } from "../agent/conversation.ts"
 import { shownForm } from "../agent/shown-form.ts"
 import type { BilledCall, CompressionLock, Journal } from "../agent/journal.ts"
+import { maskAddressPasswords } from "../config/secrets.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 import { contentText } from "../protocol/message.ts"
 import type { Message } from "../protocol/message.ts"
@@ -256,7 +257,7 @@ function totalsOf(call: BilledCall): TotalsDelta {
     apiCalls: 1,
     model: call.runtime.model,
     billingProvider: call.runtime.provider,
-    billingBaseUrl: call.runtime.baseUrl,
+    billingBaseUrl: maskAddressPasswords(call.runtime.baseUrl),
     billingMode: call.runtime.billingMode,
     ...(call.cost.usd === null ? {} : { estimatedCostUsd: call.cost.usd }),
     costStatus: call.cost.status,

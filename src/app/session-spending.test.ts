@@ -83,6 +83,12 @@ describe("the limit", () => {
     )
   })
 
+  test("the sentence before the limit is reached says what would pass it", async () => {
+    expect(await ledger({ limitUsd: 0.5, spentUsd: 0.4 }).refusal(SONNET, 50_000)).toBe(
+      "this session has cost $0.4000, and the next request (about $0.1500) would pass the $0.5 that model.max_session_cost_usd allows; raise it to go on",
+    )
+  })
+
   test("what is recorded counts, to the billionth", async () => {
     const spending = ledger({ limitUsd: 0.3 })
     for (let call = 0; call < 99; call += 1) {

@@ -55,8 +55,10 @@ export function createSpending(options: {
       const input = Math.max(known.input, estimatedTokens - known.cacheRead)
       const next = await price(runtime, { ...known, input })
       const expected = addUsd(spent, next.usd ?? 0)
-      return expected > limitUsd || spent >= limitUsd
-        ? `this session has cost $${spent.toFixed(4)} and model.max_session_cost_usd allows $${limitUsd}; raise it to go on`
+      const soFar = `this session has cost $${spent.toFixed(4)}`
+      if (spent >= limitUsd) return `${soFar} and model.max_session_cost_usd allows $${limitUsd}; raise it to go on`
+      return expected > limitUsd
+        ? `${soFar}, and the next request (about $${(next.usd ?? 0).toFixed(4)}) would pass the $${limitUsd} that model.max_session_cost_usd allows; raise it to go on`
         : undefined
     },
     record: async (runtime, usage) => {

@@ -1,5 +1,6 @@
+import { realpathSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { join, resolve } from "node:path"
 
 import { orAborted } from "../base/abort.ts"
 import type { Clock } from "../base/clock.ts"
@@ -9,8 +10,10 @@ import type { Result } from "../base/result.ts"
 import type { Environment } from "../config/environment.ts"
 import type { Home } from "../config/home.ts"
 import type { Config } from "../config/load.ts"
+import { HERMES_PROGRAMS } from "../config/protected-places.ts"
 import { toolHome } from "../config/tool-home.ts"
 import { commandEnvironment, visibleVariables } from "../exec/command-environment.ts"
+import type { FileGuard } from "../exec/local-files.ts"
 import { createLocalWorkspace } from "../exec/local-workspace.ts"
 import type { OpenSandbox } from "../exec/shell-state-local.ts"
 import type { Workspace } from "../exec/workspace.ts"
@@ -83,6 +86,7 @@ function openLocal({ cwd, sessionId, walls }: WorkspaceRequest, sources: Workspa
   return createLocalWorkspace({
     cwd,
     userHome: home.userHome,
+    fileGuard: floorFor(home),
     persistentShell: config.get("terminal.persistent_shell"),
     startupVariables: visibleVariables(passthrough),
     ...startup,
@@ -98,6 +102,33 @@ function openLocal({ cwd, sessionId, walls }: WorkspaceRequest, sources: Workspa
   })
 }
 
+/** The floor once more, for the file that was really reached. Files of the person with secret names are the tools' own matter. */
+function floorFor(home: Home): FileGuard {
+  const places = {
+    userHome: withoutLinks(home.userHome),
+    hermesHome: withoutLinks(home.path),
+    hermesRoot: withoutLinks(home.root),
+  }
+  return async (path, access) => {
+    const [{ isBelow, refuseRead, refuseWrite }, { refusedDevice }] = await Promise.all([
+      import("../policy/file-floor.ts"),
+      import("../tools/file/refused-source.ts"),
+    ])
+    const isOurs = isBelow(path, places.hermesHome) || isBelow(path, places.hermesRoot)
+    if (access === "read") return refusedDevice(path) ?? (isOurs ? refuseRead(path, places) : undefined)
+    return refuseWrite(path, places)
+  }
+}
+
+function withoutLinks(path: string): string {
+  try {
+    return realpathSync.native(path)
+  } catch {
+    // There is no such place; what comes there later is no link of ours.
+    return path
+  }
+}
+
 /** What package managers keep between builds; nothing that is run from there is on the PATH. */
 const PACKAGE_CACHES = [
   ".cache",
@@ -107,7 +138,7 @@ const PACKAGE_CACHES = [
   ".gradle/caches",
   ".m2/repository",
   "go/pkg",
-  ".yarn",
+  ".yarn/berry",
   ".bun/install/cache",
   ".nuget/packages",
   ".local/share/pnpm/store",
@@ -118,7 +149,11 @@ function sandboxFor(
   { config, environment, home, log }: WorkspaceSources,
 ): OpenSandbox {
   return async ({ trial, signal }) => {
-    const { chooseSandbox } = await import("../exec/sandbox/choose-sandbox.ts")
+    const [{ chooseSandbox }, { namedSockets }] = await Promise.all([
+      import("../exec/sandbox/choose-sandbox.ts"),
+      import("../exec/sandbox/named-sockets.ts"),
+    ])
+    const variables = environment.toObject()
     const chosen = await chooseSandbox({
       mode: config.get("terminal.sandbox"),
       network: config.get("terminal.sandbox_network"),
@@ -127,7 +162,8 @@ function sandboxFor(
         ...(walls?.writable ?? []),
         ...PACKAGE_CACHES.map((name) => join(home.userHome, name)),
       ],
-      readOnly: walls?.readOnly ?? [],
+      readOnly: [...(walls?.readOnly ?? []), ...programPlaces(home, variables["NODE_COMPILE_CACHE"])],
+      hidden: namedSockets(variables),
       homes: { userHome: home.userHome, hermesHome: home.path, hermesRoot: home.root },
       path: environment.get("PATH") ?? "",
       trial,
@@ -137,6 +173,12 @@ function sandboxFor(
     if (chosen.value.kind === "unavailable") log.info(chosen.value.note)
     return ok(chosen.value.kind === "on" ? chosen.value.prefix : undefined)
   }
+}
+
+/** Code that Hermes runs outside of the sandbox. It is no command's to write, wherever it lies. */
+function programPlaces(home: Home, compiledByNode: string | undefined): readonly string[] {
+  const own = [home.path, home.root].flatMap((path) => HERMES_PROGRAMS.map((name) => join(path, name)))
+  return compiledByNode === undefined || compiledByNode === "" ? own : [...own, resolve(compiledByNode)]
 }
 
 /** Where commands in the sandbox may write, beside the caches of package managers. */

@@ -1,8 +1,9 @@
-import { existsSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
 
 import { writeFileAtomic } from "../base/atomic-file.ts"
 import { systemClock } from "../base/clock.ts"
-import { isRecord } from "../base/json.ts"
+import { parseJson } from "../base/json.ts"
 import type { LogSink } from "../base/log.ts"
 import { openFileLog } from "../base/log-file.ts"
 import { createRedactor } from "../base/redact.ts"
@@ -12,7 +13,7 @@ import type { Environment } from "../config/environment.ts"
 import { brokenFileWarning } from "../config/config-file.ts"
 import { ensureHome } from "../config/home.ts"
 import type { Home } from "../config/home.ts"
-import { isSecretKey } from "../config/secrets.ts"
+import { addressPasswords, isSecretKey, secretValuesIn } from "../config/secrets.ts"
 import { loadConfig } from "../config/load.ts"
 import type { LoadOptions } from "../config/load.ts"
 import { createApp } from "./app.ts"
@@ -49,7 +50,7 @@ export async function startApp(options: StartOptions): Promise<StartedApp> {
   })
   const redactor = createRedactor({
     enabled: config.get("security.redact_secrets") && environment.get("HERMES_REDACT_SECRETS")?.trim() !== "0",
-    secrets: secretValues(environment, config),
+    secrets: secretValues({ environment, config, home }),
   })
   const log = openFileLog({
     directory: home.file("logs"),
@@ -83,17 +84,32 @@ function configWarnings(config: App["config"], home: Home): readonly string[] {
 
 const MIN_SECRET_CHARS = 8
 
-/** Every value whose name says that it is a secret, in the environment and in config.yaml: it is masked wherever it turns up. */
-function secretValues(environment: Environment, config: App["config"]): readonly string[] {
-  const fromEnvironment = environment
-    .names()
-    .flatMap((name) => (isSecretKey(name) ? [environment.get(name) ?? ""] : []))
-  return [...fromEnvironment, ...secretsIn(config.user())].filter((value) => value.length >= MIN_SECRET_CHARS)
+/**
+ * Every value whose name says that it is a secret, in the environment, in config.yaml and among the logins, and every password in an
+ * address of the person's own: it is masked wherever it turns up.
+ */
+function secretValues({
+  environment,
+  config,
+  home,
+}: Pick<App, "config" | "home"> & { readonly environment: Environment }): readonly string[] {
+  const fromEnvironment = environment.names().flatMap((name) => {
+    const value = environment.get(name) ?? ""
+    if (isSecretKey(name)) return [value]
+    return value.includes("://") ? addressPasswords(value) : []
+  })
+  return [...fromEnvironment, ...secretValuesIn(config.user()), ...secretValuesIn(logins(home))].filter(
+    (value) => value.length >= MIN_SECRET_CHARS,
+  )
 }
 
-/** A `${VAR}` in the file is no secret itself; what it stands for comes from the environment. */
-function secretsIn(value: unknown, key = ""): readonly string[] {
-  if (typeof value === "string") return isSecretKey(key) && !value.includes("${") ? [value] : []
-  if (Array.isArray(value)) return value.flatMap((item) => secretsIn(item, key))
-  return isRecord(value) ? Object.entries(value).flatMap(([name, inner]) => secretsIn(inner, name)) : []
+function logins(home: Home): readonly unknown[] {
+  return [...new Set([home.path, home.root])].map((folder) => {
+    try {
+      return parseJson(readFileSync(join(folder, "auth.json"), "utf8"))
+    } catch {
+      // Nobody has logged in, or the file cannot be read; whoever needs a login says so.
+      return undefined
+    }
+  })
 }

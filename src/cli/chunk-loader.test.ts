@@ -1,4 +1,14 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs"
 import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -75,6 +85,13 @@ test.each(["rubbish", ""])("what is damaged (%j) is made anew", async (damage) =
   writeFileSync(file, damage)
   expect((await runApart()).stdout).toBe("42")
   expect(readFileSync(file).length).toBe(good)
+})
+
+test("a folder that others may write to is neither read nor written", () => {
+  const open = join(root, "home/code")
+  mkdirSync(open)
+  chmodSync(open, 0o777)
+  expect([run(), readdirSync(open)]).toEqual([42, []])
 })
 
 test("what was made an hour ago is made anew", () => {

@@ -29,7 +29,8 @@ const KEPT_FILES = 100
  * hardly a function of it is compiled, so that every process compiles what it calls; that was a quarter of a one-shot. Here a chunk
  * is stored after a run, with the functions the run needed. A chunk's name says its content, so what is stored never goes stale.
  */
-export function createChunkLoader({ folder, cache, require }: ChunkLoaderOptions): ChunkLoader {
+export function createChunkLoader({ folder, cache: wanted, require }: ChunkLoaderOptions): ChunkLoader {
+  const cache = wanted === undefined || isForeign(wanted) ? undefined : wanted
   const modules = new Map<string, { readonly exports: Exports }>()
   const scripts = new Map<string, Script>()
   const incomplete = new Set<string>()
@@ -77,6 +78,12 @@ export function createChunkLoader({ folder, cache, require }: ChunkLoaderOptions
   }
 
   return { load, save }
+}
+
+/** Whoever else can write there would decide what we run: another account, or everybody. */
+function isForeign(path: string): boolean {
+  const found = process.getuid === undefined ? undefined : statSync(path, { throwIfNoEntry: false })
+  return found !== undefined && (found.uid !== process.getuid?.() || (found.mode & 0o022) !== 0)
 }
 
 /** V8 refuses what another release of it has made; two releases on one home keep theirs side by side. */

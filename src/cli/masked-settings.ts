@@ -1,6 +1,6 @@
 import { isRecord } from "../base/json.ts"
 import { createRedactor } from "../base/redact.ts"
-import { isSecretKey, maskSecret } from "../config/secrets.ts"
+import { holdsHeaders, isSecretHeader, isSecretKey, maskAddressPasswords, maskSecret } from "../config/secrets.ts"
 
 /**
  * A settings tree that people may see. Values under secret names keep their ends, for the owner to recognise them, or nothing
@@ -8,15 +8,21 @@ import { isSecretKey, maskSecret } from "../config/secrets.ts"
  */
 export function maskedSettings(
   value: unknown,
-  options: { readonly key?: string; readonly secrets: "ends" | "hidden" },
+  options: { readonly key?: string; readonly isHeader?: boolean; readonly secrets: "ends" | "hidden" },
 ): unknown {
+  const { key = "", isHeader = false } = options
   if (Array.isArray(value)) return value.map((item) => maskedSettings(item, options))
   if (isRecord(value)) {
     return Object.fromEntries(
-      Object.entries(value).map(([name, inner]) => [name, maskedSettings(inner, { ...options, key: name })]),
+      Object.entries(value).map(([name, inner]) => [
+        name,
+        maskedSettings(inner, { ...options, key: name, isHeader: holdsHeaders(key) }),
+      ]),
     )
   }
   if (typeof value !== "string" || value === "") return value
-  if (isSecretKey(options.key ?? "")) return options.secrets === "ends" ? maskSecret(value) : "***"
-  return createRedactor({ enabled: true, secrets: [] }).redact(value, { force: true })
+  if (isSecretKey(key) || (isHeader && isSecretHeader(key))) {
+    return options.secrets === "ends" ? maskSecret(value) : "***"
+  }
+  return createRedactor({ enabled: true, secrets: [] }).redact(maskAddressPasswords(value), { force: true })
 }

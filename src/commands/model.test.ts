@@ -20,6 +20,8 @@ interface Place {
   readonly kept?: readonly ListedModel[]
   readonly confirms?: boolean
   readonly provider?: string
+  /** Tokens of the last request. */
+  readonly sent?: number
 }
 
 interface Said {
@@ -60,6 +62,7 @@ async function say(argument: string, place: Place = {}): Promise<Said> {
     },
     session: {
       facts: { model: "claude-sonnet-4-6", provider: place.provider ?? "anthropic" },
+      context: { lastPromptTokens: place.sent ?? 0 },
       switchModel: ({ runtime }: ChosenModel) => {
         switched.push(named(runtime))
         return Promise.resolve(ok(undefined))
@@ -224,6 +227,12 @@ describe("an expensive model", () => {
   test("nobody is asked about a modest one", async () => {
     expect((await say("opus", { confirms: false })).switched).toEqual(["anthropic claude-opus-5-5"])
   })
+})
+
+test("in the middle of a conversation it is said that the new model has nothing of it in its cache", async () => {
+  const [first, second] = (await say("glm-5 --provider zai", { sent: 12_345 })).lines
+  expect(first).toBe("Now glm-5 (zai) answers.")
+  expect(second).toMatch(/prompt cache yet.* all 12\.3K tokens anew\.$/)
 })
 
 test("a model that is not made for tools is said to be one", async () => {

@@ -278,7 +278,7 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
   "read_file": {
     "name": "read_file",
     "toolset": "file",
-    "description": "Read a text file with numbered lines (`12|text`). Use this instead of cat, head or tail. Page with offset (first line, from 1) and limit. Text of notebooks (.ipynb), .docx and .xlsx is extracted. A missing file is answered with similar names. Images are not readable here: use vision_analyze. Results that are too long are refused: use a smaller limit.",
+    "description": "Read a text file with numbered lines (`12|text`). Use this instead of cat, head or tail. Page with offset (first line, from 1) and limit. Text of notebooks (.ipynb), .docx and .xlsx is extracted. A missing file is answered with similar names. Images (PNG, JPEG, GIF, WebP) are shown to you. Results that are too long are refused: use a smaller limit.",
     "parameters": {
       "type": "object",
       "properties": {

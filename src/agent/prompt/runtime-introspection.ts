@@ -23,7 +23,9 @@ export async function introspectRuntime(
 }
 
 /** Takes no lock and starts no program that the repository names. */
-const GIT_STATUS = "GIT_OPTIONAL_LOCKS=0 git -c core.fsmonitor=false -c core.quotePath=true status --porcelain --branch"
+const GIT_STATUS =
+  "GIT_OPTIONAL_LOCKS=0 GIT_NO_LAZY_FETCH=1 GIT_ALLOW_PROTOCOL= git -c core.fsmonitor=false -c core.quotePath=true status --porcelain " +
+  "--branch --ignore-submodules=all"
 const TIMEOUT_MS = 1000
 const KEEP_CHARS = 20_000
 const SHOWN_NAMES = 5

@@ -2,7 +2,8 @@ import type { ApprovalRequest } from "../../protocol/events.ts"
 import { printable } from "./printable-text.ts"
 
 export function approvalQuestion(request: ApprovalRequest): string {
-  const what = request.command ?? `${request.call.name} ${JSON.stringify(request.call.args)}`
+  const { name, args } = request.call
+  const what = request.command ?? (Object.keys(args).length === 0 ? name : `${name} ${JSON.stringify(args)}`)
   const why = request.description
   return printable(
     `Hermes wants to run:\n  ${what}\nThis needs your consent: ${why}.\n[o]nce, for this [s]ession, or [d]eny? `,

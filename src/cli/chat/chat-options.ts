@@ -1,8 +1,8 @@
 import { existsSync, statSync } from "node:fs"
 import { resolve } from "node:path"
 
-import { isPermissionProfile, PERMISSION_PROFILES } from "../../policy/decide.ts"
-import type { PermissionProfile } from "../../policy/decide.ts"
+import { isPermissionProfile, PERMISSION_PROFILES } from "../../policy/permission-profile.ts"
+import type { PermissionProfile } from "../../policy/permission-profile.ts"
 import type { Part } from "../../protocol/message.ts"
 import { CliError } from "../command.ts"
 import type { FlagValues, Invocation } from "../command.ts"

@@ -49,7 +49,8 @@ interface Talk {
  */
 export async function converse(options: ConversationOptions): Promise<number> {
   const { terminal, signal } = options
-  const lines = openTypedLines({ input: options.input ?? process.stdin, terminal, signal })
+  // A question before the conversation has left the keyboard behind as something nobody waits for.
+  const lines = openTypedLines({ input: options.input ?? process.stdin.ref(), terminal, signal })
   const talk: Talk = {
     options,
     lines,
@@ -76,13 +77,9 @@ function banner({ session, model }: ConversationOptions): string {
     model.runtime.provider === "demo" ? `${facts.model} (demo, not an AI)` : `${facts.model} (${facts.provider})`
   return [
     `Hermes · ${what} · ${facts.cwd}`,
-    ...(model.runtime.provider === "demo" ? [FIRST_STEPS] : []),
     facts.resumed ? `Continuing ${session.id} with ${facts.messages} messages.` : "Type a message, or /help.",
   ].join("\n")
 }
-
-const FIRST_STEPS =
-  "Three ways on: `hermes setup` connects a model in a minute, a model server on this machine is found by itself, or just go on with the demo."
 
 /** The one thing on the screen that is the person's own stands out. */
 function promptFor(terminal: Terminal): string {

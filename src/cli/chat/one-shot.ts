@@ -6,10 +6,7 @@ import type { RunEnd } from "../../protocol/events.ts"
 import type { UserInput } from "../../protocol/message.ts"
 import type { Terminal } from "../terminal.ts"
 import type { ChatMode } from "./chat-options.ts"
-import { createQuestions } from "./questions.ts"
 import type { LiveEvent, Questions } from "./questions.ts"
-import { createStreamJson, resultPayload } from "./stream-json.ts"
-import { createTurnView } from "./turn-view.ts"
 
 export interface OneShotOptions {
   readonly session: Session
@@ -25,10 +22,10 @@ export interface OneShotOptions {
 /** One prompt, one answer, one exit code. */
 export async function runOneShot(input: UserInput, options: OneShotOptions): Promise<number> {
   const { session, terminal, mode } = options
-  const output = createOutput(options)
+  const output = await createOutput(options)
   const reader = new AbortController()
   const signal = AbortSignal.any([options.signal, reader.signal])
-  const questions = questionsFor(output, options)
+  const questions = await questionsFor(output, options)
   const end = await withGrace(options, async () => {
     let last: RunEnd | undefined
     for await (const event of session.run(input, { signal })) {
@@ -44,12 +41,13 @@ export async function runOneShot(input: UserInput, options: OneShotOptions): Pro
 }
 
 /** Scripts and programs are never asked, even where a terminal happens to be: their session has answered for itself. */
-function questionsFor(output: Output, { session, terminal, mode }: OneShotOptions): Questions {
+async function questionsFor(output: Output, { session, terminal, mode }: OneShotOptions): Promise<Questions> {
   const asks = terminal.stdinIsTty && (mode === "query" || mode === "answer-only")
   const show = (event: LiveEvent): void => {
     output.event(event)
   }
   if (!asks) return { pass: show, finish: () => Promise.resolve() }
+  const { createQuestions } = await import("./questions.ts")
   return createQuestions({
     session,
     ask: (question, { secret, signal }) => orAborted(terminal.ask(question, { secret }), signal),
@@ -83,18 +81,19 @@ interface Output {
   end(end: RunEnd | undefined): Promise<number>
 }
 
-function createOutput(options: OneShotOptions): Output {
+/** Each way to answer loads what it alone needs: a script wants its answer soon. */
+async function createOutput(options: OneShotOptions): Promise<Output> {
   switch (options.mode) {
     case "script":
       return answerOutput(options, { prefix: "hermes -z: ", saysSession: false })
     case "answer-only":
       return answerOutput(options, { prefix: "Error: ", saysSession: true })
     case "query":
-      return queryOutput(options)
+      return await queryOutput(options)
     case "json":
       return jsonOutput(options)
     case "stream-json":
-      return streamOutput(options)
+      return await streamOutput(options)
     default:
       return assertNever(options.mode)
   }
@@ -119,7 +118,8 @@ function answerOutput(
   }
 }
 
-function queryOutput({ terminal, session }: OneShotOptions): Output {
+async function queryOutput({ terminal, session }: OneShotOptions): Promise<Output> {
+  const { createTurnView } = await import("./turn-view.ts")
   const view = createTurnView({ terminal, progress: "stderr" })
   return {
     event: (event) => {
@@ -146,7 +146,8 @@ function jsonOutput({ terminal, session }: OneShotOptions): Output {
   }
 }
 
-function streamOutput({ terminal, session, version, deltas }: OneShotOptions): Output {
+async function streamOutput({ terminal, session, version, deltas }: OneShotOptions): Promise<Output> {
+  const { createStreamJson } = await import("./stream-json.ts")
   const linesOf = createStreamJson({ version, deltas })
   let seq = 0
   const write = (line: { readonly type: string; readonly [field: string]: unknown }): void => {
@@ -168,6 +169,7 @@ function streamOutput({ terminal, session, version, deltas }: OneShotOptions): O
 
 async function payload(end: RunEnd | undefined, session: Session): Promise<Record<string, unknown>> {
   if (end === undefined) return { status: "interrupted", final_text: null, session_id: session.id }
+  const { resultPayload } = await import("./stream-json.ts")
   return resultPayload(end, await session.title())
 }
 

@@ -2,9 +2,10 @@ import type { LogSink } from "../../base/log.ts"
 import type { App } from "../../app/app.ts"
 import { startApp } from "../../app/start.ts"
 import type { Session } from "../../app/session.ts"
-import type { ChosenModel } from "../../llm/choose-model.ts"
-import { isPermissionProfile } from "../../policy/decide.ts"
-import type { PermissionProfile } from "../../policy/decide.ts"
+import { builtInAliases } from "../../llm/catalog/model-names.ts"
+import type { ChosenModel, ModelWish } from "../../llm/choose-model.ts"
+import { isPermissionProfile } from "../../policy/permission-profile.ts"
+import type { PermissionProfile } from "../../policy/permission-profile.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import type { UserInput } from "../../protocol/message.ts"
 import { CliError } from "../command.ts"
@@ -19,6 +20,12 @@ const DEFAULT_GRACE_SECONDS = 1.5
 
 /** `hermes`, `hermes chat`, `-q`, `-z` and pipes: one way in for all of them. */
 export async function run(invocation: Invocation): Promise<number> {
+  const code = await chat(invocation)
+  return code === "connected" ? await run(invocation) : code
+}
+
+/** "connected": instead of talking to the demo the person has connected a model, so it begins anew with other settings. */
+async function chat(invocation: Invocation): Promise<number | "connected"> {
   const { terminal, signal, flags } = invocation
   const options = await readChatOptions(invocation)
   const { app, warnings, environment } = await startApp({
@@ -37,6 +44,7 @@ export async function run(invocation: Invocation): Promise<number> {
     if (options.mode !== "script") for (const warning of warnings) terminal.errLine(warning)
     checkToolsets(app, options, invocation)
     const model = await modelFor(app, options, invocation)
+    if (model === "connected") return model
     const first = await sessionToResume(app, options)
     place = await choosePlace({ app, options, environment, terminal, signal, resume: first })
     const about = (resume: SessionId | undefined): string | undefined =>
@@ -75,26 +83,50 @@ export async function run(invocation: Invocation): Promise<number> {
 const DEMO_NOTICE = "No model is configured: the demo model answers, not an AI. Connect one with `hermes model`."
 
 /** What is configured; else a server that runs here; else the demo. */
-async function modelFor(app: App, options: ChatOptions, { terminal, signal }: Invocation): Promise<ChosenModel> {
-  const chosen = chosenModel(app, options)
+async function modelFor(app: App, options: ChatOptions, invocation: Invocation): Promise<ChosenModel | "connected"> {
+  const { terminal, signal } = invocation
+  const chosen = await chosenModel(app, options)
   if (!chosen.demoByDefault) return chosen
-  const local = await app.findLocalModel(signal)
-  if (local !== undefined) {
+  const local = await app.findLocalModel({ signal, named: options.model })
+  if (local === undefined) {
+    if (options.mode === "conversation") {
+      const { connectsModel } = await import("../chat/first-steps.ts")
+      if (await connectsModel(invocation)) return "connected"
+    }
+    terminal.errLine(DEMO_NOTICE)
+    return chosen
+  }
+  if (local.kind === "one") {
     const { model, baseUrl } = local.chosen.runtime
     terminal.errLine(`No model is configured: ${local.server} at ${baseUrl} answers with ${model}.`)
     return local.chosen
   }
-  terminal.errLine(DEMO_NOTICE)
-  return chosen
+  const { chooseLocalModel } = await import("../chat/choose-local-model.ts")
+  return await chooseLocalModel(local, options.mode === "conversation" ? terminal : undefined)
 }
 
-function chosenModel(app: App, options: ChatOptions): ChosenModel {
-  const chosen = app.chooseModel({
+async function chosenModel(app: App, options: ChatOptions): Promise<ChosenModel> {
+  const wish = {
     ...(options.model === undefined ? {} : { model: options.model }),
     ...(options.provider === undefined ? {} : { provider: options.provider }),
-  })
+  }
+  const meant = namesShortly(app, options) ? await modelInWords(app, wish) : wish
+  const chosen = app.chooseModel(meant)
   if (!chosen.ok) throw new CliError(chosen.error.message, { exitCode: 1 })
   return chosen.value
+}
+
+/** Whether it has to be found out what the name means. That takes the catalogue, so whoever has named nothing goes without. */
+function namesShortly({ config }: App, { model }: ChatOptions): boolean {
+  const usual = config.get("model.default")
+  return model === undefined ? builtInAliases().includes(usual.toLowerCase()) : model !== usual
+}
+
+async function modelInWords(app: App, wish: ModelWish): Promise<ModelWish> {
+  const { modelNamedAtStart } = await import("../../app/typed-model.ts")
+  const meant = await modelNamedAtStart({ model: app.config.get("model.default"), ...wish }, app)
+  if (!meant.ok) throw new CliError(`${meant.error}.`, { exitCode: 1 })
+  return meant.value
 }
 
 interface OpenChat {

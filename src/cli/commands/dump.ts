@@ -74,8 +74,8 @@ function overrideLines(config: Config): readonly string[] {
   if (config.broken !== undefined) return [`  (config.yaml does not parse: line ${config.broken.line})`]
   return changed.length === 0
     ? ["  (none)"]
-    : changed.map(
-        (key) =>
-          `  ${key}: ${oneLine(JSON.stringify(maskedSettings(config.lookup(key), { secrets: "hidden" })) ?? "")}`,
-      )
+    : changed.map((key) => {
+        const shown = maskedSettings(config.lookup(key), { key: key.split(".").at(-1) ?? "", secrets: "hidden" })
+        return `  ${key}: ${oneLine(JSON.stringify(shown) ?? "")}`
+      })
 }

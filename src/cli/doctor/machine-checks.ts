@@ -1,7 +1,8 @@
 import { accessSync, constants, readdirSync, readFileSync } from "node:fs"
 import { platform } from "node:os"
-import { delimiter, dirname, join } from "node:path"
+import { dirname, join } from "node:path"
 import { assertNever } from "../../base/assert-never.ts"
+import { findProgram } from "../../base/find-program.ts"
 import { isRecord } from "../../base/json.ts"
 import { readActiveProfile } from "../../config/home.ts"
 import { listProfiles } from "../../config/profiles/profiles.ts"
@@ -29,7 +30,7 @@ export const programsSection: Section = {
   check: async ({ settings, signal }) => {
     const path = settings.environment.get("PATH") ?? ""
     const programs = PROGRAMS.map(({ name, why, ...packages }) => {
-      if (isOnPath(name, path)) return good(name)
+      if (findProgram(name, path) !== undefined) return good(name)
       const install =
         platform() === "darwin" ? `brew install ${packages.brew ?? name}` : `apt install ${packages.apt ?? name}`
       return note(`${name} is not installed; it is only needed for ${why} (${install})`)
@@ -179,18 +180,6 @@ const SHELL_DOWNLOAD =
 function commandLine(server: Record<string, unknown>): string {
   const words = Array.isArray(server["args"]) ? server["args"] : []
   return [server["command"], ...words].filter((word) => typeof word === "string").join(" ")
-}
-
-function isOnPath(name: string, path: string): boolean {
-  return path.split(delimiter).some((directory) => {
-    try {
-      accessSync(join(directory, name), constants.X_OK)
-      return true
-    } catch {
-      // Not in this directory.
-      return false
-    }
-  })
 }
 
 function skillFiles(directory: string): readonly string[] {

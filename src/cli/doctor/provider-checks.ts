@@ -1,3 +1,4 @@
+import { maskAddressPasswords } from "../../config/secrets.ts"
 import { storedProviders } from "../../config/stored-logins.ts"
 import { chooseModel } from "../../llm/choose-model.ts"
 import { probeProvider } from "../report/connectivity.ts"
@@ -25,7 +26,7 @@ export const providersSection: Section = {
     const found = good(`${runtime.model} from ${runtime.provider}, ${source}`)
     if (runtime.provider === "demo") return [found]
     const probe = await probeProvider({ address: runtime.baseUrl, key, signal: context.signal })
-    const text = `${runtime.baseUrl} ${probe.text}`
+    const text = maskAddressPasswords(`${runtime.baseUrl} ${probe.text}`)
     return [
       found,
       probe.level === "ok"

@@ -6,7 +6,7 @@ import { readAuth } from "../../config/auth-file.ts"
 import type { Environment } from "../../config/environment.ts"
 import type { Home } from "../../config/home.ts"
 import type { Config } from "../../config/load.ts"
-import { maskSecret, PROVIDER_KEY_VARIABLES } from "../../config/secrets.ts"
+import { maskAddressPasswords, maskSecret, PROVIDER_KEY_VARIABLES } from "../../config/secrets.ts"
 import { chooseModel } from "../../llm/choose-model.ts"
 import { gatewayProcess } from "../gateway-process.ts"
 import type { Settings } from "../settings-access.ts"
@@ -90,7 +90,7 @@ function modelFacts({
     kind: "chosen",
     provider: runtime.provider,
     model: runtime.model,
-    address: runtime.baseUrl,
+    address: maskAddressPasswords(runtime.baseUrl),
     keySource: runtime.credentialSource,
     demo: demoByDefault,
   }

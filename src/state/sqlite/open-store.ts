@@ -8,7 +8,6 @@ import { StoreError } from "../store.ts"
 import type { SessionStore, StoreFacts, StoreLog } from "../store.ts"
 import { connect } from "./connection.ts"
 import { journalMode, useWriteAheadLog } from "./journal-mode.ts"
-import { repairStore } from "./repair.ts"
 import { readSchemaFacts, setUpSchema } from "./set-up.ts"
 import { sqliteStore } from "./sqlite-store.ts"
 import { toStoreError } from "./store-failure.ts"
@@ -66,6 +65,7 @@ function createPrivateFile(path: string): void {
 
 async function openRepaired(options: OpenStoreOptions, failure: StoreError): Promise<SessionStore> {
   options.log.warning(`${failure.message} Repairing it now.`)
+  const { repairStore } = await import("./repair.ts")
   const outcome = repairStore(options.path, { backup: true, clock: options.clock })
   if (outcome.kind === "failed") throw new StoreError("corrupt", outcome.message, { cause: failure })
   if (outcome.kind === "repaired") {

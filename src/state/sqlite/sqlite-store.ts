@@ -4,13 +4,8 @@ import { truncateLog } from "./connection.ts"
 import type { Connection, Database } from "./connection.ts"
 import { optimizeFullText } from "./full-text.ts"
 import { compressionTip, lineage, lineageRoot, resolveId, resumeTarget, setArchived } from "./lineage.ts"
-import { countConversations, latestSession, listSessions } from "./listing.ts"
-import { anchoredView, messagesAround } from "./navigation.ts"
-import { deleteIfEmpty, deleteSession, pruneCandidates, removeRows, removeSessionFiles, sweep } from "./removal.ts"
-import { exportSession, readStats } from "./reports.ts"
 import { branch, releaseCompression, rotate, tryLockCompression } from "./rotation.ts"
 import { textOrNull } from "./row-values.ts"
-import { searchMessages } from "./search.ts"
 import * as sessions from "./session-rows.ts"
 import { nextTitle, resolveTitle, setGeneratedTitle, setTitle } from "./title-rows.ts"
 import { addExtras, appendMessages, readConversation, readMessages, replaceMessages, undoTo } from "./transcript.ts"
@@ -23,7 +18,10 @@ interface Parts {
   readonly now: () => number
 }
 
-/** The store's table of contents: which transaction each operation is, and the file that does it. */
+/**
+ * The store's table of contents: which transaction each operation is, and the file that does it. What a conversation does not need
+ * to begin and go on is loaded with its first use.
+ */
 export function sqliteStore(parts: Parts): SessionStore {
   const { facts, log, now } = parts
   const { read, write, bare, close } = parts.connection
@@ -60,13 +58,27 @@ export function sqliteStore(parts: Parts): SessionStore {
       read((db) => readMessages(db, { id, includeInactive: options?.includeInactive === true }, log)),
     conversation: (id, options) =>
       read((db) => readConversation(db, { id, withAncestors: options?.withAncestors === true }, log)),
-    around: (messageId, window) => read((db) => messagesAround(db, { messageId, window }, log)),
-    anchoredView: (messageId, window) => read((db) => anchoredView(db, { messageId, window }, log)),
+    around: async (messageId, window) => {
+      const { messagesAround } = await import("./navigation.ts")
+      return await read((db) => messagesAround(db, { messageId, window }, log))
+    },
+    anchoredView: async (messageId, window) => {
+      const { anchoredView } = await import("./navigation.ts")
+      return await read((db) => anchoredView(db, { messageId, window }, log))
+    },
 
-    search: (query, options = {}) =>
-      read((db) => searchMessages(db, { query, options }, { search: facts.search, log })),
-    list: (options = {}) => read((db) => listSessions(db, options)),
-    count: (options = {}) => read((db) => countConversations(db, options)),
+    search: async (query, options = {}) => {
+      const { searchMessages } = await import("./search.ts")
+      return await read((db) => searchMessages(db, { query, options }, { search: facts.search, log }))
+    },
+    list: async (options = {}) => {
+      const { listSessions } = await import("./listing.ts")
+      return await read((db) => listSessions(db, options))
+    },
+    count: async (options = {}) => {
+      const { countConversations } = await import("./listing.ts")
+      return await read((db) => countConversations(db, options))
+    },
 
     setTitle: (id, title) => write((db) => setTitle(db, id, title)),
     setGeneratedTitle: (id, title) => write((db) => setGeneratedTitle(db, id, title)),
@@ -75,7 +87,10 @@ export function sqliteStore(parts: Parts): SessionStore {
     resolveId: (idOrPrefix) => read((db) => resolveId(db, idOrPrefix)),
     resumeTarget: (nameOrId) => read((db) => resumeTarget(db, nameOrId)),
     compressionTip: (id) => read((db) => compressionTip(db, id)),
-    latestSession: (sources) => read((db) => latestSession(db, sources)),
+    latestSession: async (sources) => {
+      const { latestSession } = await import("./listing.ts")
+      return await read((db) => latestSession(db, sources))
+    },
     lineage: (id) => read((db) => lineage(db, id)),
     lineageRoot: (id) => read((db) => lineageRoot(db, id)),
 
@@ -94,13 +109,21 @@ export function sqliteStore(parts: Parts): SessionStore {
     releaseCompression: (id, holder) => write((db) => releaseCompression(db, id, holder)),
 
     deleteSession: async (id) => {
+      const { deleteSession, removeSessionFiles } = await import("./removal.ts")
       const gone = await write((db) => deleteSession(db, id))
       removeSessionFiles(facts.location, gone, log)
       return gone.length > 0
     },
-    deleteIfEmpty: (id) => write((db) => deleteIfEmpty(db, id)),
-    sweep: () => write((db) => sweep(db, now())),
+    deleteIfEmpty: async (id) => {
+      const { deleteIfEmpty } = await import("./removal.ts")
+      return await write((db) => deleteIfEmpty(db, id))
+    },
+    sweep: async () => {
+      const { sweep } = await import("./removal.ts")
+      return await write((db) => sweep(db, now()))
+    },
     prune: async ({ dryRun, ...request }) => {
+      const { pruneCandidates, removeRows, removeSessionFiles } = await import("./removal.ts")
       if (dryRun === true) return await read((db) => pruneCandidates(db, { ...request, now: now() }))
       const gone = await write((db) => {
         const ids = pruneCandidates(db, { ...request, now: now() })
@@ -111,7 +134,10 @@ export function sqliteStore(parts: Parts): SessionStore {
       return gone
     },
     autoPrune: (options) => autoPrune(store, options, { now, vacuum: () => bare((db) => vacuum(db, log)) }),
-    exportSession: (id) => read((db) => exportSession(db, id, log)),
+    exportSession: async (id) => {
+      const { exportSession } = await import("./reports.ts")
+      return await read((db) => exportSession(db, id, log))
+    },
     meta: {
       get: (key) => read((db) => readMeta(db, key)),
       set: (key, value) => write((db) => writeMeta(db, key, value)),
@@ -120,7 +146,10 @@ export function sqliteStore(parts: Parts): SessionStore {
       await write((db) => optimizeFullText(db))
       await bare((db) => vacuum(db, log))
     },
-    stats: () => read((db) => readStats(db, facts)),
+    stats: async () => {
+      const { readStats } = await import("./reports.ts")
+      return await read((db) => readStats(db, facts))
+    },
     close,
   }
   return store

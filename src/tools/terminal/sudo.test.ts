@@ -116,3 +116,24 @@ test("a sudo that needs no password asks nobody", async () => {
   await box.call(terminal, { command: "export PATH=~/bin:$PATH" })
   expect(await box.call(terminal, { command: "sudo echo one" }, { ports, workspace })).toMatchObject({ output: "one" })
 })
+
+test("where no command can gain rights, nobody is asked and no password is given", async () => {
+  await using box = await bench()
+  const ask = person({ kind: "answer", text: "opensesame" })
+  const inside = (command: string): string =>
+    `setpriv --no-new-privs bash -c '${command.replaceAll("'", String.raw`'\\''`)}'`
+  const workspace: typeof box.workspace = {
+    ...box.workspace,
+    kind: "local",
+    run: (command, options) => box.workspace.run(inside(command), options),
+  }
+  for (const sudo of [createSudoPort("opensesame"), createSudoPort(undefined)]) {
+    const said = await box.call(
+      terminal,
+      { command: "sudo() { cat; }; sudo true; cat | rev" },
+      { ports: { sudo, ask }, workspace },
+    )
+    expect(said).toMatchObject({ output: "", exit_code: 0 })
+  }
+  expect(ask.asked).toEqual([])
+})

@@ -46,6 +46,8 @@ export function sudoTip(output: string, sudo: SudoCommand, context: ToolContext)
     if (/incorrect password|Sorry, try again/i.test(output)) context.ports.sudo?.forget()
     return undefined
   }
+  if (/sudo: .*no new privileges/i.test(output))
+    return "[sudo cannot work in the sandbox that commands run in. Ask the person to do this, or to set terminal.sandbox to off.]"
   return /sudo: .*(?:password is required|terminal is required|no password was provided)/i.test(output)
     ? "[sudo needs a password and nobody could be asked. The person can set SUDO_PASSWORD in the .env file of the Hermes home.]"
     : undefined
@@ -53,8 +55,10 @@ export function sudoTip(output: string, sudo: SudoCommand, context: ToolContext)
 
 async function findPassword({ ports, workspace, signal }: ToolContext): Promise<string | undefined> {
   const { sudo, ask } = ports
-  const known = sudo?.password()
-  if (known !== undefined || sudo === undefined || ask === undefined) return known
+  if (sudo === undefined || (workspace.kind === "local" && (await staysUnprivileged(workspace, signal))))
+    return undefined
+  const known = sudo.password()
+  if (known !== undefined || ask === undefined) return known
   if (workspace.kind === "local" && (await needsNoPassword(workspace, signal))) return undefined
   const answered = await ask.ask({
     kind: "sudo",
@@ -66,6 +70,19 @@ async function findPassword({ ports, workspace, signal }: ToolContext): Promise<
   sudo.remember(answered.text)
   return answered.text
 }
+
+/**
+ * Nothing that a command starts can gain rights, as in the sandbox. No real sudo would take the password then, only what a command has
+ * called sudo, or put before it.
+ */
+async function staysUnprivileged(workspace: Workspace, signal: AbortSignal): Promise<boolean> {
+  const probe = workspace.run(LOOK_AT_PRIVILEGES, { timeoutMs: PROBE_MS, signal, keepChars: 1 })
+  return (await probe.exit).code === 0
+}
+
+/** Only what the shell itself knows, so that no program can answer for it. */
+const LOOK_AT_PRIVILEGES =
+  'while read -r name value; do [ "$name" != NoNewPrivs: ] || exit $((1 - value)); done </proc/self/status; exit 1'
 
 async function needsNoPassword(workspace: Workspace, signal: AbortSignal): Promise<boolean> {
   const probe = workspace.run("sudo -n true", { timeoutMs: PROBE_MS, signal, keepChars: 1 })

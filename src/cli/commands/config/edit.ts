@@ -1,6 +1,6 @@
-import { accessSync, constants, existsSync } from "node:fs"
-import { delimiter, join } from "node:path"
+import { existsSync } from "node:fs"
 import { writeFileAtomic } from "../../../base/atomic-file.ts"
+import { findProgram } from "../../../base/find-program.ts"
 import type { Environment } from "../../../config/environment.ts"
 import { ensureHome, secretMode } from "../../../config/home.ts"
 import { CONFIG_VERSION } from "../../../config/settings.ts"
@@ -33,17 +33,5 @@ export async function run(invocation: Invocation): Promise<number> {
 
 function chosenEditor(environment: Environment): string | undefined {
   const named = [environment.get("EDITOR"), environment.get("VISUAL")].find((value) => (value ?? "").trim() !== "")
-  return named ?? EDITORS.find((name) => isOnPath(name, environment))
-}
-
-function isOnPath(name: string, environment: Environment): boolean {
-  return (environment.get("PATH") ?? "").split(delimiter).some((directory) => {
-    try {
-      accessSync(join(directory, name), constants.X_OK)
-      return true
-    } catch {
-      // Not in this directory; the next one may have it.
-      return false
-    }
-  })
+  return named ?? EDITORS.find((name) => findProgram(name, environment.get("PATH") ?? "") !== undefined)
 }
