@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest"
 import packageFacts from "../package.json" with { type: "json" }
 import { COMMAND_TREE } from "../src/cli/command-table.ts"
 import { parseLine } from "../src/cli/parse.ts"
+import { settingOf } from "../src/config/settings.ts"
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..")
 const read = (document: string): string => readFileSync(join(root, document), "utf8")
@@ -26,6 +27,10 @@ test.each([
   ["CONTRIBUTING.md", 100],
 ])("%s stays within %i lines", (document, most) => {
   expect(read(document).trimEnd().split("\n").length).toBeLessThanOrEqual(most)
+})
+
+test("an agent that works here is shown the whole of AGENTS.md", () => {
+  expect(read("AGENTS.md").length).toBeLessThanOrEqual(settingOf("context_file_max_chars").default)
 })
 
 test.each(["README.md", "AGENTS.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/glossary.md"])(

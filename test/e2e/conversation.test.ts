@@ -161,6 +161,8 @@ test("an answer that fails is told and the conversation stays usable", async () 
 test("opening and leaving leaves no session behind", async () => {
   await using home = await temporaryHome()
   await using terminal = await talk(home)
+  await terminal.waitFor(/Connect one now \(c\).*\?/)
+  enter(terminal, "")
   await terminal.waitFor("demo, not an AI")
   await prompt(terminal, 1)
   terminal.press("ctrl+d")

@@ -6,7 +6,7 @@ import { expect, test } from "vitest"
 import { readImageFacts } from "../../src/llm/vision/image-header.ts"
 import { startModelServer } from "../support/model-server/server.ts"
 import type { ModelServer } from "../support/model-server/server.ts"
-import { refuses, says } from "../support/model-server/turn.ts"
+import { refuses, reply, says } from "../support/model-server/turn.ts"
 import { hermesCommand } from "../support/process-driver.ts"
 import { temporaryHome } from "../support/temporary-home.ts"
 import { testImage } from "../support/test-image.ts"
@@ -32,6 +32,18 @@ test("the built command makes an image smaller that the server refuses, and answ
   const ran = await hermes(home, ["chat", "-q", "what is this?", "--image", "wide.png"], { stdin: "inherit-null" })
   expect([ran.code, ran.stdout.includes("A line.")]).toEqual([0, true])
   expect([sizesIn(model, 0), sizesIn(model, 1)]).toEqual([["1200×40"], ["600×20"]])
+})
+
+test("two images that the model reads by itself are before its eyes with the next request, and after a resume", async () => {
+  const looks = reply({ calls: ["one.png", "two.png"].map((path) => ({ name: "read_file", input: { path } })) })
+  await using model = await startModelServer([looks, says("Two lines."), says("Still two.")])
+  await using home = await temporaryHome({ config: settingsFor(model) })
+  writeFileSync(join(home.workdir, "one.png"), testImage({ width: 11, height: 10, type: "png" }))
+  writeFileSync(join(home.workdir, "two.png"), testImage({ width: 22, height: 10, type: "jpeg" }))
+  const first = await hermes(home, ["-z", "what is on them?"], { stdin: "inherit-null" })
+  const second = await hermes(home, ["-z", "and now?", "--continue"], { stdin: "inherit-null" })
+  expect([first.stdout, second.stdout]).toEqual(["Two lines.\n", "Still two.\n"])
+  expect([0, 1, 2].map((index) => sizesIn(model, index))).toEqual([[], ["11×10", "22×10"], ["11×10", "22×10"]])
 })
 
 test("an image that is not there is a mistake in the call", async () => {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { createServer as createHttpServer, request as httpRequest } from "node:http"
 import { createServer as createTcpServer } from "node:net"
 import type { AddressInfo } from "node:net"
 import { dirname, join } from "node:path"
@@ -11,12 +12,14 @@ import { startAwsServer } from "../support/aws-server.ts"
 import { startForwardProxy } from "../support/forward-proxy.ts"
 import { startModelServer } from "../support/model-server/server.ts"
 import type { ScriptEntry } from "../support/model-server/turn.ts"
-import { callsTool, htmlError, raw, refuses, says, status } from "../support/model-server/turn.ts"
+import { callsTool, htmlError, raw, refuses, repeat, says, status } from "../support/model-server/turn.ts"
+import { hermesCommand } from "../support/process-driver.ts"
 import type { ProcessResult } from "../support/process-driver.ts"
 import { startSocksServer } from "../support/socks-server.ts"
 import { temporaryHome } from "../support/temporary-home.ts"
 import type { TemporaryHome } from "../support/temporary-home.ts"
 import { startTlsServer } from "../support/tls-server.ts"
+import { openTerminal } from "../support/virtual-terminal.ts"
 import { hermes, settingsFor } from "./hermes-process.ts"
 
 const ONE_TRY = "  api_key: key-of-the-test-0123\nagent:\n  api_max_retries: 1\n"
@@ -141,6 +144,101 @@ describe("a model that cannot be asked is one sentence with a next step, and the
     const env = { HTTPS_PROXY: proxy.url }
     expectSentence(await run(home, ["-z", "hi"], env), /models\.example\.com.*the proxy http:\S+ refused.*HTTPS_PROXY/)
     expectSentence(await run(home, ["-z", "hi"], { HTTPS_PROXY: "http://proxy:port" }), /HTTPS_PROXY.*correct or unset/)
+  })
+})
+
+describe("a model that is named in few words", () => {
+  test("a short name means the newest of its family, and a name that another provider has goes there", async () => {
+    await using model = await startModelServer([repeat(says("Here."))])
+    await using home = await temporaryHome({
+      config: `model:\n  provider: anthropic\n  default: claude-sonnet-4-6\nproviders:\n  anthropic: { base_url: "${model.url}" }\n  deepseek: { base_url: "${model.url}/v1" }\n`,
+      env: { ANTHROPIC_API_KEY: "sk-ant-0123456789", DEEPSEEK_API_KEY: "sk-deep-0123456789" },
+    })
+    for (const named of ["opus", "deepseek-v4-pro"]) {
+      expect(await run(home, ["-z", "hi", "--model", named])).toMatchObject({ code: 0, stdout: "Here.\n", stderr: "" })
+    }
+    const missing = await run(home, ["-z", "hi", "--model", "grok"])
+    expect([missing.code, missing.stdout]).toEqual([1, ""])
+    expect(missing.stderr).toMatch(/no model that "grok" stands for/)
+    expect(model.requests.map(({ path, body }) => [path, (body as { model: string }).model])).toEqual([
+      ["/v1/messages", expect.stringMatching(/^claude-opus-\d/) as string],
+      ["/v1/chat/completions", "deepseek-v4-pro"],
+    ])
+  })
+})
+
+test("whoever has no model may connect one before the first word", async () => {
+  await using model = await startModelServer([repeat(says("Here."))])
+  await using home = await temporaryHome()
+  await using terminal = await openTerminal({ command: hermesCommand(), env: home.env, cwd: home.workdir })
+  await terminal.waitFor(/Connect one now \(c\).*\?/)
+  terminal.type("c\r")
+  await terminal.waitFor("Provider:")
+  terminal.type("custom\r")
+  await terminal.waitFor("Address")
+  terminal.type(`${model.url}/v1\r`)
+  await terminal.waitFor("Key (empty for none):")
+  terminal.type("\r")
+  await terminal.waitFor(/Hermes · scripted-model \(custom\)[^]*you>/)
+  terminal.type("hello\r")
+  await terminal.waitFor(/hello[^]*Here\./)
+  expect(readFileSync(join(home.path, "config.yaml"), "utf8")).toContain("default: scripted-model")
+})
+
+describe("a server on this machine with several models", () => {
+  async function startOllama(answers: ScriptEntry[]) {
+    const model = await startModelServer(answers)
+    const json = (names: readonly string[]) => JSON.stringify({ models: names.map((name) => ({ model: name })) })
+    const front = createHttpServer((request, response) => {
+      if (request.url === "/api/tags") response.end(json(["qwen3:14b", "llama3:8b"]))
+      else if (request.url === "/v1/chat/completions") {
+        const asked = httpRequest(
+          `${model.url}${request.url}`,
+          { method: "POST", headers: request.headers },
+          (answer) => {
+            response.writeHead(answer.statusCode ?? 500, answer.headers)
+            answer.pipe(response)
+          },
+        )
+        request.pipe(asked)
+      } else response.writeHead(404).end()
+    })
+    await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve))
+    const { port } = front.address() as AddressInfo
+    return {
+      model,
+      host: `127.0.0.1:${port}`,
+      async [Symbol.asyncDispose]() {
+        front.closeAllConnections()
+        front.close()
+        await model.close()
+      },
+    }
+  }
+
+  test("a script is told which there are, and may name one", async () => {
+    await using ollama = await startOllama([says("Here.")])
+    await using home = await temporaryHome({ env: { OLLAMA_HOST: ollama.host } })
+    const unnamed = await run(home, ["-z", "hi"])
+    expect([unnamed.code, unnamed.stdout]).toEqual([1, ""])
+    expect(unnamed.stderr).toMatch(/Ollama at http:\S+ has several.*--model: qwen3:14b, llama3:8b/)
+    const named = await run(home, ["-z", "hi", "--model", "llama3:8b"])
+    expect([named.code, named.stdout]).toEqual([0, "Here.\n"])
+    expect(ollama.model.requests.map(({ body }) => (body as { model: string }).model)).toEqual(["llama3:8b"])
+  })
+
+  test("a person is asked, and the conversation goes on from there", async () => {
+    await using ollama = await startOllama([repeat(says("Here."))])
+    await using home = await temporaryHome({ env: { OLLAMA_HOST: ollama.host } })
+    await using terminal = await openTerminal({ command: hermesCommand(), env: home.env, cwd: home.workdir })
+    await terminal.waitFor(/2 {2}llama3:8b[^]*Model:/)
+    terminal.type("9\r")
+    await terminal.waitFor('Ollama has no model "9".')
+    terminal.type("2\r")
+    await terminal.waitFor(/Hermes · llama3:8b[^]*you>/)
+    terminal.type("hello\r")
+    await terminal.waitFor(/hello[^]*Here\./)
+    expect(ollama.model.requests[0]?.body).toMatchObject({ model: "llama3:8b" })
   })
 })
 

@@ -150,7 +150,7 @@ test("when every key is refused the sentence says so, and the session goes on af
   const resting = await runToEnd(session, "Hi.")
   expect([failed.end.result.error?.reason, resting.end.result.error?.message]).toEqual([
     "billing",
-    "every key of acme is resting; the next one is free in 1h. `hermes auth reset acme` lets them be tried at once",
+    "every key of acme is resting; the next one is free in 1h. `hermes auth list acme` shows why, `hermes auth reset acme` lets them be tried at once",
   ])
   expect(keysSent(flow)).toEqual([FIRST, SECOND])
   flow.pass(3601)

@@ -74,7 +74,9 @@ test("a primary that stays away is replaced within the turn, on another wire, an
     "The first choice is back.",
   ])
   expect(statusTexts(first, "retry")).toHaveLength(3)
-  expect(statusTexts(first, "fallback")).toEqual(["going on with custom second-choice"])
+  expect(statusTexts(first, "fallback")).toEqual([
+    expect.stringMatching(/\(HTTP 503\).*; going on with custom second-choice$/) as string,
+  ])
   expect(statusTexts(second, "fallback")).toEqual([])
 
   const [stood] = fallback.requests
@@ -156,7 +158,7 @@ test("an entry that cannot be used is told and skipped", async () => {
   expect(statusTexts(run, "fallback")).toEqual([
     expect.stringMatching(/^nobody x cannot be used: unknown provider "nobody"/) as string,
     expect.stringMatching(/^openai gpt-4\.1 cannot be used: .*OPENAI_API_KEY/) as string,
-    "going on with custom second-choice",
+    expect.stringMatching(/; going on with custom second-choice$/) as string,
   ])
 })
 
@@ -164,7 +166,7 @@ test("when everybody fails, the first failure is reported with who else was aske
   await using fallback = await startModelServer([repeat(refuses(403, "not for you"))])
   await using assembled = await assembleApp([repeat(refuses(402, "insufficient credits"))], {
     ...PRIMARY,
-    config: `${PRIMARY.config}fallback_providers:\n${entry(fallback.url)}`,
+    config: `${PRIMARY.config}fallback_providers:\n  - provider: nobody\n    model: x\n${entry(fallback.url)}`,
     clock: patientClock(),
   })
   const session = await assembled.open()
@@ -172,7 +174,9 @@ test("when everybody fails, the first failure is reported with who else was aske
   expect(end.result.error).toEqual({
     code: "provider_error",
     reason: "billing",
-    message: expect.stringMatching(/HTTP 402.*insufficient credits.*also tried: custom second-choice/) as string,
+    message: expect.stringMatching(
+      /HTTP 402.*insufficient credits.*also tried: nobody x, which cannot be used, custom second-choice/,
+    ) as string,
     retryable: false,
   })
 })

@@ -83,7 +83,7 @@ test("every key rests: the person is told when the next is free and how to try a
   const { end } = await runToEnd(await assembled.open({ model: chosen.value }), "hello")
   expect(end.result.error).toMatchObject({
     reason: "rate_limit",
-    message: expect.stringMatching(/the next one is free in 59m\. `hermes auth reset openrouter`/) as string,
+    message: expect.stringMatching(/the next one is free in 59m\. .*`hermes auth reset openrouter`/) as string,
   })
   expect(elsewhere.requests).toEqual([])
 })

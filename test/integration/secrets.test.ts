@@ -5,7 +5,7 @@ import { expect, test } from "vitest"
 
 import { startModelServer } from "../support/model-server/server.ts"
 import type { ModelServer } from "../support/model-server/server.ts"
-import { callsTool, reply, says } from "../support/model-server/turn.ts"
+import { callsTool, refuses, reply, says } from "../support/model-server/turn.ts"
 import type { TemporaryHome } from "../support/temporary-home.ts"
 import { temporaryHome } from "../support/temporary-home.ts"
 import { hermes, settingsFor, streamLines } from "../e2e/hermes-process.ts"
@@ -59,6 +59,44 @@ test("planted secrets reach nothing but the Authorization header", async () => {
   const own = (text: string) => /^(?:BRAVE_API_KEY|EXA_API_KEY|ACME_API_KEY)=/m.test(text)
   const seen = JSON.parse(model.toolResults(1)[0]?.text ?? "{}").output as string
   expect([seen.includes("HERMES_HOME="), own(seen)]).toEqual([true, false])
+})
+
+test("keys of logins, headers and addresses are masked too, also in what a server says when it refuses", async () => {
+  const planted = {
+    login: "gecko-parasol-12-login",
+    header: "lynx-saucepan-90-header",
+    address: "otter-marble-45-address",
+    proxy: "puffin-ladder-66-proxy",
+  }
+  const all = Object.values(planted).join(" ")
+  await using model = await startModelServer([
+    callsTool("terminal", { command: `echo ${all}` }),
+    refuses(401, `Incorrect API key provided: ${all} ${SECRETS.modelKey}`),
+  ])
+  const address = model.url.replace("://", `://me:${planted.address}@`)
+  await using home = await temporaryHome({
+    config: settingsFor(
+      model,
+      `  api_key: ${SECRETS.modelKey}\n  default_headers: { x-extra-key: ${planted.header} }\n`,
+    ).replace(model.url, address),
+    files: {
+      "auth.json": JSON.stringify({
+        version: 1,
+        credential_pool: { openrouter: [{ id: "a", auth_type: "api_key", access_token: planted.login }] },
+      }),
+    },
+    env: { HTTPS_PROXY: `http://me:${planted.proxy}@127.0.0.1:1`, NO_PROXY: "127.0.0.1" },
+  })
+  const run = (...args: readonly string[]) => hermes(home, args, { stdin: "inherit-null" })
+  const asked = await run("-q", "go", "--verbose")
+  expect([asked.code, model.requests.length]).toEqual([1, 2])
+  const told = await Promise.all([run("status"), run("dump"), run("config", "show"), run("doctor")])
+  const seen = [asked, ...told].map(({ stdout, stderr }) => stdout + stderr).join("\n") + model.requests[1]?.rawBody
+  expect(Object.values({ ...planted, key: SECRETS.modelKey }).filter((secret) => seen.includes(secret))).toEqual([])
+  const own = new Set([...OWN_FILES, "auth.json"])
+  for (const secret of Object.values(planted)) {
+    expect((await filesHolding(home.path, secret)).filter((path) => !own.has(path))).toEqual([])
+  }
 })
 
 test("a secret that the model itself writes is masked in what is kept, sent again and told", async () => {

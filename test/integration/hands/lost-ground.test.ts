@@ -133,8 +133,13 @@ test.skipIf(noPodman !== undefined)(
     })
     // What is kept of a container are its files.
     expect(await hands.fields("read_file", { path: "kept" })).toMatchObject({ content: "1|kept" })
+    await hands.fields("terminal", { command: "export GIVEN=1; echo 'export STARTED=2' >~/.bashrc" })
     engine.podman("rm", "--all", "--force", "-t", "0")
-    expect(await hands.fields("terminal", { command: "cat kept" })).toMatchObject({ output: "kept", exit_code: 0 })
+    const look = { command: "cat kept; echo [$GIVEN] [$STARTED]" }
+    const again = await hands.fields("terminal", look)
+    expect(again).toMatchObject({ output: "kept\n[] [2]", exit_code: 0 })
+    expect(again["place_note"]).toMatch(/started anew: variables, functions and processes of before are lost/u)
+    expect(await hands.fields("terminal", look)).toEqual({ output: "kept\n[] [2]", exit_code: 0, error: null })
   },
 )
 

@@ -90,6 +90,8 @@ describe.skipIf(missing !== undefined)(`containers${missing === undefined ? "" :
       code: 0,
       output: "kept\nnew",
       omittedChars: 0,
+      placeNote:
+        "This place was gone and has been started anew: variables, functions and processes of before are lost, the directory is the same.",
     })
     engine.podman("rm", "--force", "-t", "0", containers("vanish")[0]?.split(" ")[0] ?? "")
     expect(Buffer.from(await workspace.files.read("/workspace/note")).toString()).toBe("kept\n")
