@@ -26,9 +26,6 @@ export const HERMES_PROTECTED: readonly string[] = [
   "state.db-shm",
 ]
 
-/** Folders of a Hermes home with what was said, in whole or in part: no command's business, whatever it may read else. */
-export const HERMES_RECORDS: readonly string[] = ["sessions", "checkpoints", "backups", "state-snapshots"]
-
 /** Places of a Hermes home with code that Hermes runs: compiled chunks, language servers. No tool writes them; a sandbox may read them. */
 export const HERMES_PROGRAMS: readonly string[] = ["cache/code", "lsp"]
 

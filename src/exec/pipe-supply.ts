@@ -61,7 +61,7 @@ export function createPipeSupply(): PipeSupply {
 async function makeNamedPipes(paths: readonly string[]): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   try {
-    const maker = spawn("mkfifo", ["-m", "600", "--", ...paths], { stdio: "ignore" })
+    const maker = spawn("mkfifo", ["-m", "600", "--", ...paths], { stdio: "ignore", env: {} })
     maker.once("error", () => {
       resolve(false)
     })

@@ -1,8 +1,7 @@
 import { readdirSync } from "node:fs"
-import type { Dirent } from "node:fs"
-import { join } from "node:path"
+import { basename, join } from "node:path"
 
-import { ACCOUNT_PLACES, HERMES_PROTECTED, HERMES_RECORDS, HERMES_SECRETS } from "../../config/protected-places.ts"
+import { ACCOUNT_PLACES, HERMES_PROTECTED, HERMES_SECRETS } from "../../config/protected-places.ts"
 
 /** Homes whose secrets commands in the sandbox must not see. */
 export interface SandboxHomes {
@@ -33,33 +32,24 @@ export interface HiddenPlaces {
   readonly shown: readonly string[]
 }
 
+/** Secrets inside folders that are shown. */
 const SECRETS: readonly string[] = [...HERMES_SECRETS, ...HERMES_PROTECTED]
-/** Other profiles are nobody's business here; the active one is a home of its own. */
-const NEVER_SHOWN = new Set([...HERMES_RECORDS, "profiles", "auth"])
-/** Files that secrets are kept in, with the copies and drafts of them that lie beside. */
-const SECRET_FILES = SECRETS.filter((name) => !name.includes("/"))
 
+/** What commands may need of a home; everything else is Hermes' own business, other profiles included. */
+const SHOWN = ["skills", "plugins", "lsp", "bin", "node"]
+
+/** Of the cache only its folders: what lies beside them is Hermes' own, the parsed settings for one. */
 function shownIn(home: string): readonly string[] {
-  const shown = entriesOf(home).filter((entry) => !NEVER_SHOWN.has(entry.name) && !isSecretFile(entry.name))
-  return shown.flatMap(({ name }) =>
-    // What lies there itself is Hermes' own, the parsed settings for one.
-    name === "cache" ? foldersIn(join(home, name)) : [join(home, name)],
-  )
-}
-
-function isSecretFile(name: string): boolean {
-  return SECRET_FILES.some((secret) => name.startsWith(secret) || name.startsWith(`.${secret}.`))
+  const caches = foldersIn(join(home, "cache")).filter((folder) => basename(folder) !== "code")
+  return [...SHOWN.map((name) => join(home, name)), ...caches]
 }
 
 function foldersIn(folder: string): readonly string[] {
-  return entriesOf(folder).flatMap((entry) => (entry.isDirectory() ? [join(folder, entry.name)] : []))
-}
-
-function entriesOf(folder: string): readonly Dirent[] {
   try {
-    return readdirSync(folder, { withFileTypes: true })
+    const entries = readdirSync(folder, { withFileTypes: true })
+    return entries.flatMap((entry) => (entry.isDirectory() ? [join(folder, entry.name)] : []))
   } catch {
-    // There is no home yet: nothing to hide, nothing to show.
+    // There is no cache yet.
     return []
   }
 }

@@ -90,7 +90,7 @@ describe.skipIf(missing !== undefined)(
       expect(said).toMatch(/^wrote\nproject\ntouch: .*Read-only file system\n$/u)
     })
 
-    test("a secret that is replaced while a command runs stays hidden from it, and what is no secret can be read", async () => {
+    test("a secret that is replaced while a command runs stays hidden from it, and skills can be read", async () => {
       await using home = await temporaryHome({
         files: { ".env": "KEY=first", "skills/one/SKILL.md": "a skill", "SOUL.md": "me" },
       })
@@ -110,7 +110,7 @@ describe.skipIf(missing !== undefined)(
       }
       await writeFile(join(home.workdir, "go"), "")
       const said = await saying
-      expect(said).toMatch(/^SOUL\.md\nskills\na skillcat: /u)
+      expect(said).toMatch(/^skills\na skillcat: /u)
       expect(said).not.toContain("KEY")
       expect(said.match(/No such file/gu)).toHaveLength(2)
     })
