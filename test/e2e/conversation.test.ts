@@ -158,6 +158,21 @@ test("an answer that fails is told and the conversation stays usable", async () 
   await terminal.waitFor("Better now.")
 })
 
+test("what is typed instead of an answer to the offer is the first message, or a command", async () => {
+  await using home = await temporaryHome()
+  await using terminal = await talk(home)
+  await terminal.waitFor(/Connect one now \(c\).*\?/)
+  enter(terminal, "write a note saying buy milk")
+  await terminal.waitFor(/you> write a note saying buy milk[^]*write_file/)
+  await prompt(terminal, 2)
+  terminal.press("ctrl+d")
+  expect((await terminal.exit).code).toBe(0)
+  await using other = await talk(home)
+  await other.waitFor(/Connect one now \(c\).*\?/)
+  enter(other, "/quit")
+  expect((await other.exit).code).toBe(0)
+})
+
 test("opening and leaving leaves no session behind", async () => {
   await using home = await temporaryHome()
   await using terminal = await talk(home)

@@ -26,6 +26,8 @@ export interface ConversationOptions {
   readonly model: ChosenModel
   /** For the first message. */
   readonly images: readonly Part[]
+  /** The first message, where the person has said it before the conversation was open; else empty. */
+  readonly words: string
   /** Where the person types; standard input unless told. */
   readonly input?: NodeJS.ReadableStream
 }
@@ -37,6 +39,8 @@ interface Talk {
   session: Session
   /** What the person has said already and the model has not heard yet. */
   readonly outbox: string[]
+  /** Lines that were typed before the conversation was open. */
+  readonly early: string[]
   /** Images for the next message of the person. */
   readonly attached: Part[]
   /** What typing does while an answer runs is explained once. */
@@ -56,6 +60,7 @@ export async function converse(options: ConversationOptions): Promise<number> {
     lines,
     session: options.session,
     outbox: [],
+    early: options.words === "" ? [] : [options.words],
     attached: [...options.images],
     tipped: false,
   }
@@ -100,7 +105,9 @@ async function takeTurn(talk: Talk): Promise<boolean> {
     terminal.line(`\n${notice.split("\n", 1)[0] ?? ""}`)
     return await goOn(await runTurn(notice, talk, { notice: true }), talk)
   }
-  const line = await nextLineOrNotice(talk)
+  const early = talk.early.shift()
+  if (early !== undefined) terminal.line(promptFor(terminal) + early)
+  const line = early ?? (await nextLineOrNotice(talk))
   if (line === WOKEN) return true
   const text = line?.trim()
   if (text === undefined) return false

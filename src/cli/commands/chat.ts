@@ -43,8 +43,9 @@ async function chat(invocation: Invocation): Promise<number | "connected"> {
   try {
     if (options.mode !== "script") for (const warning of warnings) terminal.errLine(warning)
     checkToolsets(app, options, invocation)
-    const model = await modelFor(app, options, invocation)
-    if (model === "connected") return model
+    const begun = await modelFor(app, options, invocation)
+    if (begun === "connected") return begun
+    const { model, words } = begun
     const first = await sessionToResume(app, options)
     place = await choosePlace({ app, options, environment, terminal, signal, resume: first })
     const about = (resume: SessionId | undefined): string | undefined =>
@@ -54,7 +55,7 @@ async function chat(invocation: Invocation): Promise<number | "connected"> {
     const session = await open(first?.id)
     if (options.mode === "conversation") {
       const { converse } = await import("../chat/conversation.ts")
-      return await converse({ app, session, open, terminal, signal, model, images: options.images })
+      return await converse({ app, session, open, terminal, signal, model, images: options.images, words })
     }
     const { runOneShot } = await import("../chat/one-shot.ts")
     const grace = Number(environment.get("HERMES_SIGTERM_GRACE") ?? "")
@@ -83,26 +84,31 @@ async function chat(invocation: Invocation): Promise<number | "connected"> {
 const DEMO_NOTICE = "No model is configured: the demo model answers, not an AI. Connect one with `hermes model`."
 
 /** What is configured; else a server that runs here; else the demo. */
-async function modelFor(app: App, options: ChatOptions, invocation: Invocation): Promise<ChosenModel | "connected"> {
+async function modelFor(app: App, options: ChatOptions, invocation: Invocation): Promise<Begun | "connected"> {
   const { terminal, signal } = invocation
   const chosen = await chosenModel(app, options)
-  if (!chosen.demoByDefault) return chosen
+  if (!chosen.demoByDefault) return { model: chosen, words: "" }
   const local = await app.findLocalModel({ signal, named: options.model })
   if (local === undefined) {
-    if (options.mode === "conversation") {
-      const { connectsModel } = await import("../chat/first-steps.ts")
-      if (await connectsModel(invocation)) return "connected"
-    }
+    const { takeFirstStep } = await import("../chat/first-steps.ts")
+    const step = options.mode === "conversation" ? await takeFirstStep(invocation) : { words: "" }
+    if (step === "connected") return step
     terminal.errLine(DEMO_NOTICE)
-    return chosen
+    return { model: chosen, words: step.words }
   }
   if (local.kind === "one") {
     const { model, baseUrl } = local.chosen.runtime
     terminal.errLine(`No model is configured: ${local.server} at ${baseUrl} answers with ${model}.`)
-    return local.chosen
+    return { model: local.chosen, words: "" }
   }
   const { chooseLocalModel } = await import("../chat/choose-local-model.ts")
-  return await chooseLocalModel(local, options.mode === "conversation" ? terminal : undefined)
+  return { model: await chooseLocalModel(local, options.mode === "conversation" ? terminal : undefined), words: "" }
+}
+
+interface Begun {
+  readonly model: ChosenModel
+  /** What the person has said already. */
+  readonly words: string
 }
 
 async function chosenModel(app: App, options: ChatOptions): Promise<ChosenModel> {
