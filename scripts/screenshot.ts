@@ -18,11 +18,12 @@ const SHELL_PROMPT = "~/garden $ "
 
 /** What the person types, and what the screen ends with when Hermes waits for the next line. */
 const CONVERSATION: readonly (readonly [type: string, until: RegExp])[] = [
-  ["hermes", /Hermes ·[^]*\nyou> $/],
+  ["hermes", /\(Enter\)\?\s*$/],
+  ["", /Hermes ·[^]*\nyou> $/],
   ["list the files here", /I found 3 files[^]*\nyou> $/],
   ["write a note called friday.md saying water the tomatoes", /I wrote 19 bytes[^]*\nyou> $/],
   ["remember that I grow tomatoes", /a new session will see it[^]*\nyou> $/],
-  ["delete friday.md", /or \[d\]eny\? $/],
+  ["delete friday.md", /or \[d\]eny\? \(\d+ seconds to answer\) $/],
   ["o", /ended with exit code 0[^]*\nyou> $/],
 ]
 

@@ -67,7 +67,7 @@ async function askApproval(
   signal: AbortSignal,
   options: QuestionsOptions,
 ): Promise<void> {
-  const answer = await options.ask(`\n${patience(request)}${approvalQuestion(request)}`, { secret: false, signal })
+  const answer = await options.ask(`\n${withPatience(approvalQuestion(request), request)}`, { secret: false, signal })
   if (signal.aborted)
     options.note(signal.reason === "timeout" ? "No answer came in time, so it was not done." : TAKEN_BACK)
   else options.session.answer(request.requestId, { kind: "approval", choice: readChoice(answer) })
@@ -79,7 +79,7 @@ async function askClarify(
   options: QuestionsOptions,
 ): Promise<void> {
   const secret = request.kind !== "question"
-  let question = `\n${patience(request)}${clarifyQuestion(request)}`
+  let question = `\n${withPatience(clarifyQuestion(request), request)}`
   let typing = false
   for (;;) {
     const line = await options.ask(question, { secret, signal })
@@ -100,12 +100,12 @@ async function askClarify(
   }
 }
 
-/** How long the question waits, on a line of its own; nothing when it waits for ever. */
-function patience({ expiresAt, ts }: Request): string {
-  if (expiresAt === null) return ""
+/** Ends with how long the question waits, unless it waits for ever. */
+function withPatience(question: string, { expiresAt, ts }: Request): string {
+  if (expiresAt === null) return question
   const seconds = Math.max(1, Math.round(expiresAt - ts))
   const [count, unit] = seconds < 120 ? [seconds, "second"] : [Math.round(seconds / 60), "minute"]
-  return `(${count} ${unit}${count === 1 ? "" : "s"} to answer)\n`
+  return `${question.trimEnd()} (${count} ${unit}${count === 1 ? "" : "s"} to answer) `
 }
 
 const TAKEN_BACK = "The question is closed; Hermes goes on without an answer."
