@@ -68,7 +68,7 @@ async function* goRound(turn: Turn, progress: Progress): Steps<TurnEnd | undefin
   if (asked.kind === "end") return asked.end
   const { reply } = asked
   const verdict = judgeReply(reply, progress.patience, {
-    wire: turn.model.runtime.wire,
+    runtime: turn.model.runtime,
     afterTools: turn.conversation.history.at(-1)?.role === "tool",
     toolsUsed: tally.toolCalls > 0,
     requestedCap: turn.sampling.maxOutputTokens,
@@ -114,7 +114,7 @@ async function* anotherModel(
       exitReason: blocked ? "all_retries_exhausted_no_response" : "empty_response_exhausted",
       code: verdict.code,
       reason: blocked ? "content_policy_blocked" : "unknown",
-      message: turn.redact(verdict.message),
+      message: turn.redact([verdict.message, ...(verdict.advice === undefined ? [] : [verdict.advice])].join("; ")),
       retryable: !blocked,
     },
     progress.tally,

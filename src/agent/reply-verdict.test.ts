@@ -6,7 +6,7 @@ import { createPatience, judgeReply } from "./reply-verdict.ts"
 import type { Patience, ReplyContext, Verdict } from "./reply-verdict.ts"
 
 const CHAT: ReplyContext = {
-  wire: "chat_completions",
+  runtime: { wire: "chat_completions", model: "m", provider: "p" },
   afterTools: false,
   toolsUsed: false,
   requestedCap: undefined,
@@ -85,13 +85,13 @@ describe("how often a reply of a kind is put up with in a row", () => {
     [
       "an announcement on Responses",
       words("Let me look at the files."),
-      { wire: "codex_responses" },
+      { runtime: { ...CHAT.runtime, wire: "codex_responses" } },
       ["again", "again", "keep"],
     ],
     [
       "an announcement after work",
       words("Let me look at the files."),
-      { wire: "codex_responses", toolsUsed: true },
+      { runtime: { ...CHAT.runtime, wire: "codex_responses" }, toolsUsed: true },
       ["keep"],
     ],
   ])("%s", (_name, reply, context, expected) => {

@@ -1,4 +1,4 @@
-import type { ModelReply, WireName } from "../llm/model.ts"
+import type { ModelReply, ModelRuntime } from "../llm/model.ts"
 import type { AssistantMessage, Message, UserMessage } from "../protocol/message.ts"
 import { readArguments } from "../toolkit/read-arguments.ts"
 import { hasOpenScratchpad, isAcknowledgement } from "./reply-signs.ts"
@@ -13,7 +13,13 @@ export type Verdict =
   /** The text that came with a bookkeeping call was the answer. */
   | { readonly kind: "earlier-text"; readonly text: string }
   /** No kept reply came of this model; perhaps another one does better. */
-  | { readonly kind: "give-up"; readonly code: GiveUpCode; readonly message: string }
+  | {
+      readonly kind: "give-up"
+      readonly code: GiveUpCode
+      readonly message: string
+      /** What the person can do, where no other model takes over. */
+      readonly advice?: string
+    }
 
 export type GiveUpCode = "content_policy_blocked" | "output_limit" | "cut_calls" | "open_scratchpad" | "empty_response"
 
@@ -55,7 +61,8 @@ export function createPatience(): Patience {
 }
 
 export interface ReplyContext {
-  readonly wire: WireName
+  /** Who has replied. */
+  readonly runtime: Pick<ModelRuntime, "wire" | "model" | "provider">
   /** The request ended with tool results. */
   readonly afterTools: boolean
   /** A tool has run in this turn. */
@@ -182,7 +189,8 @@ function judgeCalls(reply: ModelReply, patience: Patience, context: ReplyContext
 
 function judgeText(reply: ModelReply, patience: Patience, context: ReplyContext): Verdict {
   const text = reply.content ?? ""
-  const announces = context.wire === "codex_responses" && isAcknowledgement(text, { toolsUsed: context.toolsUsed })
+  const announces =
+    context.runtime.wire === "codex_responses" && isAcknowledgement(text, { toolsUsed: context.toolsUsed })
   if (announces && patience.acknowledgements < MAX_ACKNOWLEDGEMENTS) {
     patience.acknowledgements += 1
     return { kind: "again", scaffold: [assistant(reply), synthetic(GO_ON)] }
@@ -203,7 +211,13 @@ function judgeNothing(reply: ModelReply, patience: Patience, context: ReplyConte
   }
   patience.empty += 1
   if (patience.empty <= MAX_EMPTY) return { kind: "again", scaffold: [] }
-  return { kind: "give-up", code: "empty_response", message: "the model sent several empty replies in a row" }
+  const { model, provider } = context.runtime
+  return {
+    kind: "give-up",
+    code: "empty_response",
+    message: `${model} (${provider}) sent several empty replies in a row`,
+    advice: "ask again, or choose another model (/model NAME, or -m NAME)",
+  }
 }
 
 function hasText(reply: ModelReply): boolean {

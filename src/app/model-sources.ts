@@ -39,7 +39,10 @@ function withoutSuppressed({ environment, home }: ModelSources): Environment {
 }
 
 /** The managed keys of a provider; undefined where nobody manages any, so that the code for it is not loaded. */
-export async function openPool(provider: string, sources: ModelSources): Promise<CredentialSource | undefined> {
+export async function openPool(
+  provider: string,
+  sources: ModelSources & { readonly learnSecrets?: (values: readonly string[]) => void },
+): Promise<CredentialSource | undefined> {
   if (!hasLogins(sources.home) && !hasSeveralKeys(provider, sources)) return undefined
   const { openCredentialPool } = await import("../llm/credentials/pool.ts")
   const pool = await openCredentialPool({ ...sources, provider, random: Math.random })

@@ -19,6 +19,9 @@ export function dumpingRequests(
     get runtime() {
       return model.runtime
     },
+    get rateLimits() {
+      return model.rateLimits ?? {}
+    },
     beginTurn: () => {
       model.beginTurn()
     },

@@ -17,13 +17,17 @@ export async function openModelFor(
   shared: Shared,
   limits: Partial<Pick<OpenModelOptions, "maxAttempts" | "fallbacks" | "images">> = {},
 ): Promise<Result<ModelClient>> {
-  const { config } = shared
+  const { config, redactor } = shared
+  const learnSecrets = (values: readonly string[]): void => {
+    redactor.learn(values)
+  }
   return await openModel(chosen, {
     ...shared,
     userHome: shared.home.userHome,
     random: Math.random,
     maxAttempts: Math.max(1, config.get("agent.api_max_retries")),
-    pool: (provider) => openPool(provider, shared),
+    pool: (provider) => openPool(provider, { ...shared, learnSecrets }),
+    learnSecrets,
     fallbacks: fallbackModels(shared),
     guardrail: config.get("bedrock.guardrail"),
     awsRegion: config.get("bedrock.region"),

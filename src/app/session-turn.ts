@@ -38,8 +38,9 @@ export async function* turnEvents(input: UserInput, run: RunInput): AsyncGenerat
     finalResponse: withFooters(end, parts.footers),
     exitReason: end.exitReason,
     messages: [...parts.conversation.history],
-    model: facts.model,
-    provider: facts.provider,
+    // Who was asked last: the first choice, or what took its place in this turn.
+    model: run.current.model.runtime.model,
+    provider: run.current.model.runtime.provider,
     sessionId: parts.conversation.id,
     ...totals,
     durationMs: parts.clock.now() - started,

@@ -14,6 +14,7 @@ import { Interactions } from "../agent/interactions.ts"
 import { createSteering } from "../agent/steering.ts"
 import type { Checkpoints } from "../exec/checkpoints/checkpoints.ts"
 import type { ChosenModel } from "../llm/choose-model.ts"
+import type { RateLimits } from "../llm/failure/rate-limit-headers.ts"
 import type { AgentEvent, AgentEventBody, Answer } from "../protocol/events.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 import { contentText } from "../protocol/message.ts"
@@ -47,6 +48,8 @@ export interface Session {
   /** The way back to earlier states of the files; undefined where they are not on this machine. */
   checkpoints(): Promise<Checkpoints | undefined>
   readonly context: ContextFigures
+  /** What the provider last said about its limits; empty where it says nothing. */
+  readonly rateLimits: RateLimits
   activity(): ActivitySummary
   /** Notices about background processes of this session; whoever takes one runs it as the next input. */
   readonly background: BackgroundNotices
@@ -135,6 +138,9 @@ export function createSession(parts: SessionParts): Session {
     },
     get context() {
       return parts.compression.figures
+    },
+    get rateLimits() {
+      return current.model.rateLimits ?? {}
     },
     switchModel: async (chosen) => {
       if (running !== undefined) return fail("the model can be changed when the running answer has ended")

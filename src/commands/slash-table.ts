@@ -17,6 +17,7 @@ import { steerCommand } from "./steer.ts"
 import { stopCommand } from "./stop.ts"
 import { todoCommand } from "./todo.ts"
 import { undoCommand } from "./undo.ts"
+import { usageCommand } from "./usage.ts"
 import type { SlashCommand, SlashContext, SlashOutcome } from "./slash-command.ts"
 
 /** Every slash command. */
@@ -27,6 +28,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
   { name: "sessions", help: "list recent sessions", run: listRecent },
   { name: "title", help: "show or set the title of this session", argument: "[TITLE]", run: showOrSetTitle },
   statusCommand,
+  usageCommand,
   modelCommand,
   compressCommand,
   imageCommand,

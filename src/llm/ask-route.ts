@@ -7,7 +7,7 @@ import { exchange } from "./exchange.ts"
 import type { Attempt } from "./exchange.ts"
 import type { LlmFailure } from "./failure/failure.ts"
 import { causeHint } from "./failure/failure-sentence.ts"
-import type { ModelEvent, ModelOutcome, ModelRequest } from "./model.ts"
+import type { ModelEvent, ModelOutcome, ModelReply, ModelRequest } from "./model.ts"
 import type { Relief } from "./request-relief.ts"
 import { approxRequestTokens } from "./request-size.ts"
 import type { Route } from "./route.ts"
@@ -54,6 +54,7 @@ export async function* askRoute(given: RouteInput): AsyncGenerator<ModelEvent, R
   let reconnected = !input.mayReconnect
   let shrunk = false
   for (let attempt = 1; ;) {
+    await route.takeTurn?.(signal)
     const askedAt = input.clock.now()
     const tried: Attempt = yield* exchange({
       route,
@@ -71,7 +72,7 @@ export async function* askRoute(given: RouteInput): AsyncGenerator<ModelEvent, R
     }
     if (tried.kind === "reply") {
       guard?.clear()
-      return { kind: "reply", reply: tried.reply }
+      return { kind: "reply", reply: withOwnEcho(tried.reply, route) }
     }
     const { failure } = tried
     if (tried.shown) return { kind: "failed", failure, mayFallBack: false }
@@ -143,6 +144,16 @@ async function* prepared(input: RouteInput): AsyncGenerator<ModelEvent, RouteInp
   const ready = await route.prepare({ ...request, model: route.runtime.model }, signal)
   if (ready.notice !== undefined && !signal.aborted) yield { type: "notice", text: ready.notice }
   return { ...input, request: ready.request }
+}
+
+/**
+ * Reasoning that its own server does not want back is not kept as text to send: another one, which wants the text of all earlier
+ * replies, would be given thoughts that are not its own. What people see of it stays.
+ */
+function withOwnEcho(reply: ModelReply, { codec, runtime }: Route): ModelReply {
+  if (reply.carriers.reasoning_content === undefined || codec.echoesReasoning?.(runtime.model) !== false) return reply
+  const { reasoning_content: _foreign, ...carriers } = reply.carriers
+  return { ...reply, carriers }
 }
 
 const OUTPUT_MARGIN = 64

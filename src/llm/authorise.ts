@@ -13,6 +13,8 @@ interface AuthoriseOptions {
   readonly clock: Clock
   readonly awsRegion: string
   readonly runProgram?: RunProgram
+  /** Told keys that were lent or renewed, so that they are masked wherever they turn up. */
+  readonly learnSecrets?: (values: readonly string[]) => void
 }
 
 /** How each wire is told who asks. */
@@ -59,9 +61,15 @@ function awsSigner(place: WirePlace, options: AuthoriseOptions): Route["authoris
       const found = await resolveAwsCredentials({ ...options, signal: request.signal, fetchText })
       if (!found.ok) return found
       known = found.value
+      options.learnSecrets?.(secretsOf(known))
     }
     return await signForAws(request, place, { ...options, credentials: known })
   }
+}
+
+function secretsOf(credentials: AwsCredentials): readonly string[] {
+  if (credentials.kind === "bearer") return [credentials.token]
+  return [credentials.secretAccessKey, credentials.sessionToken ?? ""]
 }
 
 async function signForAws(

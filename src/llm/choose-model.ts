@@ -35,6 +35,10 @@ export interface ChosenModel {
   readonly windowIsGuess: boolean
   /** What the settings of the provider say about the length of its requests. */
   readonly timeouts: { readonly requestSeconds?: number; readonly staleSeconds?: number }
+  /** Seconds that the settings want between two requests. */
+  readonly gapSeconds?: number
+  /** The settings say that the place is not to be asked which models it has. */
+  readonly listsModels?: false
   /** The file of `providers.<name>.ca_bundle`: whose certificates are believed at this provider. */
   readonly authorities?: { readonly path: string; readonly setting: string }
   /** The wire was only assumed from the model's name; a server that does not know it is spoken to in the older one. */
@@ -163,6 +167,8 @@ function complete(
     ownAddress: endpoint.namedBy === "provider",
     windowIsGuess: window.source === "family" || window.source === "default",
     timeouts: timeoutsOf(provider, ownModel),
+    ...(provider.gapSeconds === undefined ? {} : { gapSeconds: provider.gapSeconds }),
+    ...(provider.listsModels === undefined ? {} : { listsModels: provider.listsModels }),
     ...(provider.authorities === undefined ? {} : { authorities: provider.authorities }),
     wireAssumed: detected.upgraded,
     ...(isMain ? eyesOf(config) : {}),

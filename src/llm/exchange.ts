@@ -9,6 +9,7 @@ import type { SilenceWatch } from "./http/silence.ts"
 import type { ModelEvent, ModelReply, ModelRequest } from "./model.ts"
 import type { Decoder, Route } from "./route.ts"
 import { isNearlyUsedUp, parseRateLimits } from "./failure/rate-limit-headers.ts"
+import type { RateLimits } from "./failure/rate-limit-headers.ts"
 import { SseReader } from "./http/sse.ts"
 import type { Frame } from "./http/sse.ts"
 import { createThinkScrubber, splitThinkBlocks } from "./think-tags.ts"
@@ -56,7 +57,9 @@ export async function* exchange(input: ExchangeInput): AsyncGenerator<ModelEvent
       const text = await readText(response.body, MAX_ERROR_BYTES)
       return { kind: "failed", failure: classifyResponse({ ...response, body: text }, context), shown: false }
     }
-    yield* limitNotices(response, context.now)
+    const limits = parseRateLimits(response.headers, context.now)
+    route.noteRateLimits?.(limits)
+    yield* limitNotices(limits)
     return yield* readReply({ ...input, context, silence }, response)
   } catch (error) {
     return { kind: "failed", failure: classifyTransport(silence.error ?? error, context), shown: false }
@@ -71,8 +74,8 @@ function contextOf({ route, request, approxTokens, now }: ExchangeInput): Failur
 }
 
 /** A limit that is nearly used up is worth knowing before it is hit. */
-function* limitNotices({ headers }: HttpResponse, now: number): Generator<ModelEvent> {
-  for (const [name, bucket] of Object.entries(parseRateLimits(headers, now))) {
+function* limitNotices(limits: RateLimits): Generator<ModelEvent> {
+  for (const [name, bucket] of Object.entries(limits)) {
     if (!isNearlyUsedUp(bucket)) continue
     yield {
       type: "notice",

@@ -51,7 +51,7 @@ describe("a reply", () => {
         finishReason: "stop",
         reasoning: "Hmm.",
         usage: { input: 7, output: 3, cacheRead: 2, cacheWrite: 0, reasoning: 0 },
-        carriers: { reasoning_content: "Hmm." },
+        carriers: {},
         ending: "complete",
       },
     })

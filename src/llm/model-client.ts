@@ -61,6 +61,9 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
     get runtime() {
       return route.runtime
     },
+    get rateLimits() {
+      return route.rateLimits?.() ?? {}
+    },
     beginTurn: () => {
       if (options.clock.now() < primaryRestsUntil) return
       route = primary

@@ -2,6 +2,7 @@ import type { FinishReason, Message, ReasoningCarriers, ToolCall } from "../prot
 import type { ToolDefinition } from "../protocol/tool.ts"
 import type { Usage } from "../protocol/usage.ts"
 import type { FailureReason, LlmFailure } from "./failure/failure.ts"
+import type { RateLimits } from "./failure/rate-limit-headers.ts"
 
 /** One request for one reply. Everything in it is immutable, so wires may keep encoded bytes by object identity. */
 export interface ModelRequest {
@@ -38,6 +39,8 @@ export type Sampling = Pick<ModelRequest, "maxOutputTokens" | "temperature" | "e
 export interface ModelClient {
   /** Who is asked now: the first choice, or what took its place. */
   readonly runtime: ModelRuntime
+  /** What the server that is asked now last said about its limits; absent or empty where none did. */
+  readonly rateLimits?: RateLimits
   /** A new turn starts: a first choice that failed gets another chance. */
   beginTurn(): void
   /** Goes on with the next fallback for the rest of the turn. A sentence that says so, or undefined when there is none left. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest"
 
 import { startModelServer } from "../../test/support/model-server/server.ts"
-import { refuses, says, stallsAfter } from "../../test/support/model-server/turn.ts"
+import { refuses, repeat, reply, says, stallsAfter, withHeaders } from "../../test/support/model-server/turn.ts"
 import { temporaryHome } from "../../test/support/temporary-home.ts"
 import type { Clock } from "../base/clock.ts"
 import { createLog } from "../base/log.ts"
@@ -41,6 +41,11 @@ const DEMO: ChosenModel = {
   timeouts: {},
   wireAssumed: false,
   demoByDefault: true,
+}
+
+function remote(url: string): ChosenModel {
+  const runtime = { ...DEMO_RUNTIME, provider: "custom", wire: "chat_completions", baseUrl: `${url}/v1` } as const
+  return { ...DEMO, runtime, demoByDefault: false }
 }
 
 test("a server is asked with the key, the own headers and our name", async () => {
@@ -152,6 +157,54 @@ test("a used-up limit of Nous is kept, and the next client does not ask", async 
     })
   }
   expect(model.requests).toHaveLength(1)
+})
+
+test("requests keep the distance that the settings want, and wait for no more than that", async () => {
+  await using model = await startModelServer([repeat(says("Hello."))])
+  const slept: number[] = []
+  let now = 1000
+  const clock = {
+    now: () => now,
+    sleep: (ms: number) => {
+      slept.push(ms)
+      now += ms
+      return Promise.resolve()
+    },
+  }
+  const chosen: ChosenModel = { ...remote(model.url), gapSeconds: 2.5 }
+  const opened = await openModel(chosen, { ...OPTIONS, clock })
+  if (!opened.ok) throw new Error(opened.error)
+  await outcomeOf(opened.value)
+  now += 500
+  await outcomeOf(opened.value)
+  now += 4000
+  await outcomeOf(opened.value)
+  expect([model.requests.length, slept]).toEqual([3, [2000]])
+})
+
+test("what a server says about its limits is kept until it says something else", async () => {
+  const limits = { "x-ratelimit-limit-tokens": "900", "x-ratelimit-remaining-tokens": "400" }
+  await using model = await startModelServer([says("Hello.", withHeaders(limits)), says("Hello.")])
+  const opened = await openModel(remote(model.url), OPTIONS)
+  if (!opened.ok) throw new Error(opened.error)
+  expect(opened.value.rateLimits).toEqual({})
+  const told = { tokens: { limit: 900, remaining: 400, resetSeconds: 0, capturedAt: expect.any(Number) as number } }
+  for (const _turn of [1, 2]) {
+    await outcomeOf(opened.value)
+    expect(opened.value.rateLimits).toEqual(told)
+  }
+})
+
+test.each([
+  { model: "qwen-3", kept: {} },
+  { model: "deepseek-v3", kept: { reasoning_content: "Hm." } },
+])("the text of the reasoning of $model is kept for who wants it back alone", async ({ model: name, kept }) => {
+  await using model = await startModelServer([reply({ reasoning: "Hm.", text: "Hello." })])
+  const chosen = remote(model.url)
+  const opened = await openModel({ ...chosen, runtime: { ...chosen.runtime, model: name } }, OPTIONS)
+  if (!opened.ok) throw new Error(opened.error)
+  const outcome = await outcomeOf(opened.value)
+  expect(outcome.kind === "reply" && [outcome.reply.reasoning, outcome.reply.carriers]).toEqual(["Hm.", kept])
 })
 
 describe("the window", () => {

@@ -1,3 +1,4 @@
+import { isAbort } from "../base/abort.ts"
 import type { Clock } from "../base/clock.ts"
 import { fail, ok } from "../base/result.ts"
 import type { Result } from "../base/result.ts"
@@ -14,6 +15,7 @@ import { createAuthoriser } from "./authorise.ts"
 import { createConnections } from "./http/connections.ts"
 import type { Connections } from "./http/connections.ts"
 import type { LlmFailure } from "./failure/failure.ts"
+import type { RateLimits } from "./failure/rate-limit-headers.ts"
 import { requestTimeouts } from "./http/request-timeouts.ts"
 import { createModelClient } from "./model-client.ts"
 import type { ModelClient, ModelRuntime } from "./model.ts"
@@ -44,6 +46,8 @@ export interface OpenModelOptions {
   readonly awsRegion: string
   /** Starts a program that AWS settings name; only src/exec starts processes. */
   readonly runProgram?: RunProgram
+  /** Told keys that became known after the start, so that they are masked wherever they turn up. */
+  readonly learnSecrets?: (values: readonly string[]) => void
   readonly openRouter: WireSettings["openRouter"]
   /** Who describes images to a model that sees none; absent for side jobs, which would describe for themselves. */
   readonly images?: ImageDescriber
@@ -92,6 +96,8 @@ async function openRoute(chosen: ChosenModel, options: OpenModelOptions): Promis
         connections: connections.value,
         credentials: await credentialsFor(chosen, options),
         images: latePreparation(chosen, options.images),
+        limits: { last: {} },
+        nextRequest: { at: 0 },
       },
       options,
     ),
@@ -104,6 +110,10 @@ interface Held {
   readonly credentials: CredentialSource
   /** What is known about the images this place takes; its code is loaded with the first image. */
   readonly images: () => Promise<ImagePreparation>
+  /** What the server said about its limits with its last answer that named any. */
+  readonly limits: { last: RateLimits }
+  /** Epoch milliseconds before which nothing is sent. */
+  readonly nextRequest: { at: number }
 }
 
 async function routeFor(chosen: RemoteModel, held: Held, options: OpenModelOptions): Promise<Route> {
@@ -173,10 +183,30 @@ async function routeFor(chosen: RemoteModel, held: Held, options: OpenModelOptio
       if (!request.messages.some((message) => imagesIn(message) > 0)) return { request }
       return await (await held.images()).prepare(request, { signal, textResults: codec.textResults === true })
     },
+    ...(chosen.gapSeconds === undefined ? {} : { takeTurn: paced(chosen.gapSeconds, held.nextRequest, options.clock) }),
+    rateLimits: () => held.limits.last,
+    noteRateLimits: (limits) => {
+      if (Object.keys(limits).length > 0) held.limits.last = limits
+    },
     learnImageLimit: async (limit) => (await held.images()).learn(limit),
     // An aggregator is asked through many servers as it is.
     ...(findProvider(runtime.provider)?.aggregator === true ? {} : { reconnect: () => held.connections.close() }),
     ...(SHARES_LIMITS.has(runtime.provider) ? { guard: await openGuard(runtime.provider, options) } : {}),
+  }
+}
+
+/** Whoever comes takes the next free moment at once, so that requests side by side keep their distance too. */
+function paced(gapSeconds: number, next: Held["nextRequest"], clock: Clock): NonNullable<Route["takeTurn"]> {
+  return async (signal) => {
+    const now = clock.now()
+    const at = Math.max(now, next.at)
+    next.at = at + gapSeconds * 1000
+    if (at === now) return
+    try {
+      await clock.sleep(at - now, { signal })
+    } catch (error) {
+      if (!isAbort(error)) throw error
+    }
   }
 }
 

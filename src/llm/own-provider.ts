@@ -13,6 +13,10 @@ export type OwnProvider = Provider & {
   readonly models?: Readonly<Record<string, unknown>>
   readonly requestSeconds?: number
   readonly staleSeconds?: number
+  /** `rate_limit_delay`: seconds from one request to the next. */
+  readonly gapSeconds?: number
+  /** `discover_models: false`: the endpoint is not asked which models it has. */
+  readonly listsModels?: false
   /** The file of `ca_bundle`: whose certificates are believed there. */
   readonly authorities?: { readonly path: string; readonly setting: string }
 }
@@ -35,6 +39,7 @@ export function ownProvider(asked: string, config: Config): OwnProvider | undefi
     numberField(entry, "request_timeout_seconds"),
     numberField(entry, "stale_timeout_seconds"),
   ]
+  const gapSeconds = numberField(entry, "rate_limit_delay")
   const { extra_body: extraBody, models, headers } = entry
   return {
     ...(known ?? { ...CUSTOM_PROVIDER, id: name, aliases: [], name: field("name") || name, keyVariables: [] }),
@@ -49,6 +54,8 @@ export function ownProvider(asked: string, config: Config): OwnProvider | undefi
     ...(isRecord(headers) ? { headers: { ...known?.headers, ...headerEntries(headers) } } : {}),
     ...(requestSeconds === undefined ? {} : { requestSeconds }),
     ...(staleSeconds === undefined ? {} : { staleSeconds }),
+    ...(gapSeconds === undefined ? {} : { gapSeconds }),
+    ...(entry["discover_models"] === false ? { listsModels: false } : {}),
     ...(authorities === ""
       ? {}
       : { authorities: { path: authorities, setting: `the setting providers.${name}.ca_bundle` } }),

@@ -1,6 +1,7 @@
 import type { Result } from "../base/result.ts"
 import type { Credential, CredentialSource } from "./credential.ts"
 import type { LlmFailure } from "./failure/failure.ts"
+import type { RateLimits } from "./failure/rate-limit-headers.ts"
 import type { HttpConnection } from "./http/http.ts"
 import type { RequestTimeouts } from "./http/request-timeouts.ts"
 import type { ModelClient, ModelEvent, ModelRequest, ModelRuntime } from "./model.ts"
@@ -34,6 +35,11 @@ export interface Route {
   rememberWindow(tokens: number): void
   /** What all processes of this home know about a used-up limit of the account; absent where nobody shares it. */
   readonly guard?: RateLimitGuard
+  /** Resolves when the next request may leave, where the settings want a time between two of them, and on abort. */
+  takeTurn?(signal: AbortSignal): Promise<void>
+  /** What the server last said about its limits. */
+  readonly rateLimits?: () => RateLimits
+  noteRateLimits?(limits: RateLimits): void
   /** The request as this model can take it: what `src/llm/vision/prepare-images.ts` makes of its images. */
   prepare?(
     request: ModelRequest,
@@ -68,6 +74,7 @@ export interface SignedParts {
 export interface WireCodec {
   readonly framing: "sse" | "aws-event-stream"
   readonly textResults?: boolean
+  echoesReasoning?(model: string): boolean
   path(request: ModelRequest): string
   headers(request: ModelRequest): Readonly<Record<string, string>>
   encode(request: ModelRequest): string
@@ -84,6 +91,7 @@ export function codecOf<State>(wire: Wire<State>): WireCodec {
   return {
     framing: wire.framing,
     textResults: wire.textResults === true,
+    echoesReasoning: (model) => wire.echoesReasoning?.(model) ?? true,
     path: (request) => wire.path(request),
     headers: (request) => wire.headers(request),
     encode: (request) => wire.encode(request),

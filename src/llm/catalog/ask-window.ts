@@ -33,11 +33,11 @@ async function windowNearby({ runtime, key }: ChosenModel, { signal }: AskOption
 }
 
 async function listedWindow(chosen: ChosenModel, options: AskOptions): Promise<number | undefined> {
-  const { runtime, key, headers, authorities } = chosen
+  const { runtime, key, headers, authorities, listsModels } = chosen
   const known = findListedModel(options.home, runtime)?.contextLength
   if (known !== undefined) return known
   const way = wayTo(new URL(runtime.baseUrl), { environment: options.environment, local: false, authorities })
   if (!way.ok) return undefined
-  const listed = await fetchModelList({ ...runtime, key, headers, way: way.value }, options)
+  const listed = await fetchModelList({ ...runtime, key, headers, listsModels, way: way.value }, options)
   return listed.ok ? listed.value.find(({ id }) => id === runtime.model)?.contextLength : undefined
 }

@@ -21,6 +21,8 @@ export interface ListPlace {
   readonly key: string | undefined
   readonly headers: Readonly<Record<string, string>>
   readonly way?: Way
+  /** False where the settings say that nobody is to ask. */
+  readonly listsModels?: false | undefined
 }
 
 const TOTAL_MS = 8000
@@ -30,6 +32,7 @@ export async function fetchModelList(
   place: ListPlace,
   options: { readonly version: string; readonly signal: AbortSignal; readonly background?: boolean },
 ): Promise<Result<readonly ListedModel[]>> {
+  if (place.listsModels === false) return fail("is not asked for its models, as discover_models in config.yaml says")
   const path = listPath(place.wire)
   if (path === undefined) return fail("has no list of models to ask for")
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(TOTAL_MS)])

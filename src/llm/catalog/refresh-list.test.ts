@@ -36,6 +36,17 @@ test("a list that cannot be kept is told", async () => {
   expect(result).toEqual({ ok: false, error: expect.stringContaining("could not be kept") as string })
 })
 
+test("an endpoint that is not to be asked for its models is left alone", async () => {
+  await using model = await startModelServer([])
+  const settings = `providers: { den: { api: "${model.url}/v1", discover_models: false } }\n`
+  const { result, kept } = await refreshed({ "config.yaml": settings }, "", "den")
+  expect([result, kept, model.requests.length]).toEqual([
+    { ok: false, error: "is not asked for its models, as discover_models in config.yaml says" },
+    undefined,
+    0,
+  ])
+})
+
 test("the demo has no list", async () => {
   const { result } = await refreshed({}, "http://127.0.0.1:1/v1", "demo")
   expect(result).toEqual({ ok: false, error: "has no list of models to ask for" })

@@ -15,7 +15,7 @@ import type { ListedModel } from "./model-list.ts"
  * is the end of a sentence that begins with the provider's name.
  */
 export async function refreshModelList(
-  { runtime, key, headers, authorities }: ChosenModel,
+  { runtime, key, headers, authorities, listsModels }: ChosenModel,
   options: {
     readonly home: Home
     readonly environment: Environment
@@ -31,7 +31,7 @@ export async function refreshModelList(
   const local = runtime.billingMode === "local"
   const way = wayTo(new URL(runtime.baseUrl), { environment, local, authorities })
   if (!way.ok) return fail(`cannot be asked: ${way.error}`)
-  const listed = await fetchModelList({ ...runtime, key, headers, way: way.value }, options)
+  const listed = await fetchModelList({ ...runtime, key, headers, listsModels, way: way.value }, options)
   if (!listed.ok) return listed
   try {
     storeList(home, runtime.baseUrl, { models: listed.value, fetchedAt: clock.now() })

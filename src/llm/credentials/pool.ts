@@ -37,6 +37,8 @@ export interface CredentialPoolOptions {
   readonly log: Log
   /** Between 0 and 1. */
   readonly random: () => number
+  /** Told every secret before it is handed out, so that it is masked wherever it turns up. */
+  readonly learnSecrets?: (values: readonly string[]) => void
   /** Only credentials from these places; all of them by default. */
   readonly origins?: readonly CredentialOrigin[]
 }
@@ -251,6 +253,7 @@ class StoredPool implements CredentialPool {
     const agentKey = stringField(entry.rest, "agent_key") ?? ""
     const agentKeyEnds = parseTimestamp(entry.rest["agent_key_expires_at"])
     const useAgentKey = agentKey !== "" && agentKeyEnds !== undefined && agentKeyEnds > this.#now()
+    this.#options.learnSecrets?.([entry.accessToken, agentKey, entry.refreshToken ?? ""])
     const baseUrl = stringField(entry.rest, "inference_base_url") ?? stringField(entry.rest, "base_url") ?? ""
     return {
       id: entry.id,

@@ -347,6 +347,15 @@ test("a redirect is told, not followed and not tried again", () => {
 
 describe("classifyTransport", () => {
   test.each([
+    ["ERR_PROXY_FOREIGN", false, true],
+    ["ERR_PROXY_LOGIN", false, true],
+    ["ERR_PROXY_TIMEOUT", true, false],
+  ])("%s: asked again %s, another model %s", (code, retryable, fallback) => {
+    const failure = classifyTransport(Object.assign(new Error("odd"), { code }), CONTEXT)
+    expect([failure.reason, failure.retryable, failure.fallback]).toEqual(["timeout", retryable, fallback])
+  })
+
+  test.each([
     ["ECONNREFUSED", "nothing listens at that address; start the server or correct its base_url", {}],
     ["ECONNRESET", "the connection was reset", { connectionLost: true }],
     ["ETIMEDOUT", "the connection timed out", { connectionLost: true }],

@@ -162,6 +162,7 @@ export function classifyTransport(error: unknown, context: FailureContext): LlmF
   }
   return {
     ...verdict,
+    ...(codes.some((code) => NEVER_BETTER.test(code)) ? { retryable: false, fallback: true } : {}),
     status,
     detail: words,
     message: transportSentence(verdict.reason, { ...context, who: place, said: oneLine(explained) }),
@@ -174,6 +175,9 @@ export function classifyTransport(error: unknown, context: FailureContext): LlmF
 /** No other connection would help: nobody is there, it is not the one we trust, or the answer was merely too long. */
 const NO_OTHER_HELPS =
   /^(ERR_TOTAL_TIME|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ERR_PROXY_|ERR_SSL_|EPROTO$|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_)/
+
+/** Only a person can mend it: what stands in the variable is no proxy, or not the right login for it. */
+const NEVER_BETTER = /^ERR_PROXY_(?:FOREIGN|LOGIN)$/
 
 /** The server answered 200, but not with a reply of this wire. */
 export function classifyMalformed(

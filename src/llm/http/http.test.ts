@@ -1,20 +1,21 @@
 import { createServer } from "node:net"
 import type { AddressInfo, Socket } from "node:net"
 
-import { describe, expect, test } from "vitest"
+import { describe, expect, test, vi } from "vitest"
 
 import { environmentFrom } from "../../config/environment.ts"
 import { openHttpConnection } from "./http.ts"
 import { wayTo } from "./way.ts"
 
-/** Takes connections and says nothing. */
-async function startSilentServer() {
+/** Takes connections and says nothing, or the same words to everybody. */
+async function startSilentServer(words = "") {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     sockets.add(socket)
     socket.on("error", () => socket.destroy())
     socket.on("close", () => sockets.delete(socket))
     socket.resume()
+    if (words !== "") socket.write(words)
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   return {
@@ -48,6 +49,26 @@ describe("an HTTP proxy that never opens the tunnel", () => {
     connection.close()
   })
 
+  test("gets ten seconds, however long a server may take", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+    try {
+      await using proxy = await startSilentServer()
+      const connection = behind(proxy.url)
+      const asking = connection.get("/", {
+        headers: {},
+        signal: new AbortController().signal,
+        timeouts: { connectMs: 30_000, idleMs: 0 },
+      })
+      const failed = expect(asking).rejects.toMatchObject({ code: "ERR_PROXY_TIMEOUT" })
+      await expect.poll(() => proxy.connections()).toBe(1)
+      vi.advanceTimersByTime(10_000)
+      await failed
+      connection.close()
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
   test("does not keep an abort waiting", async () => {
     await using proxy = await startSilentServer()
     const connection = behind(proxy.url)
@@ -59,6 +80,21 @@ describe("an HTTP proxy that never opens the tunnel", () => {
     await expect(asking).rejects.toMatchObject({ name: "AbortError" })
     connection.close()
   })
+})
+
+test("what answers at the place of an HTTP proxy with something else is named", async () => {
+  await using server = await startSilentServer("SSH-2.0-OpenSSH_9.6\r\n")
+  const url = new URL("http://models.example.com")
+  const way = wayTo(url, { environment: environmentFrom({ HTTPS_PROXY: server.url }), local: false })
+  const connection = openHttpConnection(url, way.ok ? way.value : {})
+  const timeouts = { connectMs: 10_000, idleMs: 0 }
+  await expect(
+    connection.get("/", { headers: {}, signal: new AbortController().signal, timeouts }),
+  ).rejects.toMatchObject({
+    code: "ERR_PROXY_FOREIGN",
+    message: `what answers at ${server.url} is not such a proxy; correct HTTPS_PROXY`,
+  })
+  connection.close()
 })
 
 test("a request that waits for one of the busy connections hears its abort too", async () => {

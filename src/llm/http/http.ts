@@ -100,7 +100,11 @@ export function openHttpConnection(base: URL, options: ConnectionOptions = {}): 
       watchTimeouts(outgoing, how.timeouts, options)
       watchOpening(outgoing, agent, { ...how, ...options, reject })
       outgoing.on("error", (error) => {
-        reject(proxy === undefined || error instanceof ProxyError ? error : (httpProxyError(error, proxy) ?? error))
+        reject(
+          proxy === undefined || error instanceof ProxyError
+            ? error
+            : (httpProxyError(error, proxy, { tunnel: secure }) ?? error),
+        )
       })
       outgoing.end(body)
     })
@@ -165,7 +169,7 @@ function watchOpening(
     if (queued) timer?.refresh()
     else if (proxy !== undefined) giveUp(proxySilent(proxy))
   }
-  const timer = proxy === undefined ? undefined : setTimeout(onSilence, timeouts.connectMs)
+  const timer = proxy === undefined ? undefined : setTimeout(onSilence, openingMs(proxy, timeouts))
   if (background === true) timer?.unref()
   const settled = (): void => {
     clearTimeout(timer)
@@ -176,6 +180,13 @@ function watchOpening(
   outgoing.once("socket", settled)
   outgoing.once("close", settled)
 }
+
+/** What listens there may be no proxy at all: one for HTTP is nearby and soon says something. SOCKS may lead through half the world. */
+function openingMs(proxy: Proxy, { connectMs }: HttpTimeouts): number {
+  return proxy.kind === "http" ? Math.min(connectMs, HTTP_PROXY_OPENS_MS) : connectMs
+}
+
+const HTTP_PROXY_OPENS_MS = 10_000
 
 /** A query in the address (a version, a deployment) goes with every request. */
 function pathBelow(base: URL, path: string): string {

@@ -55,12 +55,18 @@ export function proxyForeign({ address, variable }: NamedProxy): ProxyError {
 }
 
 /** What went wrong on the way through an HTTP proxy, told as the proxy's; undefined for everything else. */
-export function httpProxyError(error: Error, proxy: NamedProxy): ProxyError | undefined {
+export function httpProxyError(
+  error: Error,
+  proxy: NamedProxy,
+  { tunnel }: { readonly tunnel: boolean },
+): ProxyError | undefined {
   if (errorCode(error) === "ERR_PROXY_TUNNEL") {
     const status = "statusCode" in error ? error.statusCode : undefined
     if (status === 407) return proxyWantsLogin(proxy)
     return proxyRefused(proxy, typeof status === "number" && !Number.isNaN(status) ? `HTTP ${status}` : "")
   }
+  // Without a tunnel the proxy itself answers, and what is no HTTP comes from something else that listens there.
+  if (!tunnel && (errorCode(error) ?? "").startsWith("HPE_")) return proxyForeign(proxy)
   // Behind a proxy nothing else is connected to, so a connection that fails is the proxy's.
   const connecting = "syscall" in error && (error.syscall === "connect" || error.syscall === "getaddrinfo")
   return connecting ? proxyUnreachable(proxy) : undefined

@@ -18,6 +18,7 @@ import {
   isQwenPortal,
   takesCacheMarkers,
   takesResultImages,
+  wantsReasoningEcho,
 } from "./chat-places.ts"
 import { chatExtras, chatTemperature } from "./chat-provider-extras.ts"
 import type { OpenRouterSettings } from "./chat-provider-extras.ts"
@@ -45,6 +46,7 @@ export function createChatCompletionsWire(place: WirePlace, options: ChatComplet
   return {
     framing: "sse",
     textResults: !takesResultImages(place),
+    echoesReasoning: (model) => wantsReasoningEcho(place, model),
     path: () => "/chat/completions",
     headers: (request) => chatExtras(request, place, options).headers,
     encode: (request) => {

@@ -10,6 +10,8 @@ export interface Wire<State> {
   readonly framing: "sse" | "aws-event-stream"
   /** The result of a tool may only be text here; its images have to go elsewhere. */
   readonly textResults?: boolean
+  /** Whether this place wants the text of a reply's reasoning back; absent where the wire has no such text. */
+  echoesReasoning?(model: string): boolean
   /** Path and query below the endpoint's base URL. */
   path(request: ModelRequest): string
   /** Headers this wire always sends, without credentials. */
