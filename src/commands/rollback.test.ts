@@ -14,6 +14,8 @@ const newest = {
   insertions: 3,
   deletions: 1,
 }
+const USAGE =
+  "Use /rollback, /rollback diff N [FILE], /rollback N or /rollback N FILE; instead of the number N the hash of a snapshot will do."
 const oldest = { ...newest, hash: "b".repeat(40), short: "bbbbbbbb", reason: "write_file x", filesChanged: 0 }
 
 async function said(argument: string, more: Partial<RollbackAccess> = {}, calls: unknown[] = []): Promise<string> {
@@ -57,11 +59,23 @@ test("goes back as a whole and takes the last turn out; one file leaves the conv
     [
       "Back at bbbbbbbb: x, y (removed).",
       "Your last message and what followed it were taken out of the conversation.",
-      "To undo this, choose cccccccc in /rollback.",
+      "To undo this: /rollback cccccccc",
     ].join("\n"),
   )
   expect(await said("1 my file.txt", {}, calls)).not.toContain("Your last message")
   expect(calls).toEqual([["restore", oldest.hash, undefined], ["drop"], ["restore", newest.hash, "my file.txt"]])
+})
+
+test.each([
+  ["000001", ["restore", newest.hash, undefined]],
+  ["bbbbbbbb", ["restore", "bbbbbbbb", undefined]],
+  ["CCCC my file.txt", ["restore", "cccc", "my file.txt"]],
+  ["diff 1234 x", ["diff", "1234", "x"]],
+  ["diff 12345678", ["diff", "12345678", undefined]],
+])("/rollback %s takes a number of the list, else a hash", async (argument, call) => {
+  const calls: unknown[] = []
+  await said(argument, {}, calls)
+  expect(calls[0]).toEqual(call)
 })
 
 test("shows what changed, without letting the file drive the terminal", async () => {
@@ -71,8 +85,10 @@ test("shows what changed, without letting the file drive the terminal", async ()
 test.each([
   ["9", "There is no snapshot 9; /rollback lists 2."],
   ["1 missing", "That checkpoint has no missing."],
-  ["back", "Use /rollback, /rollback diff N [FILE], /rollback N or /rollback N FILE."],
-  ["diff", "Use /rollback, /rollback diff N [FILE], /rollback N or /rollback N FILE."],
+  ["999", "There is no snapshot 999; /rollback lists 2."],
+  ["back", USAGE],
+  ["diff", USAGE],
+  ["abc", USAGE],
 ])("/rollback %s is answered", async (argument, text) => {
   expect(await said(argument)).toBe(text)
 })

@@ -19,7 +19,7 @@ export function rollbackCommand(
   return {
     name: "rollback",
     help: "list snapshots of the files, or go back to one",
-    argument: "[N [FILE] | diff N [FILE]]",
+    argument: "[N|HASH [FILE] | diff N|HASH [FILE]]",
     idle: true,
     run: async (argument, context) => {
       const access = await accessOf(context)
@@ -28,30 +28,43 @@ export function rollbackCommand(
       if (wish === undefined) return say(USAGE)
       const known = await access.checkpoints.list({ limit: MAX_SHOWN, signal: context.signal })
       if (wish.kind === "list" || known.length === 0) return say(listText(known, access))
-      const chosen = known[wish.number - 1]
-      if (chosen === undefined) return say(`There is no snapshot ${wish.number}; /rollback lists ${known.length}.`)
+      const chosen = chosenIn(known, wish.chosen)
+      if (chosen === undefined) return say(`There is no snapshot ${wish.chosen}; /rollback lists ${known.length}.`)
       const options = { signal: context.signal, ...(wish.file === undefined ? {} : { file: wish.file }) }
       return say(wish.kind === "diff" ? await diffText(chosen, options, access) : await goBack(chosen, options, access))
     },
   }
 }
 
-const USAGE = "Use /rollback, /rollback diff N [FILE], /rollback N or /rollback N FILE."
+const USAGE =
+  "Use /rollback, /rollback diff N [FILE], /rollback N or /rollback N FILE; instead of the number N the hash of a snapshot will do."
 const MAX_SHOWN = 50
 const MAX_LINES = 200
 const MAX_PATHS = 15
 
 type Wish =
   | { readonly kind: "list" }
-  | { readonly kind: "diff" | "restore"; readonly number: number; readonly file: string | undefined }
+  | { readonly kind: "diff" | "restore"; readonly chosen: string; readonly file: string | undefined }
 
 function readWish(argument: string): Wish | undefined {
   const text = argument.trim()
   if (text === "" || text === "list") return { kind: "list" }
-  const [, diff, number = "", file] = /^(diff\s+)?(\d{1,6})(?:\s+(\S[^]*))?$/u.exec(text) ?? []
-  if (number === "") return undefined
-  return { kind: diff === undefined ? "restore" : "diff", number: Number(number), file }
+  const [, diff, chosen = "", file] = /^(diff\s+)?(\d{1,6}|[\da-f]{4,64})(?:\s+(\S[^]*))?$/iu.exec(text) ?? []
+  if (chosen === "") return undefined
+  return { kind: diff === undefined ? "restore" : "diff", chosen: chosen.toLowerCase(), file }
 }
+
+/** By its number in the list, else by its hash. The store knows more than the list shows, and says when several begin like that. */
+function chosenIn(known: readonly Snapshot[], chosen: string): Chosen | undefined {
+  const numbered = chosen.length <= MAX_DIGITS && /^\d+$/u.test(chosen) ? known[Number(chosen) - 1] : undefined
+  if (numbered !== undefined) return numbered
+  return chosen.length < MIN_HASH_DIGITS ? undefined : { hash: chosen, short: chosen.slice(0, 8) }
+}
+
+type Chosen = Pick<Snapshot, "hash" | "short">
+
+const MAX_DIGITS = 6
+const MIN_HASH_DIGITS = 4
 
 function listText(known: readonly Snapshot[], { checkpoints, enabled }: RollbackAccess): string {
   if (known.length === 0) {
@@ -77,7 +90,7 @@ function snapshotLine({ short, time, reason, filesChanged, insertions, deletions
 
 type Options = { readonly file?: string; readonly signal: AbortSignal }
 
-async function diffText(chosen: Snapshot, options: Options, { checkpoints }: RollbackAccess): Promise<string> {
+async function diffText(chosen: Chosen, options: Options, { checkpoints }: RollbackAccess): Promise<string> {
   const found = await checkpoints.diff(chosen.hash, options)
   if (!found.ok) return sentence(found)
   if (found.value.files.length === 0) return "Nothing has changed since then."
@@ -90,7 +103,7 @@ async function diffText(chosen: Snapshot, options: Options, { checkpoints }: Rol
   ].join("\n")
 }
 
-async function goBack(chosen: Snapshot, options: Options, access: RollbackAccess): Promise<string> {
+async function goBack(chosen: Chosen, options: Options, access: RollbackAccess): Promise<string> {
   const done = await access.checkpoints.restore(chosen.hash, options)
   if (!done.ok) return sentence(done)
   const { written, removed, kept, before } = done.value
@@ -100,7 +113,7 @@ async function goBack(chosen: Snapshot, options: Options, access: RollbackAccess
     changed.length === 0 ? "The files were already as they were then." : `Back at ${chosen.short}: ${paths(changed)}.`,
     ...(kept.length === 0 ? [] : [`Not restored: ${paths(kept.map(({ path, why }) => `${path} (${why})`))}.`]),
     ...(dropped ? ["Your last message and what followed it were taken out of the conversation."] : []),
-    ...(changed.length === 0 ? [] : [`To undo this, choose ${before.slice(0, 8)} in /rollback.`]),
+    ...(changed.length === 0 ? [] : [`To undo this: /rollback ${before.slice(0, 8)}`]),
   ].join("\n")
 }
 

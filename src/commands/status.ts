@@ -31,7 +31,7 @@ async function showStatus(_argument: string, { app, session }: SlashContext): Pr
 }
 
 /** A session that is not kept has no row, and neither has one in which nothing was said. */
-async function storedRow(app: SlashContext["app"], session: Session): Promise<SessionRow | undefined> {
+export async function storedRow(app: SlashContext["app"], session: Session): Promise<SessionRow | undefined> {
   return session.facts.unsaved === undefined ? await (await app.store()).session(session.id) : undefined
 }
 
@@ -46,7 +46,7 @@ function storedRows(row: SessionRow | undefined, clock: Clock): readonly (readon
   ]
 }
 
-function contextText({ lastPromptTokens, contextLength, thresholdTokens }: ContextFigures): string {
+export function contextText({ lastPromptTokens, contextLength, thresholdTokens }: ContextFigures): string {
   const used = lastPromptTokens > 0 ? `${compactCount(lastPromptTokens)} of ` : ""
   const limit = thresholdTokens > 0 ? `, made shorter at ${compactCount(thresholdTokens)}` : ""
   return `${used}${compactCount(contextLength)} tokens${limit}`

@@ -1,4 +1,5 @@
 import { chmod, lstat, mkdir, readFile, readdir, stat, symlink, writeFile } from "node:fs/promises"
+import { spawnSync } from "node:child_process"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import { makePipe } from "../../test/fixtures/tools/make-pipe.ts"
@@ -46,6 +47,38 @@ test.runIf(process.platform === "linux")(
     await expect(filesOf(place).write("/proc/nowhere/deep/file", "x")).rejects.toThrow("ENOENT")
   },
 )
+
+test("a write that fails takes the directories along that were made for it", async () => {
+  await using place = await temporaryHome({ workFiles: { "old/file": "" } })
+  const module = join(import.meta.dirname, "local-files.ts")
+  const script = `
+    import { createLocalFiles } from ${JSON.stringify(module)}
+    const files = createLocalFiles({ cwd: () => ${JSON.stringify(place.workdir)}, userHome: "/" })
+    await files.write("old/new/deep/file", "x").catch((error) => process.stdout.write(error.code))
+  `
+  const words = ["-c", `ulimit -f 0; exec "$@"`, "sh", process.execPath, "--input-type=module", "-e", script]
+  expect(spawnSync("/bin/sh", words, { encoding: "utf8" }).stdout).toBe("EFBIG")
+  await expect(filesOf(place).rename("missing", "old/new/deep/file")).rejects.toThrow("ENOENT")
+  expect(await readdir(join(place.workdir, "old"))).toEqual(["file"])
+})
+
+test("a NUL in a path is told in our words, whatever is asked", async () => {
+  await using place = await temporaryHome({ workFiles: { a: "" } })
+  const files = filesOf(place)
+  const answers = await Promise.allSettled([
+    files.stat("a\0"),
+    files.read("a\0"),
+    files.readRange?.("a\0", { start: 0, length: 1 }),
+    files.write("new/a\0", ""),
+    files.list("a\0"),
+    files.remove("a\0"),
+    files.rename("a", "new/a\0"),
+    files.realPath("a\0"),
+  ])
+  const words = answers.map((answer) => (answer.status === "rejected" ? String(answer.reason) : "done"))
+  expect(new Set(words)).toEqual(new Set(["Error: a path cannot contain a NUL character"]))
+  expect(await readdir(place.workdir)).toEqual(["a"])
+})
 
 test("a new file gets what the umask leaves", async () => {
   await using place = await temporaryHome()

@@ -5,8 +5,9 @@ import { tmpdir } from "node:os"
 import { basename, dirname, isAbsolute, join, resolve } from "node:path"
 
 import { writeFileAtomic } from "../base/atomic-file.ts"
-import { makeDirectories } from "../base/make-directories.ts"
+import { makeDirectories, removeMade } from "../base/make-directories.ts"
 import { errorCode } from "../base/system-error.ts"
+import { refuseNul } from "./refuse-nul.ts"
 import type { DirectoryEntry, FileFacts, FileSystem } from "./workspace.ts"
 
 /**
@@ -28,6 +29,10 @@ export function createLocalFiles(options: LocalFilesOptions): FileSystem {
     if (path === "~" || path.startsWith("~/")) return join(options.userHome, path.slice(1))
     return isAbsolute(path) ? resolve(path) : resolve(options.cwd(), path)
   }
+  const placeOf = (path: string): string => {
+    refuseNul(path)
+    return resolvePath(path)
+  }
   const factsOf = async (path: string): Promise<FileFacts | undefined> => {
     try {
       const found = await stat(path)
@@ -39,33 +44,43 @@ export function createLocalFiles(options: LocalFilesOptions): FileSystem {
   }
   return {
     resolve: resolvePath,
-    stat: (path) => factsOf(resolvePath(path)),
-    read: (path) => readRegularFile(resolvePath(path), (file) => file.readFile(), guard),
-    readRange: (path, range) => readRegularFile(resolvePath(path), (file) => readPart(file, range), guard),
+    stat: async (path) => await factsOf(placeOf(path)),
+    read: async (path) => await readRegularFile(placeOf(path), (file) => file.readFile(), guard),
+    readRange: async (path, range) => await readRegularFile(placeOf(path), (file) => readPart(file, range), guard),
     write: async (path, data) => {
-      const target = resolvePath(path)
+      const target = placeOf(path)
       if ((await factsOf(target))?.kind === "other") throw notRegular(target)
       const reached = guard === undefined ? target : await allowedPlace(target, guard)
       const created = makeParents(reached)
-      writeFileAtomic(reached, data, { mode: newFileMode() })
+      try {
+        writeFileAtomic(reached, data, { mode: newFileMode() })
+      } catch (error) {
+        if (created !== undefined) removeMade(dirname(reached), created)
+        throw error
+      }
       const bytes = typeof data === "string" ? Buffer.byteLength(data) : data.byteLength
       return { bytes, path: target, createdDirectories: created !== undefined }
     },
     list: async (path) => {
-      const entries = await readdir(resolvePath(path), { withFileTypes: true })
+      const entries = await readdir(placeOf(path), { withFileTypes: true })
       return entries.map((entry): DirectoryEntry => ({ name: entry.name, kind: kindOf(entry) }))
     },
     remove: async (path) => {
-      await unlink(resolvePath(path))
+      await unlink(placeOf(path))
     },
     rename: async (from, to) => {
-      const target = resolvePath(to)
-      makeParents(target)
-      // A hard link refuses to replace what is there, which no rename of the system does.
-      await link(resolvePath(from), target)
-      await unlink(resolvePath(from))
+      const [source, target] = [placeOf(from), placeOf(to)]
+      const created = makeParents(target)
+      try {
+        // A hard link refuses to replace what is there, which no rename of the system does.
+        await link(source, target)
+      } catch (error) {
+        if (created !== undefined) removeMade(dirname(target), created)
+        throw error
+      }
+      await unlink(source)
     },
-    realPath: (path) => nearestRealPath(resolvePath(path), MAX_LINKS),
+    realPath: async (path) => await nearestRealPath(placeOf(path), MAX_LINKS),
     temporaryDirectory: () => privateDirectory(join(tmpdir(), `hermes-results-${process.getuid?.() ?? "user"}`)),
   }
 }

@@ -25,7 +25,7 @@ else printf '%s\\n' "$facts"; fi`,
   readRange: `regular "$1"; tail -c "+$2" -- "$1" | head -c "$3" || exit 40`,
 
   /** One part of the input that `commit` will put in place. `$2` is the name of the stage beside the file. */
-  append: `target "$1"; cat >>"$directory/$2" || { rm -f -- "$directory/$2"; exit 40; }
+  append: `target "$1"; cat >>"$directory/$2" || { rm -f -- "$directory/$2"; takeBack; exit 40; }
 [ -z "$created" ] || printf created`,
 
   /**
@@ -33,7 +33,7 @@ else printf '%s\\n' "$facts"; fi`,
    * replaced by half of the new one.
    */
   commit: `target "$1"; stage=$directory/$2
-giveUp() { rm -f -- "$stage"; exit 40; }
+giveUp() { rm -f -- "$stage"; takeBack; exit 40; }
 if [ -e "$path" ]; then
   mode=$(stat -c %a -- "$path"); owner=$(stat -c %u:%g -- "$path")
 else
@@ -121,11 +121,16 @@ target() {
   path=$(readlink -f -- "$path" && printf x) || exit 40
   path=\${path%?x}
   [ "$path" != / ] || path=
-  path=$path$rest
+  there=$path; path=$path$rest
   if [ -d "$path" ]; then fail "Is a directory"; fi
   if [ -e "$path" ] && [ ! -f "$path" ]; then fail "$1 is a pipe, a socket or a device, not a regular file"; fi
   directory=\${path%/*}; [ -n "$directory" ] || directory=/
   created=; [ -d "$directory" ] || created=yes
-  mkdir -p -- "$directory" || { [ ! -e "$directory" ] || fail "Not a directory"; exit 40; }
+  mkdir -p -- "$directory" || { takeBack; [ ! -e "$directory" ] || fail "Not a directory"; exit 40; }
+}
+takeBack() {
+  [ -n "$created" ] || return 0
+  made=$directory
+  while [ "\${#made}" -gt "\${#there}" ] && { [ ! -e "$made" ] || rmdir -- "$made" 2>/dev/null; }; do made=\${made%/*}; done
 }
 `

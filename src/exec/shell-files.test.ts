@@ -43,6 +43,15 @@ test("data that did not arrive completely replaces nothing and leaves nothing", 
   expect(await readFile(join(home.workdir, "file"), "utf8")).toBe("before")
 })
 
+test("directories that were made for a file go with it when it cannot be written", async () => {
+  await using home = await temporaryHome({ workFiles: { "old/.keep": "" } })
+  const cut = filesOf(home.workdir, (stdin) => stdin.subarray(0, 3))
+  await expect(cut.write("old/new/deep/file", "0123456789")).rejects.toThrow("the data did not arrive completely")
+  await expect(filesOf(home.workdir).write(`old/new/${"x".repeat(300)}/file`, "")).rejects.toThrow("ENAMETOOLONG")
+  expect(await readdir(home.workdir)).toEqual(["old"])
+  expect(await readdir(join(home.workdir, "old"))).toEqual([".keep"])
+})
+
 test("a name with a NUL is refused before it is cut", async () => {
   await using home = await temporaryHome()
   await mkdir(join(home.workdir, "a"))

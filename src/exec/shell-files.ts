@@ -1,6 +1,7 @@
 import { posix } from "node:path"
 
 import { randomHex } from "../base/random-and-hash.ts"
+import { refuseNul } from "./refuse-nul.ts"
 import { FILE_SCRIPT_PARTS, FILE_SCRIPTS } from "./shell-file-scripts.ts"
 import type { FileScript } from "./shell-file-scripts.ts"
 import { createLookups } from "./shell-lookups.ts"
@@ -94,10 +95,6 @@ export function createShellFiles(options: ShellFilesOptions): FileSystem {
 function cutLine(text: string): readonly [string, string] {
   const end = text.indexOf("\n")
   return [text.slice(0, end), text.slice(end + 1)]
-}
-
-function refuseNul(word: string): void {
-  if (word.includes("\0")) throw new Error("a path cannot contain a NUL character")
 }
 
 /** `stat` prints the raw mode in hexadecimal digits, the size and the time; nothing when there is no such file. */

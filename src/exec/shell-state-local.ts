@@ -4,6 +4,7 @@ import { dirname } from "node:path"
 import { orAborted } from "../base/abort.ts"
 import { ok } from "../base/result.ts"
 import type { Result } from "../base/result.ts"
+import { closingPrefix } from "./inherited-descriptors.ts"
 import { runLocalCommand } from "./local-command.ts"
 import type { LocalShell } from "./local-command.ts"
 import { COMMAND_VARIABLE } from "./process-tree.ts"
@@ -86,8 +87,12 @@ export function createLocalShellState(options: LocalShellStateOptions) {
     prefix = candidate
     return await takeSnapshot()
   }
-  const prefixFor = (place: string, hasTerminal = false): readonly string[] | undefined =>
-    prefix?.({ cwd: place, stateDirectory: stateDirectory(), hasTerminal })
+  let closing: { readonly words: readonly string[] | undefined } | undefined
+  const prefixFor = (place: string, hasTerminal = false): readonly string[] | undefined => {
+    closing ??= { words: closingPrefix(options.shell) }
+    const wall = prefix?.({ cwd: place, stateDirectory: stateDirectory(), hasTerminal })
+    return closing.words === undefined ? wall : [...closing.words, ...(wall ?? [])]
+  }
   let files: ReturnType<typeof createStateFiles> | undefined
   const stateFiles = (): ReturnType<typeof createStateFiles> => (files ??= createStateFiles(stateDirectory()))
 

@@ -1,4 +1,4 @@
-import { probeSandbox } from "../../exec/sandbox/probe-sandbox.ts"
+import { LET_THEM_HAVE_NETWORK, probeSandbox } from "../../exec/sandbox/probe-sandbox.ts"
 import type { Settings } from "../settings-access.ts"
 
 /** Whether commands of the model are shut in, as a person is told. */
@@ -6,6 +6,7 @@ export type SandboxState =
   | { readonly kind: "on"; readonly text: string }
   /** Switched off, or not needed because commands run somewhere else. */
   | { readonly kind: "off"; readonly text: string }
+  /** Where it is required, or nothing else would keep commands from the network, none is run. */
   | { readonly kind: "missing"; readonly text: string; readonly required: boolean }
 
 /** Tries the sandbox, because a kernel may forbid what an installed program needs. */
@@ -15,8 +16,13 @@ export async function sandboxState({ config, environment }: Settings, signal: Ab
   const mode = config.get("terminal.sandbox")
   if (mode === "off")
     return { kind: "off", text: "switched off by terminal.sandbox: commands may write wherever you may" }
-  const found = await probeSandbox({ path: environment.get("PATH") ?? "", signal })
-  if (!found.ok) return { kind: "missing", text: found.error, required: mode === "required" }
-  const network = config.get("terminal.sandbox_network") ? "with" : "without"
+  const hasNetwork = config.get("terminal.sandbox_network")
+  const found = await probeSandbox({
+    path: environment.get("PATH") ?? "",
+    signal,
+    ...(hasNetwork || mode === "required" ? {} : { otherwise: LET_THEM_HAVE_NETWORK }),
+  })
+  if (!found.ok) return { kind: "missing", text: found.error, required: mode === "required" || !hasNetwork }
+  const network = hasNetwork ? "with" : "without"
   return { kind: "on", text: `works: commands write only to the workspace and temporary places, ${network} network` }
 }

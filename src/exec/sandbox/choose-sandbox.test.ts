@@ -48,6 +48,28 @@ test.skipIf(process.platform !== "linux")(
   },
 )
 
+test.skipIf(process.platform !== "linux")(
+  "without the sandbox nothing takes the network away, so commands that may have none are refused",
+  async () => {
+    await using home = await temporaryHome()
+    const settings = { ...settingsFor(home), network: false }
+    const why = "commands may have no network, which only the sandbox takes away, but "
+    expect(await chooseSandbox(settings)).toEqual(
+      fail(
+        `${why}bubblewrap is not installed; install the package bubblewrap, or set terminal.sandbox_network to true`,
+      ),
+    )
+    await doubleIn(home, "echo no namespaces >&2; exit 1")
+    expect(await chooseSandbox(settings)).toEqual(
+      fail(
+        `${why}bubblewrap does not work here (no namespaces); allow user namespaces, or set terminal.sandbox_network to true`,
+      ),
+    )
+    expect(await chooseSandbox({ ...settings, network: true })).toMatchObject({ value: { kind: "unavailable" } })
+    expect(await chooseSandbox({ ...settings, mode: "off" })).toEqual(ok({ kind: "off" }))
+  },
+)
+
 test.skipIf(process.platform !== "linux").each([
   ["works", WORKS, 0],
   ["does not work", "exit 1", 1],

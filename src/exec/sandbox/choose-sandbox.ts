@@ -6,7 +6,7 @@ import type { Result } from "../../base/result.ts"
 import type { SandboxPrefix, SandboxTrial } from "../shell-state-local.ts"
 import { hiddenPlaces } from "./hidden-places.ts"
 import type { SandboxHomes } from "./hidden-places.ts"
-import { locateBubblewrap, probeSandbox } from "./probe-sandbox.ts"
+import { LET_THEM_HAVE_NETWORK, locateBubblewrap, probeSandbox } from "./probe-sandbox.ts"
 import { sandboxArguments } from "./sandbox-arguments.ts"
 
 export interface SandboxSettings {
@@ -33,16 +33,19 @@ export type SandboxChoice =
   | { readonly kind: "unavailable"; readonly note: string }
   | { readonly kind: "on"; readonly prefix: SandboxPrefix }
 
-/** Decides whether local commands run in the sandbox. Fails only where the person asked for it and it cannot be had. */
+/** Decides whether local commands run in the sandbox. Fails only where the person asked for it, or for no network, and it cannot be had. */
 export async function chooseSandbox(settings: SandboxSettings): Promise<Result<SandboxChoice>> {
   if (settings.mode === "off") return ok({ kind: "off" })
   const program = locateBubblewrap(settings.path)
   if (program !== undefined && (await settings.trial?.(prefixWith(program, settings))) === true) {
     return ok({ kind: "on", prefix: prefixWith(program, settings) })
   }
-  const found = await probeSandbox(settings)
+  const { mode, network, path, signal } = settings
+  const otherwise = network ? {} : { otherwise: LET_THEM_HAVE_NETWORK }
+  const found = await probeSandbox({ path, signal, ...(mode === "required" ? {} : otherwise) })
   if (found.ok) return ok({ kind: "on", prefix: prefixWith(found.value, settings) })
-  if (settings.mode === "required") return fail(`commands must run in the sandbox, but ${found.error}`)
+  if (mode === "required") return fail(`commands must run in the sandbox, but ${found.error}`)
+  if (!network) return fail(`commands may have no network, which only the sandbox takes away, but ${found.error}`)
   return ok({ kind: "unavailable", note: `Commands run without a sandbox: ${found.error}.` })
 }
 
