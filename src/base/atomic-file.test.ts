@@ -30,6 +30,12 @@ test("a new file has mode 0600 whatever the umask, another where asked", async (
   expect([modeOf(join(place.workdir, "secret")), modeOf(join(place.workdir, "script"))]).toEqual([0o600, 0o755])
 })
 
+test.each(["a".repeat(255), "é".repeat(127), "𝕏".repeat(63)])("a name as long as names may be (%#)", async (name) => {
+  await using place = await temporaryHome()
+  writeFileAtomic(join(place.workdir, name), "x")
+  expect(readdirSync(place.workdir)).toEqual([name])
+})
+
 test("an existing file keeps its mode", async () => {
   await using place = await temporaryHome()
   const path = join(place.workdir, "shared")

@@ -16,6 +16,7 @@ import {
 } from "node:fs"
 import { basename, dirname, join, resolve } from "node:path"
 import { errorCode, isNotFound } from "./system-error.ts"
+import { takeCodePoints } from "./text.ts"
 
 export interface AtomicWriteOptions {
   /** Permission bits of a file that does not exist yet (0600 unless told); an existing file keeps its own. */
@@ -32,7 +33,9 @@ export interface AtomicWriteOptions {
 export function writeFileAtomic(path: string, data: string | Uint8Array, options: AtomicWriteOptions = {}): void {
   const target = fileBehind(path)
   const existing = existingFile(target)
-  const temporary = join(dirname(target), `.${basename(target)}.${process.pid}.${randomHex(6)}.tmp`)
+  // Not the whole name: the longest that a file system allows must stay writable.
+  const name = takeCodePoints(basename(target), NAME_CODE_POINTS)
+  const temporary = join(dirname(target), `.${name}.${process.pid}.${randomHex(6)}.tmp`)
   try {
     writeTemporary(temporary, data, { existing, mode: options.mode ?? 0o600 })
     takeName(temporary, target, { data, rename: options.rename ?? renameSync })
@@ -42,6 +45,9 @@ export function writeFileAtomic(path: string, data: string | Uint8Array, options
   }
   syncDirectory(dirname(target))
 }
+
+/** At four bytes each, with the rest still below 255 bytes. */
+const NAME_CODE_POINTS = 40
 
 /** The end of a chain of links, also when the last one points at a file that does not exist yet. */
 function fileBehind(path: string): string {

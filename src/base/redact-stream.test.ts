@@ -85,3 +85,12 @@ test("what never ends is not held for ever", () => {
   expect(first + pieces.join("") + mask.flush()).toBe(`{"token": "${"x".repeat(50_000)}`)
   expect(pieces.some((piece) => piece !== "")).toBe(true)
 })
+
+test("a value that is learned while a text arrives is masked from there on, in pieces too", () => {
+  const learning = createRedactor({ enabled: true, secrets: [] })
+  const mask = learning.stream()
+  expect(mask.feed("first zebra-kettle-41, ")).toBe("first zebra-kettle-41, ")
+  learning.learn(["zebra-kettle-41", "short", "zebra-kettle-41"])
+  expect(shown(["then ze", "bra-kett", "le-41 and", " short"], mask)).toBe("then *** and short")
+  expect(learning.redact("zebra-kettle-41 short")).toBe("*** short")
+})

@@ -11,7 +11,7 @@ export interface StreamMask {
 export interface StreamMaskOptions {
   /** Masks a whole text. */
   readonly redact: (text: string) => string
-  /** Values that are masked wherever they stand. */
+  /** Values that are masked wherever they stand. More may be added while the text arrives, none is taken away. */
   readonly secrets: readonly string[]
 }
 
@@ -20,7 +20,8 @@ export interface StreamMaskOptions {
  * beginning of a secret: plain words pass at once, and cost one look at their characters.
  */
 export function createStreamMask({ redact, secrets }: StreamMaskOptions): StreamMask {
-  const firstCharacters = new Set(secrets.map((secret) => secret.charCodeAt(0)))
+  let firstCharacters = new Set<number>()
+  let knownSecrets = 0
   /** What of the present line is shown already: some secrets are known by what stands before them. */
   let line = ""
   /** The word at its end. */
@@ -32,6 +33,10 @@ export function createStreamMask({ redact, secrets }: StreamMaskOptions): Stream
     const start = lastWordStart(delta)
     const last = start === 0 ? word + delta : delta.slice(start)
     if (last !== "" && (last.endsWith("-") || OPEN_WORD.test(last))) return false
+    if (secrets.length !== knownSecrets) {
+      firstCharacters = new Set(secrets.map((secret) => secret.charCodeAt(0)))
+      knownSecrets = secrets.length
+    }
     if (secrets.length > 0 && touchesSecret(delta, secrets, firstCharacters)) return false
     word = last
     return true

@@ -13,16 +13,24 @@ export interface Redactor {
   redact(text: string, options?: RedactOptions): string
   /** For one text that is shown while it arrives. */
   stream(): StreamMask
+  /** Masks these values from now on, in streams that are open too: what a login was renewed to is known to nobody at the start. */
+  learn(values: readonly string[]): void
 }
 
 /**
- * The one redactor of the product. `secrets` are the values that were read from `.env` under secret-like names. Every rule
+ * The one redactor of the product. `secrets` are the values that are known at the start. Every rule
  * takes time linear in the text, and text without a rule's telltale characters costs that rule a single scan.
  */
 export function createRedactor(options: { readonly enabled: boolean; readonly secrets: readonly string[] }): Redactor {
-  const secrets = [...new Set(options.secrets)]
-    .filter((secret) => secret.length >= SHORTEST_SECRET)
-    .toSorted((a, b) => b.length - a.length)
+  // The longest first, so that none is taken for the shorter one it begins with.
+  const secrets: string[] = []
+  const learn: Redactor["learn"] = (values) => {
+    const news = new Set(values.filter((value) => value.length >= SHORTEST_SECRET && !secrets.includes(value)))
+    if (news.size === 0) return
+    secrets.push(...news)
+    secrets.sort((a, b) => b.length - a.length)
+  }
+  learn(options.secrets)
   const redact: Redactor["redact"] = (text, { codeFile = false, force = false } = {}) => {
     if (text === "" || !(options.enabled || force)) return text
     let result = text
@@ -30,7 +38,7 @@ export function createRedactor(options: { readonly enabled: boolean; readonly se
     for (const rule of codeFile ? CODE_RULES : RULES) result = rule(result)
     return result
   }
-  return { redact, stream: () => (options.enabled ? createStreamMask({ redact, secrets }) : NO_MASK) }
+  return { redact, stream: () => (options.enabled ? createStreamMask({ redact, secrets }) : NO_MASK), learn }
 }
 
 const SHORTEST_SECRET = 8

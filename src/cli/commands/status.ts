@@ -103,7 +103,7 @@ function statusSections(
       "Work",
       [
         ["terminal", `${facts.terminalBackend}${terminalNote}`],
-        ["sandbox", sandbox.kind === "missing" ? `none: ${sandbox.text}` : sandbox.text],
+        ["sandbox", sandboxText(sandbox)],
         ["permissions", facts.permissionProfile],
         ["memory", facts.memoryProvider],
         ["skills", String(facts.skills)],
@@ -144,6 +144,11 @@ function modelRows(model: ModelFacts): Rows {
     ...(model.address === "" ? [] : [["address", model.address] as const]),
     [model.keySource === "none needed" ? "key" : "key from", model.keySource],
   ]
+}
+
+function sandboxText(sandbox: SandboxState): string {
+  if (sandbox.kind !== "missing") return sandbox.text
+  return `${sandbox.required ? "none, so no command runs" : "none"}: ${sandbox.text}`
 }
 
 function statusJson(facts: SetupFacts, { sessions, reachable, sandbox }: Live): object {

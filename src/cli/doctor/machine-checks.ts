@@ -50,7 +50,7 @@ async function sandbox(settings: DoctorContext["settings"], signal: AbortSignal)
       return {
         level: state.required ? "failure" : "warning",
         text: state.required
-          ? "commands must run in the sandbox, and it cannot be had"
+          ? "no command runs: all must be in the sandbox, and it cannot be had"
           : "commands run without a sandbox",
         fix: state.text,
       }

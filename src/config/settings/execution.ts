@@ -121,7 +121,7 @@ export const EXECUTION_SETTINGS = {
   ),
   "terminal.sandbox_network": flag(
     true,
-    "Commands in the sandbox have a network.",
+    "Commands have a network; only the sandbox can take it away, so without one they are refused.",
     terminalVariable("SANDBOX_NETWORK"),
   ),
   "terminal.sandbox_write": texts([], "More places the sandbox may write to.", terminalVariable("SANDBOX_WRITE")),

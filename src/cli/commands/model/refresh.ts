@@ -58,12 +58,12 @@ async function fetchLists(place: ModelPlace): Promise<boolean> {
 /** One provider's list, fresh from its endpoint. */
 export async function fetchAndKeep(place: ModelPlace, chosen: ChosenModel): Promise<Result<readonly ListedModel[]>> {
   const { baseUrl, wire } = chosen.runtime
-  const { key, headers, authorities } = chosen
+  const { key, headers, authorities, listsModels } = chosen
   const local = isLocalAddress(baseUrl)
   const way = wayTo(new URL(baseUrl), { environment: place.environment, local, authorities })
   if (!way.ok) return fail(`cannot be asked: ${way.error}`)
   const listed = await fetchModelList(
-    { wire, baseUrl, key, headers, way: way.value },
+    { wire, baseUrl, key, headers, listsModels, way: way.value },
     { version: VERSION, signal: place.signal },
   )
   if (!listed.ok) return listed
