@@ -82,8 +82,14 @@ test("/rollback: list, diff, one file, everything, and back again; the person's 
   enter(terminal, "/rollback 2")
   await terminal.waitFor("were taken out of the conversation")
   expect(treeOf(home)).toEqual(before)
-  // The restore is undone by the snapshot that it took first.
-  enter(terminal, "/rollback 1")
+  // The restore is undone by the snapshot that it took first, as the answer says.
+  await terminal.waitFor(/were taken out of the conversation\.\nTo undo this: \/rollback [0-9a-f]{8}\n/u)
+  const shown = [...terminal.scrollback(), ...terminal.screen()].join("\n")
+  const [, way = ""] =
+    /To undo this: (\/rollback [0-9a-f]{8})/u.exec(shown.slice(shown.indexOf("were taken out"))) ?? []
+  enter(terminal, way.replace("rollback", "rollback diff"))
+  await terminal.waitFor(/(?:file|files) changed since [^]*(?:file|files) changed since /u)
+  enter(terminal, way)
   await terminal.waitFor(/(?:Back at [^]*){3}/u)
   expect(treeOf(home)).toEqual({ ...wrecked, "/c.txt": before["/c.txt"] })
   enter(terminal, "hello")

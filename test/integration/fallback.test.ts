@@ -73,6 +73,10 @@ test("a primary that stays away is replaced within the turn, on another wire, an
     "From the second choice.",
     "The first choice is back.",
   ])
+  expect([first, second].map(({ end: { result } }) => [result.provider, result.model])).toEqual([
+    ["custom", "second-choice"],
+    ["anthropic", "claude-opus-4-6"],
+  ])
   expect(statusTexts(first, "retry")).toHaveLength(3)
   expect(statusTexts(first, "fallback")).toEqual([
     expect.stringMatching(/\(HTTP 503\).*; going on with custom second-choice$/) as string,

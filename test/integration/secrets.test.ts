@@ -3,6 +3,7 @@ import { join } from "node:path"
 
 import { expect, test } from "vitest"
 
+import { startAuthorizationServer } from "../support/authorization-server.ts"
 import { startModelServer } from "../support/model-server/server.ts"
 import type { ModelServer } from "../support/model-server/server.ts"
 import { callsTool, refuses, reply, says } from "../support/model-server/turn.ts"
@@ -97,6 +98,38 @@ test("keys of logins, headers and addresses are masked too, also in what a serve
   for (const secret of Object.values(planted)) {
     expect((await filesHolding(home.path, secret)).filter((path) => !own.has(path))).toEqual([])
   }
+})
+
+test("a login that is renewed on the way is masked like one that was there at the start", async () => {
+  await using logins = await startAuthorizationServer()
+  const { accessToken, refreshToken } = logins.issue()
+  const login = {
+    access_token: accessToken,
+    refresh_token: refreshToken,
+    expires_at: new Date(Date.now() - 1000).toISOString(),
+  }
+  const [renewed, renewal] = ["access-token-2", "refresh-token-2"]
+  await using model = await startModelServer([
+    callsTool("terminal", { command: `echo ${renewed} ${renewal}` }),
+    says(`The login is ${renewed}.`),
+  ])
+  await using assembled = await assembleApp([], {
+    files: {
+      "config.yaml": [
+        "model: { provider: nous, default: test-model }",
+        `providers: { nous: { base_url: "${model.url}/v1", oauth: { token_url: "${logins.url}/token", client_id: client-1 } } }`,
+      ].join("\n"),
+      "auth.json": JSON.stringify({ active_provider: "nous", providers: { nous: login } }),
+    },
+  })
+  const { events } = await runToEnd(await assembled.open(), "Hi.")
+  expect(model.requests.map(({ headers }) => headers["authorization"])).toEqual([
+    `Bearer ${renewed}`,
+    `Bearer ${renewed}`,
+  ])
+  const seen = JSON.stringify(events) + model.requests.map(({ rawBody }) => rawBody).join("\n")
+  expect([renewed, renewal].filter((secret) => seen.includes(secret))).toEqual([])
+  expect(seen).toContain("The login is ***")
 })
 
 test("a secret that the model itself writes is masked in what is kept, sent again and told", async () => {

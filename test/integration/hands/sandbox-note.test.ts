@@ -1,3 +1,4 @@
+import { readdir } from "node:fs/promises"
 import { join } from "node:path"
 
 import { expect, test } from "vitest"
@@ -75,6 +76,27 @@ test.each([
     sandbox: { state: mode === "off" ? "off" : missing ? "missing" : "on" },
   })
   expect((await home.run(["status"], { variables })).out).toMatch(/ {2}sandbox +\S/u)
+})
+
+test("without a sandbox and without a network no command is run; doctor and status say so", async () => {
+  await using house = await assembleApp([], {
+    config: `${QUIET}terminal:\n  sandbox_network: false\n`,
+    env: { PATH: "/nowhere" },
+  })
+  await using hands = await openHands(house)
+  const refused = expect.stringContaining("or set terminal.sandbox_network to true")
+  for (const background of [false, true]) {
+    const { error } = await hands.fields("terminal", { command: "echo ran >ran", background })
+    expect([background, error]).toEqual([background, refused])
+  }
+  expect(await readdir(house.home.workdir)).not.toContain("ran")
+  using home = createTestHome()
+  const variables = { PATH: "/nowhere", TERMINAL_SANDBOX_NETWORK: "false" }
+  const doctor = await home.run(["doctor"], { variables })
+  expect([doctor.code, doctor.out]).toEqual([1, refused])
+  expect((await home.run(["status"], { variables })).out).toMatch(
+    / {2}sandbox +none, so no command runs: .*network to true/u,
+  )
 })
 
 test("where it is required and cannot be had, doctor fails and names what to do", async () => {
