@@ -10,6 +10,8 @@ export async function* runTools(turn: Turn, calls: readonly ToolCall[], tally: T
   tally.toolCalls += calls.length
   const last = calls.at(-1)?.id
   let noted: { readonly given: ToolMessage; readonly stored: ToolMessage; readonly note: string } | undefined
+  const { tools, workspace } = turn.dispatch
+  if (calls.some((call) => tools.get(call.function.name)?.toolset === "terminal")) workspace.warm?.()
   // A turn without tools never pays for the door.
   const { runBatch } = await import("./dispatch/batch.ts")
   const batch = runBatch(calls, {

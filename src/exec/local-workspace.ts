@@ -140,6 +140,10 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     kind: "local",
     isContainer: false,
     cwd: state.cwd,
+    warm: () => {
+      // What goes wrong is told to the command itself, which waits for the same.
+      prepare(closing.signal).catch(() => undefined)
+    },
     files: createLocalFiles({ cwd: state.cwd, userHome: options.userHome, guard: options.fileGuard }),
     run: (command, run) => {
       const bounded = { ...run, signal: AbortSignal.any([run.signal, closing.signal]) }

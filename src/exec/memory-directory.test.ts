@@ -7,7 +7,7 @@ const DAY_MS = 24 * 3600_000
 /** More than any system gives out. */
 const NOBODY = 2 ** 22 + 1
 
-test("a directory goes with its conversation, and takes along what killed ones have left behind", () => {
+test("a directory goes with its conversation, and takes along what killed ones have left behind, at once where their numbers are ours", () => {
   const own = makeMemoryDirectory("shell")
   const place = dirname(own)
   const now = Date.now()
@@ -17,11 +17,15 @@ test("a directory goes with its conversation, and takes along what killed ones h
     utimesSync(path, (now - ageMs) / 1000, (now - ageMs) / 1000)
     return path
   }
-  const left = ["shell", "pipes"].map((purpose) => make(`hermes-${purpose}-${NOBODY}-Ab3dEf`, DAY_MS + 1000))
+  const [, namespace = ""] = /hermes-shell-(\d+)-/u.exec(own) ?? []
+  const left = [
+    make(`hermes-shell-${namespace}-${NOBODY}-Ab3dEf`, 0),
+    make(`hermes-pipes-1${namespace}-${NOBODY}-Ab3dEf`, DAY_MS + 1000),
+  ]
   const kept = [
-    make(`hermes-shell-${NOBODY}-young1`, DAY_MS - 60_000),
-    make(`hermes-shell-${process.pid}-runs12`, 2 * DAY_MS),
-    make(`hermes-other-${NOBODY}-Ab3dEf`, 2 * DAY_MS),
+    make(`hermes-shell-1${namespace}-${NOBODY}-young1`, DAY_MS - 60_000),
+    make(`hermes-shell-${namespace}-${process.pid}-runs12`, 2 * DAY_MS),
+    make(`hermes-other-${namespace}-${NOBODY}-Ab3dEf`, 2 * DAY_MS),
   ]
   try {
     removeMemoryDirectory(own, now)

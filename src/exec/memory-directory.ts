@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs"
+import { mkdtempSync, readdirSync, readlinkSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
@@ -13,7 +13,7 @@ const LEFT_BEHIND_AFTER_MS = 24 * 3600_000
  * place is seen, so that no command finds what belongs to another, which it could change.
  */
 export function makeMemoryDirectory(purpose: "shell" | "pipes"): string {
-  const name = `hermes-${purpose}-${process.pid}-`
+  const name = `hermes-${purpose}-${processNamespace()}-${process.pid}-`
   try {
     return mkdtempSync(join(IN_MEMORY, name))
   } catch {
@@ -27,9 +27,21 @@ export function removeMemoryDirectory(directory: string, now: number): void {
   // Something may still be put there while it goes.
   rmSync(directory, { recursive: true, force: true, maxRetries: 3, retryDelay: 5 })
   const place = join(directory, "..")
+  const namespace = processNamespace()
   for (const name of namesIn(place)) {
-    const pid = NAME.exec(name)?.[1]
-    if (pid !== undefined && !isProcessAlive(Number(pid))) removeIfOld(join(place, name), now)
+    const { owner, pid } = NAME.exec(name)?.groups ?? {}
+    if (owner === undefined || isProcessAlive(Number(pid))) continue
+    removeFrom(join(place, name), owner === namespace ? 0 : LEFT_BEHIND_AFTER_MS, now)
+  }
+}
+
+/** Tells whose process numbers these are: a container has its own. */
+function processNamespace(): string {
+  try {
+    return readlinkSync("/proc/self/ns/pid").replaceAll(/\D/gu, "") || "0"
+  } catch {
+    // This system has one for all.
+    return "0"
   }
 }
 
@@ -42,11 +54,11 @@ function namesIn(place: string): readonly string[] {
   }
 }
 
-const NAME = /^hermes-(?:shell|pipes)-(\d+)-\w+$/u
+const NAME = /^hermes-(?:shell|pipes)-(?<owner>\d+)-(?<pid>\d+)-\w+$/u
 
-function removeIfOld(directory: string, now: number): void {
+function removeFrom(directory: string, age: number, now: number): void {
   try {
-    if (now - statSync(directory).mtimeMs > LEFT_BEHIND_AFTER_MS) rmSync(directory, { recursive: true, force: true })
+    if (age === 0 || now - statSync(directory).mtimeMs > age) rmSync(directory, { recursive: true, force: true })
   } catch {
     // Somebody else's, or somebody else was quicker.
   }

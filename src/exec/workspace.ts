@@ -12,6 +12,8 @@ export interface Workspace {
   run(command: string, options: RunOptions): RunningCommand
   /** Starts a command that goes on beside the conversation; it is killed with the workspace, not with a signal. */
   start(command: string, options: StartOptions): Promise<BackgroundCommand>
+  /** A command is about to be asked for: what the first one needs may be made ready meanwhile. */
+  warm?(): void
   readonly files: FileSystem
   /** The ripgrep program there, or undefined where it has none. */
   ripgrep(): Promise<string | undefined>
