@@ -8,7 +8,7 @@ import type { Turn } from "../agent/turn.ts"
 import type { Checkpoints } from "../exec/checkpoints/checkpoints.ts"
 import type { ChosenModel } from "../llm/choose-model.ts"
 import type { ModelClient, Sampling } from "../llm/model.ts"
-import type { UsageEvent } from "../protocol/events.ts"
+import type { RunStart, UsageEvent } from "../protocol/events.ts"
 import type { ToolDefinition } from "../protocol/tool.ts"
 import type { TodoItem } from "../toolkit/ports/todo.ts"
 import type { SessionCompanions } from "./session-companions.ts"
@@ -53,14 +53,8 @@ export interface SessionParts {
   readonly release: () => Promise<void>
 }
 
-export interface SessionFacts {
-  readonly model: string
-  readonly provider: string
-  readonly cwd: string
-  readonly permissionProfile: string
-  readonly toolsets: readonly string[]
-  readonly tools: readonly string[]
-  readonly resumed: boolean
+/** What a run begins with, and more that surfaces show. */
+export interface SessionFacts extends Omit<RunStart, "type"> {
   readonly messages: number
   /** Why nothing is kept, when the store could not be opened. */
   readonly unsaved?: string
