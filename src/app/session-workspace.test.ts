@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 
 import { createLog } from "../base/log.ts"
-import { createLocalWorkspace } from "../exec/local-workspace.ts"
+import { createLocalWorkspace } from "../exec/local/local-workspace.ts"
 import type { Workspace } from "../exec/workspace.ts"
 import { temporaryHome } from "../../test/support/temporary-home.ts"
 import { closeWorkspace } from "./session-workspace.ts"

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { expect, test } from "vitest"
 
 import { temporaryHome } from "../../test/support/temporary-home.ts"
-import { createLocalWorkspace } from "./local-workspace.ts"
+import { createLocalWorkspace } from "./local/local-workspace.ts"
 import { createShellFiles } from "./shell-files.ts"
 import { viewForOneCall } from "./view-for-one-call.ts"
 import type { Workspace } from "./workspace.ts"

@@ -4,7 +4,7 @@ import { expect, test } from "vitest"
 
 import { makePipe } from "../../test/fixtures/tools/make-pipe.ts"
 import { temporaryHome } from "../../test/support/temporary-home.ts"
-import { createLocalFiles } from "../exec/local-files.ts"
+import { createLocalFiles } from "../exec/local/local-files.ts"
 import { findContextFiles } from "./context-files.ts"
 import type { ContextFiles } from "./context-files.ts"
 import type { ContextFileSystem } from "./read-context-file.ts"

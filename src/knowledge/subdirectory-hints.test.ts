@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { expect, test } from "vitest"
 
 import { temporaryHome } from "../../test/support/temporary-home.ts"
-import { createLocalFiles } from "../exec/local-files.ts"
+import { createLocalFiles } from "../exec/local/local-files.ts"
 import { createSubdirectoryHints } from "./subdirectory-hints.ts"
 import type { SubdirectoryHints } from "./subdirectory-hints.ts"
 

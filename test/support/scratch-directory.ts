@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-import { makeMemoryDirectory, removeMemoryDirectory } from "../../src/exec/memory-directory.ts"
+import { makeMemoryDirectory, removeMemoryDirectory } from "../../src/exec/local/memory-directory.ts"
 
 /** All temporary files of a test run live in one directory that goes with it, also those the product itself leaves for later. */
 export function setup(): () => void {

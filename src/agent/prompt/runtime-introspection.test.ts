@@ -6,7 +6,7 @@ import { expect, test } from "vitest"
 import { runProcess } from "../../../test/support/process-driver.ts"
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
 import type { TemporaryHome } from "../../../test/support/temporary-home.ts"
-import { createLocalWorkspace } from "../../exec/local-workspace.ts"
+import { createLocalWorkspace } from "../../exec/local/local-workspace.ts"
 import { introspectRuntime } from "./runtime-introspection.ts"
 
 const { signal } = new AbortController()

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
-import { createLocalWorkspace } from "../local-workspace.ts"
+import { createLocalWorkspace } from "../local/local-workspace.ts"
 import type { StartOptions } from "../workspace.ts"
 
 async function place() {

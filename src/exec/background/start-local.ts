@@ -12,8 +12,8 @@ import {
   shellCall,
   startProcess,
   unusableDirectory,
-} from "../local-command.ts"
-import type { Ending, LocalShell, StartedProcess } from "../local-command.ts"
+} from "../local/local-command.ts"
+import type { Ending, LocalShell, StartedProcess } from "../local/local-command.ts"
 import type { BackgroundCommand } from "../workspace.ts"
 
 export interface LocalBackground extends BackgroundCommand {

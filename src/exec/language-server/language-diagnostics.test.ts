@@ -7,7 +7,7 @@ import { expect, test, vi } from "vitest"
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
 import { systemClock } from "../../base/clock.ts"
 import { createLog } from "../../base/log.ts"
-import { createLocalWorkspace } from "../local-workspace.ts"
+import { createLocalWorkspace } from "../local/local-workspace.ts"
 import { createLanguageDiagnostics } from "./language-diagnostics.ts"
 import type { LanguageDiagnosticsOptions } from "./language-diagnostics.ts"
 

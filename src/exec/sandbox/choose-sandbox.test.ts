@@ -6,8 +6,8 @@ import { expect, test } from "vitest"
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
 import type { TemporaryHome } from "../../../test/support/temporary-home.ts"
 import { fail, ok } from "../../base/result.ts"
-import { createLocalWorkspace } from "../local-workspace.ts"
-import type { SandboxTrial } from "../shell-state-local.ts"
+import { createLocalWorkspace } from "../local/local-workspace.ts"
+import type { SandboxTrial } from "../local/shell-state-local.ts"
 import { chooseSandbox } from "./choose-sandbox.ts"
 
 /** A bubblewrap that counts its starts and works, or does not. */

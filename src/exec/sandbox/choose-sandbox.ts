@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path"
 
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
-import type { SandboxPrefix, SandboxTrial } from "../shell-state-local.ts"
+import type { SandboxPrefix, SandboxTrial } from "../local/shell-state-local.ts"
 import { hiddenPlaces } from "./hidden-places.ts"
 import type { SandboxHomes } from "./hidden-places.ts"
 import { LET_THEM_HAVE_NETWORK, locateBubblewrap, probeSandbox } from "./probe-sandbox.ts"

@@ -108,7 +108,7 @@ test("half characters are replaced before they reach the disk", async () => {
 test("a killed process leaves the old file, whole", async () => {
   await using bench = await toolBench({ workFiles: { f: "old" } })
   const path = join(bench.place.workdir, "f")
-  const module = join(import.meta.dirname, "../../exec/local-files.ts")
+  const module = join(import.meta.dirname, "../../exec/local/local-files.ts")
   const script = `
     import { createLocalFiles } from ${JSON.stringify(module)}
     const files = createLocalFiles({ cwd: () => "/", userHome: "/" })

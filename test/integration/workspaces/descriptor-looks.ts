@@ -1,7 +1,7 @@
 import { readlinkSync } from "node:fs"
 
 import { ok } from "../../../src/base/result.ts"
-import { createLocalWorkspace } from "../../../src/exec/local-workspace.ts"
+import { createLocalWorkspace } from "../../../src/exec/local/local-workspace.ts"
 import { sandboxArguments } from "../../../src/exec/sandbox/sandbox-arguments.ts"
 
 /**

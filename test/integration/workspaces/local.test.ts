@@ -1,4 +1,4 @@
-import { createLocalWorkspace } from "../../../src/exec/local-workspace.ts"
+import { createLocalWorkspace } from "../../../src/exec/local/local-workspace.ts"
 import { temporaryHome } from "../../support/temporary-home.ts"
 import { testWorkspace } from "./conformance.ts"
 

@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { describe, expect, test, vi } from "vitest"
 
 import { fail, ok } from "../../../src/base/result.ts"
-import { createLocalWorkspace } from "../../../src/exec/local-workspace.ts"
+import { createLocalWorkspace } from "../../../src/exec/local/local-workspace.ts"
 import { hiddenPlaces } from "../../../src/exec/sandbox/hidden-places.ts"
 import { chooseSandbox } from "../../../src/exec/sandbox/choose-sandbox.ts"
 import { sandboxArguments } from "../../../src/exec/sandbox/sandbox-arguments.ts"

@@ -1,7 +1,7 @@
 import { tmpdir } from "node:os"
 
 import { ok } from "../../../src/base/result.ts"
-import { createLocalWorkspace } from "../../../src/exec/local-workspace.ts"
+import { createLocalWorkspace } from "../../../src/exec/local/local-workspace.ts"
 import { sandboxArguments } from "../../../src/exec/sandbox/sandbox-arguments.ts"
 import { hiddenPlaces } from "../../../src/exec/sandbox/hidden-places.ts"
 import { findBubblewrap } from "../../support/bubblewrap.ts"

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 
 import { ok } from "../../../src/base/result.ts"
-import { createLocalWorkspace } from "../../../src/exec/local-workspace.ts"
+import { createLocalWorkspace } from "../../../src/exec/local/local-workspace.ts"
 import { hiddenPlaces } from "../../../src/exec/sandbox/hidden-places.ts"
 import { sandboxArguments } from "../../../src/exec/sandbox/sandbox-arguments.ts"
 import type { CommandExit, RunOptions, Workspace } from "../../../src/exec/workspace.ts"

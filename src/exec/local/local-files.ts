@@ -4,11 +4,11 @@ import type { FileHandle } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { basename, dirname, isAbsolute, join, resolve } from "node:path"
 
-import { writeFileAtomic } from "../base/atomic-file.ts"
-import { makeDirectories, removeMade } from "../base/make-directories.ts"
-import { errorCode } from "../base/system-error.ts"
-import { refuseNul } from "./refuse-nul.ts"
-import type { DirectoryEntry, FileFacts, FileSystem } from "./workspace.ts"
+import { writeFileAtomic } from "../../base/atomic-file.ts"
+import { makeDirectories, removeMade } from "../../base/make-directories.ts"
+import { errorCode } from "../../base/system-error.ts"
+import { refuseNul } from "../refuse-nul.ts"
+import type { DirectoryEntry, FileFacts, FileSystem } from "../workspace.ts"
 
 /**
  * Why a file may not be read or written, given where it really is; undefined where it may. What was allowed by name may be another file a

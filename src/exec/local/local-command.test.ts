@@ -3,9 +3,9 @@ import { readFile, writeFile } from "node:fs/promises"
 import { getEventListeners } from "node:events"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { temporaryHome } from "../../test/support/temporary-home.ts"
+import { temporaryHome } from "../../../test/support/temporary-home.ts"
 import { createLocalWorkspace } from "./local-workspace.ts"
-import type { CommandExit, RunOptions } from "./workspace.ts"
+import type { CommandExit, RunOptions } from "../workspace.ts"
 
 const open = (cwd: string, userHome = cwd) =>
   createLocalWorkspace({ cwd, userHome, environment: { PATH: process.env["PATH"] ?? "", LANG: "C.UTF-8" } })

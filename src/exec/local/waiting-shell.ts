@@ -2,8 +2,8 @@ import { Socket } from "node:net"
 
 import { ignoreClosedPipe, shellCall, startProcess } from "./local-command.ts"
 import type { LocalShell, StartedProcess, WaitingShell } from "./local-command.ts"
-import { signalGroup } from "./process-tree.ts"
-import { RUN_PREPARED } from "./shell-state.ts"
+import { signalGroup } from "../process-tree.ts"
+import { RUN_PREPARED } from "../shell-state.ts"
 
 /**
  * Starts a bash ahead of the command that it is for. It waits for its script on its standard input and ends with it, so it cannot outlive

@@ -2,8 +2,8 @@ import { chmod, lstat, mkdir, readFile, readdir, stat, symlink, writeFile } from
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { makePipe } from "../../test/fixtures/tools/make-pipe.ts"
-import { temporaryHome } from "../../test/support/temporary-home.ts"
+import { makePipe } from "../../../test/fixtures/tools/make-pipe.ts"
+import { temporaryHome } from "../../../test/support/temporary-home.ts"
 import { createLocalFiles } from "./local-files.ts"
 
 const filesOf = (place: { workdir: string; userHome: string }) =>

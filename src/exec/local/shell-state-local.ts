@@ -1,15 +1,15 @@
 import { closeSync, constants, existsSync, fstatSync, openSync, readSync, realpathSync, rmSync } from "node:fs"
 import { dirname } from "node:path"
 
-import { orAborted } from "../base/abort.ts"
-import { ok } from "../base/result.ts"
-import type { Result } from "../base/result.ts"
+import { orAborted } from "../../base/abort.ts"
+import { ok } from "../../base/result.ts"
+import type { Result } from "../../base/result.ts"
 import { closingPrefix } from "./inherited-descriptors.ts"
 import { runLocalCommand } from "./local-command.ts"
 import type { LocalShell } from "./local-command.ts"
-import { COMMAND_VARIABLE } from "./process-tree.ts"
-import { createStateFiles } from "./shell-state-files.ts"
-import { readStateDirectory, snapshotScript, statefulScript } from "./shell-state.ts"
+import { COMMAND_VARIABLE } from "../process-tree.ts"
+import { createStateFiles } from "../shell-state-files.ts"
+import { readStateDirectory, snapshotScript, statefulScript } from "../shell-state.ts"
 import { makeMemoryDirectory, removeMemoryDirectory } from "./memory-directory.ts"
 
 const SNAPSHOT_TIMEOUT_MS = 30_000

@@ -1,9 +1,9 @@
 import { accessSync, existsSync } from "node:fs"
 import { release, type } from "node:os"
 
-import type { LocalBackground } from "./background/start-local.ts"
-import { visibleVariables } from "./command-environment.ts"
-import { LiveOutput } from "./live-output.ts"
+import type { LocalBackground } from "../background/start-local.ts"
+import { visibleVariables } from "../command-environment.ts"
+import { LiveOutput } from "../live-output.ts"
 import { createLocalFiles } from "./local-files.ts"
 import type { FileGuard } from "./local-files.ts"
 import { runLocalCommand } from "./local-command.ts"
@@ -12,7 +12,7 @@ import { createLocalShellState } from "./shell-state-local.ts"
 import type { OpenSandbox } from "./shell-state-local.ts"
 import type { PipeSupply } from "./pipe-supply.ts"
 import type { SpareShell } from "./spare-shell.ts"
-import type { RunningCommand, RunOptions, Workspace } from "./workspace.ts"
+import type { RunningCommand, RunOptions, Workspace } from "../workspace.ts"
 
 export interface LocalWorkspaceOptions {
   readonly cwd: string
@@ -151,7 +151,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
       return state.hasWalls ? runBehindWalls(command, bounded) : runOnce(command, bounded)
     },
     start: async (command, { cwd, pty, ...hears }) => {
-      const { startInTerminal, startPiped } = await import("./background/start-local.ts")
+      const { startInTerminal, startPiped } = await import("../background/start-local.ts")
       const opened = await prepare(closing.signal)
       if (opened === undefined) throw new Error("the place to work is being closed")
       if (!opened.ok) throw new Error(opened.error)

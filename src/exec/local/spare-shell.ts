@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs"
 
 import type { LocalShell, WaitingShell } from "./local-command.ts"
-import { placeMarks } from "./sandbox/place-marks.ts"
+import { placeMarks } from "../sandbox/place-marks.ts"
 import { startWaitingShell } from "./waiting-shell.ts"
 
 /** Somebody who has not asked for a command for so long can wait a few milliseconds for the next. */

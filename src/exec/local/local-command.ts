@@ -4,13 +4,13 @@ import { closeSync, statSync } from "node:fs"
 import { constants } from "node:os"
 import type { Readable } from "node:stream"
 
-import { randomHex } from "../base/random-and-hash.ts"
-import { errorCode, explainSystemError } from "../base/system-error.ts"
-import { BoundedOutput } from "./bounded-output.ts"
-import { LiveOutput } from "./live-output.ts"
+import { randomHex } from "../../base/random-and-hash.ts"
+import { errorCode, explainSystemError } from "../../base/system-error.ts"
+import { BoundedOutput } from "../bounded-output.ts"
+import { LiveOutput } from "../live-output.ts"
 import type { OutputPipe } from "./pipe-supply.ts"
-import { COMMAND_VARIABLE, createTreeKiller, signalGroup } from "./process-tree.ts"
-import type { CommandExit, RunOptions, RunningCommand } from "./workspace.ts"
+import { COMMAND_VARIABLE, createTreeKiller, signalGroup } from "../process-tree.ts"
+import type { CommandExit, RunOptions, RunningCommand } from "../workspace.ts"
 
 /** A grandchild may keep the pipe open for ever; the shell's own end is what counts. */
 export const DRAIN_AFTER_EXIT_MS = 300

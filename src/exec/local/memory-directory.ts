@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readlinkSync, rmSync, statSync } from "node:f
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-import { isProcessAlive } from "../base/process-alive.ts"
+import { isProcessAlive } from "../../base/process-alive.ts"
 
 const IN_MEMORY = "/dev/shm"
 /** A shared place may also hold the directories of processes that cannot be seen from here. */
