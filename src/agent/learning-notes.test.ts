@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 
 import { systemClock } from "../base/clock.ts"
-import { createLog } from "../base/log.ts"
+import { createLogger } from "../base/logger.ts"
 import { createLearningsStore } from "../knowledge/learnings/learnings-store.ts"
 import type { LearningsStore } from "../knowledge/learnings/learnings-store.ts"
 import type { Learning } from "../knowledge/learnings/learning.ts"
@@ -31,7 +31,7 @@ afterEach(() => {
 })
 
 function watch(more: { readonly autoCapture?: boolean; readonly autoInject?: boolean } = {}): LearningNotes {
-  const log = createLog({ sinks: [{ level: "WARNING", write: (line) => logged.push(line) }], redact: (text) => text })
+  const log = createLogger({ sinks: [{ level: "WARNING", write: (line) => logged.push(line) }], redact: (text) => text })
   const notes = createLearningNotes({ store, autoCapture: true, autoInject: true, log, ...more })
   notes.beginTurn()
   return notes

@@ -1,5 +1,5 @@
 import { stringField } from "../base/json.ts"
-import type { Log } from "../base/log.ts"
+import type { Logger } from "../base/logger.ts"
 import type { Result } from "../base/result.ts"
 import { ellipsize } from "../base/text.ts"
 import { jaccard, normaliseError, wordsOf } from "../knowledge/learnings/error-words.ts"
@@ -24,7 +24,7 @@ export interface LearningNotesOptions {
   readonly store: Pick<LearningsStore, "save" | "search" | "list" | "used" | "top">
   readonly autoCapture: boolean
   readonly autoInject: boolean
-  readonly log: Log
+  readonly log: Logger
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Clock } from "../base/clock.ts"
-import type { Log } from "../base/log.ts"
+import type { Logger } from "../base/logger.ts"
 import type { Redactor } from "../base/redact.ts"
 import type { Result } from "../base/result.ts"
 import { joinLayers } from "../agent/prompt/build-prompt.ts"
@@ -65,7 +65,7 @@ export interface AppOptions {
   readonly environment: Environment
   readonly home: Home
   readonly clock: Clock
-  readonly log: Log
+  readonly log: Logger
   readonly redactor: Redactor
   readonly version: string
   readonly memoryProviders?: readonly MemoryProvider[]

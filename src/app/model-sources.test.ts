@@ -3,7 +3,7 @@ import { expect, test } from "vitest"
 import { temporaryHome } from "../../test/support/temporary-home.ts"
 import type { TemporaryHomeOptions } from "../../test/support/temporary-home.ts"
 import { systemClock } from "../base/clock.ts"
-import { createLog } from "../base/log.ts"
+import { createLogger } from "../base/logger.ts"
 import { environmentFrom } from "../config/environment.ts"
 import { resolveHome } from "../config/home.ts"
 import { loadConfig } from "../config/load.ts"
@@ -14,7 +14,7 @@ async function sourcesOf(options: TemporaryHomeOptions) {
   const environment = environmentFrom(testHome.env)
   const home = resolveHome(environment)
   const config = await loadConfig({ home, environment })
-  const log = createLog({ sinks: [], redact: (text) => text })
+  const log = createLogger({ sinks: [], redact: (text) => text })
   return {
     sources: { config, environment, home, clock: systemClock, log },
     [Symbol.asyncDispose]: () => testHome[Symbol.asyncDispose](),

@@ -1,5 +1,5 @@
 import type { Clock } from "../base/clock.ts"
-import type { Log } from "../base/log.ts"
+import type { Logger } from "../base/logger.ts"
 import { fail } from "../base/result.ts"
 import type { Result } from "../base/result.ts"
 import { withVariables } from "../config/environment.ts"
@@ -19,7 +19,7 @@ interface ModelSources {
   readonly environment: Environment
   readonly home: Home
   readonly clock: Clock
-  readonly log: Log
+  readonly log: Logger
 }
 
 /** Which model a wish means here: with the settings, variables and logins of this home. */

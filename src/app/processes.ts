@@ -1,5 +1,5 @@
 import type { Clock } from "../base/clock.ts"
-import type { Log } from "../base/log.ts"
+import type { Logger } from "../base/logger.ts"
 import type { Redactor } from "../base/redact.ts"
 import { errorMessage } from "../base/system-error.ts"
 import type { Home } from "../config/home.ts"
@@ -18,7 +18,7 @@ export interface Processes {
 export function createProcesses(options: {
   readonly home: Home
   readonly clock: Clock
-  readonly log: Log
+  readonly log: Logger
   readonly redactor: Redactor
 }): Processes {
   const { home, clock, log, redactor } = options

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs"
 import { dirname } from "node:path"
 
 import { makeDirectories } from "../base/make-directories.ts"
-import type { Log } from "../base/log.ts"
+import type { Logger } from "../base/logger.ts"
 import type { Redactor } from "../base/redact.ts"
 import { errorMessage } from "../base/system-error.ts"
 import type { Home } from "../config/home.ts"
@@ -12,7 +12,7 @@ import type { SessionId } from "../protocol/identifiers.ts"
 /** Keeps every request of a session in a file of its own (HERMES_DUMP_REQUESTS), with secrets masked. For looking at, never read back. */
 export function dumpingRequests(
   model: ModelClient,
-  options: { readonly home: Home; readonly sessionId: SessionId; readonly redactor: Redactor; readonly log: Log },
+  options: { readonly home: Home; readonly sessionId: SessionId; readonly redactor: Redactor; readonly log: Logger },
 ): ModelClient {
   let count = 0
   return {

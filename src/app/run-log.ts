@@ -1,9 +1,9 @@
-import type { Log } from "../base/log.ts"
+import type { Logger } from "../base/logger.ts"
 import type { AgentEvent } from "../protocol/events.ts"
 import { promptTokens } from "../protocol/usage.ts"
 
 /** What `agent.log` keeps of a run: enough to see afterwards what happened and how long it took. */
-export function logEvent(log: Log, event: AgentEvent): void {
+export function logEvent(log: Logger, event: AgentEvent): void {
   switch (event.type) {
     case "run-start":
       log.info(

@@ -1,4 +1,4 @@
-import type { Log } from "../base/log.ts"
+import type { Logger } from "../base/logger.ts"
 import { errorMessage } from "../base/system-error.ts"
 import type { Environment } from "../config/environment.ts"
 import type { Home } from "../config/home.ts"
@@ -9,7 +9,7 @@ export type Hint = "busy_input_prompt"
 /** Notes in config.yaml that a hint was shown. Where that cannot be written the hint comes again, and nothing else happens. */
 export async function rememberHint(
   hint: Hint,
-  { home, environment, log }: { readonly home: Home; readonly environment: Environment; readonly log: Log },
+  { home, environment, log }: { readonly home: Home; readonly environment: Environment; readonly log: Logger },
 ): Promise<void> {
   try {
     const { editConfig } = await import("../config/edit.ts")

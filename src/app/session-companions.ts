@@ -1,5 +1,5 @@
 import { orAborted } from "../base/abort.ts"
-import type { Log } from "../base/log.ts"
+import type { Logger } from "../base/logger.ts"
 import { errorMessage } from "../base/system-error.ts"
 import type { RunEnd } from "../protocol/events.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
@@ -34,7 +34,7 @@ export interface EndedTurn {
 }
 
 export interface CompanionParts {
-  readonly log: Log
+  readonly log: Logger
   /** The external memory, where one is set up. */
   readonly provider: ProviderHost | undefined
   readonly platform: string

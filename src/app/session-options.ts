@@ -1,5 +1,5 @@
 import type { Clock } from "../base/clock.ts"
-import type { Log } from "../base/log.ts"
+import type { Logger } from "../base/logger.ts"
 import type { Redactor } from "../base/redact.ts"
 import type { Environment } from "../config/environment.ts"
 import type { Home } from "../config/home.ts"
@@ -53,7 +53,7 @@ export interface Shared {
   readonly environment: Environment
   readonly home: Home
   readonly clock: Clock
-  readonly log: Log
+  readonly log: Logger
   readonly version: string
   readonly registry: ToolRegistry
   readonly redactor: Redactor

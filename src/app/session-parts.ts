@@ -1,5 +1,5 @@
 import type { Clock } from "../base/clock.ts"
-import type { Log } from "../base/log.ts"
+import type { Logger } from "../base/logger.ts"
 import type { Result } from "../base/result.ts"
 import type { Compression, CompressionParts } from "../agent/context/compression.ts"
 import type { Conversation } from "../agent/conversation.ts"
@@ -26,7 +26,7 @@ export interface SessionParts {
   /** What other processes did to the conversation is taken over before anything is added to it here. */
   readonly catchUp: CompressionParts["catchUp"]
   /** What is worth knowing about it afterwards. */
-  readonly diagnostics: Log
+  readonly diagnostics: Logger
   readonly dispatch: Omit<Turn["dispatch"], "signal" | "interactions">
   readonly maxIterations: number
   readonly budgetPressure: boolean

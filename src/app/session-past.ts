@@ -1,4 +1,4 @@
-import type { Log } from "../base/log.ts"
+import type { Logger } from "../base/logger.ts"
 import { fail, ok } from "../base/result.ts"
 import type { Result } from "../base/result.ts"
 import { errorMessage } from "../base/system-error.ts"
@@ -36,7 +36,7 @@ function namesIn(value: unknown): readonly string[] | undefined {
 /** A store that cannot be opened is no reason not to talk: the session then lives in memory, and says so. */
 export async function storeOrReason(shared: {
   readonly store: () => Promise<SessionStore>
-  readonly log: Log
+  readonly log: Logger
 }): Promise<SessionStore | { readonly reason: string }> {
   try {
     return await shared.store()

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 
-import { createLog } from "../base/log.ts"
+import { createLogger } from "../base/logger.ts"
 import { createLocalWorkspace } from "../exec/local/local-workspace.ts"
 import type { Workspace } from "../exec/workspace.ts"
 import { temporaryHome } from "../../test/support/temporary-home.ts"
@@ -9,7 +9,7 @@ import { closeWorkspace } from "./session-workspace.ts"
 test("a place that does not close in time is left, and the log says so; one that closes is not", async () => {
   await using home = await temporaryHome()
   const lines: string[] = []
-  const log = createLog({ redact: (text) => text, sinks: [{ level: "DEBUG", write: (line) => lines.push(line) }] })
+  const log = createLogger({ redact: (text) => text, sinks: [{ level: "DEBUG", write: (line) => lines.push(line) }] })
   const left: string[] = []
   const place = (close: () => Promise<void>): Workspace => ({
     ...createLocalWorkspace({ cwd: home.workdir, userHome: home.userHome, environment: {} }),

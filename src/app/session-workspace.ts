@@ -4,7 +4,7 @@ import { join, resolve } from "node:path"
 
 import { orAborted } from "../base/abort.ts"
 import type { Clock } from "../base/clock.ts"
-import type { Log } from "../base/log.ts"
+import type { Logger } from "../base/logger.ts"
 import { fail, ok } from "../base/result.ts"
 import type { Result } from "../base/result.ts"
 import type { Environment } from "../config/environment.ts"
@@ -26,7 +26,7 @@ interface WorkspaceSources {
   readonly environment: Environment
   readonly home: Home
   readonly clock: Clock
-  readonly log: Log
+  readonly log: Logger
 }
 
 interface WorkspaceRequest {
@@ -60,7 +60,7 @@ export async function openWorkspace(request: WorkspaceRequest, sources: Workspac
 /** Closes a place, but waits only so long for one that does not answer: then it is left as it is. */
 export async function closeWorkspace(
   workspace: Workspace,
-  log: Log,
+  log: Logger,
   budget: AbortSignal = AbortSignal.timeout(workspace.kind === "modal" ? KEEPING_MS : CLOSING_MS),
 ): Promise<void> {
   const closed = await orAborted(

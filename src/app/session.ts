@@ -1,6 +1,6 @@
 import type { Clock } from "../base/clock.ts"
 import { epochSeconds } from "../base/clock.ts"
-import { inLogSession } from "../base/log.ts"
+import { inLogSession } from "../base/logger.ts"
 import { randomHex } from "../base/random-and-hash.ts"
 import { fail, ok } from "../base/result.ts"
 import type { Result } from "../base/result.ts"

@@ -4,8 +4,8 @@ import { join } from "node:path"
 import { writeFileAtomic } from "../base/atomic-file.ts"
 import { systemClock } from "../base/clock.ts"
 import { parseJson } from "../base/json.ts"
-import type { LogSink } from "../base/log.ts"
-import { openFileLog } from "../base/log-file.ts"
+import type { LogSink } from "../base/logger.ts"
+import { createFileLogger } from "../base/file-logger.ts"
 import { createRedactor } from "../base/redact.ts"
 import { DEFAULT_IDENTITY } from "../agent/prompt/build-prompt.ts"
 import { loadDotenv } from "../config/dotenv.ts"
@@ -52,7 +52,7 @@ export async function startApp(options: StartOptions): Promise<StartedApp> {
     enabled: config.get("security.redact_secrets") && environment.get("HERMES_REDACT_SECRETS")?.trim() !== "0",
     secrets: secretValues({ environment, config, home }),
   })
-  const log = openFileLog({
+  const log = createFileLogger({
     directory: home.file("logs"),
     redact: (line) => redactor.redact(line),
     level: config.get("logging.level"),

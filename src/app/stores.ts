@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs"
 
 import type { Clock } from "../base/clock.ts"
-import type { Log } from "../base/log.ts"
+import type { Logger } from "../base/logger.ts"
 import type { Environment } from "../config/environment.ts"
 import { homeAt } from "../config/home.ts"
 import type { Home } from "../config/home.ts"
@@ -22,7 +22,7 @@ export function createStores(options: {
   readonly home: Home
   readonly environment: Environment
   readonly clock: Clock
-  readonly log: Log
+  readonly log: Logger
 }): Stores {
   const { home, clock, log } = options
   const opened = new Map<string, Promise<SessionStore>>()

@@ -11,10 +11,10 @@ export async function reportCrash(
 ): Promise<void> {
   const { terminal, environment } = options
   const { createRedactor } = await import("../base/redact.ts")
-  const { openFileLog } = await import("../base/log-file.ts")
+  const { createFileLogger } = await import("../base/file-logger.ts")
   const redactor = createRedactor({ enabled: true, secrets: [] })
   const redact = (text: string): string => redactor.redact(text, { force: true })
-  const log = openFileLog({ directory: resolveHome(environment).file("logs"), redact })
+  const log = createFileLogger({ directory: resolveHome(environment).file("logs"), redact })
   log.child("cli").error(error instanceof Error ? (error.stack ?? error.message) : String(error))
   const sentence = asSentence(`Hermes stopped because of an internal error: ${redact(errorMessage(error))}`)
   terminal.errLine(`${sentence} Details: hermes logs errors`)

@@ -5,7 +5,7 @@ import { isAbsolute, join, normalize, sep } from "node:path"
 import { assertNever } from "../base/assert-never.ts"
 import type { Clock } from "../base/clock.ts"
 import { withFileLock } from "../base/file-lock.ts"
-import type { Log } from "../base/log.ts"
+import type { Logger } from "../base/logger.ts"
 import { fail, ok } from "../base/result.ts"
 import type { Result } from "../base/result.ts"
 import { errorMessage } from "../base/system-error.ts"
@@ -33,7 +33,7 @@ export interface OpenBackendOptions {
   /** Sub-agents share the place of their parent: "default" unless a task has one of its own. */
   readonly taskId: string
   readonly clock: Clock
-  readonly log: Log
+  readonly log: Logger
   readonly signal: AbortSignal
 }
 

@@ -15,7 +15,7 @@ import {
   stallsAfter,
 } from "../../test/support/model-server/turn.ts"
 import type { ScriptEntry } from "../../test/support/model-server/turn.ts"
-import { createLog } from "../base/log.ts"
+import { createLogger } from "../base/logger.ts"
 import { environmentFrom } from "../config/environment.ts"
 import { homeAt } from "../config/home.ts"
 import type { ChosenModel } from "./choose-model.ts"
@@ -56,7 +56,7 @@ async function ask(url: string, asking: Asking = {}): Promise<Asked> {
     version: "1",
     environment,
     home: homeAt("/nobody/.hermes", environment),
-    log: createLog({ sinks: [], redact: (text) => text }),
+    log: createLogger({ sinks: [], redact: (text) => text }),
     userHome: "/nobody",
     pool: () => Promise.resolve(undefined),
     fallbacks: [],

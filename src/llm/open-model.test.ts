@@ -4,7 +4,7 @@ import { startModelServer } from "../../test/support/model-server/server.ts"
 import { refuses, repeat, reply, says, stallsAfter, withHeaders } from "../../test/support/model-server/turn.ts"
 import { temporaryHome } from "../../test/support/temporary-home.ts"
 import type { Clock } from "../base/clock.ts"
-import { createLog } from "../base/log.ts"
+import { createLogger } from "../base/logger.ts"
 import { environmentFrom } from "../config/environment.ts"
 import { homeAt } from "../config/home.ts"
 import type { ChosenModel } from "./choose-model.ts"
@@ -22,7 +22,7 @@ const OPTIONS = {
   version: "1.2.3",
   environment: environmentFrom({}),
   home: homeAt("/nobody/.hermes", environmentFrom({})),
-  log: createLog({ sinks: [], redact: (text) => text }),
+  log: createLogger({ sinks: [], redact: (text) => text }),
   userHome: "/nobody",
   pool: () => Promise.resolve(undefined),
   fallbacks: [],

@@ -2,7 +2,7 @@ import { isAbort } from "../base/abort.ts"
 import type { Clock } from "../base/clock.ts"
 import { fail, ok } from "../base/result.ts"
 import type { Result } from "../base/result.ts"
-import type { Log } from "../base/log.ts"
+import type { Logger } from "../base/logger.ts"
 import { explainSystemError } from "../base/system-error.ts"
 import type { Environment } from "../config/environment.ts"
 import type { Home } from "../config/home.ts"
@@ -32,7 +32,7 @@ export interface OpenModelOptions {
   readonly environment: Environment
   /** Where it is kept what servers say about windows and limits. */
   readonly home: Home
-  readonly log: Log
+  readonly log: Logger
   readonly userHome: string
   readonly clock: Clock
   readonly random: () => number

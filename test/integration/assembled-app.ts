@@ -1,6 +1,6 @@
 import { systemClock } from "../../src/base/clock.ts"
 import type { Clock } from "../../src/base/clock.ts"
-import { createLog } from "../../src/base/log.ts"
+import { createLogger } from "../../src/base/logger.ts"
 import { createRedactor } from "../../src/base/redact.ts"
 import { createApp } from "../../src/app/app.ts"
 import type { App } from "../../src/app/app.ts"
@@ -107,7 +107,7 @@ async function appWithClock(testHome: TemporaryHome, clock: Clock): Promise<App>
   const home = resolveHome(environment)
   ensureHome(home, environment)
   const redactor = createRedactor({ enabled: true, secrets: [] })
-  const log = createLog({ sinks: [], clock, redact: (line) => redactor.redact(line) })
+  const log = createLogger({ sinks: [], clock, redact: (line) => redactor.redact(line) })
   const config = await loadConfig({ home, environment })
   return createApp({ config, environment, home, clock, log, redactor, version: "0.0.0-test" })
 }

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { expect, test } from "vitest"
 
 import { systemClock } from "../../src/base/clock.ts"
-import { createLog } from "../../src/base/log.ts"
+import { createLogger } from "../../src/base/logger.ts"
 import { createCheckpoints } from "../../src/exec/checkpoints/checkpoints.ts"
 import type { Checkpoints } from "../../src/exec/checkpoints/checkpoints.ts"
 import { fc } from "../support/property.ts"
@@ -34,7 +34,7 @@ function open(place: TemporaryHome, maxSnapshots = 100): Checkpoints {
       minIntervalHours: 24,
     },
     clock: systemClock,
-    log: createLog({ sinks: [], redact: (text) => text }),
+    log: createLogger({ sinks: [], redact: (text) => text }),
   })
 }
 

@@ -1,5 +1,5 @@
 import { orAborted } from "../../base/abort.ts"
-import type { Log } from "../../base/log.ts"
+import type { Logger } from "../../base/logger.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import { ellipsize, scrubSurrogates } from "../../base/text.ts"
 import { contentText } from "../../protocol/message.ts"
@@ -13,7 +13,7 @@ export interface NoteOptions {
   /** Who may add to results, in this order. */
   readonly notes?: readonly ResultNoteSource[]
   /** Hears of sources that fail. */
-  readonly log?: Log
+  readonly log?: Logger
 }
 
 const MAX_NOTE_CHARS = 8500

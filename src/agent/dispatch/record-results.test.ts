@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { expect, test } from "vitest"
 import { dispatchBench, toolCall } from "../../../test/fixtures/agent/dispatch-bench.ts"
 import type { DispatchBench, TestTool } from "../../../test/fixtures/agent/dispatch-bench.ts"
-import { createLog } from "../../base/log.ts"
+import { createLogger } from "../../base/logger.ts"
 import { contentText } from "../../protocol/message.ts"
 import type { ToolCall } from "../../protocol/message.ts"
 import { DEFAULT_RESULT_BUDGET } from "../../toolkit/result-budget.ts"
@@ -54,7 +54,7 @@ test("a note is bounded and cannot speak as the person", async () => {
 
 test("a source that fails is logged and left out", async () => {
   const lines: string[] = []
-  const log = createLog({
+  const log = createLogger({
     sinks: [{ level: "WARNING", write: (line) => lines.push(line) }],
     redact: (line) => line,
   })

@@ -1,4 +1,4 @@
-import type { LogSink } from "../../base/log.ts"
+import type { LogSink } from "../../base/logger.ts"
 import type { App } from "../../app/app.ts"
 import { startApp } from "../../app/start.ts"
 import type { Session } from "../../app/session.ts"

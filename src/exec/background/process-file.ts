@@ -5,7 +5,7 @@ import { withFileLock } from "../../base/file-lock.ts"
 import { isRecord, parseJson } from "../../base/json.ts"
 import { makeDirectories } from "../../base/make-directories.ts"
 import { randomHex } from "../../base/random-and-hash.ts"
-import type { Log } from "../../base/log.ts"
+import type { Logger } from "../../base/logger.ts"
 import { errorMessage, isNotFound } from "../../base/system-error.ts"
 import { isSameProcess, startTokenOf } from "../process-tree.ts"
 
@@ -43,7 +43,7 @@ export interface ProcessFile {
 
 /** The part of the file that belongs to one registry. A file that cannot be used costs only the recovery. */
 export function openProcessFile(
-  { file, log }: { readonly file: string; readonly log: Log },
+  { file, log }: { readonly file: string; readonly log: Logger },
   entries: () => readonly OwnProcess[],
 ): ProcessFile {
   const keeper: Keeper = { pid: process.pid, start: startTokenOf(process.pid), registry: randomHex(6) }

@@ -7,7 +7,7 @@ import { manualClock } from "../../../test/fixtures/exec/manual-clock.ts"
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
 import { systemClock } from "../../base/clock.ts"
 import type { Clock } from "../../base/clock.ts"
-import { createLog } from "../../base/log.ts"
+import { createLogger } from "../../base/logger.ts"
 import { createLocalWorkspace } from "../local/local-workspace.ts"
 import { startTokenOf } from "../process-tree.ts"
 import { createProcessRegistry } from "./process-registry.ts"
@@ -20,7 +20,7 @@ async function bench(options: { readonly clock?: Clock } = {}) {
   const workspace = createLocalWorkspace({ cwd: home.workdir, userHome: home.userHome, environment: home.env })
   const file = join(home.path, "processes.json")
   const lines: string[] = []
-  const log = createLog({ sinks: [{ level: "INFO", write: (line) => lines.push(line) }], redact: (text) => text })
+  const log = createLogger({ sinks: [{ level: "INFO", write: (line) => lines.push(line) }], redact: (text) => text })
   const open = () =>
     createProcessRegistry({
       clock: options.clock ?? systemClock,

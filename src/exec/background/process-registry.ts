@@ -1,6 +1,6 @@
 import { isAbort } from "../../base/abort.ts"
 import type { Clock } from "../../base/clock.ts"
-import type { Log } from "../../base/log.ts"
+import type { Logger } from "../../base/logger.ts"
 import { randomHex } from "../../base/random-and-hash.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
@@ -22,7 +22,7 @@ export interface ProcessRegistryOptions {
   readonly clock: Clock
   /** `processes.json` of the home; several sessions and several Hermes may share it. */
   readonly file: string
-  readonly log: Log
+  readonly log: Logger
   readonly redact: (text: string) => string
   readonly newId?: () => string
 }

@@ -6,7 +6,7 @@ import { expect, test } from "vitest"
 
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
 import type { TemporaryHome } from "../../../test/support/temporary-home.ts"
-import { createLog } from "../../base/log.ts"
+import { createLogger } from "../../base/logger.ts"
 import { createCheckpoints } from "./checkpoints.ts"
 import type { Checkpoints, CheckpointsOptions } from "./checkpoints.ts"
 import { directoryBytes, pruneStore, storeSizes } from "./prune-store.ts"
@@ -52,7 +52,7 @@ async function opened(more: Partial<CheckpointsOptions> = {}): Promise<Place> {
     path,
     settings,
     clock: { now: () => clock.seconds * 1000, sleep: () => Promise.resolve() },
-    log: createLog({ sinks: [{ level: "INFO", write: (line) => lines.push(line) }], redact: (text) => text }),
+    log: createLogger({ sinks: [{ level: "INFO", write: (line) => lines.push(line) }], redact: (text) => text }),
     ...more,
   })
   return {

@@ -2,7 +2,7 @@ import { isAbsolute, join, relative, resolve } from "node:path"
 
 import { isAbort } from "../../base/abort.ts"
 import type { Clock } from "../../base/clock.ts"
-import type { Log } from "../../base/log.ts"
+import type { Logger } from "../../base/logger.ts"
 import { fail } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { errorMessage } from "../../base/system-error.ts"
@@ -62,7 +62,7 @@ export interface CheckpointsOptions {
   readonly path: string
   readonly settings: CheckpointSettings
   readonly clock: Clock
-  readonly log: Log
+  readonly log: Logger
   readonly conversation?: ConversationAccess
 }
 

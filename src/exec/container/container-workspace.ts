@@ -3,7 +3,7 @@ import { join } from "node:path"
 
 import type { Clock } from "../../base/clock.ts"
 import { withFileLock } from "../../base/file-lock.ts"
-import type { Log } from "../../base/log.ts"
+import type { Logger } from "../../base/logger.ts"
 import { sha256Hex } from "../../base/random-and-hash.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
@@ -59,7 +59,7 @@ export interface ContainerOptions {
   readonly startupFiles?: readonly string[] | undefined
   readonly persistentShell?: boolean | undefined
   readonly clock: Clock
-  readonly log: Log
+  readonly log: Logger
   readonly signal: AbortSignal
 }
 

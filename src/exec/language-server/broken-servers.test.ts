@@ -5,7 +5,7 @@ import { expect, test } from "vitest"
 
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
 import type { Clock } from "../../base/clock.ts"
-import { createLog } from "../../base/log.ts"
+import { createLogger } from "../../base/logger.ts"
 import { BROKEN_FOR_MS, createBrokenServers, forgetBroken } from "./broken-servers.ts"
 
 test("a failure holds for an hour in every session, for its project only, and can be forgotten", async () => {
@@ -13,7 +13,7 @@ test("a failure holds for an hour in every session, for its project only, and ca
   const file = join(home.path, "lsp", "broken.json")
   let now = 1000
   const clock: Clock = { now: () => now, sleep: () => Promise.resolve() }
-  const log = createLog({ sinks: [], redact: (text) => text, clock })
+  const log = createLogger({ sinks: [], redact: (text) => text, clock })
   const here = createBrokenServers({ file, clock, log })
   const there = createBrokenServers({ file, clock, log })
   here.add("gopls", "/a", "it ended")
@@ -34,13 +34,13 @@ test("a spoilt file names no failures, and one that cannot be written does not l
   await using home = await temporaryHome()
   const file = join(home.path, "broken.json")
   const clock: Clock = { now: () => 5, sleep: () => Promise.resolve() }
-  const broken = createBrokenServers({ file, clock, log: createLog({ sinks: [], redact: (text) => text, clock }) })
+  const broken = createBrokenServers({ file, clock, log: createLogger({ sinks: [], redact: (text) => text, clock }) })
   writeFileSync(file, '[{"server": 1}, "x"')
   expect([broken.list(), forgetBroken(file, undefined)]).toEqual([[], 0])
   const directory = createBrokenServers({
     file: join(home.path, "folder"),
     clock,
-    log: createLog({ sinks: [], redact: (text) => text, clock }),
+    log: createLogger({ sinks: [], redact: (text) => text, clock }),
   })
   mkdirSync(join(home.path, "folder"))
   directory.add("gopls", "/a", "it ended")

@@ -4,7 +4,7 @@ import { dirname } from "node:path"
 import { writeFileAtomic } from "../../base/atomic-file.ts"
 import type { Clock } from "../../base/clock.ts"
 import { isRecord, parseJson } from "../../base/json.ts"
-import type { Log } from "../../base/log.ts"
+import type { Logger } from "../../base/logger.ts"
 import { explainSystemError } from "../../base/system-error.ts"
 
 /** A server that failed in a project. */
@@ -25,7 +25,7 @@ const MAX_REASON_CHARS = 500
  * Servers that are not started again for an hour. They stand in a file, so that other sessions do not run into the same wall, and
  * `hermes lsp restart` can take them off it while a session runs.
  */
-export function createBrokenServers(options: { readonly file: string; readonly clock: Clock; readonly log: Log }) {
+export function createBrokenServers(options: { readonly file: string; readonly clock: Clock; readonly log: Logger }) {
   const { file, clock, log } = options
   /** Only what the file could not take. */
   const unsaved: BrokenServer[] = []

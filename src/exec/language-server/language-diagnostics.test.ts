@@ -6,7 +6,7 @@ import { expect, test, vi } from "vitest"
 
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
 import { systemClock } from "../../base/clock.ts"
-import { createLog } from "../../base/log.ts"
+import { createLogger } from "../../base/logger.ts"
 import { createLocalWorkspace } from "../local/local-workspace.ts"
 import { createLanguageDiagnostics } from "./language-diagnostics.ts"
 import type { LanguageDiagnosticsOptions } from "./language-diagnostics.ts"
@@ -63,7 +63,7 @@ async function bench(words: string, options: BenchOptions = {}): Promise<Bench> 
     path: home.env["PATH"] ?? "",
     version: "0.0.0-test",
     clock: systemClock,
-    log: createLog({ sinks: [], redact: (text) => text }),
+    log: createLogger({ sinks: [], redact: (text) => text }),
     ...(limits === undefined ? {} : { limits }),
   })
   const brokenFile = join(home.path, "lsp", "broken.json")

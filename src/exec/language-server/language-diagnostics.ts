@@ -3,7 +3,7 @@ import { existsSync, realpathSync } from "node:fs"
 
 import { orAborted } from "../../base/abort.ts"
 import type { Clock } from "../../base/clock.ts"
-import type { Log } from "../../base/log.ts"
+import type { Logger } from "../../base/logger.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import type { Workspace } from "../workspace.ts"
 import { createBrokenServers } from "./broken-servers.ts"
@@ -62,7 +62,7 @@ export interface LanguageDiagnosticsOptions {
   readonly path: string
   readonly version: string
   readonly clock: Clock
-  readonly log: Log
+  readonly log: Logger
   readonly limits?: Partial<PoolLimits>
 }
 

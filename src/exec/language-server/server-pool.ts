@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts"
-import type { Log } from "../../base/log.ts"
+import type { Logger } from "../../base/logger.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import { watchDirectories } from "../watcher/directory-watch.ts"
 import type { DirectoryWatch } from "../watcher/directory-watch.ts"
@@ -25,7 +25,7 @@ export interface PoolOptions {
   readonly version: string
   readonly broken: ReturnType<typeof createBrokenServers>
   readonly clock: Clock
-  readonly log: Log
+  readonly log: Logger
   readonly limits?: Partial<PoolLimits>
 }
 

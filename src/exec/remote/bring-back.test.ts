@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 
-import { createLog } from "../../base/log.ts"
+import { createLogger } from "../../base/logger.ts"
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
 import { bringBack } from "./bring-back.ts"
 import { LIST_SCRIPT } from "./sync-scripts.ts"
@@ -28,7 +28,7 @@ test("more than 2 GiB stays where it is, and what a place names is asked for onl
       asked.push(...args.slice(4))
       return Promise.resolve(Buffer.from("0\n"))
     },
-    log: createLog({ redact: (text) => text, sinks: [{ level: "WARNING", write: (line) => lines.push(line) }] }),
+    log: createLogger({ redact: (text) => text, sinks: [{ level: "WARNING", write: (line) => lines.push(line) }] }),
     signal: new AbortController().signal,
     sent: new Map(),
     before: new Set(),

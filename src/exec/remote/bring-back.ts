@@ -2,7 +2,7 @@ import { lstatSync } from "node:fs"
 import type { Stats } from "node:fs"
 import { dirname } from "node:path"
 
-import type { Log } from "../../base/log.ts"
+import type { Logger } from "../../base/logger.ts"
 import { makeDirectories } from "../../base/make-directories.ts"
 import { randomHex } from "../../base/random-and-hash.ts"
 import { isNotFound } from "../../base/system-error.ts"
@@ -18,7 +18,7 @@ export interface BringBackOptions {
   readonly base: string
   readonly placeName: string
   readonly ask: AskPlace
-  readonly log: Log
+  readonly log: Logger
   readonly signal: AbortSignal
   readonly sent: ReadonlyMap<string, SentFile>
   /** What was there before we sent anything. */

@@ -17,7 +17,7 @@ import { pack } from "tar-stream"
 import { expect, test } from "vitest"
 
 import type { Clock } from "../../base/clock.ts"
-import { createLog } from "../../base/log.ts"
+import { createLogger } from "../../base/logger.ts"
 import { HERMES_SECRETS } from "../../config/protected-places.ts"
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
 import type { TemporaryHome } from "../../../test/support/temporary-home.ts"
@@ -77,7 +77,7 @@ function rigFor(
     placeName: "test place",
     maxInputBytes: changes.maxInputBytes ?? Number.POSITIVE_INFINITY,
     clock,
-    log: createLog({ redact: (text) => text, sinks: [{ level: "DEBUG", write: (line) => lines.push(line) }] }),
+    log: createLogger({ redact: (text) => text, sinks: [{ level: "DEBUG", write: (line) => lines.push(line) }] }),
     ask: (script, args, { stdin }) => {
       calls += 1
       if (calls > broken.after && calls <= broken.after + broken.times) {

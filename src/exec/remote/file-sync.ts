@@ -6,7 +6,7 @@ import { isAbort } from "../../base/abort.ts"
 import type { Clock } from "../../base/clock.ts"
 import { withFileLock } from "../../base/file-lock.ts"
 import { isRecord, parseJson } from "../../base/json.ts"
-import type { Log } from "../../base/log.ts"
+import type { Logger } from "../../base/logger.ts"
 import { randomHex, sha256Hex } from "../../base/random-and-hash.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import { bringBack } from "./bring-back.ts"
@@ -27,7 +27,7 @@ export interface FileSyncOptions {
   /** How much one call can carry. */
   readonly maxInputBytes: number
   readonly clock: Clock
-  readonly log: Log
+  readonly log: Logger
 }
 
 /** Skills, caches and registered credential files of this home, kept the same in another place. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 
-import { createLog } from "../../base/log.ts"
+import { createLogger } from "../../base/logger.ts"
 import { fail, ok } from "../../base/result.ts"
 import { createIdleWatch } from "./idle-watch.ts"
 
@@ -14,7 +14,7 @@ function rig(options: { readonly lifetimeSeconds?: number; readonly wakes?: bool
   const watch = createIdleWatch({
     lifetimeSeconds: options.lifetimeSeconds ?? 300,
     clock: { now: () => now, sleep: () => Promise.resolve() },
-    log: createLog({ redact: (text) => text, sinks: [{ level: "DEBUG", write: (line) => lines.push(line) }] }),
+    log: createLogger({ redact: (text) => text, sinks: [{ level: "DEBUG", write: (line) => lines.push(line) }] }),
     rest: async () => {
       done.push("rest")
       await rest()

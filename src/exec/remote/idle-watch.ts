@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts"
-import type { Log } from "../../base/log.ts"
+import type { Logger } from "../../base/logger.ts"
 import { ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { errorMessage } from "../../base/system-error.ts"
@@ -9,7 +9,7 @@ export interface IdleWatchOptions {
   /** How long a place that nobody uses is kept; 0 for ever. */
   readonly lifetimeSeconds: number
   readonly clock: Clock
-  readonly log: Log
+  readonly log: Logger
   /** Gives the place up until somebody needs it. */
   readonly rest: () => Promise<void>
   /** Brings it back. */

@@ -2,7 +2,7 @@ import { posix } from "node:path"
 
 import { orAborted } from "../../base/abort.ts"
 import type { Clock } from "../../base/clock.ts"
-import type { Log } from "../../base/log.ts"
+import type { Logger } from "../../base/logger.ts"
 import { randomHex } from "../../base/random-and-hash.ts"
 import { createShellFiles } from "../shell-files.ts"
 import type { RunningCommand, RunOptions, Workspace, WorkspaceKind } from "../workspace.ts"
@@ -37,7 +37,7 @@ export interface RemoteWorkspaceOptions {
 export interface SyncRequest {
   readonly places: SyncedPlaces
   readonly clock: Clock
-  readonly log: Log
+  readonly log: Logger
 }
 
 const STARTUP_FILES = ["/etc/profile", "~/.profile", "~/.bash_profile", "~/.bashrc"]

@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts"
-import type { Log } from "../../base/log.ts"
+import type { Logger } from "../../base/logger.ts"
 import { ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import type { Workspace } from "../workspace.ts"
@@ -24,7 +24,7 @@ export interface RentedSandboxOptions {
   readonly startupFiles?: readonly string[] | undefined
   readonly persistentShell?: boolean | undefined
   readonly sync?: SyncRequest | undefined
-  readonly log: Log
+  readonly log: Logger
   readonly signal: AbortSignal
 }
 

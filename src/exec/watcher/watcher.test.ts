@@ -6,7 +6,7 @@ import { expect, test, vi } from "vitest"
 
 import { makeRepository } from "../../../test/support/git-repository.ts"
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
-import { createLog } from "../../base/log.ts"
+import { createLogger } from "../../base/logger.ts"
 import { createWatcher } from "./watcher.ts"
 import type { Watcher, WatcherOptions } from "./watcher.ts"
 
@@ -55,7 +55,7 @@ async function watched(
       },
     },
     clock: { now: () => Date.now() + clock.offset, sleep: () => Promise.resolve() },
-    log: createLog({ sinks: [{ level: "WARNING", write: (line) => warnings.push(line) }], redact: (text) => text }),
+    log: createLogger({ sinks: [{ level: "WARNING", write: (line) => warnings.push(line) }], redact: (text) => text }),
     path: process.env["PATH"] ?? "",
     ...more,
   })

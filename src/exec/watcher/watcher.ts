@@ -4,7 +4,7 @@ import type { FSWatcher } from "node:fs"
 import { isAbsolute, join, matchesGlob, relative, resolve, sep } from "node:path"
 
 import type { Clock } from "../../base/clock.ts"
-import type { Log } from "../../base/log.ts"
+import type { Logger } from "../../base/logger.ts"
 import { isIgnoredName, watchDirectories } from "./directory-watch.ts"
 import type { WatchState } from "./directory-watch.ts"
 
@@ -43,7 +43,7 @@ export interface WatcherOptions {
   readonly settings: { readonly include: readonly string[]; readonly reportAll: boolean }
   readonly hooks: WatcherHooks
   readonly clock: Clock
-  readonly log: Log
+  readonly log: Logger
   /** Where git is looked for. */
   readonly path: string
   readonly maxDirectories?: number

@@ -1,7 +1,7 @@
 import { assertNever } from "../../base/assert-never.ts"
 import type { Clock } from "../../base/clock.ts"
 import { isRecord } from "../../base/json.ts"
-import type { Log } from "../../base/log.ts"
+import type { Logger } from "../../base/logger.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import { ellipsize } from "../../base/text.ts"
 import { contentText, type Message } from "../../protocol/message.ts"
@@ -42,7 +42,7 @@ export interface ProviderHost {
 export interface ProviderHostOptions {
   readonly provider: MemoryProvider
   readonly clock: Clock
-  readonly log: Pick<Log, "debug" | "warning">
+  readonly log: Pick<Logger, "debug" | "warning">
   readonly context: ProviderContext
   /** Tool names that are taken: those of the core and of whoever came before. */
   readonly takenToolNames?: ReadonlySet<string>

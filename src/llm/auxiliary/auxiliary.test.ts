@@ -13,7 +13,7 @@ import {
   says,
 } from "../../../test/support/model-server/turn.ts"
 import type { Clock } from "../../base/clock.ts"
-import { createLog } from "../../base/log.ts"
+import { createLogger } from "../../base/logger.ts"
 import { environmentFrom } from "../../config/environment.ts"
 import { homeAt } from "../../config/home.ts"
 import { loadConfig } from "../../config/load.ts"
@@ -346,14 +346,14 @@ async function start(parts: Parts) {
     config,
     onUsage: (task, usage, { model }) => counted.push([task, usage, model]),
     clock: time.clock,
-    log: createLog({ sinks: [sink], redact: (text) => text, clock: time.clock }),
+    log: createLogger({ sinks: [sink], redact: (text) => text, clock: time.clock }),
     main: () => (chosen.ok && (main !== undefined || parts.demo === true) ? chosen.value : undefined),
     choose,
     open: (model) =>
       openModel(model, {
         environment,
         home,
-        log: createLog({ sinks: [], redact: (text) => text }),
+        log: createLogger({ sinks: [], redact: (text) => text }),
         userHome: "/nobody",
         clock: { now: () => time.clock.now(), sleep: () => Promise.resolve() },
         random: () => 0,

@@ -1,6 +1,6 @@
 import { isAbort, orAborted } from "../../base/abort.ts"
 import type { Clock } from "../../base/clock.ts"
-import type { Log } from "../../base/log.ts"
+import type { Logger } from "../../base/logger.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { auxiliarySettings } from "../../config/auxiliary.ts"
@@ -64,7 +64,7 @@ export interface AuxiliaryFailure {
 export interface AuxiliaryOptions {
   readonly config: Config
   readonly clock: Clock
-  readonly log: Log
+  readonly log: Logger
   /** The model of the conversation, as it is now. */
   readonly main: () => ChosenModel | undefined
   readonly choose: (wish: ModelWish) => Result<ChosenModel, { readonly message: string }>

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest"
 import { startAuthorizationServer } from "../../../test/support/authorization-server.ts"
 import { startTlsServer } from "../../../test/support/tls-server.ts"
 import { temporaryHome, type TemporaryHome } from "../../../test/support/temporary-home.ts"
-import { createLog } from "../../base/log.ts"
+import { createLogger } from "../../base/logger.ts"
 import { environmentFrom } from "../../config/environment.ts"
 import { homeAt } from "../../config/home.ts"
 import { loadConfig } from "../../config/load.ts"
@@ -43,7 +43,7 @@ async function open(
     environment,
     config: await loadConfig({ home, environment }),
     clock: options.clock ?? clockAt(),
-    log: createLog({ sinks: [{ level: "DEBUG", write: (line) => void lines.push(line) }], redact: (text) => text }),
+    log: createLogger({ sinks: [{ level: "DEBUG", write: (line) => void lines.push(line) }], redact: (text) => text }),
     random: options.random ?? (() => 0),
     ...(options.origins && { origins: options.origins }),
   })

@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts"
 import { stringField } from "../../base/json.ts"
-import type { Log } from "../../base/log.ts"
+import type { Logger } from "../../base/logger.ts"
 import { withAuthLock } from "../../config/auth-file.ts"
 import type { Tree } from "../../config/document/document-tree.ts"
 import type { Environment } from "../../config/environment.ts"
@@ -34,7 +34,7 @@ export interface CredentialPoolOptions {
   readonly environment: Environment
   readonly config: Config
   readonly clock: Clock
-  readonly log: Log
+  readonly log: Logger
   /** Between 0 and 1. */
   readonly random: () => number
   /** Told every secret before it is handed out, so that it is masked wherever it turns up. */

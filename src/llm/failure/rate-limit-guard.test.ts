@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { expect, test } from "vitest"
 
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
-import { createLog } from "../../base/log.ts"
+import { createLogger } from "../../base/logger.ts"
 import { environmentFrom } from "../../config/environment.ts"
 import { homeAt } from "../../config/home.ts"
 import { openRateLimitGuard } from "./rate-limit-guard.ts"
@@ -16,7 +16,7 @@ async function places(files: Readonly<Record<string, string>> = {}) {
   const clock = { now: () => now, sleep: () => Promise.resolve() }
   const lines: string[] = []
   const sink = { level: "WARNING", write: (line: string) => void lines.push(line) } as const
-  const log = createLog({ sinks: [sink], redact: (text) => text })
+  const log = createLogger({ sinks: [sink], redact: (text) => text })
   return {
     open: () => openRateLimitGuard("nous", { home, clock, log }),
     lines,

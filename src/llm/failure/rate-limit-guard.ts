@@ -4,7 +4,7 @@ import { dirname } from "node:path"
 import { writeFileAtomic } from "../../base/atomic-file.ts"
 import type { Clock } from "../../base/clock.ts"
 import { isRecord, parseJson } from "../../base/json.ts"
-import type { Log } from "../../base/log.ts"
+import type { Logger } from "../../base/logger.ts"
 import { explainSystemError } from "../../base/system-error.ts"
 import type { Home } from "../../config/home.ts"
 import type { RateLimitGuard } from "../route.ts"
@@ -18,7 +18,7 @@ const USUAL_REST_SECONDS = 300
  */
 export function openRateLimitGuard(
   provider: string,
-  { home, clock, log }: { readonly home: Home; readonly clock: Clock; readonly log: Log },
+  { home, clock, log }: { readonly home: Home; readonly clock: Clock; readonly log: Logger },
 ): RateLimitGuard {
   const path = home.file("rate_limits", `${provider}.json`)
   const attempt = (what: string, work: () => void): void => {

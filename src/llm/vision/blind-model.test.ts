@@ -2,7 +2,7 @@ import { expect, test } from "vitest"
 
 import { startModelServer } from "../../../test/support/model-server/server.ts"
 import { refuses, says } from "../../../test/support/model-server/turn.ts"
-import { createLog } from "../../base/log.ts"
+import { createLogger } from "../../base/logger.ts"
 import { ok } from "../../base/result.ts"
 import { environmentFrom } from "../../config/environment.ts"
 import { homeAt } from "../../config/home.ts"
@@ -54,7 +54,7 @@ async function ask(chosen: ChosenModel, fallback?: ChosenModel): Promise<readonl
     version: "1",
     environment,
     home: homeAt("/nobody/.hermes", environment),
-    log: createLog({ sinks: [], redact: (text) => text }),
+    log: createLogger({ sinks: [], redact: (text) => text }),
     userHome: "/nobody",
     pool: () => Promise.resolve(undefined),
     fallbacks: fallback === undefined ? [] : [{ name: "other", choose: () => ok(fallback) }],

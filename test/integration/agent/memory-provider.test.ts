@@ -5,7 +5,7 @@ import { expect, test } from "vitest"
 import { createApp } from "../../../src/app/app.ts"
 import { systemClock } from "../../../src/base/clock.ts"
 import type { Clock } from "../../../src/base/clock.ts"
-import { createLog } from "../../../src/base/log.ts"
+import { createLogger } from "../../../src/base/logger.ts"
 import { createRedactor } from "../../../src/base/redact.ts"
 import { environmentFrom } from "../../../src/config/environment.ts"
 import { ensureHome, resolveHome } from "../../../src/config/home.ts"
@@ -64,7 +64,7 @@ async function appWith(model: ModelServer, provider: MemoryProvider, clock: Cloc
   const place = resolveHome(environment)
   ensureHome(place, environment)
   const redactor = createRedactor({ enabled: true, secrets: [] })
-  const log = createLog({ sinks: [], clock, redact: (line) => line })
+  const log = createLogger({ sinks: [], clock, redact: (line) => line })
   const config = await loadConfig({ home: place, environment })
   const app = createApp({
     config,

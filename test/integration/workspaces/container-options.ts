@@ -1,7 +1,7 @@
 import { join } from "node:path"
 
 import { systemClock } from "../../../src/base/clock.ts"
-import { createLog } from "../../../src/base/log.ts"
+import { createLogger } from "../../../src/base/logger.ts"
 import type { ContainerOptions } from "../../../src/exec/container/container-workspace.ts"
 import type { PodmanPeer } from "../../support/podman.ts"
 import type { TemporaryHome } from "../../support/temporary-home.ts"
@@ -35,7 +35,7 @@ export function containerOptions(
     forwarded: {},
     extraArguments: [],
     clock: systemClock,
-    log: createLog({ sinks: [], redact: (text) => text }),
+    log: createLogger({ sinks: [], redact: (text) => text }),
     signal: new AbortController().signal,
     ...changes,
   }

@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 
 import { systemClock } from "../../../src/base/clock.ts"
-import { createLog } from "../../../src/base/log.ts"
+import { createLogger } from "../../../src/base/logger.ts"
 import { findEngine } from "../../../src/exec/container/container-engine.ts"
 import { openContainerWorkspace } from "../../../src/exec/container/container-workspace.ts"
 import type { ContainerOptions } from "../../../src/exec/container/container-workspace.ts"
@@ -154,7 +154,7 @@ describe.skipIf(missing !== undefined)(`containers${missing === undefined ? "" :
 
   test("a volume that cannot be is left out with a warning", async () => {
     const lines: string[] = []
-    const log = createLog({ sinks: [{ level: "WARNING", write: (line) => lines.push(line) }], redact: (text) => text })
+    const log = createLogger({ sinks: [{ level: "WARNING", write: (line) => lines.push(line) }], redact: (text) => text })
     const workspace = await open({
       taskId: "volumes",
       log,

@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { expect, test } from "vitest"
 
 import { systemClock } from "../../../src/base/clock.ts"
-import { createLog } from "../../../src/base/log.ts"
+import { createLogger } from "../../../src/base/logger.ts"
 import { environmentFrom } from "../../../src/config/environment.ts"
 import { homeAt } from "../../../src/config/home.ts"
 import { loadConfig } from "../../../src/config/load.ts"
@@ -30,7 +30,7 @@ async function optionsFor(
     cwd: place.workdir,
     taskId: "default",
     clock: systemClock,
-    log: createLog({ sinks: [{ level: "WARNING", write: (line) => warnings.push(line) }], redact: (text) => text }),
+    log: createLogger({ sinks: [{ level: "WARNING", write: (line) => warnings.push(line) }], redact: (text) => text }),
     signal: new AbortController().signal,
   }
 }

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { afterEach, describe, expect, test, vi } from "vitest"
 
 import { systemClock } from "../../../src/base/clock.ts"
-import { createLog } from "../../../src/base/log.ts"
+import { createLogger } from "../../../src/base/logger.ts"
 import { environmentFrom } from "../../../src/config/environment.ts"
 import { resolveHome } from "../../../src/config/home.ts"
 import { loadConfig } from "../../../src/config/load.ts"
@@ -34,7 +34,7 @@ async function openIn(home: TemporaryHome, cwd: string, variables: Readonly<Reco
       environment,
       home: resolved,
       clock: systemClock,
-      log: createLog({ sinks: [], redact: (text) => text }),
+      log: createLogger({ sinks: [], redact: (text) => text }),
     },
   )
   if (!opened.ok) throw new Error(opened.error)

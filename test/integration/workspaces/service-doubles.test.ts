@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { afterEach, expect, test, vi } from "vitest"
 
 import { systemClock } from "../../../src/base/clock.ts"
-import { createLog } from "../../../src/base/log.ts"
+import { createLogger } from "../../../src/base/logger.ts"
 import { openDaytonaWorkspace } from "../../../src/exec/daytona/daytona-workspace.ts"
 import { openModalWorkspace } from "../../../src/exec/modal/modal-workspace.ts"
 import { openSingularityWorkspace } from "../../../src/exec/singularity/singularity-workspace.ts"
@@ -15,7 +15,7 @@ import type { TemporaryHome } from "../../support/temporary-home.ts"
 
 // The services themselves cannot be reached from here. The doubles run commands on this machine, so that the way there and back is real.
 
-const log = createLog({ sinks: [], redact: (text) => text })
+const log = createLogger({ sinks: [], redact: (text) => text })
 const limits = () => ({ timeoutMs: 20_000, signal: new AbortController().signal, keepChars: 10_000 })
 
 function shared(home: TemporaryHome, double: CommandDouble) {
@@ -157,7 +157,7 @@ test("modal: files are kept as a snapshot, and a stale one falls back to the ima
   const warnings: string[] = []
   const options = {
     ...shared(home, double),
-    log: createLog({ sinks: [{ level: "WARNING", write: (line) => warnings.push(line) }], redact: (text) => text }),
+    log: createLogger({ sinks: [{ level: "WARNING", write: (line) => warnings.push(line) }], redact: (text) => text }),
     image: "debian:12",
     snapshotFile,
   }

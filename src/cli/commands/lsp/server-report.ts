@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs"
 
 import { systemClock } from "../../../base/clock.ts"
-import { createLog } from "../../../base/log.ts"
+import { createLogger } from "../../../base/logger.ts"
 import { createBrokenServers } from "../../../exec/language-server/broken-servers.ts"
 import type { BrokenServer } from "../../../exec/language-server/broken-servers.ts"
 import { locateProgram, workTreeOf } from "../../../exec/language-server/find-server.ts"
@@ -35,7 +35,7 @@ export async function serverReport({ home, environment }: Invocation): Promise<S
     userHome: home.userHome,
     tree: tree ?? here,
   }
-  const log = createLog({ sinks: [], redact: (text) => text })
+  const log = createLogger({ sinks: [], redact: (text) => text })
   return {
     settings,
     servers,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 import type { Clock } from "./clock.ts"
 import { formatLogLine, parseLogLine } from "./log-line.ts"
-import { createLog, inLogSession, type LogSink } from "./log.ts"
+import { createLogger, inLogSession, type LogSink } from "./logger.ts"
 
 const at = new Date(2026, 2, 5, 7, 8, 9, 12).getTime()
 const clock: Clock = { now: () => at, sleep: () => Promise.reject(new Error("not used")) }
@@ -14,7 +14,7 @@ function collect(level: LogSink["level"]): LogSink & { readonly lines: string[] 
 test("a line has local time, level, logger and message", () => {
   const all = collect("DEBUG")
   const warnings = collect("WARNING")
-  const log = createLog({ sinks: [all, warnings], redact: (text) => text.replace("hunter2", "***"), clock })
+  const log = createLogger({ sinks: [all, warnings], redact: (text) => text.replace("hunter2", "***"), clock })
   log.child("agent").child("loop").info("started with hunter2\n")
   log.warning("careful")
   log.child("x").debug("small")
@@ -30,7 +30,7 @@ test("a line has local time, level, logger and message", () => {
 
 test("lines carry the session of the running call, also after it rotated", async () => {
   const sink = collect("INFO")
-  const log = createLog({ sinks: [sink], redact: (text) => text, clock })
+  const log = createLogger({ sinks: [sink], redact: (text) => text, clock })
   const session = { id: "one" }
   await inLogSession(session, async () => {
     log.info("first")

@@ -3,13 +3,13 @@ import { systemClock, type Clock } from "./clock.ts"
 import { formatLogLine, isAtLeast, type LogLevel } from "./log-line.ts"
 
 /** Where a part of the program says what it did. Never throws and never waits. */
-export interface Log {
+export interface Logger {
   debug(message: string): void
   info(message: string): void
   warning(message: string): void
   error(message: string): void
   /** The same log under a longer name: `agent` → `agent.loop`. */
-  child(logger: string): Log
+  child(logger: string): Logger
 }
 
 /** Takes finished, redacted lines (without newline) of its level and above. Must not throw. */
@@ -23,12 +23,12 @@ export interface LogSession {
   id: string
 }
 
-export function createLog(options: {
+export function createLogger(options: {
   readonly sinks: readonly LogSink[]
   readonly redact: (text: string) => string
   readonly clock?: Clock
   readonly logger?: string
-}): Log {
+}): Logger {
   const { sinks, redact, clock = systemClock, logger = "hermes" } = options
   const write = (level: LogLevel, message: string): void => {
     const interested = sinks.filter((sink) => isAtLeast(level, sink.level))
@@ -42,7 +42,7 @@ export function createLog(options: {
     warning: (message) => write("WARNING", message),
     error: (message) => write("ERROR", message),
     child: (name) =>
-      createLog({ ...options, logger: options.logger === undefined ? name : `${options.logger}.${name}` }),
+      createLogger({ ...options, logger: options.logger === undefined ? name : `${options.logger}.${name}` }),
   }
 }
 

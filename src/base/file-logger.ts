@@ -3,9 +3,9 @@ import { dirname, join } from "node:path"
 import { makeDirectories } from "./make-directories.ts"
 import type { Clock } from "./clock.ts"
 import type { LogLevel } from "./log-line.ts"
-import { createLog, type Log, type LogSink } from "./log.ts"
+import { createLogger, type Logger, type LogSink } from "./logger.ts"
 
-export interface FileLogOptions {
+export interface FileLoggerOptions {
   /** The `logs` directory of a home; made when the first line is written. */
   readonly directory: string
   readonly redact: (text: string) => string
@@ -19,9 +19,9 @@ export interface FileLogOptions {
 }
 
 /** The log of a home: agent.log with everything, errors.log for triage. No file is touched before the first line. */
-export function openFileLog(options: FileLogOptions): Log {
+export function createFileLogger(options: FileLoggerOptions): Logger {
   const { directory, redact, level = "INFO", maxBytes = 5 * MEGABYTE, backups = 3, clock, sinks = [] } = options
-  return createLog({
+  return createLogger({
     sinks: [
       createFileSink({ path: join(directory, "agent.log"), level, maxBytes, backups }),
       createFileSink({ path: join(directory, "errors.log"), level: "WARNING", maxBytes: 2 * MEGABYTE, backups: 2 }),

@@ -14,7 +14,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { createFileSink, openFileLog } from "./log-file.ts"
+import { createFileSink, createFileLogger } from "./file-logger.ts"
 
 let directory: string
 beforeEach(() => {
@@ -28,7 +28,7 @@ const read = (name: string): string => readFileSync(join(directory, name), "utf8
 
 test("nothing exists before the first line, then files are private", () => {
   const logs = join(directory, "deep", "logs")
-  const log = openFileLog({ directory: logs, redact: (text) => text })
+  const log = createFileLogger({ directory: logs, redact: (text) => text })
   expect(existsSync(logs)).toBe(false)
   log.debug("below the level")
   expect(existsSync(logs)).toBe(false)
@@ -93,7 +93,7 @@ test("several processes share one file and lose no line while it rotates", async
   const script = join(directory, "writer.mjs")
   writeFileSync(
     script,
-    `import { createFileSink } from ${JSON.stringify(new URL("./log-file.ts", import.meta.url).href)}
+    `import { createFileSink } from ${JSON.stringify(new URL("./file-logger.ts", import.meta.url).href)}
      const sink = createFileSink({ path: process.argv[2], level: "INFO", maxBytes: 20_000, backups: 50 })
      for (let index = 0; index < 500; index += 1) sink.write(process.argv[3] + " line " + index + " " + "x".repeat(40))`,
   )
