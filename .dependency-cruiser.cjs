@@ -9,7 +9,7 @@ const LAYERS = [
   ["agent"],
   ["plugins"],
   ["app"],
-  ["cron", "kanban", "batch"],
+  ["admin", "cron", "kanban", "batch"],
   ["commands"],
   ["cli", "tui", "gateway", "server", "acp"],
 ]
@@ -32,6 +32,13 @@ const layerRules = LAYERS.flatMap((row, index) =>
 module.exports = {
   forbidden: [
     ...layerRules,
+    {
+      // Types may pass: what the command line can do, every other surface can do too, through app, admin and commands.
+      name: "surfaces-through-app-and-admin",
+      severity: "error",
+      from: { path: "^src/(commands|cli|tui|gateway|server|acp)/" },
+      to: { path: "^src/(llm|state|exec|knowledge|mcp)/", dependencyTypesNot: ["type-only"] },
+    },
     { name: "no-cycles", severity: "error", from: {}, to: { circular: true } },
     {
       name: "no-orphans",

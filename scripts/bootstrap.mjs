@@ -1,5 +1,5 @@
-// Sets a fresh clone up and runs a task in it. Written for Node 18 with built-ins only, because it must run before anything
-// newer is there: it fetches the Node that Hermes needs into .runtime/, installs the libraries, and builds.
+// Sets up a fresh clone and runs a task in it. It uses only built-in modules of Node 18, because it must run before anything
+// newer is installed: it fetches the Node that Hermes needs into .runtime/, installs the libraries, and builds.
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import {
@@ -18,7 +18,7 @@ import {
 import { delimiter, dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 
-const FLOOR = [24, 15, 0]
+const MINIMUM_NODE = [24, 15, 0]
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..")
 const runtime = join(root, ".runtime")
 const setupLog = join(runtime, "setup.log")
@@ -48,27 +48,29 @@ for (const [script, ...more] of commands) {
   if (code !== 0) process.exit(code)
 }
 
-/** The machine's own Node when it is new enough, else the one from the registry. `.runtime/node` is what launchers start. */
+/** Links `.runtime/node`, which the launchers start, to the machine's Node if it is new enough, or to one from the registry. */
 function ensureRuntime() {
-  const wanted = isNewEnough(process.versions.node) ? process.execPath : fetchedNode()
+  const node = isNewEnough(process.versions.node) ? process.execPath : fetchedNode()
   const link = join(runtime, "node")
-  if (existsSync(link) && realpathSync(link) === realpathSync(wanted)) return
+  if (existsSync(link) && realpathSync(link) === realpathSync(node)) return
   rmSync(`${link}.new`, { force: true })
-  symlinkSync(wanted, `${link}.new`)
+  symlinkSync(node, `${link}.new`)
   renameSync(`${link}.new`, link)
 }
 
 function fetchedNode() {
   const found = findFetchedNode()
-  if (found !== undefined && readIfThere(join(runtime, ".stamp")) === lockHash(join(root, "runtime"))) return found
-  step(`fetching Node for Hermes (this machine has ${process.versions.node}, it needs ${FLOOR.slice(0, 2).join(".")})`)
+  if (found !== undefined && readIfExists(join(runtime, ".stamp")) === lockHash(join(root, "runtime"))) return found
+  step(
+    `fetching Node for Hermes (this machine has ${process.versions.node}, it needs ${MINIMUM_NODE.slice(0, 2).join(".")})`,
+  )
   for (const name of ["package.json", "package-lock.json", ".npmrc"])
     copyFileSync(join(root, "runtime", name), join(runtime, name))
   npm(["ci", "--ignore-scripts"], { cwd: runtime, node: process.execPath, what: "the Node runtime" })
   const fetched = findFetchedNode()
   if (fetched === undefined)
     stop(
-      `There is no Node package for ${process.platform} ${process.arch}; install Node ${FLOOR.slice(0, 2).join(".")} or newer yourself.`,
+      `There is no Node package for ${process.platform} ${process.arch}; install Node ${MINIMUM_NODE.slice(0, 2).join(".")} or newer yourself.`,
     )
   rmSync(join(dirname(dirname(fetched)), "include"), { recursive: true, force: true })
   writeFileSync(join(runtime, ".stamp"), lockHash(join(root, "runtime")))
@@ -86,49 +88,50 @@ function findFetchedNode() {
 
 function ensureLibraries() {
   const stamp = join(root, "node_modules", ".hermes-stamp")
-  const wanted = lockHash(root)
-  if (readIfThere(stamp) === wanted) return
+  const hash = lockHash(root)
+  if (readIfExists(stamp) === hash) return
   step("installing libraries")
   npm(["ci"], { cwd: root, node: nodePath(), what: "its libraries" })
-  writeFileSync(stamp, wanted)
+  writeFileSync(stamp, hash)
 }
 
-/** The stamp's time is what the launcher looks at, its content says whether a build is due. */
+/** The launcher checks the modification time of the stamp. Its content shows whether the build is up to date. */
 function ensureBuild() {
   const stamp = join(root, "dist", ".stamp")
-  const wanted = sourceHash()
-  if (readIfThere(stamp) !== wanted) {
+  const hash = sourceHash()
+  if (readIfExists(stamp) !== hash) {
     step("building")
     const built = run(nodePath(), ["scripts/build.mjs"], { stdio: ["ignore", "inherit", "inherit"] })
-    if (built.status !== 0) stop("The build failed; what it said is above.")
+    if (built.status !== 0) stop("The build failed. Its output is above.")
   }
-  writeFileSync(stamp, wanted)
+  writeFileSync(stamp, hash)
 }
 
 function npm(npmArgs, { cwd, node, what }) {
   const script = npmScript()
   const [command, prefix] = script === undefined ? ["npm", []] : [node, [script]]
-  const done = spawnSync(command, [...prefix, ...npmArgs, "--no-audit", "--no-fund", "--loglevel=error"], {
+  const result = spawnSync(command, [...prefix, ...npmArgs, "--no-audit", "--no-fund", "--loglevel=error"], {
     cwd,
     encoding: "utf8",
     env: { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ""}` },
     shell: script === undefined && process.platform === "win32",
   })
-  if (done.status === 0) return
-  const said = `${done.stdout ?? ""}${done.stderr ?? ""}${done.error?.message ?? ""}`
-  writeFileSync(setupLog, said)
-  const offline = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|ETIMEDOUT|ENOTCACHED|network/i.test(said)
+  if (result.status === 0) return
+  const output = `${result.stdout ?? ""}${result.stderr ?? ""}${result.error?.message ?? ""}`
+  writeFileSync(setupLog, output)
+  const offline = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|ETIMEDOUT|ENOTCACHED|network/i.test(output)
   stop(
     offline
       ? `Hermes has to fetch ${what} from the npm registry once and could not reach it. Connect to the network and run this again.`
-      : `npm could not install ${what}. What it said is in ${setupLog}; mend that and run this again.`,
+      : `npm could not install ${what}. Its output is in ${setupLog}. Fix the problem and run this again.`,
   )
 }
 
-/** npm's JavaScript file, so that it can be run by the Node we choose; undefined leaves it to the npm on PATH. */
+/** Finds npm's JavaScript file, so that it can run with the chosen Node. Undefined means to run the npm in PATH. */
 function npmScript() {
-  const given = process.env.npm_execpath
-  if (given !== undefined && /npm-cli\.[cm]?js$/.test(given) && existsSync(given)) return given
+  const fromEnvironment = process.env.npm_execpath
+  if (fromEnvironment !== undefined && /npm-cli\.[cm]?js$/.test(fromEnvironment) && existsSync(fromEnvironment))
+    return fromEnvironment
   for (const directory of (process.env.PATH ?? "").split(delimiter)) {
     const candidate = join(directory, "npm")
     if (existsSync(candidate)) {
@@ -139,23 +142,23 @@ function npmScript() {
   return undefined
 }
 
-/** One set-up at a time; a set-up that was killed leaves a lock that the next one takes over. */
+/** Allows one set-up at a time. The lock of a set-up that was killed is removed. */
 function withLock(work) {
   const lock = join(runtime, "setup.lock")
-  let said = false
+  let reported = false
   for (;;) {
     try {
       writeFileSync(lock, String(process.pid), { flag: "wx" })
       break
     } catch (error) {
       if (error.code !== "EEXIST") stop(`Hermes cannot write in ${runtime}: ${error.message}`)
-      const owner = Number(readIfThere(lock))
+      const owner = Number(readIfExists(lock))
       if (!isAlive(owner)) {
         rmSync(lock, { force: true })
         continue
       }
-      if (!said) step(`waiting for another set-up (process ${owner})`)
-      said = true
+      if (!reported) step(`waiting for another set-up (process ${owner})`)
+      reported = true
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)
     }
   }
@@ -197,7 +200,7 @@ function lockHash(directory) {
     .digest("hex")
 }
 
-/** Changes whenever something that goes into the build does. */
+/** Hashes all files that the build depends on. */
 function sourceHash() {
   const hash = createHash("sha256")
   const walk = (path) => {
@@ -213,14 +216,14 @@ function sourceHash() {
 
 function isNewEnough(version) {
   const parts = version.split(".").map(Number)
-  for (const [index, least] of FLOOR.entries()) {
-    if (parts[index] > least) return true
-    if (parts[index] < least) return false
+  for (const [index, minimum] of MINIMUM_NODE.entries()) {
+    if (parts[index] > minimum) return true
+    if (parts[index] < minimum) return false
   }
   return true
 }
 
-function readIfThere(path) {
+function readIfExists(path) {
   return existsSync(path) ? readFileSync(path, "utf8") : undefined
 }
 

@@ -1,4 +1,4 @@
-// Bundles the command line into dist/: a tiny entry, and chunks that are loaded when they are needed.
+// Bundles the command line into dist/: a small entry, and chunks that load on demand.
 import { execFileSync } from "node:child_process"
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { basename, dirname, join, relative, resolve } from "node:path"
@@ -8,14 +8,14 @@ import { rolldown } from "rolldown"
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..")
 const dist = join(root, "dist")
-const draft = `${dist}.${process.pid}`
+const temporary = `${dist}.${process.pid}`
 
 /**
- * Opening a file costs a start more than reading it, so what is always needed together travels together: each chunk holds
- * everything its files import, less what an earlier chunk holds. All other files are split by who needs them.
+ * Opening a file costs more start-up time than reading it, so modules that load together share a chunk. Each chunk contains its
+ * files and all their imports, except those of earlier chunks. The bundler splits the remaining modules.
  */
 const CHUNKS = {
-  entry: ["src/cli/main.ts"],
+  entry: ["src/cli/launch/main.ts"],
   start: ["src/cli/process-run.ts"],
   settings: ["src/config/load.ts", "src/config/dotenv.ts"],
   store: ["src/state/sqlite/open-store.ts"],
@@ -23,19 +23,19 @@ const CHUNKS = {
     "src/cli/commands/chat.ts",
     "src/cli/chat/one-shot.ts",
     "src/llm/model-client.ts",
-    "src/llm/wire/chat-completions.ts",
+    "src/llm/wire/chat-completions/wire.ts",
   ],
 }
 
-/** CommonJS, because the launcher compiles the chunks itself; names stay, so that a stack trace can be read. */
-const FORM = {
+/** CommonJS, because the launcher compiles the chunks itself. Names are kept for readable stack traces. */
+const OUTPUT_OPTIONS = {
   format: "cjs",
   minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
 }
 
 const bundle = await rolldown({
   cwd: root,
-  input: { main: "src/cli/main.ts", "image-worker": "src/llm/vision/image-worker.ts" },
+  input: { main: "src/cli/launch/main.ts", "image-worker": "src/llm/vision/image-worker.ts" },
   platform: "node",
   external: ["@lydell/node-pty", "@silvia-odwyer/photon-node", "@vscode/ripgrep"],
   preserveEntrySignatures: "allow-extension",
@@ -43,19 +43,19 @@ const bundle = await rolldown({
   checks: { ineffectiveDynamicImport: false },
   onLog: failOnWarning,
 })
-let places
+let chunkByModule
 const { output } = await bundle.generate({
-  ...FORM,
+  ...OUTPUT_OPTIONS,
   entryFileNames: (entry) => (entry.name === "main" ? "chunks/[name]-[hash].js" : "[name].js"),
   chunkFileNames: "chunks/[name]-[hash].js",
   codeSplitting: {
     includeDependenciesRecursively: false,
     groups: [
       {
-        debugName: "what travels together",
+        debugName: "modules that load together",
         name: (id, context) => {
-          places ??= placesOf(context)
-          return places.get(id) ?? null
+          chunkByModule ??= assignChunks(context)
+          return chunkByModule.get(id) ?? null
         },
       },
     ],
@@ -64,26 +64,26 @@ const { output } = await bundle.generate({
 await bundle.close()
 const chunks = output.filter((file) => file.type === "chunk")
 const launcher = await buildLauncher(chunks.find((chunk) => chunk.isEntry && chunk.name === "main").fileName)
-mkdirSync(join(draft, "chunks"), { recursive: true })
+mkdirSync(join(temporary, "chunks"), { recursive: true })
 for (const chunk of chunks)
-  writeFileSync(join(draft, chunk.fileName), asciiOnly(withPlainExports(withRequire(chunk.code))))
-writeFileSync(join(draft, "hermes.js"), launcher, { mode: 0o755 })
-writeFileSync(join(draft, "package.json"), '{ "type": "commonjs" }\n')
-writeFileSync(join(draft, "meta.json"), JSON.stringify(metadata(chunks)))
-writeFileSync(join(draft, "THIRD_PARTY_NOTICES"), notices(chunks.flatMap((chunk) => chunk.moduleIds)))
+  writeFileSync(join(temporary, chunk.fileName), asciiOnly(withPlainExports(withRequire(chunk.code))))
+writeFileSync(join(temporary, "hermes.js"), launcher, { mode: 0o755 })
+writeFileSync(join(temporary, "package.json"), '{ "type": "commonjs" }\n')
+writeFileSync(join(temporary, "meta.json"), JSON.stringify(metadata(chunks)))
+writeFileSync(join(temporary, "THIRD_PARTY_NOTICES"), notices(chunks.flatMap((chunk) => chunk.moduleIds)))
 rmSync(dist, { recursive: true, force: true })
-renameSync(draft, dist)
+renameSync(temporary, dist)
 
-/** The file that loads the chunks, and knows the name of the first. */
+/** Builds the file that loads the chunks, starting with `main`. */
 async function buildLauncher(main) {
   const built = await rolldown({
     cwd: root,
-    input: { hermes: "src/cli/launcher.ts" },
+    input: { hermes: "src/cli/launch/launcher.ts" },
     platform: "node",
     transform: { target: "node18", define: { HERMES_MAIN: JSON.stringify(basename(main)) } },
     onLog: failOnWarning,
   })
-  const { output: files } = await built.generate({ ...FORM, banner: "#!/usr/bin/env node" })
+  const { output: files } = await built.generate({ ...OUTPUT_OPTIONS, banner: "#!/usr/bin/env node" })
   await built.close()
   return files[0].code
 }
@@ -92,41 +92,41 @@ function failOnWarning(level, log) {
   if (level === "warn") throw new Error(log.message)
 }
 
-/** Packages that are not bundled are loaded as the chunks are: a script of `node:vm` has no `import()` without a warning of Node's. */
+/** Loads external packages with `require`, because `import()` in a `node:vm` script makes Node print a warning. */
 function withRequire(code) {
   return code.replaceAll(/\bimport\(`([^`]+)`\)/g, "Promise.resolve().then(()=>require(`$1`))")
 }
 
-/** No export of ours ever changes, and a getter for each costs at the start and at every use. */
+/** Replaces the getters of exports with plain values, which are faster. This is safe because no export is reassigned. */
 function withPlainExports(code) {
   const getter = /Object\.defineProperty\(exports,"([\w$]+)",\{enumerable:!0,get:function\(\)\{return ([\w$]+)\}\}\)/g
   return code.replaceAll(getter, "exports.$1=$2")
 }
 
 /**
- * One character beyond Latin-1 makes V8 keep two bytes for every character of a chunk, and read twice as much. Raw strings are left
- * alone: in them an escape is no escape.
+ * A single character outside Latin-1 makes V8 store two bytes for every character of a chunk. Code with `String.raw` is left
+ * unchanged, because escapes have no effect there.
  */
 function asciiOnly(code) {
   if (code.includes("String.raw")) return code
   return code.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
 }
 
-/** The chunk of every file that is to travel with others. */
-function placesOf(context) {
-  const found = new Map()
+/** Maps each module in `CHUNKS` and all its imports to the name of their chunk. */
+function assignChunks(context) {
+  const assigned = new Map()
   for (const [chunk, entries] of Object.entries(CHUNKS)) {
-    const waiting = entries.map((path) => join(root, path))
-    for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
-      if (found.has(id)) continue
-      found.set(id, chunk)
-      for (const imported of context.getModuleInfo(id)?.importedIds ?? []) waiting.push(imported)
+    const pending = entries.map((path) => join(root, path))
+    for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
+      if (assigned.has(id)) continue
+      assigned.set(id, chunk)
+      for (const imported of context.getModuleInfo(id)?.importedIds ?? []) pending.push(imported)
     }
   }
-  return found
+  return assigned
 }
 
-/** Which files each chunk holds and what it loads with it; the start-up test reads this. */
+/** Lists the modules and the static imports of each chunk, for the start-up test. */
 function metadata(all) {
   return {
     chunks: Object.fromEntries(
@@ -153,7 +153,7 @@ function buildId() {
   }
 }
 
-/** The licences of everything that was bundled. */
+/** Collects the licences of all bundled packages. */
 function notices(ids) {
   const packages = new Set(
     ids.flatMap((id) => {
@@ -176,7 +176,7 @@ function licenceText(directory) {
     try {
       return readFileSync(join(directory, name), "utf8").trim()
     } catch {
-      // Not this spelling; the package.json names the licence in any case.
+      // Try the next name. package.json states the licence in any case.
     }
   }
   return ""

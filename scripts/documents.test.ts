@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url"
 import { describe, expect, test } from "vitest"
 
 import packageFacts from "../package.json" with { type: "json" }
-import { COMMAND_TREE } from "../src/cli/command-table.ts"
-import { parseLine } from "../src/cli/parse.ts"
+import { COMMAND_TREE } from "../src/cli/command-table/command-tree.ts"
+import { parseCommandLine } from "../src/cli/command-line/parse-command-line.ts"
 import { settingOf } from "../src/config/settings.ts"
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..")
@@ -18,55 +18,68 @@ const DOCUMENTS = [
   ...globSync("test/**/*.md", { cwd: root }),
 ].toSorted()
 
-/** Generated pages are checked by their generator, and name commands of later releases on purpose. */
+/** Without the generated pages: their generator checks them, and they intentionally mention commands of later releases. */
 const WRITTEN_BY_HAND = DOCUMENTS.filter((document) => !document.startsWith("docs/reference/"))
 
 test.each([
   ["README.md", 150],
   ["AGENTS.md", 200],
   ["CONTRIBUTING.md", 100],
-])("%s stays within %i lines", (document, most) => {
-  expect(read(document).trimEnd().split("\n").length).toBeLessThanOrEqual(most)
+])("%s has at most %i lines", (document, limit) => {
+  expect(read(document).trimEnd().split("\n").length).toBeLessThanOrEqual(limit)
 })
 
-test("an agent that works here is shown the whole of AGENTS.md", () => {
+test("AGENTS.md fits in the context file limit of an agent", () => {
   expect(read("AGENTS.md").length).toBeLessThanOrEqual(settingOf("context_file_max_chars").default)
 })
 
 test.each(["README.md", "AGENTS.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/glossary.md"])(
-  "every repository path that %s names exists",
+  "every repository path in %s exists",
   (document) => {
     const named = inlineCode(read(document)).filter((text) => REPOSITORY_PATH.test(text))
     expect(named.filter((path) => !isInRepository(path))).toEqual([])
   },
 )
 
-test("the guide for developers names enough paths for the check to mean something", () => {
+test("AGENTS.md contains paths that the check can find", () => {
   const named = inlineCode(read("AGENTS.md")).filter((text) => REPOSITORY_PATH.test(text))
   expect(named.length).toBeGreaterThan(40)
 })
 
+test("the record of dependencies names every package of package.json", () => {
+  const record = read("docs/decisions/0008-dependencies.md")
+  const named = [...record.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell]) => cell!.split(", "))
+  const packages = Object.keys({ ...packageFacts.dependencies, ...packageFacts.devDependencies })
+  expect(packages.filter((name) => !named.includes(name))).toEqual([])
+})
+
+test("every repository path that a decision record names exists", () => {
+  const records = globSync("docs/decisions/*.md", { cwd: root })
+  const named = records.flatMap((record) => inlineCode(read(record)).filter((text) => REPOSITORY_PATH.test(text)))
+  expect(named.filter((path) => !isInRepository(path))).toEqual([])
+})
+
 describe.each(WRITTEN_BY_HAND)("%s", (document) => {
-  test("relative links lead to a file and, where named, a heading", () => {
-    const broken = relativeLinks(read(document)).filter((link) => !leadsSomewhere(link, document))
+  test("relative links point to existing files and headings", () => {
+    const broken = relativeLinks(read(document)).filter((link) => !linkTargetExists(link, document))
     expect(broken).toEqual([])
   })
 
-  test("names only npm scripts that exist", () => {
+  test("mentions only existing npm scripts", () => {
     const scripts = [...read(document).matchAll(/npm run ([\w:-]+)/g)].map(([, name]) => name!)
     expect(scripts.filter((name) => !(name in packageFacts.scripts))).toEqual([])
   })
 
-  test("names only commands and flags of this release", () => {
-    const refused = commandLines(read(document)).filter((line) => !isUnderstood(line))
-    expect(refused).toEqual([])
+  test("mentions only commands and flags of this release", () => {
+    const unknown = commandLines(read(document)).filter((line) => !isValidCommand(line))
+    expect(unknown).toEqual([])
   })
 })
 
 const REPOSITORY_PATH =
   /^(?:(?:src|test|scripts|docs|runtime|\.ci)\/[\w./<>*{},-]*|\.?[\w-]+\.(?:json|md|ts|cjs|mjs)|LICENSE)$/
 
-/** What is written between back-ticks, outside of fenced blocks. */
+/** The text between backticks, outside fenced blocks. */
 function inlineCode(markdown: string): string[] {
   return [...withoutFences(markdown).matchAll(/`([^`\n]+)`/g)].map(([, text]) => text!)
 }
@@ -75,15 +88,15 @@ function withoutFences(markdown: string): string {
   return markdown.replaceAll(/^```[^]*?^```$/gm, "")
 }
 
-/** `<name>` in a path stands for any name: at least one such file must exist. */
+/** `<name>` in a path matches any name: at least one such file must exist. */
 function isInRepository(path: string): boolean {
   const pattern = path.replaceAll(/<[^>]*>/g, "*")
-  if (!/[*{]/.test(pattern)) return existsSync(join(root, pattern)) || isFileOfTheHome(path)
+  if (!/[*{]/.test(pattern)) return existsSync(join(root, pattern)) || isHomeFile(path)
   return globSync(pattern, { cwd: root }).length > 0
 }
 
-/** Files that live in a person's home, not here. */
-function isFileOfTheHome(path: string): boolean {
+/** Files of the Hermes home, which are not in the repository. */
+function isHomeFile(path: string): boolean {
   return ["SOUL.md", "MEMORY.md", "USER.md", "auth.json"].includes(path)
 }
 
@@ -92,14 +105,14 @@ function relativeLinks(markdown: string): string[] {
   return [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link!).filter((link) => !/^[a-z]+:/.test(link))
 }
 
-function leadsSomewhere(link: string, from: string): boolean {
+function linkTargetExists(link: string, from: string): boolean {
   const [path = "", heading] = link.split("#")
   const target = path === "" ? from : join(dirname(from), path)
   if (!existsSync(join(root, target))) return false
   return heading === undefined || headings(read(target)).includes(heading)
 }
 
-/** Headings as the names GitHub gives them. */
+/** The anchor names that GitHub generates for headings. */
 function headings(markdown: string): string[] {
   return [...withoutFences(markdown).matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
     title!
@@ -109,19 +122,19 @@ function headings(markdown: string): string[] {
   )
 }
 
-/** Lines that start Hermes: in a `sh` block, or alone between back-ticks. */
+/** Lines that run Hermes, in a `sh` block or between backticks. */
 function commandLines(markdown: string): string[] {
   const blocks = [...markdown.matchAll(/^```sh\n([^]*?)^```$/gm)].flatMap(([, block]) => block!.split("\n"))
-  return [...blocks, ...inlineCode(markdown)].filter((line) => START.test(line))
+  return [...blocks, ...inlineCode(markdown)].filter((line) => COMMAND_PREFIX.test(line))
 }
 
-const START = /^(?:[^|]*\| *)?(?:(?:\.\/)?hermes|npm start --) (?!…)/
+const COMMAND_PREFIX = /^(?:[^|]*\| *)?(?:(?:\.\/)?hermes|npm start --) (?!…)/
 
-function isUnderstood(line: string): boolean {
+function isValidCommand(line: string): boolean {
   const words = line
-    .replace(START, "")
+    .replace(COMMAND_PREFIX, "")
     .replace(/\s(?:#|\||>|<).*$/, "")
     .match(/"[^"]*"|'[^']*'|\S+/g)
   const argv = (words ?? []).map((word) => word.replaceAll(/^["']|["']$/g, ""))
-  return ["run", "help", "version"].includes(parseLine(argv, COMMAND_TREE).kind)
+  return ["run", "help", "version"].includes(parseCommandLine(argv, COMMAND_TREE).kind)
 }

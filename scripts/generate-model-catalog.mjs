@@ -1,5 +1,5 @@
-// Writes src/llm/catalog/catalog.generated.json from the model data of @earendil-works/pi-ai (MIT). Run by hand when that package
-// has a release worth taking: `node scripts/generate-model-catalog.mjs [VERSION]`. Needs the npm registry, and nothing is installed.
+// Writes src/llm/catalog/catalog.generated.json from the model data of @earendil-works/pi-ai (MIT). Run it manually for a new
+// release of that package: `node scripts/generate-model-catalog.mjs [VERSION]`. It needs the npm registry and installs nothing.
 import { execFileSync } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -11,7 +11,7 @@ const version = process.argv[2] ?? "1.5.0"
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..")
 const target = join(root, "src/llm/catalog/catalog.generated.json")
 
-/** Their name of a provider to ours; providers that are not here are left out. */
+/** Maps provider names of the package to ours. Other providers are not included. */
 const PROVIDERS = {
   openrouter: "openrouter",
   openai: "openai-api",
@@ -34,7 +34,7 @@ const PROVIDERS = {
   "amazon-bedrock": "bedrock",
 }
 
-/** What a model can or cannot do, as bits; `src/llm/catalog/catalog.ts` reads them. */
+/** Model capabilities as bits, which `src/llm/catalog/catalog.ts` reads. */
 const FLAGS = [
   [1, (model) => model.reasoning === true],
   [2, (model) => model.input.includes("image")],
@@ -53,23 +53,22 @@ try {
   rmSync(scratch, { recursive: true, force: true })
 }
 
-/** One line for a model, so that the difference between two releases can be read. */
+/** Writes one line for each model, for readable diffs between releases. */
 function render(models) {
-  const blocks = Object.entries(PROVIDERS).map(([theirs, ours]) => {
-    const rows = Object.values(models[theirs] ?? {})
-      // At OpenRouter, ~ marks moving pointers (an alias of ours does the same without hiding the model), and :batch what is
-      // answered hours later.
+  const blocks = Object.entries(PROVIDERS).map(([packageName, provider]) => {
+    const rows = Object.values(models[packageName] ?? {})
+      // At OpenRouter, ~ marks aliases of the latest model, which our own aliases replace, and :batch marks batch processing.
       .filter((model) => model.type === "chat" && !model.id.startsWith("~") && !model.id.endsWith(":batch"))
       .toSorted((a, b) => (a.id < b.id ? -1 : 1))
       .map((model) => `      ${JSON.stringify(model.id)}: ${array(row(model))}`)
-    if (rows.length === 0) throw new Error(`${PACKAGE} ${version} has no models for ${theirs}`)
-    return `    ${JSON.stringify(ours)}: {\n${rows.join(",\n")}\n    }`
+    if (rows.length === 0) throw new Error(`${PACKAGE} ${version} has no models for ${packageName}`)
+    return `    ${JSON.stringify(provider)}: {\n${rows.join(",\n")}\n    }`
   })
   const head = `  "version": ${JSON.stringify(`${PACKAGE.split("/")[1]} ${version}`)},`
   return `{\n${head}\n  "providers": {\n${blocks.join(",\n")}\n  }\n}\n`
 }
 
-/** [context, longest output, input, output, cache read, cache write, flags, then for each tier: tokens above, and four prices]. */
+/** [context, maximum output, input, output, cache read, cache write, flags, then for each tier: minimum tokens and four prices]. */
 function row(model) {
   const flags = FLAGS.reduce((sum, [bit, holds]) => sum + (holds(model) ? bit : 0), 0)
   const free = model.id.endsWith(":free")
@@ -83,7 +82,7 @@ function row(model) {
   ]
 }
 
-/** Their 0 also stands for "no such price". Taken at its word it would turn an unknown cost into none. */
+/** In the package, 0 also means that the price is unknown. Only free models have a price of 0. */
 function prices(cost, free) {
   return [cost.input, cost.output, cost.cacheRead, cost.cacheWrite].map((price) => (price > 0 || free ? price : null))
 }

@@ -1,9 +1,9 @@
-// Writes docs/reference/ from the tables that the product itself reads. `--check` fails when a page is out of date.
+// Writes docs/reference/ from the tables in src/. `--check` fails when a page is out of date.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 
-import { renderCommandReference } from "../src/cli/command-reference.ts"
+import { renderCommandReference } from "../src/cli/command-line/command-reference.ts"
 import { SLASH_COMMANDS } from "../src/commands/slash-table.ts"
 import { ENVIRONMENT_VARIABLES } from "../src/config/environment-variables.ts"
 import type { Setting } from "../src/config/setting.ts"
@@ -26,14 +26,14 @@ const pages: Record<string, string> = {
 let stale = 0
 for (const [name, text] of Object.entries(pages)) {
   const path = join(directory, name)
-  const wanted = `${NOTE}\n\n${text.trim()}\n`
+  const page = `${NOTE}\n\n${text.trim()}\n`
   if (check) {
-    if (readIfThere(path) === wanted) continue
+    if (readIfExists(path) === page) continue
     stale += 1
     console.error(`docs/reference/${name} is out of date; run \`npm run generate\``)
   } else {
     mkdirSync(directory, { recursive: true })
-    writeFileSync(path, wanted)
+    writeFileSync(path, page)
   }
 }
 process.exit(stale === 0 ? 0 : 1)
@@ -84,7 +84,7 @@ function toolsPage(): string {
     marks.parallel ?? "never",
     description,
   ])
-  return `# Tools\n\nWhat the model is told about each built-in tool.\n\n${table(["Tool", "Toolset", "Parallel", "Description"], rows)}`
+  return `# Tools\n\nThe built-in tools, with the descriptions that the model receives.\n\n${table(["Tool", "Toolset", "Parallel", "Description"], rows)}`
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -93,11 +93,11 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n")
 }
 
-function readIfThere(path: string): string | undefined {
+function readIfExists(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8")
   } catch {
-    // A page that was never written is as stale as a wrong one.
+    // A missing page is out of date.
     return undefined
   }
 }

@@ -19,7 +19,7 @@ const tool = (name: string) => ({
     }),
 })
 
-test("the manifest lists the tools by name, with the same bytes whatever the order of the table", async () => {
+test("the manifest is sorted by name and does not depend on the order of the table", async () => {
   const text = await renderManifest({ b: tool("b"), a: tool("a") })
   expect(await renderManifest({ a: tool("a"), b: tool("b") })).toBe(text)
   const facts = (name: string) => ({
@@ -33,6 +33,8 @@ test("the manifest lists the tools by name, with the same bytes whatever the ord
   expect(text.indexOf('"a": {')).toBeLessThan(text.indexOf('"b": {'))
 })
 
-test("a tool that is listed under another name is refused", async () => {
-  await expect(renderManifest({ a: tool("b") })).rejects.toThrow('the table lists "a", but that tool calls itself "b"')
+test("a tool that is listed under another name is an error", async () => {
+  await expect(renderManifest({ a: tool("b") })).rejects.toThrow(
+    'the table lists "a", but the name of that tool is "b"',
+  )
 })

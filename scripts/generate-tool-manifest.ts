@@ -1,6 +1,6 @@
 /**
- * Writes src/tools/manifest.generated.ts from the built-in tools, so that a start lists the tools without loading their code.
- * With --check nothing is written; the exit code is 1 when the file is not up to date.
+ * Writes src/tools/manifest.generated.ts from the built-in tools, so that Hermes can list the tools without loading their code.
+ * With --check it writes nothing and exits with 1 when the file is out of date.
  */
 import { readFile, writeFile } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
@@ -14,18 +14,18 @@ if (import.meta.main) process.exitCode = await main(process.argv.slice(2))
 
 async function main(args: readonly string[]): Promise<number> {
   const { BUILTIN_TOOLS } = await import("../src/tools/builtins.ts")
-  const wanted = await renderManifest(BUILTIN_TOOLS)
+  const manifest = await renderManifest(BUILTIN_TOOLS)
   const current = await readManifest()
-  if (current === wanted) return 0
+  if (current === manifest) return 0
   if (args.includes("--check")) {
     console.error("src/tools/manifest.generated.ts is out of date: run `npm run generate`")
     return 1
   }
-  await writeFile(MANIFEST, wanted)
+  await writeFile(MANIFEST, manifest)
   return 0
 }
 
-/** The text of the manifest: tools by name, fields in a fixed order, so that equal tools give equal bytes. */
+/** Renders the manifest with sorted tools and fields in a fixed order, so that equal tools produce equal bytes. */
 export async function renderManifest(tools: Readonly<Record<string, BuiltinTool>>): Promise<string> {
   const entries = await Promise.all(
     Object.entries(tools).map(async ([name, builtin]) => [name, await manifestEntry(name, builtin)] as const),
@@ -42,7 +42,7 @@ export async function renderManifest(tools: Readonly<Record<string, BuiltinTool>
 
 async function manifestEntry(name: string, builtin: BuiltinTool): Promise<ManifestEntry> {
   const tool = await builtin.load()
-  if (tool.name !== name) throw new Error(`the table lists "${name}", but that tool calls itself "${tool.name}"`)
+  if (tool.name !== name) throw new Error(`the table lists "${name}", but the name of that tool is "${tool.name}"`)
   const { toolset, description, parameters, marks } = tool
   return { name, toolset, description, parameters, marks }
 }

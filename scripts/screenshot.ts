@@ -1,5 +1,5 @@
-// Writes docs/images/demo.svg: a conversation with the demo model, driven through a real pseudo-terminal on the built command
-// in a temporary home. Run `npm run build` first, then `node scripts/screenshot.ts`.
+// Writes docs/images/demo.svg: a conversation with the demo model, recorded from the built command in a pseudo-terminal and a
+// temporary home. Run `npm run build` first, then `node scripts/screenshot.ts`.
 import { mkdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from "node:fs"
 import { delimiter, dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -11,12 +11,12 @@ import { temporaryHome } from "../test/support/temporary-home.ts"
 import { openTerminal } from "../test/support/virtual-terminal.ts"
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..")
-const PICTURE = join(root, "docs", "images", "demo.svg")
+const IMAGE_FILE = join(root, "docs", "images", "demo.svg")
 const COLUMNS = 100
 const ROWS = 60
 const SHELL_PROMPT = "~/garden $ "
 
-/** What the person types, and what the screen ends with when Hermes waits for the next line. */
+/** What the user types, and how the screen ends when Hermes waits for the next line. */
 const CONVERSATION: readonly (readonly [type: string, until: RegExp])[] = [
   ["hermes", /\(Enter\)\?\s*$/],
   ["", /Hermes ·[^]*\nyou> $/],
@@ -34,17 +34,17 @@ const PROJECT = {
 }
 
 async function main(): Promise<void> {
-  const picture = renderSvg(await screenOf(await record()))
-  mkdirSync(dirname(PICTURE), { recursive: true })
-  const before = readIfThere(PICTURE)
-  writeFileSync(PICTURE, picture)
-  console.log(`docs/images/demo.svg ${before === picture ? "is unchanged" : "was written"}`)
+  const image = renderSvg(await renderScreen(await record()))
+  mkdirSync(dirname(IMAGE_FILE), { recursive: true })
+  const before = readIfExists(IMAGE_FILE)
+  writeFileSync(IMAGE_FILE, image)
+  console.log(`docs/images/demo.svg ${before === image ? "is unchanged" : "was written"}`)
 }
 
-/** Every byte the terminal got, with the temporary folder shown as the home of a person would be. */
+/** Records the terminal output, with the temporary directory replaced by `~/garden`. */
 async function record(): Promise<string> {
   await using home = await temporaryHome({ workFiles: PROJECT })
-  // Files are listed newest first; equal times would leave the order to chance.
+  // Files are listed newest first, so they need different times.
   for (const [age, name] of Object.keys(PROJECT).entries())
     utimesSync(join(home.workdir, name), 1_700_000_000 - age, 1_700_000_000 - age)
   const bin = join(home.userHome, "bin")
@@ -68,22 +68,22 @@ async function record(): Promise<string> {
 
 type Screen = readonly (readonly Run[])[]
 
-/** Neighbouring cells that look the same. */
+/** Adjacent cells with the same style. */
 interface Run {
   readonly column: number
-  /** In cells; some characters take two. */
+  /** In cells. Some characters occupy two. */
   readonly width: number
   readonly text: string
-  readonly look: Look
+  readonly style: Style
 }
 
-interface Look {
+interface Style {
   readonly color: string
   readonly bold: boolean
   readonly dim: boolean
 }
 
-async function screenOf(output: string): Promise<Screen> {
+async function renderScreen(output: string): Promise<Screen> {
   const terminal = new xterm.Terminal({ cols: COLUMNS, rows: ROWS, scrollback: 0, allowProposedApi: true })
   await new Promise<void>((done) => {
     terminal.write(output, done)
@@ -100,20 +100,20 @@ function runsOf(terminal: InstanceType<typeof xterm.Terminal>, row: number): rea
     const cell = line?.getCell(column)
     if (cell === undefined || cell.getWidth() === 0) continue
     const text = cell.getChars() === "" ? " " : cell.getChars()
-    const look = lookOf(cell)
+    const style = styleOf(cell)
     const width = cell.getWidth()
     const last = runs.at(-1)
-    if (last === undefined || !sameLook(last.look, look)) runs.push({ column, width, text, look })
+    if (last === undefined || !isSameStyle(last.style, style)) runs.push({ column, width, text, style })
     else runs[runs.length - 1] = { ...last, width: last.width + width, text: last.text + text }
   }
   return runs
 }
 
-function lookOf(cell: IBufferCell): Look {
+function styleOf(cell: IBufferCell): Style {
   return { color: colorOf(cell), bold: cell.isBold() !== 0, dim: cell.isDim() !== 0 }
 }
 
-function sameLook(a: Look, b: Look): boolean {
+function isSameStyle(a: Style, b: Style): boolean {
   return a.color === b.color && a.bold === b.bold && a.dim === b.dim
 }
 
@@ -157,7 +157,9 @@ function renderSvg(screen: Screen): string {
   const dots = ["#e06c75", "#e5c07b", "#98c379"].map(
     (color, index) => `<circle cx="${MARGIN + 4 + index * 20}" cy="${TITLE_BAR / 2}" r="6" fill="${color}"/>`,
   )
-  const text = screen.flatMap((runs, row) => runs.filter((run) => run.text.trim() !== "").map((run) => tag(run, row)))
+  const text = screen.flatMap((runs, row) =>
+    runs.filter((run) => run.text.trim() !== "").map((run) => textElement(run, row)),
+  )
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img">`,
     "<title>A conversation with Hermes in a terminal</title>",
@@ -172,30 +174,30 @@ function renderSvg(screen: Screen): string {
   ].join("\n")
 }
 
-/** `textLength` keeps the columns aligned whatever monospace font the reader has. */
-function tag({ column, width, text, look }: Run, row: number): string {
+/** `textLength` keeps the columns aligned with any monospace font. */
+function textElement({ column, width, text, style }: Run, row: number): string {
   const shown = text.trimEnd()
   const cells = width - (text.length - shown.length)
   const x = (MARGIN + column * CELL_WIDTH).toFixed(1)
   const y = TITLE_BAR + MARGIN + row * LINE_HEIGHT + FONT_SIZE
-  const style = [
-    `fill="${look.color}"`,
-    look.dim ? 'fill-opacity="0.6"' : "",
-    look.bold ? 'font-weight="bold"' : "",
+  const attributes = [
+    `fill="${style.color}"`,
+    style.dim ? 'fill-opacity="0.6"' : "",
+    style.bold ? 'font-weight="bold"' : "",
     `textLength="${(cells * CELL_WIDTH).toFixed(1)}"`,
   ].filter((part) => part !== "")
-  return `<text x="${x}" y="${y}" ${style.join(" ")}>${escapeXml(shown)}</text>`
+  return `<text x="${x}" y="${y}" ${attributes.join(" ")}>${escapeXml(shown)}</text>`
 }
 
 function escapeXml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
 }
 
-function readIfThere(path: string): string | undefined {
+function readIfExists(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8")
   } catch {
-    // There is no picture yet.
+    // The image does not exist yet.
     return undefined
   }
 }

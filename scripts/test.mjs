@@ -1,5 +1,5 @@
-// Everything a reviewer needs, in one run: format, lint, types, layers, dead code, generated files, then all tests against the
-// built command. The last line is "N passed, N failed". `--quick` leaves the end-to-end tests out.
+// Runs all checks: format, lint, types, layers, dead code and generated files, then all tests against the built command. The last
+// line is "N passed, N failed". `--quick` skips the end-to-end tests.
 import { spawn, spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -11,7 +11,7 @@ const report = join(scratch, "vitest.json")
 let passed = 0
 let failed = 0
 
-/** Programs that tests drive for real, and the Debian packages that bring them. */
+/** Programs that tests run, and the Debian packages that contain them. */
 const PROGRAMS = {
   zsh: "zsh",
   fish: "fish",
@@ -25,8 +25,8 @@ const PROGRAMS = {
   ssh: "openssh-client",
 }
 
-/** Enough modules that a silently empty run of the layer check cannot pass for a clean one. */
-const LEAST_MODULES = 150
+/** With fewer modules the layer check has not read the sources and must not pass. */
+const MIN_MODULES = 150
 
 const checks = [
   ["format", ["node_modules/oxfmt/bin/oxfmt", "--check", "."]],
@@ -45,37 +45,44 @@ ensurePackages()
 for (const [name, command] of checks) {
   const { code, output } = await run(command, { quiet: true })
   const modules = /\((\d+) modules/.exec(output)?.[1]
-  const good = code === 0 && (name !== "layers" || Number(modules) >= LEAST_MODULES)
-  if (good) passed += 1
+  const succeeded = code === 0 && (name !== "layers" || Number(modules) >= MIN_MODULES)
+  if (succeeded) passed += 1
   else failed += 1
-  process.stdout.write(`${good ? "✓" : "✗"} ${name}\n`)
-  if (!good) process.stdout.write(`${output.trim()}\n`)
+  process.stdout.write(`${succeeded ? "✓" : "✗"} ${name}\n`)
+  if (!succeeded) process.stdout.write(`${output.trim()}\n`)
 }
 
-const only = quick ? ["--exclude", "test/e2e/**"] : []
+const filters = quick ? ["--exclude", "test/e2e/**"] : []
 await run(
-  ["node_modules/vitest/vitest.mjs", "run", "--reporter=default", "--reporter=json", `--outputFile=${report}`, ...only],
+  [
+    "node_modules/vitest/vitest.mjs",
+    "run",
+    "--reporter=default",
+    "--reporter=json",
+    `--outputFile=${report}`,
+    ...filters,
+  ],
   { quiet: false },
 )
 try {
   const counts = JSON.parse(readFileSync(report, "utf8"))
   passed += counts.numPassedTests
-  // A file that could not even be loaded has no failed test, but the run has failed all the same.
+  // A file that cannot be loaded has no failed test, but the run has failed.
   failed += counts.numFailedTests + (counts.success === false && counts.numFailedTests === 0 ? 1 : 0)
   for (const { message, name, status } of counts.testResults) {
     if (status === "failed" && message !== "") process.stdout.write(`\n${name}\n${message}\n`)
   }
 } catch (error) {
   failed += 1
-  process.stdout.write(`The tests gave no report: ${error.message}\n`)
+  process.stdout.write(`The tests wrote no report: ${error.message}\n`)
 }
 rmSync(scratch, { recursive: true, force: true })
 process.stdout.write(`${passed} passed, ${failed} failed\n`)
 process.exit(failed === 0 ? 0 : 1)
 
 /**
- * Some tests drive real programs. Where we may, the missing ones are installed from Debian; elsewhere those tests say why they
- * are skipped.
+ * Installs missing programs that tests run, if this is Debian and the user is root. Elsewhere those tests are skipped with a
+ * reason.
  */
 function ensurePackages() {
   const missing = Object.entries(PROGRAMS)
@@ -86,10 +93,10 @@ function ensurePackages() {
   const isDebian = process.getuid?.() === 0 && spawnSync("sh", ["-c", "command -v apt-get"]).status === 0
   if (missing.length === 0 || !isDebian) return
   process.stdout.write(`installing ${missing.join(", ")} for the tests\n`)
-  const quietly = { stdio: "ignore", timeout: 240_000, env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } }
+  const options = { stdio: "ignore", timeout: 240_000, env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } }
   const install = ["install", "-y", "-q", "--no-install-recommends", ...missing]
-  if (spawnSync("apt-get", install, quietly).status === 0) return
-  if (spawnSync("apt-get", ["update", "-q"], quietly).status === 0) spawnSync("apt-get", install, quietly)
+  if (spawnSync("apt-get", install, options).status === 0) return
+  if (spawnSync("apt-get", ["update", "-q"], options).status === 0) spawnSync("apt-get", install, options)
 }
 
 function run(command, { quiet }) {

@@ -13,7 +13,7 @@ function watched() {
       now += ms
     },
     see: (body: AgentEventBody) => {
-      activity.see({ ...body, sessionId: toSessionId("s"), runId: "r", seq: 0, ts: 0 })
+      activity.observe({ ...body, sessionId: toSessionId("s"), runId: "r", seq: 0, ts: 0 })
     },
   }
 }
@@ -50,7 +50,7 @@ test("a session that was only opened", () => {
   })
 })
 
-test("requests and rounds are counted per run, and every event is a sign of life", () => {
+test("requests and iterations are counted per run, and every event counts as activity", () => {
   const { activity, see, pass } = watched()
   see({ type: "status", kind: "iteration", text: "", iteration: 1 })
   see({ type: "status", kind: "iteration", text: "", iteration: 1 })
@@ -58,14 +58,14 @@ test("requests and rounds are counted per run, and every event is a sign of life
   see({ type: "text-delta", text: "hi" })
   expect(activity.summary()).toMatchObject({
     last_activity_ts: 1003,
-    last_activity_desc: "receiving an answer",
+    last_activity_desc: "receiving a reply",
     seconds_since_activity: 0,
     api_call_count: 2,
     budget_used: 1,
   })
 })
 
-test("of tools that run side by side the last one started is named, until all have ended", () => {
+test("of tools that run in parallel, the current one is the last started that still runs", () => {
   const { activity, see } = watched()
   const current: (string | null)[] = []
   for (const event of [started("a"), started("b"), started("b"), ended("b"), ended("b"), ended("a"), ended("x")]) {

@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.ts"
 import type { AgentEvent } from "../protocol/events.ts"
 
-/** What a session is doing, for those who watch over it from outside. Times are epoch seconds. */
+/** What a session is doing, for a supervisor such as the gateway. Times are epoch seconds. */
 export interface ActivitySummary {
   readonly last_activity_ts: number
   readonly last_activity_desc: string
@@ -13,20 +13,20 @@ export interface ActivitySummary {
   readonly budget_max: number
 }
 
-/** Everything that happens is an event, so activity is read off the events and nobody has to report it. */
+/** Derives the activity of a session from its events. */
 export function createActivity(
   clock: Clock,
   maxIterations: number,
-): { see(event: AgentEvent): void; summary(): ActivitySummary } {
+): { observe(event: AgentEvent): void; summary(): ActivitySummary } {
   let lastAt = clock.now()
-  let lastWhat = "opened"
+  let lastDescription = "opened"
   let tools: readonly string[] = []
   let calls = 0
   let used = 0
   return {
-    see: (event) => {
+    observe: (event) => {
       lastAt = clock.now()
-      lastWhat = describe(event)
+      lastDescription = describe(event)
       if (event.type === "run-start") [calls, used, tools] = [0, 0, []]
       if (event.type === "status" && event.kind === "iteration") {
         calls += 1
@@ -37,7 +37,7 @@ export function createActivity(
     },
     summary: () => ({
       last_activity_ts: lastAt / 1000,
-      last_activity_desc: lastWhat,
+      last_activity_desc: lastDescription,
       seconds_since_activity: (clock.now() - lastAt) / 1000,
       current_tool: tools.at(-1) ?? null,
       api_call_count: calls,
@@ -55,16 +55,16 @@ function describe(event: AgentEvent): string {
     case "tool-end":
       return `${event.call.name} ended`
     case "status":
-      return event.kind === "iteration" ? "asking the model" : event.kind
+      return event.kind === "iteration" ? "waiting for the model" : event.kind
     case "text-delta":
     case "reasoning-delta":
-      return "receiving an answer"
+      return "receiving a reply"
     default:
       return event.type
   }
 }
 
 function without(names: readonly string[], name: string): readonly string[] {
-  const place = names.lastIndexOf(name)
-  return place === -1 ? names : names.toSpliced(place, 1)
+  const index = names.lastIndexOf(name)
+  return index === -1 ? names : names.toSpliced(index, 1)
 }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest"
 import type { Clock } from "../base/clock.ts"
 import { Interactions } from "./interactions.ts"
 
-/** Time that passes only when a test says so. */
+/** A clock that the test advances. */
 function manualClock() {
   const passed = Promise.withResolvers<undefined>()
   const clock: Clock = {
@@ -26,7 +26,7 @@ function manualClock() {
 
 const question = { id: "q", kind: "approval", timeoutMs: 1000 } as const
 
-test("the first fitting answer counts, every other one is refused", async () => {
+test("the first answer of the right kind is accepted, any other is rejected", async () => {
   const interactions = new Interactions(manualClock().clock)
   const waiting = interactions.wait(question, new AbortController().signal)
   expect([
@@ -38,7 +38,7 @@ test("the first fitting answer counts, every other one is refused", async () => 
   expect(await waiting).toEqual({ kind: "approval", choice: "once" })
 })
 
-test("time and an interrupt end the question; a late answer is refused", async () => {
+test("a timeout or an interrupt closes the question; a late answer is rejected", async () => {
   const time = manualClock()
   const late = new Interactions(time.clock)
   const waiting = late.wait(question, new AbortController().signal)

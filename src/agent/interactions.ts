@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.ts"
 import type { Answer } from "../protocol/events.ts"
 
-/** The open questions of a session. Each is answered once: by a person, by its time limit or by an interrupt. */
+/** The open questions of a session to the user. Each is settled once: by an answer, its timeout or an interrupt. */
 export class Interactions {
   readonly #clock: Clock
   readonly #open = new Map<string, { readonly kind: Answer["kind"]; readonly resolve: (answer: Answer) => void }>()
@@ -16,7 +16,7 @@ export class Interactions {
     return `${prefix}_${this.#count}`
   }
 
-  /** False when there is no such question, when it is answered already or when the answer is of another kind. */
+  /** Returns false when no such question is open or when the answer has the wrong kind. */
   answer(requestId: string, answer: Answer): boolean {
     const open = this.#open.get(requestId)
     if (open === undefined || open.kind !== answer.kind) return false
@@ -25,7 +25,7 @@ export class Interactions {
     return true
   }
 
-  /** Waits for the answer to a question that was put to the person under this id. */
+  /** Opens a question under this id and waits for its answer. */
   async wait<Kind extends Answer["kind"]>(
     request: { readonly id: string; readonly kind: Kind; readonly timeoutMs: number },
     signal: AbortSignal,
@@ -59,7 +59,7 @@ function isKind<Kind extends Answer["kind"]>(answer: Answer, kind: Kind): answer
   return answer.kind === kind
 }
 
-/** A timer that is longer than the system can count would go off at once; nobody waits for it either. */
+/** Node fires a timer of 2^31 ms or more at once; such a question has no timeout. */
 function isTimed(timeoutMs: number): boolean {
   return timeoutMs > 0 && timeoutMs < 2 ** 31
 }

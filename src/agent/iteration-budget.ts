@@ -1,4 +1,4 @@
-/** How many rounds with the model a turn may take. A refund buys another one. */
+/** How many iterations a turn may take. A refund adds one back. */
 export class IterationBudget {
   readonly max: number
   #used = 0
@@ -25,4 +25,21 @@ export class IterationBudget {
   get remaining(): number {
     return this.max - this.#used
   }
+}
+
+const WARN_FROM = 0.7
+const URGENT_FROM = 0.9
+
+/** Tells the model how much of its budget is used, from 70 % on. `agent.budget_pressure: legacy` appends it to tool results. */
+export function budgetWarning({
+  used,
+  max,
+  remaining,
+}: Pick<IterationBudget, "used" | "max" | "remaining">): string | undefined {
+  const share = used / max
+  if (share < WARN_FROM) return undefined
+  const count = `${used} of ${max} iterations are used, ${remaining} remain`
+  return share < URGENT_FROM
+    ? `[Budget: ${count}. Start to finish the work.]`
+    : `[Budget, urgent: ${count}. Give your answer now.]`
 }

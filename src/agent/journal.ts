@@ -5,14 +5,19 @@ import type { Message } from "../protocol/message.ts"
 import type { Usage } from "../protocol/usage.ts"
 import type { CallCost } from "./spending.ts"
 
-/** Persist, then proceed (law 2): nothing depends on a message before it is stored. Every method rejects when storing failed. */
+/**
+ * The durable side of a conversation. Only `Conversation` calls it, so that nothing is shown before it is stored (law 2). Every
+ * method rejects when the store failed.
+ */
 export interface Journal {
   append(messages: readonly Message[], call?: BilledCall): Promise<void>
-  /** These messages (new form → former form) are sent in another form from now on; what is stored of them stays. */
+  /** Stores the form in which messages are sent from now on (new form → former form); the original stays. */
   reshape(changes: ReadonlyMap<Message, Message>): Promise<void>
-  /** The conversation goes on in a child session that starts with these messages; refused when others did so meanwhile. */
+  /** Continues the session in a child that starts with these messages. Fails when another process did so in the meantime. */
   rotate(messages: readonly Message[]): Promise<Result<Rotation>>
-  /** The right to compress, as long as the work runs; undefined when another process has it and does not give it up. */
+  /** Takes this message and everything after it out of the session. */
+  rewind(from: Message): Promise<void>
+  /** Excludes compression by other processes; undefined when one of them holds the lock for too long. */
   lockCompression(signal: AbortSignal): Promise<CompressionLock | undefined>
 }
 
@@ -25,10 +30,10 @@ export interface CompressionLock {
   release(): Promise<void>
 }
 
-/** One model call as the session's totals count it. */
+/** One model call, for the totals of the session. */
 export interface BilledCall {
   readonly usage: Usage
   readonly cost: CallCost
-  /** Who answered: the first choice, or what took its place. */
+  /** The model that answered: the configured one or a fallback. */
   readonly runtime: ModelRuntime
 }

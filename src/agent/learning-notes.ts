@@ -2,37 +2,37 @@ import { stringField } from "../base/json.ts"
 import type { Logger } from "../base/logger.ts"
 import type { Result } from "../base/result.ts"
 import { ellipsize } from "../base/text.ts"
-import { jaccard, normaliseError, wordsOf } from "../knowledge/learnings/error-words.ts"
+import { jaccard, normaliseError, errorWords } from "../knowledge/learnings/error-words.ts"
 import type { Learning } from "../knowledge/learnings/learning.ts"
 import type { LearningsStore } from "../knowledge/learnings/learnings-store.ts"
 import { scanThreats } from "../knowledge/threat-scan.ts"
 import { defuseSteerMarkers } from "../toolkit/untrusted.ts"
-import type { NotedCall, ResultNoteSource } from "./dispatch/result-note.ts"
-import { failureOf } from "./failed-call.ts"
+import type { SettledCall, ResultNote } from "./facet.ts"
+import { callFailure } from "./call-failure.ts"
 import { argumentWords, createLearningCandidates, familyOf } from "./learning-candidates.ts"
 
-/** What Hermes learns from failed calls, and how it reminds of it. Never fails a call: what goes wrong here is logged. */
+/** Captures learnings from failed calls and shows them with later results. Never fails a call: its own errors are logged. */
 export interface LearningNotes {
-  /** Watches every call, and adds what helped in a similar case to its result. */
-  readonly note: ResultNoteSource
+  /** Observes every call and adds the fix of a similar earlier failure to its result. */
+  readonly note: ResultNote
   beginTurn(): void
-  /** The learnings that helped most often, one line each, for the system prompt. */
+  /** The most used learnings, one line each, for the system prompt. */
   top(count: number): readonly string[]
 }
 
 export interface LearningNotesOptions {
-  readonly store: Pick<LearningsStore, "save" | "search" | "list" | "used" | "top">
+  readonly store: Pick<LearningsStore, "save" | "search" | "list" | "recordUse" | "mostUsed">
   readonly autoCapture: boolean
   readonly autoInject: boolean
   readonly log: Logger
 }
 
 /**
- * A learning is shown from here on. Score and relevance must both pass: use may lift a learning above its equals, but not make an
- * unrelated one fit.
+ * Both score and relevance must reach this. The score includes how often a learning was used, which must not make an unrelated one
+ * match.
  */
-const SHOWN_FROM = 0.35
-/** How much the arguments of a call must share with those that failed. */
+const MIN_SCORE = 0.35
+/** Word overlap with the failed arguments from which a call counts as similar. */
 const SIMILAR_ARGUMENTS = 0.8
 const MAX_LINES_PER_TURN = 3
 const MAX_FIX_CHARS = 300
@@ -41,70 +41,70 @@ const MAX_PATTERN_CHARS = 160
 export function createLearningNotes(options: LearningNotesOptions): LearningNotes {
   const { store } = options
   const candidates = createLearningCandidates()
-  const argsOf = remembered((learning: Learning) => wordsOf(learning.args ?? ""))
+  const argsOf = memoized((learning: Learning) => errorWords(learning.args ?? ""))
   let turn = 0
   let shownInTurn = new Set<string>()
-  /** Shown after a failure of this family: it has helped when the next call of the family succeeds. */
-  let onTrial: { readonly id: string; readonly family: string } | undefined
+  /** The learning shown after the last failure; it counts as used when the next call of that family succeeds. */
+  let pending: { readonly id: string; readonly family: string } | undefined
 
-  const complaints = new Set<string>()
-  const told = <T>(result: Result<T>): T | undefined => {
+  const logged = new Set<string>()
+  const valueOrLog = <T>(result: Result<T>): T | undefined => {
     if (result.ok) return result.value
-    if (!complaints.has(result.error)) options.log.warning(result.error)
-    complaints.add(result.error)
+    if (!logged.has(result.error)) options.log.warning(result.error)
+    logged.add(result.error)
     return undefined
   }
-  /** The line for a learning, unless it was shown in this turn or enough was. */
+  /** The line for a learning; undefined when it was already shown in this turn or the turn has enough lines. */
   const show = (learning: Learning, opening: string): string | undefined => {
     if (shownInTurn.has(learning.id) || shownInTurn.size >= MAX_LINES_PER_TURN) return undefined
     shownInTurn.add(learning.id)
     return `[${opening} (learning:${learning.id}). What worked then: ${oneLine(learning.fix, MAX_FIX_CHARS)}]`
   }
 
-  const similarError = (call: NotedCall, error: string): string | undefined => {
-    const [best] = told(store.search(normaliseError(error), { limit: 1 })) ?? []
-    if (best === undefined || best.relevance < SHOWN_FROM || best.score <= SHOWN_FROM) return undefined
+  const similarError = (call: SettledCall, error: string): string | undefined => {
+    const [best] = valueOrLog(store.search(normaliseError(error), { limit: 1 })) ?? []
+    if (best === undefined || best.relevance < MIN_SCORE || best.score <= MIN_SCORE) return undefined
     if (!trusted(best.learning)) return undefined
     const line = show(best.learning, "Similar to an earlier error")
-    if (line !== undefined) onTrial = { id: best.learning.id, family: familyOf(call.tool) }
+    if (line !== undefined) pending = { id: best.learning.id, family: familyOf(call) }
     return line
   }
-  const similarCall = (call: NotedCall): string | undefined => {
+  const similarCall = (call: SettledCall): string | undefined => {
     if (!isRisky(call)) return undefined
-    const failedOnes = (told(store.list()) ?? []).filter(({ tool, args }) => tool === call.tool && args !== undefined)
-    if (failedOnes.length === 0) return undefined
-    const words = wordsOf(argumentWords(call.args))
-    const known = failedOnes.find(
-      (learning) => failedLikeThis({ failed: argsOf(learning), now: words, learning }) && trusted(learning),
+    const failed = (valueOrLog(store.list()) ?? []).filter(({ tool, args }) => tool === call.tool && args !== undefined)
+    if (failed.length === 0) return undefined
+    const words = errorWords(argumentWords(call.args))
+    const known = failed.find(
+      (learning) => isSimilarCall({ failed: argsOf(learning), now: words, learning }) && trusted(learning),
     )
     return known === undefined ? undefined : show(known, `A similar call of ${call.tool} failed before`)
   }
 
-  const afterFailure = async (call: NotedCall, error: string): Promise<string | undefined> => {
-    const worthKeeping = options.autoCapture ? candidates.failed(call, error, turn) : undefined
-    if (worthKeeping !== undefined) told(await store.save(worthKeeping))
-    if (onTrial?.family === familyOf(call.tool)) onTrial = undefined
+  const afterFailure = async (call: SettledCall, error: string): Promise<string | undefined> => {
+    const learning = options.autoCapture ? candidates.recordFailure(call, error, turn) : undefined
+    if (learning !== undefined) valueOrLog(await store.save(learning))
+    if (pending?.family === familyOf(call)) pending = undefined
     return options.autoInject ? (similarError(call, error) ?? similarCall(call)) : undefined
   }
-  const afterSuccess = async (call: NotedCall): Promise<string | undefined> => {
-    if (options.autoCapture) candidates.succeeded(call, turn)
-    const helped = onTrial?.family === familyOf(call.tool) ? onTrial.id : undefined
+  const afterSuccess = async (call: SettledCall): Promise<string | undefined> => {
+    if (options.autoCapture) candidates.recordSuccess(call, turn)
+    const helped = pending?.family === familyOf(call) ? pending.id : undefined
     if (helped !== undefined) {
-      onTrial = undefined
-      told(await store.used(helped))
+      pending = undefined
+      valueOrLog(await store.recordUse(helped))
     }
     return options.autoInject ? similarCall(call) : undefined
   }
 
   return {
     note: async (call) => {
-      if (call.tool === "learnings") {
-        if (isSave(call)) candidates.saved(stringField(call.args, "pattern") ?? "")
+      if (call.entry?.role === "learnings") {
+        if (isSave(call)) candidates.recordSaved(stringField(call.args, "pattern") ?? "")
         return undefined
       }
       if (call.entry === undefined || call.entry.housekeeping === true) return undefined
       if (call.outcome !== "ok" && call.outcome !== "error") return undefined
-      const error = failureOf(call)
+      const error = callFailure(call)
       return error === undefined ? await afterSuccess(call) : await afterFailure(call, error)
     },
     beginTurn: () => {
@@ -113,38 +113,38 @@ export function createLearningNotes(options: LearningNotesOptions): LearningNote
     },
     top: (count) => {
       if (!options.autoInject) return []
-      const best = told(store.top(count)) ?? []
+      const best = valueOrLog(store.mostUsed(count)) ?? []
       return best.filter(trusted).map(promptLine)
     },
   }
 }
 
-function isSave({ args, outcome }: NotedCall): boolean {
+function isSave({ args, outcome }: SettledCall): boolean {
   return args["action"] === "save" && outcome === "ok"
 }
 
-function isRisky({ access }: NotedCall): boolean {
+function isRisky({ access }: SettledCall): boolean {
   return access === "exec" || access === "write" || access === "network"
 }
 
 /**
- * The call has the arguments that failed once. One whose further words all come from the fix is the corrected one, and needs no
- * word about it.
+ * Whether the call has arguments like those that failed. A call whose additional words all come from the fix is already corrected
+ * and does not count.
  */
-function failedLikeThis(call: {
+function isSimilarCall(call: {
   readonly failed: ReadonlySet<string>
   readonly now: ReadonlySet<string>
   readonly learning: Learning
 }): boolean {
   const { failed, now } = call
   if (jaccard(failed, now) < SIMILAR_ARGUMENTS) return false
-  const further = [...now].filter((word) => !failed.has(word))
-  const fix = wordsOf(call.learning.fix)
-  return further.length === 0 || !further.every((word) => fix.has(word))
+  const additional = [...now].filter((word) => !failed.has(word))
+  const fix = errorWords(call.learning.fix)
+  return additional.length === 0 || !additional.every((word) => fix.has(word))
 }
 
-/** Worked out once for each learning of the file. */
-function remembered<T>(work: (learning: Learning) => T): (learning: Learning) => T {
+/** Computes a value once per learning. */
+function memoized<T>(work: (learning: Learning) => T): (learning: Learning) => T {
   const known = new WeakMap<Learning, T>()
   return (learning) => {
     const found = known.get(learning) ?? work(learning)
@@ -153,7 +153,7 @@ function remembered<T>(work: (learning: Learning) => T): (learning: Learning) =>
   }
 }
 
-/** The file is in the hands of others too: what reads like an order to the agent is never shown to it. */
+/** Other programs can edit the file, so entries that look like a prompt injection are never shown. */
 function trusted({ pattern, fix }: Learning): boolean {
   return scanThreats(`${pattern}\n${fix}`, "strict").length === 0
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
-import { dispatchBench, toolCall } from "../../test/fixtures/agent/dispatch-bench.ts"
-import type { TestTool } from "../../test/fixtures/agent/dispatch-bench.ts"
+import { createDispatchHarness, toolCall } from "../../test/fixtures/agent/dispatch-harness.ts"
+import type { TestTool } from "../../test/fixtures/agent/dispatch-harness.ts"
 import { NO_MASK } from "../base/redact-stream.ts"
 import type { ModelOutcome, ModelReply, ModelRequest } from "../llm/model.ts"
 import type { AgentEventBody } from "../protocol/events.ts"
@@ -8,8 +8,9 @@ import { contentText } from "../protocol/message.ts"
 import type { Message } from "../protocol/message.ts"
 import { IterationBudget } from "./iteration-budget.ts"
 import { toSessionId } from "../protocol/identifiers.ts"
-import { withoutCompression } from "./context/without-compression.ts"
+import { noCompression } from "./context/no-compression.ts"
 import { Conversation } from "./conversation.ts"
+import type { Journal } from "./journal.ts"
 import { runTurn } from "./loop.ts"
 import type { Turn } from "./turn.ts"
 import type { TurnEnd } from "./turn-end.ts"
@@ -44,14 +45,15 @@ const RUNTIME: Turn["model"]["runtime"] = {
   billingMode: "demo",
 }
 
-const NO_JOURNAL: Turn["journal"] = {
+const NO_JOURNAL: Journal = {
   append: () => Promise.resolve(),
   reshape: () => Promise.resolve(),
   rotate: () => Promise.reject(new Error("nothing is compressed here")),
+  rewind: () => Promise.resolve(),
   lockCompression: () => Promise.resolve(undefined),
 }
 
-interface Played {
+interface ScriptedTurn {
   readonly end: TurnEnd
   readonly events: readonly AgentEventBody[]
   readonly requests: readonly ModelRequest[]
@@ -59,11 +61,15 @@ interface Played {
   readonly ran: readonly string[]
 }
 
-/** Plays a turn against scripted replies, with one tool that notes its calls. */
-async function play(
+/** Runs a turn against scripted replies, with one tool that records its calls. */
+async function runScript(
   script: readonly ModelOutcome[],
-  more: Partial<Turn> & { readonly onTool?: () => void; readonly before?: readonly Message[] } = {},
-): Promise<Played> {
+  more: Partial<Turn> & {
+    readonly onTool?: () => void
+    readonly before?: readonly Message[]
+    readonly journal?: Journal
+  } = {},
+): Promise<ScriptedTurn> {
   const requests: ModelRequest[] = []
   const ran: string[] = []
   const tool: TestTool = {
@@ -76,20 +82,20 @@ async function play(
     },
   }
   const others: readonly TestTool[] = [
-    { ...tool, name: "execute_code" },
     { ...tool, name: "todo", housekeeping: true },
   ]
-  await using bench = await dispatchBench([tool, ...others])
+  await using harness = await createDispatchHarness([tool, ...others])
   const conversation = new Conversation({
     id: toSessionId("session"),
     system: "s",
     history: more.before ?? [{ role: "user", content: "hi" }],
+    journal: more.journal ?? NO_JOURNAL,
   })
   const turn: Turn = {
     runId: "run",
     model: {
       runtime: RUNTIME,
-      // oxlint-disable-next-line require-yield -- a scripted model says nothing while it thinks
+      // oxlint-disable-next-line require-yield -- a scripted model emits no events
       async *stream(request) {
         requests.push(request)
         const outcome = script[requests.length - 1]
@@ -102,17 +108,18 @@ async function play(
     spending: {
       refusal: () => Promise.resolve(undefined),
       warning: () => undefined,
-      lift: () => undefined,
+      liftLimit: () => undefined,
       record: () => Promise.resolve({ usd: 0, status: "included", source: "demo", version: "" }),
     },
     sampling: {},
     tools: [],
     conversation,
-    journal: NO_JOURNAL,
-    compression: withoutCompression,
+    compression: noCompression,
     budgetPressure: false,
-    report: () => undefined,
-    dispatch: { ...bench.options, ...(more.signal === undefined ? {} : { signal: more.signal }) },
+    log: { error: () => undefined },
+    dispatch: harness.session,
+    interactions: harness.interactions,
+    maxIterations: 5,
     budget: new IterationBudget(5),
     steering: { take: () => undefined },
     signal: new AbortController().signal,
@@ -130,7 +137,7 @@ async function play(
 }
 
 test("text ends the turn after one call", async () => {
-  const { end, requests } = await play([says("hello")])
+  const { end, requests } = await runScript([says("hello")])
   expect([end, requests.length]).toEqual([
     {
       outcome: "completed",
@@ -150,29 +157,29 @@ test("text ends the turn after one call", async () => {
   ])
 })
 
-test("identical calls run once and give one result", async () => {
+test("identical calls run once and have one result", async () => {
   const twice = reply({ toolCalls: [toolCall("a", "t", { id: 1 }), toolCall("b", "t", { id: 1 })] })
-  const { ran, history } = await play([twice, says("done")])
+  const { ran, history } = await runScript([twice, says("done")])
   expect([ran, history.map(({ role }) => role)]).toEqual([["1"], ["user", "assistant", "tool", "assistant"]])
 })
 
-test("empty replies end the turn only when they come in a row, and their tokens count", async () => {
-  const interrupted = await play([empty, empty, empty, reads("1"), empty, empty, empty, empty, says("done")])
+test("only consecutive empty replies end the turn, and their tokens count", async () => {
+  const interrupted = await runScript([empty, empty, empty, reads("1"), empty, empty, empty, empty, says("done")])
   expect([interrupted.end.finalResponse, interrupted.end.totals.usage.input]).toEqual(["done", 9])
-  expect((await play([empty, empty, empty, empty])).end).toMatchObject({
+  expect((await runScript([empty, empty, empty, empty])).end).toMatchObject({
     outcome: "error",
     error: { code: "empty_response" },
   })
 })
 
-test("a refusal of the provider is told at once, also without text", async () => {
-  const { end, requests } = await play([reply({ finishReason: "content_filter" })])
+test("a content filter ends the turn at once, also without a text", async () => {
+  const { end, requests } = await runScript([reply({ finishReason: "content_filter" })])
   expect([end.error?.code, requests.length]).toEqual(["content_policy_blocked", 1])
 })
 
-test("notes of the person travel once, at the end of the last result of the batch", async () => {
+test("steering notes are sent once, at the end of the last result of the batch", async () => {
   const notes = ["a\nb"]
-  const { history } = await play([reads("1", "2"), says("done")], { steering: { take: () => notes.pop() } })
+  const { history } = await runScript([reads("1", "2"), says("done")], { steering: { take: () => notes.pop() } })
   const contents = history.flatMap((message) => (message.role === "tool" ? [message.content] : []))
   expect(contents).toEqual([
     '{"did":"1"}',
@@ -180,16 +187,16 @@ test("notes of the person travel once, at the end of the last result of the batc
   ])
 })
 
-test("a note during the final answer is left for the caller", async () => {
+test("a steering note during the final answer is left for the caller", async () => {
   const notes = ["later"]
-  await play([says("done")], { steering: { take: () => notes.pop() } })
+  await runScript([says("done")], { steering: { take: () => notes.pop() } })
   expect(notes).toEqual(["later"])
 })
 
-test("an interrupt ends the turn after the batch and drops a pending note", async () => {
+test("an interrupt ends the turn after the batch and drops a pending steering note", async () => {
   const stop = new AbortController()
   const notes = ["dropped"]
-  const { end, history } = await play([reads("1"), says("never")], {
+  const { end, history } = await runScript([reads("1"), says("never")], {
     signal: stop.signal,
     steering: { take: () => notes.pop() },
     onTool: () => {
@@ -204,8 +211,8 @@ test("an interrupt ends the turn after the batch and drops a pending note", asyn
   ])
 })
 
-test("at the end of the budget the model gets one more reply, and is told so in the last result", async () => {
-  const { end, requests, history } = await play([reads("1"), reads("2"), says("as far as I came")], {
+test("when the budget is used up, the model gets one more reply and a note in the last result", async () => {
+  const { end, requests, history } = await runScript([reads("1"), reads("2"), says("as far as I came")], {
     budget: new IterationBudget(2),
   })
   expect([end.outcome, end.exitReason, end.finalResponse, requests.length]).toEqual([
@@ -218,9 +225,9 @@ test("at the end of the budget the model gets one more reply, and is told so in 
   expect(notes).toEqual([expect.objectContaining({ role: "tool", tool_call_id: "2" })])
 })
 
-test("a model that still calls tools then is asked for a summary without any", async () => {
+test("a model that still calls tools is asked for a summary with tools disabled", async () => {
   const tools = [{ name: "t", description: "", parameters: {} }]
-  const { end, requests, ran, history } = await play([reads("1"), reads("2"), reads("3"), says("what I did")], {
+  const { end, requests, ran, history } = await runScript([reads("1"), reads("2"), reads("3"), says("what I did")], {
     budget: new IterationBudget(2),
     tools,
   })
@@ -233,14 +240,14 @@ test("a model that still calls tools then is asked for a summary without any", a
   expect(history.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant", "tool", "assistant"])
 })
 
-test("without a summary the person reads why the turn ended", async () => {
-  const { end } = await play([reads("1"), reads("2"), empty, empty], { budget: new IterationBudget(1) })
-  expect(end).toMatchObject({ outcome: "max-turns", finalResponse: expect.stringContaining("limit of 1 rounds") })
+test("without a summary the answer explains why the turn ended", async () => {
+  const { end } = await runScript([reads("1"), reads("2"), empty, empty], { budget: new IterationBudget(1) })
+  expect(end).toMatchObject({ outcome: "max-turns", finalResponse: expect.stringContaining("limit of 1 iterations") })
 })
 
-test("secrets are masked in what is stored and sent again, while the tool gets them", async () => {
+test("secrets are masked in stored messages, while the tool receives them", async () => {
   const call = toolCall("a", "t", { id: 'say "planted-secret-value"' })
-  const { ran, history, requests } = await play([reply({ toolCalls: [call] }), says("planted-secret-value")])
+  const { ran, history, requests } = await runScript([reply({ toolCalls: [call] }), says("planted-secret-value")])
   expect([ran, JSON.stringify([history[1], history.at(-1), requests[1]?.messages[1]]).includes("planted")]).toEqual([
     ['say "planted-secret-value"'],
     false,
@@ -248,7 +255,7 @@ test("secrets are masked in what is stored and sent again, while the tool gets t
 })
 
 test("a call whose result was lost is settled before the next request", async () => {
-  const { requests } = await play([says("ok")], {
+  const { requests } = await runScript([says("ok")], {
     before: [
       { role: "user", content: "a" },
       { role: "assistant", content: null, tool_calls: [toolCall("x", "t")] },
@@ -258,14 +265,14 @@ test("a call whose result was lost is settled before the next request", async ()
   expect(requests[0]?.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"])
 })
 
-test("earlier messages are sent as the same objects again, so that their bytes stay", async () => {
-  const { requests } = await play([reads("1"), says("done")])
+test("earlier messages are sent as the same objects again, so their cached encoding stays valid", async () => {
+  const { requests } = await runScript([reads("1"), says("done")])
   expect(requests[1]?.messages[0]).toBe(requests[0]?.messages[0])
 })
 
-test("a store that fails ends the turn with its reason and what was used", async () => {
+test("a store failure ends the turn with its reason and the usage so far", async () => {
   const failure = Object.assign(new Error("disk full"), { name: "StoreError" })
-  const { end } = await play([reads("1"), says("never")], {
+  const { end } = await runScript([reads("1"), says("never")], {
     journal: {
       ...NO_JOURNAL,
       append: ([message]) => (message?.role === "tool" ? Promise.reject(failure) : Promise.resolve()),
@@ -278,7 +285,7 @@ test("a store that fails ends the turn with its reason and what was used", async
     error: {
       code: "storage_failed",
       reason: "unknown",
-      message: "the conversation could not be saved, so the run was stopped: disk full",
+      message: "the run was stopped because the conversation could not be saved: disk full",
       retryable: false,
     },
     totals: {
@@ -293,23 +300,9 @@ test("a store that fails ends the turn with its reason and what was used", async
   })
 })
 
-test("rounds that only ran a script are not counted, but they do not go on for ever", async () => {
-  const five = ["1", "2", "3", "4", "5"].map((id) => calls("execute_code", id))
-  const { end, ran } = await play([...five, says("done")], { budget: new IterationBudget(3) })
-  expect([end.finalResponse, ran, end.totals.apiCalls]).toEqual(["done", ["1", "2", "3", "4", "5"], 6])
-
-  const many = Array.from({ length: 8 }, (_, index) => calls("execute_code", String(index)))
-  const endless = await play([...many, says("stopped")], { budget: new IterationBudget(2) })
-  expect([endless.end.outcome, endless.end.totals.apiCalls, endless.end.finalResponse]).toEqual([
-    "max-turns",
-    9,
-    "stopped",
-  ])
-})
-
-test("a reply at the output limit is continued with more room, and stored as one", async () => {
+test("a reply that reached the output limit is continued with a larger limit and stored as one message", async () => {
   const part = (content: string): ModelOutcome => reply({ content, finishReason: "length" })
-  const { end, requests, history } = await play([part("abc"), part("def"), says("ghi")])
+  const { end, requests, history } = await runScript([part("abc"), part("def"), says("ghi")])
   expect([end.finalResponse, requests.map(({ maxOutputTokens }) => maxOutputTokens)]).toEqual([
     "abcdefghi",
     [undefined, 8192, 12_288],
@@ -318,27 +311,27 @@ test("a reply at the output limit is continued with more room, and stored as one
   expect(history).toHaveLength(2)
 })
 
-test("what was added to get an answer is not sent with the next request", async () => {
-  const { requests, history } = await play([reads("1"), empty, reads("2"), says("done")])
+test("temporary messages are not sent again after a kept reply", async () => {
+  const { requests, history } = await runScript([reads("1"), empty, reads("2"), says("done")])
   expect(requests.map(({ messages }) => messages.length)).toEqual([1, 3, 5, 5])
   expect(requests[2]?.messages.at(-1)).toMatchObject({ role: "user", synthetic: "recovery" })
   expect(history.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant", "tool", "assistant"])
 })
 
 test.each([
-  { name: "text beside bookkeeping", script: [calls("todo", "1", "done"), empty], said: "done" },
-  { name: "text beside work", script: [calls("t", "1", "working"), empty, says("done")], said: "done" },
+  { name: "text with a housekeeping call", script: [calls("todo", "1", "done"), empty], answer: "done" },
+  { name: "text with a normal call", script: [calls("t", "1", "working"), empty, says("done")], answer: "done" },
   {
-    name: "bookkeeping without text after text",
+    name: "a housekeeping call without text after one with text",
     script: [calls("todo", "1", "done"), calls("todo", "2"), empty, says("really done")],
-    said: "really done",
+    answer: "really done",
   },
-])("an empty reply after $name", async ({ script, said }) => {
-  expect((await play(script)).end.finalResponse).toBe(said)
+])("an empty reply after $name", async ({ script, answer }) => {
+  expect((await runScript(script)).end.finalResponse).toBe(answer)
 })
 
-test("the budget line stands in the last result of a batch, when it is wanted", async () => {
-  const { history } = await play([reads("1", "2"), says("done")], {
+test("with budget pressure enabled, the last result of a batch carries the budget warning", async () => {
+  const { history } = await runScript([reads("1", "2"), says("done")], {
     budget: new IterationBudget(1),
     budgetPressure: true,
   })
@@ -348,69 +341,71 @@ test("the budget line stands in the last result of a batch, when it is wanted", 
   expect(lines).toEqual([false, true])
 })
 
-test("a fault inside Hermes costs a round; the turn goes on and the fault is reported", async () => {
+test("an internal error costs an iteration and is logged; the turn continues", async () => {
   let faults = 1
   const reported: unknown[] = []
-  const { end, requests } = await play([reads("1"), says("done")], {
+  const { end, requests } = await runScript([reads("1"), says("done")], {
     compression: {
-      ...withoutCompression,
-      // oxlint-disable-next-line require-yield -- it breaks before it has anything to say
-      async *afterBatch() {
+      ...noCompression,
+      // oxlint-disable-next-line require-yield -- it fails before it emits an event
+      async *afterToolResults() {
         await Promise.resolve()
         if (faults-- > 0) throw new Error("broken")
       },
     },
-    report: (fault) => {
-      reported.push(fault)
+    log: {
+      error: (message) => {
+        reported.push(message)
+      },
     },
   })
-  expect([end.finalResponse, reported]).toEqual(["done", [new Error("broken")]])
+  expect([end.finalResponse, reported]).toEqual(["done", ["an iteration failed; the turn continues: broken"]])
   expect(requests[1]?.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool"])
 })
 
 test.each([
-  { name: "a second one in a row", budget: 5, script: [reads("1"), reads("2"), says("never")], requests: 2 },
-  { name: "one in the last round", budget: 1, script: [reads("1"), says("never")], requests: 1 },
-])("$name ends the turn with what went wrong", async ({ budget, script, requests }) => {
-  const played = await play(script, {
+  { name: "a second internal error in a row", budget: 5, script: [reads("1"), reads("2"), says("never")], requests: 2 },
+  { name: "an internal error in the last iteration", budget: 1, script: [reads("1"), says("never")], requests: 1 },
+])("$name ends the turn with its message", async ({ budget, script, requests }) => {
+  const turn = await runScript(script, {
     budget: new IterationBudget(budget),
     compression: {
-      ...withoutCompression,
-      // oxlint-disable-next-line require-yield -- it breaks before it has anything to say
-      async *afterBatch() {
+      ...noCompression,
+      // oxlint-disable-next-line require-yield -- it fails before it emits an event
+      async *afterToolResults() {
         throw await Promise.resolve(new Error("broken"))
       },
     },
   })
-  expect([played.requests.length, played.end.exitReason, played.end.error?.message]).toEqual([
+  expect([turn.requests.length, turn.end.exitReason, turn.end.error?.message]).toEqual([
     requests,
     "error_near_max_iterations",
-    "something went wrong inside Hermes: broken",
+    "internal error in Hermes: broken",
   ])
 })
 
-test("the next model of the chain starts with a clean slate", async () => {
+test("a fallback model starts without temporary messages and retry counts", async () => {
   let fallbacks = 1
   const blocked = reply({ content: "no", finishReason: "content_filter" })
   const script = [blocked, says("yes")]
   const requests: number[] = []
-  const { end, events } = await play([], {
+  const { end, events } = await runScript([], {
     model: {
       runtime: RUNTIME,
-      // oxlint-disable-next-line require-yield -- a scripted model says nothing while it thinks
+      // oxlint-disable-next-line require-yield -- a scripted model emits no events
       async *stream(request) {
         requests.push(request.messages.length)
         return await Promise.resolve(script[requests.length - 1] ?? empty)
       },
       beginTurn: () => undefined,
       close: () => undefined,
-      fallBack: () => Promise.resolve(fallbacks-- > 0 ? "going on with another" : undefined),
+      fallBack: () => Promise.resolve(fallbacks-- > 0 ? "switching to another model" : undefined),
     },
   })
   expect([end.finalResponse, requests]).toEqual(["yes", [1, 1]])
   expect(events).toContainEqual({
     type: "status",
     kind: "fallback",
-    text: "content_policy_blocked: the provider refused to answer: no; going on with another",
+    text: "content_policy_blocked: the provider refused to answer: no; switching to another model",
   })
 })

@@ -1,110 +1,114 @@
 import { assertNever } from "../base/assert-never.ts"
+import { errorMessage } from "../base/system-error.ts"
 import type { ModelReply } from "../llm/model.ts"
 import type { Message } from "../protocol/message.ts"
-import { endAtLimit } from "./end-at-limit.ts"
-import { withoutDuplicates } from "./history.ts"
-import { nextReply } from "./next-reply.ts"
-import { createPatience, judgeReply } from "./reply-verdict.ts"
-import type { Patience, Verdict } from "./reply-verdict.ts"
-import { bill, say, storeReply, toMessage } from "./store-reply.ts"
-import { runTools } from "./tool-round.ts"
+import { finishAtIterationLimit } from "./iteration-limit.ts"
+import { withoutDuplicateCalls } from "./history-repair.ts"
+import { requestReply } from "./request-reply.ts"
+import { createRetryState, judgeReply } from "./reply-retry-rules.ts"
+import type { RetryState, ReplyVerdict } from "./reply-retry-rules.ts"
+import { recordUsage, storeAssistantText, storeReply, toAssistantMessage } from "./store-reply.ts"
+import { runToolCalls } from "./run-tool-calls.ts"
 import type { Steps, Turn } from "./turn.ts"
-import { brokenEnd, completedEnd, createTally, errorEnd, guardrailEnd, isStoreError, stoppedEnd } from "./turn-end.ts"
+import { faultEnd, completedEnd, createTally, errorEnd, guardrailEnd, isStoreError, interruptedEnd } from "./turn-end.ts"
 import type { Tally, TurnEnd } from "./turn-end.ts"
 
-/** What the rounds of a turn share. */
-interface Progress {
+/** What the iterations of a turn share. */
+interface TurnProgress {
   readonly tally: Tally
-  readonly patience: Patience
-  /** Sent behind the history until a reply is kept; never stored. */
-  scaffold: readonly Message[]
-  outputCap: number | undefined
-  /** Rounds in which the model called a tool that does not exist. */
-  unknownToolRounds: number
+  readonly retryState: RetryState
+  /** Sent after the history until a reply is kept; never stored. */
+  temporaryMessages: readonly Message[]
+  maxOutputTokens: number | undefined
+  /** Iterations in which the model called a tool that does not exist. */
+  unknownToolIterations: number
   faults: number
 }
 
-/** Refunded rounds go on for ever without a limit of their own. */
-const MOST_CALLS_PER_ROUND = 4
-const MAX_UNKNOWN_TOOL_ROUNDS = 3
-/** A fault inside Hermes costs a round; a second one in a row is no accident. */
+/** Retries are refunded to the iteration budget, so requests need a limit as well. */
+const MAX_REQUESTS_PER_ITERATION = 4
+const MAX_UNKNOWN_TOOL_ITERATIONS = 3
+/** Consecutive iterations that may fail inside Hermes before the turn ends. */
 const MAX_FAULTS = 2
 
-/** Never throws: what broke the turn is its end, with everything that was used until then. */
+/**
+ * The agent loop: requests a reply, runs its tool calls and repeats until the model answers with text, a limit is reached or the
+ * user interrupts. Never throws: a fault becomes the end of the turn, with the usage up to then.
+ */
 export async function* runTurn(turn: Turn): Steps<TurnEnd> {
-  const progress: Progress = {
+  const progress: TurnProgress = {
     tally: createTally(),
-    patience: createPatience(),
-    scaffold: [],
-    outputCap: undefined,
-    unknownToolRounds: 0,
+    retryState: createRetryState(),
+    temporaryMessages: [],
+    maxOutputTokens: undefined,
+    unknownToolIterations: 0,
     faults: 0,
   }
   try {
     yield* turn.compression.beforeTurn(turn.model, turn.signal)
     while (turn.budget.consume()) {
-      if (progress.tally.apiCalls >= MOST_CALLS_PER_ROUND * turn.budget.max) break
+      if (progress.tally.apiCalls >= MAX_REQUESTS_PER_ITERATION * turn.budget.max) break
       try {
-        const end = yield* goRound(turn, progress)
+        const end = yield* runIteration(turn, progress)
         progress.faults = 0
         if (end !== undefined) return end
       } catch (error) {
-        // A fault of ours in one round does not end the turn: calls without a result get one, and the model goes on.
+        // The next request adds a result to every call that has none, so the model can continue.
         progress.faults += 1
         if (isStoreError(error) || progress.faults >= MAX_FAULTS || turn.budget.remaining === 0) throw error
-        turn.report(error)
+        turn.log.error(`an iteration failed; the turn continues: ${errorMessage(error)}`)
       }
     }
-    return yield* endAtLimit(turn, progress)
+    return yield* finishAtIterationLimit(turn, progress)
   } catch (error) {
-    return brokenEnd(error, progress.tally)
+    return faultEnd(error, progress.tally)
   }
 }
 
-/** One round: a request, and what its reply asks for. Undefined: the turn goes on. */
-async function* goRound(turn: Turn, progress: Progress): Steps<TurnEnd | undefined> {
+/** One model request and its tool calls. Returns undefined when the turn continues. */
+async function* runIteration(turn: Turn, progress: TurnProgress): Steps<TurnEnd | undefined> {
   const { tally } = progress
-  const asked = yield* nextReply(turn, progress)
-  if (asked.kind === "end") return asked.end
-  const { reply } = asked
-  const verdict = judgeReply(reply, progress.patience, {
+  const response = yield* requestReply(turn, progress)
+  if (response.kind === "end") return response.end
+  const { reply } = response
+  const verdict = judgeReply(reply, progress.retryState, {
     runtime: turn.model.runtime,
     afterTools: turn.conversation.history.at(-1)?.role === "tool",
     toolsUsed: tally.toolCalls > 0,
-    requestedCap: turn.sampling.maxOutputTokens,
+    configuredMaxOutputTokens: turn.sampling.maxOutputTokens,
   })
   switch (verdict.kind) {
-    case "again":
-      await turn.journal.append([], await bill(turn, reply, tally))
-      progress.scaffold = verdict.scaffold
-      progress.outputCap = verdict.outputCap ?? progress.outputCap
+    case "retry":
+      await turn.conversation.append([], await recordUsage(turn, reply, tally))
+      progress.temporaryMessages = verdict.temporaryMessages
+      progress.maxOutputTokens = verdict.maxOutputTokens ?? progress.maxOutputTokens
       turn.budget.refund()
       return undefined
     case "give-up":
-      await turn.journal.append([], await bill(turn, reply, tally))
-      return yield* anotherModel(turn, progress, verdict)
+      await turn.conversation.append([], await recordUsage(turn, reply, tally))
+      return yield* tryFallbackModel(turn, progress, verdict)
     case "earlier-text":
-      await turn.journal.append([], await bill(turn, reply, tally))
+      await turn.conversation.append([], await recordUsage(turn, reply, tally))
       return completedEnd({ exitReason: "fallback_prior_turn_content", text: turn.redact(verdict.text) }, tally)
     case "keep":
-      return yield* keep(turn, progress, { reply, ...(verdict.partial === undefined ? {} : { partial: true }) })
+      return yield* keepReply(turn, progress, { reply, ...(verdict.partial === undefined ? {} : { partial: true }) })
     default:
       return assertNever(verdict)
   }
 }
 
-/** The next model of the chain gets a clean chance; without one the turn ends with what the verdict says. */
-async function* anotherModel(
+/** Continues with the next fallback model and fresh retry counts; without one the turn ends with the error of the verdict. */
+async function* tryFallbackModel(
   turn: Turn,
-  progress: Progress,
-  verdict: Extract<Verdict, { kind: "give-up" }>,
+  progress: TurnProgress,
+  verdict: Extract<ReplyVerdict, { kind: "give-up" }>,
 ): Steps<TurnEnd | undefined> {
   const mayHelp = verdict.code === "content_policy_blocked" || verdict.code === "empty_response"
   const next = mayHelp ? await turn.model.fallBack?.() : undefined
   if (next !== undefined) {
     yield { type: "status", kind: "fallback", text: turn.redact(`${verdict.message}; ${next}`) }
-    Object.assign(progress.patience, createPatience())
-    progress.scaffold = []
+    Object.assign(progress.retryState, createRetryState())
+    progress.temporaryMessages = []
     turn.budget.refund()
     return undefined
   }
@@ -121,52 +125,51 @@ async function* anotherModel(
   )
 }
 
-interface Kept {
+interface KeptReply {
   readonly reply: ModelReply
   readonly partial?: true
 }
 
-/** A reply that becomes part of the conversation: the answer, or calls to run. */
-async function* keep(turn: Turn, progress: Progress, { reply, partial }: Kept): Steps<TurnEnd | undefined> {
-  const { tally, patience } = progress
-  const calls = withoutDuplicates(reply.toolCalls)
-  const whole = patience.continued === "" ? reply : { ...reply, content: patience.continued + (reply.content ?? "") }
-  yield* storeReply(turn, { message: toMessage(whole, calls, turn), reply: whole }, tally)
-  progress.scaffold = []
-  progress.outputCap = undefined
-  Object.assign(patience, createPatience(), {
-    earlierText: patience.earlierText,
-    askedForAnswer: patience.askedForAnswer,
+/** Stores a reply in the conversation and runs its tool calls. Without calls it is the answer. */
+async function* keepReply(turn: Turn, progress: TurnProgress, { reply, partial }: KeptReply): Steps<TurnEnd | undefined> {
+  const { tally, retryState } = progress
+  const calls = withoutDuplicateCalls(reply.toolCalls)
+  const whole = retryState.continuedText === "" ? reply : { ...reply, content: retryState.continuedText + (reply.content ?? "") }
+  yield* storeReply(turn, { message: toAssistantMessage(whole, calls, turn), reply: whole }, tally)
+  progress.temporaryMessages = []
+  progress.maxOutputTokens = undefined
+  Object.assign(retryState, createRetryState(), {
+    earlierText: retryState.earlierText,
+    askedForAnswer: retryState.answerRequested,
   })
-  if (calls.length === 0) return answered(turn, { reply: whole, ...(partial === undefined ? {} : { partial }) }, tally)
-  const batch = yield* runTools(turn, calls, tally)
-  if (turn.signal.aborted) return stoppedEnd("interrupted_by_user", turn, tally)
-  const said = whole.content?.trim() ?? ""
-  patience.earlierText = batch.housekeepingOnly && said !== "" ? said : undefined
+  if (calls.length === 0) return answeredEnd(turn, { reply: whole, ...(partial === undefined ? {} : { partial }) }, tally)
+  const batch = yield* runToolCalls(turn, calls, tally)
+  if (turn.signal.aborted) return interruptedEnd("interrupted_by_user", turn, tally)
+  const text = whole.content?.trim() ?? ""
+  retryState.earlierText = batch.housekeepingOnly && text !== "" ? text : undefined
   const halt = turn.dispatch.guardrails?.halted()
   if (halt !== undefined) return yield* haltedEnd(turn, halt, tally)
-  progress.unknownToolRounds += batch.unknownTools > 0 ? 1 : 0
-  if (progress.unknownToolRounds >= MAX_UNKNOWN_TOOL_ROUNDS) return unknownToolsEnd(tally)
-  if (calls.every((call) => call.function.name === "execute_code")) turn.budget.refund()
-  yield* turn.compression.afterBatch(turn.signal)
+  progress.unknownToolIterations += batch.unknownTools > 0 ? 1 : 0
+  if (progress.unknownToolIterations >= MAX_UNKNOWN_TOOL_ITERATIONS) return unknownToolsEnd(tally)
+  yield* turn.compression.afterToolResults(turn.signal)
   return undefined
 }
 
-function answered(turn: Turn, { reply, partial }: Kept, tally: Tally): TurnEnd {
+function answeredEnd(turn: Turn, { reply, partial }: KeptReply, tally: Tally): TurnEnd {
   const exitReason =
     reply.ending === "cut-text" ? "partial_stream_recovery" : `text_response(finish_reason=${reply.finishReason})`
   const text = turn.redact(reply.content ?? "")
   return completedEnd({ exitReason, text, ...(partial === undefined ? {} : { partial }) }, tally)
 }
 
-/** The turn was going in circles; the person reads why, and so does the model in the next turn. */
+/** The model repeated itself. The reason is stored, so the user reads it now and the model in the next turn. */
 async function* haltedEnd(
   turn: Turn,
   halt: NonNullable<ReturnType<NonNullable<Turn["dispatch"]["guardrails"]>["halted"]>>,
   tally: Tally,
 ): Steps<TurnEnd> {
   const text = `I stopped: ${halt.message}`
-  await say(turn, text)
+  await storeAssistantText(turn, text)
   yield { type: "status", kind: "warning", text: turn.redact(halt.message) }
   return guardrailEnd(halt, text, tally)
 }

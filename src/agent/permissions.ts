@@ -1,30 +1,40 @@
 import type { EffectiveRules } from "../policy/decide.ts"
 import type { PermissionProfile } from "../policy/permission-profile.ts"
+import type { Origin } from "./origin.ts"
 
-/** What a session may do, and whether somebody is there to be asked. Grants live and die with the session. */
+/** What a session may do, and whether a user can be asked. Grants last as long as the session. */
 export interface Permissions {
   rules(): EffectiveRules
   grant(rule: string): void
-  /** A person can answer questions of this run. */
-  readonly attended: boolean
-  /** What "ask" means when nobody is there. */
+  readonly profile: PermissionProfile
+  /** Applies from the next call on; grants stay. */
+  setProfile(profile: PermissionProfile): void
+  attended(): boolean
+  /** What "ask" means without a user. */
   readonly headless: "deny" | "approve"
   readonly askTimeoutMs: number
 }
 
 export function createPermissions(options: {
   readonly profile: PermissionProfile
-  readonly attended: boolean
+  readonly origin: Pick<Origin, "attended">
   readonly headless: "deny" | "approve"
   readonly askTimeoutMs: number
 }): Permissions {
   const granted = new Set<string>()
+  let current = options.profile
   return {
-    rules: () => ({ profile: options.profile, granted }),
+    rules: () => ({ profile: current, granted }),
     grant: (rule) => {
       granted.add(rule)
     },
-    attended: options.attended,
+    get profile() {
+      return current
+    },
+    setProfile: (profile) => {
+      current = profile
+    },
+    attended: () => options.origin.attended(),
     headless: options.headless,
     askTimeoutMs: options.askTimeoutMs,
   }

@@ -5,7 +5,7 @@ import { redactArgumentText, redactArguments } from "./redact-arguments.ts"
 const redactor = createRedactor({ enabled: true, secrets: ["planted-secret-value"] })
 const redact = (text: string): string => redactor.redact(text)
 
-test("a token before an escaped quote is masked and the JSON stays whole", () => {
+test("a token before an escaped quote is masked and the JSON stays valid", () => {
   const args = { command: 'curl -H "Authorization: Bearer abcdefghijklmnopqrstuvwxyz" https://x' }
   const masked = redactArgumentText(JSON.stringify(args), redact)
   expect(JSON.parse(masked)).toEqual({ command: 'curl -H "Authorization: Bearer abcdef...wxyz" https://x' })
@@ -17,7 +17,7 @@ test("fields are masked by their name, at any depth; other values stay", () => {
   ).toEqual({ list: [{ password: "***" }], n: 1, t: "plante...alue", ok: null })
 })
 
-test("text without secrets, or that is no JSON, is left as it was written", () => {
+test("text without secrets is returned unchanged, also when it is not JSON", () => {
   expect([redactArgumentText('{ "a" : 1 }', redact), redactArgumentText('{"a": "b', redact)]).toEqual([
     '{ "a" : 1 }',
     '{"a": "b',

@@ -2,7 +2,7 @@ import { isRecord, parseJson } from "../base/json.ts"
 
 type Redact = (text: string) => string
 
-/** Arguments with secrets masked in every string, so that what is left is still the same JSON structure. */
+/** Masks secrets in every string of the arguments and keeps their JSON structure. */
 export function redactArguments(
   args: Readonly<Record<string, unknown>>,
   redact: Redact,
@@ -11,8 +11,8 @@ export function redactArguments(
 }
 
 /**
- * The same for arguments as the model wrote them. Masking in the text itself could swallow the backslash of an escaped quote and
- * leave text that no longer parses. Text without secrets stays byte for byte.
+ * The same for arguments as JSON text. Masking the text directly could remove the backslash of an escaped quote and leave invalid
+ * JSON. Text without secrets is returned unchanged.
  */
 export function redactArgumentText(text: string, redact: Redact): string {
   const parsed = parseJson(text)
@@ -28,7 +28,7 @@ function redactValue(name: string, value: unknown, redact: Redact): unknown {
   return isRecord(value) ? redactArguments(value, redact) : value
 }
 
-/** A field called `password` is masked whatever its value looks like. */
+/** The redactor masks fields such as `password` by name, so it must see the name too. */
 function redactNamed(name: string, value: string, redact: Redact): string {
   const field = parseJson(redact(JSON.stringify({ [name]: value })))
   const masked = isRecord(field) ? field[name] : undefined

@@ -1,7 +1,7 @@
 import type { CostStatus, Usage } from "../protocol/usage.ts"
 import type { ModelRuntime } from "../llm/model.ts"
 
-/** What one call cost, and how sure that is. */
+/** The cost of one call and how reliable the figure is. */
 export interface CallCost {
   readonly usd: number | null
   readonly status: CostStatus
@@ -9,14 +9,14 @@ export interface CallCost {
   readonly version: string
 }
 
-/** Counts what a session spends and says when the next request would pass its limit. */
+/** Counts the cost of a session and checks it against the limit. */
 export interface Spending {
-  /** A sentence when the next request must not be sent; asked before every one. */
+  /** Checked before every request: returns the reason when it would exceed the limit. */
   refusal(runtime: ModelRuntime, estimatedTokens: number): Promise<string | undefined>
-  /** The price of a call; counts towards the limit from now on. A call whose usage was not reported has no known price. */
+  /** Adds a call to the total and returns its cost, which is unknown when the provider reported no usage. */
   record(runtime: ModelRuntime, usage: Usage | undefined): Promise<CallCost>
-  /** The person has said to go on: the limit no longer holds in this session. */
-  lift(): void
-  /** A sentence, once, when most of the limit is used up. */
+  /** The user chose to continue: the limit no longer applies to this session. */
+  liftLimit(): void
+  /** Returns a warning, once, when most of the limit is used up. */
   warning(): string | undefined
 }

@@ -1,6 +1,6 @@
-/** Notes of the person for the running turn. */
+/** Notes of the user for the running turn. */
 export interface Steering {
-  /** All that has come since the last time, or undefined. */
+  /** Returns and removes the pending notes; undefined when there are none. */
   take(): string | undefined
 }
 

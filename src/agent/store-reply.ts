@@ -6,16 +6,15 @@ import { redactArgumentText } from "./redact-arguments.ts"
 import type { Steps, Turn } from "./turn.ts"
 import type { Tally } from "./turn-end.ts"
 
-/** The reply is durable before any of its calls runs and before anybody is told that it is complete. */
+/** Stores the reply before any of its calls runs and before `message-end` is emitted (law 2). */
 export async function* storeReply(
   turn: Turn,
   { message, reply }: { readonly message: AssistantMessage; readonly reply: ModelReply },
   tally: Tally,
 ): Steps<void> {
-  const call = await bill(turn, reply, tally)
+  const call = await recordUsage(turn, reply, tally)
   const { usage, cost } = call
-  await turn.journal.append([message], call)
-  turn.conversation.history.push(message)
+  await turn.conversation.append([message], call)
   yield {
     type: "message-end",
     streamed: true,
@@ -38,8 +37,8 @@ export async function* storeReply(
   if (warning !== undefined) yield { type: "status", kind: "notice", key: "spending", text: warning }
 }
 
-/** Adds a call to what the turn has used. One price that nobody knows makes the whole unknown, never cheaper. */
-export async function bill(turn: Turn, reply: ModelReply, tally: Tally): Promise<BilledCall> {
+/** Adds the usage and cost of a call to the totals of the turn. One call without a known price makes the total unknown. */
+export async function recordUsage(turn: Turn, reply: ModelReply, tally: Tally): Promise<BilledCall> {
   const usage = reply.usage ?? NO_USAGE
   const cost = await turn.spending.record(turn.model.runtime, reply.usage)
   turn.compression.noteUsage(reply.usage)
@@ -49,8 +48,8 @@ export async function bill(turn: Turn, reply: ModelReply, tally: Tally): Promise
   return { usage, cost, runtime: turn.model.runtime }
 }
 
-/** What is stored and sent again. Secrets are masked here; the calls themselves run with what the model wrote. */
-export function toMessage(reply: ModelReply, calls: readonly ToolCall[], turn: Turn): AssistantMessage {
+/** The reply as it is stored and sent again. Secrets are masked here; the calls themselves run with the original arguments. */
+export function toAssistantMessage(reply: ModelReply, calls: readonly ToolCall[], turn: Turn): AssistantMessage {
   return {
     role: "assistant",
     content: reply.content === null ? null : turn.redact(reply.content),
@@ -66,9 +65,8 @@ function withMaskedArguments(call: ToolCall, turn: Turn): ToolCall {
   return masked === call.function.arguments ? call : { ...call, function: { ...call.function, arguments: masked } }
 }
 
-/** Words of Hermes itself that end a turn, so that the next one begins behind an answer. */
-export async function say(turn: Turn, content: string): Promise<void> {
+/** Stores a text by Hermes as the answer of the turn, so that the next user message follows an assistant message. */
+export async function storeAssistantText(turn: Turn, content: string): Promise<void> {
   const message: AssistantMessage = { role: "assistant", content, finish_reason: "stop" }
-  await turn.journal.append([message])
-  turn.conversation.history.push(message)
+  await turn.conversation.append([message])
 }

@@ -2,15 +2,15 @@ import { describe, expect, test } from "vitest"
 
 import type { Message } from "../protocol/message.ts"
 import { withTodoList } from "./context/todo-reinjection.ts"
-import type { NotedCall } from "./dispatch/result-note.ts"
-import { createTodoList } from "./todo-list.ts"
+import type { SettledCall } from "./facet.ts"
+import { activeItems, createTodoList } from "./todo-list.ts"
 import type { TodoList } from "./todo-list.ts"
 
 function list(nudgeAfter = 10): TodoList {
-  return createTodoList({ nudgeAfter })
+  return createTodoList({ toolName: "todo", nudgeAfter })
 }
 
-function call(tool: string, more: Partial<NotedCall> = {}): NotedCall {
+function call(tool: string, more: Partial<SettledCall> = {}): SettledCall {
   return { tool, args: {}, access: "read", subjects: [], outcome: "ok", text: "{}", ...more }
 }
 
@@ -18,7 +18,7 @@ const failing = { outcome: "error", error: "it broke" } as const
 const signal = new AbortController().signal
 
 describe("writing", () => {
-  test("the vectors: last of equal ids counts, what is missing gets a default, merging changes by id", () => {
+  test("the last of equal ids counts, missing fields get a default, and a merge changes items by id", () => {
     const todo = list()
     expect(
       todo.write([{ id: "1", content: "a" }, { id: "1", content: "b" }, { status: "completed" }], { merge: false }),
@@ -41,7 +41,7 @@ describe("writing", () => {
       ),
     ).toEqual(merged)
     expect(todo.read()).toEqual(merged)
-    expect(todo.active()).toEqual([merged[0], merged[2]])
+    expect(activeItems(todo.read())).toEqual([merged[0], merged[2]])
   })
 
   test.each([
@@ -61,7 +61,7 @@ describe("writing", () => {
     expect(list().write([given], { merge: false })).toEqual([expected])
   })
 
-  test("a later item of the same id stands where the later one stood", () => {
+  test("a later item with the same id keeps its own position", () => {
     expect(
       list()
         .write([{ id: "1" }, { id: "2" }, { id: "1", content: "late" }], { merge: false })
@@ -69,7 +69,7 @@ describe("writing", () => {
     ).toEqual(["2", "1"])
   })
 
-  test("a merge with an unknown status or no text leaves what is there", () => {
+  test("a merge with an unknown status or no text changes nothing", () => {
     const todo = list()
     todo.write([{ id: "1", content: "a", status: "in_progress" }], { merge: false })
     expect(todo.write([{ id: "1", content: " ", status: "later" }], { merge: true })).toEqual([
@@ -99,12 +99,12 @@ describe("hydrate", () => {
   test.each<[string, readonly Message[], readonly string[]]>([
     ["the newest result", [result(written("old")), result(written("new"))], ["new"]],
     ["notes below it", [result(`${written("a")}\n\n[Similar to an earlier error]`)], ["a"]],
-    ["an error is no list", [result(written("a")), result(`{"error":"no"}`)], ["a"]],
+    ["an error is ignored", [result(written("a")), result(`{"error":"no"}`)], ["a"]],
     ["another tool's result", [result(written("a")), result(written("spoof"), "read_file")], ["a"]],
     ["a shortened one: older ones are out of date", [result(written("a")), result("[todo] updated task list")], []],
     ["an emptied list", [result(written("a")), result(`{"todos":[]}`)], []],
     ["nothing", [{ role: "user", content: "hello" }], []],
-    ["a person's own list is not ours", [{ role: "user", content: "do\n- [ ] 1. a (pending)" }], []],
+    ["a list in a user message is ignored", [{ role: "user", content: "do\n- [ ] 1. a (pending)" }], []],
   ])("%s", (_name, messages, expected) => {
     const todo = list()
     todo.hydrate(messages)
@@ -112,10 +112,10 @@ describe("hydrate", () => {
   })
 
   test.each<[string, readonly Message[]]>([
-    ["as a message of its own", [{ role: "assistant", content: "so far" }]],
-    ["behind the person's words", [{ role: "user", content: "go on" }]],
-    ["behind an image", [{ role: "user", content: [{ type: "text", text: "look" }] }]],
-  ])("from what a compression left, %s", (_name, messages) => {
+    ["as a separate message", [{ role: "assistant", content: "so far" }]],
+    ["after the user's text", [{ role: "user", content: "go on" }]],
+    ["after an image", [{ role: "user", content: [{ type: "text", text: "look" }] }]],
+  ])("the list that a compression appended, %s", (_name, messages) => {
     const items = [
       { id: "1", content: "write 1. the draft", status: "in_progress" },
       { id: "b", content: "send it (today)", status: "pending" },
@@ -125,7 +125,7 @@ describe("hydrate", () => {
     expect(todo.read()).toEqual(items)
   })
 
-  test("what was written here is not replaced by an old result that a compression kept", () => {
+  test("a written list is not replaced by an old result in the history", () => {
     const todo = list()
     todo.write([{ id: "1", content: "now" }], { merge: false })
     todo.hydrate([result(written("then"))])
@@ -134,12 +134,12 @@ describe("hydrate", () => {
 })
 
 describe("notes", () => {
-  async function notes(todo: TodoList, calls: readonly NotedCall[]): Promise<readonly (string | undefined)[]> {
+  async function notes(todo: TodoList, calls: readonly SettledCall[]): Promise<readonly (string | undefined)[]> {
     const said: (string | undefined)[] = []
     for (const one of calls) said.push(await todo.note(one, signal))
     return said
   }
-  const quiet = (count: number): readonly NotedCall[] => Array.from({ length: count }, () => call("read_file"))
+  const quiet = (count: number): readonly SettledCall[] => Array.from({ length: count }, () => call("read_file"))
   const withItems = (nudgeAfter?: number): TodoList => {
     const todo = list(nudgeAfter)
     todo.write(
@@ -154,7 +154,7 @@ describe("notes", () => {
   const positions = (said: readonly (string | undefined)[]): readonly number[] =>
     said.flatMap((line, index) => (line === undefined ? [] : [index + 1]))
 
-  test("one reminder at call 10, and again only after the list was touched", async () => {
+  test("one reminder at call 10, and another only after the list was updated", async () => {
     const todo = withItems()
     const said = await notes(todo, quiet(25))
     expect(positions(said)).toEqual([10])
@@ -171,12 +171,12 @@ describe("notes", () => {
     expect(positions(await notes(todo, quiet(count)))).toEqual([])
   })
 
-  test("a reminder that is due waits for a result that somebody reads", async () => {
+  test("a reminder that is due waits for a call that was not interrupted", async () => {
     const interrupted = call("terminal", { outcome: "interrupted" })
     expect(positions(await notes(withItems(2), [call("a"), interrupted, call("b")]))).toEqual([3])
   })
 
-  test("a failure hints at the plan, at most once in ten calls", async () => {
+  test("a failure adds a hint about the list, at most once in ten calls", async () => {
     const todo = withItems(0)
     const said = await notes(todo, [
       call("patch", failing),
@@ -191,13 +191,13 @@ describe("notes", () => {
   test.each([
     ["a failed command", { text: `{"output":"boom","exit_code":2}`, error: "boom" }, true],
     ["grep without matches", { text: `{"exit_code":1,"exit_code_meaning":"no matches"}`, error: "exit code 1" }, false],
-    ["a denied call", { outcome: "denied", error: "the person said no" } as const, false],
+    ["a denied call", { outcome: "denied", error: "the user denied it" } as const, false],
     ["a blocked call", { outcome: "blocked", error: "not here" } as const, false],
   ])("%s", async (_name, more, hinted) => {
     expect((await withItems(0).note(call("terminal", more), signal)) !== undefined).toBe(hinted)
   })
 
-  test("both lines may come together; none without open items", async () => {
+  test("both lines may appear together; none without open items", async () => {
     expect((await withItems(1).note(call("patch", failing), signal))?.split("\n")).toHaveLength(2)
     expect(await list(1).note(call("patch", failing), signal)).toBeUndefined()
   })

@@ -4,29 +4,33 @@ import { contentText } from "../protocol/message.ts"
 import type { Message } from "../protocol/message.ts"
 import { TODO_STATUSES } from "../toolkit/ports/todo.ts"
 import type { TodoItem, TodoPort, TodoStatus } from "../toolkit/ports/todo.ts"
-import type { NotedCall, ResultNoteSource } from "./dispatch/result-note.ts"
-import { failureOf } from "./failed-call.ts"
+import type { SettledCall, ResultNote } from "./facet.ts"
+import { callFailure } from "./call-failure.ts"
 
-/** The task list of one session. It lives in results of the `todo` tool, never in the system prompt. */
+/** The task list of one session. It is stored in the results of its tool, never in the system prompt. */
 export interface TodoList extends TodoPort {
   /**
-   * Takes the list of a continued session from its history. Once the list was written it is known better here than there, since
-   * a compression may leave an old result in the history and take a newer one out.
+   * Restores the list of a resumed session from its history. Does nothing once the list was written here: a compression may have
+   * removed the newest result from the history and left an older one.
    */
   hydrate(messages: readonly Message[]): void
-  /** What is still to be done. */
-  active(): readonly TodoItem[]
-  /** Reminds of a list that was forgotten, and of the plan when a call fails. */
-  readonly note: ResultNoteSource
+  /** Reminds the model of a list that it has not updated for a while, and of the list when a call fails. */
+  readonly note: ResultNote
 }
 
 type GivenItem = Parameters<TodoPort["write"]>[0][number]
 
-/** `nudgeAfter`: calls of other tools before a reminder; 0 for never. */
-export function createTodoList({ nudgeAfter }: { readonly nudgeAfter: number }): TodoList {
+export interface TodoListOptions {
+  /** The tool with which the model writes the list. */
+  readonly toolName: string
+  /** Calls of other tools before a reminder; 0 disables it. */
+  readonly nudgeAfter: number
+}
+
+export function createTodoList({ toolName, nudgeAfter }: TodoListOptions): TodoList {
   let items: readonly TodoItem[] = []
   let written = false
-  const active = (): readonly TodoItem[] => items.filter(isActive)
+  const active = (): readonly TodoItem[] => activeItems(items)
   return {
     read: () => items,
     write: (given, { merge }) => {
@@ -35,11 +39,14 @@ export function createTodoList({ nudgeAfter }: { readonly nudgeAfter: number }):
       return items
     },
     hydrate: (messages) => {
-      if (!written) items = newestList(messages) ?? items
+      if (!written) items = newestList(messages, toolName) ?? items
     },
-    active,
-    note: createReminder({ nudgeAfter, active }),
+    note: createReminder({ toolName, nudgeAfter, active }),
   }
+}
+
+export function activeItems(items: readonly TodoItem[]): readonly TodoItem[] {
+  return items.filter(({ status }) => status === "pending" || status === "in_progress")
 }
 
 const MAX_ITEMS = 256
@@ -47,10 +54,6 @@ const MAX_CONTENT_CHARS = 4000
 const MAX_ID_CHARS = 100
 const NO_ID = "?"
 const NO_CONTENT = "(no description)"
-
-function isActive({ status }: TodoItem): boolean {
-  return status === "pending" || status === "in_progress"
-}
 
 function normalised(given: GivenItem): TodoItem {
   const content = textOf(given.content, MAX_CONTENT_CHARS)
@@ -61,7 +64,7 @@ function normalised(given: GivenItem): TodoItem {
   }
 }
 
-/** Of items with the same id the last one counts, where it stands. */
+/** Keeps the last of several items with the same id, at its own position. */
 function lastById(given: readonly GivenItem[]): readonly GivenItem[] {
   const last = new Map(given.map((item, index) => [idOf(item), index]))
   return given.filter((item, index) => last.get(idOf(item)) === index)
@@ -102,17 +105,16 @@ function statusOf(value: unknown): TodoStatus | undefined {
 }
 
 /**
- * The list as the history last showed it: in a result of the tool, or in the text that a compression left behind. Only the tool's
- * own results count: a file that happens to hold "todos" is no list. A newest result that is not readable any more, because it
- * was shortened, ends the search: older ones are out of date.
+ * The newest list in a history: a result of the tool, or the text that a compression added. When the newest result was shortened
+ * and cannot be parsed, the search ends: older ones are out of date.
  */
-function newestList(messages: readonly Message[]): readonly TodoItem[] | undefined {
+function newestList(messages: readonly Message[], toolName: string): readonly TodoItem[] | undefined {
   for (const message of messages.toReversed()) {
     if (message.role === "user") {
-      const left = itemsAtTheEnd(contentText(message.content))
-      if (left.length > 0) return left
+      const items = itemsAtTheEnd(contentText(message.content))
+      if (items.length > 0) return items
     }
-    if (message.role !== "tool" || message.tool_name !== "todo") continue
+    if (message.role !== "tool" || message.tool_name !== toolName) continue
     const result = resultFields(contentText(message.content))
     if (result?.["error"] !== undefined) continue
     const todos = result?.["todos"]
@@ -121,13 +123,13 @@ function newestList(messages: readonly Message[]): readonly TodoItem[] | undefin
   return undefined
 }
 
-/** Lines that others added to the result follow its JSON, which has no line breaks of its own. */
+/** Notes may follow the JSON of the result, which is a single line. */
 function resultFields(text: string): Readonly<Record<string, unknown>> | undefined {
   const result = parseJson(text) ?? parseJson(text.split("\n", 1)[0] ?? "")
   return isRecord(result) ? result : undefined
 }
 
-/** `- [>] 1. content (in_progress)`, below a line in brackets, as the end of a message. */
+/** `- [>] 1. content (in_progress)`. Such lines end a message, below a line in brackets. */
 const ITEM_LINE = /^- \[[ >]\] (?<id>.+?)\. (?<content>.*) \((?<status>pending|in_progress)\)$/u
 
 function itemsAtTheEnd(text: string): readonly TodoItem[] {
@@ -137,40 +139,38 @@ function itemsAtTheEnd(text: string): readonly TodoItem[] {
   return lines.slice(before + 1).map((line) => normalised(ITEM_LINE.exec(line)?.groups ?? {}))
 }
 
-/** Calls between two hints that a failure may concern the plan. */
+/** Calls between two hints that a failure may affect the list. */
 const HINT_EVERY = 10
 const MAX_QUOTED_CHARS = 80
 
 function createReminder({
+  toolName,
   nudgeAfter,
   active,
-}: {
-  readonly nudgeAfter: number
-  readonly active: () => readonly TodoItem[]
-}): ResultNoteSource {
-  let sinceTodo = 0
+}: TodoListOptions & { readonly active: () => readonly TodoItem[] }): ResultNote {
+  let sinceUpdate = 0
   let nudged = false
   let sinceHint = HINT_EVERY
-  return (call: NotedCall) => {
-    if (call.tool === "todo") {
-      sinceTodo = 0
+  return (call: SettledCall) => {
+    if (call.tool === toolName) {
+      sinceUpdate = 0
       nudged = false
       return undefined
     }
-    sinceTodo += 1
+    sinceUpdate += 1
     sinceHint += 1
-    // Nobody reads on after an interrupt; what is due comes with the next result.
+    // The turn ends after an interrupt; a note that is due comes with the next result.
     if (call.outcome === "interrupted" || call.outcome === "skipped") return undefined
     const open = active()
     if (open.length === 0) return undefined
     const lines: string[] = []
-    if (sinceHint >= HINT_EVERY && failureOf(call) !== undefined) {
+    if (sinceHint >= HINT_EVERY && callFailure(call) !== undefined) {
       sinceHint = 0
-      lines.push("[This failure may affect your task list. If it does, change the list with todo.]")
+      lines.push(`[This failure may affect your task list. If it does, change the list with ${toolName}.]`)
     }
-    if (nudgeAfter > 0 && sinceTodo >= nudgeAfter && !nudged) {
+    if (nudgeAfter > 0 && sinceUpdate >= nudgeAfter && !nudged) {
       nudged = true
-      lines.push(nudge(sinceTodo, open))
+      lines.push(`[${nudge(sinceUpdate, open)} Bring it up to date with ${toolName}.]`)
     }
     return lines.length === 0 ? undefined : lines.join("\n")
   }
@@ -180,5 +180,5 @@ function nudge(calls: number, open: readonly TodoItem[]): string {
   const next = open.find(({ status }) => status === "in_progress") ?? open[0]
   const quoted = ellipsize((next?.content ?? "").replaceAll(/\s+/gu, " "), MAX_QUOTED_CHARS)
   const left = open.length === 1 ? "1 item is open" : `${open.length} items are open`
-  return `[Task list: not updated for ${calls} tool calls; ${left}, next: "${quoted}". Bring it up to date with todo.]`
+  return `Task list: not updated for ${calls} tool calls; ${left}, next: "${quoted}".`
 }

@@ -22,7 +22,7 @@ function calls(...tool_calls: readonly ToolCall[]): AssistantMessage {
   return { role: "assistant", content: null, tool_calls }
 }
 
-/** The turns behind the preamble and the query. */
+/** The turns after the preamble and the query. */
 function turnsOf(...messages: readonly Message[]): readonly TrajectoryTurn[] {
   const { conversations } = toTrajectory({
     messages: [user, ...messages],
@@ -35,7 +35,7 @@ function turnsOf(...messages: readonly Message[]): readonly TrajectoryTurn[] {
   return conversations.slice(2)
 }
 
-describe("what the model says", () => {
+describe("assistant messages", () => {
   test.each<{ name: string; message: AssistantMessage; value: string }>([
     {
       name: "text without reasoning",
@@ -94,7 +94,7 @@ describe("what the model says", () => {
   })
 })
 
-describe("what tools answer", () => {
+describe("tool results", () => {
   const answer = (content: string, { id = "c1", name = "f" } = {}): string =>
     `<tool_response>\n{"tool_call_id": "${id}", "name": "${name}", "content": ${content}}\n</tool_response>`
 
@@ -108,7 +108,7 @@ describe("what tools answer", () => {
     expect(turnsOf(calls(call("f", "{}")), result(content))[1]).toEqual({ from: "tool", value: answer(expected) })
   })
 
-  test("results of one reply are one entry; a name comes from the call at the same position", () => {
+  test("results of one reply are one entry; each takes its name from the call at the same index", () => {
     const messages = [calls(call("f", "{}"), call("g", "{}", "c2")), result("x"), result("y", "c2"), result("z", "c3")]
     expect(turnsOf(...messages)[1]).toEqual({
       from: "tool",
@@ -127,13 +127,13 @@ describe("what tools answer", () => {
       expected: '"a cat"',
     },
     { content: [{ type: "image_url", image_url: { url: "data:," } }], expected: '"[screenshot]"' },
-  ])("an image is told by its words: $expected", ({ content, expected }) => {
+  ])("an image is replaced by its text: $expected", ({ content, expected }) => {
     expect(turnsOf(calls(call("f", "{}")), result(content))[1]).toEqual({ from: "tool", value: answer(expected) })
   })
 })
 
-describe("what people say", () => {
-  test("the query takes the place of the first message; injected text stays out", () => {
+describe("user messages", () => {
+  test("the query replaces the first message; injected text is left out", () => {
     const { conversations } = toTrajectory({
       messages: [
         { role: "system", content: "secret prompt" },
@@ -224,7 +224,7 @@ describe("the file", () => {
     expect(record.timestamp).toBe("2026-11-14T15:16:17")
   })
 
-  test("a directory that is gone is told, not thrown", async () => {
+  test("a missing directory is returned as a failure", async () => {
     const record = toTrajectory({ messages: [user], tools: [], userQuery: "q", model: "m", completed: true, now: 0 })
     expect(await appendTrajectory("/nowhere/at/all", record)).toEqual({
       ok: false,

@@ -21,12 +21,12 @@ export interface Trajectory {
 
 export interface TrajectoryTurn {
   readonly from: "system" | "human" | "gpt" | "tool"
-  /** Text, but for a message with images: then its parts, each image as the text part `[screenshot]`. */
+  /** Text, or the parts of a message with images, each image as the text part `[screenshot]`. */
   readonly value: string | readonly Part[]
 }
 
 export interface TrajectoryInput {
-  /** The conversation; its first message is the person's and is replaced by `userQuery`. */
+  /** The conversation. Its first message is the user's and is replaced by `userQuery`. */
   readonly messages: readonly Message[]
   readonly tools: readonly ToolDefinition[]
   readonly userQuery: string
@@ -36,14 +36,14 @@ export interface TrajectoryInput {
   readonly now: number
 }
 
-/** Neither the real system prompt nor text injected for the model becomes part of it. */
+/** Leaves out the real system prompt and text that was injected for the model. */
 export function toTrajectory(input: TrajectoryInput): Trajectory {
-  const spoken = input.messages.filter((message) => message.role !== "system")
+  const messages = input.messages.filter((message) => message.role !== "system")
   return {
     conversations: [
       { from: "system", value: preamble(input.tools) },
       { from: "human", value: input.userQuery },
-      ...turns(spoken.slice(1)),
+      ...turns(messages.slice(1)),
     ],
     timestamp: localIsoTime(input.now),
     model: input.model,
@@ -51,7 +51,7 @@ export function toTrajectory(input: TrajectoryInput): Trajectory {
   }
 }
 
-/** Adds one line to the file of this kind of run. A failure is for a warning only. */
+/** Appends one line to the file for completed or failed runs. The caller shows a failure as a warning only. */
 export async function appendTrajectory(directory: string, record: Trajectory): Promise<Result<undefined>> {
   const path = join(directory, record.completed ? "trajectory_samples.jsonl" : "failed_trajectories.jsonl")
   try {
@@ -67,7 +67,7 @@ function turns(messages: readonly Message[]): readonly TrajectoryTurn[] {
     if (message.role === "user") return [{ from: "human", value: withoutImages(message.content) }]
     if (message.role !== "assistant") return []
     const calls = message.tool_calls ?? []
-    if (calls.length === 0) return [{ from: "gpt", value: saidText(message) }]
+    if (calls.length === 0) return [{ from: "gpt", value: answerText(message) }]
     const results = resultsAfter(messages, index)
     return [
       { from: "gpt", value: callingText(message, calls) },
@@ -76,7 +76,7 @@ function turns(messages: readonly Message[]): readonly TrajectoryTurn[] {
   })
 }
 
-/** The tool messages directly behind a message. */
+/** The tool messages directly after a message. */
 function resultsAfter(messages: readonly Message[], index: number): readonly ToolMessage[] {
   const following = messages.slice(index + 1)
   const end = following.findIndex(({ role }) => role !== "tool")
@@ -85,21 +85,21 @@ function resultsAfter(messages: readonly Message[], index: number): readonly Too
     .flatMap((message) => (message.role === "tool" ? [message] : []))
 }
 
-function saidText(message: AssistantMessage): string {
+function answerText(message: AssistantMessage): string {
   return withThinking(thinking(message) + thinkTags(plainText(message.content))).trim()
 }
 
 function callingText(message: AssistantMessage, calls: readonly ToolCall[]): string {
   const text = plainText(message.content)
-  const said = text.trim() === "" ? "" : `${thinkTags(text)}\n`
-  return withThinking(thinking(message) + said + calls.map(callText).join("")).trimEnd()
+  const content = text.trim() === "" ? "" : `${thinkTags(text)}\n`
+  return withThinking(thinking(message) + content + calls.map(callText).join("")).trimEnd()
 }
 
 function thinking({ reasoning = "" }: AssistantMessage): string {
   return reasoning.trim() === "" ? "" : `<think>\n${reasoning}\n</think>\n`
 }
 
-/** Every turn of the model has a think block, an empty one where it thought nothing. */
+/** Every turn of the model has a think block, if only an empty one. */
 function withThinking(text: string): string {
   return text.includes("<think>") ? text : `<think>\n</think>\n${text}`
 }
@@ -113,7 +113,7 @@ function callText({ function: { name, arguments: written } }: ToolCall): string 
   return `<tool_call>\n{"name": ${JSON.stringify(name)}, "arguments": ${args}}\n</tool_call>\n`
 }
 
-/** A result's name is that of the call at its position: older histories have results without one. */
+/** A result takes its name from the call at the same index: results of older histories have none. */
 function resultsText(results: readonly ToolMessage[], calls: readonly ToolCall[]): string {
   return results
     .map(({ tool_call_id, content }, index) => {
@@ -124,12 +124,12 @@ function resultsText(results: readonly ToolMessage[], calls: readonly ToolCall[]
     .join("\n")
 }
 
-/** What is an object or a list stays one; anything else is quoted. */
+/** JSON objects and arrays stay JSON; anything else becomes a JSON string. */
 function resultContent(text: string): string {
   return /^\s*[{[]/u.test(text) && parseJson(text) !== undefined ? spaced(text) : JSON.stringify(text)
 }
 
-/** The words of a message; one that is images alone says so. */
+/** The text of a message; `[screenshot]` for one that holds only images. */
 function plainText(content: string | readonly Part[] | null): string {
   if (content === null || typeof content === "string") return content ?? ""
   return contentText(content) || (content.length === 0 ? "" : SCREENSHOT)
@@ -143,8 +143,8 @@ function withoutImages(content: string | readonly Part[]): string | readonly Par
 }
 
 /**
- * Valid JSON text with the separators of the Python edition. It works on the text, so that numbers no double can hold and the
- * order of keys stay as they were written.
+ * Reformats JSON text with the separators of the Python edition. It does not parse the text, so that large numbers and the order
+ * of keys are preserved.
  */
 function spaced(json: string): string {
   return json.replaceAll(JSON_TOKEN, (token) => {
@@ -157,7 +157,7 @@ function spaced(json: string): string {
 
 const JSON_TOKEN = /"(?:[^"\\]|\\.)*"|[,:]|\s+|[^\s",:]+/gsu
 
-/** As Python's `isoformat` of a local time: microseconds, left out when there are none. */
+/** Python's `isoformat` of a local time: with microseconds, unless they are zero. */
 function localIsoTime(now: number): string {
   const date = new Date(now)
   const two = (value: number): string => String(value).padStart(2, "0")
@@ -167,7 +167,7 @@ function localIsoTime(now: number): string {
   return `${day}T${time}${fraction}`
 }
 
-/** Tells whoever learns from this how calls are written. */
+/** The system prompt of the training data: explains how calls are written. */
 function preamble(tools: readonly ToolDefinition[]): string {
   const listed = tools.map(({ name, description, parameters }) => ({ name, description, parameters, required: null }))
   return [

@@ -11,7 +11,7 @@ export interface TurnEnd {
   readonly exitReason: string
   readonly finalResponse: string | null
   readonly error?: RunError
-  /** The answer is not all that the model wanted to say. */
+  /** The answer was cut off. */
   readonly partial?: true
   readonly totals: TurnTotals
 }
@@ -21,13 +21,13 @@ export interface TurnTotals {
   readonly toolCalls: number
   readonly usage: Usage
   readonly filesChanged: readonly string[]
-  /** Files that a tool tried to write this turn, and could not. */
+  /** Files that a tool failed to write in this turn. */
   readonly failedWrites: readonly string[]
   readonly costUsd: number | null
   readonly costStatus: CostStatus
 }
 
-/** What a turn has used so far. */
+/** Running totals of a turn. */
 export interface Tally {
   apiCalls: number
   toolCalls: number
@@ -68,8 +68,8 @@ export function completedEnd(
   }
 }
 
-/** What the person wanted added to a turn they then stopped is dropped with it. */
-export function stoppedEnd(exitReason: string, turn: Pick<Turn, "steering">, tally: Tally): TurnEnd {
+/** Steering notes that no request has carried are dropped with the interrupted turn. */
+export function interruptedEnd(exitReason: string, turn: Pick<Turn, "steering">, tally: Tally): TurnEnd {
   turn.steering.take()
   return { outcome: "interrupted", exitReason, finalResponse: null, totals: totals(tally) }
 }
@@ -102,9 +102,9 @@ export function guardrailEnd(decision: GuardrailDecision, finalResponse: string,
   return { ...end, finalResponse }
 }
 
-/** An end without an answer, with what scripts and people are told about it. */
+/** An end without an answer; `code` is for scripts, `message` for users. */
 export function errorEnd(
-  why: {
+  failure: {
     readonly exitReason: string
     readonly code: string
     readonly message: string
@@ -113,7 +113,7 @@ export function errorEnd(
   },
   tally: Tally,
 ): TurnEnd {
-  const { exitReason, code, message, reason = code, retryable = false } = why
+  const { exitReason, code, message, reason = code, retryable = false } = failure
   return {
     outcome: "error",
     exitReason,
@@ -123,12 +123,12 @@ export function errorEnd(
   }
 }
 
-/** A fault that nothing in the turn could act on: the store refused, or the program is wrong. */
-export function brokenEnd(error: unknown, tally: Tally): TurnEnd {
+/** An unexpected error: the store failed, or a bug in Hermes. */
+export function faultEnd(error: unknown, tally: Tally): TurnEnd {
   const storage = isStoreError(error)
   const message = storage
-    ? `the conversation could not be saved, so the run was stopped: ${errorMessage(error)}`
-    : `something went wrong inside Hermes: ${errorMessage(error)}`
+    ? `the run was stopped because the conversation could not be saved: ${errorMessage(error)}`
+    : `internal error in Hermes: ${errorMessage(error)}`
   return errorEnd(
     {
       exitReason: storage ? "storage_failed" : "error_near_max_iterations",

@@ -4,21 +4,21 @@ import { completionExplainer, mutationFooter } from "./turn-footer.ts"
 
 describe("files that were not written", () => {
   const footer = (paths: string): string =>
-    `Note: not written in this turn, although it was tried: ${paths}. Check before you rely on them.`
+    `Note: these files could not be written in this turn: ${paths}. Check them before you rely on them.`
 
   test.each([
     { name: "nothing failed", failedWrites: [], finalText: "All done.", expected: "" },
-    { name: "silence", failedWrites: ["src/a.ts"], finalText: "All done.", expected: footer("`src/a.ts`") },
+    { name: "not mentioned", failedWrites: ["src/a.ts"], finalText: "All done.", expected: footer("`src/a.ts`") },
     {
       name: "a claim of success",
       failedWrites: ["src/a.ts"],
       finalText: "I updated src/a.ts. The test for b.ts failed.",
       expected: footer("`src/a.ts`"),
     },
-    { name: "told by path", failedWrites: ["/w/a.ts"], finalText: "I could not write /w/a.ts.", expected: "" },
-    { name: "told by name", failedWrites: ["/w/a.ts"], finalText: "Writing a.ts failed: no space.", expected: "" },
+    { name: "reported by path", failedWrites: ["/w/a.ts"], finalText: "I could not write /w/a.ts.", expected: "" },
+    { name: "reported by name", failedWrites: ["/w/a.ts"], finalText: "Writing a.ts failed: no space.", expected: "" },
     {
-      name: "told in a list",
+      name: "reported in a list",
       failedWrites: ["/w/a.ts", "/w/b.ts"],
       finalText: "These could not be written:\n- a.ts\n- b.ts",
       expected: "",
@@ -62,14 +62,14 @@ describe("why a turn ended", () => {
     [
       "",
       "empty_response_exhausted",
-      "The turn ended early: the model sent nothing, several times in a row (empty_response_exhausted).",
+      "The turn ended early: the model sent several empty replies in a row (empty_response_exhausted).",
     ],
     [
       "I am",
       "max_iterations_reached(90/90)",
-      "The turn ended early: it used up the model calls one turn may make; say “continue” to go on (max_iterations_reached(90/90)).",
+      "The turn ended early: it reached the limit of model calls for one turn; say “continue” to go on (max_iterations_reached(90/90)).",
     ],
-    ["", "made_up_later", "The turn ended early: something unexpected stopped it (made_up_later)."],
+    ["", "made_up_later", "The turn ended early: an unexpected error stopped it (made_up_later)."],
     ["Finished it.", "guardrail_halt", ""],
     ["This sentence has no end but it is long", "guardrail_halt", ""],
     [

@@ -3,21 +3,21 @@ import { basename } from "node:path"
 import { codePointLength } from "../base/text.ts"
 
 /**
- * Names the files that could not be written and that the answer is silent about. "" when there is nothing to say; otherwise a
- * paragraph to put behind the answer.
+ * Lists files that could not be written and that the answer does not mention. Returns a paragraph for the end of the answer, or
+ * "".
  */
 export function mutationFooter(turn: { readonly failedWrites: readonly string[]; readonly finalText: string }): string {
   const statements = statementsOf(turn.finalText)
-  const silent = [...new Set(turn.failedWrites)].filter((path) => !isToldAsFailed(path, statements))
-  if (silent.length === 0) return ""
-  const listed = silent.slice(0, MAX_LISTED).map((path) => `\`${path.replaceAll("`", "'").replaceAll("\n", " ")}\``)
-  const rest = silent.length > MAX_LISTED ? ` and ${silent.length - MAX_LISTED} more` : ""
-  return `Note: not written in this turn, although it was tried: ${listed.join(", ")}${rest}. Check before you rely on them.`
+  const unreported = [...new Set(turn.failedWrites)].filter((path) => !isReportedAsFailed(path, statements))
+  if (unreported.length === 0) return ""
+  const listed = unreported.slice(0, MAX_LISTED).map((path) => `\`${path.replaceAll("`", "'").replaceAll("\n", " ")}\``)
+  const rest = unreported.length > MAX_LISTED ? ` and ${unreported.length - MAX_LISTED} more` : ""
+  return `Note: these files could not be written in this turn: ${listed.join(", ")}${rest}. Check them before you rely on them.`
 }
 
 /**
- * Says why a turn ended without a proper answer. "" when it ended well, when the person ended it, or when the answer stands by
- * itself; otherwise one sentence to put behind the answer.
+ * Explains why a turn ended without a complete answer. Returns a sentence for the end of the answer; "" when the turn ended
+ * normally, when the user interrupted it or when the answer is complete.
  */
 export function completionExplainer(turn: { readonly finalText: string; readonly exitReason: string }): string {
   if (!isFragment(turn.finalText)) return ""
@@ -38,36 +38,36 @@ function isFragment(text: string): boolean {
 function abnormalReason(exitReason: string): string | undefined {
   const [kind = ""] = exitReason.split("(")
   if (kind === "text_response") return TEXT_ENDINGS[exitReason]
-  return Object.hasOwn(REASONS, kind) ? REASONS[kind] : "something unexpected stopped it"
+  return Object.hasOwn(REASONS, kind) ? REASONS[kind] : "an unexpected error stopped it"
 }
 
-/** A text reply that the model did not end by itself. */
+/** Finish reasons of a text reply that was cut off. */
 const TEXT_ENDINGS: Readonly<Record<string, string>> = {
   "text_response(finish_reason=length)": "the reply reached the output limit of the model",
   "text_response(finish_reason=content_filter)": "the provider's content filter cut the reply",
   "text_response(finish_reason=incomplete)": "the provider stopped the reply before its end",
 }
 
-/** Undefined: nothing to explain, because it ended as it should or the person knows. */
+/** Undefined where no explanation is needed: the turn ended normally, or the user ended it. */
 const REASONS: Readonly<Record<string, string | undefined>> = {
   interrupted_by_user: undefined,
   interrupted_during_api_call: undefined,
   fallback_prior_turn_content: undefined,
   plan_ready: undefined,
-  max_iterations_reached: "it used up the model calls one turn may make; say “continue” to go on",
-  budget_exhausted: "it used up the model calls one turn may make; say “continue” to go on",
+  max_iterations_reached: "it reached the limit of model calls for one turn; say “continue” to go on",
+  budget_exhausted: "it reached the limit of model calls for one turn; say “continue” to go on",
   guardrail_halt: "the same step kept failing, so it was stopped",
   partial_stream_recovery: "the connection broke while the reply was arriving",
-  empty_response_exhausted: "the model sent nothing, several times in a row",
-  all_retries_exhausted_no_response: "the model could not be reached or refused",
+  empty_response_exhausted: "the model sent several empty replies in a row",
+  all_retries_exhausted_no_response: "the model could not be reached or rejected the request",
   error_near_max_iterations: "an error inside Hermes stopped it",
-  ollama_runtime_context_too_small: "the model's window is too small; raise num_ctx of the Ollama server",
+  ollama_runtime_context_too_small: "the context window of the model is too small; raise num_ctx of the Ollama server",
   storage_failed: "the conversation could not be saved",
-  message_too_large: "one message is larger than all the model can read",
+  message_too_large: "one message is larger than the context window of the model",
   cost_limit: "the cost limit of the session is reached",
 }
 
-/** A claim per line or sentence; an item of a list is read together with the line that introduces the list. */
+/** One statement per line or sentence. A list item is joined with the line that introduces the list. */
 function statementsOf(text: string): readonly string[] {
   let heading = ""
   return text.split("\n").flatMap((line) => {
@@ -77,7 +77,7 @@ function statementsOf(text: string): readonly string[] {
   })
 }
 
-function isToldAsFailed(path: string, statements: readonly string[]): boolean {
+function isReportedAsFailed(path: string, statements: readonly string[]): boolean {
   return statements.some(
     (statement) => (statement.includes(path) || statement.includes(basename(path))) && FAILURE.test(statement),
   )

@@ -1,38 +1,53 @@
+import type { Logger } from "../base/logger.ts"
 import type { StreamMask } from "../base/redact-stream.ts"
 import type { ModelClient, Sampling } from "../llm/model.ts"
 import type { AgentEventBody } from "../protocol/events.ts"
 import type { ToolDefinition } from "../protocol/tool.ts"
 import type { Compression } from "./context/compression.ts"
 import type { Conversation } from "./conversation.ts"
-import type { BatchOptions } from "./dispatch/batch.ts"
-import type { IterationBudget } from "./iteration-budget.ts"
-import type { Journal } from "./journal.ts"
+import type { DispatchSession } from "./dispatch/dispatch-session.ts"
+import type { Interactions } from "./interactions.ts"
+import { IterationBudget } from "./iteration-budget.ts"
 import type { Spending } from "./spending.ts"
 import type { Steering } from "./steering.ts"
 
-/** A part of a turn: what happens in it, and what comes of it. */
+/** A part of a turn: emits events and returns a value. */
 export type Steps<Value> = AsyncGenerator<AgentEventBody, Value, void>
 
-/** One turn: what the person said is stored already; the loop goes round until the model answers with text. */
-export interface Turn {
-  readonly runId: string
-  readonly model: ModelClient
-  readonly tools: readonly ToolDefinition[]
-  /** The loop appends to it what it has stored. */
-  readonly conversation: Conversation
-  readonly journal: Journal
-  readonly compression: Compression
-  readonly dispatch: Omit<BatchOptions, "record">
+/** One turn: everything the loop needs. The user's message is stored already. */
+export interface Turn extends TurnParts, TurnRun {
   readonly budget: IterationBudget
-  /** Tells the model in its results how much of the budget is used up. */
-  readonly budgetPressure: boolean
-  readonly steering: Steering
+}
+
+/** What all turns of a session share. The background review and sub-agents use a changed copy. */
+export interface TurnParts {
+  readonly conversation: Conversation
+  /** The declared tools. */
+  readonly tools: readonly ToolDefinition[]
+  readonly dispatch: DispatchSession
+  readonly compression: Compression
   readonly spending: Spending
   readonly sampling: Sampling
-  readonly signal: AbortSignal
+  readonly maxIterations: number
+  /** Append the used share of the iteration budget to tool results. */
+  readonly budgetPressure: boolean
   readonly redact: (text: string, options?: { readonly codeFile?: boolean }) => string
-  /** For each text that is told while it arrives. */
+  /** Creates a redactor for one streamed text. */
   readonly maskStream: () => StreamMask
-  /** A fault inside Hermes that the turn survives. */
-  readonly report: (fault: unknown) => void
+  /** For faults inside Hermes that the turn survives. */
+  readonly log: Pick<Logger, "error">
+}
+
+/** What belongs to one run. */
+export interface TurnRun {
+  readonly runId: string
+  readonly model: ModelClient
+  readonly interactions: Interactions
+  readonly steering: Steering
+  readonly signal: AbortSignal
+}
+
+/** The one builder of turns: the loop's, the background review's, a sub-agent's. */
+export function buildTurn(parts: TurnParts, run: TurnRun): Turn {
+  return { ...parts, ...run, budget: new IterationBudget(parts.maxIterations) }
 }

@@ -2,39 +2,38 @@ import type { Clock } from "../base/clock.ts"
 import type { Logger } from "../base/logger.ts"
 import type { Redactor } from "../base/redact.ts"
 import type { Result } from "../base/result.ts"
-import { joinLayers } from "../agent/prompt/build-prompt.ts"
-import type { PromptLayer } from "../agent/prompt/build-prompt.ts"
 import type { Environment } from "../config/environment.ts"
 import type { Home } from "../config/home.ts"
 import type { Config } from "../config/load.ts"
-import type { MemoryProvider } from "../knowledge/memory/provider.ts"
-import type { ChosenModel, ModelChoiceFailure, ModelWish } from "../llm/choose-model.ts"
+import type { MemoryProvider } from "../knowledge/memory/memory-provider.ts"
+import type { ChosenModel, ModelChoiceFailure, ModelSelection } from "../llm/choose-model.ts"
 import type { ListedModel } from "../llm/catalog/model-list.ts"
 import type { ModelRuntime } from "../llm/model.ts"
-import type { ToolDefinition } from "../protocol/tool.ts"
 import type { SessionStore } from "../state/store.ts"
 import { builtinEntries } from "../toolkit/builtin-entries.ts"
-import { createPrewarm } from "../llm/catalog/prewarm.ts"
+import { createModelListPrewarm } from "../llm/catalog/prewarm-model-list.ts"
 import { createToolRegistry } from "../toolkit/registry.ts"
 import { resolveToolset } from "../toolkit/toolsets.ts"
-import { createFileRegistry } from "../tools/file/read-tracker.ts"
+import { createFileRegistry } from "../tools/file/tracking/file-tracker.ts"
 import { BUILTIN_TOOLS } from "../tools/builtins.ts"
 import { TOOL_MANIFEST } from "../tools/manifest.generated.ts"
-import { openSession } from "./open-session.ts"
-import type { OpenSessionOptions, Shared } from "./session-options.ts"
-import type { Session } from "./session.ts"
-import { chooseFrom, findLocalModel, rememberModel } from "./model-sources.ts"
-import type { LocalFind } from "./model-sources.ts"
-import { rememberHint } from "./seen-hints.ts"
-import type { Hint } from "./seen-hints.ts"
-import { openMemory } from "./session-knowledge.ts"
-import { layersFor } from "./session-prompt.ts"
-import { divideTools, takeTools } from "./session-tools.ts"
-import { createProcesses } from "./processes.ts"
-import { createStores } from "./stores.ts"
-import { openWorkspace } from "./session-workspace.ts"
+import { openSession } from "./session/open-session.ts"
+import type { Services } from "./services/services.ts"
+import type { OpenSessionOptions } from "./session/session-options.ts"
+import type { Session } from "./session/session.ts"
+import { chooseModelFor, findLocalModel, rememberModel } from "./services/model-sources.ts"
+import type { LocalFind } from "./services/model-sources.ts"
+import { rememberHint } from "./services/onboarding-hints.ts"
+import type { Hint } from "./services/onboarding-hints.ts"
+import { FACETS } from "./facets/facet-list.ts"
+import type { FacetFactory } from "./session/facet-context.ts"
+import { openWorkingDirectory } from "./session/open-working-directory.ts"
+import type { WorkingDirectory, WorkingDirectoryRequest } from "./session/working-directory.ts"
+import type { PromptPreview, PromptPreviewOptions } from "./session/preview-prompt.ts"
+import { createBackgroundProcesses } from "./services/background-processes.ts"
+import { createStores } from "./services/stores.ts"
 
-/** The running system, built from one configuration. It owns what sessions share: tools, store, redaction, shutdown. */
+/** The running system, built from one configuration. It owns what its sessions share. */
 export interface App {
   readonly config: Config
   readonly home: Home
@@ -42,21 +41,23 @@ export interface App {
   readonly redactor: Redactor
   /** Opened on first use; rejects with a `StoreError` when the file cannot be used. */
   store(): Promise<SessionStore>
-  chooseModel(wish: ModelWish): Result<ChosenModel, ModelChoiceFailure>
-  /** What a model server nearby has to offer, `named` where it has that one; undefined when there is none. */
+  chooseModel(selection: ModelSelection): Result<ChosenModel, ModelChoiceFailure>
+  /** The models of a local model server, or the `named` one; undefined when no server runs. */
   findLocalModel(wanted: Parameters<typeof findLocalModel>[1]): Promise<LocalFind | undefined>
-  /** Later sessions start with this model too. */
+  /** Makes this model the default of later sessions. */
   rememberModel(runtime: ModelRuntime): Promise<Result<undefined>>
-  /** Later sessions do not explain this again. */
+  /** Records that a hint was shown, so that it is not shown again. */
   rememberHint(hint: Hint): Promise<void>
-  /** The models of the place where a model is asked, fresh from there and kept for the next time. */
+  /** Requests the model list of the endpoint and caches it. */
   refreshModels(chosen: ChosenModel, signal: AbortSignal): Promise<Result<readonly ListedModel[]>>
+  /** Chooses or creates the directory that a conversation works in. Fails with a sentence that names the fix. */
+  openWorkingDirectory(request: WorkingDirectoryRequest): Promise<Result<WorkingDirectory>>
   openSession(options: OpenSessionOptions): Promise<Result<Session>>
   /** The prompt and tools a new session would get, without opening one. */
   previewPrompt(options: PromptPreviewOptions): Promise<PromptPreview>
   toolsetProblem(names: readonly string[]): ToolsetProblem
   close(): Promise<void>
-  /** Kills what sessions still run, without waiting: for a process that must leave at once. */
+  /** Kills everything that sessions still run, without waiting. For a process that must exit at once. */
   abandon(): void
 }
 
@@ -69,20 +70,8 @@ export interface AppOptions {
   readonly redactor: Redactor
   readonly version: string
   readonly memoryProviders?: readonly MemoryProvider[]
-}
-
-export interface PromptPreviewOptions {
-  readonly cwd: string
-  readonly platform: string
-  readonly runtime: Pick<ModelRuntime, "provider" | "model" | "contextLength">
-  readonly toolsets?: readonly string[]
-}
-
-export interface PromptPreview {
-  readonly layers: readonly PromptLayer[]
-  /** What the model is told about, and what it can look up. */
-  readonly tools: readonly ToolDefinition[]
-  readonly deferred: readonly ToolDefinition[]
+  /** Further capabilities of each session, after the built-in ones. */
+  readonly facets?: readonly FacetFactory[]
 }
 
 export interface ToolsetProblem {
@@ -92,13 +81,14 @@ export interface ToolsetProblem {
 
 export function createApp(options: AppOptions): App {
   const { config, clock } = options
-  const registry = createToolRegistry({ clock, log: options.log })
+  const registry = createToolRegistry({ log: options.log })
   for (const entry of builtinEntries(TOOL_MANIFEST, BUILTIN_TOOLS)) registry.register(entry)
   const stores = createStores(options)
   const store = (): Promise<SessionStore> => stores.of(options.home)
-  const processes = createProcesses(options)
-  const prewarm = createPrewarm(options)
-  const shared: Shared = {
+  const processes = createBackgroundProcesses(options)
+  const prewarm = createModelListPrewarm(options)
+  const facets = [...FACETS, ...(options.facets ?? [])]
+  const services: Services = {
     memoryProviders: [],
     ...options,
     registry,
@@ -116,28 +106,19 @@ export function createApp(options: AppOptions): App {
     clock,
     redactor: options.redactor,
     store,
-    chooseModel: (wish) => chooseFrom(options, wish),
+    chooseModel: (selection) => chooseModelFor(options, selection),
     findLocalModel: (wanted) => findLocalModel(options, wanted),
     rememberModel: (runtime) => rememberModel(options, runtime),
     rememberHint: (hint) => rememberHint(hint, options),
     refreshModels: async (chosen, signal) => {
-      const { refreshModelList } = await import("../llm/catalog/refresh-list.ts")
+      const { refreshModelList } = await import("../llm/catalog/refresh-model-list.ts")
       return await refreshModelList(chosen, { ...options, signal })
     },
-    openSession: (session) => openSession(session, shared),
+    openWorkingDirectory: (request) => openWorkingDirectory(request, services),
+    openSession: (session) => openSession(session, services, facets),
     previewPrompt: async (preview) => {
-      const tools = await takeTools(preview.toolsets, shared)
-      const place = await openWorkspace({ cwd: preview.cwd, signal: AbortSignal.timeout(PREVIEW_MS) }, shared)
-      if (!place.ok) throw new Error(place.error)
-      const workspace = place.value
-      const { layers } = await layersFor(
-        { ...preview, tools, workspace, sessionId: undefined, memory: openMemory(shared).snapshot(), learnings: [] },
-        shared,
-      )
-      await workspace.close()
-      const { contextLength } = preview.runtime
-      const { declared, deferred } = divideTools(tools, { prompt: joinLayers(layers), contextLength }, shared)
-      return { layers, tools: declared, deferred }
+      const { previewPrompt } = await import("./session/preview-prompt.ts")
+      return await previewPrompt(preview, services, facets)
     },
     toolsetProblem: (names) => {
       const unknown = names.filter((name) => resolveToolset(name, { snapshot: registry.snapshot() }) === undefined)
@@ -146,18 +127,16 @@ export function createApp(options: AppOptions): App {
     close: async () => {
       prewarm.close()
       await processes.close()
-      await stores.close((opened) => tidyUp(opened, shared))
+      await stores.close((opened) => pruneSessions(opened, services))
     },
     abandon: () => {
-      for (const workspace of shared.workspaces) workspace.abandon()
+      for (const workspace of services.workspaces) workspace.abandon()
     },
   }
 }
 
-const PREVIEW_MS = 30_000
-
-/** Old sessions are removed when the person is done, so that no start waits for it. */
-async function tidyUp(store: SessionStore, { config, log }: Shared): Promise<void> {
+/** Removes old sessions at exit, so that no start waits for it. */
+async function pruneSessions(store: SessionStore, { config, log }: Services): Promise<void> {
   if (!config.get("sessions.auto_prune")) return
   const outcome = await store.autoPrune({
     olderThanDays: config.get("sessions.retention_days"),

@@ -18,6 +18,7 @@ import { loadConfig } from "../config/load.ts"
 import type { LoadOptions } from "../config/load.ts"
 import { createApp } from "./app.ts"
 import type { App } from "./app.ts"
+import type { FacetFactory } from "./session/facet-context.ts"
 
 export interface StartOptions {
   readonly home: Home
@@ -26,12 +27,14 @@ export interface StartOptions {
   readonly version: string
   /** Where log lines go besides the files of the home. */
   readonly extraSinks?: readonly LogSink[]
+  /** Further capabilities of each session. */
+  readonly facets?: readonly FacetFactory[]
 }
 
 export interface StartedApp {
   readonly app: App
   readonly environment: Environment
-  /** What a person should be told about keys and settings; never fatal. */
+  /** For the user, about keys and settings. Never fatal. */
   readonly warnings: readonly string[]
 }
 
@@ -68,11 +71,12 @@ export async function startApp(options: StartOptions): Promise<StartedApp> {
     log: log.child("agent"),
     redactor,
     version: options.version,
+    ...(options.facets === undefined ? {} : { facets: options.facets }),
   })
   return { app, environment, warnings: [...dotenv.warnings, ...configWarnings(config, home)] }
 }
 
-/** A new home gets the default identity as a file the person can change; one that was removed later stays removed. */
+/** A new home gets the default identity as a file that the user can change. If it is deleted later, it stays deleted. */
 function seedSoul(home: Home): void {
   if (!existsSync(home.file("SOUL.md"))) writeFileAtomic(home.file("SOUL.md"), `${DEFAULT_IDENTITY}\n`)
 }
@@ -85,8 +89,8 @@ function configWarnings(config: App["config"], home: Home): readonly string[] {
 const MIN_SECRET_CHARS = 8
 
 /**
- * Every value whose name says that it is a secret, in the environment, in config.yaml and among the logins, and every password in an
- * address of the person's own: it is masked wherever it turns up.
+ * The values to redact wherever they appear: every value in the environment, config.yaml and auth.json whose name marks it as a
+ * secret, and every password in a URL.
  */
 function secretValues({
   environment,
@@ -108,7 +112,7 @@ function logins(home: Home): readonly unknown[] {
     try {
       return parseJson(readFileSync(join(folder, "auth.json"), "utf8"))
     } catch {
-      // Nobody has logged in, or the file cannot be read; whoever needs a login says so.
+      // There is no login, or the file cannot be read; the code that needs a login reports that.
       return undefined
     }
   })

@@ -2,14 +2,14 @@ import { getEventListeners } from "node:events"
 import { expect, test } from "vitest"
 import { isAbort, orAborted } from "./abort.ts"
 
-test("work that ends first gives its value or its failure and leaves no listener behind", async () => {
+test("work that ends first returns its value or fails, and leaves no listener", async () => {
   const { signal } = new AbortController()
   expect(await orAborted(Promise.resolve(1), signal)).toBe(1)
   await expect(orAborted(Promise.reject(new Error("no")), signal)).rejects.toThrow("no")
   expect(getEventListeners(signal, "abort")).toEqual([])
 })
 
-test("an abort ends the wait at once, and the late failure of the work stays quiet", async () => {
+test("an abort ends the wait at once, and a late rejection of the work is ignored", async () => {
   const unhandled: unknown[] = []
   const listen = (reason: unknown): number => unhandled.push(reason)
   process.on("unhandledRejection", listen)
@@ -35,6 +35,6 @@ test.each([
   [new DOMException("late", "TimeoutError"), true],
   [new Error("AbortError"), false],
   ["AbortError", false],
-])("%s only says that a signal was aborted: %s", (error, expected) => {
+])("isAbort(%s) is %s", (error, expected) => {
   expect(isAbort(error)).toBe(expected)
 })

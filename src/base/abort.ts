@@ -1,11 +1,11 @@
-/** Whether an error only says that a signal was aborted: an outcome, not something to report. */
+/** Whether an error only means that a signal was aborted: an outcome, not a failure to report. */
 export function isAbort(error: unknown): boolean {
   return error instanceof Error && (error.name === "AbortError" || error.name === "TimeoutError")
 }
 
 /**
- * A promise that settles with `work`, or as soon as the signal aborts with `undefined`, whichever comes first. Work that fails
- * after an abort is nobody's business any more, so its late rejection is taken care of here.
+ * Resolves to the result of `work`, or to `undefined` as soon as the signal aborts. A rejection of `work` after the abort is
+ * ignored.
  */
 export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   const { promise: aborted, resolve } = Promise.withResolvers<undefined>()

@@ -18,69 +18,69 @@ import { writeFileAtomic } from "./atomic-file.ts"
 
 const modeOf = (path: string) => statSync(path).mode & 0o777
 
-test("a new file has mode 0600 whatever the umask, another where asked", async () => {
-  await using place = await temporaryHome()
+test("a new file has mode 0600 or the given one, independent of the umask", async () => {
+  await using fixture = await temporaryHome()
   const previous = process.umask(0)
   try {
-    writeFileAtomic(join(place.workdir, "secret"), "x")
-    writeFileAtomic(join(place.workdir, "script"), "x", { mode: 0o755 })
+    writeFileAtomic(join(fixture.workdir, "secret"), "x")
+    writeFileAtomic(join(fixture.workdir, "script"), "x", { mode: 0o755 })
   } finally {
     process.umask(previous)
   }
-  expect([modeOf(join(place.workdir, "secret")), modeOf(join(place.workdir, "script"))]).toEqual([0o600, 0o755])
+  expect([modeOf(join(fixture.workdir, "secret")), modeOf(join(fixture.workdir, "script"))]).toEqual([0o600, 0o755])
 })
 
-test.each(["a".repeat(255), "é".repeat(127), "𝕏".repeat(63)])("a name as long as names may be (%#)", async (name) => {
-  await using place = await temporaryHome()
-  writeFileAtomic(join(place.workdir, name), "x")
-  expect(readdirSync(place.workdir)).toEqual([name])
+test.each(["a".repeat(255), "é".repeat(127), "𝕏".repeat(63)])("a name of the maximum length (%#)", async (name) => {
+  await using fixture = await temporaryHome()
+  writeFileAtomic(join(fixture.workdir, name), "x")
+  expect(readdirSync(fixture.workdir)).toEqual([name])
 })
 
 test("an existing file keeps its mode", async () => {
-  await using place = await temporaryHome()
-  const path = join(place.workdir, "shared")
+  await using fixture = await temporaryHome()
+  const path = join(fixture.workdir, "shared")
   writeFileSync(path, "old")
   chmodSync(path, 0o640)
   writeFileAtomic(path, "new", { mode: 0o600 })
   expect([readFileSync(path, "utf8"), modeOf(path)]).toEqual(["new", 0o640])
 })
 
-test("a link stays a link and the file behind it is replaced, also when that does not exist yet", async () => {
-  await using place = await temporaryHome()
-  mkdirSync(join(place.workdir, "real"))
+test("a link stays a link and its target is replaced, also when that does not exist yet", async () => {
+  await using fixture = await temporaryHome()
+  mkdirSync(join(fixture.workdir, "real"))
   for (const name of ["there", "not-yet"]) {
-    if (name === "there") writeFileSync(join(place.workdir, "real", name), "old")
-    symlinkSync(join("real", name), join(place.workdir, name))
-    symlinkSync(name, join(place.workdir, `link-to-${name}`))
-    writeFileAtomic(join(place.workdir, `link-to-${name}`), "new")
-    expect(lstatSync(join(place.workdir, `link-to-${name}`)).isSymbolicLink()).toBe(true)
-    expect(lstatSync(join(place.workdir, name)).isSymbolicLink()).toBe(true)
-    expect(readFileSync(join(place.workdir, "real", name), "utf8")).toBe("new")
+    if (name === "there") writeFileSync(join(fixture.workdir, "real", name), "old")
+    symlinkSync(join("real", name), join(fixture.workdir, name))
+    symlinkSync(name, join(fixture.workdir, `link-to-${name}`))
+    writeFileAtomic(join(fixture.workdir, `link-to-${name}`), "new")
+    expect(lstatSync(join(fixture.workdir, `link-to-${name}`)).isSymbolicLink()).toBe(true)
+    expect(lstatSync(join(fixture.workdir, name)).isSymbolicLink()).toBe(true)
+    expect(readFileSync(join(fixture.workdir, "real", name), "utf8")).toBe("new")
   }
 })
 
-test("a loop of links is an error and leaves nothing behind", async () => {
-  await using place = await temporaryHome()
-  symlinkSync("b", join(place.workdir, "a"))
-  symlinkSync("a", join(place.workdir, "b"))
-  expect(() => writeFileAtomic(join(place.workdir, "a"), "x")).toThrow(/ELOOP/)
-  expect(readdirSync(place.workdir).toSorted()).toEqual(["a", "b"])
+test("a loop of links is an error and leaves no temporary file", async () => {
+  await using fixture = await temporaryHome()
+  symlinkSync("b", join(fixture.workdir, "a"))
+  symlinkSync("a", join(fixture.workdir, "b"))
+  expect(() => writeFileAtomic(join(fixture.workdir, "a"), "x")).toThrow(/ELOOP/)
+  expect(readdirSync(fixture.workdir).toSorted()).toEqual(["a", "b"])
 })
 
-test("a directory in place of the file is refused", async () => {
-  await using place = await temporaryHome()
-  mkdirSync(join(place.workdir, "d"))
-  expect(() => writeFileAtomic(join(place.workdir, "d"), "x")).toThrow(/it is a directory/)
-  expect(readdirSync(place.workdir)).toEqual(["d"])
+test("a directory at the path of the file is refused", async () => {
+  await using fixture = await temporaryHome()
+  mkdirSync(join(fixture.workdir, "d"))
+  expect(() => writeFileAtomic(join(fixture.workdir, "d"), "x")).toThrow(/it is a directory/)
+  expect(readdirSync(fixture.workdir)).toEqual(["d"])
 })
 
 test.each(["EXDEV", "EBUSY"])("where renaming fails with %s the content is written into the file", async (code) => {
-  await using place = await temporaryHome()
-  const path = join(place.workdir, "mounted")
+  await using fixture = await temporaryHome()
+  const path = join(fixture.workdir, "mounted")
   writeFileSync(path, "old and longer")
   const before = statSync(path).ino
   writeFileAtomic(path, "new", { rename: () => refuse(code) })
-  expect([readFileSync(path, "utf8"), statSync(path).ino, readdirSync(place.workdir)]).toEqual([
+  expect([readFileSync(path, "utf8"), statSync(path).ino, readdirSync(fixture.workdir)]).toEqual([
     "new",
     before,
     ["mounted"],
@@ -88,16 +88,16 @@ test.each(["EXDEV", "EBUSY"])("where renaming fails with %s the content is writt
 })
 
 test("any other failure leaves the old file and no temporary one", async () => {
-  await using place = await temporaryHome()
-  const path = join(place.workdir, "kept")
+  await using fixture = await temporaryHome()
+  const path = join(fixture.workdir, "kept")
   writeFileSync(path, "old")
   expect(() => writeFileAtomic(path, "new", { rename: () => refuse("ENOSPC") })).toThrow("ENOSPC")
-  expect([readFileSync(path, "utf8"), readdirSync(place.workdir)]).toEqual(["old", ["kept"]])
+  expect([readFileSync(path, "utf8"), readdirSync(fixture.workdir)]).toEqual(["old", ["kept"]])
 })
 
 test("killing a writer at any instant leaves one complete version with its mode", async () => {
-  await using place = await temporaryHome()
-  const path = join(place.workdir, "config.yaml")
+  await using fixture = await temporaryHome()
+  const path = join(fixture.workdir, "config.yaml")
   writeFileSync(path, content("0"))
   chmodSync(path, 0o640)
   const script = `

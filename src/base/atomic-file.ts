@@ -19,26 +19,26 @@ import { errorCode, isNotFound } from "./system-error.ts"
 import { takeCodePoints } from "./text.ts"
 
 export interface AtomicWriteOptions {
-  /** Permission bits of a file that does not exist yet (0600 unless told); an existing file keeps its own. */
+  /** Permission bits of a file that does not exist yet (default 0600); an existing file keeps its own. */
   readonly mode?: number | undefined
-  /** How the finished file takes the target's name; a test passes one that fails as a bind mount does. */
+  /** Renames the finished file to the target; a test passes one that fails as it does on a bind mount. */
   readonly rename?: (from: string, to: string) => void
 }
 
 /**
- * Replaces a file so that a reader, or a machine that dies at any instant, sees the old or the new content and nothing
- * in between. A symbolic link stays a link: the file behind it is replaced. Synchronous, so that no signal handler runs
- * halfway. Throws the system error; the old file is then untouched and nothing is left beside it.
+ * Replaces a file so that readers, also after a crash at any instant, see either the old or the new content. A symbolic link
+ * stays a link: the file it points to is replaced. Synchronous, so that no signal handler runs halfway. Throws the system error;
+ * the old file is then unchanged and no temporary file remains.
  */
 export function writeFileAtomic(path: string, data: string | Uint8Array, options: AtomicWriteOptions = {}): void {
-  const target = fileBehind(path)
+  const target = linkTarget(path)
   const existing = existingFile(target)
-  // Not the whole name: the longest that a file system allows must stay writable.
+  // Only part of the name, because the target may already have the longest name that the file system allows.
   const name = takeCodePoints(basename(target), NAME_CODE_POINTS)
   const temporary = join(dirname(target), `.${name}.${process.pid}.${randomHex(6)}.tmp`)
   try {
     writeTemporary(temporary, data, { existing, mode: options.mode ?? 0o600 })
-    takeName(temporary, target, { data, rename: options.rename ?? renameSync })
+    renameTo(temporary, target, { data, rename: options.rename ?? renameSync })
   } catch (cause) {
     rmSync(temporary, { force: true })
     throw cause
@@ -46,11 +46,11 @@ export function writeFileAtomic(path: string, data: string | Uint8Array, options
   syncDirectory(dirname(target))
 }
 
-/** At four bytes each, with the rest still below 255 bytes. */
+/** At up to four bytes each, the whole temporary name stays below 255 bytes. */
 const NAME_CODE_POINTS = 40
 
-/** The end of a chain of links, also when the last one points at a file that does not exist yet. */
-function fileBehind(path: string): string {
+/** Follows symbolic links to the end, also when the last one points to a file that does not exist yet. */
+function linkTarget(path: string): string {
   let current = resolve(path)
   for (let hops = 0; hops < 40; hops += 1) {
     if (lstatSync(current, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return current
@@ -72,7 +72,7 @@ function existingFile(target: string): Stats | undefined {
   return stats
 }
 
-/** Mode and owner are set before the file gets its name: a crash right after the rename must not leave them wrong. */
+/** Sets mode and owner before the rename, so that a crash right after it cannot leave them wrong. */
 function writeTemporary(
   temporary: string,
   data: string | Uint8Array,
@@ -90,7 +90,7 @@ function writeTemporary(
   }
 }
 
-/** A file rewritten under sudo stays its owner's; without the right to give files away it becomes the writer's. */
+/** A file rewritten under sudo keeps its owner. Without the permission to change owners it belongs to the writing user. */
 function keepOwner(descriptor: number, existing: Stats): void {
   if (process.getuid?.() === existing.uid && process.getgid?.() === existing.gid) return
   try {
@@ -100,7 +100,7 @@ function keepOwner(descriptor: number, existing: Stats): void {
   }
 }
 
-function takeName(
+function renameTo(
   temporary: string,
   target: string,
   { data, rename }: { data: string | Uint8Array; rename: (from: string, to: string) => void },
@@ -110,7 +110,7 @@ function takeName(
   } catch (cause) {
     const code = errorCode(cause)
     if (code !== "EXDEV" && code !== "EBUSY") throw cause
-    // A bind-mounted file cannot be renamed over; writing into it is the only way left.
+    // A bind-mounted file cannot be replaced by a rename, only overwritten.
     overwrite(target, data)
     rmSync(temporary, { force: true })
   }
@@ -126,7 +126,7 @@ function overwrite(target: string, data: string | Uint8Array): void {
   }
 }
 
-/** Makes the rename itself durable. Best effort: some file systems refuse, and the content is safe either way. */
+/** Makes the rename durable. Best effort: some file systems refuse, and the content is safe either way. */
 function syncDirectory(directory: string): void {
   let descriptor: number
   try {

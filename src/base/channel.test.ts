@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 import { Channel } from "./channel.ts"
 
-test("everything pushed before the close arrives in order, whenever the reader comes", async () => {
+test("everything pushed before the close arrives in order, independent of when the reader starts", async () => {
   const channel = new Channel<number>()
   channel.push(1)
   const seen: number[] = []
@@ -27,7 +27,7 @@ test("unread counts what the reader has not taken yet", async () => {
   expect([before, channel.unread]).toEqual([3, 2])
 })
 
-test("a reader that leaves closes the channel, so that nothing piles up", async () => {
+test("a reader that stops early closes the channel", async () => {
   const channel = new Channel<number>()
   channel.push(1)
   channel.push(2)

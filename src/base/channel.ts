@@ -1,6 +1,6 @@
 /**
- * Joins several producers into one stream: whoever works pushes, one reader iterates. The stream ends after `close`, when
- * everything pushed before was read. A reader that leaves early closes the channel, so that nothing piles up unread.
+ * Joins several producers into one stream: producers push, one reader iterates. The stream ends after `close`, once the reader
+ * has consumed everything pushed before. A reader that stops early closes the channel, so that unread items do not pile up.
  */
 export class Channel<T> implements AsyncIterable<T> {
   #queue: T[] = []
@@ -20,7 +20,7 @@ export class Channel<T> implements AsyncIterable<T> {
     this.#wake?.()
   }
 
-  /** How far the reader is behind; a producer of things that may be left out looks here before it pushes. */
+  /** Number of unread items. A producer of optional items checks it before it pushes. */
   get unread(): number {
     return this.#unread
   }

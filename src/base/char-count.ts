@@ -1,6 +1,6 @@
 import { codePointLength } from "./text.ts"
 
-/** Length in code points. Counting them one by one is slow, and almost no text needs it. */
+/** Length in code points; fast for text without surrogate pairs, which is almost all text. */
 export function charCount(text: string): number {
   return HIGH_SURROGATE.test(text) ? codePointLength(text) : text.length
 }

@@ -15,7 +15,7 @@ export const systemClock: Clock = {
   },
 }
 
-/** The database and the wire count in seconds (REAL), the code in milliseconds. */
+/** The database and the wire formats count in seconds (REAL), the code in milliseconds. */
 export function epochSeconds(clock: Clock): number {
   return clock.now() / 1000
 }

@@ -1,4 +1,4 @@
-/** A count for a narrow place, with three digits that matter: `999`, `1.23K`, `123K`, `1.23M`. */
+/** A count with three significant digits: `999`, `1.23K`, `123K`, `1.23M`. */
 export function compactCount(count: number): string {
   const size = Math.abs(count)
   if (size < 1000) return String(count)
@@ -15,7 +15,7 @@ export function compactCount(count: number): string {
 
 const UNITS = ["K", "M", "B"] as const
 
-/** Seconds for a narrow place: `59s`, `2m`, `1h 1m`, `1.0d`. */
+/** A short duration: `59s`, `2m`, `1h 1m`, `1.0d`. */
 export function compactDuration(seconds: number): string {
   const whole = Math.floor(seconds)
   if (whole < 60) return `${whole}s`

@@ -7,17 +7,17 @@ import { expect, test } from "vitest"
 import { temporaryHome } from "../../test/support/temporary-home.ts"
 import { FileLockError, withFileLock } from "./file-lock.ts"
 
-test("work runs under the lock, which is gone afterwards, also when the work fails", async () => {
-  await using place = await temporaryHome()
-  const path = join(place.workdir, "x.lock")
+test("work runs under the lock, which is removed afterwards, also when the work fails", async () => {
+  await using fixture = await temporaryHome()
+  const path = join(fixture.workdir, "x.lock")
   expect(await withFileLock(path, { waitMs: 0 }, () => existsSync(path))).toBe(true)
   await expect(withFileLock(path, { waitMs: 0 }, () => Promise.reject(new Error("no")))).rejects.toThrow("no")
   expect(existsSync(path)).toBe(false)
 })
 
 test("tasks of one process take turns", async () => {
-  await using place = await temporaryHome()
-  const path = join(place.workdir, "x.lock")
+  await using fixture = await temporaryHome()
+  const path = join(fixture.workdir, "x.lock")
   let inside = 0
   let most = 0
   const task = async () =>
@@ -31,9 +31,9 @@ test("tasks of one process take turns", async () => {
   expect(most).toBe(1)
 })
 
-test("inside the work the same lock may be taken again, but not by what outlives it", async () => {
-  await using place = await temporaryHome()
-  const path = join(place.workdir, "x.lock")
+test("the work may acquire the same lock again, but not after it has ended", async () => {
+  await using fixture = await temporaryHome()
+  const path = join(fixture.workdir, "x.lock")
   const started = Promise.withResolvers<undefined>()
   let late: Promise<boolean> = Promise.resolve(false)
   const nested = await withFileLock(path, { waitMs: 0 }, async () => {
@@ -44,9 +44,9 @@ test("inside the work the same lock may be taken again, but not by what outlives
   expect([nested, await late]).toEqual(["nested", true])
 })
 
-test("waiting ends with a named error that says who holds the lock, or with the signal", async () => {
-  await using place = await temporaryHome()
-  const path = join(place.workdir, "x.lock")
+test("waiting ends with an error that names the holder, or with the signal", async () => {
+  await using fixture = await temporaryHome()
+  const path = join(fixture.workdir, "x.lock")
   const held = Promise.withResolvers<undefined>()
   const holder = withFileLock(path, { waitMs: 0 }, async () => await held.promise)
   const error = await withFileLock(path, { waitMs: 30 }, () => undefined).catch((cause: unknown) => cause)
@@ -61,8 +61,8 @@ test("waiting ends with a named error that says who holds the lock, or with the 
 })
 
 test("a dead owner's lock is taken over", async () => {
-  await using place = await temporaryHome()
-  const path = join(place.workdir, "x.lock")
+  await using fixture = await temporaryHome()
+  const path = join(fixture.workdir, "x.lock")
   const script = `
     import { withFileLock } from ${JSON.stringify(join(import.meta.dirname, "file-lock.ts"))}
     await withFileLock(${JSON.stringify(path)}, { waitMs: 0 }, () => { process.kill(process.pid, "SIGKILL") })
@@ -76,7 +76,7 @@ test("a dead owner's lock is taken over", async () => {
 const old = new Date(Date.now() - 60_000)
 test.each([
   [
-    "a process id used again by a younger process",
+    "a process id reused by a younger process",
     { pid: process.pid, start: "1", host: "own", token: "t" },
     undefined,
     "taken",
@@ -86,8 +86,8 @@ test.each([
   ["a file without an owner, old", "", old, "taken"],
   ["a file without an owner, just made", "", undefined, "held"],
 ])("%s", async (_, owner, time, expected) => {
-  await using place = await temporaryHome()
-  const path = join(place.workdir, "x.lock")
+  await using fixture = await temporaryHome()
+  const path = join(fixture.workdir, "x.lock")
   const own = await withFileLock(path, { waitMs: 0 }, () => readFileSync(path, "utf8"))
   expect(own).toContain(hostname())
   const host: string = JSON.parse(own).host
@@ -102,8 +102,8 @@ test.each([
 })
 
 test("two processes that count under the lock lose nothing", async () => {
-  await using place = await temporaryHome()
-  const counter = join(place.workdir, "count")
+  await using fixture = await temporaryHome()
+  const counter = join(fixture.workdir, "count")
   writeFileSync(counter, "0")
   const script = `
     import { readFileSync, writeFileSync } from "node:fs"

@@ -5,10 +5,10 @@ import { hostname } from "node:os"
 import { resolve } from "node:path"
 import { setTimeout as delay } from "node:timers/promises"
 import { isRecord, parseJson } from "./json.ts"
-import { isProcessAlive, processStart } from "./process-alive.ts"
+import { isProcessAlive, processStartTime } from "./process-alive.ts"
 import { errorCode, isNotFound } from "./system-error.ts"
 
-/** The lock was not free in time. */
+/** The lock was still held after the wait time. */
 export class FileLockError extends Error {
   override readonly name = "FileLockError"
 }
@@ -19,9 +19,9 @@ export interface FileLockOptions {
 }
 
 /**
- * Runs `work` while this process holds the lock file at `path`. The lock is advisory: everybody who writes the guarded
- * file must take it. A lock whose owner is dead is taken over. Inside `work` the same lock may be asked for again
- * (it is already held). Throws `FileLockError` after `waitMs`, or the signal's reason.
+ * Runs `work` while this process holds the lock file at `path`. The lock is advisory: every writer of the guarded file must
+ * acquire it. A lock whose owner is dead is taken over. The lock is reentrant: `work` may acquire it again. Throws
+ * `FileLockError` after `waitMs`, or the signal's reason.
  */
 export async function withFileLock<T>(path: string, options: FileLockOptions, work: () => T | Promise<T>): Promise<T> {
   const key = resolve(path)
@@ -45,13 +45,13 @@ interface HeldLock {
   released: boolean
 }
 
-/** Carries "who called me holds the lock" along the asynchronous call chain; it belongs to no module or process. */
+/** The locks held by the current asynchronous call chain. */
 const heldLocks = new AsyncLocalStorage<readonly HeldLock[]>()
 
 const HEARTBEAT_MS = 5_000
-/** An owner on another machine or in another container cannot be probed; silence for this long means it is gone. */
+/** An owner on another machine or in another container cannot be probed; without a heartbeat for this long it counts as dead. */
 const SILENT_MS = 30_000
-/** A lock without a readable owner: its maker died between creating and writing it, or another edition left it. */
+/** A lock without a readable owner: its creator died before writing it, or another edition created it. */
 const UNREADABLE_MS = 2_000
 
 interface Owner {
@@ -85,7 +85,7 @@ function tryCreate(path: string): string | undefined {
   }
   const token = randomHex(8)
   try {
-    const owner: Owner = { pid: process.pid, start: processStart(process.pid), host: hostToken(), token }
+    const owner: Owner = { pid: process.pid, start: processStartTime(process.pid), host: hostToken(), token }
     writeFileSync(descriptor, JSON.stringify(owner))
   } catch (cause) {
     rmSync(path, { force: true })
@@ -102,13 +102,13 @@ function isAbandoned(path: string): boolean {
   const owner = readOwner(path)
   if (owner === undefined) return silentFor > UNREADABLE_MS
   if (owner.host !== hostToken()) return silentFor > SILENT_MS
-  const start = processStart(owner.pid)
+  const start = processStartTime(owner.pid)
   return !isProcessAlive(owner.pid) || (start !== "" && start !== owner.start)
 }
 
 /**
- * Two waiters may both find a dead owner; the second must not remove the lock the first has just taken. So removal
- * happens under a guard file, after looking again.
+ * Two waiters may both find a dead owner, and the second must not remove the lock that the first has just acquired. So the check
+ * is repeated under a guard file before removal.
  */
 function removeAbandoned(path: string): boolean {
   const guard = `${path}.takeover`
@@ -116,7 +116,7 @@ function removeAbandoned(path: string): boolean {
     closeSync(openSync(guard, "wx", 0o600))
   } catch (cause) {
     if (errorCode(cause) !== "EEXIST") throw cause
-    // Guards live for microseconds: an old one belongs to a process that was killed inside this function.
+    // Guards exist for microseconds: an old one belongs to a process that was killed inside this function.
     if ((silence(guard) ?? 0) > SILENT_MS) rmSync(guard, { force: true })
     return false
   }
@@ -157,11 +157,11 @@ function refresh(path: string, token: string): void {
     const now = new Date()
     utimesSync(path, now, now)
   } catch {
-    // The sign of life is repeated every few seconds; a single one may fail.
+    // The heartbeat repeats every few seconds; a single one may fail.
   }
 }
 
-/** Process ids mean something only on one host and in one process namespace. */
+/** Process ids are unique only within one host and one process namespace. */
 function hostToken(): string {
   try {
     return `${hostname()} ${readlinkSync("/proc/self/ns/pid")}`

@@ -41,14 +41,14 @@ test("nothing exists before the first line, then files are private", () => {
   expect(readFileSync(join(logs, "errors.log"), "utf8")).toMatch(/ ERROR hermes: bad\n$/)
 })
 
-test("a full file moves to .1, older ones further, the oldest goes", () => {
+test("a full file is renamed to .1, older ones to higher numbers, and the oldest is deleted", () => {
   const sink = createFileSink({ path: join(directory, "a.log"), level: "INFO", maxBytes: 10, backups: 2 })
   for (const line of ["one-----", "two-----", "three---", "four----"]) sink.write(line)
   expect(readdirSync(directory).toSorted()).toEqual(["a.log", "a.log.1", "a.log.2"])
   expect([read("a.log"), read("a.log.1"), read("a.log.2")]).toEqual(["four----\n", "three---\n", "two-----\n"])
 })
 
-test("a file that was moved or removed by somebody else is opened again", () => {
+test("a file that another process moved or removed is opened again", () => {
   const path = join(directory, "a.log")
   const sink = createFileSink({ path, level: "INFO", maxBytes: 1000, backups: 1 })
   sink.write("one")
@@ -59,7 +59,7 @@ test("a file that was moved or removed by somebody else is opened again", () => 
   expect([read("a.log"), read("a.log.old")]).toEqual(["three\n", "one\n"])
 })
 
-test("a line over 64 KB is cut and says so", () => {
+test("a line over 64 KB is cut and marked", () => {
   const sink = createFileSink({ path: join(directory, "a.log"), level: "INFO", maxBytes: 1_000_000, backups: 1 })
   sink.write("é".repeat(50_000))
   const written = read("a.log")
@@ -67,7 +67,7 @@ test("a line over 64 KB is cut and says so", () => {
   expect(written).toMatch(/^é+… \[cut, the line had 100001 bytes\]\n$/)
 })
 
-test("a lock that is held delays rotation, a dead one does not block it for good", () => {
+test("a held lock delays rotation, a stale one does not block it permanently", () => {
   const path = join(directory, "a.log")
   const sink = createFileSink({ path, level: "INFO", maxBytes: 5, backups: 1 })
   sink.write("one")

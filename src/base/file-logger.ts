@@ -6,19 +6,19 @@ import type { LogLevel } from "./log-line.ts"
 import { createLogger, type Logger, type LogSink } from "./logger.ts"
 
 export interface FileLoggerOptions {
-  /** The `logs` directory of a home; made when the first line is written. */
+  /** The `logs` directory of a home; created with the first line. */
   readonly directory: string
   readonly redact: (text: string) => string
-  /** Of agent.log; errors.log always takes WARNING and above. */
+  /** Level of agent.log; errors.log always has WARNING and above. */
   readonly level?: LogLevel
   readonly maxBytes?: number
   readonly backups?: number
   readonly clock?: Clock
-  /** Further places for the same lines, for example stderr with `--verbose`. */
+  /** Further sinks for the same lines, for example stderr with `--verbose`. */
   readonly sinks?: readonly LogSink[]
 }
 
-/** The log of a home: agent.log with everything, errors.log for triage. No file is touched before the first line. */
+/** The logger of a home: agent.log with everything, errors.log for triage. No file is created before the first line. */
 export function createFileLogger(options: FileLoggerOptions): Logger {
   const { directory, redact, level = "INFO", maxBytes = 5 * MEGABYTE, backups = 3, clock, sinks = [] } = options
   return createLogger({
@@ -34,7 +34,7 @@ export function createFileLogger(options: FileLoggerOptions): Logger {
 
 const MEGABYTE = 1024 * 1024
 
-/** One write call of at most this size is not mixed with those of other processes that append to the same file. */
+/** A single write of at most this size is not interleaved with those of other processes that append to the same file. */
 const LARGEST_WRITE = 64 * 1024
 
 /** A rotation takes milliseconds; a lock this old belongs to a process that died. */
@@ -74,7 +74,7 @@ export function createFileSink(options: FileSinkOptions): LogSink {
         }
         writeSync(ensureOpen(), bytes)
       } catch {
-        // A full disk or a read-only home must not stop the work that is being logged; there is nowhere else to say it.
+        // A full disk or a read-only home must not stop the work that is being logged, and there is no other log to report it to.
         open = undefined
       }
     },
@@ -98,7 +98,7 @@ function isFull(stats: Stats | undefined, added: number, maxBytes: number): bool
   return stats !== undefined && stats.size > 0 && stats.size + added > maxBytes
 }
 
-/** `.1` → `.2` and so on, the oldest goes. Whoever does not get the lock writes on and lets the other one rotate. */
+/** Renames `.1` to `.2` and so on and deletes the oldest. A process that does not get the lock leaves the rotation to the other. */
 function rotate(
   path: string,
   options: { readonly backups: number; readonly isStillFull: (stats: Stats | undefined) => boolean },
@@ -121,7 +121,7 @@ function tryLock(path: string): boolean {
     closeSync(openSync(path, "wx", 0o600))
     return true
   } catch {
-    // Held by another process, or left by one that died: then the next full line finds the place free.
+    // Held by another process, or left by one that died: then it is removed, and the next line can rotate.
     const age = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now())
     if (age > STALE_LOCK_MS) rmSync(path, { force: true })
     return false

@@ -6,7 +6,7 @@ import { expect, test } from "vitest"
 
 import { findProgram } from "./find-program.ts"
 
-test("the first file that may be started is found; directories, plain files and relative entries are passed over", async () => {
+test("finds the first executable file; ignores directories, plain files and relative entries", async () => {
   const root = await mkdtemp(join(tmpdir(), "hermes-find-program-"))
   try {
     const [folder, plain, right, later] = ["folder", "plain", "right", "later"].map((name) => join(root, name))

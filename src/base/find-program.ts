@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from "node:fs"
 import { delimiter, isAbsolute, join } from "node:path"
 
-/** The first program of this name in the directories of a `PATH`. Entries that depend on where somebody stands are passed over. */
+/** The first program of this name in the directories of a `PATH`. Relative entries are ignored. */
 export function findProgram(name: string, path: string): string | undefined {
   return programDirectories(path)
     .map((directory) => join(directory, name))
@@ -12,13 +12,13 @@ export function programDirectories(path: string): readonly string[] {
   return path.split(delimiter).filter((directory) => isAbsolute(directory))
 }
 
-/** A file that may be started. Directories have the same permission, and are none. */
+/** Whether the path is an executable file. Directories can have the same permission bit. */
 export function isProgram(path: string): boolean {
   try {
     accessSync(path, constants.X_OK)
     return statSync(path).isFile()
   } catch {
-    // Not there, or not for us: either way it would not run.
+    // Missing, or not executable for this user.
     return false
   }
 }

@@ -19,13 +19,13 @@ test.each([
   expect(isRecord(value)).toBe(expected)
 })
 
-test("equal values give equal bytes, whatever the order of their keys", () => {
+test("equal values yield equal bytes, independent of the order of their keys", () => {
   const text = '{"a":[{"c":2,"d":3}],"b":"é","z":null}'
   expect(canonicalJson({ z: null, b: "é", a: [{ d: 3, c: 2 }] })).toBe(text)
   expect(canonicalJson(parseJson(text))).toBe(text)
 })
 
-test("a field is given only when it is a string", () => {
+test("stringField returns only strings", () => {
   expect([stringField({ a: "x" }, "a"), stringField({ a: 1 }, "a"), stringField(null, "a")]).toEqual([
     "x",
     undefined,

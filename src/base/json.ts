@@ -1,4 +1,4 @@
-/** JSON text as `unknown`, or undefined when it is not JSON: parsing foreign text is an expected failure. */
+/** Parses JSON text; undefined when it is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -17,7 +17,7 @@ export function stringField(value: unknown, key: string): string | undefined {
   return typeof field === "string" ? field : undefined
 }
 
-/** JSON with sorted keys and no spaces: equal values give equal bytes, which the provider's prompt cache relies on. */
+/** JSON with sorted keys and no spaces: equal values yield equal bytes, which the provider's prompt cache relies on. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
     isRecord(inner)

@@ -1,4 +1,4 @@
-/** How issued keys begin that go on with ten or more letters, digits, `_` or `-`. */
+/** Prefixes of API keys that continue with ten or more letters, digits, `_` or `-`. */
 export const KEY_PREFIXES: readonly string[] = [
   "sk-",
   "ghp_",

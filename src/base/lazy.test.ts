@@ -25,7 +25,7 @@ test("undefined is a value too", () => {
   expect(created).toBe(1)
 })
 
-test("a rejected promise is kept, or retried where that is wanted", async () => {
+test("a rejected promise is kept, or retried with the retry option", async () => {
   for (const { retry, attempts } of [
     { retry: false, attempts: 1 },
     { retry: true, attempts: 2 },

@@ -1,4 +1,4 @@
-/** From unimportant to fatal, as both editions write them. */
+/** In rising severity, as both editions write them. */
 export const LOG_LEVELS = ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
@@ -17,7 +17,7 @@ export function isAtLeast(level: LogLevel, threshold: LogLevel): boolean {
 
 /**
  * `YYYY-MM-DD HH:MM:SS,mmm LEVEL[ [session_id]] logger: message` in local time, without the final newline. Both editions
- * parse this. Further lines of a message follow as they are, except that none may pass for an entry of its own.
+ * parse this. Further lines of a message follow unchanged, except that none may look like the start of an entry.
  */
 export function formatLogLine(entry: LogEntry): string {
   const session = entry.session === undefined ? "" : ` [${entry.session}]`
@@ -25,7 +25,7 @@ export function formatLogLine(entry: LogEntry): string {
   return `${localTime(entry.time)} ${entry.level}${session} ${entry.logger}: ${message}`
 }
 
-/** The entry that a line begins, or undefined for a line that continues another. */
+/** Parses the first line of an entry; undefined for a continuation line. */
 export function parseLogLine(line: string): LogEntry | undefined {
   const parts = LINE.exec(line)
   if (parts === null) return undefined

@@ -28,7 +28,7 @@ test("a line has local time, level, logger and message", () => {
   })
 })
 
-test("lines carry the session of the running call, also after it rotated", async () => {
+test("lines carry the session of the current call, also after its id changed", async () => {
   const sink = collect("INFO")
   const log = createLogger({ sinks: [sink], redact: (text) => text, clock })
   const session = { id: "one" }
@@ -46,7 +46,7 @@ test("lines carry the session of the running call, also after it rotated", async
   ])
 })
 
-test("what is written can be read back", () => {
+test("a formatted line can be parsed", () => {
   const entry = { time: at, level: "CRITICAL", session: "20260305_070809_abc", logger: "a.b", message: "x: y" } as const
   expect(parseLogLine(formatLogLine(entry))).toEqual(entry)
   const bare = { ...entry, session: undefined, message: "" }
@@ -54,13 +54,13 @@ test("what is written can be read back", () => {
 })
 
 test.each(["", "  at file.ts:1", "2026-03-05 07:08:09,012 LOUD a: b", "Traceback", "2026-03-05 nonsense"])(
-  "%j begins no entry",
+  "%j is not the first line of an entry",
   (line) => {
     expect(parseLogLine(line)).toBeUndefined()
   },
 )
 
-test("a message cannot forge an entry of its own", () => {
+test("a message cannot forge an entry", () => {
   const line = formatLogLine({
     time: at,
     level: "INFO",

@@ -2,23 +2,23 @@ import { AsyncLocalStorage } from "node:async_hooks"
 import { systemClock, type Clock } from "./clock.ts"
 import { formatLogLine, isAtLeast, type LogLevel } from "./log-line.ts"
 
-/** Where a part of the program says what it did. Never throws and never waits. */
+/** Logs what a part of the program does. Never throws and never waits. */
 export interface Logger {
   debug(message: string): void
   info(message: string): void
   warning(message: string): void
   error(message: string): void
-  /** The same log under a longer name: `agent` → `agent.loop`. */
+  /** A logger with a longer name: `agent` → `agent.loop`. */
   child(logger: string): Logger
 }
 
-/** Takes finished, redacted lines (without newline) of its level and above. Must not throw. */
+/** Writes finished, redacted lines (without newline) of its level and above. Must not throw. */
 export interface LogSink {
   readonly level: LogLevel
   write(line: string): void
 }
 
-/** The session that lines belong to. Whoever rotates the session changes `id`, and later lines carry the new one. */
+/** The session that lines belong to. After a change of `id`, later lines carry the new one. */
 export interface LogSession {
   id: string
 }
@@ -46,10 +46,10 @@ export function createLogger(options: {
   }
 }
 
-/** Everything that `work` does, also later and elsewhere, is logged under this session. */
+/** Logs everything that `work` does, also asynchronously, under this session. */
 export function inLogSession<T>(session: LogSession, work: () => T): T {
   return sessions.run(session, work)
 }
 
-/** Carries no state of its own: what it holds belongs to the running call. */
+/** The session of the current asynchronous call chain. */
 const sessions = new AsyncLocalStorage<LogSession>()

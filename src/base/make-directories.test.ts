@@ -2,39 +2,44 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } f
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { makeDirectories, removeMade } from "./make-directories.ts"
+import { makeDirectories, removeCreatedDirectories } from "./make-directories.ts"
 
-let place: string
-beforeEach(() => (place = mkdtempSync(join(tmpdir(), "hermes-directories-"))))
-afterEach(() => rmSync(place, { recursive: true, force: true }))
+let directory: string
+beforeEach(() => (directory = mkdtempSync(join(tmpdir(), "hermes-directories-"))))
+afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
-test("makes all missing parents with the mode, and names the topmost new one", () => {
-  expect(makeDirectories(join(place, "a/b/c"), 0o750)).toBe(join(place, "a"))
-  expect(["a", "a/b", "a/b/c"].map((path) => statSync(join(place, path)).mode & 0o777)).toEqual([0o750, 0o750, 0o750])
-  expect(makeDirectories(join(place, "a/b/c"))).toBeUndefined()
+test("creates all missing parents with the mode and returns the topmost new one", () => {
+  expect(makeDirectories(join(directory, "a/b/c"), 0o750)).toBe(join(directory, "a"))
+  expect(["a", "a/b", "a/b/c"].map((path) => statSync(join(directory, path)).mode & 0o777)).toEqual([
+    0o750, 0o750, 0o750,
+  ])
+  expect(makeDirectories(join(directory, "a/b/c"))).toBeUndefined()
 })
 
-test("what was made is taken back, but nothing that is used or was there before", () => {
-  mkdirSync(join(place, "old"))
-  removeMade(join(place, "old/a/b"), makeDirectories(join(place, "old/a/b"))!)
-  expect(["old", "old/a"].map((path) => existsSync(join(place, path)))).toEqual([true, false])
-  const topmost = makeDirectories(join(place, "new/a/b"))!
-  writeFileSync(join(place, "new/used"), "")
-  removeMade(join(place, "new/a/b"), topmost)
-  expect(["new", "new/a"].map((path) => existsSync(join(place, path)))).toEqual([true, false])
+test("removes what was created, but nothing that is in use or existed before", () => {
+  mkdirSync(join(directory, "old"))
+  removeCreatedDirectories(join(directory, "old/a/b"), makeDirectories(join(directory, "old/a/b"))!)
+  expect(["old", "old/a"].map((path) => existsSync(join(directory, path)))).toEqual([true, false])
+  const topmost = makeDirectories(join(directory, "new/a/b"))!
+  writeFileSync(join(directory, "new/used"), "")
+  removeCreatedDirectories(join(directory, "new/a/b"), topmost)
+  expect(["new", "new/a"].map((path) => existsSync(join(directory, path)))).toEqual([true, false])
 })
 
-test("a name that cannot be had leaves no new parents", () => {
-  expect(() => makeDirectories(join(place, "a/b", "x".repeat(300)))).toThrow("ENAMETOOLONG")
-  expect(existsSync(join(place, "a"))).toBe(false)
+test("an invalid name leaves no new parents", () => {
+  expect(() => makeDirectories(join(directory, "a/b", "x".repeat(300)))).toThrow("ENAMETOOLONG")
+  expect(existsSync(join(directory, "a"))).toBe(false)
 })
 
-test("a file in the way is an error", () => {
-  writeFileSync(join(place, "file"), "")
-  expect(() => makeDirectories(join(place, "file"))).toThrow("EEXIST")
-  expect(() => makeDirectories(join(place, "file/below"))).toThrow("ENOTDIR")
+test("an existing file is an error", () => {
+  writeFileSync(join(directory, "file"), "")
+  expect(() => makeDirectories(join(directory, "file"))).toThrow("EEXIST")
+  expect(() => makeDirectories(join(directory, "file/below"))).toThrow("ENOTDIR")
 })
 
-test.runIf(process.platform === "linux")("a place that takes no directories is an error, not an endless loop", () => {
-  expect(() => makeDirectories("/proc/hermes/below")).toThrow("ENOENT")
-})
+test.runIf(process.platform === "linux")(
+  "a directory that cannot have children is an error, not an endless loop",
+  () => {
+    expect(() => makeDirectories("/proc/hermes/below")).toThrow("ENOENT")
+  },
+)

@@ -3,8 +3,9 @@ import { dirname } from "node:path"
 import { errorCode } from "./system-error.ts"
 
 /**
- * Creates a directory with its missing parents and gives the topmost one it made, or undefined when all was there. Node's own
- * recursive mkdir never returns where a parent exists but takes no children, as below /proc; this one throws, and leaves no new parent then.
+ * Creates a directory with its missing parents and returns the topmost one it created, or undefined when it existed. Node's own
+ * recursive mkdir never returns where a parent exists but cannot have children, as below /proc; this one throws and removes the
+ * parents it created.
  */
 export function makeDirectories(path: string, mode = 0o700): string | undefined {
   try {
@@ -14,25 +15,25 @@ export function makeDirectories(path: string, mode = 0o700): string | undefined 
     const code = errorCode(error)
     if (code === "EEXIST" && statSync(path).isDirectory()) return undefined
     if (code !== "ENOENT" || dirname(path) === path) throw error
-    const made = makeDirectories(dirname(path), mode)
-    if (made === undefined) throw error
+    const created = makeDirectories(dirname(path), mode)
+    if (created === undefined) throw error
     try {
       mkdirSync(path, { mode })
     } catch (cause) {
-      removeMade(dirname(path), made)
+      removeCreatedDirectories(dirname(path), created)
       throw cause
     }
-    return made
+    return created
   }
 }
 
-/** Takes back what `makeDirectories` made: `path` and its parents up to `topmost`, as long as they are empty. */
-export function removeMade(path: string, topmost: string): void {
+/** Undoes `makeDirectories`: removes `path` and its parents up to `topmost`, as long as they are empty. */
+export function removeCreatedDirectories(path: string, topmost: string): void {
   try {
     rmdirSync(path)
   } catch {
-    // Somebody has put something into it meanwhile: then it is needed.
+    // No longer empty, so it is in use.
     return
   }
-  if (path !== topmost && dirname(path) !== path) removeMade(dirname(path), topmost)
+  if (path !== topmost && dirname(path) !== path) removeCreatedDirectories(dirname(path), topmost)
 }

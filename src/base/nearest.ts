@@ -1,9 +1,9 @@
-/** The candidate closest to `word` within `maxDistance` edits, for "did you mean …?" answers. */
+/** The candidate closest to `word` within `maxDistance` edits, for "did you mean …?" hints. */
 export function nearest(word: string, candidates: Iterable<string>, maxDistance = 2): string | undefined {
   let best: string | undefined
   let bestDistance = maxDistance + 1
   for (const candidate of candidates) {
-    // The lengths alone say that it is too far: a word of a megabyte must not be compared letter by letter.
+    // Skips by length first, so that a word of a megabyte is not compared letter by letter.
     if (Math.abs(candidate.length - word.length) >= bestDistance) continue
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase())
     if (distance < bestDistance) {

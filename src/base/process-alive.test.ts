@@ -2,14 +2,14 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { readFileSync } from "node:fs"
 import { expect, test, vi } from "vitest"
-import { isProcessAlive, processStart } from "./process-alive.ts"
+import { isProcessAlive, processStartTime } from "./process-alive.ts"
 
-test("a process that runs is alive, one that has never been is not", () => {
+test("a running process is alive, an unused process id is not", () => {
   expect(isProcessAlive(process.pid)).toBe(true)
   expect(isProcessAlive(2 ** 22 + 1)).toBe(false)
 })
 
-test.skipIf(process.platform !== "linux")("a dead process that nobody has asked about is not alive", async () => {
+test.skipIf(process.platform !== "linux")("a zombie process is not alive", async () => {
   // The short `sleep` is a child of what becomes the long one, which never asks for its exit code.
   using parent = spawn("sh", ["-c", "sleep 0.1 & echo $!; exec sleep 60"], { stdio: ["ignore", "pipe", "ignore"] })
   const [said] = (await once(parent.stdout, "data")) as [Buffer]
@@ -18,5 +18,5 @@ test.skipIf(process.platform !== "linux")("a dead process that nobody has asked 
     expect(readFileSync(`/proc/${pid}/stat`, "utf8")).toContain(") Z ")
   })
   expect(isProcessAlive(pid)).toBe(false)
-  expect(processStart(pid)).toMatch(/^\d+$/u)
+  expect(processStartTime(pid)).toMatch(/^\d+$/u)
 })

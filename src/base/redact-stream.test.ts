@@ -32,7 +32,7 @@ const TEXTS = [
   "if (AUTH == other) return tokenizer=abc",
 ]
 
-describe("a text that arrives in pieces is shown as the redactor would show the whole", () => {
+describe("a streamed text is shown as the redactor would show the whole text", () => {
   test.each(TEXTS)("%j", (text) => {
     expect(shown([text])).toBe(redactor.redact(text))
     expect(shown(text.split(""))).toBe(redactor.redact(text))
@@ -50,7 +50,7 @@ describe("a text that arrives in pieces is shown as the redactor would show the 
   })
 })
 
-test("plain words are shown at once, the beginning of a secret when it turns out to be none", () => {
+test("plain words are shown at once, a possible beginning of a secret once it turns out not to be one", () => {
   const mask = redactor.stream()
   const pieces = ["Hello", " wor", "ld, it", "'s", " fine", ".\n", "Tas", "ks: ", "s", "end sk", "-12", " ok"]
   expect(pieces.map((piece) => mask.feed(piece))).toEqual([
@@ -69,7 +69,7 @@ test("plain words are shown at once, the beginning of a secret when it turns out
   ])
 })
 
-test("with redaction switched off nothing is held and nothing is masked", () => {
+test("with redaction disabled nothing is held back or masked", () => {
   const mask = createRedactor({ enabled: false, secrets: SECRETS }).stream()
   expect([mask.feed("sk-proj-abcdef123"), mask.feed("4567890ABCD"), mask.flush()]).toEqual([
     "sk-proj-abcdef123",
@@ -78,7 +78,7 @@ test("with redaction switched off nothing is held and nothing is masked", () => 
   ])
 })
 
-test("what never ends is not held for ever", () => {
+test("text without an end is not held back forever", () => {
   const mask = redactor.stream()
   const first = mask.feed('{"token": "')
   const pieces = Array.from({ length: 50 }, () => mask.feed("x".repeat(1000)))
@@ -86,11 +86,11 @@ test("what never ends is not held for ever", () => {
   expect(pieces.some((piece) => piece !== "")).toBe(true)
 })
 
-test("a value that is learned while a text arrives is masked from there on, in pieces too", () => {
+test("a secret that is added during a stream is masked from then on, also across chunks", () => {
   const learning = createRedactor({ enabled: true, secrets: [] })
   const mask = learning.stream()
   expect(mask.feed("first zebra-kettle-41, ")).toBe("first zebra-kettle-41, ")
-  learning.learn(["zebra-kettle-41", "short", "zebra-kettle-41"])
+  learning.addSecrets(["zebra-kettle-41", "short", "zebra-kettle-41"])
   expect(shown(["then ze", "bra-kett", "le-41 and", " short"], mask)).toBe("then *** and short")
   expect(learning.redact("zebra-kettle-41 short")).toBe("*** short")
 })

@@ -2,29 +2,29 @@ import { KEY_PREFIXES } from "./key-prefixes.ts"
 
 /** Masks secrets in text that arrives in pieces. One per stream. */
 export interface StreamMask {
-  /** What of the text so far may be shown now. */
+  /** Adds text and returns what may be shown now. */
   feed(delta: string): string
-  /** The rest, at the end of the text. */
+  /** Returns the held text at the end of the stream. */
   flush(): string
 }
 
 export interface StreamMaskOptions {
   /** Masks a whole text. */
   readonly redact: (text: string) => string
-  /** Values that are masked wherever they stand. More may be added while the text arrives, none is taken away. */
+  /** Values that are always masked. Values may be added while the text streams, never removed. */
   readonly secrets: readonly string[]
 }
 
 /**
- * Shows what the redactor would make of the whole text. Only the end of the text is ever held back, and only while it may be the
- * beginning of a secret: plain words pass at once, and cost one look at their characters.
+ * Shows the text as the redactor would mask it as a whole. Holds back only the end of the text, and only while it may be the
+ * beginning of a secret; plain words pass at once after a single scan.
  */
 export function createStreamMask({ redact, secrets }: StreamMaskOptions): StreamMask {
   let firstCharacters = new Set<number>()
   let knownSecrets = 0
-  /** What of the present line is shown already: some secrets are known by what stands before them. */
+  /** The shown part of the current line: some secrets are recognised by the text before them. */
   let line = ""
-  /** The word at its end. */
+  /** The last word of `line`. */
   let word = ""
   let held = ""
 
@@ -45,7 +45,7 @@ export function createStreamMask({ redact, secrets }: StreamMaskOptions): Stream
     if (ready === "") return ""
     const masked = redact(line + ready)
     const visible = masked.startsWith(line) ? masked.slice(line.length) : redact(ready)
-    line = presentLine(visible === ready ? line + ready : commonEnd(visible, ready))
+    line = currentLine(visible === ready ? line + ready : commonEnd(visible, ready))
     word = line.slice(lastWordStart(line))
     return visible
   }
@@ -54,51 +54,51 @@ export function createStreamMask({ redact, secrets }: StreamMaskOptions): Stream
     feed: (delta) => {
       if (delta === "") return ""
       if (held === "" && isHarmless(delta)) {
-        // Joined, not read: reading it is for the few deltas that may matter.
+        // Only concatenated here; the few deltas that may hold a secret are scanned below.
         const start = delta.lastIndexOf("\n") + 1
         line = start > 0 ? delta.slice(start) : line + delta
         return delta
       }
-      line = presentLine(line)
+      line = currentLine(line)
       const text = line + held + delta
       const open = Math.max(openFrom(text, secrets), line.length)
-      const cut = text.length - open > MOST_HELD ? text.length : open
+      const cut = text.length - open > MAX_HELD ? text.length : open
       held = text.slice(cut)
       return show(text.slice(line.length, cut))
     },
     flush: () => {
-      const rest = show(held)
+      const remaining = show(held)
       line = ""
       word = ""
       held = ""
-      return rest
+      return remaining
     },
   }
 }
 
-/** Passes everything on. */
+/** Masks nothing. */
 export const NO_MASK: StreamMask = { feed: (delta) => delta, flush: () => "" }
 
-/** A private key has some thousand characters; what is longer is no secret that the redactor knows. */
-const MOST_HELD = 8192
-/** What stands before a secret on its line is shorter than this. */
-const MOST_CONTEXT = 100
+/** A private key has a few thousand characters; no secret that the redactor knows is longer. */
+const MAX_HELD = 8192
+/** The text before a secret on its line that identifies it is shorter than this. */
+const MAX_CONTEXT = 100
 
-function presentLine(text: string): string {
+function currentLine(text: string): string {
   const start = text.lastIndexOf("\n") + 1
-  if (start === 0 && text.length <= MOST_CONTEXT) return text
-  return text.slice(Math.max(start, text.length - MOST_CONTEXT))
+  if (start === 0 && text.length <= MAX_CONTEXT) return text
+  return text.slice(Math.max(start, text.length - MAX_CONTEXT))
 }
 
-/** What stands behind a masked part: only that says something about what follows. */
+/** The text after a masked part: only this is context for what follows. */
 function commonEnd(a: string, b: string): string {
   let length = 0
   while (length < Math.min(a.length, b.length) && a.at(-1 - length) === b.at(-1 - length)) length += 1
   return length === 0 ? "" : a.slice(-length)
 }
 
-/** `sk-` from its first letter on: `s`, `sk`, `sk-…`. */
-function growing(literal: string, rest: string): string {
+/** A pattern that matches every beginning of the literal: `s`, `sk`, `sk-…`. */
+function prefixPattern(literal: string, rest: string): string {
   return literal.split("").reduceRight((inner, character) => `${escaped(character)}(?:$|${inner})`, rest)
 }
 
@@ -107,20 +107,20 @@ function escaped(text: string): string {
 }
 
 const NAMED_KEYS = [
-  ...[...KEY_PREFIXES, "AIza", "xai-", "AKIA"].map((prefix) => growing(prefix, "[A-Za-z0-9_-]*$")),
-  growing("gAAAA", "[A-Za-z0-9_=-]*$"),
-  growing("SG.", "[A-Za-z0-9_.-]*$"),
-  growing("eyJ", "[A-Za-z0-9_.=-]*$"),
+  ...[...KEY_PREFIXES, "AIza", "xai-", "AKIA"].map((prefix) => prefixPattern(prefix, "[A-Za-z0-9_-]*$")),
+  prefixPattern("gAAAA", "[A-Za-z0-9_=-]*$"),
+  prefixPattern("SG.", "[A-Za-z0-9_.-]*$"),
+  prefixPattern("eyJ", "[A-Za-z0-9_.=-]*$"),
 ].join("|")
 
-/** Without one of these in it no delta begins a secret that is known by its surroundings, or holds a whole key. */
+/** A delta without one of these neither contains a whole key nor begins a secret that is recognised by its context. */
 const RISKY = new RegExp(
   String.raw`[=:+"&]|--|BEGIN|(?:${[...KEY_PREFIXES, "AIza", "xai-", "gAAAA", "AKIA", "SG.", "eyJ"].map(escaped).join("|")})`,
 )
 
 const OPEN_WORD = new RegExp(`^(?:${NAMED_KEYS})`)
 
-/** Where the word begins with which a text ends; its length when it ends with none. */
+/** The start of the word at the end of a text; the length of the text when it ends with no word. */
 function lastWordStart(text: string): number {
   let start = text.length
   while (start > 0 && isWordCharacter(text.charCodeAt(start - 1))) start -= 1
@@ -137,7 +137,7 @@ function isWordCharacter(code: number): boolean {
   )
 }
 
-/** A known value is in the text, or begins at its end. */
+/** Whether a known value is in the text or begins at its end. */
 function touchesSecret(text: string, secrets: readonly string[], firstCharacters: ReadonlySet<number>): boolean {
   for (let at = 0; at < text.length; at += 1) {
     if (!firstCharacters.has(text.charCodeAt(at))) continue
@@ -147,7 +147,7 @@ function touchesSecret(text: string, secrets: readonly string[], firstCharacters
   return false
 }
 
-/** What may still become a secret at the end of a text, each kind as the redactor knows it when it is whole. */
+/** Unfinished secrets at the end of a text, one pattern for each kind that the redactor masks. */
 const OPEN: readonly { readonly needs: string; readonly pattern: RegExp }[] = [
   {
     needs: "=",
@@ -173,14 +173,14 @@ const OPEN: readonly { readonly needs: string; readonly pattern: RegExp }[] = [
   { needs: "-", pattern: /-{1,4}$|-----(?:B|BE|BEG|BEGI|BEGIN|BEGIN [A-Z0-9 ]{0,80}-{0,5})?$/ },
 ]
 
-/** Where the part of a text begins that must wait; its length when none has to. */
+/** The start of the part of a text that must be held back; the length of the text when there is none. */
 function openFrom(text: string, secrets: readonly string[]): number {
   let from = Math.min(openKey(text), openKeyBlock(text))
   for (const { needs, pattern } of OPEN) {
     if (text.includes(needs)) from = Math.min(from, pattern.exec(text)?.index ?? from)
   }
   for (const secret of secrets) from = Math.min(from, openSecret(text, secret))
-  // A value that is there as a whole is not cut in two because its end may be the beginning of something else.
+  // Do not split a complete value because its end may be the beginning of another secret.
   for (const secret of secrets) {
     const at = text.indexOf(secret, Math.max(0, from - secret.length + 1))
     if (at !== -1 && at < from) from = at
@@ -188,7 +188,7 @@ function openFrom(text: string, secrets: readonly string[]): number {
   return from
 }
 
-/** An issued key is one run of characters; only the last run of the text can still grow. */
+/** An API key is one run of characters; only the last run of the text can still grow. */
 function openKey(text: string): number {
   let start = text.length
   while (start > 0 && isKeyCharacter(text.charCodeAt(start - 1))) start -= 1
@@ -202,7 +202,7 @@ function isKeyCharacter(code: number): boolean {
   return isWordCharacter(code) || code === 46 || code === 61
 }
 
-/** A private key from its first line on, until its last one is there or something stands where only key lines can. */
+/** A private key from its first line on, until its last line or a line that cannot be part of a key. */
 function openKeyBlock(text: string): number {
   const header = text.lastIndexOf("-----BEGIN ")
   return header !== -1 && KEY_BLOCK.test(text.slice(header)) ? header : text.length

@@ -4,7 +4,7 @@ import { createRedactor } from "./redact.ts"
 const redactor = createRedactor({ enabled: true, secrets: [] })
 const KEY_BLOCK = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7\nabc\n-----END RSA PRIVATE KEY-----"
 
-describe("what is masked", () => {
+describe("masks", () => {
   test.each([
     ["sk-proj-abcdef1234567890ABCD", "sk-pro...ABCD"],
     ["key sk-abcdefghijklmnop1234", "key sk-abc...1234"],
@@ -43,7 +43,7 @@ describe("what is masked", () => {
   })
 })
 
-describe("what stays as it is", () => {
+describe("does not mask", () => {
   test.each([
     "tokenizer=abc",
     '"token_count": "5"',
@@ -80,13 +80,13 @@ describe("values from .env", () => {
     expect(known.redact("hunter2!-and-a-long-tail, hunter2!, short")).toBe("hunter...tail, ***, short")
   })
 
-  test("may hold characters that mean something in a replacement", () => {
+  test("may contain characters with a special meaning in a replacement", () => {
     const known = createRedactor({ enabled: true, secrets: ["pa$$word$&x"] })
     expect(known.redact("is pa$$word$&x.")).toBe("is ***.")
   })
 })
 
-test("a switched-off redactor changes nothing unless it is forced", () => {
+test("a disabled redactor changes nothing unless forced", () => {
   const off = createRedactor({ enabled: false, secrets: ["hunter2-secret"] })
   expect(off.redact("MY_TOKEN=hello hunter2-secret")).toBe("MY_TOKEN=hello hunter2-secret")
   expect(off.redact("MY_TOKEN=hello hunter2-secret", { force: true })).toBe("MY_TOKEN=*** ***")

@@ -3,34 +3,34 @@ import { NO_MASK, createStreamMask } from "./redact-stream.ts"
 import type { StreamMask } from "./redact-stream.ts"
 
 export interface RedactOptions {
-  /** Source code: assignments and JSON fields are left alone, because names such as MAX_TOKENS are everywhere there. */
+  /** For source code: keeps assignments and JSON fields, because names such as MAX_TOKENS are common there. */
   readonly codeFile?: boolean
-  /** Redact even when the person switched redaction off: for what leaves the machine or is kept for others. */
+  /** Redacts even when the user has disabled redaction: for text that leaves the machine or is stored for others. */
   readonly force?: boolean
 }
 
 export interface Redactor {
   redact(text: string, options?: RedactOptions): string
-  /** For one text that is shown while it arrives. */
+  /** Masks one text while it streams. */
   stream(): StreamMask
-  /** Masks these values from now on, in streams that are open too: what a login was renewed to is known to nobody at the start. */
-  learn(values: readonly string[]): void
+  /** Masks these values from now on, also in open streams: a refreshed token is not known at the start. */
+  addSecrets(values: readonly string[]): void
 }
 
 /**
- * The one redactor of the product. `secrets` are the values that are known at the start. Every rule
- * takes time linear in the text, and text without a rule's telltale characters costs that rule a single scan.
+ * The only redactor. `secrets` are the values that are known at the start. Every rule takes time linear in the text, and text
+ * without a rule's marker characters costs that rule a single scan.
  */
 export function createRedactor(options: { readonly enabled: boolean; readonly secrets: readonly string[] }): Redactor {
-  // The longest first, so that none is taken for the shorter one it begins with.
+  // Longest first, so that a secret is not masked as a shorter one that is its prefix.
   const secrets: string[] = []
-  const learn: Redactor["learn"] = (values) => {
-    const news = new Set(values.filter((value) => value.length >= SHORTEST_SECRET && !secrets.includes(value)))
-    if (news.size === 0) return
-    secrets.push(...news)
+  const addSecrets: Redactor["addSecrets"] = (values) => {
+    const added = new Set(values.filter((value) => value.length >= SHORTEST_SECRET && !secrets.includes(value)))
+    if (added.size === 0) return
+    secrets.push(...added)
     secrets.sort((a, b) => b.length - a.length)
   }
-  learn(options.secrets)
+  addSecrets(options.secrets)
   const redact: Redactor["redact"] = (text, { codeFile = false, force = false } = {}) => {
     if (text === "" || !(options.enabled || force)) return text
     let result = text
@@ -38,7 +38,7 @@ export function createRedactor(options: { readonly enabled: boolean; readonly se
     for (const rule of codeFile ? CODE_RULES : RULES) result = rule(result)
     return result
   }
-  return { redact, stream: () => (options.enabled ? createStreamMask({ redact, secrets }) : NO_MASK), learn }
+  return { redact, stream: () => (options.enabled ? createStreamMask({ redact, secrets }) : NO_MASK), addSecrets }
 }
 
 const SHORTEST_SECRET = 8
@@ -47,7 +47,7 @@ function mask(secret: string): string {
   return secret.length >= 18 ? `${secret.slice(0, 6)}...${secret.slice(-4)}` : "***"
 }
 
-/** Issued keys that begin with a name of their issuer. */
+/** API keys with a known prefix. */
 function redactKnownPrefixes(text: string): string {
   return text.replace(KNOWN_PREFIX, mask)
 }
@@ -58,7 +58,7 @@ const KNOWN_PREFIX = new RegExp(
   "g",
 )
 
-/** `NAME=value`; the name is taken as a whole and judged afterwards, since searching inside it would cost quadratic time. */
+/** `NAME=value`; matches the whole name first and tests it afterwards, since searching inside it would take quadratic time. */
 function redactAssignments(text: string): string {
   if (!text.includes("=")) return text
   return text.replace(ASSIGNMENT, (whole, name: string, equals: string, quote: string, value: string) =>
@@ -89,7 +89,7 @@ function redactTelegramTokens(text: string): string {
 
 const TELEGRAM = /(?<!\d)(\d{8,}):[A-Za-z0-9_-]{30,}/g
 
-/** A block without its end line was cut: then the key lines that are left go. */
+/** Also masks a block that was cut before its end line. */
 function redactPrivateKeys(text: string): string {
   if (!text.includes("PRIVATE KEY")) return text
   let result = ""
@@ -131,7 +131,7 @@ function redactWebTokens(text: string): string {
 
 const WEB_TOKEN = /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_=-]{4,}){0,2}/g
 
-/** Only a line that is nothing but pairs is a form body: the query of a web address must keep working. */
+/** Only a line that consists of pairs is a form body, so that the query of a URL stays unchanged. */
 function redactFormBodies(text: string): string {
   if (!text.includes("&") || !text.includes("=")) return text
   return text.split("\n").map(redactFormLine).join("\n")
@@ -193,7 +193,7 @@ const ANYWHERE = [
   redactPhoneNumbers,
 ]
 
-/** The order is part of the contract: each rule works on the result of the one before. */
+/** The order matters: each rule works on the result of the one before. */
 const RULES: readonly ((text: string) => string)[] = [
   redactKnownPrefixes,
   redactAssignments,

@@ -1,14 +1,14 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs"
 import type { BigIntStats } from "node:fs"
 
-/** Something in a file's place that must not be read as one. The message ends a sentence that names the path. */
+/** The path is not a regular file, or the file is too large. The message completes a sentence that names the path. */
 export class UnusableFileError extends Error {
   override readonly name = "UnusableFileError"
 }
 
 /**
- * The content of a file a person may have put anything in place of: a named pipe does not hang, a device does not fill the
- * memory. Throws the system error, or `UnusableFileError`.
+ * Reads a file that the user may have replaced by anything: a named pipe does not block, and a device does not fill the memory.
+ * Throws the system error, or `UnusableFileError`.
  */
 export function readRegularFile(
   path: string,

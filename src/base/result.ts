@@ -1,4 +1,4 @@
-/** An expected failure is a value: callers decide from `kind` or text, never from a caught exception. */
+/** An expected failure is a value, not an exception. */
 export type Result<T, E = string> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: E }
 
 export function ok<T>(value: T): { readonly ok: true; readonly value: T } {

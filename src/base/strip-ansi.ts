@@ -5,7 +5,7 @@ export function stripAnsi(text: string): string {
 
 const INTRODUCER = new RegExp(String.raw`[\u{1B}\u{90}\u{98}\u{9B}\u{9D}-\u{9F}]`, "u")
 
-/** Order matters: a string sequence also begins like a two-byte one. */
+/** Order matters: a string sequence begins like a two-byte one. */
 const SEQUENCES = new RegExp(
   [
     String.raw`(?:\u{1B}\]|\u{9D})[^\u{7}\u{1B}\u{9C}]*(?:\u{7}|\u{1B}\\|\u{9C})`, // OSC … BEL or ST

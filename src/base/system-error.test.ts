@@ -20,7 +20,7 @@ test("a real system error is explained in words", () => {
   expect(explainSystemError(caught(() => readFileSync("/")))).toBe("it is a directory")
 })
 
-test("anything else is told by its own message", () => {
+test("any other error keeps its own message", () => {
   expect([
     explainSystemError(Object.assign(new Error("own words"), { code: "toString" })),
     explainSystemError("text"),

@@ -12,7 +12,7 @@ export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** A system error in words a person can act on; falls back to the error's own message. */
+/** A system error in words the user can act on; falls back to the error's own message. */
 export function explainSystemError(error: unknown): string {
   const code = errorCode(error)
   const sentence = code !== undefined && Object.hasOwn(SENTENCES, code) ? SENTENCES[code] : undefined

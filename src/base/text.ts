@@ -1,4 +1,4 @@
-/** Length in Unicode code points: every limit a person sees counts these, not UTF-16 units. */
+/** Length in Unicode code points: every limit shown to users counts these, not UTF-16 units. */
 export function codePointLength(text: string): number {
   let length = 0
   for (const _ of text) length += 1
@@ -19,7 +19,7 @@ export function takeCodePoints(text: string, max: number): string {
   return text
 }
 
-/** Lone surrogates cannot be encoded as UTF-8: they become U+FFFD before text reaches a file, the database or HTTP. */
+/** Replaces lone surrogates by U+FFFD, since they cannot be encoded as UTF-8 in files, the database or HTTP. */
 export function scrubSurrogates(text: string): string {
   return text.isWellFormed() ? text : text.toWellFormed()
 }

@@ -1,29 +1,29 @@
 import type { Environment } from "../config/environment.ts"
 import type { Home } from "../config/home.ts"
-import type { Terminal } from "./terminal.ts"
+import type { Terminal } from "./terminal/terminal.ts"
 
 /**
- * One command of the tree. Help, completion, suggestions, validation and the reference page are derived from this value; the
- * code behind it is loaded only when the command runs, so that `hermes --help` pays for names and sentences alone.
+ * One command of the tree. Help, completion, suggestions, validation and the reference page are derived from this value. Its code
+ * is loaded when the command runs, so that `hermes --help` loads only names and summaries.
  */
 export interface Command {
   readonly name: string
   readonly aliases?: readonly string[]
-  /** One line for the overview. */
+  /** One line for the overview: lower case, no full stop. */
   readonly summary: string
-  /** More for `hermes <command> --help`. */
+  /** Further text for `hermes <command> --help`. */
   readonly details?: string
   readonly group: CommandGroup
   readonly flags?: readonly Flag[]
   readonly positionals?: readonly Positional[]
   readonly subcommands?: readonly Command[]
-  /** Absent: the command belongs to a later release; running it says so and exits 1. */
+  /** Absent for a command of a later release; running it prints that and exits 1. */
   readonly load?: () => Promise<{ readonly run: CommandRun }>
-  /** What took over from a command that no longer exists; running it names the replacement and exits 1. */
+  /** The replacement of a removed command; running it prints the replacement and exits 1. */
   readonly replacedBy?: string
 }
 
-export type CommandGroup = "talk" | "sessions" | "settings" | "extend" | "automate" | "connect" | "care"
+export type CommandGroup = "chat" | "sessions" | "settings" | "extend" | "automate" | "connect" | "maintenance"
 
 export interface Flag {
   /** Long name without dashes. */
@@ -32,13 +32,13 @@ export interface Flag {
   readonly summary: string
   readonly value: FlagValue
   readonly repeatable?: boolean
-  /** Parsed and listed under "not available in this release"; using it exits 1 with a sentence. */
+  /** Not available in this release: listed separately in help, and using it exits 1 with a message. */
   readonly later?: boolean
-  /** Long names of flags that contradict this one; both together exit 2. */
+  /** Long names of flags that cannot be combined with this one; using both exits 2. */
   readonly conflictsWith?: readonly string[]
-  /** The value may be several unquoted words: those up to the next flag or command name are joined. */
+  /** The value may be several unquoted words: all up to the next flag or command name are joined. */
   readonly joinsWords?: boolean
-  /** Understood but not listed: a helper of our own scripts. */
+  /** Accepted but not listed; for the completion scripts. */
   readonly hidden?: boolean
 }
 
@@ -49,7 +49,7 @@ export type FlagValue =
   | { readonly kind: "integer"; readonly placeholder: string; readonly min?: number; readonly max?: number }
   | { readonly kind: "number"; readonly placeholder: string; readonly min?: number }
   | { readonly kind: "choice"; readonly choices: readonly string[] }
-  /** Everything that follows, whatever it looks like. */
+  /** All remaining words, including flags. */
   | { readonly kind: "rest"; readonly placeholder: string }
 
 export interface Positional {
@@ -62,7 +62,7 @@ export interface Positional {
   readonly complete?: Completion
 }
 
-/** What the shell offers at that place; answered by `hermes completion --candidates <kind>`. */
+/** What the shell suggests for a value; `hermes completion --candidates <kind>` prints the suggestions. */
 export type Completion =
   | "profile"
   | "session"
@@ -74,20 +74,20 @@ export type Completion =
   | "directory"
   | "log"
 
-/** The whole command line. Parser, help, completion and reference page read this value and nothing else. */
+/** All commands and flags. Parser, help, completion and the reference page are derived from this value alone. */
 export interface CommandTree {
   readonly commands: readonly Command[]
-  /** Run when the line names no command. */
+  /** Runs when the command line names no command. */
   readonly defaultCommand: string
   /** Accepted before and after every command. */
   readonly commonFlags: readonly Flag[]
-  /** Accepted before every command; a command that declares the same flag sees the value. */
+  /** Accepted before every command; a command that declares the same flag receives the value. */
   readonly runFlags: readonly Flag[]
   /** Accepted before a command only. */
   readonly rootFlags: readonly Flag[]
 }
 
-/** What a command gets. It returns the exit code; a `CliError` it throws is printed as one sentence. */
+/** Runs a command and returns the exit code. A `CliError` that it throws is printed as one sentence. */
 export type CommandRun = (invocation: Invocation) => Promise<number>
 
 export interface Invocation {
@@ -98,13 +98,13 @@ export interface Invocation {
   readonly terminal: Terminal
   readonly environment: Environment
   readonly home: Home
-  /** The tree the line was read against, for completion and reference pages. */
+  /** The tree that the command line was parsed with, for completion. */
   readonly tree: CommandTree
   /** Aborts on the first SIGINT, SIGTERM or SIGHUP. */
   readonly signal: AbortSignal
 }
 
-/** Typed access to parsed flags; asking for a flag the command does not declare is a bug and throws. */
+/** Access to the parsed flags. Throws for a flag that the command does not declare, because that is a bug. */
 export interface FlagValues {
   has(name: string): boolean
   text(name: string): string | undefined
@@ -112,7 +112,7 @@ export interface FlagValues {
   number(name: string): number | undefined
 }
 
-/** A failure a person caused or can mend: one sentence on stderr and a stable exit code. */
+/** A failure that the user can fix: one sentence on stderr and a stable exit code. */
 export class CliError extends Error {
   readonly exitCode: number
   constructor(message: string, options: { readonly exitCode: number; readonly cause?: unknown }) {

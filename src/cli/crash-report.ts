@@ -1,10 +1,10 @@
 import { errorMessage } from "../base/system-error.ts"
 import type { Environment } from "../config/environment.ts"
 import { resolveHome } from "../config/home.ts"
-import { asSentence } from "./sentence.ts"
-import type { Terminal } from "./terminal.ts"
+import { asSentence } from "../base/sentence.ts"
+import type { Terminal } from "./terminal/terminal.ts"
 
-/** Says one sentence about a bug and keeps the stack trace in errors.log, both without secrets. */
+/** Prints one sentence about a bug and writes the stack trace to errors.log, both without secrets. */
 export async function reportCrash(
   error: unknown,
   options: { readonly terminal: Terminal; readonly environment: Environment },

@@ -3,11 +3,11 @@ import { once } from "node:events"
 import { appendFileSync, closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { describe, expect, test } from "vitest"
-import { createTestHome, type TestHome } from "../../test/support/command-run.ts"
+import { createCliHome, type CliHome } from "../../test/support/cli-home.ts"
 
-const ENTRY = fileURLToPath(new URL("./hermes.ts", import.meta.url))
+const ENTRY = fileURLToPath(new URL("./launch/hermes.ts", import.meta.url))
 
-function runHermes(home: TestHome, line: readonly string[], stdout: "pipe" | number = "pipe") {
+function runHermes(home: CliHome, line: readonly string[], stdout: "pipe" | number = "pipe") {
   return spawnSync(process.execPath, [ENTRY, ...line], {
     env: home.variables,
     encoding: "utf8",
@@ -15,7 +15,7 @@ function runHermes(home: TestHome, line: readonly string[], stdout: "pipe" | num
   })
 }
 
-function follow(home: TestHome, text: string) {
+function follow(home: CliHome, text: string) {
   mkdirSync(home.home.file("logs"))
   writeFileSync(home.home.file("logs", "agent.log"), text)
   return spawn(process.execPath, [ENTRY, "logs", "-f"], { env: home.variables, stdio: ["ignore", "pipe", "pipe"] })
@@ -23,7 +23,7 @@ function follow(home: TestHome, text: string) {
 
 describe("a real process", () => {
   test("prints version and help without touching the home", () => {
-    using home = createTestHome()
+    using home = createCliHome()
     expect(runHermes(home, ["--version"])).toMatchObject({
       status: 0,
       stderr: "",
@@ -38,14 +38,14 @@ describe("a real process", () => {
   })
 
   test("exits with the code of the command", () => {
-    using home = createTestHome()
+    using home = createCliHome()
     expect(runHermes(home, ["nonsense"])).toMatchObject({ status: 2, stdout: "" })
     expect(runHermes(home, ["cron"])).toMatchObject({ status: 1, stdout: "" })
     expect(runHermes(home, ["config", "path"])).toMatchObject({ status: 0, stdout: `${home.home.path}/config.yaml\n` })
   })
 
-  test("a reader that goes away is no error", () => {
-    using home = createTestHome()
+  test("a reader that closes the pipe is not an error", () => {
+    using home = createCliHome()
     mkdirSync(home.home.file("logs"))
     writeFileSync(home.home.file("logs", "agent.log"), "x".repeat(99).concat("\n").repeat(20_000))
     const script = `"$0" "$1" logs -n 20000 | head -1; echo "\${PIPESTATUS[0]}"`
@@ -56,8 +56,8 @@ describe("a real process", () => {
     expect(result).toMatchObject({ stdout: `${"x".repeat(99)}\n0\n`, stderr: "" })
   })
 
-  test("closed standard streams are no error", () => {
-    using home = createTestHome()
+  test("closed standard streams are not an error", () => {
+    using home = createCliHome()
     const result = spawnSync(
       "bash",
       ["--norc", "-c", `"$0" "$1" --help <&- >&- 2>&-; echo $?`, process.execPath, ENTRY],
@@ -69,18 +69,21 @@ describe("a real process", () => {
     expect(result.stdout).toBe("0\n")
   })
 
-  test("a full disk behind stdout is one sentence and exit 1", () => {
-    using home = createTestHome()
+  test("a full disk behind stdout prints one sentence and exits 1", () => {
+    using home = createCliHome()
     const full = openSync("/dev/full", "w")
     const result = runHermes(home, ["sessions", "list"], full)
     closeSync(full)
-    expect(result).toMatchObject({ status: 1, stderr: "Could not write the output: no space left on the disk.\n" })
+    expect(result).toMatchObject({
+      status: 1,
+      stderr: "Could not write to standard output: no space left on the disk.\n",
+    })
   })
 })
 
 describe("signals", () => {
-  test("a command that follows ends with 0 on the first one", async () => {
-    using home = createTestHome()
+  test("the first signal ends `logs -f` with exit code 0", async () => {
+    using home = createCliHome()
     const child = follow(home, "one\n")
     let out = ""
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
@@ -92,8 +95,8 @@ describe("signals", () => {
     expect({ code, signal, out }).toEqual({ code: 0, signal: null, out: "one\ntwo\n" })
   })
 
-  test("following ends when its reader goes away", async () => {
-    using home = createTestHome()
+  test("`logs -f` ends when its reader closes the pipe", async () => {
+    using home = createCliHome()
     const child = follow(home, "one\n")
     let err = ""
     child.stderr.setEncoding("utf8").on("data", (text: string) => (err += text))
@@ -106,37 +109,37 @@ describe("signals", () => {
   })
 })
 
-describe("what nobody awaited", () => {
-  test("a second signal ends a command that does not listen", async () => {
-    using home = createTestHome()
-    const script = `${home.directory}/deaf.mjs`
+describe("last-resort handlers", () => {
+  test("a second signal ends a command that ignores the first", async () => {
+    using home = createCliHome()
+    const script = `${home.directory}/stuck.mjs`
     writeFileSync(
       script,
       `import { runOnProcess } from ${JSON.stringify(new URL("./process-run.ts", import.meta.url).href)}
-       import { COMMAND_TREE } from ${JSON.stringify(new URL("./command-table.ts", import.meta.url).href)}
-       const run = ({ terminal }) => { terminal.line("deaf"); return new Promise((resolve) => setTimeout(resolve, 60_000)) }
-       const deaf = { name: "deaf", summary: "", group: "care", load: () => Promise.resolve({ run }) }
-       await runOnProcess(["deaf"], { ...COMMAND_TREE, commands: [...COMMAND_TREE.commands, deaf] })`,
+       import { COMMAND_TREE } from ${JSON.stringify(new URL("./command-table/command-tree.ts", import.meta.url).href)}
+       const run = ({ terminal }) => { terminal.line("stuck"); return new Promise((resolve) => setTimeout(resolve, 60_000)) }
+       const stuck = { name: "stuck", summary: "", group: "maintenance", load: () => Promise.resolve({ run }) }
+       await runOnProcess(["stuck"], { ...COMMAND_TREE, commands: [...COMMAND_TREE.commands, stuck] })`,
     )
     const child = spawn(process.execPath, [script], { env: home.variables, stdio: ["ignore", "pipe", "inherit"] })
     await once(child.stdout, "data")
-    const insist = setInterval(() => child.kill("SIGTERM"), 50)
+    const repeatedSignal = setInterval(() => child.kill("SIGTERM"), 50)
     const [code, signal] = await once(child, "close")
-    clearInterval(insist)
+    clearInterval(repeatedSignal)
     expect({ code, signal }).toEqual({ code: 130, signal: null })
   })
 
   test.each([
     "throw new Error('boom sk-abcdefghijklmnop1234')",
     "Promise.reject(new Error('boom sk-abcdefghijklmnop1234'))",
-  ])("%s is one sentence, a log entry and exit 1", (bug) => {
-    using home = createTestHome()
+  ])("%s prints one sentence, writes a log entry and exits 1", (bug) => {
+    using home = createCliHome()
     mkdirSync(home.home.file("logs"))
     writeFileSync(home.home.file("logs", "agent.log"), "")
-    const plant = `const timer = setInterval(() => { if (process.listenerCount("uncaughtException") > 0) { clearInterval(timer); ${bug} } }, 10)`
+    const injectedCode = `const timer = setInterval(() => { if (process.listenerCount("uncaughtException") > 0) { clearInterval(timer); ${bug} } }, 10)`
     const result = spawnSync(
       process.execPath,
-      ["--import", `data:text/javascript,${encodeURIComponent(plant)}`, ENTRY, "logs", "-f"],
+      ["--import", `data:text/javascript,${encodeURIComponent(injectedCode)}`, ENTRY, "logs", "-f"],
       {
         env: home.variables,
         encoding: "utf8",
@@ -153,7 +156,7 @@ describe("what nobody awaited", () => {
   })
 })
 
-test("the start-up path reaches no file of the layers above config", () => {
+test("the start-up path imports no file of the layers above config", () => {
   const reached = new Set<string>()
   const visit = (url: URL): void => {
     const path = fileURLToPath(url)
@@ -166,8 +169,8 @@ test("the start-up path reaches no file of the layers above config", () => {
     }
   }
   visit(new URL("./process-run.ts", import.meta.url))
-  visit(new URL("./help.ts", import.meta.url))
-  const rooms = [...reached].map((path) => /\/src\/([^/]+)\//.exec(path)?.[1] ?? "")
-  expect([...new Set(rooms)].toSorted()).toEqual(["base", "cli", "config"])
+  visit(new URL("./command-line/help.ts", import.meta.url))
+  const layers = [...reached].map((path) => /\/src\/([^/]+)\//.exec(path)?.[1] ?? "")
+  expect([...new Set(layers)].toSorted()).toEqual(["base", "cli", "config"])
   expect([...reached].filter((path) => path.includes("/cli/commands/"))).toEqual([])
 })

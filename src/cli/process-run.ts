@@ -1,39 +1,42 @@
 import { processEnvironment } from "../config/environment.ts"
-import { COMMAND_TREE } from "./command-table.ts"
-import { dispatch } from "./dispatch.ts"
-import { createNodeTerminal } from "./node-terminal.ts"
+import { COMMAND_TREE } from "./command-table/command-tree.ts"
+import { runCommandLine } from "./run-command-line.ts"
+import { createNodeTerminal } from "./terminal/node-terminal.ts"
 import { reportCrash } from "./crash-report.ts"
 
 const INTERRUPTED = 130
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const
 
-/** Binds one command line to this process: its streams, signals, environment and last-resort error handlers. */
+/** Runs a command line with the streams, signals, environment and last-resort error handlers of this process. */
 export async function runOnProcess(argv: readonly string[], tree = COMMAND_TREE): Promise<number> {
   const environment = processEnvironment()
   const interruption = new AbortController()
   const terminal = createNodeTerminal({
     signal: interruption.signal,
-    plain: Boolean(environment.get("NO_COLOR")) || environment.get("TERM") === "dumb" || givesFlag(argv, "--no-color"),
+    plain: Boolean(environment.get("NO_COLOR")) || environment.get("TERM") === "dumb" || hasFlag(argv, "--no-color"),
   })
   listenForSignals(interruption)
   const crash = listenForCrash()
   let code: number
   try {
-    code = await Promise.race([dispatch(argv, { terminal, environment, signal: interruption.signal, tree }), crash])
+    code = await Promise.race([
+      runCommandLine(argv, { terminal, environment, signal: interruption.signal, tree }),
+      crash,
+    ])
   } catch (error) {
     await reportCrash(error, { terminal, environment })
     return 1
   }
   await terminal.flush()
   if (terminal.outputProblem !== undefined) {
-    terminal.errLine(`Could not write the output: ${terminal.outputProblem}.`)
+    terminal.errLine(`Could not write to standard output: ${terminal.outputProblem}.`)
     await terminal.flush()
     return code === 0 ? 1 : code
   }
   return interruption.signal.aborted && code !== 0 ? INTERRUPTED : code
 }
 
-/** The first signal asks the command to stop, the second does not ask. */
+/** The first signal asks the command to stop; the second ends the process. */
 function listenForSignals(interruption: AbortController): void {
   for (const name of SIGNALS) {
     process.on(name, () => {
@@ -43,7 +46,7 @@ function listenForSignals(interruption: AbortController): void {
   }
 }
 
-/** Rejects on a bug in work that nobody awaited. */
+/** Rejects when an error was thrown outside of awaited code, which is a bug. */
 function listenForCrash(): Promise<never> {
   const crash = Promise.withResolvers<never>()
   process.on("uncaughtException", crash.reject)
@@ -51,7 +54,7 @@ function listenForCrash(): Promise<never> {
   return crash.promise
 }
 
-function givesFlag(argv: readonly string[], flag: string): boolean {
+function hasFlag(argv: readonly string[], flag: string): boolean {
   const end = argv.indexOf("--")
   return (end === -1 ? argv : argv.slice(0, end)).includes(flag)
 }

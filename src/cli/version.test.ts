@@ -1,17 +1,17 @@
 import { readFileSync } from "node:fs"
 import { expect, test } from "vitest"
 import { isRecord, parseJson } from "../base/json.ts"
-import { NODE_FLOOR, nodeFloorProblem, VERSION, versionLine } from "./version.ts"
+import { MINIMUM_NODE_VERSION, nodeVersionProblem, VERSION, versionLine } from "./version.ts"
 
-test("version and floor are those of package.json", () => {
+test("matches the version and the minimum Node version of package.json", () => {
   const manifest = parseJson(readFileSync(new URL("../../package.json", import.meta.url), "utf8"))
   expect(isRecord(manifest) && { version: manifest["version"], engines: manifest["engines"] }).toEqual({
     version: VERSION,
-    engines: { node: `>=${NODE_FLOOR}` },
+    engines: { node: `>=${MINIMUM_NODE_VERSION}` },
   })
 })
 
-test("the line has version, build and runtime", () => {
+test("the version line contains version, build and Node version", () => {
   expect(versionLine()).toBe(`hermes ${VERSION} (source) node ${process.versions.node}`)
 })
 
@@ -22,5 +22,5 @@ test.each([
   ["24.21.0", true],
   ["25.0.0", true],
 ])("Node %s is new enough: %s", (version, enough) => {
-  expect(nodeFloorProblem(version) === undefined).toBe(enough)
+  expect(nodeVersionProblem(version) === undefined).toBe(enough)
 })

@@ -13,13 +13,13 @@ import type { SlashContext, SlashOutcome } from "./slash-command.ts"
 
 const parent = toSessionId("parent")
 
-interface Place extends AsyncDisposable {
+interface BranchFixture extends AsyncDisposable {
   readonly store: SessionStore
   readonly ids: readonly number[]
   readonly run: (argument: string) => Promise<SlashOutcome>
 }
 
-async function conversation(messages = 4): Promise<Place> {
+async function storedConversation(messages = 4): Promise<BranchFixture> {
   const home = await temporaryHome()
   const log = { debug: () => undefined, warning: () => undefined }
   const store = await openSqliteStore({ path: join(home.path, "state.db"), clock: systemClock, log })
@@ -47,49 +47,49 @@ async function conversation(messages = 4): Promise<Place> {
   }
 }
 
-test("goes on in a copy, the first conversation stays", async () => {
-  await using place = await conversation()
-  const outcome = await place.run("other way")
+test("continues in a copy and keeps the original", async () => {
+  await using fixture = await storedConversation()
+  const outcome = await fixture.run("another try")
   expect(outcome).toMatchObject({
     kind: "switch",
-    text: expect.stringContaining('This is now "other way" (') as string,
+    text: expect.stringContaining('You are now in "another try" (') as string,
   })
   const id = outcome.kind === "switch" ? outcome.session.id : parent
-  expect(await place.store.session(id)).toMatchObject({
+  expect(await fixture.store.session(id)).toMatchObject({
     parent,
-    title: "other way",
+    title: "another try",
     messageCount: 4,
     systemPrompt: "the prompt",
   })
-  expect(await place.store.session(parent)).toMatchObject({ endReason: "branched", messageCount: 4 })
+  expect(await fixture.store.session(parent)).toMatchObject({ endReason: "branched", messageCount: 4 })
 })
 
-test("from an earlier message, which the list shows", async () => {
-  await using place = await conversation()
-  const list = await place.run("--from")
+test("--from lists the messages and copies up to one of them", async () => {
+  await using fixture = await storedConversation()
+  const list = await fixture.run("--from")
   expect(list).toMatchObject({
-    kind: "say",
-    text: expect.stringContaining(`${place.ids[1]}       message 1\n`) as string,
+    kind: "reply",
+    text: expect.stringContaining(`${fixture.ids[1]}       message 1\n`) as string,
   })
-  const outcome = await place.run(`--from ${place.ids[1]}`)
+  const outcome = await fixture.run(`--from ${fixture.ids[1]}`)
   const id = outcome.kind === "switch" ? outcome.session.id : parent
-  expect((await place.store.messages(id)).map((row) => row.text)).toEqual(["message 0", "message 1"])
+  expect((await fixture.store.messages(id)).map((row) => row.text)).toEqual(["message 0", "message 1"])
 })
 
 test.each([
   ["--from 999999", "There is no message 999999 in session parent. /branch --from lists the messages."],
-  ["--from two", "Use /branch [NAME], or /branch --from MESSAGE [NAME]; /branch --from lists the messages."],
-  ["--form 2", "Use /branch [NAME], or /branch --from MESSAGE [NAME]; /branch --from lists the messages."],
-])("/branch %s is answered and changes nothing", async (argument, text) => {
-  await using place = await conversation()
-  expect(await place.run(argument)).toEqual({ kind: "say", text })
-  expect(await place.store.session(parent)).toMatchObject({ endReason: null })
+  ["--from two", "Usage: /branch [NAME], or /branch --from MESSAGE [NAME]. /branch --from lists the messages."],
+  ["--form 2", "Usage: /branch [NAME], or /branch --from MESSAGE [NAME]. /branch --from lists the messages."],
+])("/branch %s explains the mistake and changes nothing", async (argument, text) => {
+  await using fixture = await storedConversation()
+  expect(await fixture.run(argument)).toEqual({ kind: "reply", text })
+  expect(await fixture.store.session(parent)).toMatchObject({ endReason: null })
 })
 
-test("there must be something to branch from", async () => {
-  await using place = await conversation(0)
-  expect(await place.run("")).toMatchObject({
-    kind: "say",
-    text: expect.stringContaining("Say something first") as string,
+test("an empty conversation cannot be branched", async () => {
+  await using fixture = await storedConversation(0)
+  expect(await fixture.run("")).toMatchObject({
+    kind: "reply",
+    text: expect.stringContaining("Send a message first") as string,
   })
 })

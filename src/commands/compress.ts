@@ -1,53 +1,44 @@
 import { compactCount } from "../base/compact-count.ts"
-import type { SlashCommand, SlashContext, SlashOutcome } from "./slash-command.ts"
+import { asSentence } from "../base/sentence.ts"
+import { reply, type SlashCommand, type SlashContext, type SlashOutcome } from "./slash-command.ts"
 
-/** `/compress`: makes the conversation shorter now, with a weight on one topic, or all of it up to the last exchanges. */
+/** `/compress`: compresses the conversation now, with a focus topic, or everything except the last exchanges. */
 export const compressCommand: SlashCommand = {
   name: "compress",
-  help: "make the conversation shorter to free context",
+  help: "summarise older messages to free context",
   argument: "[here [N] | TOPIC]",
-  idle: true,
-  run: shorten,
+  idleOnly: true,
+  run: compressConversation,
 }
 
-async function shorten(argument: string, { session, signal, note }: SlashContext): Promise<SlashOutcome> {
+async function compressConversation(argument: string, { session, signal, note }: SlashContext): Promise<SlashOutcome> {
   const before = session.id
-  const wish = readWish(argument.trim())
-  if (wish === undefined) return say("Say how many exchanges stay as they are, at least 1: /compress here 3")
-  note?.("Making the conversation shorter. Ctrl+C gives up.")
-  const done = await session.compress({ signal, ...wish })
-  if (!done.ok) return say(sentence(done.error))
+  const request = parseCompressArgument(argument.trim())
+  if (request === undefined) return reply("Keep at least one exchange, for example /compress here 3.")
+  note?.("Compressing the conversation. Press Ctrl+C to cancel.")
+  const done = await session.compress({ signal, ...request })
+  if (!done.ok) return reply(asSentence(done.error))
   const { tokensBefore, tokensAfter, layersRun, sessionId, warning } = done.value
   const changed = layersRun.length > 0 && tokensAfter < tokensBefore
-  if (!changed && signal.aborted) return say("Given up; the conversation is as it was.")
-  return say(
+  if (!changed && signal.aborted) return reply("Cancelled. The conversation is unchanged.")
+  return reply(
     [
       changed
-        ? `The conversation now takes about ${compactCount(tokensAfter)} tokens instead of ${compactCount(tokensBefore)}.`
-        : `Nothing was left out: the conversation takes about ${compactCount(tokensBefore)} tokens.`,
-      ...(sessionId === before ? [] : [`It goes on as session ${sessionId}; what was left out stays in ${before}.`]),
-      ...(warning === undefined ? [] : [sentence(warning)]),
+        ? `Compressed the conversation from about ${compactCount(tokensBefore)} to ${compactCount(tokensAfter)} tokens.`
+        : `Nothing to compress: the conversation has about ${compactCount(tokensBefore)} tokens.`,
+      ...(sessionId === before ? [] : [`It continues as session ${sessionId}; the full history stays in ${before}.`]),
+      ...(warning === undefined ? [] : [asSentence(warning)]),
     ].join("\n"),
   )
 }
 
-/** How many exchanges stay word for word when the person names no number. */
-const KEPT_EXCHANGES = 2
+/** How many exchanges `/compress here` keeps word for word. */
+const DEFAULT_KEPT_EXCHANGES = 2
 
-/** `here`, `here N` or a topic; undefined for a number that makes no sense. */
-function readWish(text: string): { readonly focus?: string; readonly keepExchanges?: number } | undefined {
+/** Parses `here`, `here N` or a topic. Undefined for a number below one. */
+function parseCompressArgument(text: string): { readonly focus?: string; readonly keepExchanges?: number } | undefined {
   const here = /^here(?:\s+(\d{1,6}))?$/iu.exec(text)
   if (here === null) return text === "" ? {} : { focus: text }
-  const keepExchanges = Number(here[1] ?? KEPT_EXCHANGES)
+  const keepExchanges = Number(here[1] ?? DEFAULT_KEPT_EXCHANGES)
   return keepExchanges < 1 ? undefined : { keepExchanges }
-}
-
-/** Failures of the layers below have no capital and no full stop. */
-function sentence(text: string): string {
-  const opened = `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`
-  return /[.!?]$/u.test(opened) ? opened : `${opened}.`
-}
-
-function say(text: string): SlashOutcome {
-  return { kind: "say", text }
 }

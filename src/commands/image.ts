@@ -1,18 +1,18 @@
-import { readAttachedImage } from "./attached-image.ts"
-import type { SlashCommand, SlashContext, SlashOutcome } from "./slash-command.ts"
+import { readAttachedImage } from "../app/services/attached-image.ts"
+import { reply, type SlashCommand, type SlashContext, type SlashOutcome } from "./slash-command.ts"
 
-/** `/image`: an image that goes with the next message. */
+/** `/image`: attaches an image to the next message. */
 export const imageCommand: SlashCommand = {
   name: "image",
   help: "attach an image to your next message",
   argument: "PATH",
-  run: attach,
+  run: attachImage,
 }
 
-async function attach(argument: string, { app, session }: SlashContext): Promise<SlashOutcome> {
-  if (argument.trim() === "") return { kind: "say", text: "Say which image: /image PATH." }
+async function attachImage(argument: string, { app, session }: SlashContext): Promise<SlashOutcome> {
+  if (argument.trim() === "") return reply("Usage: /image PATH.")
   const image = await readAttachedImage(argument, { cwd: session.facts.cwd, userHome: app.home.userHome })
-  if (!image.ok) return { kind: "say", text: `Not attached: ${image.error}.` }
+  if (!image.ok) return reply(`The image was not attached: ${image.error}.`)
   const { name, part, width, height } = image.value
-  return { kind: "attach", part, text: `Attached ${name} (${width}×${height}). It goes with your next message.` }
+  return { kind: "attach", part, text: `Attached ${name} (${width}×${height}) to your next message.` }
 }

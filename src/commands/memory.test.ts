@@ -13,22 +13,22 @@ import { listStagedWrites, stageWrite } from "../knowledge/memory/staged-writes.
 import { memoryCommand } from "./memory.ts"
 import type { SlashContext } from "./slash-command.ts"
 
-async function said(place: TemporaryHome, argument: string): Promise<string> {
-  const environment = environmentFrom(place.env)
+async function runMemory(temporary: TemporaryHome, argument: string): Promise<string> {
+  const environment = environmentFrom(temporary.env)
   const home = resolveHome(environment)
   const config = await loadConfig({ home, environment })
   const outcome = await memoryCommand.run(argument, {
     app: { config, home, clock: systemClock },
   } as unknown as SlashContext)
-  return outcome.kind === "say" ? outcome.text : outcome.kind
+  return outcome.kind === "reply" ? outcome.text : outcome.kind
 }
 
-/** Stages one after the other and gives the ids. */
-function stage(place: TemporaryHome, writes: readonly MemoryWrite[]): readonly string[] {
+/** Stages the writes in order and returns their ids. */
+function stage(temporary: TemporaryHome, writes: readonly MemoryWrite[]): readonly string[] {
   let now = 0
   const clock = { now: () => (now += 1000), sleep: () => Promise.resolve() }
   return writes.map((write) => {
-    const staged = stageWrite(memoryPaths(place.path).stagingPath, write, clock)
+    const staged = stageWrite(memoryPaths(temporary.path).stagingPath, write, clock)
     return staged.ok ? staged.value : staged.error
   })
 }
@@ -40,8 +40,8 @@ const WRITES: readonly MemoryWrite[] = [
   { action: "remove", target: "memory", oldText: "gone" },
 ]
 
-test("shows both files and what waits", async () => {
-  await using place = await temporaryHome({ files: FILES })
+test("shows both files and pending changes", async () => {
+  await using temporary = await temporaryHome({ files: FILES })
   const shown = [
     "MEMORY.md  1% — 27/2,200 chars, 2 entries",
     "  - uses npm",
@@ -49,48 +49,50 @@ test("shows both files and what waits", async () => {
     "USER.md  0% — 9/1,375 chars, 1 entry",
     "  - likes tea",
   ]
-  expect(await said(place, "")).toBe(shown.join("\n"))
-  expect(await said(place, "pending")).toBe("No change waits for you.")
-  const ids = stage(place, WRITES)
-  const waiting = [
-    "Waiting for you:",
+  expect(await runMemory(temporary, "")).toBe(shown.join("\n"))
+  expect(await runMemory(temporary, "pending")).toBe("There are no pending changes.")
+  const ids = stage(temporary, WRITES)
+  const pending = [
+    "Pending changes:",
     `  ${ids[0]}  add to user: likes milk`,
-    `  ${ids[1]}  replace "npm" in memory by: uses pnpm`,
+    `  ${ids[1]}  replace "npm" in memory with: uses pnpm`,
     `  ${ids[2]}  remove "gone" from memory`,
-    "Decide with /memory approve ID or all, /memory discard ID or all.",
+    "Approve or discard them with /memory approve ID or all, /memory discard ID or all.",
   ]
-  expect(await said(place, "show")).toBe([...shown, ...waiting].join("\n"))
-  expect(await said(place, "pending")).toBe(waiting.join("\n"))
+  expect(await runMemory(temporary, "show")).toBe([...shown, ...pending].join("\n"))
+  expect(await runMemory(temporary, "pending")).toBe(pending.join("\n"))
 })
 
-test("a change is approved or discarded by its id, or all of them", async () => {
-  await using place = await temporaryHome({ files: FILES, config: "memory:\n  write_approval: true\n" })
-  const ids = stage(place, WRITES)
-  expect(await said(place, `approve ${ids[0]}`)).toBe("Done: add to user: likes milk")
-  expect(await said(place, "approve all")).toBe(
-    'Done: replace "npm" in memory by: uses pnpm\nNot done: remove "gone" from memory (no entry contains "gone")',
+test("approves or discards a change by its id, or all changes", async () => {
+  await using temporary = await temporaryHome({ files: FILES, config: "memory:\n  write_approval: true\n" })
+  const ids = stage(temporary, WRITES)
+  expect(await runMemory(temporary, `approve ${ids[0]}`)).toBe("Done: add to user: likes milk")
+  expect(await runMemory(temporary, "approve all")).toBe(
+    'Done: replace "npm" in memory with: uses pnpm\nFailed: remove "gone" from memory (no entry contains "gone")',
   )
-  expect(readFileSync(join(place.path, "memories/USER.md"), "utf8")).toBe("likes tea\n§\nlikes milk")
-  expect(await said(place, "approve nope")).toBe("No change with the id nope waits. /memory pending lists them.")
-  expect(await said(place, "reject all")).toBe('Discarded: remove "gone" from memory')
-  expect([await said(place, "discard all"), listStagedWrites(memoryPaths(place.path).stagingPath)]).toEqual([
-    "No change waits for you.",
-    [],
-  ])
+  expect(readFileSync(join(temporary.path, "memories/USER.md"), "utf8")).toBe("likes tea\n§\nlikes milk")
+  expect(await runMemory(temporary, "approve nope")).toBe(
+    "There is no pending change nope. /memory pending lists them.",
+  )
+  expect(await runMemory(temporary, "reject all")).toBe('Discarded: remove "gone" from memory')
+  expect([
+    await runMemory(temporary, "discard all"),
+    listStagedWrites(memoryPaths(temporary.path).stagingPath),
+  ]).toEqual(["There are no pending changes.", []])
 })
 
-test("a file that cannot be used is explained; anything else gets the usage", async () => {
-  await using place = await temporaryHome()
-  const path = join(place.path, "memories", "MEMORY.md")
+test("explains an unusable file, and shows the usage for an invalid argument", async () => {
+  await using temporary = await temporaryHome()
+  const path = join(temporary.path, "memories", "MEMORY.md")
   mkdirSync(path, { recursive: true })
-  expect((await said(place, "")).split("\n")[0]).toBe(
+  expect((await runMemory(temporary, "")).split("\n")[0]).toBe(
     `MEMORY.md: ${path} could not be read: it is not a regular file; move it away`,
   )
-  const usage = "Use /memory, /memory pending, /memory approve ID or all, /memory discard ID or all."
-  expect([await said(place, "sing"), await said(place, "approve"), await said(place, "discard a b")]).toEqual([
-    usage,
-    usage,
-    usage,
-  ])
-  expect(await said(place, "approval on")).toContain("memory.write_approval")
+  const usage = "Usage: /memory, /memory pending, /memory approve ID or all, /memory discard ID or all."
+  expect([
+    await runMemory(temporary, "sing"),
+    await runMemory(temporary, "approve"),
+    await runMemory(temporary, "discard a b"),
+  ]).toEqual([usage, usage, usage])
+  expect(await runMemory(temporary, "approval on")).toContain("memory.write_approval")
 })

@@ -1,191 +1,91 @@
+import {
+  findModelFacts,
+  parseModelWords,
+  prepareModelSwitch,
+  type ModelFacts,
+  type ModelSwitch,
+} from "../app/services/prepare-model-switch.ts"
 import { compactCount } from "../base/compact-count.ts"
-import { isRecord } from "../base/json.ts"
-import { nearest } from "../base/nearest.ts"
-import { fail, ok, type Result } from "../base/result.ts"
-import type { App } from "../app/app.ts"
-import { isProvider, typedModel } from "../app/typed-model.ts"
-import type { Catalog, CatalogModel } from "../llm/catalog/catalog.ts"
-import type { ListedModel } from "../llm/catalog/model-list.ts"
-import { parseModelArgument, toolUseWarning, type ModelArgument } from "../llm/catalog/model-names.ts"
-import type { ChosenModel, ModelWish } from "../llm/choose-model.ts"
-import type { SlashCommand, SlashContext, SlashOutcome } from "./slash-command.ts"
+import { asSentence } from "../base/sentence.ts"
+import { reply, type SlashCommand, type SlashContext, type SlashOutcome } from "./slash-command.ts"
 
-/** `/model`: what answers here, or go on with another one. */
+/** `/model`: shows the model of this conversation, or continues with another one. */
 export const modelCommand: SlashCommand = {
   name: "model",
-  help: "show the model, or go on with another one",
+  help: "show the model, or switch to another one",
   argument: "[NAME] [--provider P] [--global] [--refresh]",
-  run: switchOrDescribe,
+  run: showOrSwitchModel,
 }
 
-/** On any problem nothing changes. */
-async function switchOrDescribe(argument: string, context: SlashContext): Promise<SlashOutcome> {
-  const parsed = parseModelArgument(argument, (name) => isProvider(name, context.app))
-  if (!parsed.ok) return say(`${parsed.error}.`)
-  const { model, provider, refresh } = parsed.value
-  const { loadCatalog } = await import("../llm/catalog/catalog.ts")
-  const catalog = await loadCatalog()
-  const fetched = refresh ? [await refreshed(provider, context)] : []
+/** When anything fails, the model stays the same. */
+async function showOrSwitchModel(argument: string, context: SlashContext): Promise<SlashOutcome> {
+  const { app, session, signal } = context
+  const parsed = parseModelWords(argument, app)
+  if (!parsed.ok) return reply(asSentence(parsed.error))
+  const { model, provider, refresh, global } = parsed.value
+  const refreshed = refresh ? [await refreshList(provider, context)] : []
   if (model === undefined && provider === undefined) {
-    const { facts } = context.session
-    const known = catalog.find(facts.provider, facts.model)
-    return say([`${facts.model} (${facts.provider})`, ...factLines(known), ...fetched, HOW_TO_CHANGE].join("\n"))
+    const { facts } = session
+    const known = await findModelFacts(facts.provider, facts.model)
+    return reply([`${facts.model} (${facts.provider})`, ...factLines(known), ...refreshed, HOW_TO_CHANGE].join("\n"))
   }
-  const wish = await wishOf(parsed.value, context)
-  if (!wish.ok) return say([...fetched, `${wish.error}.`].join("\n"))
-  const chosen = await choose(wish.value, catalog, context)
-  if (!chosen.ok) return say([...fetched, `${chosen.error}.`].join("\n"))
-  return say([...fetched, ...(await goOnWith(chosen.value, parsed.value, context))].join("\n"))
+  const prepared = await prepareModelSwitch(
+    { model, provider },
+    { app, currentProvider: session.facts.provider, signal },
+  )
+  const lines = prepared.ok
+    ? await confirmAndSwitch(prepared.value, { isDefault: global }, context)
+    : // Not capitalised, because it may start with the name of a provider.
+      [`${prepared.error}.`]
+  return reply([...refreshed, ...lines].join("\n"))
 }
 
-const HOW_TO_CHANGE = "Change it with /model NAME, and for later sessions with --global or `hermes model`."
+const HOW_TO_CHANGE = "Switch with /model NAME; add --global, or use `hermes model`, to keep it for later sessions."
 
-async function refreshed(named: string | undefined, { app, session, signal }: SlashContext): Promise<string> {
+async function refreshList(named: string | undefined, { app, session, signal }: SlashContext): Promise<string> {
   const provider = named ?? session.facts.provider
   const chosen = app.chooseModel({ provider, model: session.facts.model })
   if (!chosen.ok) return `${chosen.error.message}.`
   const listed = await app.refreshModels(chosen.value, signal)
-  return listed.ok ? `${provider} lists ${counted(listed.value.length)}.` : `${provider} ${listed.error}.`
+  if (!listed.ok) return `${provider} ${listed.error}.`
+  return `${provider} lists ${listed.value.length === 1 ? "one model" : `${listed.value.length} models`}.`
 }
 
-function counted(models: number): string {
-  return models === 1 ? "one model" : `${models} models`
-}
-
-/** What the words mean; an endpoint that was named without a model is asked for the one it has. */
-async function wishOf(words: ModelArgument, context: SlashContext): Promise<Result<ModelWish>> {
-  const meant = await typedModel(words, { current: context.session.facts.provider, app: context.app })
-  if (!meant.ok || meant.value.model !== undefined) return meant
-  const only = await onlyModel(meant.value.provider ?? "", context)
-  return only.ok ? ok({ ...meant.value, model: only.value }) : only
-}
-
-async function onlyModel(provider: string, { app, signal }: SlashContext): Promise<Result<string>> {
-  const own = app.config.lookup(`providers.${provider.replace(/^custom:/i, "")}`)
-  const usual = isRecord(own) ? (own["default_model"] ?? own["model"]) : undefined
-  if (typeof usual === "string" && usual !== "") return ok(usual)
-  const chosen = app.chooseModel({ provider, model: "any" })
-  if (!chosen.ok) return fail(chosen.error.message)
-  const listed = await app.refreshModels(chosen.value, signal)
-  if (!listed.ok) return fail(`${provider} ${listed.error}; name a model too`)
-  const [first, ...others] = listed.value
-  if (first === undefined) return fail(`${provider} has no models`)
-  return others.length === 0
-    ? ok(first.id)
-    : fail(`${provider} has several models, name one: ${shortList(listed.value)}`)
-}
-
-const MAX_LISTED = 12
-
-function shortList(models: readonly ListedModel[]): string {
-  const names = models.slice(0, MAX_LISTED).map(({ id }) => id)
-  const more = models.length - names.length
-  return more > 0 ? `${names.join(", ")} and ${more} more` : names.join(", ")
-}
-
-interface Choice {
-  readonly chosen: ChosenModel
-  readonly catalog: Catalog
-  readonly known: CatalogModel | undefined
-  /** Nobody lists it, but nobody could be asked either. */
-  readonly doubt: string | undefined
-}
-
-async function choose(wish: ModelWish, catalog: Catalog, context: SlashContext): Promise<Result<Choice>> {
-  const chosen = context.app.chooseModel(wish)
-  if (!chosen.ok) {
-    const fix = chosen.error.code === "missing_key" ? "; `hermes model` asks for it" : ""
-    return fail(`${chosen.error.message}${fix}`)
-  }
-  const { runtime } = chosen.value
-  const known = catalog.find(runtime.provider, runtime.model)
-  const doubt = known === undefined ? await doubtAbout(chosen.value, catalog, context) : ok(undefined)
-  return doubt.ok ? ok({ chosen: chosen.value, catalog, known, doubt: doubt.value }) : doubt
-}
-
-/** A name that the catalogue does not have: the endpoint's own list decides, where there is one. */
-async function doubtAbout(
-  chosen: ChosenModel,
-  catalog: Catalog,
-  { app, signal }: SlashContext,
-): Promise<Result<string | undefined>> {
+async function confirmAndSwitch(
+  { chosen, facts, warnings }: ModelSwitch,
+  { isDefault }: { readonly isDefault: boolean },
+  { app, session, confirm }: SlashContext,
+): Promise<readonly string[]> {
   const { runtime } = chosen
-  const { findListedModel } = await import("../llm/catalog/list-cache.ts")
-  if (isDeclared(runtime, app) || findListedModel(app.home, runtime) !== undefined) return ok(undefined)
-  const listed = await app.refreshModels(chosen, signal)
-  if (!listed.ok) {
-    return ok(`It is not in the catalogue${closestIn(catalog.list(runtime.provider), runtime.model)}.`)
-  }
-  const names = listed.value.map(({ id }) => id)
-  // Ollama adds a tag to a name without one.
-  if (names.includes(runtime.model) || names.includes(`${runtime.model}:latest`)) return ok(undefined)
-  const instead = closestIn(names, runtime.model) || (names.length === 0 ? "" : `; it has ${shortList(listed.value)}`)
-  return fail(`${runtime.provider} lists no model "${runtime.model}"${instead}`)
-}
-
-const MAX_TYPOS = 4
-
-function closestIn(names: readonly string[], wanted: string): string {
-  const close = nearest(wanted, names, MAX_TYPOS)
-  return close === undefined ? "" : `; the closest name there is ${close}`
-}
-
-/** What the person has written down about an endpoint of their own is taken at their word. */
-function isDeclared({ provider, model }: ChosenModel["runtime"], { config }: App): boolean {
-  const models = config.lookup(`providers.${provider}.models`)
-  if (Array.isArray(models))
-    return models.some((entry) => entry === model || (isRecord(entry) && entry["id"] === model))
-  return isRecord(models) && Object.hasOwn(models, model)
-}
-
-async function goOnWith(choice: Choice, words: ModelArgument, context: SlashContext): Promise<readonly string[]> {
-  const { app, session } = context
-  const { runtime } = choice.chosen
-  const price = await priceOf(choice, app)
-  const spent = session.context.lastPromptTokens
-  if (price !== undefined && (await context.confirm?.(`${price} Use it?`)) === false) return ["Nothing was changed."]
-  const switched = await session.switchModel(choice.chosen)
-  if (!switched.ok) return [`${switched.error}.`]
-  const kept = words.global ? await app.rememberModel(runtime) : undefined
+  const contextTokens = session.context.lastPromptTokens
+  if (warnings.price !== undefined && (await confirm?.(`${warnings.price} Use it?`)) === false)
+    return ["The model was not changed."]
+  const switched = await session.switchModel(chosen)
+  if (!switched.ok) return [asSentence(switched.error)]
+  const saved = isDefault ? await app.rememberModel(runtime) : undefined
   return [
-    `Now ${runtime.model} (${runtime.provider}) answers.`,
-    spent > 0
-      ? `It has nothing of this conversation in its prompt cache yet: the next request counts all ${compactCount(spent)} tokens anew.`
+    `Switched to ${runtime.model} (${runtime.provider}).`,
+    contextTokens > 0
+      ? `Its prompt cache is empty, so the next request is billed for all ${compactCount(contextTokens)} tokens of this conversation.`
       : undefined,
-    choice.doubt,
-    kept === undefined
+    warnings.unlisted,
+    saved === undefined
       ? undefined
-      : kept.ok
-        ? "Later sessions start with it too."
-        : `It could not be kept: ${kept.error}.`,
-    // Who could say no has said yes.
-    context.confirm === undefined ? price : undefined,
-    toolUseWarning(runtime.model),
-    ...factLines(choice.known),
+      : saved.ok
+        ? "It is now the default for later sessions."
+        : `It could not be saved as the default: ${saved.error}.`,
+    // A user who was asked has seen the price.
+    confirm === undefined ? warnings.price : undefined,
+    warnings.toolUse,
+    ...factLines(facts),
   ].filter((line) => line !== undefined)
 }
 
-async function priceOf({ chosen, catalog }: Choice, app: App): Promise<string | undefined> {
-  const { runtime } = chosen
-  if (runtime.billingMode !== "metered") return undefined
-  const [{ priceWarning }, { findPrices }, { findListedModel }] = await Promise.all([
-    import("../llm/catalog/price-warning.ts"),
-    import("../llm/catalog/find-prices.ts"),
-    import("../llm/catalog/list-cache.ts"),
-  ])
-  const listed = findListedModel(app.home, runtime)?.prices
-  return priceWarning(runtime.model, findPrices({ ...runtime, listed }, catalog))
-}
-
-function factLines(known: CatalogModel | undefined): readonly string[] {
-  if (known === undefined) return []
-  const abilities = [known.vision ? "sees images" : "", known.reasoning ? "thinks" : ""].filter((text) => text !== "")
+function factLines(facts: ModelFacts | undefined): readonly string[] {
+  if (facts === undefined) return []
+  const capabilities = [facts.vision ? "images" : "", facts.reasoning ? "reasoning" : ""].filter((text) => text !== "")
   return [
-    `context      ${compactCount(known.contextLength)} tokens, answers up to ${compactCount(known.maxOutput)}`,
-    ...(abilities.length === 0 ? [] : [`abilities    ${abilities.join(", ")}`]),
+    `context      ${compactCount(facts.contextLength)} tokens, output up to ${compactCount(facts.maxOutput)}`,
+    ...(capabilities.length === 0 ? [] : [`supports     ${capabilities.join(", ")}`]),
   ]
-}
-
-function say(text: string): SlashOutcome {
-  return { kind: "say", text }
 }

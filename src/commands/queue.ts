@@ -1,15 +1,13 @@
-import type { SlashCommand, SlashOutcome } from "./slash-command.ts"
+import { reply, type SlashCommand } from "./slash-command.ts"
 
-/** `/queue`: a message that waits until the running answer has ended, whatever typing does otherwise. */
+/** `/queue`: sends a message after the current reply, for every value of `display.busy_input_mode`. */
 export const queueCommand: SlashCommand = {
   name: "queue",
   aliases: ["q"],
-  help: "send a message when the running answer has ended",
+  help: "send a message after the current reply",
   argument: "TEXT",
-  run: queue,
-}
-
-function queue(argument: string): Promise<SlashOutcome> {
-  const text = argument.trim()
-  return Promise.resolve(text === "" ? { kind: "say", text: "Say what to send: /queue TEXT." } : { kind: "send", text })
+  run: (argument) => {
+    const text = argument.trim()
+    return Promise.resolve(text === "" ? reply("Usage: /queue TEXT.") : { kind: "send", text })
+  },
 }

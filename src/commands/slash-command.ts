@@ -1,5 +1,5 @@
 import type { App } from "../app/app.ts"
-import type { Session } from "../app/session.ts"
+import type { Session } from "../app/session/session.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 import type { Part } from "../protocol/message.ts"
 
@@ -10,31 +10,36 @@ export interface SlashCommand {
   readonly help: string
   /** Shown after the name in help, for example `NAME`. */
   readonly argument?: string
-  /** Refused while an answer runs; other commands work at any time. */
-  readonly idle?: true
+  /** Refused while a reply is being generated; other commands work at any time. */
+  readonly idleOnly?: true
   run(argument: string, context: SlashContext): Promise<SlashOutcome>
 }
 
 export interface SlashContext {
   readonly app: App
   readonly session: Session
-  /** Opens another session in place of the current one; undefined starts a new conversation. */
+  /** Opens the session that replaces the current one; undefined starts a new conversation. */
   readonly open: (resume: SessionId | undefined) => Promise<Session>
-  /** Asks the person a question of yes or no; absent where nobody can be asked. */
+  /** Asks the user a yes-or-no question; absent when no user can be asked. */
   readonly confirm?: (question: string) => Promise<boolean>
-  /** Tells the person what is under way, where a command may take its time. */
+  /** Shows the progress of a slow command. */
   readonly note?: (text: string) => void
-  /** An answer is running in this session. */
+  /** A reply is being generated in this session. */
   readonly running: boolean
-  /** The person gives up waiting for the command. */
+  /** Aborts when the user cancels the command. */
   readonly signal: AbortSignal
 }
 
 export type SlashOutcome =
-  | { readonly kind: "say"; readonly text: string }
+  /** Text for the user. */
+  | { readonly kind: "reply"; readonly text: string }
   | { readonly kind: "switch"; readonly session: Session; readonly text: string }
-  /** A message for the model: sent now, or as a turn of its own when the running one has ended. */
+  /** A message for the model, sent now or, while a reply is being generated, as the next turn. */
   | { readonly kind: "send"; readonly text: string }
-  /** An image for the person's next message. */
+  /** An image for the next user message. */
   | { readonly kind: "attach"; readonly part: Part; readonly text: string }
-  | { readonly kind: "leave" }
+  | { readonly kind: "quit" }
+
+export function reply(text: string): SlashOutcome {
+  return { kind: "reply", text }
+}

@@ -5,15 +5,15 @@ import { toSessionId } from "../protocol/identifiers.ts"
 import { isSlashLine, runSlashCommand } from "./slash-table.ts"
 import type { SlashContext, SlashOutcome } from "./slash-command.ts"
 
-interface Facts {
+interface ConversationFixture {
   readonly running?: boolean
   readonly steerable?: boolean
   readonly compress?: unknown
   readonly signal?: AbortSignal
 }
 
-/** A conversation that keeps what was asked of its session. */
-function conversation({ running = false, steerable = true, compress, signal }: Facts = {}) {
+/** A context that records the calls to its session. */
+function conversation({ running = false, steerable = true, compress, signal }: ConversationFixture = {}) {
   const calls: string[] = []
   const context = {
     app: {},
@@ -51,10 +51,10 @@ test.each([
 
 describe("names", () => {
   test.each([
-    ["/quit", "leave"],
-    ["/EXIT", "leave"],
-    ["/qui", "leave"],
-    ["/ex", "leave"],
+    ["/quit", "quit"],
+    ["/EXIT", "quit"],
+    ["/qui", "quit"],
+    ["/ex", "quit"],
     ["/q later", "send"],
     ["/que later", "send"],
   ])("%s", async (line, kind) => {
@@ -62,15 +62,15 @@ describe("names", () => {
   })
 
   test.each([
-    ["/hepl", "There is no command /hepl; did you mean /help? Type /help for a list."],
+    ["/hepl", "There is no command /hepl. Did you mean /help? Type /help for a list."],
     ["/xyzzy", "There is no command /xyzzy. Type /help for a list."],
-  ])("%s is answered", async (line, text) => {
-    expect(await conversation().run(line)).toEqual({ kind: "say", text: expect.stringContaining(text) })
+  ])("%s is unknown", async (line, text) => {
+    expect(await conversation().run(line)).toEqual({ kind: "reply", text: expect.stringContaining(text) })
   })
 
-  test("help lists every command with its other names", async () => {
+  test("/help lists the commands with their aliases", async () => {
     const outcome = await conversation().run("/help")
-    expect(outcome.kind === "say" ? outcome.text : "").toMatch(/^\/quit +leave \(also \/exit\)$/m)
+    expect(outcome.kind === "reply" ? outcome.text : "").toMatch(/^\/quit +quit Hermes \(also \/exit\)$/m)
   })
 })
 
@@ -78,29 +78,41 @@ describe("/queue", () => {
   test.each([
     ["/queue and then this", { kind: "send", text: "and then this" }],
     ["/queue  two\n  lines", { kind: "send", text: "two\n  lines" }],
-    ["/queue", { kind: "say", text: "Say what to send: /queue TEXT." }],
+    ["/queue", { kind: "reply", text: "Usage: /queue TEXT." }],
   ])("%j", async (line, outcome) => {
     expect(await conversation().run(line)).toEqual(outcome)
   })
 })
 
 describe("/steer", () => {
-  const added = "The model gets this with its next tool result, or as your next message."
+  const added = "The model receives this with its next tool result, or as your next message."
   test.each([
-    { running: true, steerable: true, line: "/steer faster", outcome: { kind: "say", text: added }, told: true },
-    { running: true, steerable: false, line: "/steer faster", outcome: { kind: "send", text: "faster" }, told: true },
-    { running: false, steerable: true, line: "/steer faster", outcome: { kind: "send", text: "faster" }, told: false },
+    { running: true, steerable: true, line: "/steer faster", outcome: { kind: "reply", text: added }, steered: true },
+    {
+      running: true,
+      steerable: false,
+      line: "/steer faster",
+      outcome: { kind: "send", text: "faster" },
+      steered: true,
+    },
+    {
+      running: false,
+      steerable: true,
+      line: "/steer faster",
+      outcome: { kind: "send", text: "faster" },
+      steered: false,
+    },
     {
       running: true,
       steerable: true,
       line: "/steer",
-      outcome: { kind: "say", text: "Say what to add: /steer TEXT." },
-      told: false,
+      outcome: { kind: "reply", text: "Usage: /steer TEXT." },
+      steered: false,
     },
-  ])("running $running, steerable $steerable: $line", async ({ running, steerable, line, outcome, told }) => {
+  ])("running $running, steerable $steerable: $line", async ({ running, steerable, line, outcome, steered }) => {
     const { run, calls } = conversation({ running, steerable })
     expect(await run(line)).toEqual(outcome)
-    expect(calls).toEqual(told ? ["steer faster"] : [])
+    expect(calls).toEqual(steered ? ["steer faster"] : [])
   })
 })
 
@@ -108,9 +120,9 @@ test.each([
   { running: true, text: "Stopping.", calls: ["interrupt"] },
   { running: false, text: "Nothing is running.", calls: [] },
 ])("/stop, running $running", async ({ running, text, calls }) => {
-  const talk = conversation({ running })
-  expect(await talk.run("/stop")).toEqual({ kind: "say", text })
-  expect(talk.calls).toEqual(calls)
+  const { run, calls: made } = conversation({ running })
+  expect(await run("/stop")).toEqual({ kind: "reply", text })
+  expect(made).toEqual(calls)
 })
 
 describe("/compress", () => {
@@ -118,32 +130,32 @@ describe("/compress", () => {
 
   test.each([
     {
-      name: "a shorter conversation in a child session",
+      name: "continued in a child session",
       compress: ok({ ...report, sessionId: "s2" }),
       text: [
-        "The conversation now takes about 45.6K tokens instead of 123K.",
-        "It goes on as session s2; what was left out stays in s1.",
+        "Compressed the conversation from about 123K to 45.6K tokens.",
+        "It continues as session s2; the full history stays in s1.",
       ],
     },
     {
-      name: "the same session",
+      name: "in the same session",
       compress: ok({ ...report, removedMessages: false, sessionId: "s1" }),
-      text: ["The conversation now takes about 45.6K tokens instead of 123K."],
+      text: ["Compressed the conversation from about 123K to 45.6K tokens."],
     },
     {
-      name: "nothing to do, with a reason",
-      compress: ok({ ...report, tokensAfter: 123_456, layersRun: [], sessionId: "s1", warning: "it is short already" }),
-      text: ["Nothing was left out: the conversation takes about 123K tokens.", "It is short already."],
+      name: "nothing to compress, with a reason",
+      compress: ok({ ...report, tokensAfter: 123_456, layersRun: [], sessionId: "s1", warning: "it is already short" }),
+      text: ["Nothing to compress: the conversation has about 123K tokens.", "It is already short."],
     },
-    { name: "a failure", compress: fail("no model could be asked"), text: ["No model could be asked."] },
+    { name: "a failure", compress: fail("the model did not respond"), text: ["The model did not respond."] },
   ])("$name", async ({ compress, text }) => {
-    expect(await conversation({ compress }).run("/compress")).toEqual({ kind: "say", text: text.join("\n") })
+    expect(await conversation({ compress }).run("/compress")).toEqual({ kind: "reply", text: text.join("\n") })
   })
 
-  test("the topic is passed on, and the person knows what they wait for", async () => {
+  test("passes the topic on and shows a progress note", async () => {
     const { run, calls } = conversation({ compress: fail("x") })
     await run("/compress the parser  bug")
-    expect(calls).toEqual(["note Making the conversation shorter. Ctrl+C gives up.", "compress the parser  bug"])
+    expect(calls).toEqual(["note Compressing the conversation. Press Ctrl+C to cancel.", "compress the parser  bug"])
   })
 
   test.each([
@@ -157,28 +169,28 @@ describe("/compress", () => {
     expect(calls.slice(1)).toEqual(expected)
   })
 
-  test("at least one exchange stays", async () => {
+  test("keeps at least one exchange", async () => {
     const { run, calls } = conversation()
     expect(await run("/compress here 0")).toEqual({
-      kind: "say",
-      text: "Say how many exchanges stay as they are, at least 1: /compress here 3",
+      kind: "reply",
+      text: "Keep at least one exchange, for example /compress here 3.",
     })
     expect(calls).toEqual([])
   })
 
-  test("given up by the person", async () => {
+  test("cancelled by the user", async () => {
     const compress = ok({ ...report, tokensAfter: 123_456, layersRun: [], sessionId: "s1" })
     expect(await conversation({ compress, signal: AbortSignal.abort() }).run("/compress")).toEqual({
-      kind: "say",
-      text: "Given up; the conversation is as it was.",
+      kind: "reply",
+      text: "Cancelled. The conversation is unchanged.",
     })
   })
 
-  test("waits for the end of an answer", async () => {
+  test("is refused during a reply", async () => {
     const { run, calls } = conversation({ running: true })
     expect(await run("/compress")).toEqual({
-      kind: "say",
-      text: "/compress has to wait: an answer is running. /stop ends it.",
+      kind: "reply",
+      text: "/compress is not available while a reply is being generated. /stop interrupts it.",
     })
     expect(calls).toEqual([])
   })

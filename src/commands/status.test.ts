@@ -12,7 +12,7 @@ const row = {
   usage: { input: 1000, output: 250, cacheRead: 4000, cacheWrite: 0, reasoning: 0 },
 }
 
-async function said(session: object, stored: object | undefined): Promise<readonly string[]> {
+async function statusLines(session: object, stored: object | undefined): Promise<readonly string[]> {
   const context = {
     app: {
       home: { profile: "work" },
@@ -22,20 +22,20 @@ async function said(session: object, stored: object | undefined): Promise<readon
     session: { id: toSessionId("s1"), title: () => Promise.resolve("A title"), ...session },
   } as unknown as SlashContext
   const outcome = await statusCommand.run("", context)
-  return outcome.kind === "say" ? outcome.text.split("\n") : [outcome.kind]
+  return outcome.kind === "reply" ? outcome.text.split("\n") : [outcome.kind]
 }
 
-test("what the conversation has used and how full it is", async () => {
+test("shows the usage and the size of the context", async () => {
   const context = { contextLength: 8192, thresholdTokens: 6000, lastPromptTokens: 4900 }
-  expect(await said({ facts, context }, row)).toEqual([
+  expect(await statusLines({ facts, context }, row)).toEqual([
     "session      s1",
     "title        A title",
     "model        m (p)",
     "profile      work",
     "directory    /w",
     "started      2m ago, 7 messages",
-    "tokens       5K read, 250 written in 3 model calls",
-    "context      4.9K of 8.19K tokens, made shorter at 6K",
+    "tokens       5K input, 250 output in 3 model calls",
+    "context      4.9K of 8.19K tokens, compressed at 6K",
     "permissions  default",
     "tools        2",
   ])
@@ -43,24 +43,24 @@ test("what the conversation has used and how full it is", async () => {
 
 test.each([
   [
-    "before the first answer",
+    "before the first reply",
     { contextLength: 8192, thresholdTokens: 6000, lastPromptTokens: 0 },
-    /^8\.19K tokens, made/,
+    /^8\.19K tokens, compressed/,
   ],
   [
     "right after a compression",
     { contextLength: 8192, thresholdTokens: 6000, lastPromptTokens: -1 },
-    /^8\.19K tokens, m/,
+    /^8\.19K tokens, compressed/,
   ],
   ["without compression", { contextLength: 8192, thresholdTokens: 0, lastPromptTokens: 10 }, /^10 of 8\.19K tokens$/],
 ])("%s", async (_name, context, expected) => {
-  const lines = await said({ facts, context }, undefined)
+  const lines = await statusLines({ facts, context }, undefined)
   expect(lines.find((line) => line.startsWith("context"))?.slice(13)).toMatch(expected)
 })
 
-test("an unknown window and a session that is not kept say no more than is known", async () => {
+test("omits the context without a known window, and the usage of an unsaved session", async () => {
   const context = { contextLength: 0, thresholdTokens: 0, lastPromptTokens: 0 }
-  const lines = await said({ facts: { ...facts, unsaved: "the disk is full" }, context }, row)
+  const lines = await statusLines({ facts: { ...facts, unsaved: "the disk is full" }, context }, row)
   expect(lines).toEqual([
     "session      s1 (not saved: the disk is full)",
     "title        A title",

@@ -1,13 +1,13 @@
-import type { ContextFigures } from "../agent/context/engine.ts"
-import type { Session } from "../app/session.ts"
+import type { ContextFigures } from "../agent/context/context-engine.ts"
+import { storedSession } from "../app/services/conversation-usage.ts"
 import { epochSeconds } from "../base/clock.ts"
 import type { Clock } from "../base/clock.ts"
 import { compactCount, compactDuration } from "../base/compact-count.ts"
 import { promptTokens } from "../protocol/usage.ts"
 import type { SessionRow } from "../state/store.ts"
-import type { SlashCommand, SlashContext, SlashOutcome } from "./slash-command.ts"
+import { reply, type SlashCommand, type SlashContext, type SlashOutcome } from "./slash-command.ts"
 
-/** `/status`: what this conversation is, what it has used and how full its context is. No model is asked. */
+/** `/status`: the session, its model, its token usage and the size of its context. Makes no model call. */
 export const statusCommand: SlashCommand = {
   name: "status",
   help: "show model, session, context and permissions",
@@ -22,32 +22,27 @@ async function showStatus(_argument: string, { app, session }: SlashContext): Pr
     ["model", `${facts.model} (${facts.provider})`],
     ["profile", app.home.profile],
     ["directory", facts.cwd],
-    ...storedRows(await storedRow(app, session), app.clock),
+    ...usageRows(await storedSession(app, session), app.clock),
     ...(context.contextLength > 0 ? [["context", contextText(context)] as const] : []),
     ["permissions", facts.permissionProfile],
     ["tools", String(facts.tools.length)],
   ]
-  return { kind: "say", text: rows.map(([name, value]) => `${name.padEnd(12)} ${value}`).join("\n") }
+  return reply(rows.map(([name, value]) => `${name.padEnd(12)} ${value}`).join("\n"))
 }
 
-/** A session that is not kept has no row, and neither has one in which nothing was said. */
-export async function storedRow(app: SlashContext["app"], session: Session): Promise<SessionRow | undefined> {
-  return session.facts.unsaved === undefined ? await (await app.store()).session(session.id) : undefined
-}
-
-function storedRows(row: SessionRow | undefined, clock: Clock): readonly (readonly [string, string])[] {
+function usageRows(row: SessionRow | undefined, clock: Clock): readonly (readonly [string, string])[] {
   if (row === undefined) return []
   const age = compactDuration(Math.max(0, epochSeconds(clock) - row.startedAt))
   const { usage, apiCallCount } = row
   const calls = apiCallCount === 1 ? "1 model call" : `${apiCallCount} model calls`
   return [
     ["started", `${age} ago, ${row.messageCount} messages`],
-    ["tokens", `${compactCount(promptTokens(usage))} read, ${compactCount(usage.output)} written in ${calls}`],
+    ["tokens", `${compactCount(promptTokens(usage))} input, ${compactCount(usage.output)} output in ${calls}`],
   ]
 }
 
 export function contextText({ lastPromptTokens, contextLength, thresholdTokens }: ContextFigures): string {
   const used = lastPromptTokens > 0 ? `${compactCount(lastPromptTokens)} of ` : ""
-  const limit = thresholdTokens > 0 ? `, made shorter at ${compactCount(thresholdTokens)}` : ""
+  const limit = thresholdTokens > 0 ? `, compressed at ${compactCount(thresholdTokens)}` : ""
   return `${used}${compactCount(contextLength)} tokens${limit}`
 }

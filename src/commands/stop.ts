@@ -1,11 +1,11 @@
-import type { SlashCommand, SlashContext, SlashOutcome } from "./slash-command.ts"
+import { reply, type SlashCommand, type SlashContext, type SlashOutcome } from "./slash-command.ts"
 
-/** `/stop`: ends the running answer, as Ctrl+C does. */
-export const stopCommand: SlashCommand = { name: "stop", help: "stop the running answer", run: stop }
+/** `/stop`: interrupts the current reply, as Ctrl+C does. */
+export const stopCommand: SlashCommand = { name: "stop", help: "interrupt the current reply", run: stop }
 
 function stop(_argument: string, { session, running }: SlashContext): Promise<SlashOutcome> {
-  // An interrupt with nothing running would end the next answer instead.
-  if (!running) return Promise.resolve({ kind: "say", text: "Nothing is running." })
+  // An interrupt while nothing is running would end the next turn instead.
+  if (!running) return Promise.resolve(reply("Nothing is running."))
   session.interrupt()
-  return Promise.resolve({ kind: "say", text: "Stopping." })
+  return Promise.resolve(reply("Stopping."))
 }

@@ -1,14 +1,14 @@
 import type { TodoItem, TodoStatus } from "../toolkit/ports/todo.ts"
-import type { SlashCommand } from "./slash-command.ts"
+import { reply, type SlashCommand } from "./slash-command.ts"
 
 /** `/todo`: the task list that the model keeps for this session. */
 export const todoCommand: SlashCommand = {
   name: "todo",
   help: "show the task list of this session",
-  run: (_argument, { session }) => Promise.resolve({ kind: "say", text: listText(session.todo()) }),
+  run: (_argument, { session }) => Promise.resolve(reply(listText(session.todo()))),
 }
 
-const SIGNS: Readonly<Record<TodoStatus, string>> = {
+const SYMBOLS: Readonly<Record<TodoStatus, string>> = {
   pending: "[ ]",
   in_progress: "[>]",
   completed: "[x]",
@@ -16,10 +16,10 @@ const SIGNS: Readonly<Record<TodoStatus, string>> = {
 }
 
 function listText(items: readonly TodoItem[]): string {
-  if (items.length === 0) return "There is no task list in this session."
+  if (items.length === 0) return "This session has no task list."
   const done = items.filter(({ status }) => status === "completed").length
   return [
-    ...items.map(({ id, content, status }) => `${SIGNS[status]} ${id}. ${content.replaceAll(/\s+/gu, " ")}`),
+    ...items.map(({ id, content, status }) => `${SYMBOLS[status]} ${id}. ${content.replaceAll(/\s+/gu, " ")}`),
     `${done} of ${items.length} done.`,
   ].join("\n")
 }

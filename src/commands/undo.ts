@@ -1,21 +1,19 @@
 import { ellipsize } from "../base/text.ts"
-import type { SlashCommand } from "./slash-command.ts"
+import { reply, type SlashCommand } from "./slash-command.ts"
 
 const MAX_SHOWN_CHARS = 200
 
-/** `/undo`: takes the last message and everything that came of it out of the conversation. Files stay as they are. */
+/** `/undo`: removes the last user message and everything after it from the conversation. Files stay as they are. */
 export const undoCommand: SlashCommand = {
   name: "undo",
-  help: "take back your last message and its answer; files stay",
-  idle: true,
+  help: "remove your last message and the reply; files do not change",
+  idleOnly: true,
   run: async (_argument, { session }) => {
-    const words = await session.undo()
-    return {
-      kind: "say",
-      text:
-        words === undefined
-          ? "There is nothing to take back."
-          : `Taken back: ${ellipsize(words.replaceAll(/\s+/gu, " "), MAX_SHOWN_CHARS)}`,
-    }
+    const removed = await session.undo()
+    return reply(
+      removed === undefined
+        ? "There is nothing to undo."
+        : `Removed: ${ellipsize(removed.replaceAll(/\s+/gu, " "), MAX_SHOWN_CHARS)}`,
+    )
   },
 }

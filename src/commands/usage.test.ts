@@ -17,19 +17,19 @@ const row = {
   costStatus: "estimated",
 }
 
-async function said(session: object, stored: Readonly<Record<string, object>> = { s1: row }) {
-  const context_ = {
+async function usageLines(session: object, stored: Readonly<Record<string, object>> = { s1: row }) {
+  const slashContext = {
     app: {
       clock: { now: () => NOW },
       store: () => Promise.resolve({ session: (id: string) => Promise.resolve(stored[id]) }),
     },
     session: { id: toSessionId("s1"), facts, context, rateLimits: {}, ...session },
   } as unknown as SlashContext
-  const outcome = await usageCommand.run("", context_)
-  return outcome.kind === "say" ? outcome.text.split("\n") : [outcome.kind]
+  const outcome = await usageCommand.run("", slashContext)
+  return outcome.kind === "reply" ? outcome.text.split("\n") : [outcome.kind]
 }
 
-test("tokens by kind, cost, context, and what the provider still allows", async () => {
+test("shows tokens by kind, cost, context and rate limits", async () => {
   const bucket = { limit: 100, remaining: 50, resetSeconds: 90, capturedAt: NOW - 30_000 }
   const rateLimits = {
     requests: bucket,
@@ -37,31 +37,31 @@ test("tokens by kind, cost, context, and what the provider still allows", async 
     tokens: { ...bucket, limit: 40_000, resetSeconds: 0 },
     "tokens-1h": { ...bucket, resetSeconds: 20 },
   }
-  expect(await said({ rateLimits })).toEqual([
+  expect(await usageLines({ rateLimits })).toEqual([
     "model        m (p)",
     "calls        3",
-    "read         5.5K tokens (1K new, 4K from the cache, 500 new and kept in the cache)",
-    "written      250 tokens, 100 of them thoughts",
+    "input        5.5K tokens (1K uncached, 4K read from the cache, 500 written to the cache)",
+    "output       250 tokens (100 reasoning)",
     "cost         ~$0.50",
-    "context      4.9K of 8.19K tokens, made shorter at 6K",
-    "requests     50 of 100 left at the provider, all of them again in 1m",
-    "requests/h   10 of 100 left at the provider, all of them again in 1m (nearly used up)",
-    "tokens       50 of 40K left at the provider (nearly used up)",
-    "tokens/h     50 of 100 left at the provider at the last answer, all of them again since",
+    "context      4.9K of 8.19K tokens, compressed at 6K",
+    "requests     50 of 100 left, resets in 1m",
+    "requests/h   10 of 100 left, resets in 1m (close to the limit)",
+    "tokens       50 of 40K left (close to the limit)",
+    "tokens/h     50 of 100 left at the last request, reset since then",
   ])
 })
 
-test("what was used before compressions counts, what a branch came from does not", async () => {
+test("includes sessions that a compression ended, but not the parent of a branch", async () => {
   const stored = {
     s1: { ...row, parent: "s0" },
     s0: { ...row, parent: "old", endReason: "compression" },
     old: { ...row, endReason: "branched" },
   }
-  const lines = await said({}, stored)
+  const lines = await usageLines({}, stored)
   expect(lines.slice(1, 5)).toEqual([
     "calls        6",
-    "read         11K tokens (2K new, 8K from the cache, 1K new and kept in the cache)",
-    "written      500 tokens, 200 of them thoughts",
+    "input        11K tokens (2K uncached, 8K read from the cache, 1K written to the cache)",
+    "output       500 tokens (200 reasoning)",
     "cost         ~$1.00",
   ])
 })
@@ -69,16 +69,16 @@ test("what was used before compressions counts, what a branch came from does not
 test.each([
   [{ costStatus: "included", estimatedCostUsd: 0 }, "included"],
   [{ costStatus: "unknown", estimatedCostUsd: null }, "unknown"],
-  [{ costStatus: "unknown", estimatedCostUsd: 0.25 }, "~$0.25, without calls of unknown price"],
+  [{ costStatus: "unknown", estimatedCostUsd: 0.25 }, "~$0.25, without calls whose price is unknown"],
   [{ costStatus: "actual", estimatedCostUsd: 0.3, actualCostUsd: 0.004 }, "$0.0040"],
-])("a cost of %j", async (more, expected) => {
-  expect((await said({}, { s1: { ...row, ...more } }))[4]).toBe(`cost         ${expected}`)
+])("the cost of %j is %s", async (more, expected) => {
+  expect((await usageLines({}, { s1: { ...row, ...more } }))[4]).toBe(`cost         ${expected}`)
 })
 
-test("before the first call, and in a conversation that is not saved", async () => {
+test("reports no tokens before the first call, and why an unsaved conversation is not counted", async () => {
   const unknown = { ...context, contextLength: 0 }
-  expect(await said({ context: unknown }, {})).toEqual(["model        m (p)", "tokens       none yet"])
-  expect(await said({ context: unknown, facts: { ...facts, unsaved: "the disk is full" } })).toEqual([
+  expect(await usageLines({ context: unknown }, {})).toEqual(["model        m (p)", "tokens       none yet"])
+  expect(await usageLines({ context: unknown, facts: { ...facts, unsaved: "the disk is full" } })).toEqual([
     "model        m (p)",
     "tokens       not counted, because this conversation is not saved: the disk is full",
   ])

@@ -10,8 +10,8 @@ import { homeAt } from "./home.ts"
 
 const clock = { now: () => Date.UTC(2026, 0, 2), sleep: async () => await Promise.resolve() }
 
-function context(place: TemporaryHome, path = place.path) {
-  const environment = environmentFrom(place.env)
+function context(fixture: TemporaryHome, path = fixture.path) {
+  const environment = environmentFrom(fixture.env)
   return { home: homeAt(path, environment), environment, clock }
 }
 
@@ -28,9 +28,9 @@ test("an update keeps every field it does not know, and the file is private", as
     credential_pool: { x: [{ id: "1", odd: true }] },
     suppressed_sources: { x: ["env"] },
   }
-  await using place = await temporaryHome({ files: { "auth.json": JSON.stringify(before) } })
-  await updateAuth(context(place), withLogin("y", { access_token: "u" }))
-  expect(JSON.parse(readFileSync(join(place.path, "auth.json"), "utf8"))).toEqual({
+  await using fixture = await temporaryHome({ files: { "auth.json": JSON.stringify(before) } })
+  await updateAuth(context(fixture), withLogin("y", { access_token: "u" }))
+  expect(JSON.parse(readFileSync(join(fixture.path, "auth.json"), "utf8"))).toEqual({
     ...before,
     updated_at: "2026-01-02T00:00:00.000Z",
     active_provider: null,
@@ -42,21 +42,21 @@ test("an update keeps every field it does not know, and the file is private", as
 })
 
 test("a damaged file is copied, reported and starts empty", async () => {
-  await using place = await temporaryHome({ files: { "auth.json": '{"providers": {"x"' } })
-  const read = readAuth(context(place).home)
+  await using fixture = await temporaryHome({ files: { "auth.json": '{"providers": {"x"' } })
+  const read = readAuth(context(fixture).home)
   expect([read.store.providers, read.warnings.length]).toEqual([{}, 1])
-  expect(readFileSync(join(place.path, "auth.json.corrupt"), "utf8")).toBe('{"providers": {"x"')
-  expect(readFileSync(join(place.path, "auth.json"), "utf8")).toBe('{"providers": {"x"')
+  expect(readFileSync(join(fixture.path, "auth.json.corrupt"), "utf8")).toBe('{"providers": {"x"')
+  expect(readFileSync(join(fixture.path, "auth.json"), "utf8")).toBe('{"providers": {"x"')
 })
 
-test("what can be neither read nor copied is not overwritten", async () => {
-  await using place = await temporaryHome()
-  mkdirSync(join(place.path, "auth.json"))
-  expect(await updateAuth(context(place), withLogin("x", {}))).toMatchObject({ ok: false })
+test("a file that can be neither read nor copied is not overwritten", async () => {
+  await using fixture = await temporaryHome()
+  mkdirSync(join(fixture.path, "auth.json"))
+  expect(await updateAuth(context(fixture), withLogin("x", {}))).toMatchObject({ ok: false })
 })
 
 test("a profile sees the root's logins except those it has itself", async () => {
-  await using place = await temporaryHome({
+  await using fixture = await temporaryHome({
     files: {
       "auth.json": JSON.stringify({
         active_provider: "a",
@@ -66,33 +66,33 @@ test("a profile sees the root's logins except those it has itself", async () => 
       "profiles/p/auth.json": JSON.stringify({ providers: { b: { t: "own" } } }),
     },
   })
-  const { store } = readAuth(context(place, join(place.path, "profiles", "p")).home)
+  const { store } = readAuth(context(fixture, join(fixture.path, "profiles", "p")).home)
   expect([store.activeProvider, store.providers, store.credentialPool]).toEqual([
     "a",
     { b: { t: "own" }, a: { t: "root" } },
     { c: [{ id: "2" }] },
   ])
-  await updateAuth(context(place, join(place.path, "profiles", "p")), withLogin("z", {}))
-  const own: unknown = JSON.parse(readFileSync(join(place.path, "profiles", "p", "auth.json"), "utf8"))
+  await updateAuth(context(fixture, join(fixture.path, "profiles", "p")), withLogin("z", {}))
+  const own: unknown = JSON.parse(readFileSync(join(fixture.path, "profiles", "p", "auth.json"), "utf8"))
   expect(own).toMatchObject({ providers: { b: { t: "own" }, z: {} } })
   expect(own).not.toHaveProperty("providers.a")
 })
 
-test("an update inside the lock does not wait for itself", async () => {
-  await using place = await temporaryHome()
-  const done = await withAuthLock(context(place), async () => await updateAuth(context(place), withLogin("x", {})))
+test("an update inside the lock does not deadlock", async () => {
+  await using fixture = await temporaryHome()
+  const done = await withAuthLock(context(fixture), async () => await updateAuth(context(fixture), withLogin("x", {})))
   expect(done.ok).toBe(true)
 })
 
-test("a lock that stays held ends with a sentence when the wait is stopped", async () => {
-  await using place = await temporaryHome()
-  writeFileSync(join(place.path, "auth.lock"), "{}")
+test("a held lock fails with a message when the wait is aborted", async () => {
+  await using fixture = await temporaryHome()
+  writeFileSync(join(fixture.path, "auth.lock"), "{}")
   const stop = AbortSignal.abort(new Error("stopped"))
-  expect(await updateAuth({ ...context(place), signal: stop }, withLogin("x", {}))).toMatchObject({ ok: false })
+  expect(await updateAuth({ ...context(fixture), signal: stop }, withLogin("x", {}))).toMatchObject({ ok: false })
 })
 
 test("two processes that log in at the same time both succeed", async () => {
-  await using place = await temporaryHome()
+  await using fixture = await temporaryHome()
   const script = `
     import { updateAuth } from ${JSON.stringify(join(import.meta.dirname, "auth-file.ts"))}
     import { systemClock } from ${JSON.stringify(join(import.meta.dirname, "../base/clock.ts"))}
@@ -108,10 +108,10 @@ test("two processes that log in at the same time both succeed", async () => {
   `
   const children = ["a", "b"].map((who) =>
     spawn(process.execPath, ["--input-type=module-typescript", "-e", script], {
-      env: { ...place.env, WHO: who },
+      env: { ...fixture.env, WHO: who },
       stdio: ["ignore", "ignore", "inherit"],
     }),
   )
   await Promise.all(children.map(async (child) => await once(child, "exit")))
-  expect(Object.keys(readAuth(context(place).home).store.providers)).toHaveLength(40)
+  expect(Object.keys(readAuth(context(fixture).home).store.providers)).toHaveLength(40)
 })

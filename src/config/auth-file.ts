@@ -10,13 +10,13 @@ import type { Tree } from "./document/document-tree.ts"
 import type { Environment } from "./environment.ts"
 import { homeAt, secretMode, type Home } from "./home.ts"
 
-/** The login store. Fields this release does not know are kept in `rest` and written back. */
+/** The content of `auth.json`. Fields that this release does not know are kept in `unknownFields` and written back. */
 export interface AuthStore {
   readonly activeProvider: string | null
   readonly providers: Readonly<Record<string, Tree>>
   readonly credentialPool: Readonly<Record<string, readonly Tree[]>>
   readonly suppressedSources: unknown
-  readonly rest: Tree
+  readonly unknownFields: Tree
 }
 
 export interface AuthRead {
@@ -24,7 +24,7 @@ export interface AuthRead {
   readonly warnings: readonly string[]
 }
 
-/** The logins of this profile; a provider it lacks is taken from the root's file, one it has shadows that completely. */
+/** The logins of this profile. A provider without one falls back to the root's file; a login here hides the root's completely. */
 export function readAuth(home: Home): AuthRead {
   const own = readStore(home.file("auth.json"), home)
   if (home.path === home.root) return { store: own.store, warnings: own.warnings }
@@ -41,7 +41,7 @@ export function readAuth(home: Home): AuthRead {
   return { store, warnings: [...own.warnings, ...shared.warnings] }
 }
 
-/** Whose file holds a provider's logins, and takes changes to them: this profile's, or the root's when only that one has any. */
+/** The home whose `auth.json` holds a provider's logins: the root's if only that one has any, otherwise this profile's. */
 export function authOwner(home: Home, options: { readonly provider: string; readonly environment: Environment }): Home {
   if (home.path === home.root) return home
   const has = (path: string): boolean => {
@@ -60,8 +60,8 @@ export interface AuthContext {
 }
 
 /**
- * Changes this profile's own logins: takes the lock, reads again, applies `change`, writes. Two processes that refresh
- * different logins at the same time both succeed. Inside `change` nothing else may be awaited, it is a plain function.
+ * Changes this profile's own logins: acquires the lock, reads again, applies `change`, writes. Two processes that refresh
+ * different logins at the same time both succeed. `change` is synchronous.
  */
 export async function updateAuth(
   context: AuthContext,
@@ -82,7 +82,7 @@ export async function updateAuth(
   }
 }
 
-/** Holds `auth.lock` for longer work, such as refreshing a token; `updateAuth` may be called inside. */
+/** Holds `auth.lock` during longer work, such as refreshing a token; `work` may call `updateAuth`. */
 export async function withAuthLock<T>({ home, signal }: AuthContext, work: () => T | Promise<T>): Promise<T> {
   return await withFileLock(
     home.file("auth.lock"),
@@ -100,7 +100,7 @@ const KNOWN_FIELDS: readonly string[] = [
   "suppressed_sources",
 ]
 
-/** `atRisk`: the file holds something that could neither be read nor copied, so writing would destroy it. */
+/** `atRisk`: the file could be neither read nor copied, so writing would destroy its content. */
 function readStore(path: string, home: Home): AuthRead & { readonly atRisk: boolean } {
   let text: string
   try {
@@ -126,7 +126,7 @@ function parseStore(value: Tree): AuthStore {
       pools.flatMap(([id, list]) => (Array.isArray(list) ? [[id, list.filter(isRecord)]] : [])),
     ),
     suppressedSources: value["suppressed_sources"],
-    rest: Object.fromEntries(Object.entries(value).filter(([key]) => !KNOWN_FIELDS.includes(key))),
+    unknownFields: Object.fromEntries(Object.entries(value).filter(([key]) => !KNOWN_FIELDS.includes(key))),
   }
 }
 
@@ -147,7 +147,7 @@ function keepCorrupt(path: string, home: Home): { readonly warnings: readonly st
 
 function writeStore(store: AuthStore, { home, environment, clock }: AuthContext): void {
   const value = {
-    ...store.rest,
+    ...store.unknownFields,
     version: 1,
     updated_at: new Date(clock.now()).toISOString(),
     active_provider: store.activeProvider,

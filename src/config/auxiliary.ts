@@ -2,7 +2,7 @@ import { isRecord } from "../base/json.ts"
 import type { Config } from "./load.ts"
 import { AUXILIARY_FIELDS } from "./settings/auxiliary.ts"
 
-/** How one side job reaches its model. */
+/** The model settings of one auxiliary task. */
 export interface AuxiliarySettings {
   readonly provider: string
   readonly model: string
@@ -16,7 +16,7 @@ export interface AuxiliarySettings {
   readonly fallbackChain: readonly unknown[]
 }
 
-/** The settings of a built-in task, or of a plugin's; unset fields have their defaults. */
+/** The settings of an auxiliary task, built-in or of a plugin; unset fields have their defaults. */
 export function auxiliarySettings(config: Config, task: string): AuxiliarySettings {
   const found = config.lookup(`auxiliary.${task}`)
   const written = isRecord(found) ? found : {}

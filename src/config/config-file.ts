@@ -40,14 +40,14 @@ export async function readConfigFile(home: Home, clock: Clock): Promise<ConfigFi
   return { kind: "parsed", tree, problems }
 }
 
-/** The sentence for stderr, the log and the banner of the interface. */
+/** The warning for stderr, the log and the banner. */
 export function brokenFileWarning(home: Home, broken: BrokenFile): string {
   const copy = broken.backup === undefined ? "" : ` (a copy is in ${home.display(broken.backup)})`
   const where = `line ${broken.line}, column ${broken.column}: ${broken.message}`
   return `${home.display(home.file("config.yaml"))} cannot be used and all its settings are being ignored; ${where}${copy}`
 }
 
-/** Real settings are a few kilobytes; a file beyond this is a mistake that would take minutes to parse. */
+/** Real settings are a few kilobytes; a larger file is a mistake that would take minutes to parse. */
 export const MAX_CONFIG_BYTES = 2_000_000
 
 type Bytes =
@@ -85,7 +85,7 @@ function broken(path: string, failure: BrokenFile, clock: Clock): ConfigFile {
   return { kind: "broken", failure: backup === undefined ? failure : { ...failure, backup } }
 }
 
-/** One copy per broken state, so that a person who repairs by trial cannot lose the last version that held everything. */
+/** Makes one copy per broken state, so that the user can always return to it while repairing the file. */
 function keepCopy(path: string, clock: Clock): string | undefined {
   try {
     const stats = lstatSync(path)

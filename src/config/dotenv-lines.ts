@@ -1,6 +1,6 @@
 import { KNOWN_DOTENV_NAMES } from "./secrets.ts"
 
-/** One line of a `.env` file; what is not an assignment is kept as it stands. */
+/** One line of a `.env` file; lines without an assignment are kept unchanged. */
 export type DotenvLine =
   | { readonly kind: "other"; readonly text: string; readonly line: number }
   | {
@@ -11,12 +11,12 @@ export type DotenvLine =
       readonly value: string
     }
 
-/** Text and blank lines survive; NUL bytes go, and lines in which known names run together are split. */
+/** Keeps all lines, removes NUL bytes, and splits lines in which known assignments were joined. */
 export function parseDotenv(bytes: Uint8Array): readonly DotenvLine[] {
   const text = new TextDecoder("utf-8").decode(bytes).replaceAll("\0", "")
   const lines = text.split(/\r\n|\n|\r/)
   if (lines.at(-1) === "") lines.pop()
-  return lines.flatMap((line, index) => splitRunTogether(line).map((part) => parseLine(part, index + 1)))
+  return lines.flatMap((line, index) => splitJoined(line).map((part) => parseLine(part, index + 1)))
 }
 
 export function renderDotenv(lines: readonly DotenvLine[]): string {
@@ -27,12 +27,12 @@ export function assignment(name: string, value: string): DotenvLine {
   return { kind: "assignment", text: `${name}=${quote(value)}`, line: 0, name, value }
 }
 
-/** Names that change which program or library runs, or where Hermes lives: never stored through a command. */
+/** Variables that decide which programs or libraries run, or where the home is: never stored by a command. */
 export function isDeniedForWriting(name: string): boolean {
   return DENIED_FOR_WRITING.includes(name) || isDeniedForReading(name)
 }
 
-/** The few that are not even honoured when somebody wrote them by hand. */
+/** Variables that are ignored in `.env`, also when the user wrote them by hand. */
 export function isDeniedForReading(name: string): boolean {
   return LOCATION.includes(name) || name === "NODE_OPTIONS" || /^(?:LD|DYLD)_[A-Z_]+$/.test(name)
 }
@@ -41,7 +41,7 @@ export function isVariableName(name: string): boolean {
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)
 }
 
-/** Keys travel in HTTP headers, which are ASCII: what a careless copy added is removed. */
+/** Keys are sent in HTTP headers, which are ASCII: removes other characters that copying may have added. */
 export function cleanValue(name: string, value: string): { readonly value: string; readonly warning?: string } {
   const single = value.replaceAll(/[\r\n]/g, "")
   if (!/(?:_API_KEY|_TOKEN|_SECRET|_KEY)$/.test(name)) return { value: single }
@@ -51,7 +51,7 @@ export function cleanValue(name: string, value: string): { readonly value: strin
   const cleaned = single.replaceAll(/\P{ASCII}/gu, "")
   return {
     value: cleaned,
-    warning: `${name} held characters that no key has (${points.join(", ")}); they were left out`,
+    warning: `${name} contained characters that are not allowed in a key (${points.join(", ")}); they were removed`,
   }
 }
 
@@ -77,15 +77,15 @@ function unquote(value: string): string {
   return quoted ? value.slice(1, -1) : value
 }
 
-/** Quotes only what would otherwise come back changed, here or in the P-edition's reader. */
+/** Quotes only values that would otherwise be read back changed, here or by the Python edition. */
 function quote(value: string): string {
   if (!/[\s#'"\\$`]/.test(value)) return value
   if (unquote(value.trim()) === value && !/\s#|^#|^['"]/.test(value)) return value
   return value.includes("'") ? `"${value}"` : `'${value}'`
 }
 
-/** An editor or script that lost a newline glued two assignments together; only names we know are taken apart. */
-function splitRunTogether(line: string): readonly string[] {
+/** Splits assignments that a lost newline has joined; only known names are recognised. */
+function splitJoined(line: string): readonly string[] {
   if (line.trimStart().startsWith("#")) return [line]
   const found = KNOWN_DOTENV_NAMES.flatMap((name) => starts(line, name))
   const outer = found.filter((one) => !found.some((other) => other !== one && covers(other, one)))
@@ -111,7 +111,7 @@ function starts(line: string, name: string): Span[] {
   return spans
 }
 
-/** `LM_API_KEY=` inside `GLM_API_KEY=` is not a start of its own. */
+/** `LM_API_KEY=` inside `GLM_API_KEY=` does not start an assignment. */
 function covers(outer: Span, inner: Span): boolean {
   return outer.start <= inner.start && outer.end >= inner.end && outer.end - outer.start > inner.end - inner.start
 }

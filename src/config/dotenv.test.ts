@@ -8,8 +8,8 @@ import { environmentFrom } from "./environment.ts"
 import { resolveHome } from "./home.ts"
 import { fc } from "../../test/support/property.ts"
 
-function context(place: TemporaryHome, variables: Record<string, string> = {}) {
-  const environment = environmentFrom({ ...place.env, ...variables })
+function context(fixture: TemporaryHome, variables: Record<string, string> = {}) {
+  const environment = environmentFrom({ ...fixture.env, ...variables })
   return { home: resolveHome(environment), environment }
 }
 
@@ -36,29 +36,29 @@ test.each([
   ["OPENAI_API_KEY=sk-\u200b1\u00e9", { OPENAI_API_KEY: "sk-1" }],
   ["GREETING=\u00e9", { GREETING: "\u00e9" }],
 ])("%j", async (text, expected) => {
-  await using place = await temporaryHome({ files: { ".env": text } })
-  const { home } = context(place)
+  await using fixture = await temporaryHome({ files: { ".env": text } })
+  const { home } = context(fixture)
   expect(loadDotenv(home, environmentFrom({})).environment.toObject()).toEqual(expected)
 })
 
 test("bytes that are not UTF-8 do not lose the other lines", async () => {
-  await using place = await temporaryHome()
-  writeFileSync(join(place.path, ".env"), Buffer.from("A=1\nB=\xff\xfe\nC=3\n", "latin1"))
-  const { environment } = loadDotenv(context(place).home, environmentFrom({}))
+  await using fixture = await temporaryHome()
+  writeFileSync(join(fixture.path, ".env"), Buffer.from("A=1\nB=\xff\xfe\nC=3\n", "latin1"))
+  const { environment } = loadDotenv(context(fixture).home, environmentFrom({}))
   expect([environment.get("A"), environment.get("C")]).toEqual(["1", "3"])
 })
 
-test("the file beats inherited variables, a development file only fills gaps", async () => {
-  await using place = await temporaryHome({
+test("the file overrides inherited variables, a development file only fills gaps", async () => {
+  await using fixture = await temporaryHome({
     files: { ".env": "A=file\n" },
     workFiles: { ".env": "A=dev\nB=dev\nC=dev\n" },
   })
   const inherited = environmentFrom({ A: "shell", B: "shell" })
-  const loaded = loadDotenv(context(place).home, inherited, { developmentFile: join(place.workdir, ".env") })
+  const loaded = loadDotenv(context(fixture).home, inherited, { developmentFile: join(fixture.workdir, ".env") })
   expect(loaded.environment.toObject()).toEqual({ A: "file", B: "shell", C: "dev" })
 })
 
-test("names that say where Hermes lives or what the loader runs are never taken, and the line is named", async () => {
+test("variables for the location of Hermes and for the loader are ignored with a warning that names the line", async () => {
   const names = [
     "HERMES_HOME",
     "HERMES_PROFILE",
@@ -68,40 +68,40 @@ test("names that say where Hermes lives or what the loader runs are never taken,
     "DYLD_INSERT_LIBRARIES",
     "NODE_OPTIONS",
   ]
-  await using place = await temporaryHome({
+  await using fixture = await temporaryHome({
     files: { ".env": `EDITOR=vi\n${names.map((name) => `${name}=x\n`).join("")}` },
   })
-  const loaded = loadDotenv(context(place).home, environmentFrom({}))
+  const loaded = loadDotenv(context(fixture).home, environmentFrom({}))
   expect(loaded.environment.toObject()).toEqual({ EDITOR: "vi" })
   expect(loaded.warnings.map((warning) => warning.slice(0, 6))).toEqual(names.map((_, index) => `line ${index + 2}`))
 })
 
 test("an unreadable file is a warning", async () => {
-  await using place = await temporaryHome()
-  mkdirSync(join(place.path, ".env"))
-  expect(loadDotenv(context(place).home, environmentFrom({})).warnings).toEqual([
+  await using fixture = await temporaryHome()
+  mkdirSync(join(fixture.path, ".env"))
+  expect(loadDotenv(context(fixture).home, environmentFrom({})).warnings).toEqual([
     "cannot read ~/.hermes/.env: it is not a regular file; move it away",
   ])
 })
 
 test("storing keeps comments, order and other lines, and reads back the same", async () => {
-  await using place = await temporaryHome({
+  await using fixture = await temporaryHome({
     files: { ".env": "# keys\nOPENAI_API_KEY=old\n\nOTHER=1\nOPENAI_API_KEY=again\n" },
   })
   const values = ["sk-1", "with space", "#hash", "a # b", "'single'", '"double"', " edge ", "x=y", "it's", "$HOME"]
   for (const value of values) {
-    expect(await storeSecret({ ...context(place), name: "OPENAI_API_KEY", value })).toEqual({ ok: true, value: [] })
-    expect(loadDotenv(context(place).home, environmentFrom({})).environment.get("OPENAI_API_KEY")).toBe(value)
+    expect(await storeSecret({ ...context(fixture), name: "OPENAI_API_KEY", value })).toEqual({ ok: true, value: [] })
+    expect(loadDotenv(context(fixture).home, environmentFrom({})).environment.get("OPENAI_API_KEY")).toBe(value)
   }
-  await storeSecret({ ...context(place), name: "OPENAI_API_KEY", value: "new\nline" })
-  expect(readFileSync(join(place.path, ".env"), "utf8")).toBe("# keys\nOPENAI_API_KEY=newline\n\nOTHER=1\n")
+  await storeSecret({ ...context(fixture), name: "OPENAI_API_KEY", value: "new\nline" })
+  expect(readFileSync(join(fixture.path, ".env"), "utf8")).toBe("# keys\nOPENAI_API_KEY=newline\n\nOTHER=1\n")
 })
 
-test("a key is stored without foreign characters and says which", async () => {
-  await using place = await temporaryHome()
-  const stored = await storeSecret({ ...context(place), name: "XAI_API_KEY", value: "k\u00e9\u200b\u{1F600}\u00fc" })
+test("a key is stored without non-ASCII characters, which a warning names", async () => {
+  await using fixture = await temporaryHome()
+  const stored = await storeSecret({ ...context(fixture), name: "XAI_API_KEY", value: "k\u00e9\u200b\u{1F600}\u00fc" })
   expect(stored).toEqual({ ok: true, value: [expect.stringContaining("(U+00E9, U+200B, U+1F600)")] })
-  expect(readFileSync(join(place.path, ".env"), "utf8")).toBe("XAI_API_KEY=k\n")
+  expect(readFileSync(join(fixture.path, ".env"), "utf8")).toBe("XAI_API_KEY=k\n")
 })
 
 test.each([
@@ -112,42 +112,42 @@ test.each([
   "1X",
   "A=B",
 ])("%s cannot be stored", async (name) => {
-  await using place = await temporaryHome()
-  expect(await storeSecret({ ...context(place), name, value: "x" })).toMatchObject({
+  await using fixture = await temporaryHome()
+  expect(await storeSecret({ ...context(fixture), name, value: "x" })).toMatchObject({
     ok: false,
     error: { exitCode: 2 },
   })
 })
 
 test("the file is private from the first byte, an existing mode is kept, a managed home refuses", async () => {
-  await using place = await temporaryHome()
-  const path = join(place.path, ".env")
+  await using fixture = await temporaryHome()
+  const path = join(fixture.path, ".env")
   const previous = process.umask(0)
   try {
-    await storeSecret({ ...context(place), name: "HERMES_X_TOKEN", value: "1" })
+    await storeSecret({ ...context(fixture), name: "HERMES_X_TOKEN", value: "1" })
   } finally {
     process.umask(previous)
   }
   const fresh = statSync(path).mode & 0o777
   chmodSync(path, 0o640)
-  await storeSecret({ ...context(place), name: "B", value: "1" })
+  await storeSecret({ ...context(fixture), name: "B", value: "1" })
   expect([fresh, statSync(path).mode & 0o777]).toEqual([0o600, 0o640])
-  const managed = await storeSecret({ ...context(place, { HERMES_MANAGED: "nix" }), name: "C", value: "1" })
+  const managed = await storeSecret({ ...context(fixture, { HERMES_MANAGED: "nix" }), name: "C", value: "1" })
   expect(managed).toEqual({ ok: false, error: { exitCode: 1, message: expect.stringContaining("nix") } })
 })
 
-test("removing says whether there was something", async () => {
-  await using place = await temporaryHome({ files: { ".env": "A=1\nB=2\n" } })
-  expect(await removeSecret({ ...context(place), name: "A" })).toEqual({ ok: true, value: true })
-  expect(await removeSecret({ ...context(place), name: "A" })).toEqual({ ok: true, value: false })
-  expect(readFileSync(join(place.path, ".env"), "utf8")).toBe("B=2\n")
+test("removing returns whether the variable was set", async () => {
+  await using fixture = await temporaryHome({ files: { ".env": "A=1\nB=2\n" } })
+  expect(await removeSecret({ ...context(fixture), name: "A" })).toEqual({ ok: true, value: true })
+  expect(await removeSecret({ ...context(fixture), name: "A" })).toEqual({ ok: true, value: false })
+  expect(readFileSync(join(fixture.path, ".env"), "utf8")).toBe("B=2\n")
 })
 
-test("reloading sets what is new or changed and unsets known keys that vanished", async () => {
-  await using place = await temporaryHome({ files: { ".env": "OPENAI_API_KEY=1\nXAI_API_KEY=2\nMINE=3\n" } })
-  const { home } = context(place)
+test("reloading sets new and changed keys and unsets known keys that were removed", async () => {
+  await using fixture = await temporaryHome({ files: { ".env": "OPENAI_API_KEY=1\nXAI_API_KEY=2\nMINE=3\n" } })
+  const { home } = context(fixture)
   const first = loadDotenv(home, environmentFrom({ GROQ_API_KEY: "from-shell" }))
-  writeFileSync(join(place.path, ".env"), "XAI_API_KEY=22\nNEW=4\n")
+  writeFileSync(join(fixture.path, ".env"), "XAI_API_KEY=22\nNEW=4\n")
   const second = reloadDotenv(home, first.environment, first.names)
   expect([second.environment.toObject(), second.changed]).toEqual([
     { GROQ_API_KEY: "from-shell", XAI_API_KEY: "22", MINE: "3", NEW: "4" },
@@ -155,7 +155,7 @@ test("reloading sets what is new or changed and unsets known keys that vanished"
   ])
 })
 
-test("what is parsed is rendered again line by line", () => {
+test("a parsed file is rendered unchanged", () => {
   const text = "# a\n\nexport A = 'x' \nodd line\n"
   expect(renderDotenv(parseDotenv(Buffer.from(text)))).toBe(text)
 })

@@ -21,12 +21,12 @@ import { KNOWN_DOTENV_NAMES } from "./secrets.ts"
 export interface LoadedDotenv {
   readonly environment: Environment
   readonly warnings: readonly string[]
-  /** The names the file set, for a later reload. */
+  /** The names that the file set, for a later reload. */
   readonly names: readonly string[]
 }
 
 /**
- * Lays the home's `.env` over the inherited variables, so that a stale export cannot shadow a saved key.
+ * Adds the variables of the home's `.env`, which override inherited ones, so that a stale export cannot hide a saved key.
  * `developmentFile`, the `.env` of a source checkout, only fills gaps.
  */
 export function loadDotenv(
@@ -44,16 +44,16 @@ export function loadDotenv(
   }
 }
 
-/** Reads the file again: new and changed keys are set, known keys that vanished from it are unset. */
+/** Reads the file again: sets new and changed keys, and unsets known keys that were removed from it. */
 export function reloadDotenv(
   home: Home,
   environment: Environment,
   previousNames: readonly string[],
 ): LoadedDotenv & { readonly changed: number } {
   const { values, warnings } = readVariables(home.file(".env"), home)
-  const gone = previousNames.filter((name) => !Object.hasOwn(values, name) && KNOWN_DOTENV_NAMES.includes(name))
+  const removed = previousNames.filter((name) => !Object.hasOwn(values, name) && KNOWN_DOTENV_NAMES.includes(name))
   const changes = {
-    ...Object.fromEntries(gone.map((name) => [name, undefined])),
+    ...Object.fromEntries(removed.map((name) => [name, undefined])),
     ...Object.fromEntries(Object.entries(values).filter(([name, value]) => environment.get(name) !== value)),
   }
   const names = Object.keys(values)
@@ -66,7 +66,7 @@ export interface SecretChange {
   readonly name: string
 }
 
-/** Stores one variable in `.env`; comments and other lines stay. The value holds the warnings to show. */
+/** Stores one variable in `.env`; comments and other lines stay. Returns warnings to show. */
 export async function storeSecret(
   change: SecretChange & { readonly value: string },
 ): Promise<Result<readonly string[], Refusal>> {
@@ -80,20 +80,20 @@ export async function storeSecret(
   if (isDeniedForWriting(name)) {
     return fail({
       exitCode: 2,
-      message: `${name} cannot be stored: it decides which programs run; set it in your shell instead`,
+      message: `${name} cannot be stored: it affects which programs run; set it in your shell instead`,
     })
   }
   const cleaned = cleanValue(name, change.value)
   const written = await editDotenv(change, (lines) => {
     const line = assignment(name, cleaned.value)
     const others = lines.filter((other) => other.kind !== "assignment" || other.name !== name)
-    const place = lines.findIndex((other) => other.kind === "assignment" && other.name === name)
-    return place === -1 ? [...lines, line] : [...others.slice(0, place), line, ...others.slice(place)]
+    const index = lines.findIndex((other) => other.kind === "assignment" && other.name === name)
+    return index === -1 ? [...lines, line] : [...others.slice(0, index), line, ...others.slice(index)]
   })
   return written.ok ? ok(cleaned.warning === undefined ? [] : [cleaned.warning]) : written
 }
 
-/** Removes one variable from `.env`; the value says whether it was there. */
+/** Removes one variable from `.env`; returns whether it was set. */
 export async function removeSecret(change: SecretChange): Promise<Result<boolean, Refusal>> {
   return await editDotenv(change, (lines) => {
     const kept = lines.filter((line) => line.kind !== "assignment" || line.name !== change.name)
@@ -120,15 +120,13 @@ function readVariables(path: string, home: Home): Variables {
   for (const line of lines) {
     if (line.kind !== "assignment") continue
     if (isDeniedForReading(line.name)) {
-      warnings.push(
-        `line ${line.line} of ${home.display(path)} sets ${line.name}, which is not taken from there; remove it`,
-      )
+      warnings.push(`line ${line.line} of ${home.display(path)} sets ${line.name}, which is ignored there; remove it`)
       continue
     }
     const cleaned = cleanValue(line.name, line.value)
     if (cleaned.warning !== undefined) warnings.push(cleaned.warning)
     if (line.name === "MESSAGING_CWD" || line.name === "TERMINAL_CWD") {
-      warnings.push(`${line.name} in ${home.display(path)} is out of use; set terminal.cwd in config.yaml instead`)
+      warnings.push(`${line.name} in ${home.display(path)} is obsolete; set terminal.cwd in config.yaml instead`)
     }
     values[line.name] = cleaned.value
   }

@@ -12,15 +12,15 @@ import { restoreTemplates } from "./document/template-restore.ts"
 import { coerceValue } from "./document/value-coercion.ts"
 import { parseYaml } from "./document/yaml-document.ts"
 
-function context(place: TemporaryHome, variables: Record<string, string> = {}) {
-  const environment = environmentFrom({ ...place.env, ...variables })
+function context(fixture: TemporaryHome, variables: Record<string, string> = {}) {
+  const environment = environmentFrom({ ...fixture.env, ...variables })
   return { home: resolveHome(environment), environment }
 }
 
-const textOf = (place: TemporaryHome) => readFileSync(join(place.path, "config.yaml"), "utf8")
+const textOf = (fixture: TemporaryHome) => readFileSync(join(fixture.path, "config.yaml"), "utf8")
 
-function treeOf(place: TemporaryHome): unknown {
-  const parsed = parseYaml(textOf(place))
+function treeOf(fixture: TemporaryHome): unknown {
+  const parsed = parseYaml(textOf(fixture))
   return parsed.ok ? parsed.value.tree : parsed.error
 }
 
@@ -45,7 +45,7 @@ test.each<[string, unknown]>([
   ["123456789012345678", "123456789012345678"],
   ["", ""],
   ["plain text", "plain text"],
-])("the word %j means %j", (text, expected) => {
+])("the text %j becomes %j", (text, expected) => {
   expect(coerceValue(text)).toEqual({ ok: true, value: expected })
 })
 
@@ -61,9 +61,9 @@ test.each<[string, string, string, unknown]>([
   ["a: [1, 2]\n", "a.1", "5", { a: [1, 5] }],
   ["", "agent.max_turns", "7", { agent: { max_turns: 7 } }],
 ])("on %j set %s %s", async (before, path, value, expected) => {
-  await using place = await temporaryHome({ config: before })
-  expect(await setFromText(context(place), path, value)).toMatchObject({ ok: true, value: { file: "config.yaml" } })
-  expect(treeOf(place)).toEqual(expected)
+  await using fixture = await temporaryHome({ config: before })
+  expect(await setFromText(context(fixture), path, value)).toMatchObject({ ok: true, value: { file: "config.yaml" } })
+  expect(treeOf(fixture)).toEqual(expected)
 })
 
 test.each([
@@ -77,9 +77,9 @@ test.each([
   ["a: 1\n", "clarify.max_choices", "9"],
   ["a: 1\n", "display.tool_progress", "loud"],
 ])("on %j set %s %s is a usage error and changes nothing", async (before, path, value) => {
-  await using place = await temporaryHome({ config: before })
-  expect(await setFromText(context(place), path, value)).toMatchObject({ ok: false, error: { exitCode: 2 } })
-  expect(textOf(place)).toBe(before)
+  await using fixture = await temporaryHome({ config: before })
+  expect(await setFromText(context(fixture), path, value)).toMatchObject({ ok: false, error: { exitCode: 2 } })
+  expect(textOf(fixture)).toBe(before)
 })
 
 test("one change is a change of one line: comments, order, blank lines and templates stay", async () => {
@@ -96,12 +96,12 @@ agent:
   - vision
 zeta:   {a: 1}
 `
-  await using place = await temporaryHome({ config: before })
-  await setFromText(context(place, { MY_KEY: "sk-planted-secret" }), "agent.max_turns", "12")
-  expect(textOf(place)).toBe(before.replace("max_turns: 90  # plenty", "max_turns: 12 # plenty"))
-  await setFromText(context(place), "zeta.b", "[2]")
-  await unsetPath(context(place), "agent.disabled_toolsets")
-  expect(textOf(place)).toBe(
+  await using fixture = await temporaryHome({ config: before })
+  await setFromText(context(fixture, { MY_KEY: "sk-planted-secret" }), "agent.max_turns", "12")
+  expect(textOf(fixture)).toBe(before.replace("max_turns: 90  # plenty", "max_turns: 12 # plenty"))
+  await setFromText(context(fixture), "zeta.b", "[2]")
+  await unsetPath(context(fixture), "agent.disabled_toolsets")
+  expect(textOf(fixture)).toBe(
     before
       .replace("max_turns: 90  # plenty", "max_turns: 12 # plenty")
       .replace("  disabled_toolsets:\n  - web\n  - vision\n", "")
@@ -109,80 +109,80 @@ zeta:   {a: 1}
   )
 })
 
-test("a new file holds the change and its version, privately, and no defaults", async () => {
-  await using place = await temporaryHome()
+test("a new file is private and has only the change and the version", async () => {
+  await using fixture = await temporaryHome()
   const previous = process.umask(0)
   try {
-    await setFromText(context(place), "agent.max_turns", "12")
+    await setFromText(context(fixture), "agent.max_turns", "12")
   } finally {
     process.umask(previous)
   }
-  expect(textOf(place)).toBe("_config_version: 29\nagent:\n  max_turns: 12\n")
-  expect(statSync(join(place.path, "config.yaml")).mode & 0o777).toBe(0o600)
+  expect(textOf(fixture)).toBe("_config_version: 29\nagent:\n  max_turns: 12\n")
+  expect(statSync(join(fixture.path, "config.yaml")).mode & 0o777).toBe(0o600)
 })
 
 test("secrets go to .env, dotted ones to the file with a warning", async () => {
-  await using place = await temporaryHome({ config: "a: 1\n" })
+  await using fixture = await temporaryHome({ config: "a: 1\n" })
   for (const name of ["OPENAI_API_KEY", "my_token", "TERMINAL_SSH_KEY", "FAL_KEY"]) {
-    expect(await setFromText(context(place), name, "x1")).toEqual({ ok: true, value: { file: ".env", warnings: [] } })
+    expect(await setFromText(context(fixture), name, "x1")).toEqual({ ok: true, value: { file: ".env", warnings: [] } })
   }
-  expect(readFileSync(join(place.path, ".env"), "utf8")).toBe(
+  expect(readFileSync(join(fixture.path, ".env"), "utf8")).toBe(
     "OPENAI_API_KEY=x1\nMY_TOKEN=x1\nTERMINAL_SSH_KEY=x1\nFAL_KEY=x1\n",
   )
-  const dotted = await setFromText(context(place), "mcp_servers.gh.env.GITHUB_TOKEN", "x")
+  const dotted = await setFromText(context(fixture), "mcp_servers.gh.env.GITHUB_TOKEN", "x")
   expect(dotted).toEqual({ ok: true, value: { file: "config.yaml", warnings: [expect.stringContaining("secret")] } })
-  expect(treeOf(place)).toEqual({ a: 1, mcp_servers: { gh: { env: { GITHUB_TOKEN: "x" } } } })
+  expect(treeOf(fixture)).toEqual({ a: 1, mcp_servers: { gh: { env: { GITHUB_TOKEN: "x" } } } })
 })
 
-test("terminal settings are mirrored for the P-edition, except the directory", async () => {
-  await using place = await temporaryHome()
-  await setFromText(context(place), "terminal.backend", "docker")
-  await setFromText(context(place), "terminal.timeout", "60")
-  await setFromText(context(place), "terminal.cwd", "/w")
-  expect(readFileSync(join(place.path, ".env"), "utf8")).toBe("TERMINAL_ENV=docker\nTERMINAL_TIMEOUT=60\n")
-  await unsetPath(context(place), "terminal.timeout")
-  expect(readFileSync(join(place.path, ".env"), "utf8")).toBe("TERMINAL_ENV=docker\n")
+test("terminal settings are mirrored for the Python edition, except the directory", async () => {
+  await using fixture = await temporaryHome()
+  await setFromText(context(fixture), "terminal.backend", "docker")
+  await setFromText(context(fixture), "terminal.timeout", "60")
+  await setFromText(context(fixture), "terminal.cwd", "/w")
+  expect(readFileSync(join(fixture.path, ".env"), "utf8")).toBe("TERMINAL_ENV=docker\nTERMINAL_TIMEOUT=60\n")
+  await unsetPath(context(fixture), "terminal.timeout")
+  expect(readFileSync(join(fixture.path, ".env"), "utf8")).toBe("TERMINAL_ENV=docker\n")
 })
 
-test("unset removes a key and says when there is none", async () => {
-  await using place = await temporaryHome({ config: "a:\n  b: 1 # x\n  c: 2\n" })
-  expect(await unsetPath(context(place), "a.b")).toMatchObject({ ok: true })
-  expect(textOf(place)).toBe("a:\n  c: 2\n")
-  expect(await unsetPath(context(place), "a.b")).toMatchObject({ ok: false, error: { exitCode: 1 } })
-  expect(await unsetPath(context(place), "OPENAI_API_KEY")).toMatchObject({ ok: false, error: { exitCode: 1 } })
+test("unset removes a key and fails when there is none", async () => {
+  await using fixture = await temporaryHome({ config: "a:\n  b: 1 # x\n  c: 2\n" })
+  expect(await unsetPath(context(fixture), "a.b")).toMatchObject({ ok: true })
+  expect(textOf(fixture)).toBe("a:\n  c: 2\n")
+  expect(await unsetPath(context(fixture), "a.b")).toMatchObject({ ok: false, error: { exitCode: 1 } })
+  expect(await unsetPath(context(fixture), "OPENAI_API_KEY")).toMatchObject({ ok: false, error: { exitCode: 1 } })
 })
 
 test("several edits happen together or not at all", async () => {
-  await using place = await temporaryHome({ config: "a: 1\n" })
+  await using fixture = await temporaryHome({ config: "a: 1\n" })
   const edits: ConfigEdit[] = [
     { path: "b", value: 2 },
     { path: "nope", remove: true },
   ]
-  expect(await editConfig(context(place), edits)).toMatchObject({ ok: false })
-  expect(textOf(place)).toBe("a: 1\n")
+  expect(await editConfig(context(fixture), edits)).toMatchObject({ ok: false })
+  expect(textOf(fixture)).toBe("a: 1\n")
 })
 
 test.each(["a: [1\n", "- 1\n", "a: 'open\n"])("a file that does not parse is never overwritten: %j", async (text) => {
-  await using place = await temporaryHome({ config: text })
+  await using fixture = await temporaryHome({ config: text })
   const results = [
-    await setFromText(context(place), "b", "1"),
-    await unsetPath(context(place), "a"),
-    await saveConfig(context(place), { b: 1 }),
+    await setFromText(context(fixture), "b", "1"),
+    await unsetPath(context(fixture), "a"),
+    await saveConfig(context(fixture), { b: 1 }),
   ]
   for (const result of results)
     expect(result).toMatchObject({
       ok: false,
       error: { exitCode: 1, message: expect.stringMatching(/line \d+, column \d+/) },
     })
-  expect(textOf(place)).toBe(text)
+  expect(textOf(fixture)).toBe(text)
 })
 
 test("bytes that are not UTF-8 are not rewritten", async () => {
-  await using place = await temporaryHome()
+  await using fixture = await temporaryHome()
   const bytes = Buffer.from("a: \xe9\n", "latin1")
-  writeFileSync(join(place.path, "config.yaml"), bytes)
-  expect(await setFromText(context(place), "b", "1")).toMatchObject({ ok: false, error: { exitCode: 1 } })
-  expect(readFileSync(join(place.path, "config.yaml"))).toEqual(bytes)
+  writeFileSync(join(fixture.path, "config.yaml"), bytes)
+  expect(await setFromText(context(fixture), "b", "1")).toMatchObject({ ok: false, error: { exitCode: 1 } })
+  expect(readFileSync(join(fixture.path, "config.yaml"))).toEqual(bytes)
 })
 
 test.each<[Record<string, string>, Record<string, string>, string]>([
@@ -190,21 +190,21 @@ test.each<[Record<string, string>, Record<string, string>, string]>([
   [{ HERMES_MANAGED: "true" }, {}, "a package manager"],
   [{}, { ".managed": "brew\n" }, "brew"],
 ])("a managed installation refuses: %j %j", async (variables, files, owner) => {
-  await using place = await temporaryHome({ config: "a: 1\n", files })
-  const refused = await setFromText(context(place, variables), "a", "2")
+  await using fixture = await temporaryHome({ config: "a: 1\n", files })
+  const refused = await setFromText(context(fixture, variables), "a", "2")
   expect(refused).toEqual({
     ok: false,
     error: { exitCode: 1, message: `this installation is managed by ${owner}; change its configuration there` },
   })
-  expect(textOf(place)).toBe("a: 1\n")
+  expect(textOf(fixture)).toBe("a: 1\n")
 })
 
-test("a value read through a variable goes back as the variable", async () => {
-  await using place = await temporaryHome({
+test("a value from a variable is written back as the variable", async () => {
+  await using fixture = await temporaryHome({
     config:
       "providers:\n  x:\n    api_key: ${KEY}\n    api: http://${HOST}/v1\ncustom_providers:\n  - {name: a, key: '${KEY}'}\n  - {name: b, key: plain}\n",
   })
-  const here = context(place, { KEY: "sk-planted", HOST: "h" })
+  const here = context(fixture, { KEY: "sk-planted", HOST: "h" })
   const config = await loadConfig(here)
   const provider = { ...(config.lookup("providers.x") as object), api: "http://other/v1" }
   await editConfig(here, [{ path: "providers.x", value: provider }])
@@ -213,8 +213,8 @@ test("a value read through a variable goes back as the variable", async () => {
     { name: "a", key: "sk-planted" },
   ]
   await editConfig(here, [{ path: "custom_providers", value: swapped }])
-  await saveConfig(here, { ...(treeOf(place) as object), added: "sk-planted-not-really" })
-  expect(treeOf(place)).toEqual({
+  await saveConfig(here, { ...(treeOf(fixture) as object), added: "sk-planted-not-really" })
+  expect(treeOf(fixture)).toEqual({
     providers: { x: { api_key: "${KEY}", api: "http://other/v1" } },
     custom_providers: [
       { name: "b", key: "plain" },
@@ -224,24 +224,24 @@ test("a value read through a variable goes back as the variable", async () => {
   })
 })
 
-test("templates in lists without names are matched by position", () => {
+test("templates in lists without names are matched by index", () => {
   const environment = environmentFrom({ A: "1", B: "2" })
   expect(restoreTemplates(["1", "2", "3"], ["${A}", "${B}"], environment)).toEqual(["${A}", "${B}", "3"])
   expect(restoreTemplates({ a: { b: "1" } }, { a: { b: "${A}" } }, environment)).toEqual({ a: { b: "${A}" } })
 })
 
-test("an existing looser mode is kept and no lock or temporary file stays behind", async () => {
-  await using place = await temporaryHome({ config: "a: 1\n" })
-  chmodSync(join(place.path, "config.yaml"), 0o644)
-  await setFromText(context(place), "a", "2")
-  expect([statSync(join(place.path, "config.yaml")).mode & 0o777, readdirSync(place.path)]).toEqual([
+test("an existing mode is kept, and no lock or temporary file remains", async () => {
+  await using fixture = await temporaryHome({ config: "a: 1\n" })
+  chmodSync(join(fixture.path, "config.yaml"), 0o644)
+  await setFromText(context(fixture), "a", "2")
+  expect([statSync(join(fixture.path, "config.yaml")).mode & 0o777, readdirSync(fixture.path)]).toEqual([
     0o644,
     ["config.yaml"],
   ])
 })
 
 test("two processes that write at the same time lose no change", async () => {
-  await using place = await temporaryHome({ config: "# shared\n" })
+  await using fixture = await temporaryHome({ config: "# shared\n" })
   const script = `
     import { editConfig } from ${JSON.stringify(join(import.meta.dirname, "edit.ts"))}
     import { processEnvironment } from ${JSON.stringify(join(import.meta.dirname, "environment.ts"))}
@@ -254,13 +254,13 @@ test("two processes that write at the same time lose no change", async () => {
   `
   const children = ["a", "b"].map((who) =>
     spawn(process.execPath, ["--input-type=module-typescript", "-e", script], {
-      env: { ...place.env, WHO: who },
+      env: { ...fixture.env, WHO: who },
       stdio: ["ignore", "ignore", "inherit"],
     }),
   )
   await Promise.all(children.map(async (child) => await once(child, "exit")))
   const all = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`k${index}`, index]))
-  expect(treeOf(place)).toEqual({ a: all, b: all })
-  expect(textOf(place)).toContain("# shared")
-  expect(existsSync(join(place.path, "config.yaml.lock"))).toBe(false)
+  expect(treeOf(fixture)).toEqual({ a: all, b: all })
+  expect(textOf(fixture)).toContain("# shared")
+  expect(existsSync(join(fixture.path, "config.yaml.lock"))).toBe(false)
 })

@@ -15,7 +15,7 @@ import type { Setting } from "./setting.ts"
 import { CONFIG_VERSION, isSettingKey, settingKeys, settingOf } from "./settings.ts"
 import { restoreTemplates } from "./document/template-restore.ts"
 import { coerceValue } from "./document/value-coercion.ts"
-import { wantedValue } from "./document/wanted-value.ts"
+import { expectedValue } from "./document/expected-value.ts"
 import type { ParsedYaml } from "./document/yaml-document.ts"
 
 export interface EditContext {
@@ -28,7 +28,7 @@ export interface Edited {
   readonly warnings: readonly string[]
 }
 
-/** `hermes config set`: decides the file, understands the word, writes. */
+/** `hermes config set`: chooses the file, converts the value and writes it. */
 export async function setFromText(context: EditContext, path: string, text: string): Promise<Result<Edited, Refusal>> {
   const secret = path.includes(".") ? undefined : secretVariable(path)
   if (secret !== undefined) {
@@ -42,7 +42,7 @@ export async function setFromText(context: EditContext, path: string, text: stri
   const edited = await editConfig(context, [{ path, value: value.value }])
   if (!edited.ok) return edited
   const mirrored = await mirrorTerminal(context, path, text)
-  return mirrored.ok ? ok({ file: "config.yaml", warnings: [...remarks(path), ...mirrored.value] }) : mirrored
+  return mirrored.ok ? ok({ file: "config.yaml", warnings: [...warningsFor(path), ...mirrored.value] }) : mirrored
 }
 
 /** `hermes config unset`. */
@@ -70,8 +70,8 @@ export type ConfigEdit =
   | { readonly path: Path; readonly remove: true }
 
 /**
- * Changes paths in the user's own file and nothing else in it: comments, order and `${VAR}` templates stay, defaults are
- * never written. All edits happen, or none. Refuses while the file does not parse.
+ * Changes only the given paths in the user's file: comments, order and `${VAR}` templates stay, defaults are never written.
+ * Applies all edits or none. Refuses while the file does not parse.
  */
 export async function editConfig(
   context: EditContext,
@@ -81,7 +81,7 @@ export async function editConfig(
   return await rewriteConfig(context, ({ document, tree }) => {
     const { model } = tree
     if (typeof model === "string" && edits.some(({ path }) => dotted(path).startsWith("model."))) {
-      // The short form `model: x` would be lost when a mapping takes its place.
+      // The short form `model: x` would be lost when it is replaced by a mapping.
       setInDocument(document, "model", { default: model })
     }
     for (const edit of edits) {
@@ -101,7 +101,7 @@ export async function editConfig(
   })
 }
 
-/** Replaces the whole document, as only a reset does; templates that still hold their value stay templates. */
+/** Replaces the whole document; templates whose value did not change stay templates. */
 export async function saveConfig(context: EditContext, settings: Tree): Promise<Result<undefined, Refusal>> {
   return await rewriteConfig(context, ({ document, tree }) => {
     document.contents = document.createNode(restoreTemplates(settings, tree, context.environment))
@@ -109,7 +109,7 @@ export async function saveConfig(context: EditContext, settings: Tree): Promise<
   })
 }
 
-/** Opens the user's document under the lock, lets `change` edit it, and writes it back if that succeeds. */
+/** Locks and parses the user's document, calls `change`, and writes it back if that succeeds. */
 export async function rewriteConfig<T>(
   { home, environment }: EditContext,
   change: (parsed: ParsedYaml) => Result<T, Refusal>,
@@ -139,7 +139,7 @@ export async function rewriteConfig<T>(
   }
 }
 
-/** The file's text, or undefined when there is none yet. Bytes that are not UTF-8 would be lost by rewriting. */
+/** The file's text, or undefined when there is none yet. Throws for text that is not UTF-8, which a rewrite would corrupt. */
 function currentText(path: string): string | undefined {
   let bytes: Buffer
   try {
@@ -160,25 +160,25 @@ function badPath(path: Path): string | undefined {
   const segments = splitPath(path)
   const shown = dotted(path)
   if (segments.some((segment) => segment.trim() === ""))
-    return `"${shown}" is not a setting's path; write it as section.key`
-  return segments.includes("__proto__") ? `"${shown}" cannot be a setting's path` : undefined
+    return `"${shown}" is not a setting path; write it as section.key`
+  return segments.includes("__proto__") ? `"${shown}" cannot be a setting path` : undefined
 }
 
-/** A value a known setting cannot use is refused before it is written. */
+/** Refuses a value that a known setting cannot use. */
 function checkValue(path: string, value: unknown): Result<undefined, Refusal> {
   if (!isSettingKey(path)) return ok(undefined)
   const setting: Setting = settingOf(path)
   const read = setting.read(value)
   const clamped = typeof read === "number" && read !== Number(value)
   if (read !== undefined && !clamped) return ok(undefined)
-  return fail({ exitCode: 2, message: `that value does not fit \`${path}\`; give it ${wantedValue(setting)}` })
+  return fail({ exitCode: 2, message: `invalid value for \`${path}\`; use ${expectedValue(setting)}` })
 }
 
-function remarks(path: string): readonly string[] {
+function warningsFor(path: string): readonly string[] {
   const last = path.split(".").at(-1) ?? path
   const secret = isSecretKey(last)
     ? [
-        `a secret is now stored in config.yaml; safer is a variable: hermes config set NAME_API_KEY <value>, then \${NAME_API_KEY} here`,
+        `the secret is now stored in config.yaml; it is safer to run hermes config set NAME_API_KEY <value> and write \${NAME_API_KEY} here`,
       ]
     : []
   const top = path.split(".")[0] ?? path
@@ -191,7 +191,7 @@ function remarks(path: string): readonly string[] {
   ]
 }
 
-/** A key that no table knows, in a section that is not a free mapping: most likely a misspelling. */
+/** An unknown key in a section that is not a free mapping is most likely a misspelling. */
 function unknownInSection(path: string, top: string): readonly string[] {
   const known = settingKeys()
   if (path === top || known.some((key) => path === key || path.startsWith(`${key}.`) || key.startsWith(`${path}.`)))
@@ -205,7 +205,7 @@ function unknownInSection(path: string, top: string): readonly string[] {
   ]
 }
 
-/** The P-edition reads these from `.env`; the working directory is left out because there it is out of use. */
+/** Also writes the variable that the Python edition reads from `.env`; not for the working directory, which is obsolete there. */
 async function mirrorTerminal(
   context: EditContext,
   path: string,

@@ -4,7 +4,7 @@ import type { Environment } from "./environment.ts"
 import type { Setting } from "./setting.ts"
 import { settingsWithVariable } from "./settings.ts"
 
-/** A value from a layer above the file. */
+/** A value that overrides the file. */
 export interface Override {
   readonly path: string
   readonly value: unknown
@@ -12,7 +12,7 @@ export interface Override {
   readonly source: string
 }
 
-/** What the environment sets, given what the file says: some variables beat the file, some only fill its gaps. */
+/** The settings from environment variables: some override the file, some apply only where it has no value. */
 export function environmentOverrides(environment: Environment, user: Tree): readonly Override[] {
   const known = settingsWithVariable().flatMap(([path, setting]): Override[] => {
     const source = setting.environment
@@ -33,7 +33,7 @@ function structured(setting: Setting, text: string): unknown {
   return setting.type === "list" || setting.type === "mapping" ? (parseJson(text) ?? text) : text
 }
 
-/** `AUXILIARY_<TASK>_MODEL` and its like, for built-in tasks and for those of plugins. */
+/** `AUXILIARY_<TASK>_MODEL` and so on, for built-in tasks and those of plugins. */
 function auxiliaryOverrides(environment: Environment): Override[] {
   return environment.names().flatMap((name): Override[] => {
     const [, task, field] = /^AUXILIARY_([A-Z0-9_]+?)_(PROVIDER|MODEL|BASE_URL|API_KEY)$/.exec(name) ?? []

@@ -1,4 +1,4 @@
-/** The variables a process was started with, as an immutable value: whoever needs another set makes another value. */
+/** An immutable set of environment variables. */
 export interface Environment {
   get(name: string): string | undefined
   /** Whether the variable is one of `1`, `true`, `yes`, `on` (any case, trimmed). */
@@ -7,7 +7,7 @@ export interface Environment {
   toObject(): Record<string, string>
 }
 
-/** A snapshot: later changes to the process, for example by a command the model runs, are not seen. */
+/** A snapshot of the variables of this process. */
 export function processEnvironment(): Environment {
   return environmentFrom(process.env)
 }

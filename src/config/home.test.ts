@@ -21,12 +21,12 @@ test.each([
   expect({ path: home.path, root: home.root, profile: home.profile }).toEqual({ path, root, profile })
 })
 
-test("links are seen through: a link to a profile is that profile, a linked default home is the default home", async () => {
-  await using place = await temporaryHome()
-  mkdirSync(join(place.path, "profiles", "coder"), { recursive: true })
-  symlinkSync(join(place.path, "profiles", "coder"), join(place.workdir, "link"))
-  const home = homeAt(join(place.workdir, "link"), environmentFrom({ HOME: place.userHome }))
-  expect([home.root, home.profile]).toEqual([place.path, "coder"])
+test("links are resolved: a link to a profile is that profile, a linked default home is the default home", async () => {
+  await using fixture = await temporaryHome()
+  mkdirSync(join(fixture.path, "profiles", "coder"), { recursive: true })
+  symlinkSync(join(fixture.path, "profiles", "coder"), join(fixture.workdir, "link"))
+  const home = homeAt(join(fixture.workdir, "link"), environmentFrom({ HOME: fixture.userHome }))
+  expect([home.root, home.profile]).toEqual([fixture.path, "coder"])
 })
 
 test("messages show the home relative to the user's", () => {
@@ -40,11 +40,11 @@ test("messages show the home relative to the user's", () => {
   ]).toEqual(["~/.hermes", "~/.hermes/a/b", "/opt/x", "~", "/user2"])
 })
 
-test("a home is created with its directories, closed to others, and again without effect", async () => {
-  await using place = await temporaryHome()
+test("creates a private home with its directories; a second call has no effect", async () => {
+  await using fixture = await temporaryHome()
   const environment = environmentFrom({
-    HOME: place.userHome,
-    HERMES_HOME: join(place.workdir, "a", "home"),
+    HOME: fixture.userHome,
+    HERMES_HOME: join(fixture.workdir, "a", "home"),
     HERMES_HOME_MODE: "0701",
     HERMES_CONTAINER: "0",
   })
@@ -70,19 +70,19 @@ test("a home is created with its directories, closed to others, and again withou
   expect([home.path, home.file("sessions")].map((path) => statSync(path).mode & 0o777)).toEqual([0o701, 0o701])
 })
 
-test("an existing home that others can read is closed, unless told not to", async () => {
-  await using place = await temporaryHome()
-  const environment = environmentFrom({ HOME: place.userHome, HERMES_CONTAINER: "0" })
-  chmodSync(place.path, 0o755)
+test("an existing home that others can read becomes private, unless disabled", async () => {
+  await using fixture = await temporaryHome()
+  const environment = environmentFrom({ HOME: fixture.userHome, HERMES_CONTAINER: "0" })
+  chmodSync(fixture.path, 0o755)
   ensureHome(resolveHome(environment), withVariables(environment, { HERMES_SKIP_CHMOD: "1" }))
-  const skipped = statSync(place.path).mode & 0o777
+  const skipped = statSync(fixture.path).mode & 0o777
   ensureHome(resolveHome(environment), environment)
-  expect([skipped, statSync(place.path).mode & 0o777]).toEqual([0o755, 0o700])
+  expect([skipped, statSync(fixture.path).mode & 0o777]).toEqual([0o755, 0o700])
 })
 
-test("a home that cannot be made is one sentence", async () => {
-  await using place = await temporaryHome({ files: { file: "" } })
-  const environment = environmentFrom({ HOME: place.userHome, HERMES_HOME: join(place.path, "file", "x") })
+test("a home that cannot be created fails with one sentence", async () => {
+  await using fixture = await temporaryHome({ files: { file: "" } })
+  const environment = environmentFrom({ HOME: fixture.userHome, HERMES_HOME: join(fixture.path, "file", "x") })
   expect(() => ensureHome(resolveHome(environment), environment)).toThrow(HomeError)
   expect(() => ensureHome(resolveHome(environment), environment)).toThrow(
     /^cannot create ~\/\.hermes\/file\/x: .*HERMES_HOME/,
@@ -90,8 +90,8 @@ test("a home that cannot be made is one sentence", async () => {
 })
 
 test("containers are recognised by marker files, cgroup text and variables", async () => {
-  await using place = await temporaryHome()
-  const root = place.workdir
+  await using fixture = await temporaryHome()
+  const root = fixture.workdir
   const none = environmentFrom({})
   const before = inContainer(none, root)
   mkdirSync(join(root, "proc", "1"), { recursive: true })
@@ -103,23 +103,23 @@ test("containers are recognised by marker files, cgroup text and variables", asy
   expect(inContainer(environmentFrom({ HERMES_CONTAINER: "1" }), "/nowhere")).toBe(true)
 })
 
-test.each(["HERMES_SKIP_CHMOD", "HERMES_CONTAINER", "HERMES_MANAGED"])("%s leaves permission bits alone", (name) => {
+test.each(["HERMES_SKIP_CHMOD", "HERMES_CONTAINER", "HERMES_MANAGED"])("%s keeps permission bits unchanged", (name) => {
   expect(secretMode(environmentFrom({ HERMES_CONTAINER: "0" }))).toBe(0o600)
   expect(secretMode(environmentFrom({ HERMES_CONTAINER: "0", [name]: "1" }))).toBeUndefined()
 })
 
-test("a lost profile is pointed out only when the home was not passed on", async () => {
-  await using place = await temporaryHome({ files: { active_profile: "coder\n" } })
-  const lost = lostProfileWarning(environmentFrom({ HOME: place.userHome }))
+test("a lost profile is reported only when HERMES_HOME was not passed on", async () => {
+  await using fixture = await temporaryHome({ files: { active_profile: "coder\n" } })
+  const lost = lostProfileWarning(environmentFrom({ HOME: fixture.userHome }))
   expect(lost).toContain('"coder" is active')
-  expect(lostProfileWarning(environmentFrom({ HOME: place.userHome, HERMES_HOME: place.path }))).toBeUndefined()
-  writeFileSync(join(place.path, "active_profile"), "default")
-  expect(lostProfileWarning(environmentFrom({ HOME: place.userHome }))).toBeUndefined()
+  expect(lostProfileWarning(environmentFrom({ HOME: fixture.userHome, HERMES_HOME: fixture.path }))).toBeUndefined()
+  writeFileSync(join(fixture.path, "active_profile"), "default")
+  expect(lostProfileWarning(environmentFrom({ HOME: fixture.userHome }))).toBeUndefined()
 })
 
 test.runIf(process.getuid?.() === 0)("directories made at run time are given to the named owner", async () => {
-  await using place = await temporaryHome()
-  const environment = environmentFrom({ HOME: place.userHome, HERMES_UID: "1234", HERMES_GID: "2345" })
+  await using fixture = await temporaryHome()
+  const environment = environmentFrom({ HOME: fixture.userHome, HERMES_UID: "1234", HERMES_GID: "2345" })
   const home = resolveHome(environment)
   ensureHome(home, environment)
   const { uid, gid } = statSync(home.file("sessions"))

@@ -1,12 +1,14 @@
-import { chmodSync, chownSync, existsSync, readFileSync, realpathSync, statSync } from "node:fs"
+import { chmodSync, chownSync, existsSync, readFileSync, statSync } from "node:fs"
 import { homedir } from "node:os"
 import { basename, dirname, join, relative, resolve, sep } from "node:path"
+import { isInside } from "../base/is-inside.ts"
 import { makeDirectories } from "../base/make-directories.ts"
+import { realPath } from "../base/real-path.ts"
 import { errorCode, explainSystemError } from "../base/system-error.ts"
 import type { Environment } from "./environment.ts"
 import { isProfileName } from "./profiles/profile-name.ts"
 
-/** Where one profile keeps everything. Another profile in the same process is another value. */
+/** The directory of one profile. */
 export interface Home {
   readonly path: string
   /** The home that holds the profiles; equal to `path` for the default profile. */
@@ -19,18 +21,18 @@ export interface Home {
   display(path?: string): string
 }
 
-/** The home directory cannot be used; the message is one sentence for a person. */
+/** The home directory cannot be used; the message is one sentence for the user. */
 export class HomeError extends Error {
   override readonly name = "HomeError"
 }
 
-/** The only place that knows where the home is. Evaluated when called; touches nothing on disk. */
+/** Determines the home directory; does not access the disk beyond resolving links. */
 export function resolveHome(environment: Environment): Home {
   const named = (environment.get("HERMES_HOME") ?? "").trim()
   return homeAt(named === "" ? platformDefault(environment) : resolve(named), environment)
 }
 
-/** The home at a known path, for code that handles several profiles. */
+/** The home at a given path, for code that handles several profiles. */
 export function homeAt(path: string, environment: Environment): Home {
   const userHome = accountHome(environment)
   const root = rootOf(path, platformDefault(environment))
@@ -50,27 +52,27 @@ export function ensureHome(home: Home, environment: Environment): void {
   for (const name of ["", ...DIRECTORIES]) ensureDirectory(home.file(name), { home, environment, mode })
 }
 
-/** The mode for secret files, or undefined where permission bits are left alone. */
+/** The mode for secret files, or undefined where permission bits are not changed. */
 export function secretMode(environment: Environment): number | undefined {
   return skipsPermissions(environment) ? undefined : 0o600
 }
 
-/** Whether this process runs in a container. `root` is where the system's own files are looked up. */
+/** Whether this process runs in a container. `root` is the root of the file system; tests pass another. */
 export function inContainer(environment: Environment, root = "/"): boolean {
-  if ((environment.get("HERMES_CONTAINER") ?? "") !== "") return isSwitchedOn(environment, "HERMES_CONTAINER")
-  if (isSwitchedOn(environment, "KUBERNETES_SERVICE_HOST")) return true
+  if ((environment.get("HERMES_CONTAINER") ?? "") !== "") return isEnabled(environment, "HERMES_CONTAINER")
+  if (isEnabled(environment, "KUBERNETES_SERVICE_HOST")) return true
   if (existsSync(join(root, ".dockerenv")) || existsSync(join(root, "run/.containerenv"))) return true
   try {
     return /docker|kubepods|containerd|libpod|lxc/.test(readFileSync(join(root, "proc/1/cgroup"), "utf8"))
   } catch {
-    // No such file outside Linux, and an unreadable one says nothing about a container.
+    // Not Linux, or not readable.
     return false
   }
 }
 
 /**
- * A sentence for stderr when the default home is about to be used although another profile is the active one: some
- * parent process did not pass `HERMES_HOME` on.
+ * A warning for stderr when the default home is used although another profile is active, because a parent process did not pass
+ * on `HERMES_HOME`.
  */
 export function lostProfileWarning(environment: Environment): string | undefined {
   if ((environment.get("HERMES_HOME") ?? "").trim() !== "") return undefined
@@ -86,7 +88,7 @@ export function readActiveProfile(root: string): string | undefined {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(join(root, "active_profile"))).trim()
     return text === "" ? undefined : text
   } catch {
-    // An unreadable file must not keep the program from starting: it counts as absent.
+    // An unreadable file counts as absent, so that the program can start.
     return undefined
   }
 }
@@ -123,20 +125,6 @@ function displayPath(path: string, userHome: string): string {
   return isInside(path, userHome) ? `~/${relative(userHome, path).split(sep).join("/")}` : path
 }
 
-function isInside(path: string, directory: string): boolean {
-  return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep)
-}
-
-/** The path without links, also when its last parts do not exist yet. */
-function realPath(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    const parent = dirname(path)
-    return parent === path ? path : join(realPath(parent), basename(path))
-  }
-}
-
 interface DirectoryContext {
   readonly home: Home
   readonly environment: Environment
@@ -146,22 +134,22 @@ interface DirectoryContext {
 function ensureDirectory(path: string, { home, environment, mode }: DirectoryContext): void {
   try {
     const created = makeDirectories(path, mode)
-    if (created !== undefined) giveToOwner(path, environment)
+    if (created !== undefined) changeOwner(path, environment)
     const stats = statSync(path)
     if (!stats.isDirectory()) throw new HomeError(`${home.display(path)} is not a directory; move it away`)
-    const tooLoose = (stats.mode & 0o777 & ~mode) !== 0
-    if (created !== undefined ? (stats.mode & 0o777) !== mode : tooLoose) tighten(path, { environment, mode })
+    const tooOpen = (stats.mode & 0o777 & ~mode) !== 0
+    if (created !== undefined ? (stats.mode & 0o777) !== mode : tooOpen) restrictMode(path, { environment, mode })
   } catch (cause) {
     if (cause instanceof HomeError) throw cause
     throw new HomeError(
-      `cannot create ${home.display(path)}: ${explainSystemError(cause)}; fix that or point HERMES_HOME at a directory you can write`,
+      `cannot create ${home.display(path)}: ${explainSystemError(cause)}; fix that, or set HERMES_HOME to a directory that you can write to`,
       { cause },
     )
   }
 }
 
-/** Closing `/` or `/opt` to everybody else would break the machine, so those are left alone. */
-function tighten(path: string, { environment, mode }: { environment: Environment; mode: number }): void {
+/** Does not change `/` or a directory directly below it, such as `/opt`: other programs need access to those. */
+function restrictMode(path: string, { environment, mode }: { environment: Environment; mode: number }): void {
   if (skipsPermissions(environment)) return
   const real = realPath(path)
   if (dirname(real) === real || dirname(dirname(real)) === dirname(real)) return
@@ -173,7 +161,7 @@ function tighten(path: string, { environment, mode }: { environment: Environment
   }
 }
 
-function giveToOwner(path: string, environment: Environment): void {
+function changeOwner(path: string, environment: Environment): void {
   const uid = numericId(environment.get("HERMES_UID"))
   const gid = numericId(environment.get("HERMES_GID"))
   if (uid === undefined && gid === undefined) return
@@ -195,12 +183,12 @@ function homeMode(environment: Environment): number {
 
 function skipsPermissions(environment: Environment): boolean {
   if (process.platform === "win32") return true
-  const switches = ["HERMES_SKIP_CHMOD", "HERMES_MANAGED"]
-  return switches.some((name) => isSwitchedOn(environment, name)) || inContainer(environment)
+  const variables = ["HERMES_SKIP_CHMOD", "HERMES_MANAGED"]
+  return variables.some((name) => isEnabled(environment, name)) || inContainer(environment)
 }
 
-/** Set to anything that does not plainly mean no. */
-function isSwitchedOn(environment: Environment, name: string): boolean {
+/** Whether the variable is set to anything but an explicit no. */
+function isEnabled(environment: Environment, name: string): boolean {
   const value = (environment.get(name) ?? "").trim().toLowerCase()
   return !["", "0", "false", "no", "off"].includes(value)
 }

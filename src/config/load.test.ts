@@ -20,8 +20,8 @@ import { ensureHome, resolveHome } from "./home.ts"
 import { loadConfig, type Config } from "./load.ts"
 import { terminalVariables } from "./terminal-variables.ts"
 
-async function load(place: TemporaryHome, variables: Record<string, string> = {}, invocation = {}): Promise<Config> {
-  const environment = environmentFrom({ ...place.env, ...variables })
+async function load(fixture: TemporaryHome, variables: Record<string, string> = {}, invocation = {}): Promise<Config> {
+  const environment = environmentFrom({ ...fixture.env, ...variables })
   return await loadConfig({ home: resolveHome(environment), environment, invocation })
 }
 
@@ -53,8 +53,8 @@ test.each([
 })
 
 test("without a file everything has its default", async () => {
-  await using place = await temporaryHome()
-  const config = await load(place)
+  await using fixture = await temporaryHome()
+  const config = await load(fixture)
   expect({
     turns: config.get("agent.max_turns"),
     provider: config.get("model.provider"),
@@ -66,8 +66,8 @@ test("without a file everything has its default", async () => {
   }).toEqual({ turns: 90, provider: "auto", nested: 8, task: 360, origin: "default", user: {}, problems: [] })
 })
 
-test("the four layers, each with its origin", async () => {
-  await using place = await temporaryHome({
+test("the four layers with their origin", async () => {
+  await using fixture = await temporaryHome({
     config:
       "agent: {max_turns: 5, verbose: yes}\nmodel: {default: from-file, provider: anthropic}\nstate: {url: postgres://file/x}\n",
   })
@@ -77,7 +77,7 @@ test("the four layers, each with its origin", async () => {
     HERMES_INFERENCE_PROVIDER: "stale",
     HERMES_DATABASE_URL: "postgres://env/x",
   }
-  const config = await load(place, variables, { "agent.verbose": false })
+  const config = await load(fixture, variables, { "agent.verbose": false })
   const keys = ["agent.max_turns", "agent.verbose", "model.default", "model.provider", "state.url", "timezone"] as const
   expect(keys.map((key) => [config.get(key), config.origin(key)])).toEqual([
     [5, "file"],
@@ -90,8 +90,8 @@ test("the four layers, each with its origin", async () => {
 })
 
 test("variables that only fill gaps do so without a file", async () => {
-  await using place = await temporaryHome()
-  const config = await load(place, {
+  await using fixture = await temporaryHome()
+  const config = await load(fixture, {
     HERMES_MAX_ITERATIONS: "7",
     HERMES_INFERENCE_PROVIDER: "xai",
     AUXILIARY_VISION_MODEL: "eye",
@@ -107,16 +107,16 @@ test("variables that only fill gaps do so without a file", async () => {
 })
 
 test("terminal variables count only when the file has no terminal section", async () => {
-  await using place = await temporaryHome({ config: "worktree: true\n" })
+  await using fixture = await temporaryHome({ config: "worktree: true\n" })
   const variables = { TERMINAL_ENV: "docker", TERMINAL_TIMEOUT: "9", TERMINAL_DOCKER_VOLUMES: '["/a:/b"]' }
-  const without = await load(place, variables)
+  const without = await load(fixture, variables)
   expect([
     without.get("terminal.backend"),
     without.get("terminal.timeout"),
     without.get("terminal.docker_volumes"),
   ]).toEqual(["docker", 9, ["/a:/b"]])
-  writeFileSync(join(place.path, "config.yaml"), "terminal: {timeout: 20}\n")
-  const config = await load(place, variables)
+  writeFileSync(join(fixture.path, "config.yaml"), "terminal: {timeout: 20}\n")
+  const config = await load(fixture, variables)
   expect([config.get("terminal.backend"), config.get("terminal.timeout")]).toEqual(["local", 20])
   expect(terminalVariables(config)).toMatchObject({
     TERMINAL_ENV: "local",
@@ -125,9 +125,9 @@ test("terminal variables count only when the file has no terminal section", asyn
   })
 })
 
-test("a variable that does not fit is reported and ignored", async () => {
-  await using place = await temporaryHome()
-  const config = await load(place, { HERMES_MAX_ITERATIONS: "many" })
+test("an invalid variable is reported and ignored", async () => {
+  await using fixture = await temporaryHome()
+  const config = await load(fixture, { HERMES_MAX_ITERATIONS: "many" })
   expect([config.get("agent.max_turns"), config.origin("agent.max_turns"), paths(config)]).toEqual([
     90,
     "default",
@@ -136,8 +136,8 @@ test("a variable that does not fit is reported and ignored", async () => {
 })
 
 test.each(["HERMES_IGNORE_USER_CONFIG", "HERMES_SAFE_MODE"])("%s removes the file's layer", async (name) => {
-  await using place = await temporaryHome({ config: "agent: {max_turns: 5}\n" })
-  expect((await load(place, { [name]: "1" })).get("agent.max_turns")).toBe(90)
+  await using fixture = await temporaryHome({ config: "agent: {max_turns: 5}\n" })
+  expect((await load(fixture, { [name]: "1" })).get("agent.max_turns")).toBe(90)
 })
 
 test.each([
@@ -166,9 +166,9 @@ test.each([
   ["_config_version: 20\n", "compression.strategy", "summarize"],
   ["_config_version: 29\n", "compression.strategy", "pipeline"],
   ["worktree: false\n", "compression.strategy", "pipeline"],
-])("older form %j", async (text, path, expected) => {
-  await using place = await temporaryHome({ config: text })
-  const config = await load(place)
+])("legacy form %j", async (text, path, expected) => {
+  await using fixture = await temporaryHome({ config: text })
+  const config = await load(fixture)
   expect(config.lookup(path)).toEqual(expected)
   expect(config.lookup("provider")).toBeUndefined()
 })
@@ -193,15 +193,15 @@ test.each<[string, string, unknown, string[]]>([
   ["model: [a]\n", "model.default", "", ["model"]],
   ["auxiliary: {vision: {timeout: soon, model: m}}\n", "auxiliary.vision.timeout", 120, ["auxiliary.vision.timeout"]],
   ["model: {max_tokens: null}\n", "model.max_tokens", null, []],
-])("%j gives %s = %j", async (text, path, expected, problems) => {
-  await using place = await temporaryHome({ config: text })
-  const config = await load(place)
+])("%j sets %s = %j", async (text, path, expected, problems) => {
+  await using fixture = await temporaryHome({ config: text })
+  const config = await load(fixture)
   expect([config.lookup(path), paths(config)]).toEqual([expected, problems])
 })
 
 test("a setting filled from a variable is text and still becomes a number", async () => {
-  await using place = await temporaryHome({ config: "agent: {max_turns: '${TURNS}'}\nmodel: {api_key: '${KEY}'}\n" })
-  const config = await load(place, { TURNS: "33", KEY: "sk-secret" })
+  await using fixture = await temporaryHome({ config: "agent: {max_turns: '${TURNS}'}\nmodel: {api_key: '${KEY}'}\n" })
+  const config = await load(fixture, { TURNS: "33", KEY: "sk-secret" })
   expect([config.get("agent.max_turns"), config.get("model.api_key"), config.user()["model"]]).toEqual([
     33,
     "sk-secret",
@@ -209,9 +209,9 @@ test("a setting filled from a variable is text and still becomes a number", asyn
   ])
 })
 
-test("what a caller gets cannot be changed, what it copies can", async () => {
-  await using place = await temporaryHome({ config: "providers: {x: {api: http://h/v1}}\n" })
-  const config = await load(place)
+test("returned values are frozen, copies are not", async () => {
+  await using fixture = await temporaryHome({ config: "providers: {x: {api: http://h/v1}}\n" })
+  const config = await load(fixture)
   const copy = config.effective()
   copy["providers"] = 1
   expect(() => Object.assign(config.lookup("providers.x") as object, { api: "other" })).toThrow()
@@ -226,10 +226,10 @@ test("two homes in one process do not see each other", async () => {
 })
 
 test("a prototype cannot be set through the file", async () => {
-  await using place = await temporaryHome({
+  await using fixture = await temporaryHome({
     config: "__proto__: {polluted: yes}\nagent: {__proto__: {polluted: yes}}\n",
   })
-  const config = await load(place)
+  const config = await load(fixture)
   expect([Reflect.get({}, "polluted"), config.lookup("agent.polluted"), config.get("agent.max_turns")]).toEqual([
     undefined,
     undefined,
@@ -237,20 +237,20 @@ test("a prototype cannot be set through the file", async () => {
   ])
 })
 
-test("a broken file is ignored as a whole, copied once and never touched", async () => {
+test("a broken file is ignored completely, copied once and never changed", async () => {
   const text = "agent:\n  max_turns: 5\n bad: [\n"
-  await using place = await temporaryHome({ config: text })
-  const config = await load(place)
-  await load(place)
-  const copies = readdirSync(place.path).filter((name) => name.includes(".corrupt."))
+  await using fixture = await temporaryHome({ config: text })
+  const config = await load(fixture)
+  await load(fixture)
+  const copies = readdirSync(fixture.path).filter((name) => name.includes(".corrupt."))
   expect(config.get("agent.max_turns")).toBe(90)
-  expect(config.broken).toMatchObject({ line: 3, backup: join(place.path, copies[0] ?? "") })
-  const warning = brokenFileWarning(resolveHome(environmentFrom(place.env)), config.broken!)
+  expect(config.broken).toMatchObject({ line: 3, backup: join(fixture.path, copies[0] ?? "") })
+  const warning = brokenFileWarning(resolveHome(environmentFrom(fixture.env)), config.broken!)
   expect(warning).toMatch(/^~\/\.hermes\/config\.yaml cannot be used .* line 3, column \d+: .*\.bak\)$/)
   expect(copies).toEqual([expect.stringMatching(/^config\.yaml\.corrupt\.\d{8}-\d{6}\.bak$/)])
   expect([
-    readFileSync(join(place.path, "config.yaml"), "utf8"),
-    readFileSync(join(place.path, copies[0] ?? ""), "utf8"),
+    readFileSync(join(fixture.path, "config.yaml"), "utf8"),
+    readFileSync(join(fixture.path, copies[0] ?? ""), "utf8"),
   ]).toEqual([text, text])
 })
 
@@ -262,45 +262,45 @@ test.each<[string, (path: string) => void]>([
   ["a loop of links", (path) => symlinkSync("config.yaml", path)],
   ["a list", (path) => writeFileSync(path, "- 1\n")],
 ])("a hostile file (%s) leaves the defaults and is reported", async (_, make) => {
-  await using place = await temporaryHome()
-  make(join(place.path, "config.yaml"))
-  const config = await load(place)
+  await using fixture = await temporaryHome()
+  make(join(fixture.path, "config.yaml"))
+  const config = await load(fixture)
   expect(config.get("agent.max_turns")).toBe(90)
   expect(config.broken?.message).toMatch(/\w/)
 })
 
 test("a link to a broken file is reported but not copied", async () => {
-  await using place = await temporaryHome()
-  writeFileSync(join(place.workdir, "real.yaml"), "a: [\n")
-  symlinkSync(join(place.workdir, "real.yaml"), join(place.path, "config.yaml"))
-  const config = await load(place)
-  expect([config.broken?.backup, lstatSync(join(place.path, "config.yaml")).isSymbolicLink()]).toEqual([
+  await using fixture = await temporaryHome()
+  writeFileSync(join(fixture.workdir, "real.yaml"), "a: [\n")
+  symlinkSync(join(fixture.workdir, "real.yaml"), join(fixture.path, "config.yaml"))
+  const config = await load(fixture)
+  expect([config.broken?.backup, lstatSync(join(fixture.path, "config.yaml")).isSymbolicLink()]).toEqual([
     undefined,
     true,
   ])
 })
 
-test("the stored parse is used while the file is unchanged, holds no expanded secret, and is private", async () => {
-  await using place = await temporaryHome({
+test("the parse cache is used while the file is unchanged, has no expanded secret, and is private", async () => {
+  await using fixture = await temporaryHome({
     config: "model: {api_key: '${KEY}'}\nagent: {verbose: yes, verbose: no}\n",
   })
-  const environment = environmentFrom(place.env)
+  const environment = environmentFrom(fixture.env)
   ensureHome(resolveHome(environment), environment)
-  const cache = join(place.path, "cache", "config.parsed.json")
-  const first = await load(place, { KEY: "sk-planted" })
+  const cache = join(fixture.path, "cache", "config.parsed.json")
+  const first = await load(fixture, { KEY: "sk-planted" })
   const stored = readFileSync(cache, "utf8")
   expect([stored.includes("sk-planted"), statSync(cache).mode & 0o777]).toEqual([false, 0o600])
   writeFileSync(cache, stored.replaceAll("${KEY}", "from-cache"))
-  const second = await load(place)
+  const second = await load(fixture)
   expect([first.get("model.api_key"), second.get("model.api_key"), paths(second)]).toEqual([
     "sk-planted",
     "from-cache",
     paths(first),
   ])
-  writeFileSync(join(place.path, "config.yaml"), "model: {api_key: changed}\n")
-  expect((await load(place)).get("model.api_key")).toBe("changed")
+  writeFileSync(join(fixture.path, "config.yaml"), "model: {api_key: changed}\n")
+  expect((await load(fixture)).get("model.api_key")).toBe("changed")
   writeFileSync(cache, "{damaged")
-  expect((await load(place)).get("model.api_key")).toBe("changed")
-  rmSync(join(place.path, "cache"), { recursive: true })
-  expect([(await load(place)).get("model.api_key"), existsSync(cache)]).toEqual(["changed", false])
+  expect((await load(fixture)).get("model.api_key")).toBe("changed")
+  rmSync(join(fixture.path, "cache"), { recursive: true })
+  expect([(await load(fixture)).get("model.api_key"), existsSync(cache)]).toEqual(["changed", false])
 })

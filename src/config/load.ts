@@ -14,7 +14,7 @@ import {
 import type { Environment } from "./environment.ts"
 import { environmentOverrides, type Override } from "./environment-overrides.ts"
 import type { Home } from "./home.ts"
-import { liftLegacyForm } from "./migration/legacy-form.ts"
+import { normalizeLegacySettings } from "./migration/legacy-settings.ts"
 import type { Setting } from "./setting.ts"
 import {
   isSettingKey,
@@ -25,7 +25,7 @@ import {
   type SettingValue,
 } from "./settings.ts"
 import { validateDocument } from "./validate.ts"
-import { wantedValue } from "./document/wanted-value.ts"
+import { expectedValue } from "./document/expected-value.ts"
 
 export type Layer = "invocation" | "environment" | "file" | "default"
 
@@ -52,7 +52,7 @@ export interface LoadOptions {
   readonly clock?: Clock
 }
 
-/** Never fails: whatever is wrong with the file or a value is reported and the default is used in its place. */
+/** Never fails: problems with the file or a value are reported, and the default is used instead. */
 export async function loadConfig(options: LoadOptions): Promise<Config> {
   const { home, environment } = options
   const ignored = environment.truthy("HERMES_IGNORE_USER_CONFIG") || environment.truthy("HERMES_SAFE_MODE")
@@ -64,10 +64,10 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
   return file.kind === "broken" ? { ...complete, broken: file.failure } : complete
 }
 
-/** The layers above a document that is already parsed. */
+/** Combines the layers on top of the parsed document. */
 function assemble(raw: Tree, { environment, invocation = {} }: LoadOptions): Omit<Config, "path" | "broken"> {
   const problems: ConfigProblem[] = []
-  const expanded = expandVariables(liftLegacyForm(raw), (name) => environment.get(name))
+  const expanded = expandVariables(normalizeLegacySettings(raw), (name) => environment.get(name))
   const user = isRecord(expanded) ? expanded : {}
   const merged = mergeTrees(defaultsUnder(Object.keys(user)), user, (path) => problems.push(nullProblem(path)))
   const checked = checkTypes(merged, user)
@@ -105,8 +105,8 @@ function readSetting<K extends SettingKey>(key: K, tree: Tree): SettingValue<K> 
 }
 
 /**
- * The part of the tree that somebody has written to is small, and only it is built: a start that built all four hundred
- * defaults would spend more on them than on opening the session database.
+ * Builds only the sections that are in use: building all four hundred defaults would take longer than opening the session
+ * database.
  */
 function defaultsUnder(roots: readonly string[]): Tree {
   return treeFrom(roots.flatMap((root) => defaultsOf(settingsUnder(root))))
@@ -132,7 +132,7 @@ interface Checked {
   readonly rejected: ReadonlySet<string>
 }
 
-/** Each value the user wrote, against its setting; a wrong one is reported and its default takes its place. */
+/** Checks each value the user wrote; an invalid one is reported and replaced by its default. */
 function checkTypes(merged: Tree, user: Tree): Checked {
   if (Object.keys(user).length === 0) return { tree: merged, problems: [], rejected: new Set() }
   let tree = merged
@@ -162,7 +162,7 @@ function checkTypes(merged: Tree, user: Tree): Checked {
   return { tree, problems, rejected }
 }
 
-/** Sections such as `terminal` that hold settings but were given a single value. */
+/** Sections such as `terminal` that have a single value instead of settings. */
 function brokenSections(user: Tree, settings: readonly (readonly [string, Setting])[]): readonly string[] {
   const sections = new Set(settings.flatMap(([key]) => parents(key)))
   return [...sections].filter((path) => {
@@ -176,7 +176,7 @@ function parents(key: string): string[] {
   return segments.slice(0, -1).map((_, index) => segments.slice(0, index + 1).join("."))
 }
 
-/** A number nearest to what was asked for is better than an answer to a different question; text is taken as it is. */
+/** The typed value, undefined when it is invalid. A number out of range is clamped, as in the file. */
 function readOverride({ path, value }: Override): { readonly value: unknown } | undefined {
   if (!isSettingKey(path)) return { value }
   const setting: Setting = settingOf(path)
@@ -211,7 +211,7 @@ function nullProblem(path: string): ConfigProblem {
   return {
     severity: "warning",
     path,
-    message: `\`${path}\` is empty where a mapping belongs; its defaults are used`,
+    message: `\`${path}\` is empty but must be a mapping; its defaults are used`,
     fix: `remove the line or write settings under \`${path}\``,
   }
 }
@@ -230,29 +230,29 @@ function typeProblem(path: string, setting: Setting, given: unknown): ConfigProb
     severity: setting.values === undefined ? "error" : "warning",
     path,
     message: `\`${path}\` is ${describe(given)}; the default ${JSON.stringify(setting.default)} is used`,
-    fix: `give it ${wantedValue(setting)}`,
+    fix: `use ${expectedValue(setting)}`,
   }
 }
 
 function rangeProblem(path: string, given: number, used: number): ConfigProblem {
-  const fix = `choose a value within the range; ${used} is the nearest`
+  const fix = `use a value within the range; ${used} is the nearest`
   return { severity: "warning", path, message: `\`${path}\` is ${given}, which is out of range; ${used} is used`, fix }
 }
 
 function overrideProblem({ path, source }: Override): ConfigProblem {
-  const setting = isSettingKey(path) ? wantedValue(settingOf(path)) : "another value"
+  const setting = isSettingKey(path) ? expectedValue(settingOf(path)) : "another value"
   return {
     severity: "warning",
     path,
-    message: `the value of ${source} does not fit \`${path}\` and is ignored`,
-    fix: `give it ${setting}`,
+    message: `the value of ${source} is invalid for \`${path}\` and is ignored`,
+    fix: `use ${setting}`,
   }
 }
 
-/** The kind of a value, never the value: it may be a secret. */
+/** Describes a value without showing text, which may be a secret. */
 function describe(value: unknown): string {
   if (value === null) return "null"
   if (Array.isArray(value)) return "a list"
   if (isRecord(value)) return "a mapping"
-  return typeof value === "string" ? "text that does not fit" : `the ${typeof value} ${JSON.stringify(value)}`
+  return typeof value === "string" ? "text that is not valid here" : `the ${typeof value} ${JSON.stringify(value)}`
 }

@@ -4,13 +4,13 @@ import { takeCodePoints } from "../base/text.ts"
 import type { Environment } from "./environment.ts"
 import type { Home } from "./home.ts"
 
-/** A command that cannot be carried out, ready for the command line: one sentence and the exit code of spec 0.2. */
+/** Why a command was refused: one sentence for the user, and the exit code (spec 0.2). */
 export interface Refusal {
   readonly exitCode: 1 | 2
   readonly message: string
 }
 
-/** The package manager that owns this installation's configuration, or undefined when the person does. */
+/** The package manager that owns this installation's configuration, or undefined when the user does. */
 export function managedBy(home: Home, environment: Environment): string | undefined {
   const variable = (environment.get("HERMES_MANAGED") ?? "").trim()
   if (!["", "0", "false", "no", "off"].includes(variable.toLowerCase())) {
@@ -20,12 +20,12 @@ export function managedBy(home: Home, environment: Environment): string | undefi
     const name = readFileSync(home.file(".managed"), "utf8").split("\n")[0]?.trim() ?? ""
     return name === "" ? UNNAMED : takeCodePoints(name, 60)
   } catch {
-    // No marker, or one nobody can read: the person owns the configuration.
+    // No readable marker: the user owns the configuration.
     return undefined
   }
 }
 
-/** Every writer of configuration asks this first. */
+/** Every function that writes configuration calls this first. */
 export function refuseWhenManaged(home: Home, environment: Environment): Result<undefined, Refusal> {
   const owner = managedBy(home, environment)
   if (owner === undefined) return ok(undefined)

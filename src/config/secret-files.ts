@@ -2,41 +2,43 @@ import { chmodSync, lstatSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import type { Home } from "./home.ts"
 
-export interface LooseFile {
+export interface ExposedFile {
   readonly path: string
   /** Its permission bits. */
   readonly mode: number
 }
 
-/** Files that hold secrets and that somebody other than the owner can read. */
-export function looseSecretFiles(home: Home): readonly LooseFile[] {
+/** Files with secrets that other users can read. */
+export function exposedSecretFiles(home: Home): readonly ExposedFile[] {
   if (process.platform === "win32") return []
-  return SECRET_PLACES.flatMap(({ folder, name }) => matching(home.file(folder), name)).flatMap((path): LooseFile[] => {
-    const stats = lstatSync(path, { throwIfNoEntry: false })
-    return stats?.isFile() === true && (stats.mode & 0o077) !== 0 ? [{ path, mode: stats.mode & 0o777 }] : []
-  })
+  return SECRET_FILES.flatMap(({ directory, name }) => matching(home.file(directory), name)).flatMap(
+    (path): ExposedFile[] => {
+      const stats = lstatSync(path, { throwIfNoEntry: false })
+      return stats?.isFile() === true && (stats.mode & 0o077) !== 0 ? [{ path, mode: stats.mode & 0o777 }] : []
+    },
+  )
 }
 
-/** Takes the file away from everybody but its owner. Throws the system error. */
-export function closeSecretFile({ path, mode }: LooseFile): void {
+/** Removes all permissions of group and others. Throws the system error. */
+export function restrictSecretFile({ path, mode }: ExposedFile): void {
   chmodSync(path, mode & 0o700)
 }
 
-const SECRET_PLACES: readonly { readonly folder: string; readonly name: RegExp }[] = [
-  { folder: "", name: /^(?:\.env|config\.yaml|auth\.json|shell-hooks-allowlist\.json|permissions\.yaml)$/ },
-  { folder: "", name: /^(?:state\.db.*|auth\.json\.corrupt|config\.yaml\.(?:bak|corrupt)\..*)$/ },
-  { folder: "cache", name: /^config\.parsed\.json$/ },
-  { folder: "pastes", name: /./ },
-  { folder: "sessions", name: /^request_dump_/ },
+const SECRET_FILES: readonly { readonly directory: string; readonly name: RegExp }[] = [
+  { directory: "", name: /^(?:\.env|config\.yaml|auth\.json|shell-hooks-allowlist\.json|permissions\.yaml)$/ },
+  { directory: "", name: /^(?:state\.db.*|auth\.json\.corrupt|config\.yaml\.(?:bak|corrupt)\..*)$/ },
+  { directory: "cache", name: /^config\.parsed\.json$/ },
+  { directory: "pastes", name: /./ },
+  { directory: "sessions", name: /^request_dump_/ },
 ]
 
-function matching(folder: string, name: RegExp): string[] {
+function matching(directory: string, name: RegExp): string[] {
   try {
-    return readdirSync(folder)
+    return readdirSync(directory)
       .filter((entry) => name.test(entry))
-      .map((entry) => join(folder, entry))
+      .map((entry) => join(directory, entry))
   } catch {
-    // A folder that is not there, or not ours to read, holds no secret of ours.
+    // A directory that is missing or not readable has no secrets of ours.
     return []
   }
 }

@@ -1,6 +1,6 @@
 import { isRecord } from "../base/json.ts"
 
-/** Variables that hold a provider's key, as its documentation names them. */
+/** Environment variables with a provider's API key, as its documentation names them. */
 export const PROVIDER_KEY_VARIABLES: readonly string[] = [
   "OPENROUTER_API_KEY",
   "ANTHROPIC_API_KEY",
@@ -102,10 +102,10 @@ const ADDRESSES: readonly string[] = [
   "ZAI_BASE_URL",
 ]
 
-/** Names that Hermes itself writes into `.env`; only these are recognised when a damaged line is split. */
+/** Names that Hermes itself writes to `.env`; only these are recognised when a damaged line is split. */
 export const KNOWN_DOTENV_NAMES: readonly string[] = [...PROVIDER_KEY_VARIABLES, ...SERVICE_SECRETS, ...ADDRESSES]
 
-/** The variable `config set NAME` means when it belongs in the secret store, or undefined when it is a setting. */
+/** The variable that `config set NAME` stores in `.env`, or undefined when NAME is a setting. */
 export function secretVariable(given: string): string | undefined {
   const name = given.toUpperCase()
   return /^[A-Z_][A-Z0-9_]*$/.test(name) && isSecretVariable(name) ? name : undefined
@@ -135,24 +135,24 @@ export function holdsHeaders(key: string): boolean {
   return /(?:^|_)headers$/i.test(key)
 }
 
-/** The values of a settings tree that are secret, by the name they are under or as the password of an address. */
+/** The secret values in a settings tree: those under a secret key, and passwords in URLs. */
 export function secretValuesIn(value: unknown, key = "", isHeader = false): readonly string[] {
   if (Array.isArray(value)) return value.flatMap((item) => secretValuesIn(item, key, isHeader))
   if (isRecord(value)) {
     return Object.entries(value).flatMap(([name, inner]) => secretValuesIn(inner, name, holdsHeaders(key)))
   }
-  // A `${VAR}` in the file is no secret itself; what it stands for comes from the environment.
+  // `${VAR}` is not a secret; its value comes from the environment.
   if (typeof value !== "string" || value.includes("${")) return []
   return isSecretKey(key) || (isHeader && isSecretHeader(key)) ? [value] : addressPasswords(value)
 }
 
-/** The passwords in addresses (`https://user:password@host`), as they are written and as they are meant. */
+/** The passwords in URLs (`https://user:password@host`), both as written and percent-decoded. */
 export function addressPasswords(text: string): readonly string[] {
   return [...text.matchAll(ADDRESS_PASSWORD)].flatMap(([, , password = ""]) => {
     try {
       return [password, decodeURIComponent(password)]
     } catch {
-      // A stray percent sign: it is meant as it is written.
+      // A stray percent sign: only the written form exists.
       return [password]
     }
   })
@@ -164,7 +164,7 @@ export function maskAddressPasswords(text: string): string {
 
 const ADDRESS_PASSWORD = /(?<![A-Za-z0-9])([a-z][a-z0-9+.-]{1,16}:\/\/[^\s:@/]{0,256}:)([^\s@/]{1,512})@/gi
 
-/** A copy for people to look at: every value under a key that usually holds a secret is masked. */
+/** A copy for display: masks every value under a key that usually holds a secret. */
 export function maskSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(maskSecrets)
   if (!isRecord(value)) return value
@@ -175,7 +175,7 @@ export function maskSecrets(value: unknown): unknown {
   return Object.fromEntries(entries)
 }
 
-/** A secret as people may see it: enough to recognise it, not enough to use it. */
+/** The masked form of a secret: enough to recognise it, not enough to use it. */
 export function maskSecret(secret: string): string {
   const characters = Array.from(secret)
   if (characters.length < 12) return "***"

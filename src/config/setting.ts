@@ -1,10 +1,10 @@
 import { isRecord } from "../base/json.ts"
 
-/** One setting: everything that loading, validation, `config set`, completion and the reference page need to know. */
+/** One setting, for loading, validation, `config set`, completion and the reference page. */
 export interface Setting<T = unknown> {
   readonly type: SettingType
   readonly default: T
-  /** One sentence for the person. */
+  /** One sentence for the user. */
   readonly help: string
   readonly values?: readonly string[]
   readonly min?: number
@@ -14,7 +14,7 @@ export interface Setting<T = unknown> {
   readonly fields?: Readonly<Record<string, Setting>>
   readonly environment?: EnvironmentSource
   readonly tag: "core" | "later"
-  /** The typed value, or undefined when the given one cannot be understood. Numbers out of range come back clamped. */
+  /** The typed value, or undefined when the given one is invalid. Numbers out of range are clamped. */
   readonly read: (value: unknown) => T | undefined
 }
 
@@ -22,8 +22,8 @@ type SettingType = "boolean" | "integer" | "number" | "string" | "enum" | "list"
 
 /**
  * The variable that sets this key.
- * - `wins`: it beats the file. - `fills`: it counts only when the file lacks the key.
- * - `section`: it counts only when the file lacks the whole top-level section (the terminal variables).
+ * - `wins`: it overrides the file. - `fills`: it applies only when the file lacks the key.
+ * - `section`: it applies only when the file lacks the whole top-level section (the terminal variables).
  */
 export interface EnvironmentSource {
   readonly name: string
@@ -85,7 +85,7 @@ export function optionalText(help: string, extra: Extra = {}): Setting<string | 
 }
 
 interface ChoiceExtra<V extends string> extends Extra {
-  /** YAML reads `on` and `off` as booleans; these are the words they stand for (`on`/`off` unless told). */
+  /** YAML reads `on` and `off` as booleans; these are the values they stand for (default `on` and `off`). */
   readonly whenTrue?: V
   readonly whenFalse?: V
 }
@@ -109,13 +109,13 @@ export function texts(initial: readonly string[], help: string, extra: Extra = {
   return { type: "list", default: initial, help, tag: "core", ...extra, read: readTexts }
 }
 
-/** A list whose items are described elsewhere; the room that uses them parses them. */
+/** A list whose items are parsed by the code that uses them. */
 export function list(help: string, extra: Extra = {}): Setting<readonly unknown[]> {
   const read = (value: unknown) => (Array.isArray(value) ? [...value] : undefined)
   return { type: "list", default: [], help, tag: "core", ...extra, read }
 }
 
-/** A mapping with free keys; the room that uses it parses it. */
+/** A mapping with free keys, parsed by the code that uses it. */
 export function mapping(
   help: string,
   extra: Extra & { readonly initial?: Readonly<Record<string, unknown>> } = {},
@@ -131,12 +131,12 @@ export function mapping(
   }
 }
 
-/** A value of several shapes; `read` decides. */
+/** A value of several types; `read` decides. */
 export function mixed<T>(initial: T, help: string, read: (value: unknown) => T | undefined): Setting<T> {
   return { type: "mixed", default: initial, help, tag: "core", read }
 }
 
-/** A mapping whose known members have settings of their own; others are kept as they are. */
+/** A mapping whose known members are settings; other members are kept unchanged. */
 export function group(
   fields: Readonly<Record<string, Setting>>,
   help: string,
@@ -155,13 +155,13 @@ export function readBoolean(value: unknown): boolean | undefined {
   return ["0", "false", "no", "off"].includes(word) ? false : undefined
 }
 
-/** A number is taken for text: `ssh_host: 10` and a token of digits are not mistakes worth refusing. */
+/** Accepts numbers as text, such as `ssh_host: 10` or a token of digits. */
 export function readText(value: unknown): string | undefined {
   if (typeof value === "string") return value
   return typeof value === "number" ? String(value) : undefined
 }
 
-/** Text is accepted because `${VAR}` always expands to text. */
+/** Accepts text, because `${VAR}` always expands to text. */
 export function readNumber(
   value: unknown,
   { min, max, whole }: { readonly min?: number; readonly max?: number; readonly whole?: boolean } = {},
@@ -173,7 +173,7 @@ export function readNumber(
   return Math.min(Math.max(number, min ?? -Infinity), max ?? Infinity)
 }
 
-/** One string stands for a list of one; a list with other members is not a list of strings. */
+/** Accepts a single string as a list of one. */
 export function readTexts(value: unknown): readonly string[] | undefined {
   if (typeof value === "string") return value === "" ? [] : [value]
   if (!Array.isArray(value)) return undefined

@@ -7,7 +7,7 @@ test.each(settingEntries())("%s accepts its own default and explains itself", (_
   expect(setting.help).toMatch(/^[A-Z`"].*\.$/)
 })
 
-test("no setting is hidden inside another, and each stands in one section", () => {
+test("no setting is inside another, and each is in one section", () => {
   const keys = settingKeys()
   const nested = keys.filter((key) => keys.some((other) => key.startsWith(`${other}.`)))
   expect(nested).toEqual([])
@@ -18,7 +18,7 @@ test.each([
   ["watcher", ["watcher.enabled", "watcher.include", "watcher.report_all"]],
   ["toolsets", ["toolsets"]],
   ["watch", []],
-])("under %s stand %j", (name, expected) => {
+])("the section %s has %j", (name, expected) => {
   expect(settingsUnder(name).map(([key]) => key)).toEqual(expected)
 })
 

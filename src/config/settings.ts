@@ -9,7 +9,7 @@ import { SERVICE_SETTINGS } from "./settings/services.ts"
 
 /**
  * Every setting, once. Loading, validation, `config set`, completion and the reference page read these tables. They are not
- * merged into one: copying four hundred properties costs a start two milliseconds.
+ * merged into one object: copying four hundred properties would cost every start two milliseconds.
  */
 const TABLES = [
   { title: "Model and providers", settings: MODEL_SETTINGS },
@@ -65,7 +65,7 @@ export function settingSections(): readonly { readonly title: string; readonly k
   return TABLES.map(({ title, settings }) => ({ title, keys: Object.keys(settings) }))
 }
 
-/** The settings under a name, or of that name: `terminal` has `terminal.timeout` and its like, `toolsets` is one itself. */
+/** The settings in a section, such as `terminal.timeout` for `terminal`, or the setting of that name, such as `toolsets`. */
 export function settingsUnder(name: string): readonly (readonly [string, Setting])[] {
   const found: (readonly [string, Setting])[] = []
   for (const { settings } of TABLES) {
@@ -79,7 +79,7 @@ export function settingsUnder(name: string): readonly (readonly [string, Setting
   return found
 }
 
-/** The settings that a variable of the environment can set. */
+/** The settings that an environment variable can set. */
 export function settingsWithVariable(): readonly (readonly [string, Setting])[] {
   return settingEntries().filter(([, setting]) => setting.environment !== undefined)
 }

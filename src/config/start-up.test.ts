@@ -26,11 +26,11 @@ function packagesLoaded(env: Readonly<Record<string, string>>): string[] {
 }
 
 test("the YAML library is loaded only for a file that changed since it was last read", async () => {
-  await using place = await temporaryHome()
-  mkdirSync(join(place.path, "cache"))
-  const without = packagesLoaded(place.env)
-  writeFileSync(join(place.path, "config.yaml"), "model: x\n")
-  const first = packagesLoaded(place.env)
-  const second = packagesLoaded(place.env)
+  await using fixture = await temporaryHome()
+  mkdirSync(join(fixture.path, "cache"))
+  const without = packagesLoaded(fixture.env)
+  writeFileSync(join(fixture.path, "config.yaml"), "model: x\n")
+  const first = packagesLoaded(fixture.env)
+  const second = packagesLoaded(fixture.env)
   expect([without, first, second]).toEqual([[], ["yaml"], []])
 })

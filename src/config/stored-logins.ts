@@ -12,7 +12,7 @@ export function storedProviders(home: Home): readonly string[] {
   return [...new Set([...(activeProvider === null ? [] : [activeProvider]), ...Object.keys(providers), ...pooled])]
 }
 
-/** Variables whose key a person has taken out of use with `hermes auth remove`. */
+/** Environment variables whose key the user has disabled with `hermes auth remove`. */
 export function suppressedVariables(home: Home): ReadonlySet<string> {
   if (!hasLogins(home)) return new Set()
   const { suppressedSources } = readAuth(home).store

@@ -1,7 +1,7 @@
 import type { Config } from "./load.ts"
 import { settingEntries } from "./settings.ts"
 
-/** The `TERMINAL_*` variables that say what the terminal settings say, for children that read them. */
+/** The terminal settings as `TERMINAL_*` variables, for child processes that read them. */
 export function terminalVariables(config: Config): Record<string, string> {
   const variables = settingEntries().flatMap(([key, setting]): [string, string][] => {
     const name = setting.environment?.strength === "section" ? setting.environment.name : undefined

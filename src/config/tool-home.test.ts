@@ -13,12 +13,12 @@ test.each([
   ["real", true, "real"],
   ["profile", false, "profile"],
 ] as const)("mode %s, container %s: %s", async (mode, container, expected) => {
-  await using place = await temporaryHome()
+  await using fixture = await temporaryHome()
   const environment = environmentFrom({ HOME: "/u" })
-  const home = homeAt(place.path, environment)
+  const home = homeAt(fixture.path, environment)
   const without = toolHome({ home, environment, mode, container })
-  mkdirSync(join(place.path, "home"))
-  const profile = join(place.path, "home")
+  mkdirSync(join(fixture.path, "home"))
+  const profile = join(fixture.path, "home")
   expect(without).toEqual({ HOME: "/u", HERMES_REAL_HOME: "/u" })
   expect(toolHome({ home, environment, mode, container })).toEqual({
     HOME: expected === "real" ? "/u" : profile,
@@ -27,9 +27,9 @@ test.each([
 })
 
 test("a process that already runs in the profile's home finds the real one again", async () => {
-  await using place = await temporaryHome()
-  const inside = join(place.path, "home")
-  const home = homeAt(place.path, environmentFrom({}))
+  await using fixture = await temporaryHome()
+  const inside = join(fixture.path, "home")
+  const home = homeAt(fixture.path, environmentFrom({}))
   const repaired = (variables: Record<string, string>) =>
     toolHome({ home, environment: environmentFrom(variables), mode: "auto", container: false }).HOME
   expect(repaired({ HERMES_REAL_HOME: "/real", HOME: inside })).toBe("/real")

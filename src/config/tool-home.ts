@@ -13,11 +13,11 @@ export interface ToolHomeOptions {
   readonly home: Home
   readonly environment: Environment
   readonly mode: "auto" | "real" | "profile"
-  /** Whether we run in a container; looked up unless told. */
+  /** Whether this is a container; default: detected. */
   readonly container?: boolean
 }
 
-/** `HOME` for the programs tools start: the account's, so that git and ssh find their keys, unless asked otherwise. */
+/** `HOME` for programs that tools start: by default the user's own, so that git and ssh find their keys. */
 export function toolHome({ home, environment, mode, container }: ToolHomeOptions): ToolHome {
   const profileHome = home.file("home")
   const real = realHome(environment, profileHome)
@@ -26,12 +26,12 @@ export function toolHome({ home, environment, mode, container }: ToolHomeOptions
   return { HOME: usable ? profileHome : real, HERMES_REAL_HOME: real }
 }
 
-/** The first candidate that is not the profile's own home; a parent Hermes may have set that one. */
+/** The first candidate that is not the profile's own home, which a parent Hermes may have set. */
 function realHome(environment: Environment, profileHome: string): string {
   const isReal = (path: string | undefined): path is string =>
     path !== undefined && path.trim() !== "" && resolve(path) !== resolve(profileHome)
   const named = [environment.get("HERMES_REAL_HOME"), environment.get("HOME")].find(isReal)
-  // The account database is asked only when nobody else knows: it costs a start several milliseconds.
+  // The account database is the last resort, since reading it takes several milliseconds.
   if (named !== undefined) return named
   const drive = `${environment.get("HOMEDRIVE") ?? ""}${environment.get("HOMEPATH") ?? ""}`
   const found = [accountHome(), environment.get("USERPROFILE"), drive].find(isReal)
@@ -42,7 +42,7 @@ function accountHome(): string | undefined {
   try {
     return userInfo().homedir
   } catch {
-    // A container may run under a user id that has no account.
+    // A container may run under a user id without an account.
     return undefined
   }
 }

@@ -36,6 +36,6 @@ test.each<[Record<string, unknown>, string[]]>([
   expect(problems.every((problem) => problem.fix !== "" && problem.message !== "")).toBe(true)
 })
 
-test("a misspelt key is told its neighbour", () => {
+test("a misspelt key suggests a similar one", () => {
   expect(validateDocument({ agnet: {} }, {})[0]?.fix).toBe("did you mean `agent`?")
 })

@@ -2,10 +2,10 @@ import { isRecord } from "../base/json.ts"
 import { nearest } from "../base/nearest.ts"
 import type { ConfigProblem } from "./config-problem.ts"
 import type { Tree } from "./document/document-tree.ts"
-import { snakeCase } from "./migration/legacy-form.ts"
+import { snakeCase } from "./migration/legacy-settings.ts"
 import { CONFIG_VERSION, settingKeys, settingsUnder } from "./settings.ts"
 
-/** Mistakes in the shape of the user's document that no single setting can see. Takes it as written and as expanded. */
+/** Finds mistakes in the user's document that span more than one setting. Takes it as written and as expanded. */
 export function validateDocument(raw: Tree, effective: Tree): readonly ConfigProblem[] {
   if (Object.keys(raw).length === 0) return []
   return [
@@ -19,7 +19,7 @@ export function validateDocument(raw: Tree, effective: Tree): readonly ConfigPro
   ]
 }
 
-/** The version the file itself states; whatever is no whole number counts as none. */
+/** The version in the file; 0 when there is none or it is not a positive integer. */
 export function configVersionOf(raw: Tree): number {
   const version = raw["_config_version"]
   return typeof version === "number" && Number.isInteger(version) && version > 0 ? version : 0
@@ -32,13 +32,13 @@ function newerVersion(raw: Tree): ConfigProblem[] {
   return [{ severity: "warning", path: "_config_version", message, fix: "update Hermes" }]
 }
 
-/** Keys of earlier releases that loading still understands. */
-const LIFTED: readonly string[] = ["max_turns", "provider", "base_url", "context_length", "model"]
+/** Keys of earlier releases that are still converted on load. */
+const LEGACY: readonly string[] = ["max_turns", "provider", "base_url", "context_length", "model"]
 const MISPLACED: readonly string[] = ["base_url", "api_key", "api_mode", "rate_limit_delay"]
 
 function unknownKeys(raw: Tree): ConfigProblem[] {
   return Object.keys(raw)
-    .filter((key) => settingsUnder(key).length === 0 && !LIFTED.includes(key) && !MISPLACED.includes(key))
+    .filter((key) => settingsUnder(key).length === 0 && !LEGACY.includes(key) && !MISPLACED.includes(key))
     .map((key) => {
       const similar = nearest(key, new Set(settingKeys().map((known) => known.split(".")[0] ?? known)))
       return {
@@ -52,12 +52,12 @@ function unknownKeys(raw: Tree): ConfigProblem[] {
 
 function misplacedKeys(raw: Tree): ConfigProblem[] {
   return MISPLACED.filter((key) => Object.hasOwn(raw, key)).map((key) => {
-    const place = key === "rate_limit_delay" ? "providers.<name>" : "model"
+    const section = key === "rate_limit_delay" ? "providers.<name>" : "model"
     return {
       severity: "warning",
       path: key,
-      message: `\`${key}\` stands at the top level, where it does not belong`,
-      fix: `move it under \`${place}\``,
+      message: `\`${key}\` does not belong at the top level`,
+      fix: `move it under \`${section}\``,
     }
   })
 }
@@ -127,12 +127,12 @@ function providerFields(raw: Tree): ConfigProblem[] {
     Object.keys(isRecord(entry) ? entry : {}).flatMap((field): ConfigProblem[] => {
       if (PROVIDER_FIELDS.has(field)) return []
       const path = `providers.${name}.${field}`
-      const meant = snakeCase(field)
-      if (PROVIDER_FIELDS.has(meant)) {
-        const message = `\`${path}\` is understood, but its name is \`${meant}\``
-        return [{ severity: "warning", path, message, fix: `write \`${meant}\`` }]
+      const renamed = snakeCase(field)
+      if (PROVIDER_FIELDS.has(renamed)) {
+        const message = `\`${path}\` is accepted, but its name is \`${renamed}\``
+        return [{ severity: "warning", path, message, fix: `write \`${renamed}\`` }]
       }
-      const similar = nearest(meant, PROVIDER_FIELDS)
+      const similar = nearest(renamed, PROVIDER_FIELDS)
       const fix = similar === undefined ? "remove it, or check its spelling" : `did you mean \`${similar}\`?`
       return [{ severity: "warning", path, message: `\`${path}\` is not a setting of this release`, fix }]
     }),
@@ -161,7 +161,7 @@ function fallbackModel(raw: Tree): ConfigProblem[] {
   })
 }
 
-/** Looks at every value the user wrote, with its expanded counterpart. */
+/** Checks every value the user wrote, together with its expanded form. */
 function writtenValues(raw: unknown, expanded: unknown, path: readonly string[]): ConfigProblem[] {
   if (isRecord(raw)) {
     return Object.entries(raw).flatMap(([key, value]) =>
@@ -194,12 +194,12 @@ function badAddress(value: string, path: readonly string[]): ConfigProblem[] {
   const key = path.at(-1) ?? ""
   const isAddress =
     ["base_url", "url", "public_url"].includes(key) || (path[0] === "providers" && key === "api" && path.length === 3)
-  // A database may be addressed by socket, which leaves the host empty; the store judges its own address.
+  // A database URL may name a socket, which leaves the host empty; the store checks it.
   if (!isAddress || path[0] === "state" || value === "" || value.includes("${")) return []
   const address = URL.parse(value)
   if (address !== null && address.host !== "") return []
   const dotted = path.join(".")
-  const message = `\`${dotted}\` is not a complete address`
+  const message = `\`${dotted}\` is not a complete URL`
   return [{ severity: "error", path: dotted, message, fix: "write it with scheme and host, such as https://host/v1" }]
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
-import { BoundedOutput } from "./bounded-output.ts"
 import { fc } from "../../test/support/property.ts"
+import { BoundedOutput } from "./bounded-output.ts"
 
 const bounded = (max: number, chunks: readonly string[]): BoundedOutput => {
   const output = new BoundedOutput(max)
@@ -8,12 +8,12 @@ const bounded = (max: number, chunks: readonly string[]): BoundedOutput => {
   return output
 }
 
-test("text up to the limit is kept as it is", () => {
+test("text up to the limit is kept unchanged", () => {
   const output = bounded(10, ["01234", "56789"])
   expect([output.toString(), output.omittedChars]).toEqual(["0123456789", 0])
 })
 
-test("60 000 characters keep the first 20 000 and the last 30 000 and say so", () => {
+test("text over the limit keeps 40 % head and 60 % tail, with a notice in between", () => {
   const text = "a".repeat(20_000) + "b".repeat(10_000) + "c".repeat(30_000)
   const output = bounded(50_000, [text])
   expect(output.toString()).toBe(
@@ -21,7 +21,7 @@ test("60 000 characters keep the first 20 000 and the last 30 000 and say so", (
   )
 })
 
-test("how the text was cut into chunks makes no difference", () => {
+test("chunk boundaries do not change the result", () => {
   fc.assert(
     fc.property(fc.array(fc.string({ maxLength: 40 })), fc.integer({ min: 1, max: 60 }), (chunks, max) => {
       expect(bounded(max, chunks).toString()).toBe(bounded(max, [chunks.join("")]).toString())
@@ -37,11 +37,11 @@ test("a cut through a surrogate pair leaves no half character", () => {
   ).toBe(true)
 })
 
-test("a limit of nothing still bounds", () => {
+test("a limit of 0 still bounds the text", () => {
   expect(bounded(0, ["x".repeat(10_000)]).toString().length).toBeLessThan(100)
 })
 
-test("what somebody else left out is counted", () => {
+test("skipped characters count as omitted", () => {
   const output = bounded(4, ["abcdef"])
   output.skip(100)
   expect([output.omittedChars, output.toString()]).toEqual([

@@ -1,7 +1,4 @@
-/**
- * Keeps the head (40 %) and the tail (60 %) of a text of any length in bounded memory: the beginning says what was started,
- * the end how it went.
- */
+/** Keeps the head (40 %) and the tail (60 %) of a text of any length in bounded memory and counts what it leaves out. */
 export class BoundedOutput {
   readonly #headLimit: number
   readonly #tailLimit: number
@@ -21,11 +18,11 @@ export class BoundedOutput {
     const rest = room > 0 ? text.slice(room) : text
     if (rest === "") return
     this.#tail += rest
-    // Cutting only now and then keeps the cost per chunk constant.
+    // Cutting only when the tail has doubled keeps the amortised cost per chunk constant.
     if (this.#tail.length > 2 * this.#tailLimit) this.#tail = this.#tail.slice(-this.#tailLimit)
   }
 
-  /** Counts characters that somebody else left out between the head and the tail. */
+  /** Counts characters that the caller already left out between the head and the tail. */
   skip(chars: number): void {
     this.#total += chars
   }
@@ -39,7 +36,7 @@ export class BoundedOutput {
     const tail = this.#tail.length > this.#tailLimit ? this.#tail.slice(-this.#tailLimit) : this.#tail
     if (this.omittedChars === 0) return this.#head + tail
     const notice = `\n\n[... ${this.omittedChars} of ${this.#total} characters left out ...]\n\n`
-    // A cut may go through a surrogate pair; half a character is left out as well.
+    // A cut may split a surrogate pair: drop the remaining half.
     return this.#head.replace(/[\uD800-\uDBFF]$/, "") + notice + tail.replace(/^[\uDC00-\uDFFF]/, "")
   }
 }

@@ -7,11 +7,11 @@ test.each([
     "/a:/usr/bin:/opt/homebrew/bin:/opt/homebrew/sbin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/sbin:/bin",
   ],
   ["", "/opt/homebrew/bin:/opt/homebrew/sbin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
-])("PATH %j is completed", (path, expected) => {
+])("standard directories are appended to PATH %j", (path, expected) => {
   expect(completePath(path)).toBe(expected)
 })
 
-test("commands see what programs need to find themselves, and no name that could hold a secret", () => {
+test("commands see the variables that programs need, and none that could hold a secret", () => {
   const environment = commandEnvironment(
     {
       HOME: "/home/a",
@@ -41,7 +41,7 @@ test("commands see what programs need to find themselves, and no name that could
   })
 })
 
-test("a name may be passed through, but never one of Hermes' own credentials", () => {
+test("passthrough adds a variable, but never one of Hermes' own credentials", () => {
   const environment = commandEnvironment(
     { NPM_TOKEN: "n", OPENAI_API_KEY: "x", EMAIL_PASSWORD: "x" },
     { passthrough: ["NPM_TOKEN", "OPENAI_API_KEY", "EMAIL_PASSWORD"], set: {} },

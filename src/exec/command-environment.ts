@@ -1,7 +1,7 @@
 /**
- * What a command of the model may see of our environment: names that programs need to find themselves, nothing that could be a
- * key. An allow-list, because the name of a new secret cannot be known in advance. `passthrough` adds names the person declared,
- * but never one of Hermes' own credentials.
+ * Filters the environment of this process for the model's commands: variables that programs need, and nothing that could hold a secret.
+ * It is an allow-list because the names of future secrets are unknown. `passthrough` adds names that the user configured, but never one
+ * of Hermes' own credentials.
  */
 export function commandEnvironment(
   inherited: Readonly<Record<string, string>>,
@@ -14,7 +14,7 @@ export function commandEnvironment(
   return { ...Object.fromEntries(visible), PATH: completePath(inherited["PATH"] ?? ""), ...options.set }
 }
 
-/** The same as names and shell patterns, for a place where only a shell can look: what start-up files may add. */
+/** The allow-list as names and shell patterns, for scripts that filter the variables set by shell start-up files. */
 export function visibleVariables(passthrough: readonly string[]): readonly string[] {
   const declared = passthrough.filter((name) => /^\w+$/.test(name) && !isBlocked(name))
   return [...ORDINARY, ...ORDINARY_PREFIXES.map((prefix) => `${prefix}*`), ...declared]
@@ -66,7 +66,7 @@ const STANDARD_DIRECTORIES = [
   "/bin",
 ]
 
-/** Without empty or repeated entries, and with the standard places at the end. */
+/** Removes empty and duplicate entries and appends the standard directories that are missing. */
 export function completePath(path: string): string {
   const entries = path.split(":").filter((entry) => entry !== "")
   return [...new Set([...entries, ...STANDARD_DIRECTORIES])].join(":")

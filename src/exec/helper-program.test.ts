@@ -6,7 +6,7 @@ const inherited = { PATH: "/usr/bin:/bin", OKTA_PROFILE: "lab", OPENAI_API_KEY: 
 const run = (words: readonly string[], signal = new AbortController().signal) =>
   runHelperProgram(words, { inherited, signal })
 
-test("what it printed is given back; it sees the person's variables and no key of a provider", async () => {
+test("returns stdout; the program sees the user's variables but no provider API key", async () => {
   const shown = await run([
     "/bin/sh",
     "-c",
@@ -18,14 +18,14 @@ test("what it printed is given back; it sees the person's variables and no key o
 })
 
 test.each([
-  [["/bin/sh", "-c", "echo 'no   ticket' >&2; exit 3"], "ended with code 3 (no ticket)"],
-  [["/bin/sh", "-c", "exit 1"], "ended with code 1"],
+  [["/bin/sh", "-c", "echo 'no   ticket' >&2; exit 3"], "exited with code 3 (no ticket)"],
+  [["/bin/sh", "-c", "exit 1"], "exited with code 1"],
   [["/no/such/program"], "cannot be started: no such file or directory"],
-])("%j fails with the end of a sentence", async (words, error) => {
+])("%j fails with the reason", async (words, error) => {
   expect(await run(words)).toEqual({ ok: false, error })
 })
 
-test("an abort ends it", async () => {
+test("an abort rejects and ends the program", async () => {
   const stop = new AbortController()
   const running = run(["/bin/sh", "-c", "sleep 600"], stop.signal)
   stop.abort()

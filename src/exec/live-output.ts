@@ -1,4 +1,6 @@
-/** Output as it arrives, for a single reader. Only a live display reads it, so a slow reader misses the oldest text. */
+import type { RunningCommand } from "./workspace.ts"
+
+/** Streams output to a single reader. It only feeds a live display, so a slow reader loses the oldest text. */
 export class LiveOutput implements AsyncIterable<string> {
   #pending = ""
   #ended = false
@@ -35,3 +37,8 @@ export class LiveOutput implements AsyncIterable<string> {
 }
 
 const MAX_UNREAD_CHARS = 64 * 1024
+
+/** The output of a command that has not been started yet. */
+export async function* outputOnceStarted(command: Promise<RunningCommand>): AsyncGenerator<string, void, void> {
+  yield* (await command).output
+}

@@ -1,37 +1,37 @@
 import { readdirSync, readFileSync } from "node:fs"
 
-/** A process, told apart from a later one that got the same number. */
-export interface ProcessMark {
+/** Identifies a process across reuse of its process id. */
+export interface ProcessIdentity {
   readonly pid: number
   readonly startedAt: string
 }
 
-/** The variable that every command is given, with a value of its own: it finds what has left the command's process group. */
+/** Environment variable with a unique value per command. It finds processes that have left the command's process group. */
 export const COMMAND_VARIABLE = "HERMES_COMMAND"
 
-/** How long a process group has to leave after SIGTERM before it is killed. */
+/** How long a process group may take to exit after SIGTERM before it is killed. */
 const TERMINATION_GRACE_MS = 1000
 
 export interface TreeKiller {
-  /** SIGTERM to everything below the process, SIGKILL to what is left after the grace. Once. */
+  /** Sends SIGTERM to the whole tree, and SIGKILL to what remains after the grace period. Later calls do nothing. */
   terminate(): void
-  /** The process has ended; after `terminate` nothing of it may live on. */
+  /** To be called when the process itself has exited: after `terminate`, kills what remains of its tree at once. */
   finish(): void
-  /** SIGKILL to everything, without a grace. */
+  /** Sends SIGKILL to the whole tree. */
   kill(): void
 }
 
 /**
- * Ends a command with everything below it; `pid` leads a process group. `commandId` is the value of its variable. A command that never
- * started has no process: signalling none would mean our own group.
+ * Kills a command and everything it started. `pid` leads a process group; `commandId` is the value of its `COMMAND_VARIABLE`. Without a
+ * pid (the command never started) it does nothing: signalling group 0 would hit our own group.
  */
 export function createTreeKiller(pid: number | undefined, commandId: string): TreeKiller {
   if (pid === undefined) return { terminate: () => undefined, finish: () => undefined, kill: () => undefined }
-  let strays: readonly ProcessMark[] | undefined
+  let strays: readonly ProcessIdentity[] | undefined
   let timer: NodeJS.Timeout | undefined
-  const look = (): void => {
+  const findStrays = (): void => {
     const known = strays ?? []
-    const found = strayProcesses(pid, commandId).filter((mark) => !known.some((other) => other.pid === mark.pid))
+    const found = strayProcesses(pid, commandId).filter((stray) => !known.some((other) => other.pid === stray.pid))
     strays = [...known, ...found]
   }
   const signalAll = (signal: NodeJS.Signals): void => {
@@ -40,13 +40,13 @@ export function createTreeKiller(pid: number | undefined, commandId: string): Tr
   }
   const kill = (): void => {
     clearTimeout(timer)
-    look()
+    findStrays()
     signalAll("SIGKILL")
   }
   return {
     terminate: () => {
       if (strays !== undefined) return
-      look()
+      findStrays()
       signalAll("SIGTERM")
       timer = setTimeout(kill, TERMINATION_GRACE_MS)
     },
@@ -61,62 +61,62 @@ export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
   return signalProcess(-pid, signal)
 }
 
-/** When a process began, in clock ticks since the system started; "" where the system does not show it or the process is gone. */
+/** Start time of a process in clock ticks since boot; "" when the process is gone or the system has no /proc. */
 export function startTokenOf(pid: number): string {
   return readProcess(pid)?.startedAt ?? ""
 }
 
-/** What a command that an earlier Hermes started carries in its variable; "" where that cannot be seen. */
+/** Reads the `COMMAND_VARIABLE` of a process that an earlier Hermes started; "" when its environment cannot be read. */
 export function commandIdOf(pid: number): string {
   try {
     const variables = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0")
     const found = variables.find((variable) => variable.startsWith(`${COMMAND_VARIABLE}=`))
     return found?.slice(COMMAND_VARIABLE.length + 1) ?? ""
   } catch {
-    // It has ended, or belongs to somebody else.
+    // It has exited, or belongs to another user.
     return ""
   }
 }
 
-/** A process that has ended but was not yet waited for by its parent is not the same any more: nothing of it runs. */
-export function isSameProcess(mark: ProcessMark): boolean {
-  const found = readProcess(mark.pid)
-  return found !== undefined && found.startedAt === mark.startedAt && found.state !== "Z"
+/** Whether the process still runs. A zombie does not count. */
+export function isSameProcess(identity: ProcessIdentity): boolean {
+  const found = readProcess(identity.pid)
+  return found !== undefined && found.startedAt === identity.startedAt && found.state !== "Z"
 }
 
 /**
- * Processes below one, and those that carry its variable although their parent has ended. Empty where the system has no /proc: there
- * the process group is all that can be reached.
+ * Returns the descendants of a process and the orphans that carry its variable. Empty on a system without /proc, where only the process
+ * group can be signalled.
  */
-function strayProcesses(pid: number, commandId: string): readonly ProcessMark[] {
+function strayProcesses(pid: number, commandId: string): readonly ProcessIdentity[] {
   const all = allProcesses()
   const children = Map.groupBy(all, ({ parent }) => parent)
-  const found = new Map<number, ProcessMark>()
-  const open = [pid]
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+  const found = new Map<number, ProcessIdentity>()
+  const queue = [pid]
+  for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
     for (const child of children.get(next) ?? []) {
       found.set(child.pid, child)
-      open.push(child.pid)
+      queue.push(child.pid)
     }
   }
   const variable = Buffer.from(`${COMMAND_VARIABLE}=${commandId}\0`)
-  for (const one of all) if (!found.has(one.pid) && carries(one.pid, variable)) found.set(one.pid, one)
+  for (const one of all) if (!found.has(one.pid) && hasVariable(one.pid, variable)) found.set(one.pid, one)
   found.delete(process.pid)
-  return [...found.values()].map(({ pid: number, startedAt }) => ({ pid: number, startedAt }))
+  return [...found.values()].map(({ pid: id, startedAt }) => ({ pid: id, startedAt }))
 }
 
-function carries(pid: number, variable: Buffer): boolean {
+function hasVariable(pid: number, variable: Buffer): boolean {
   try {
     return readFileSync(`/proc/${pid}/environ`).includes(variable)
   } catch {
-    // It has ended, or belongs to somebody else.
+    // It has exited, or belongs to another user.
     return false
   }
 }
 
-interface ProcessFacts extends ProcessMark {
+interface ProcessFacts extends ProcessIdentity {
   readonly parent: number
-  /** One letter; `Z` for a process that has ended. */
+  /** One letter; `Z` for a zombie. */
   readonly state: string
 }
 
@@ -125,19 +125,19 @@ function allProcesses(): readonly ProcessFacts[] {
   try {
     names = readdirSync("/proc")
   } catch {
-    // No /proc on this system.
+    // This system has no /proc.
     return []
   }
   return names.flatMap((name) => (/^\d+$/.test(name) ? (readProcess(Number(name)) ?? []) : []))
 }
 
-/** From `/proc/<pid>/stat`; the program's name in parentheses may itself hold spaces and parentheses. */
+/** Parses `/proc/<pid>/stat`. The program name in parentheses may itself contain spaces and parentheses. */
 function readProcess(pid: number): ProcessFacts | undefined {
   let stat: string
   try {
     stat = readFileSync(`/proc/${pid}/stat`, "latin1")
   } catch {
-    // It has ended since the directory was read.
+    // It has exited since the directory was read.
     return undefined
   }
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
@@ -148,7 +148,7 @@ function signalProcess(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal)
   } catch {
-    // It has ended already, or belongs to somebody else now: nothing is left to signal.
+    // It has exited, or its id belongs to another user's process now.
     return false
   }
 }

@@ -1,4 +1,4 @@
-/** The system ends a name there, so another file than the one that was checked would be used. */
+/** Throws for a path with a NUL character: the system would cut the name there and use another file than the one that was checked. */
 export function refuseNul(path: string): void {
   if (path.includes("\0")) throw new Error("a path cannot contain a NUL character")
 }

@@ -1,6 +1,6 @@
 /**
- * What the file operations of a container or another machine do over there. They need a POSIX shell and what GNU and BusyBox have in
- * common. `$1` is always an absolute path; a script that cannot do its work ends with 40 and says why in the words of the system.
+ * Shell scripts for file operations inside a container or on another machine. They need a POSIX shell and the options that GNU and
+ * BusyBox tools share. `$1` is always an absolute path. A script that fails exits with 40 and prints the system's error message.
  */
 export type FileScript = keyof typeof FILE_SCRIPTS
 
@@ -14,26 +14,26 @@ exit 40`,
 
   read: `regular "$1"; cat -- "$1" || exit 40`,
 
-  /** The facts in a line, then the content if it has at most `$2` bytes. A file without a size may be one of the kernel's that never ends. */
+  /** Prints a line of facts, then the content of at most `$2` bytes. A file of size 0 may be an endless kernel file, so it is not read. */
   readWithFacts: `facts=$(stat -L -c '%f %s %.3Y' -- "$1" 2>/dev/null) || { stat -L -- "$1" >/dev/null; exit 40; }
 size=\${facts#* }; size=\${size%% *}
 if [ -f "$1" ] && [ -r "$1" ] && [ "$size" -gt 0 ] && [ "$size" -le "$2" ]; then
   printf '%s content\\n' "$facts"; cat -- "$1" || exit 40
 else printf '%s\\n' "$facts"; fi`,
 
-  /** `$2` the first byte, counted from one, `$3` how many. */
+  /** `$2` is the first byte, counted from one, `$3` the number of bytes. */
   readRange: `regular "$1"; tail -c "+$2" -- "$1" | head -c "$3" || exit 40`,
 
-  /** One part of the input that `commit` will put in place. `$2` is the name of the stage beside the file. */
-  append: `target "$1"; cat >>"$directory/$2" || { rm -f -- "$directory/$2"; takeBack; exit 40; }
+  /** Appends a part of the input to the staging file `$2` beside the target, which `commit` moves into place. */
+  append: `target "$1"; cat >>"$directory/$2" || { rm -f -- "$directory/$2"; removeCreated; exit 40; }
 [ -z "$created" ] || printf created`,
 
   /**
-   * The last part of the input, which has `$3` bytes in all: a link that breaks looks like the end of the input, and a file must not be
-   * replaced by half of the new one.
+   * Appends the last part of the input and replaces the target, if all `$3` bytes have arrived: a broken connection looks like the end of
+   * the input, and an incomplete file must not replace the old one.
    */
   commit: `target "$1"; stage=$directory/$2
-giveUp() { rm -f -- "$stage"; takeBack; exit 40; }
+giveUp() { rm -f -- "$stage"; removeCreated; exit 40; }
 if [ -e "$path" ]; then
   mode=$(stat -c %a -- "$path"); owner=$(stat -c %u:%g -- "$path")
 else
@@ -76,20 +76,20 @@ rm -f -- "$1" || exit 40`,
 
   realPath: `realPath "$1"`,
 
-  /** The facts in a line, empty where there are none, then the real path. */
-  look: `stat -L -c '%f %s %.3Y' -- "$1" 2>/dev/null || echo
+  /** Prints a line of facts, empty when there are none, then the real path. */
+  lookup: `stat -L -c '%f %s %.3Y' -- "$1" 2>/dev/null || echo
 realPath "$1"`,
 
-  /** A known name in a shared directory may have been taken by somebody else. */
-  temporaryDirectory: `place=\${TMPDIR:-/tmp}/hermes-results-$(id -u)
-mkdir -m 700 -- "$place" 2>/dev/null
-if [ ! -d "$place" ] || [ -L "$place" ] || [ ! -O "$place" ] || [ "$(stat -c %a -- "$place")" != 700 ]; then
-  place=$(mktemp -d "$place-XXXXXX") || exit 40
+  /** Another user may have created the predictable name in the shared directory; then a random one is used. */
+  temporaryDirectory: `directory=\${TMPDIR:-/tmp}/hermes-results-$(id -u)
+mkdir -m 700 -- "$directory" 2>/dev/null
+if [ ! -d "$directory" ] || [ -L "$directory" ] || [ ! -O "$directory" ] || [ "$(stat -c %a -- "$directory")" != 700 ]; then
+  directory=$(mktemp -d "$directory-XXXXXX") || exit 40
 fi
-printf %s "$place"`,
+printf %s "$directory"`,
 } as const
 
-/** What the scripts have in common; goes before each of them. */
+/** Functions that the scripts share; to be put before each of them. */
 export const FILE_SCRIPT_PARTS = `LC_ALL=C; export LC_ALL
 fail() { echo "$1" >&2; exit 40; }
 regular() {
@@ -121,16 +121,16 @@ target() {
   path=$(readlink -f -- "$path" && printf x) || exit 40
   path=\${path%?x}
   [ "$path" != / ] || path=
-  there=$path; path=$path$rest
+  existing=$path; path=$path$rest
   if [ -d "$path" ]; then fail "Is a directory"; fi
   if [ -e "$path" ] && [ ! -f "$path" ]; then fail "$1 is a pipe, a socket or a device, not a regular file"; fi
   directory=\${path%/*}; [ -n "$directory" ] || directory=/
   created=; [ -d "$directory" ] || created=yes
-  mkdir -p -- "$directory" || { takeBack; [ ! -e "$directory" ] || fail "Not a directory"; exit 40; }
+  mkdir -p -- "$directory" || { removeCreated; [ ! -e "$directory" ] || fail "Not a directory"; exit 40; }
 }
-takeBack() {
+removeCreated() {
   [ -n "$created" ] || return 0
   made=$directory
-  while [ "\${#made}" -gt "\${#there}" ] && { [ ! -e "$made" ] || rmdir -- "$made" 2>/dev/null; }; do made=\${made%/*}; done
+  while [ "\${#made}" -gt "\${#existing}" ] && { [ ! -e "$made" ] || rmdir -- "$made" 2>/dev/null; }; do made=\${made%/*}; done
 }
 `

@@ -1,27 +1,27 @@
 import { spawnSync } from "node:child_process"
-import { mkdir, readFile, readdir, symlink, writeFile } from "node:fs/promises"
+import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 
-import { errorCode } from "../base/system-error.ts"
 import { temporaryHome } from "../../test/support/temporary-home.ts"
+import { errorCode } from "../base/system-error.ts"
 import { createShellFiles } from "./shell-files.ts"
 import type { FileSystem } from "./workspace.ts"
 
-/** The scripts, run by a shell of this machine; `change` may spoil what arrives. */
+/** Runs the scripts in a local shell; `change` may corrupt the input on its way. */
 function filesOf(folder: string, change: (stdin: Uint8Array) => Uint8Array = (stdin) => stdin): FileSystem {
   return createShellFiles({
     cwd: () => folder,
     home: folder,
     maxInputBytes: 1000,
-    ask: (script, args, stdin) => {
-      const answer = spawnSync("sh", ["-c", script, "hermes", ...args], { input: change(stdin ?? new Uint8Array()) })
-      return Promise.resolve({ failed: answer.status !== 0, stdout: answer.stdout, stderr: answer.stderr.toString() })
+    runScript: (script, args, stdin) => {
+      const result = spawnSync("sh", ["-c", script, "hermes", ...args], { input: change(stdin ?? new Uint8Array()) })
+      return Promise.resolve({ failed: result.status !== 0, stdout: result.stdout, stderr: result.stderr.toString() })
     },
   })
 }
 
-test("what is longer than one call is sent in parts and put in place once", async () => {
+test("data longer than one call is sent in parts and replaces the file once", async () => {
   await using home = await temporaryHome()
   const data = Buffer.from(Array.from({ length: 4321 }, (_, index) => index % 256))
   expect(await filesOf(home.workdir).write("a/b", data)).toEqual({
@@ -34,7 +34,7 @@ test("what is longer than one call is sent in parts and put in place once", asyn
   expect(await readdir(join(home.workdir, "a"))).toEqual(["b"])
 })
 
-test("data that did not arrive completely replaces nothing and leaves nothing", async () => {
+test("incomplete data replaces no file and leaves none behind", async () => {
   await using home = await temporaryHome()
   await writeFile(join(home.workdir, "file"), "before")
   const cut = filesOf(home.workdir, (stdin) => stdin.subarray(0, 3))
@@ -43,7 +43,7 @@ test("data that did not arrive completely replaces nothing and leaves nothing", 
   expect(await readFile(join(home.workdir, "file"), "utf8")).toBe("before")
 })
 
-test("directories that were made for a file go with it when it cannot be written", async () => {
+test("directories created for a file are removed when it cannot be written", async () => {
   await using home = await temporaryHome({ workFiles: { "old/.keep": "" } })
   const cut = filesOf(home.workdir, (stdin) => stdin.subarray(0, 3))
   await expect(cut.write("old/new/deep/file", "0123456789")).rejects.toThrow("the data did not arrive completely")
@@ -52,23 +52,23 @@ test("directories that were made for a file go with it when it cannot be written
   expect(await readdir(join(home.workdir, "old"))).toEqual([".keep"])
 })
 
-test("a name with a NUL is refused before it is cut", async () => {
+test("a path with a NUL character is rejected", async () => {
   await using home = await temporaryHome()
   await mkdir(join(home.workdir, "a"))
   await expect(filesOf(home.workdir).read("a\0b")).rejects.toThrow("NUL")
 })
 
-test("looks at the same moment are one call; each has its own answer or failure", async () => {
+test("lookups in the same tick share one call; each has its own result or error", async () => {
   await using home = await temporaryHome({ workFiles: { a: "1", "new\nline ": "22", "d/x": "333" } })
   const calls: number[] = []
   const files = createShellFiles({
     cwd: () => home.workdir,
     home: home.workdir,
     maxInputBytes: 1000,
-    ask: (script, args) => {
+    runScript: (script, args) => {
       calls.push(args.length / 2)
-      const answer = spawnSync("sh", ["-c", script, "hermes", ...args])
-      return Promise.resolve({ failed: answer.status !== 0, stdout: answer.stdout, stderr: answer.stderr.toString() })
+      const result = spawnSync("sh", ["-c", script, "hermes", ...args])
+      return Promise.resolve({ failed: result.status !== 0, stdout: result.stdout, stderr: result.stderr.toString() })
     },
   })
   await symlink("loop", join(home.workdir, "loop"))
@@ -98,12 +98,12 @@ test("looks at the same moment are one call; each has its own answer or failure"
   expect(calls).toEqual([100, 100, 50, 1])
 })
 
-test("a script that was cut off is a failure of every look, never an absent file", async () => {
+test("a script that was cut off fails every lookup and never reports a missing file", async () => {
   const cut = createShellFiles({
     cwd: () => "/",
     home: "/",
     maxInputBytes: 1000,
-    ask: () => Promise.resolve({ failed: true, stdout: Buffer.from(""), stderr: "Killed" }),
+    runScript: () => Promise.resolve({ failed: true, stdout: Buffer.from(""), stderr: "Killed" }),
   })
-  await expect(Promise.all([cut.stat("a"), cut.stat("b")])).rejects.toThrow("no answer came for /a: Killed")
+  await expect(Promise.all([cut.stat("a"), cut.stat("b")])).rejects.toThrow("no result for /a: Killed")
 })

@@ -1,52 +1,54 @@
 import { posix } from "node:path"
 
-/** The files of one command: where it takes its state from and where it leaves its own. */
-export interface StateTurn {
+/** The state files of one command. */
+export interface CommandStateFiles {
+  /** The state to start from; undefined for the first command. */
   readonly from: string | undefined
+  /** The file to write the new state to. */
   readonly to: string
-  /** The state in `to` is complete: later commands start from it. */
-  adopt(): void
-  /** Gives the files back; to be called exactly once, also after `adopt`. */
+  /** Makes the state in `to` the current one. Call it only when that state is complete. */
+  commit(): void
+  /** Releases both files for reuse. Call it exactly once, also after `commit`. */
   release(): void
 }
 
 /**
- * Which file holds the state now. A command never writes into a file that another one may be reading, so a half-written state is never
- * read, and no lock or rename is needed. Where commands run side by side, the last one to end decides.
+ * Hands out state files. A command never writes to a file that another one may be reading, so no half-written state is read and neither
+ * locks nor renames are needed. Of commands that run concurrently, the last one to end wins.
  */
 export function createStateFiles(directory: string): {
-  begin(): StateTurn
-  /** The state as it is, for a command that leaves none. */
+  begin(): CommandStateFiles
+  /** The current state, for a command that leaves none. */
   current(): string | undefined
 } {
   let current: string | undefined
-  const inUse = new Map<string, number>()
-  const use = (file: string, change: 1 | -1): void => {
-    const left = (inUse.get(file) ?? 0) + change
-    if (left === 0) inUse.delete(file)
-    else inUse.set(file, left)
+  const useCounts = new Map<string, number>()
+  const addUse = (file: string, change: 1 | -1): void => {
+    const count = (useCounts.get(file) ?? 0) + change
+    if (count === 0) useCounts.delete(file)
+    else useCounts.set(file, count)
   }
-  const free = (): string => {
+  const unusedFile = (): string => {
     for (let number = 0; ; number += 1) {
       const file = posix.join(directory, `state-${number}`)
-      if (file !== current && !inUse.has(file)) return file
+      if (file !== current && !useCounts.has(file)) return file
     }
   }
   return {
     current: () => current,
     begin: () => {
       const from = current
-      const to = free()
+      const to = unusedFile()
       const files = from === undefined ? [to] : [from, to]
-      for (const file of files) use(file, 1)
+      for (const file of files) addUse(file, 1)
       return {
         from,
         to,
-        adopt: () => {
+        commit: () => {
           current = to
         },
         release: () => {
-          for (const file of files) use(file, -1)
+          for (const file of files) addUse(file, -1)
         },
       }
     },

@@ -1,48 +1,50 @@
+import { quoteForShell } from "../base/quote-for-shell.ts"
+
 /**
- * How one shell per command can feel like one shell for the whole conversation: a command begins by reading the variables, functions
- * and aliases that the last one left in a file, and ends by writing its own to another file. A command that crashes or is killed leaves
- * nothing, and so cannot harm the next one. The scripts are plain text, so that a container or another machine can run them too.
+ * Makes one shell per command behave like a single shell for the whole conversation: a command first sources the variables, functions and
+ * aliases that the previous one left in a file, and finally writes its own to another file. A command that crashes or is killed leaves no
+ * state, so it cannot damage the next one. The scripts are plain text, so containers and other machines can run them too.
  */
 export interface StatefulCommand {
   readonly command: string
-  /** bash keeps everything; any other shell only the directory. */
+  /** bash keeps the whole state, any other shell only the directory. */
   readonly shell: "bash" | "sh"
   readonly cwd: string
-  /** The file that the last command or the snapshot left; nothing is read where it is missing. */
+  /** State file of the previous command or of the start-up snapshot; skipped when it does not exist. */
   readonly from?: string | undefined
-  /** The file to leave the state in. The directory goes into the same name with `.cwd`; it is written last, so it ends the state. */
+  /** State file to write. The directory goes to `<to>.cwd`, which is written last, so its presence means that the state is complete. */
   readonly to?: string | undefined
-  /** With `to`: the directory is also printed at the end of the output, between two of these. */
+  /** With `to`: also prints the directory at the end of the output, between two copies of this text. */
   readonly marker?: string | undefined
-  /** Exported after everything else, whatever the state says. */
+  /** Exported last, overriding the state. */
   readonly variables?: Readonly<Record<string, string>>
-  /** What the command says to its standard error is told apart from the rest. */
-  readonly keepsErrorsApart?: boolean
-  /** Only bash: the script prepares everything and leaves the command for `RUN_PREPARED`, which follows in the same shell. */
-  readonly isPrepared?: boolean
+  /** Keeps stderr separate instead of merging it into stdout. */
+  readonly separateStderr?: boolean
+  /** bash only: the script prepares the shell but does not run the command; `RUN_PREPARED_COMMAND` runs it in the same shell. */
+  readonly prepareOnly?: boolean
 }
 
-/** The script that runs the command; its exit code is the command's, or 126 when the directory cannot be entered. */
+/** Returns the script that runs the command. It exits with the command's code, or with 126 when the directory cannot be entered. */
 export function statefulScript(options: StatefulCommand): string {
   return options.shell === "bash" ? bashScript(options) : plainScript(options)
 }
 
 export interface SnapshotOptions {
-  /** Sourced in this order where they can be read; `~/` is the home directory. */
+  /** Sourced in this order if readable; `~/` is the home directory. */
   readonly files: readonly string[]
   readonly to: string
-  /** Shell patterns of the variables that the files may add; without it they may add any. */
+  /** Shell patterns of the variables that the files may add; any when undefined. */
   readonly keep?: readonly string[] | undefined
   /** Variables that the files may not change. */
   readonly fixed?: Readonly<Record<string, string>>
 }
 
-/** The script that reads the person's start-up files once, in a fresh bash, and leaves what they set up. It says nothing. */
+/** Returns the script that sources the user's start-up files in a fresh bash and writes the resulting state. It prints nothing. */
 export function snapshotScript({ files, to, keep, fixed = {} }: SnapshotOptions): string {
-  const leave = leaveBash([
+  const onExit = exitHandler([
     MERGE_PATH,
     ...(keep === undefined ? [] : [dropVariables(to, keep)]),
-    ...Object.entries(fixed).map(([name, value]) => `export ${name}=${quote(value)}`),
+    ...Object.entries(fixed).map(([name, value]) => `export ${name}=${quoteForShell(value)}`),
     writeState(to),
     writeDirectory(to, undefined),
   ])
@@ -50,84 +52,82 @@ export function snapshotScript({ files, to, keep, fixed = {} }: SnapshotOptions)
     "exec </dev/null >/dev/null 2>&1",
     "__hermes_path=$PATH",
     exportedNames(to, "__hermes_given"),
-    // A start-up file may end the shell, so the state is written when the shell leaves, however it does.
-    ...wayOutBy(leave),
-    `${files.map((file) => `[[ ! -r ${quotePath(file)} ]] || . ${quotePath(file)}`).join("; ")}\n${WAY_OUT}`,
+    // A start-up file may exit the shell, so an exit trap writes the state.
+    ...installExitTrap(onExit),
+    `${files.map((file) => `[[ ! -r ${quotePath(file)} ]] || . ${quotePath(file)}`).join("; ")}\n${EXIT_WITH_HANDLER}`,
   ].join("; ")
 }
 
-/** What a command reported about its end. */
+/** Parses a `.cwd` file; undefined when it is incomplete. */
 export function readStateDirectory(cwdFile: string): string | undefined {
   return cwdFile.endsWith("\n\0") ? cwdFile.slice(0, -2) : undefined
 }
 
-/** A word that stands for itself in every shell. */
-export function quote(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`
-}
-
 function quotePath(path: string): string {
-  return path.startsWith("~/") ? `"$HOME"/${quote(path.slice(2))}` : quote(path)
+  return path.startsWith("~/") ? `"$HOME"/${quoteForShell(path.slice(2))}` : quoteForShell(path)
 }
 
-/** All on one line, so that line numbers in the shell's messages are those of the command. */
+/** On one line, so that line numbers in the shell's error messages are those of the command. */
 function bashScript(options: StatefulCommand): string {
-  const { command, cwd, from, to, marker, variables = {}, isPrepared } = options
-  const leave = to === undefined ? undefined : leaveBash([writeState(to), writeDirectory(to, marker)])
+  const { command, cwd, from, to, marker, variables = {}, prepareOnly } = options
+  const onExit = to === undefined ? undefined : exitHandler([writeState(to), writeDirectory(to, marker)])
   return [
-    ...(to === undefined ? [] : [`: >|${quote(`${to}.cwd`)}`]),
-    ...oneStream(options),
+    ...(to === undefined ? [] : [`: >|${quoteForShell(`${to}.cwd`)}`]),
+    ...mergeStreams(options),
     ...(from === undefined ? [] : [readState(from, to)]),
     "__hermes_old=$OLDPWD",
-    `builtin cd -- ${quote(cwd)} || builtin exit 126`,
+    `builtin cd -- ${quoteForShell(cwd)} || builtin exit 126`,
     "OLDPWD=$__hermes_old",
     "unset -v __hermes_old __hermes_names",
-    ...Object.entries(variables).map(([name, value]) => `export ${name}=${quote(value)}`),
-    ...(leave === undefined ? [] : wayOutBy(leave)),
-    ...(isPrepared === true
-      ? prepared(command, leave)
-      : [`builtin eval ${quote(command)}${leave === undefined ? "" : AFTER_COMMAND}`]),
+    ...Object.entries(variables).map(([name, value]) => `export ${name}=${quoteForShell(value)}`),
+    ...(onExit === undefined ? [] : installExitTrap(onExit)),
+    ...(prepareOnly === true
+      ? storeCommand(command, onExit)
+      : [`builtin eval ${quoteForShell(command)}${onExit === undefined ? "" : AFTER_COMMAND}`]),
   ].join("; ")
 }
 
-/** Messages stand between the lines they belong to only where both go the same way. */
-function oneStream({ keepsErrorsApart }: StatefulCommand): readonly string[] {
-  return keepsErrorsApart === true ? [] : ["exec 2>&1"]
+/** Only a single stream keeps stdout and stderr in the order they were written. */
+function mergeStreams({ separateStderr }: StatefulCommand): readonly string[] {
+  return separateStderr === true ? [] : ["exec 2>&1"]
 }
 
-function prepared(command: string, leave: string | undefined): readonly string[] {
-  return [...(leave === undefined ? ["__hermes_leave='__hermes_code=$?'"] : []), `__hermes_command=${quote(command)}`]
+function storeCommand(command: string, onExit: string | undefined): readonly string[] {
+  return [
+    ...(onExit === undefined ? ["__hermes_on_exit='__hermes_code=$?'"] : []),
+    `__hermes_command=${quoteForShell(command)}`,
+  ]
 }
 
-/** What the shell was given is taken away first: a variable that was unset must not come back. */
+/** Unsets the inherited variables first: a variable that a command has unset must not come back. */
 function readState(from: string, to: string | undefined): string {
   const names =
     to === undefined ? "builtin mapfile -t __hermes_names < <(compgen -e)" : exportedNames(to, "__hermes_names")
-  const forget = `unset -v "\${__hermes_names[@]}"`
-  return `if [[ -s ${quote(from)} ]]; then { ${names}; ${forget}; builtin . ${quote(from)}; } 2>/dev/null; fi`
+  const unset = `unset -v "\${__hermes_names[@]}"`
+  return `if [[ -s ${quoteForShell(from)} ]]; then { ${names}; ${unset}; builtin . ${quoteForShell(from)}; } 2>/dev/null; fi`
 }
 
-/** Without a subshell: starting one costs more than everything else here. */
+/** Reads names through a file because a subshell would cost more than the rest of the script. */
 function exportedNames(file: string, array: string): string {
-  return `builtin compgen -e >|${quote(file)}; builtin mapfile -t ${array} <${quote(file)}`
+  return `builtin compgen -e >|${quoteForShell(file)}; builtin mapfile -t ${array} <${quoteForShell(file)}`
 }
 
-/** The command may end the shell or set a trap of its own, so the way out is taken here and after the command, once. */
-function wayOutBy(leave: string): readonly string[] {
-  return [`__hermes_leave=${quote(leave)}`, `trap ${quote(WAY_OUT)} EXIT`]
+/** The command may exit the shell or replace the trap, so the handler is called both from the trap and after the command; it runs once. */
+function installExitTrap(onExit: string): readonly string[] {
+  return [`__hermes_on_exit=${quoteForShell(onExit)}`, `trap ${quoteForShell(EXIT_WITH_HANDLER)} EXIT`]
 }
 
-/** Silent also under `set -x`; ends the shell with the code the command had. */
-const WAY_OUT = `{ builtin eval "$__hermes_leave"; } 2>/dev/null; builtin exit $__hermes_code`
+/** Silent even under `set -x`. Exits the shell with the command's exit code. */
+const EXIT_WITH_HANDLER = `{ builtin eval "$__hermes_on_exit"; } 2>/dev/null; builtin exit $__hermes_code`
 
-/** The empty line is for a quote that the command left open: bash takes the first line break behind it for its end. */
-const AFTER_COMMAND = `\n\n${WAY_OUT}`
+/** The empty line closes a quote that the command left open: bash ends it at the first line break. */
+const AFTER_COMMAND = `\n\n${EXIT_WITH_HANDLER}`
 
-/** Runs the command of a script with `isPrepared`, just as a script without it does. */
-export const RUN_PREPARED = `builtin eval "$__hermes_command"${AFTER_COMMAND}`
+/** Runs the command that a script with `prepareOnly` has stored. */
+export const RUN_PREPARED_COMMAND = `builtin eval "$__hermes_command"${AFTER_COMMAND}`
 
-/** Nothing here may depend on options, functions or aliases of the command. */
-function leaveBash(steps: readonly string[]): string {
+/** Must not depend on shell options, functions or aliases that the command has changed. */
+function exitHandler(steps: readonly string[]): string {
   return [
     "__hermes_code=$?",
     "builtin set +euxv",
@@ -137,11 +137,11 @@ function leaveBash(steps: readonly string[]): string {
 }
 
 /**
- * Variables first and functions last: a function that cannot be read back must not hide the rest. Names with one leading underscore are
- * the innards of completions and are left out. Functions may hold patterns that only parse with extglob.
+ * Writes variables first and functions last: a function that cannot be parsed again must not hide the rest. Skips names with a single
+ * leading underscore, which are internals of completions. Enables extglob because functions may contain patterns that need it to parse.
  */
 function writeState(to: string): string {
-  const file = quote(to)
+  const file = quoteForShell(to)
   return [
     `builtin compgen -A function -X "_[!_]*" >|${file}`,
     `builtin mapfile -t __hermes_names <${file}`,
@@ -156,20 +156,20 @@ function writeState(to: string): string {
   ].join("; ")
 }
 
-/** The directory as the system knows it; where it was removed, the name it had. */
+/** Writes the physical directory, or `$PWD` when the directory was removed. */
 function writeDirectory(to: string, marker: string | undefined): string {
-  const file = quote(`${to}.cwd`)
+  const file = quoteForShell(`${to}.cwd`)
   const write =
     `builtin pwd -P >|${file} 2>/dev/null || builtin printf "%s\\n" "$PWD" >|${file}; ` +
     `builtin printf "\\0" >>${file}`
   if (marker === undefined) return write
   const read = `IFS= builtin read -r -d "" __hermes_cwd <${file}`
-  return `${write}; ${read}; builtin printf "%s" ${quote(marker)} "\${__hermes_cwd%?}" ${quote(marker)}`
+  return `${write}; ${read}; builtin printf "%s" ${quoteForShell(marker)} "\${__hermes_cwd%?}" ${quoteForShell(marker)}`
 }
 
 /**
- * What the start-up files added to PATH comes first, then the PATH that was given, in its order: a login file that sets PATH anew must
- * not take away the environment somebody works in.
+ * Puts what the start-up files added to PATH before the inherited PATH. A login file that overwrites PATH must not hide the inherited
+ * one, for example an active virtual environment.
  */
 const MERGE_PATH = [
   "__hermes_new=",
@@ -192,19 +192,21 @@ function dropVariables(file: string, keep: readonly string[]): string {
 
 function plainScript(options: StatefulCommand): string {
   const { command, cwd, to, marker, variables = {} } = options
-  const file = to === undefined ? undefined : quote(`${to}.cwd`)
+  const file = to === undefined ? undefined : quoteForShell(`${to}.cwd`)
   const print =
-    marker === undefined ? "" : `; printf %s ${quote(marker)} "$(pwd -P 2>/dev/null || echo "$PWD")" ${quote(marker)}`
-  const leave =
+    marker === undefined
+      ? ""
+      : `; printf %s ${quoteForShell(marker)} "$(pwd -P 2>/dev/null || echo "$PWD")" ${quoteForShell(marker)}`
+  const onExit =
     file === undefined
       ? undefined
       : `__hermes_code=$?; set +eux; trap - EXIT; { pwd -P || echo "$PWD"; printf "\\0"; } >|${file} 2>/dev/null${print}; exit $__hermes_code`
   return [
-    ...oneStream(options),
+    ...mergeStreams(options),
     ...(file === undefined ? [] : [`: >|${file}`]),
-    `cd -- ${quote(cwd)} || exit 126`,
-    ...Object.entries(variables).map(([name, value]) => `export ${name}=${quote(value)}`),
-    ...(leave === undefined ? [] : [`trap ${quote(leave)} EXIT`]),
-    `eval ${quote(command)}`,
+    `cd -- ${quoteForShell(cwd)} || exit 126`,
+    ...Object.entries(variables).map(([name, value]) => `export ${name}=${quoteForShell(value)}`),
+    ...(onExit === undefined ? [] : [`trap ${quoteForShell(onExit)} EXIT`]),
+    `eval ${quoteForShell(command)}`,
   ].join("; ")
 }

@@ -1,117 +1,128 @@
 /**
- * Where a session's commands run and its files live: both in the same place, so that a container's file tools see the
- * container's files. Whoever opens a workspace closes it.
+ * Where a session runs its commands and keeps its files: this machine, a container, another host or a cloud sandbox. Commands and file
+ * operations always see the same file system. The code that opens a workspace must close it.
  */
 export interface Workspace {
   readonly kind: WorkspaceKind
-  /** Commands and files are in a container, not on this machine's own file system. */
+  /** True for containers and cloud sandboxes. */
   readonly isContainer: boolean
-  /** The working directory commands start in; follows `cd` from one command with `keepState` to the next. */
+  /** The current working directory. It follows `cd` from one command with `keepState` to the next. */
   cwd(): string
-  /** Starts a command in a process group of its own. Aborting `signal` or the time-out kills the whole group. */
+  /** Starts a command in its own process group. Aborting `signal` or reaching the timeout kills the whole group. */
   run(command: string, options: RunOptions): RunningCommand
-  /** Starts a command that goes on beside the conversation; it is killed with the workspace, not with a signal. */
+  /** Starts a background command. It runs until it exits, is killed, or the workspace closes. Rejects when it cannot start. */
   start(command: string, options: StartOptions): Promise<BackgroundCommand>
-  /** A command is about to be asked for: what the first one needs may be made ready meanwhile. */
-  warm?(): void
+  /** Hint that a command will follow soon: prepares in the background what the first command needs. */
+  prewarm?(): void
   readonly files: FileSystem
-  /** The ripgrep program there, or undefined where it has none. */
+  /** Path of the ripgrep program inside the workspace; undefined when it is not installed there. */
   ripgrep(): Promise<string | undefined>
   describe(): Promise<WorkspaceFacts>
+  /** Ends all commands, waits for them and releases the workspace. */
   close(): Promise<void>
-  /** Kills whatever still runs, without waiting: for a process that must leave at once. */
+  /** Kills everything that still runs, without waiting. For a process that is about to exit. */
   abandon(): void
 }
 
 export type WorkspaceKind = "local" | "docker" | "ssh" | "singularity" | "modal" | "daytona"
 
 export interface RunOptions {
+  /** Working directory of this command only; `Workspace.cwd()` by default. */
   readonly cwd?: string
   readonly stdin?: string
   readonly timeoutMs: number
   readonly signal: AbortSignal
-  /** How much output is kept: its head and its tail; `output` shows all of it to a reader that keeps up. */
+  /** How many characters of output `CommandExit.output` keeps. */
   readonly keepChars: number
   /**
-   * A command of the conversation: it starts with the directory, variables, functions and aliases that the last such command
-   * left, and leaves its own. Internal commands (searches, file operations) do not set it and see none of that.
+   * Set for commands of the conversation: the command starts with the directory, variables, functions and aliases that the previous
+   * such command left, and leaves its own. Internal commands (searches, file operations) do not set it and see none of that state.
    */
   readonly keepState?: boolean
 }
 
 export interface StartOptions {
   readonly cwd?: string
-  /** In a terminal of its own, 30 rows and 120 columns; pipes where no terminal can be had. */
+  /** Runs the command in a pseudo-terminal of 30 rows and 120 columns. Falls back to pipes where none is available. */
   readonly pty: boolean
-  /** Called with output as it arrives, stdout and stderr together, decoded with replacement. */
+  /** Receives output as it arrives: stdout and stderr merged, decoded as UTF-8 with replacement characters. */
   readonly onOutput: (text: string) => void
-  /** Takes stderr apart from `onOutput`; only on this machine, and not from a terminal. */
+  /** Receives stderr separately from `onOutput`. Only supported on this machine and without a pseudo-terminal. */
   readonly onErrorOutput?: (text: string) => void
 }
 
-/** A command that runs on its own. */
+/** A command started with `Workspace.start`. */
 export interface BackgroundCommand {
-  /** In the process table of the workspace. */
+  /** Process id in the process table of the workspace. */
   readonly pid: number
-  /** When the process began, in the system's own measure, to tell it from a later one with the same id; "" where unknown. */
+  /** Start time in the system's own unit; tells the process from a later one with the same id. "" where unknown. */
   readonly startToken: string
   readonly isPty: boolean
   /** Never rejects. */
-  readonly exit: Promise<Pick<CommandExit, "how" | "code" | "error">>
-  /** False when nothing can be written any more, or never could. */
+  readonly exit: Promise<ExitStatus>
+  /** Writes to stdin. Returns false when stdin is closed or was never available. */
   write(data: string): boolean
-  /** Sends end-of-input. */
+  /** Closes stdin. Returns false when it is closed or was never available. */
   closeInput(): boolean
-  /** SIGTERM to the whole group, then SIGKILL; resolves when it is gone. */
+  /** Sends SIGTERM to the whole process group, then SIGKILL. Resolves when the group is gone. */
   kill(): Promise<void>
 }
 
 export interface RunningCommand {
-  /** Output in order of arrival, stdout and stderr together, decoded with replacement. */
+  /**
+   * Output in order of arrival: stdout and stderr merged, decoded as UTF-8 with replacement characters. Complete only for a reader that
+   * keeps up.
+   */
   readonly output: AsyncIterable<string>
   readonly exit: Promise<CommandExit>
 }
 
-/** How a command ended. The output that was kept is bounded: head and tail, with the number of characters left out. */
 export interface CommandExit {
   readonly how: "exited" | "timed-out" | "interrupted" | "failed-to-start"
-  /** 124 for a time-out, 130 for an interrupt, -1 when it never started. */
+  /** 124 after a timeout, 130 after an interrupt, -1 when the command never started. */
   readonly code: number
+  /** The head and the tail of the output, with a notice of how much is missing in between. */
   readonly output: string
   readonly omittedChars: number
   readonly error?: string
-  /** The command never started because the place was out of reach (a lost container, a broken link): worth another try. */
+  /** The command never started because the workspace could not be reached (lost container, broken connection). Worth a retry. */
   readonly unreachable?: true
-  /** With `keepState`: the directory was gone, and the command ran in another one. */
+  /** With `keepState`: set when the working directory no longer existed and the command ran in another one. */
   readonly cwdNote?: string
-  /** With `keepState`: something about the place that a person should know, said once. */
-  readonly placeNote?: string
+  /** With `keepState`: a problem with the workspace itself that the user should know about. Each problem is reported once. */
+  readonly workspaceNote?: string
 }
 
-/** Paths are absolute or relative to the workspace's `cwd()`; `~` is the account home there. */
+/** How a command ended, without its output. */
+export type ExitStatus = Pick<CommandExit, "how" | "code" | "error">
+
+/** Paths are absolute or relative to `Workspace.cwd()`; `~` is the home directory of the account in the workspace. */
 export interface FileSystem {
-  /** Absolute, normalised, `~` expanded; touches nothing. */
+  /** Returns the absolute, normalised path with `~` expanded. Does not access the file system. */
   resolve(path: string): string
+  /** Returns undefined when the path does not exist. Follows symbolic links. */
   stat(path: string): Promise<FileFacts | undefined>
-  /** Fails on anything but a regular file: a pipe or a device could keep the reader waiting for ever. */
+  /** Rejects for anything but a regular file: reading a pipe or a device could block forever. */
   read(path: string): Promise<Uint8Array>
-  /** A part of a regular file, shorter where the file ends; absent where only whole files can be had. */
+  /** Reads part of a regular file; the result is shorter at the end of the file. Absent where only whole files can be read. */
   readRange?(path: string, range: { readonly start: number; readonly length: number }): Promise<Uint8Array>
-  /** Replaces the whole file or nothing; creates parent directories; keeps mode bits; follows a link to its target.
-   * Fails on a pipe or a device instead of replacing it. */
+  /**
+   * Replaces the file atomically. Creates parent directories, keeps the mode of an existing file and follows symbolic links. Rejects for
+   * a pipe or a device.
+   */
   write(path: string, data: string | Uint8Array): Promise<WriteFacts>
   list(path: string): Promise<readonly DirectoryEntry[]>
-  /** Removes one file or link, never a directory. */
+  /** Removes one file or symbolic link, never a directory. */
   remove(path: string): Promise<void>
-  /** Moves one file; creates parent directories of the target; fails when the target exists. */
+  /** Moves one file and creates parent directories of the target. Rejects when the target exists. */
   rename(from: string, to: string): Promise<void>
-  /** The path with all symbolic links resolved; the nearest existing ancestor decides for a path that does not exist yet. */
+  /** Resolves all symbolic links. For a path that does not exist, resolves its nearest existing ancestor. */
   realPath(path: string): Promise<string>
-  /** `realPath` with what `stat` would say, in one journey; absent where the files are near. */
-  readonly look?: (path: string) => Promise<FileLook>
-  /** `stat` with the content of a regular file, as long as that has at most so many bytes; absent where the files are near. */
+  /** `realPath` and `stat` in one round trip. Absent where file access needs no round trip. */
+  readonly lookup?: (path: string) => Promise<PathLookup>
+  /** `stat` and, for a regular file of at most `maxBytes`, its content in one round trip. Absent where file access needs none. */
   readonly readWithFacts?: (path: string, maxBytes: number) => Promise<FileReading>
-  /** A directory for result files that `read_file` can reach. */
+  /** A private directory for result files that `read_file` can read. */
   temporaryDirectory(): Promise<string>
 }
 
@@ -119,18 +130,19 @@ export interface FileFacts {
   readonly kind: "file" | "directory" | "other"
   readonly size: number
   readonly modifiedMs: number
+  /** Permission bits. */
   readonly mode: number
 }
 
-export interface FileLook {
+export interface PathLookup {
   readonly realPath: string
-  /** Undefined for what is not there, and where nobody can tell. */
+  /** Undefined when the path does not exist or cannot be accessed. */
   readonly facts: FileFacts | undefined
 }
 
 export interface FileReading {
   readonly facts: FileFacts | undefined
-  /** Absent when the file is empty, too large, or no regular file that may be read: `read` knows more then. */
+  /** Absent for an empty, too large, unreadable or non-regular file. `read` then reports the reason. */
   readonly content?: Uint8Array
 }
 
@@ -138,7 +150,7 @@ export interface WriteFacts {
   readonly bytes: number
   readonly path: string
   readonly createdDirectories: boolean
-  /** The file as it is after the write, where that was learnt on the way. */
+  /** The file after the write, where the write itself reports it. */
   readonly facts?: FileFacts
 }
 

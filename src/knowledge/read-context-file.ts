@@ -4,7 +4,7 @@ import { explainSystemError } from "../base/system-error.ts"
 import { codePointLength } from "../base/text.ts"
 import { scanThreats, withoutByteOrderMark } from "./threat-scan.ts"
 
-/** The files of the place where the session works; a workspace's `files` fit. */
+/** The file system of a workspace. */
 export interface ContextFileSystem {
   stat(path: string): Promise<{ readonly kind: "file" | "directory" | "other"; readonly size: number } | undefined>
   read(path: string): Promise<Uint8Array>
@@ -12,9 +12,9 @@ export interface ContextFileSystem {
   realPath(path: string): Promise<string>
 }
 
-/** A file of rules for the model. One that looks like an attack carries a line that says so instead of its text. */
+/** A file of rules for the model. The text of a file that looks like prompt injection is replaced by a notice. */
 export interface ContextFile {
-  /** Relative to the directory it was looked up from. */
+  /** Path relative to the working directory. */
   readonly name: string
   readonly text: string
   readonly blocked?: readonly string[]
@@ -23,35 +23,35 @@ export interface ContextFile {
 export interface ReadOptions {
   readonly files: ContextFileSystem
   readonly name: string
-  /** The file must really lie in here: a link in a foreign repository could point at somebody's secrets. */
+  /** The real path must be in this directory, because a symbolic link in a repository could point to secrets. */
   readonly within: string
   readonly maxChars: number
 }
 
-/** Hermes' own kind, best first: it may open with front matter for other programs. */
-export const OWN_FILES: readonly string[] = [".hermes.md", "HERMES.md"]
+/** Hermes' own rule files, by priority. They may start with front matter for other programs. */
+export const HERMES_FILES: readonly string[] = [".hermes.md", "HERMES.md"]
 
-/** `skipped` is for a log, `warning` for the person. */
-export type ReadContextFile =
+/** `warning`: whether the reason is for the user or only for the log. */
+export type ContextFileResult =
   | { readonly kind: "none" }
   | { readonly kind: "skipped"; readonly reason: string; readonly warning: boolean }
   | { readonly kind: "found"; readonly file: ContextFile; readonly warning?: string }
 
-/** Never throws: a rules file that cannot be used must not keep a session from starting. */
-export async function readContextFile(path: string, options: ReadOptions): Promise<ReadContextFile> {
+/** Never throws: an unusable rules file must not prevent a session from starting. */
+export async function readContextFile(path: string, options: ReadOptions): Promise<ContextFileResult> {
   const { name } = options
   try {
     const facts = await options.files.stat(path)
     if (facts === undefined) return { kind: "none" }
     const problem = await problemOf(path, facts, options)
     if (problem !== undefined) return { kind: "skipped", reason: `${name} was not read: ${problem}`, warning: true }
-    return usableText(new TextDecoder().decode(await options.files.read(path)), options)
+    return prepareContextText(new TextDecoder().decode(await options.files.read(path)), options)
   } catch (error) {
     return { kind: "skipped", reason: `${name} was not read: ${explainSystemError(error)}`, warning: false }
   }
 }
 
-/** Rules are read by people; whatever is larger was put there by mistake. */
+/** A larger file is not a rules file. */
 const MAX_BYTES = 1_000_000
 
 async function problemOf(
@@ -61,19 +61,19 @@ async function problemOf(
 ): Promise<string | undefined> {
   if (facts.kind !== "file") return "it is not a regular file"
   if (facts.size > MAX_BYTES) return "it is larger than 1 MB"
-  const place = relative(await files.realPath(within), await files.realPath(path))
-  return place === ".." || place.startsWith(`..${sep}`) ? "it is a link to a file outside the project" : undefined
+  const target = relative(await files.realPath(within), await files.realPath(path))
+  return target === ".." || target.startsWith(`..${sep}`) ? "it is a link to a file outside the project" : undefined
 }
 
-/** What of a rules file may go into a prompt: scanned, without what its author did not mean for the model, within the limit. */
-export function usableText(
+/** Prepares the content of a rules file for the prompt: scans it for threats, removes front matter and truncates it. */
+export function prepareContextText(
   content: string,
   options: { readonly name: string; readonly maxChars: number },
-): ReadContextFile {
+): ContextFileResult {
   const { name } = options
   if (content.includes("\0")) return { kind: "skipped", reason: `${name} was not read: it is not text`, warning: true }
   const whole = withoutByteOrderMark(content).trim()
-  const text = OWN_FILES.includes(basename(name)) ? withoutFrontMatter(whole) : whole
+  const text = HERMES_FILES.includes(basename(name)) ? withoutFrontMatter(whole) : whole
   if (text === "") return { kind: "none" }
   const threats = scanThreats(text, "context")
   if (threats.length > 0) {
@@ -82,40 +82,40 @@ export function usableText(
       kind: "found",
       file: {
         name,
-        text: blockedText(name, { threats, remedy: "the person has been told" }),
+        text: blockedNotice(name, { threats, remedy: "the user was warned" }),
         blocked: threats,
       },
       warning: `${name} was left out of the prompt because it looks like prompt injection (${ids}). Check the file.`,
     }
   }
-  return shortened(text, options)
+  return truncated(text, options)
 }
 
-/** What the model reads in place of a poisoned file, and what was or has to be done about it. */
-export function blockedText(
+/** The text that the model sees instead of a blocked file. */
+export function blockedNotice(
   name: string,
   { threats, remedy }: { readonly threats: readonly string[]; readonly remedy: string },
 ): string {
   return `[BLOCKED: ${name} contained potential prompt injection (${threats.join(", ")}). Its text was left out; ${remedy}.]`
 }
 
-/** The body of a file that opens with a block between two lines of `---`; a file that is nothing else is kept as it is. */
+/** Removes a leading block between two lines of `---`, unless the file contains nothing else. */
 function withoutFrontMatter(text: string): string {
   const closing = /^---[^\S\n]*\n/u.test(text) ? /\n---[^\S\n]*(?=\n|$)/u.exec(text) : null
   const body = closing === null ? "" : text.slice(closing.index + closing[0].length).trim()
   return body === "" ? text : body
 }
 
-function shortened(
+function truncated(
   text: string,
   { name, maxChars }: { readonly name: string; readonly maxChars: number },
-): ReadContextFile {
+): ContextFileResult {
   const total = codePointLength(text)
   if (total <= maxChars) return { kind: "found", file: { name, text } }
   const characters = Array.from(text)
   const head = Math.floor((maxChars * 7) / 10)
   const tail = Math.floor((maxChars * 2) / 10)
-  const marker = `[${name} is shortened here: its first ${head} and last ${tail} of ${total} characters are shown. Read the rest with the file tools.]`
+  const marker = `[${name} is truncated here: its first ${head} and last ${tail} of ${total} characters are shown. Read the rest with the file tools.]`
   return {
     kind: "found",
     file: {

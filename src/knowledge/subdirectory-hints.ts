@@ -1,51 +1,48 @@
 import { dirname, join, relative, sep } from "node:path"
 
-import { DIRECTORY_FILES, MIN_ROOM, directoriesUpToRepository, existingPaths } from "./context-files.ts"
-import { blockedText, readContextFile } from "./read-context-file.ts"
+import { lazy } from "../base/lazy.ts"
+import { RULE_FILE_NAMES, MIN_REMAINING_CHARS, directoriesUpToRepository, existingPaths } from "./context-files.ts"
+import { blockedNotice, readContextFile } from "./read-context-file.ts"
 import type { ContextFile, ContextFileSystem } from "./read-context-file.ts"
 
 export interface SubdirectoryHintOptions {
-  /** Where the session started: its rules, and those above it, are in the prompt or were passed over for a better file. */
+  /** The directory where the session started. The prompt already covers its rules and those above it. */
   readonly root: string
   readonly files: ContextFileSystem & { resolve(path: string): string }
   readonly maxChars: number
 }
 
 export interface SubdirectoryHints {
-  /** The rules of the directory a tool has touched, the first time; undefined when there is nothing new to say. Somebody who knows that
-   * the path is a file saves a look at it. */
+  /** Returns the rules of a directory when a tool first accesses it. Pass `kind` when the path is a file, to save a check. */
   hintFor(path: string, kind?: "file"): Promise<string | undefined>
 }
 
-/** Brings the rules of a part of the project to the model when it first works there. One per session. */
+/** Shows the model the rules of a subdirectory when it first works there. Create one per session. */
 export function createSubdirectoryHints(options: SubdirectoryHintOptions): SubdirectoryHints {
   const { files } = options
   const seen = new Set<string>()
-  let project: Promise<string> | undefined
-
-  const findProject = async (): Promise<string> => {
-    const upward = await directoriesUpToRepository(options.root, files)
-    for (const directory of upward) seen.add(directory)
-    return upward.at(-1) ?? options.root
-  }
+  const findProject = lazy(async (): Promise<string> => {
+    const ancestors = await directoriesUpToRepository(options.root, files)
+    for (const directory of ancestors) seen.add(directory)
+    return ancestors.at(-1) ?? options.root
+  })
   return {
     hintFor: async (path, kind) => {
-      project ??= findProject()
-      const within = await project
+      const within = await findProject()
       const unseen = await unseenDirectories(files.resolve(path), { within, seen, files, kind })
-      // Marked before anything is awaited, so that two calls at once do not both bring the same rules.
+      // Marked before the next await, so that concurrent calls do not return the same rules twice.
       for (const directory of unseen) seen.add(directory)
       return await hintText(unseen, { ...options, within })
     },
   }
 }
 
-/** Beyond its own directory. */
+/** In addition to the directory itself. */
 const MAX_ANCESTORS = 5
-/** Code of other people, which carries rules of its own: they are not meant for this project. */
-const FOREIGN = new Set([".git", "node_modules", "site-packages", ".venv"])
+/** Directories with third-party code, whose rules do not apply to this project. */
+const IGNORED_DIRECTORIES = new Set([".git", "node_modules", "site-packages", ".venv"])
 
-interface Surroundings {
+interface SearchContext {
   readonly within: string
   readonly seen: ReadonlySet<string>
   readonly files: ContextFileSystem
@@ -53,13 +50,13 @@ interface Surroundings {
 }
 
 /** Innermost first. */
-async function unseenDirectories(path: string, surroundings: Surroundings): Promise<readonly string[]> {
-  const { within, seen, files, kind } = surroundings
+async function unseenDirectories(path: string, context: SearchContext): Promise<readonly string[]> {
+  const { within, seen, files, kind } = context
   if (
     !isInside(path, within) ||
     relative(within, path)
       .split(sep)
-      .some((name) => FOREIGN.has(name))
+      .some((name) => IGNORED_DIRECTORIES.has(name))
   )
     return []
   if (seen.has(path)) return []
@@ -73,45 +70,48 @@ async function unseenDirectories(path: string, surroundings: Surroundings): Prom
 }
 
 function isInside(path: string, directory: string): boolean {
-  const place = relative(directory, path)
-  return place !== ".." && !place.startsWith(`..${sep}`)
+  const target = relative(directory, path)
+  return target !== ".." && !target.startsWith(`..${sep}`)
 }
 
 async function isDirectory(path: string, files: ContextFileSystem): Promise<boolean> {
   try {
     return (await files.stat(path))?.kind === "directory"
   } catch {
-    // What cannot be looked at is taken for a file; its directory decides.
+    // A path that cannot be checked counts as a file.
     return false
   }
 }
 
-/** The nearest rules are the most to the point, so they get the room first; they are told last, where they count most. */
+/** Gives the nearest rules precedence within the limit, and puts them last, where the model weighs them most. */
 async function hintText(
   directories: readonly string[],
   options: SubdirectoryHintOptions & { readonly within: string },
 ): Promise<string | undefined> {
   const parts: string[] = []
-  let room = options.maxChars
-  // Asked for all directories at once, because each question may have to travel.
-  const candidates = directories.map((directory) => DIRECTORY_FILES.map((name) => join(directory, name)))
+  let remaining = options.maxChars
+  // One batch for all directories, because each check may need a round trip.
+  const candidates = directories.map((directory) => RULE_FILE_NAMES.map((name) => join(directory, name)))
   const existing = new Set(await existingPaths(candidates.flat(), options.files))
   for (const paths of candidates) {
     const found = paths.filter((path) => existing.has(path))
-    const file = parts.length > 0 && room < MIN_ROOM ? undefined : await rulesOf(found, { ...options, maxChars: room })
+    const file =
+      parts.length > 0 && remaining < MIN_REMAINING_CHARS
+        ? undefined
+        : await rulesOf(found, { ...options, maxChars: remaining })
     if (file === undefined) continue
-    const text = usable(file)
-    room -= text.length
+    const text = hintOf(file)
+    remaining -= text.length
     parts.unshift(`[Rules of this directory, from ${file.name}]\n${text}`)
   }
   return parts.length === 0 ? undefined : parts.join("\n\n")
 }
 
-/** In the middle of the work only the model can tell the person that a file is poisoned. */
-function usable({ name, text, blocked }: ContextFile): string {
+/** During a session only the model can warn the user about a blocked file. */
+function hintOf({ name, text, blocked }: ContextFile): string {
   return blocked === undefined
     ? text
-    : blockedText(name, { threats: blocked, remedy: "tell the person to check the file" })
+    : blockedNotice(name, { threats: blocked, remedy: "ask the user to check the file" })
 }
 
 async function rulesOf(

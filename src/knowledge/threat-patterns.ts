@@ -1,9 +1,9 @@
-/** How far a text is trusted: each scope holds the patterns of the ones before it. */
+/** How strictly a text is scanned. Each scope includes the patterns of the scopes before it. */
 export type ThreatScope = "all" | "context" | "strict"
 
 /**
- * What a pattern looks for. `words`: these phrases in this order, any number of words between them, no punctuation; `*` is any
- * one word, never the last. `line`: these expressions in this order on one line. `test`: what neither can say. Every form is tried in linear time.
+ * `words`: phrases in this order within a sentence, with any words between them; `*` is any single word, but not the last one of a
+ * phrase. `line`: expressions in this order on one line. `test`: anything else. All forms run in linear time.
  */
 export type ThreatPattern = { readonly id: string } & (
   | { readonly words: readonly (readonly string[])[] }
@@ -12,9 +12,9 @@ export type ThreatPattern = { readonly id: string } & (
 )
 
 const SECRET_VARIABLE = /\$\{?\w*(?:key|token|secret|password|credential|api)/iu
-const CHANGING = /\b(?:update|modify|edit|write|change|append|add\s+to)\b/iu
+const CHANGE_VERB = /\b(?:update|modify|edit|write|change|append|add\s+to)\b/iu
 
-/** The one list of the product; who uses which scope is said where it is used. */
+/** All threat patterns, by scope. */
 export const THREAT_PATTERNS: Readonly<Record<ThreatScope, readonly ThreatPattern[]>> = {
   all: [
     { id: "prompt_injection", words: [["ignore"], ["previous", "all", "above", "prior"], ["instructions"]] },
@@ -95,8 +95,8 @@ export const THREAT_PATTERNS: Readonly<Record<ThreatScope, readonly ThreatPatter
     { id: "ssh_backdoor", line: [/\bauthorized_keys\b/iu] },
     { id: "ssh_access", line: [/(?:\$HOME|\$\{HOME\}|~)\/\.ssh\b/iu] },
     { id: "hermes_env", line: [/(?:\.hermes\/(?:profiles\/[\w.-]{1,80}\/)?|\$\{?HERMES_HOME\}?\/)\.env\b/iu] },
-    { id: "agent_config_mod", line: [CHANGING, /\b(?:AGENTS|CLAUDE)\.md\b|\.(?:cursorrules|clinerules)\b/iu] },
-    { id: "hermes_config_mod", line: [CHANGING, /\.hermes\/config\.yaml\b|\bSOUL\.md\b/iu] },
+    { id: "agent_config_mod", line: [CHANGE_VERB, /\b(?:AGENTS|CLAUDE)\.md\b|\.(?:cursorrules|clinerules)\b/iu] },
+    { id: "hermes_config_mod", line: [CHANGE_VERB, /\.hermes\/config\.yaml\b|\bSOUL\.md\b/iu] },
     {
       id: "hardcoded_secret",
       line: [/(?:api[ _-]?key|token|secret|password)["']?\s{0,20}[=:]\s{0,20}["'][A-Za-z0-9+/=_.-]{20}/iu],
@@ -112,7 +112,7 @@ function withForcedVerb(start: string): readonly string[] {
   return ["register", "connect", "report", "beacon"].map((end) => `${start} ${end}`)
 }
 
-/** The hyphen counts as part of a word, so that `<!-- prettier-ignore -->` is left alone. */
+/** The hyphen counts as part of a word, so that `<!-- prettier-ignore -->` does not match. */
 const COMMENT_WORD = /(?<![\w-])(?:ignore|override|system|secret|hidden)/iu
 
 function hasSuspiciousComment(text: string): boolean {
@@ -137,11 +137,11 @@ function hasHiddenDivision(text: string): boolean {
 const UNSET = /\bunset\s([^\n;&|.,:]{0,200})/giu
 const AGENT_NAME = /claude|codex|hermes|agent|openai|anthropic/iu
 
-/** The first name after `unset`, or a later one that looks like a variable: "leave it unset so the agent decides" is no attack. */
+/** Checks the first name after `unset`, and later ones that look like variables: "leave it unset so the agent decides" is harmless. */
 function unsetsAgentVariable(text: string): boolean {
   for (const [, rest = ""] of text.matchAll(UNSET)) {
     const names = rest.split(/\s+/u).filter((name) => name !== "" && !name.startsWith("-"))
-    if (names.some((name, place) => AGENT_NAME.test(name) && (place === 0 || name.includes("_")))) return true
+    if (names.some((name, index) => AGENT_NAME.test(name) && (index === 0 || name.includes("_")))) return true
   }
   return false
 }

@@ -8,13 +8,13 @@ import { ok } from "../base/result.ts"
 import { environmentFrom } from "../config/environment.ts"
 import { createAuthoriser } from "./authorise.ts"
 
-test("keys that a program lends are told to who masks, each time they are lent", async () => {
+test("registers the secrets of credential_process for redaction each time it returns new ones", async () => {
   await using home = await temporaryHome()
   const path = join(home.path, "aws-config")
   writeFileSync(path, "[default]\nregion = eu-central-1\ncredential_process = lend-keys\n")
   let now = Date.UTC(2026, 0, 1)
-  let lent = 0
-  const learned: (readonly string[])[] = []
+  let issued = 0
+  const registered: (readonly string[])[] = []
   const baseUrl = "https://bedrock-runtime.eu-central-1.amazonaws.com"
   const authorise = createAuthoriser(
     "bedrock_converse",
@@ -25,21 +25,21 @@ test("keys that a program lends are told to who masks, each time they are lent",
       clock: { now: () => now, sleep: () => Promise.resolve() },
       awsRegion: "",
       runProgram: () => {
-        lent += 1
-        const keys = { AccessKeyId: "ASIA", SecretAccessKey: `secret-${lent}`, SessionToken: `token-${lent}` }
+        issued += 1
+        const keys = { AccessKeyId: "ASIA", SecretAccessKey: `secret-${issued}`, SessionToken: `token-${issued}` }
         return Promise.resolve(
           ok(JSON.stringify({ Version: 1, ...keys, Expiration: new Date(now + 3_600_000).toISOString() })),
         )
       },
-      learnSecrets: (values) => void learned.push(values),
+      registerSecrets: (values) => void registered.push(values),
     },
   )
-  const ask = async () =>
+  const authoriseRequest = async () =>
     await authorise(undefined, { path: "/x", body: "{}", headers: {}, signal: new AbortController().signal })
-  const proofs = [await ask(), await ask()]
+  const results = [await authoriseRequest(), await authoriseRequest()]
   now += 3_600_000
-  proofs.push(await ask())
-  expect([proofs.map((proof) => proof.ok), learned]).toEqual([
+  results.push(await authoriseRequest())
+  expect([results.map(({ ok: succeeded }) => succeeded), registered]).toEqual([
     [true, true, true],
     [
       ["secret-1", "token-1"],

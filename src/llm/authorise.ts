@@ -4,8 +4,8 @@ import { ok } from "../base/result.ts"
 import type { Environment } from "../config/environment.ts"
 import type { AwsCredentials, RunProgram } from "./aws/identity.ts"
 import type { WireName } from "./model.ts"
-import type { Proof, Route, SignedParts } from "./route.ts"
-import type { WirePlace } from "./wire/wire.ts"
+import type { AuthorisationHeaders, Route, RequestToAuthorise } from "./route.ts"
+import type { WireEndpoint } from "./wire/wire.ts"
 
 interface AuthoriseOptions {
   readonly environment: Environment
@@ -13,14 +13,14 @@ interface AuthoriseOptions {
   readonly clock: Clock
   readonly awsRegion: string
   readonly runProgram?: RunProgram
-  /** Told keys that were lent or renewed, so that they are masked wherever they turn up. */
-  readonly learnSecrets?: (values: readonly string[]) => void
+  /** Receives temporary credentials, so that they are redacted from logs and events. */
+  readonly registerSecrets?: (values: readonly string[]) => void
 }
 
-/** How each wire is told who asks. */
+/** Creates the function that adds a wire's authentication headers to a request. */
 export function createAuthoriser(
   wire: Exclude<WireName, "in-process">,
-  place: WirePlace,
+  endpoint: WireEndpoint,
   options: AuthoriseOptions,
 ): Route["authorise"] {
   switch (wire) {
@@ -34,25 +34,25 @@ export function createAuthoriser(
     case "anthropic_messages":
       return async (credential) => {
         if (credential === undefined) return ok({})
-        const { anthropicCredentialHeaders } = await import("./wire/anthropic-messages.ts")
-        return ok(anthropicCredentialHeaders(place, credential.secret, { oauth: credential.kind === "oauth" }))
+        const { anthropicCredentialHeaders } = await import("./wire/anthropic-messages/wire.ts")
+        return ok(anthropicCredentialHeaders(endpoint, credential.secret, { oauth: credential.kind === "oauth" }))
       }
     case "bedrock_converse":
-      return awsSigner(place, options)
+      return awsSigner(endpoint, options)
     default:
       return assertNever(wire)
   }
 }
 
-/** So long before they end, keys that were lent are asked for again. */
+/** Temporary credentials are renewed this long before they expire. */
 const EXPIRY_MARGIN_MS = 5 * 60_000
 
-/** Finding the keys may mean asking other services or running a program, so they are kept as long as they hold. */
-function awsSigner(place: WirePlace, options: AuthoriseOptions): Route["authorise"] {
-  let known: AwsCredentials | undefined
+/** Resolving AWS credentials may call other services or run a program, so the result is cached until it nearly expires. */
+function awsSigner(endpoint: WireEndpoint, options: AuthoriseOptions): Route["authorise"] {
+  let cached: AwsCredentials | undefined
   return async (_credential, request) => {
-    const holds = known?.kind !== "keys" || (known.expiresAt ?? Infinity) > options.clock.now() + EXPIRY_MARGIN_MS
-    if (known === undefined || !holds) {
+    const valid = cached?.kind !== "keys" || (cached.expiresAt ?? Infinity) > options.clock.now() + EXPIRY_MARGIN_MS
+    if (cached === undefined || !valid) {
       const [{ resolveAwsCredentials }, { createFetchText }] = await Promise.all([
         import("./aws/credentials.ts"),
         import("./aws/fetch-text.ts"),
@@ -60,10 +60,10 @@ function awsSigner(place: WirePlace, options: AuthoriseOptions): Route["authoris
       const fetchText = createFetchText(options.environment)
       const found = await resolveAwsCredentials({ ...options, signal: request.signal, fetchText })
       if (!found.ok) return found
-      known = found.value
-      options.learnSecrets?.(secretsOf(known))
+      cached = found.value
+      options.registerSecrets?.(secretsOf(cached))
     }
-    return await signForAws(request, place, { ...options, credentials: known })
+    return await signForAws(request, endpoint, { ...options, credentials: cached })
   }
 }
 
@@ -73,21 +73,21 @@ function secretsOf(credentials: AwsCredentials): readonly string[] {
 }
 
 async function signForAws(
-  request: SignedParts,
-  place: WirePlace,
+  request: RequestToAuthorise,
+  endpoint: WireEndpoint,
   options: AuthoriseOptions & { readonly credentials: AwsCredentials },
-): Promise<Proof> {
+): Promise<AuthorisationHeaders> {
   const { environment, userHome, clock, credentials } = options
   const [{ resolveAwsRegion }, { signRequest }] = await Promise.all([
     import("./aws/region.ts"),
     import("./aws/sign.ts"),
   ])
   if (credentials.kind === "bearer") return ok({ authorization: `Bearer ${credentials.token}` })
-  const region = await resolveAwsRegion({ environment, userHome, host: place.host, configured: options.awsRegion })
+  const region = await resolveAwsRegion({ environment, userHome, host: endpoint.host, configured: options.awsRegion })
   return ok(
     signRequest({
       method: "POST",
-      url: new URL(`${place.baseUrl}${request.path}`),
+      url: new URL(`${endpoint.baseUrl}${request.path}`),
       headers: request.headers,
       body: request.body,
       credentials,

@@ -1,4 +1,4 @@
-/** `min(base·2^(attempt−1), max)` plus up to `ratio` of it at random, so that many clients do not return at the same instant. */
+/** Exponential backoff, `min(base·2^(attempt−1), max)`, plus random jitter of up to `ratio` of it. */
 export function backoffMs(options: {
   readonly attempt: number
   readonly baseMs: number

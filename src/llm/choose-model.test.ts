@@ -6,22 +6,22 @@ import { homeAt } from "../config/home.ts"
 import type { Home } from "../config/home.ts"
 import { loadConfig } from "../config/load.ts"
 import type { SettingKey } from "../config/settings.ts"
-import { rememberWindow } from "./catalog/window-cache.ts"
+import { rememberWindow } from "./catalog/context-window-cache.ts"
 import { chooseModel } from "./choose-model.ts"
-import type { ModelWish } from "./choose-model.ts"
+import type { ModelSelection } from "./choose-model.ts"
 import { DEMO_RUNTIME } from "./demo/runtime.ts"
 
-describe("without a wish", () => {
-  test("the demo model answers when nothing is configured, and says so", async () => {
+describe("without a selection", () => {
+  test("chooses the demo model and marks it as default when nothing is configured", async () => {
     expect(await choose({})).toEqual({
       ok: true,
       value: {
         runtime: DEMO_RUNTIME,
         key: undefined,
-        managed: false,
+        usesPool: false,
         headers: {},
         extraBody: {},
-        ownAddress: true,
+        usesDefaultEndpoint: true,
         windowIsGuess: false,
         timeouts: {},
         wireAssumed: false,
@@ -43,11 +43,11 @@ describe("without a wish", () => {
     })
   })
 
-  test.each(["", "  ", "your-key", "changeme", "***", "None"])("the placeholder %j is no key", async (key) => {
+  test.each(["", "  ", "your-key", "changeme", "***", "None"])("the placeholder %j is not a key", async (key) => {
     expect(await choose({ variables: { OPENROUTER_API_KEY: key } })).toMatchObject({ value: { demoByDefault: true } })
   })
 
-  test("an address in the settings is asked without a key", async () => {
+  test("an address in the settings works without a key", async () => {
     const settings = {
       "model.base_url": "http://127.0.0.1:8080/v1/",
       "model.default": "tiny",
@@ -66,11 +66,11 @@ describe("without a wish", () => {
           billingMode: "local",
         },
         key: undefined,
-        managed: false,
+        usesPool: false,
         headers: {},
         extraBody: {},
         maxTokensDefault: 65_536,
-        ownAddress: false,
+        usesDefaultEndpoint: false,
         windowIsGuess: false,
         timeouts: {},
         wireAssumed: false,
@@ -80,36 +80,36 @@ describe("without a wish", () => {
   })
 })
 
-describe("a wish", () => {
+describe("a selection", () => {
   test.each([
     ["openai", "openai-api"],
     ["OR", "openrouter"],
     ["openrouter", "openrouter"],
-  ])("%s means %s", async (provider, id) => {
+  ])("%s resolves to %s", async (provider, id) => {
     const variables = { OPENAI_API_KEY: "k", OPENROUTER_API_KEY: "k" }
-    expect(await choose({ wish: { provider, model: "m" }, variables })).toMatchObject({
+    expect(await choose({ selection: { provider, model: "m" }, variables })).toMatchObject({
       value: { runtime: { provider: id, model: "m" } },
     })
   })
 
-  test("the demo can be asked for although a key is there", async () => {
-    expect(await choose({ wish: { provider: "demo" }, variables: { OPENAI_API_KEY: "k" } })).toMatchObject({
+  test("the demo can be selected even when a key exists", async () => {
+    expect(await choose({ selection: { provider: "demo" }, variables: { OPENAI_API_KEY: "k" } })).toMatchObject({
       value: { runtime: DEMO_RUNTIME, demoByDefault: false },
     })
   })
 
-  test("an own provider of the settings has its own address, key and model", async () => {
+  test("a provider of the settings has its own address, key and model", async () => {
     const settings = { providers: { den: { api: "http://den.local:9/v1", key_env: "DEN_KEY", default_model: "m" } } }
     for (const provider of ["den", "custom:den"]) {
       expect(
-        await choose({ wish: { provider }, settings, variables: { DEN_KEY: "k", OPENAI_API_KEY: "other" } }),
+        await choose({ selection: { provider }, settings, variables: { DEN_KEY: "k", OPENAI_API_KEY: "other" } }),
       ).toMatchObject({
         value: { runtime: { provider: "den", model: "m", baseUrl: "http://den.local:9/v1" }, key: "k" },
       })
     }
   })
 
-  test("a key is not sent to a host that is not its provider's", async () => {
+  test("a key is not sent to a host of another provider", async () => {
     const settings = { "model.provider": "openrouter", "model.base_url": "https://elsewhere.example/v1" }
     expect(await choose({ settings, variables: { OPENROUTER_API_KEY: "k" } })).toMatchObject({
       ok: false,
@@ -118,32 +118,37 @@ describe("a wish", () => {
   })
 
   test.each<[string, Parameters<typeof choose>[0], string, RegExp]>([
-    ["an unknown name", { wish: { provider: "openruter" } }, "unknown_provider", /did you mean openrouter\?/],
-    ["a missing key", { wish: { provider: "openrouter" } }, "missing_key", /hermes config set OPENROUTER_API_KEY/],
-    ["no address", { wish: { provider: "custom" } }, "bad_address", /hermes config set model\.base_url/],
+    ["an unknown name", { selection: { provider: "openruter" } }, "unknown_provider", /did you mean openrouter\?/],
+    ["a missing key", { selection: { provider: "openrouter" } }, "missing_key", /hermes config set OPENROUTER_API_KEY/],
+    ["no address", { selection: { provider: "custom" } }, "bad_address", /hermes config set model\.base_url/],
     [
-      "no address of an endpoint",
-      { wish: { provider: "den" }, settings: { providers: { den: { default_model: "m" } } } },
+      "a provider of the settings without an address",
+      { selection: { provider: "den" }, settings: { providers: { den: { default_model: "m" } } } },
       "bad_address",
       /hermes config set providers\.den\.base_url/,
     ],
     [
-      "a bad address of an endpoint",
-      { wish: { provider: "den" }, settings: { providers: { den: { api: "den.local/v1" } } } },
+      "a provider of the settings with an invalid address",
+      { selection: { provider: "den" }, settings: { providers: { den: { api: "den.local/v1" } } } },
       "bad_address",
       /"den\.local\/v1" is not .*hermes config set providers\.den\.base_url/,
     ],
-    ["a program that is no server", { wish: { provider: "copilot-acp" } }, "bad_address", /--provider copilot`/],
+    [
+      "a program that is not a server",
+      { selection: { provider: "copilot-acp" } },
+      "bad_address",
+      /--provider copilot`/,
+    ],
     ["a bad address", { settings: { "model.base_url": "ftp://x" } }, "bad_address", /"ftp:\/\/x" is not an http/],
     ["no model", { settings: { "model.base_url": "http://127.0.0.1:1/v1" } }, "missing_model", /--model/],
-  ])("%s is answered with the fix", async (_name, given, code, sentence) => {
+  ])("%s fails with a message that names the fix", async (_name, given, code, sentence) => {
     const chosen = await choose(given)
     expect(chosen).toMatchObject({ ok: false, error: { code } })
     expect(chosen.ok ? "" : chosen.error.message).toMatch(sentence)
   })
 })
 
-describe("what the settings say about a provider and its models", () => {
+describe("settings of a provider and its models", () => {
   const den = (entry: object) => ({
     providers: { den: { api: "http://den.local:9/v1", default_model: "m", ...entry } },
   })
@@ -156,7 +161,7 @@ describe("what the settings say about a provider and its models", () => {
       { contextLength: 50_000, windowIsGuess: false, timeouts: {} },
     ],
     [
-      "the model's own before the provider's",
+      "the model's setting before the provider's",
       { context_length: 50_000, models: { m: { context_length: 9000 } } },
       { contextLength: 9000, windowIsGuess: false, timeouts: {} },
     ],
@@ -166,12 +171,12 @@ describe("what the settings say about a provider and its models", () => {
       { contextLength: 8192, windowIsGuess: true, timeouts: { requestSeconds: 40, staleSeconds: 20 } },
     ],
     [
-      "the model's time before the provider's, and nonsense as nothing",
+      "the model's timeout before the provider's; invalid values are ignored",
       { request_timeout_seconds: 40, stale_timeout_seconds: "soon", models: { m: { timeout_seconds: 7 } } },
       { contextLength: 8192, windowIsGuess: true, timeouts: { requestSeconds: 7 } },
     ],
   ])("%s", async (_name, entry, expected) => {
-    const chosen = await choose({ wish: { provider: "den" }, settings: den(entry) })
+    const chosen = await choose({ selection: { provider: "den" }, settings: den(entry) })
     const value = chosen.ok ? chosen.value : undefined
     expect({
       contextLength: value?.runtime.contextLength,
@@ -180,16 +185,16 @@ describe("what the settings say about a provider and its models", () => {
     }).toEqual(expected)
   })
 
-  test("headers, for a provider of the table too; what is said there wins", async () => {
+  test("headers of the settings override built-in headers of a provider", async () => {
     const settings = { providers: { nvidia: { headers: { "X-Team": "blue", "X-BILLING-Invoke-Origin": "me", n: 1 } } } }
     expect(
-      await choose({ wish: { provider: "nvidia", model: "m" }, settings, variables: { NVIDIA_API_KEY: "k" } }),
+      await choose({ selection: { provider: "nvidia", model: "m" }, settings, variables: { NVIDIA_API_KEY: "k" } }),
     ).toMatchObject({ value: { headers: { "x-team": "blue", "x-billing-invoke-origin": "me" } } })
   })
 
-  test("what a server said about its window is remembered, unless the settings know better", async () => {
-    await using place = await temporaryHome()
-    const home = homeAt(place.path, environmentFrom({}))
+  test("the cached context window is used unless the settings set one", async () => {
+    await using testHome = await temporaryHome()
+    const home = homeAt(testHome.path, environmentFrom({}))
     const server = { "model.base_url": "http://127.0.0.1:8080/v1/", "model.default": "tiny" }
     rememberWindow(home, { model: "tiny", baseUrl: "http://127.0.0.1:8080/v1", tokens: 12_345 })
     const windowOf = async (settings: object) => {
@@ -203,19 +208,19 @@ describe("what the settings say about a provider and its models", () => {
 })
 
 async function choose(given: {
-  readonly wish?: ModelWish
+  readonly selection?: ModelSelection
   readonly settings?: Partial<Record<SettingKey, unknown>>
   readonly variables?: Readonly<Record<string, string>>
   readonly stored?: readonly string[]
   readonly home?: Home
 }) {
-  const environment = environmentFrom({ HOME: "/nobody", ...given.variables })
-  const home = homeAt("/nobody/.hermes", environment)
+  const environment = environmentFrom({ HOME: "/nonexistent", ...given.variables })
+  const home = homeAt("/nonexistent/.hermes", environment)
   const config = await loadConfig({ home, environment, invocation: given.settings ?? {} })
-  return chooseModel(given.wish ?? {}, {
+  return chooseModel(given.selection ?? {}, {
     config,
     environment,
-    stored: given.stored ?? [],
+    storedProviders: given.stored ?? [],
     ...(given.home === undefined ? {} : { home: given.home }),
   })
 }
@@ -228,7 +233,7 @@ describe("the wire", () => {
     ["Bedrock has its own", { variables: { AWS_ACCESS_KEY_ID: "a" } }, "bedrock_converse", false],
     [
       "GPT-5 is assumed to speak Responses",
-      { wish: { model: "gpt-5.2" }, variables: { OPENAI_API_KEY: "k" } },
+      { selection: { model: "gpt-5.2" }, variables: { OPENAI_API_KEY: "k" } },
       "codex_responses",
       true,
     ],
@@ -248,7 +253,7 @@ describe("the wire", () => {
     expect(await choose(given)).toMatchObject({ ok: true, value: { runtime: { wire }, wireAssumed } })
   })
 
-  test("the region of the settings goes into the address of Bedrock", async () => {
+  test("the configured region becomes part of the Bedrock host name", async () => {
     const variables = { AWS_ACCESS_KEY_ID: "a", AWS_REGION: "us-west-2" }
     const settings = { "bedrock.region": "eu-west-1" }
     expect(await choose({ variables })).toMatchObject({
@@ -267,7 +272,7 @@ describe("the wire", () => {
   })
 })
 
-test("headers and window of the settings belong to the configured provider alone", async () => {
+test("headers and context window of the settings apply only to the configured provider", async () => {
   const settings = {
     "model.provider": "openrouter",
     "model.default_headers": { "X-Secret": "mine" },
@@ -277,12 +282,12 @@ test("headers and window of the settings belong to the configured provider alone
   expect(await choose({ settings, variables })).toMatchObject({
     value: { runtime: { contextLength: 5000 }, headers: { "x-secret": "mine" } },
   })
-  const other = await choose({ settings, variables, wish: { provider: "deepseek", model: "deepseek-chat" } })
+  const other = await choose({ settings, variables, selection: { provider: "deepseek", model: "deepseek-chat" } })
   expect(other.ok && other.value.headers["x-secret"]).toBeUndefined()
   expect(other.ok && other.value.runtime.contextLength).not.toBe(5000)
 })
 
-describe("a key goes only where it belongs", () => {
+describe("a key is sent only to its own provider", () => {
   test.each([
     [
       "the OpenAI key is not sent to an address of the settings",
@@ -295,7 +300,7 @@ describe("a key goes only where it belongs", () => {
     [
       "the key of the settings is not sent to another provider",
       {
-        wish: { provider: "openrouter" },
+        selection: { provider: "openrouter" },
         variables: { OPENROUTER_API_KEY: "sk-or" },
         settings: { "model.base_url": "https://other.example/v1", "model.api_key": "sk-own", "model.default": "m" },
       },
@@ -310,9 +315,9 @@ describe("a key goes only where it belongs", () => {
       undefined,
     ],
     [
-      "the OpenAI key goes where OPENAI_BASE_URL says",
+      "the OpenAI key is sent to OPENAI_BASE_URL",
       {
-        wish: { provider: "custom", model: "m" },
+        selection: { provider: "custom", model: "m" },
         variables: { OPENAI_API_KEY: "sk-openai", OPENAI_BASE_URL: "https://proxy.example/v1" },
       },
       "sk-openai",

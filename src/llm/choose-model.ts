@@ -5,53 +5,60 @@ import type { Result } from "../base/result.ts"
 import type { Environment } from "../config/environment.ts"
 import type { Home } from "../config/home.ts"
 import type { Config } from "../config/load.ts"
-import { belongsToSettings, credentialFor, endpointOf, isManaged, keyOf, parseAddress } from "./address-and-key.ts"
-import type { AddressWish, Endpoint } from "./address-and-key.ts"
+import {
+  modelSettingsApplyTo,
+  resolveApiKey,
+  resolveEndpoint,
+  mayUsePool,
+  keyFromEnvironment,
+  parseAddress,
+} from "./endpoint-and-credential.ts"
+import type { RequestedEndpoint, Endpoint } from "./endpoint-and-credential.ts"
 import { resolveContextWindow } from "./catalog/context-window.ts"
-import { cachedWindow, readWindowCache } from "./catalog/window-cache.ts"
+import { cachedWindow, readWindowCache } from "./catalog/context-window-cache.ts"
 import { DEMO_RUNTIME } from "./demo/runtime.ts"
 import { detectWire } from "./detect-wire.ts"
 import { isLocalAddress } from "./local/local-address.ts"
 import { findUserAlias, modelNameFor } from "./catalog/model-names.ts"
 import type { ModelRuntime } from "./model.ts"
-import { headerEntries, numberField, ownProvider } from "./own-provider.ts"
-import type { OwnProvider } from "./own-provider.ts"
+import { headerEntries, numberField, findConfiguredProvider } from "./configured-provider.ts"
+import type { ConfiguredProvider } from "./configured-provider.ts"
 import type { Provider } from "./provider.ts"
 import { CUSTOM_PROVIDER, PROVIDERS, findProvider } from "./providers.ts"
 
-/** A runtime with the secret that opens it. The key never leaves `llm`. */
+/** A model, its endpoint and the key for it. The key never leaves `llm`. */
 export interface ChosenModel {
   readonly runtime: ModelRuntime
-  /** A key of its own; absent where a stored login or none is used. */
+  /** The API key; absent when a stored login or no credential is used. */
   readonly key: string | undefined
-  /** Keys and logins that are managed for this provider may be used: the address is its own and nobody named another key. */
-  readonly managed: boolean
+  /** Keys and logins of the provider's pool may be used: the endpoint is the provider's own and no other key was requested. */
+  readonly usesPool: boolean
   readonly headers: Readonly<Record<string, string>>
   readonly extraBody: Readonly<Record<string, unknown>>
   readonly maxTokensDefault?: number
-  /** Nobody named another address than the provider's own, so a login may name the one it was issued for. */
-  readonly ownAddress: boolean
-  /** The context length comes from the model's name alone; whoever needs it exactly asks (`ModelClient.confirmWindow`). */
+  /** The base URL is the provider's default, so a login may be sent to the endpoint it was issued for instead. */
+  readonly usesDefaultEndpoint: boolean
+  /** The context length was derived from the model's name alone; `ModelClient.confirmWindow` gets the exact one. */
   readonly windowIsGuess: boolean
-  /** What the settings of the provider say about the length of its requests. */
+  /** Timeouts that the provider's settings configure. */
   readonly timeouts: { readonly requestSeconds?: number; readonly staleSeconds?: number }
-  /** Seconds that the settings want between two requests. */
-  readonly gapSeconds?: number
-  /** The settings say that the place is not to be asked which models it has. */
-  readonly listsModels?: false
-  /** The file of `providers.<name>.ca_bundle`: whose certificates are believed at this provider. */
-  readonly authorities?: { readonly path: string; readonly setting: string }
-  /** The wire was only assumed from the model's name; a server that does not know it is spoken to in the older one. */
+  /** Minimum seconds between two requests (`rate_limit_delay`). */
+  readonly requestDelaySeconds?: number
+  /** False when the settings forbid requesting the endpoint's model list. */
+  readonly discoverModels?: false
+  /** `providers.<name>.ca_bundle`: a PEM file with certificate authorities to trust for this provider. */
+  readonly caBundle?: { readonly path: string; readonly setting: string }
+  /** The Responses wire was only assumed from the model's name; a 404 switches to Chat Completions. */
   readonly wireAssumed: boolean
-  /** False once the place has refused to stream. */
+  /** False once the endpoint has refused to stream. */
   readonly streaming?: boolean
-  /** False once the place has refused the longer context to this login. */
+  /** False once the endpoint has refused the long-context beta to this login. */
   readonly longContext?: boolean
-  /** False once the place has refused to report usage while it streams. */
+  /** False once the endpoint has refused to report usage in streams. */
   readonly includeUsage?: boolean
-  /** What the settings say about its eyes; absent leaves it to the catalogue. */
-  readonly seesImages?: boolean
-  /** Nothing was configured, so the demo model answers; surfaces say it. */
+  /** `model.supports_vision`; when absent, the catalogue decides. */
+  readonly supportsVision?: boolean
+  /** Nothing is configured, so the demo model was chosen; surfaces show a note about it. */
   readonly demoByDefault: boolean
 }
 
@@ -60,12 +67,12 @@ export interface ModelChoiceFailure {
   readonly message: string
 }
 
-/** Entries of `fallback_providers` may also name an address with a key of its own. */
-export interface ModelWish extends AddressWish {
+/** A request for a model, from flags, `/model`, an alias or a `fallback_providers` entry; absent parts come from the settings. */
+export interface ModelSelection extends RequestedEndpoint {
   readonly provider?: string
   readonly model?: string
   readonly apiMode?: string
-  /** What the server itself says the window is. */
+  /** The context window that the server itself reports. */
   readonly listedWindow?: number
 }
 
@@ -73,46 +80,50 @@ export interface ChoiceSources {
   readonly config: Config
   readonly environment: Environment
   /** Providers with a login or keys in auth.json, the active one first. */
-  readonly stored: readonly string[]
-  /** Where it is kept what servers said about their windows; without it nothing is remembered. */
+  readonly storedProviders: readonly string[]
+  /** Holds the cache of context windows; without it the cache is not used. */
   readonly home?: Home
 }
 
 /**
- * Which model, where and with which key: the flags first, then the settings, then a stored login, then the first provider with a
- * usable key, then the demo model. A key is only ever combined with the address of its own provider.
+ * Chooses the model, endpoint and key. Order: the selection, the settings, a stored login, the first provider with a usable key,
+ * the demo model. A key is only ever combined with the address of its own provider.
  */
-export function chooseModel(given: ModelWish, sources: ChoiceSources): Result<ChosenModel, ModelChoiceFailure> {
+export function chooseModel(
+  requested: ModelSelection,
+  sources: ChoiceSources,
+): Result<ChosenModel, ModelChoiceFailure> {
   const { config, environment } = sources
-  const wish = withoutAlias(given, config)
-  const asked = wish.provider ?? config.get("model.provider")
-  if (asked === "demo") return ok(demo(false))
-  if (asked !== "" && asked !== "auto") {
-    const own = ownProvider(asked, config)
-    const known = own ?? findProvider(asked)
-    return known === undefined ? fail(unknownProvider(asked, config)) : complete(known, wish, sources)
+  const selection = expandAlias(requested, config)
+  const name = selection.provider ?? config.get("model.provider")
+  if (name === "demo") return ok(demo({ byDefault: false }))
+  if (name !== "" && name !== "auto") {
+    const provider = findConfiguredProvider(name, config) ?? findProvider(name)
+    return provider === undefined ? fail(unknownProvider(name, config)) : complete(provider, selection, sources)
   }
-  if (config.get("model.base_url") !== "") return complete(CUSTOM_PROVIDER, wish, sources)
-  const found = automatic(sources)
-  if (found !== undefined) return complete(found, wish, sources)
-  if ((environment.get("OPENAI_BASE_URL") ?? "") !== "") return complete(CUSTOM_PROVIDER, wish, sources)
-  return ok(demo(true))
+  if (config.get("model.base_url") !== "") return complete(CUSTOM_PROVIDER, selection, sources)
+  const provider = automaticProvider(sources)
+  if (provider !== undefined) return complete(provider, selection, sources)
+  if ((environment.get("OPENAI_BASE_URL") ?? "") !== "") return complete(CUSTOM_PROVIDER, selection, sources)
+  return ok(demo({ byDefault: true }))
 }
 
-/** A short name the person gave a model also says where that model is. */
-function withoutAlias(wish: ModelWish, config: Config): ModelWish {
-  if (wish.model === undefined) return wish
+/** Replaces an alias from the settings by its model, provider and base URL. */
+function expandAlias(selection: ModelSelection, config: Config): ModelSelection {
+  if (selection.model === undefined) return selection
   const aliases = { modelAliases: config.get("model_aliases"), shortAliases: config.get("model.aliases") }
-  const meant = findUserAlias(wish.model, aliases)
-  return meant === undefined ? wish : { ...meant, ...wish, model: meant.model }
+  const alias = findUserAlias(selection.model, aliases)
+  return alias === undefined ? selection : { ...alias, ...selection, model: alias.model }
 }
 
-function automatic({ environment, stored }: ChoiceSources): Provider | undefined {
+function automaticProvider({ environment, storedProviders: stored }: ChoiceSources): Provider | undefined {
   const login = stored.map((id) => findProvider(id)).find((provider) => provider !== undefined)
   if (login !== undefined) return login
   const keyed = PROVIDERS.find(
     (provider) =>
-      provider.keyOptional !== true && provider.neverAutomatic !== true && keyOf(provider, environment) !== undefined,
+      provider.keyOptional !== true &&
+      provider.neverAutomatic !== true &&
+      keyFromEnvironment(provider, environment) !== undefined,
   )
   if (keyed !== undefined) return keyed
   const cloud = PROVIDERS.find(({ authType }) => authType === "aws_sdk")
@@ -120,34 +131,35 @@ function automatic({ environment, stored }: ChoiceSources): Provider | undefined
 }
 
 function complete(
-  provider: OwnProvider,
-  wish: ModelWish,
+  provider: ConfiguredProvider,
+  selection: ModelSelection,
   sources: ChoiceSources,
 ): Result<ChosenModel, ModelChoiceFailure> {
   const { config, home } = sources
   if (provider.authType === "external_process") return fail(noServer(provider))
-  const endpoint = endpointOf(provider, wish, sources)
+  const endpoint = resolveEndpoint(provider, selection, sources)
   const url = parseAddress(endpoint.address)
   if (url === undefined) return fail(badAddress(provider, endpoint.address, config))
   const local = isLocalAddress(endpoint.address)
-  const credential = credentialFor(provider, wish, { ...sources, ...endpoint, url })
+  const credential = resolveApiKey(provider, selection, { ...sources, ...endpoint, url })
   const keyless = provider.keyOptional === true || provider.authType === "aws_sdk" || local
-  if (credential === undefined && !keyless && !sources.stored.includes(provider.id)) return fail(missingKey(provider))
-  const named = wish.model ?? (config.get("model.default") || provider.defaultModel)
+  if (credential === undefined && !keyless && !sources.storedProviders.includes(provider.id))
+    return fail(missingKey(provider))
+  const named = selection.model ?? (config.get("model.default") || provider.defaultModel)
   if (named === "") return fail(missingModel(provider, endpoint.address))
   const model = modelNameFor(provider, named)
-  const apiMode = wish.apiMode ?? provider.apiMode ?? apiModeOf(provider, endpoint, config)
-  const place = { provider: provider.id, baseUrl: endpoint.address, model }
-  const detected = detectWire({ ...place, ...(apiMode === "" ? {} : { apiMode }) })
-  const isMain = wish.baseUrl === undefined && provider.id === mainProvider(sources)
+  const apiMode = selection.apiMode ?? provider.apiMode ?? apiModeOf(provider, endpoint, config)
+  const facts = { provider: provider.id, baseUrl: endpoint.address, model }
+  const detected = detectWire({ ...facts, ...(apiMode === "" ? {} : { apiMode }) })
+  const isMain = selection.baseUrl === undefined && provider.id === mainProvider(sources)
   const baseUrl = endpoint.address.replace(/\/+$/, "")
-  const ownModel = provider.models?.[model] ?? provider.models?.[named]
+  const modelSettings = provider.models?.[model] ?? provider.models?.[named]
   const window = resolveContextWindow({
-    ...place,
+    ...facts,
     configured: isMain ? (config.get("model.context_length") ?? undefined) : undefined,
-    ownProvider: numberField(ownModel, "context_length") ?? provider.contextLength,
+    configuredProvider: numberField(modelSettings, "context_length") ?? provider.contextLength,
     cached: home === undefined ? undefined : cachedWindow(readWindowCache(home), { model, baseUrl }),
-    listed: wish.listedWindow,
+    listed: selection.listedWindow,
   })
   return ok({
     runtime: {
@@ -156,59 +168,64 @@ function complete(
       wire: detected.wire,
       baseUrl,
       contextLength: window.tokens,
-      credentialSource: credential?.source ?? (sources.stored.includes(provider.id) ? "auth.json" : "none needed"),
+      credentialSource:
+        credential?.source ?? (sources.storedProviders.includes(provider.id) ? "auth.json" : "none needed"),
       billingMode: local ? "local" : "metered",
     },
     key: credential?.key,
-    managed: isManaged(provider, wish, { ...endpoint, url }),
+    usesPool: mayUsePool(provider, selection, { ...endpoint, url }),
     headers: { ...provider.headers, ...(isMain ? headerEntries(config.get("model.default_headers")) : {}) },
     extraBody: provider.extraBody ?? {},
     ...(provider.defaultMaxTokens === undefined ? {} : { maxTokensDefault: provider.defaultMaxTokens }),
-    ownAddress: endpoint.namedBy === "provider",
+    usesDefaultEndpoint: endpoint.source === "provider",
     windowIsGuess: window.source === "family" || window.source === "default",
-    timeouts: timeoutsOf(provider, ownModel),
-    ...(provider.gapSeconds === undefined ? {} : { gapSeconds: provider.gapSeconds }),
-    ...(provider.listsModels === undefined ? {} : { listsModels: provider.listsModels }),
-    ...(provider.authorities === undefined ? {} : { authorities: provider.authorities }),
-    wireAssumed: detected.upgraded,
-    ...(isMain ? eyesOf(config) : {}),
+    timeouts: timeoutsOf(provider, modelSettings),
+    ...(provider.requestDelaySeconds === undefined ? {} : { requestDelaySeconds: provider.requestDelaySeconds }),
+    ...(provider.discoverModels === undefined ? {} : { discoverModels: provider.discoverModels }),
+    ...(provider.caBundle === undefined ? {} : { caBundle: provider.caBundle }),
+    wireAssumed: detected.assumed,
+    ...(isMain ? visionSetting(config) : {}),
     demoByDefault: false,
   })
 }
 
-function apiModeOf(provider: Provider, { namedBy }: Endpoint, config: Config): string {
-  return namedBy !== "wish" && belongsToSettings(provider, config) ? config.get("model.api_mode") : ""
+function apiModeOf(provider: Provider, { source }: Endpoint, config: Config): string {
+  return source !== "request" && modelSettingsApplyTo(provider, config) ? config.get("model.api_mode") : ""
 }
 
-function eyesOf(config: Config): Pick<ChosenModel, "seesImages"> {
-  const told = config.get("model.supports_vision")
-  return told === null ? {} : { seesImages: told }
+function visionSetting(config: Config): Pick<ChosenModel, "supportsVision"> {
+  const supportsVision = config.get("model.supports_vision")
+  return supportsVision === null ? {} : { supportsVision }
 }
 
-function timeoutsOf({ requestSeconds, staleSeconds }: OwnProvider, ownModel: unknown): ChosenModel["timeouts"] {
-  const request = numberField(ownModel, "timeout_seconds") ?? requestSeconds
+function timeoutsOf(
+  { requestSeconds, staleSeconds }: ConfiguredProvider,
+  modelSettings: unknown,
+): ChosenModel["timeouts"] {
+  const request = numberField(modelSettings, "timeout_seconds") ?? requestSeconds
   return {
     ...(request === undefined ? {} : { requestSeconds: request }),
     ...(staleSeconds === undefined ? {} : { staleSeconds }),
   }
 }
 
-/** The provider that `model.*` of the settings is about; what is said there holds for no other. */
+/** Returns the id of the provider that the `model.*` settings apply to. */
 function mainProvider(sources: ChoiceSources): string | undefined {
   const named = sources.config.get("model.provider")
-  if (named !== "" && named !== "auto") return ownProvider(named, sources.config)?.id ?? findProvider(named)?.id
+  if (named !== "" && named !== "auto")
+    return findConfiguredProvider(named, sources.config)?.id ?? findProvider(named)?.id
   if (sources.config.get("model.base_url") !== "") return CUSTOM_PROVIDER.id
-  return automatic(sources)?.id ?? CUSTOM_PROVIDER.id
+  return automaticProvider(sources)?.id ?? CUSTOM_PROVIDER.id
 }
 
-function demo(byDefault: boolean): ChosenModel {
+function demo({ byDefault }: { readonly byDefault: boolean }): ChosenModel {
   return {
     runtime: DEMO_RUNTIME,
     key: undefined,
-    managed: false,
+    usesPool: false,
     headers: {},
     extraBody: {},
-    ownAddress: true,
+    usesDefaultEndpoint: true,
     windowIsGuess: false,
     timeouts: {},
     wireAssumed: false,
@@ -216,13 +233,13 @@ function demo(byDefault: boolean): ChosenModel {
   }
 }
 
-function unknownProvider(asked: string, config: Config): ModelChoiceFailure {
-  const own = config.lookup("providers")
-  const names = [...PROVIDERS.map(({ id }) => id), "demo", ...(isRecord(own) ? Object.keys(own) : [])]
-  const close = nearest(asked, names)
+function unknownProvider(name: string, config: Config): ModelChoiceFailure {
+  const configured = config.lookup("providers")
+  const names = [...PROVIDERS.map(({ id }) => id), "demo", ...(isRecord(configured) ? Object.keys(configured) : [])]
+  const close = nearest(name, names)
   return {
     code: "unknown_provider",
-    message: `unknown provider "${asked}"${close === undefined ? "" : `; did you mean ${close}?`} Known: ${names.join(", ")}`,
+    message: `unknown provider "${name}"${close === undefined ? "" : `; did you mean ${close}?`} Known: ${names.join(", ")}`,
   }
 }
 
@@ -237,14 +254,14 @@ function missingKey(provider: Provider): ModelChoiceFailure {
 function missingModel({ name }: Provider, address: string): ModelChoiceFailure {
   return {
     code: "missing_model",
-    message: `no model is chosen for ${name} at ${address}; name one with --model or \`hermes config set model.default NAME\``,
+    message: `no model is set for ${name} at ${address}; choose one with --model or \`hermes config set model.default NAME\``,
   }
 }
 
 function noServer({ name }: Provider): ModelChoiceFailure {
   return {
     code: "bad_address",
-    message: `${name} is a program and no model server, so it cannot be asked; use \`--provider copilot\` with a token in COPILOT_GITHUB_TOKEN`,
+    message: `${name} is a program, not a model server, so Hermes cannot send requests to it; use \`--provider copilot\` with a token in COPILOT_GITHUB_TOKEN`,
   }
 }
 

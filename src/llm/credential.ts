@@ -1,31 +1,31 @@
-/** One key or login, ready to be sent. */
+/** One API key or login token, ready to be sent. */
 export interface Credential {
   readonly id: string
   readonly label: string
   readonly secret: string
   readonly kind: "api_key" | "oauth"
-  /** Where it came from, for people; never the secret. */
+  /** Where it came from, for display; never the secret. */
   readonly source: string
-  /** The address it was issued for, where a login names one. */
+  /** The endpoint a login was issued for, when it names one. */
   readonly baseUrl?: string
 }
 
-/** Where the client takes credentials from and reports what became of them. */
+/** Supplies credentials for requests and records which of them the server refused. */
 export interface CredentialSource {
   readonly provider: string
-  /** The one to use now; undefined when none is available. */
+  /** Returns the credential to use now, or undefined when none is available. */
   select(): Promise<Credential | undefined>
   markExhausted(id: string, why: Exhaustion): Promise<void>
-  /** Renews a login. `adopted`: another process had done it already. `dead`: it cannot be renewed any more. */
+  /** Refreshes a login. `adopted`: another process had already refreshed it. `dead`: it can never be refreshed again. */
   refresh(
     id: string,
-    /** `refused`: the secret the server did not take; where another one is there meanwhile, that is the renewal. */
+    /** `refused`: the secret the server rejected. When the source already holds a different one, that one is adopted. */
     options: { readonly signal: AbortSignal; readonly refused?: string },
   ): Promise<"refreshed" | "adopted" | "failed" | "dead">
   size(): number
-  /** How many may be used now. */
+  /** The number of credentials that may be used now. */
   available(): number
-  /** Epoch seconds at which the first of those that rest may be used again; undefined when none of them will. */
+  /** When the first cooldown ends, in epoch seconds; undefined when none is running. */
   nextAvailableAt(): number | undefined
   isRefreshable(id: string): boolean
   isExhausted(id: string): boolean
@@ -35,11 +35,11 @@ export interface Exhaustion {
   readonly status: number | null
   readonly reason?: string
   readonly message?: string
-  /** Epoch seconds, where the server named it. */
+  /** Epoch seconds, when the server sent it. */
   readonly resetAt?: number
 }
 
-/** A single key that nobody manages: what most people have. */
+/** A source with one fixed key, or none. It has no cooldown and cannot be refreshed. */
 export function singleCredential(provider: string, credential: Credential | undefined): CredentialSource {
   const size = (): number => (credential === undefined ? 0 : 1)
   return {

@@ -1,7 +1,7 @@
 import type { WireName } from "./model.ts"
 
-export interface WireQuestion {
-  /** What the settings say; empty or `auto` leaves it to the table. */
+export interface WireDetectionInput {
+  /** The `api_mode` setting; empty or `auto` means to detect the wire. */
   readonly apiMode?: string
   readonly provider?: string
   readonly baseUrl: string
@@ -10,31 +10,27 @@ export interface WireQuestion {
 
 export interface DetectedWire {
   readonly wire: WireName
-  /** The provider of the question, or the one the address belongs to. */
-  readonly provider?: string
-  /** Responses was only assumed: a 404 there means that the server speaks Chat Completions. */
-  readonly upgraded: boolean
+  /** The Responses wire was only assumed: on a 404 the server is taken to support Chat Completions. */
+  readonly assumed: boolean
 }
 
-/** Which wire a model is asked over: what the settings say, else provider, address and model family, first match wins. */
-export function detectWire(question: WireQuestion): DetectedWire {
-  const provider = known(question.provider)
-  const named = provider === undefined ? {} : { provider }
-  const explicit = HTTP_WIRES.find((wire) => wire === question.apiMode)
-  if (explicit !== undefined) return { wire: explicit, ...named, upgraded: false }
-  const facts = factsOf(question, provider)
+/** Returns the wire for a model: from the settings, else from provider, address and model family. The first match wins. */
+export function detectWire(input: WireDetectionInput): DetectedWire {
+  const explicit = HTTP_WIRES.find((wire) => wire === input.apiMode)
+  if (explicit !== undefined) return { wire: explicit, assumed: false }
+  const facts = factsOf(input)
   const found = TABLE.find(({ when }) => when(facts))
-  if (found !== undefined) return { wire: found.wire, ...named, ...found.becomes, upgraded: false }
-  const upgraded = isResponsesModel(facts)
-  return { wire: upgraded ? "codex_responses" : "chat_completions", ...named, upgraded }
+  if (found !== undefined) return { wire: found.wire, assumed: false }
+  const assumed = isResponsesModel(facts)
+  return { wire: assumed ? "codex_responses" : "chat_completions", assumed }
 }
 
-/** Exactly that host or a sub-domain of it; a host that only contains the name is somebody else's. */
+/** True for exactly that host or a sub-domain of it; a host that merely contains the name may belong to an attacker. */
 export function isHostBelow(host: string, domain: string): boolean {
   return host === domain || host.endsWith(`.${domain}`)
 }
 
-/** The name without the maker in front of it: `gpt-5` of `openai/gpt-5`. */
+/** The model name without its vendor prefix: `gpt-5` of `openai/gpt-5`. */
 export function modelTail(model: string): string {
   return model.slice(model.lastIndexOf("/") + 1).toLowerCase()
 }
@@ -51,7 +47,7 @@ interface Facts {
   readonly provider: string | undefined
   readonly scheme: string
   readonly host: string
-  /** Without slashes at its end. */
+  /** Without trailing slashes. */
   readonly path: string
   readonly tail: string
 }
@@ -59,7 +55,6 @@ interface Facts {
 interface Row {
   readonly when: (facts: Facts) => boolean
   readonly wire: WireName
-  readonly becomes?: { readonly provider: string }
 }
 
 const TABLE: readonly Row[] = [
@@ -69,7 +64,6 @@ const TABLE: readonly Row[] = [
     when: ({ provider, host, path }) =>
       provider === undefined && isHostBelow(host, "chatgpt.com") && path.includes("/backend-api/codex"),
     wire: "codex_responses",
-    becomes: { provider: "openai-codex" },
   },
   { when: ({ provider, host }) => provider === undefined && isHostBelow(host, "api.x.ai"), wire: "codex_responses" },
   {
@@ -93,7 +87,7 @@ const TABLE: readonly Row[] = [
   },
 ]
 
-/** OpenAI itself, and its GPT-5 family anywhere: aggregators refuse that family on Chat Completions. */
+/** OpenAI itself, and the GPT-5 family at any endpoint: aggregators refuse that family on Chat Completions. */
 function isResponsesModel({ provider, scheme, host, tail }: Facts): boolean {
   if (provider === "nous" || provider === "copilot-acp" || scheme === "acp:") return false
   if (isHostBelow(host, "openai.azure.com")) return false
@@ -102,17 +96,13 @@ function isResponsesModel({ provider, scheme, host, tail }: Facts): boolean {
   return isHostBelow(host, "api.openai.com") || tail.startsWith("gpt-5")
 }
 
-function factsOf({ baseUrl, model }: WireQuestion, provider: string | undefined): Facts {
+function factsOf({ provider, baseUrl, model }: WireDetectionInput): Facts {
   const url = URL.parse(baseUrl)
   return {
-    provider,
+    provider: provider === "" || provider === "auto" ? undefined : provider,
     scheme: url?.protocol ?? "",
     host: url?.hostname.toLowerCase() ?? "",
     path: url?.pathname.replace(/\/+$/, "") ?? "",
     tail: modelTail(model),
   }
-}
-
-function known(provider: string | undefined): string | undefined {
-  return provider === undefined || provider === "" || provider === "auto" ? undefined : provider
 }

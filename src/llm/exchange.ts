@@ -1,19 +1,19 @@
 import { assertNever } from "../base/assert-never.ts"
 import type { Credential } from "./credential.ts"
-import { classifyMalformed, classifyResponse, classifyTransport } from "./failure/failure.ts"
+import { classifyUnusableReply, classifyResponse, classifyTransportError } from "./failure/failure.ts"
 import type { FailureContext, LlmFailure } from "./failure/failure.ts"
-import { HttpTimeoutError } from "./http/http.ts"
-import type { HttpResponse } from "./http/http.ts"
-import { watchSilence } from "./http/silence.ts"
-import type { SilenceWatch } from "./http/silence.ts"
+import { HttpTimeoutError } from "./http/http-connection.ts"
+import type { HttpResponse } from "./http/http-connection.ts"
+import { startStaleTimeout } from "./http/stale-timeout.ts"
+import type { StaleTimeout } from "./http/stale-timeout.ts"
 import type { ModelEvent, ModelReply, ModelRequest } from "./model.ts"
 import type { Decoder, Route } from "./route.ts"
-import { isNearlyUsedUp, parseRateLimits } from "./failure/rate-limit-headers.ts"
+import { isNearLimit, parseRateLimits } from "./failure/rate-limit-headers.ts"
 import type { RateLimits } from "./failure/rate-limit-headers.ts"
 import { SseReader } from "./http/sse.ts"
 import type { Frame } from "./http/sse.ts"
 import { createThinkScrubber, splitThinkBlocks } from "./think-tags.ts"
-import type { Finished } from "./wire/wire.ts"
+import type { DecodeResult } from "./wire/wire.ts"
 
 export interface ExchangeInput {
   readonly route: Route
@@ -26,30 +26,31 @@ export interface ExchangeInput {
 }
 
 /**
- * What one attempt came to. `shown`: somebody has seen a part of the reply, so it must not be asked for again. `dropped`: the stream
- * had begun and its connection broke, before anything was seen; a reply is then one that ends inside a tool call.
+ * The result of one attempt. `shown`: part of the reply was emitted, so the request must not be repeated. `dropped`: the connection
+ * broke after the stream began and before any text was emitted; a `reply` then ends inside a tool call.
  */
 export type Attempt =
   | { readonly kind: "reply"; readonly reply: ModelReply; readonly dropped?: true }
   | { readonly kind: "failed"; readonly failure: LlmFailure; readonly shown: boolean; readonly dropped?: true }
 
-/** One request, one answer. Whatever the network or the server did is an outcome; nothing is thrown. */
+/** Sends one request and reads one reply. Network and server failures are returned, never thrown. */
 export async function* exchange(input: ExchangeInput): AsyncGenerator<ModelEvent, Attempt, void> {
   const { route, request } = input
   const { codec } = route
   const context = contextOf(input)
   const timeouts = route.timeouts(input.approxTokens)
-  const silence = watchSilence(timeouts.staleMs)
-  const signal = AbortSignal.any([input.signal, silence.signal])
+  const staleTimeout = startStaleTimeout(timeouts.staleMs)
+  const signal = AbortSignal.any([input.signal, staleTimeout.signal])
   try {
     const body = codec.encode(request)
     const path = codec.path(request)
-    // What the settings say about headers beats what the wire would send.
+    // Headers from the settings override those of the wire.
     const headers = { ...codec.headers(request), ...route.headers }
-    const proof = await route.authorise(input.credential, { path, body, headers, signal })
-    if (!proof.ok) return { kind: "failed", failure: missingCredentials(proof.error, context), shown: false }
+    const authorisation = await route.authorise(input.credential, { path, body, headers, signal })
+    if (!authorisation.ok)
+      return { kind: "failed", failure: missingCredentials(authorisation.error, context), shown: false }
     const response = await route.connectionFor(input.credential).post(path, body, {
-      headers: { ...headers, ...proof.value },
+      headers: { ...headers, ...authorisation.value },
       signal,
       timeouts,
     })
@@ -60,11 +61,11 @@ export async function* exchange(input: ExchangeInput): AsyncGenerator<ModelEvent
     const limits = parseRateLimits(response.headers, context.now)
     route.noteRateLimits?.(limits)
     yield* limitNotices(limits)
-    return yield* readReply({ ...input, context, silence }, response)
+    return yield* readReply({ ...input, context, staleTimeout }, response)
   } catch (error) {
-    return { kind: "failed", failure: classifyTransport(silence.error ?? error, context), shown: false }
+    return { kind: "failed", failure: classifyTransportError(staleTimeout.error ?? error, context), shown: false }
   } finally {
-    silence.stop()
+    staleTimeout.stop()
   }
 }
 
@@ -73,28 +74,28 @@ function contextOf({ route, request, approxTokens, now }: ExchangeInput): Failur
   return { provider, model, baseUrl, now, approxTokens, contextLength, numMessages: request.messages.length }
 }
 
-/** A limit that is nearly used up is worth knowing before it is hit. */
+/** Warns about rate limits that are nearly used up. */
 function* limitNotices(limits: RateLimits): Generator<ModelEvent> {
   for (const [name, bucket] of Object.entries(limits)) {
-    if (!isNearlyUsedUp(bucket)) continue
+    if (!isNearLimit(bucket)) continue
     yield {
       type: "notice",
-      text: `${bucket.remaining} of ${bucket.limit} ${name.replace("-1h", " per hour")} are left at the provider`,
+      text: `${bucket.remaining} of ${bucket.limit} ${name.replace("-1h", " per hour")} left at the provider`,
     }
   }
 }
 
-/** Reads the whole stream; a connection lost on the way is an ending the wire judges, not an exception. */
+/** Reads the whole response. When the connection is lost, the decoder decides what the frames so far amount to. */
 async function* readReply(
-  input: ExchangeInput & { readonly context: FailureContext; readonly silence: SilenceWatch },
+  input: ExchangeInput & { readonly context: FailureContext; readonly staleTimeout: StaleTimeout },
   response: HttpResponse,
 ): AsyncGenerator<ModelEvent, Attempt, void> {
   const { codec } = input.route
   const type = response.headers["content-type"] ?? ""
   if (!type.includes("event-stream") && !type.includes("eventstream")) {
-    const whole = codec.decodeWhole(await readText(response.body, MAX_WHOLE_BYTES))
-    if (whole.kind === "reply") yield* asEvents(whole.reply)
-    return toAttempt(whole, input.context, whole.kind === "reply")
+    const result = codec.decodeComplete(await readText(response.body, MAX_COMPLETE_BYTES))
+    if (result.kind === "reply") yield* asEvents(result.reply)
+    return toAttempt(result, input.context, result.kind === "reply")
   }
   const reader = await readerFor(codec.framing)
   const decoder = codec.decoder()
@@ -102,9 +103,9 @@ async function* readReply(
   let shown = false
   let lost: { readonly error: unknown } | undefined
   const take = (frames: readonly Frame[]): readonly ModelEvent[] => {
-    if (frames.length > 0) input.silence.heard()
+    if (frames.length > 0) input.staleTimeout.reset()
     const events = decodeFrames(decoder, frames).flatMap((event) =>
-      event.type === "text-delta" ? spoken(scrubber.feed(event.text)) : [event],
+      event.type === "text-delta" ? scrubbedEvents(scrubber.feed(event.text)) : [event],
     )
     shown ||= events.some((event) => event.type === "text-delta")
     return events
@@ -112,20 +113,20 @@ async function* readReply(
   try {
     for await (const bytes of response.body) yield* take(reader.push(bytes))
     yield* take(reader.end())
-    yield* spoken(scrubber.flush())
+    yield* scrubbedEvents(scrubber.flush())
   } catch (error) {
     if (input.signal.aborted) throw error
-    // The reader may hold half a frame; it is no frame of the server and must not be judged as one.
-    lost = { error: input.silence.error ?? error }
+    // Do not flush the reader: half a frame must not be decoded as a complete one.
+    lost = { error: input.staleTimeout.error ?? error }
   }
-  const finished = decoder.finish({ ended: lost === undefined })
-  if (lost === undefined) return toAttempt(finished, input.context, shown)
-  // Silence is no broken connection: asking at once would only mean to wait as long again.
+  const decoded = decoder.finish({ ended: lost === undefined })
+  if (lost === undefined) return toAttempt(decoded, input.context, shown)
+  // A timeout is not a dropped connection: an immediate retry would only wait as long again.
   const dropped = !shown && !(lost.error instanceof HttpTimeoutError) ? ({ dropped: true } as const) : {}
-  if (finished.kind === "nothing") {
-    return { kind: "failed", failure: classifyTransport(lost.error, input.context), shown, ...dropped }
+  if (decoded.kind === "unusable") {
+    return { kind: "failed", failure: classifyTransportError(lost.error, input.context), shown, ...dropped }
   }
-  const attempt = toAttempt(finished, input.context, shown)
+  const attempt = toAttempt(decoded, input.context, shown)
   return attempt.kind === "reply" && attempt.reply.ending === "cut-call" ? { ...attempt, ...dropped } : attempt
 }
 
@@ -146,7 +147,7 @@ function decodeFrames(decoder: Decoder, frames: readonly Frame[]): readonly Mode
   return events
 }
 
-/** Words that arrived in one network chunk are shown at the same moment anyway; joined they cost one event instead of many. */
+/** Joins consecutive deltas of one network chunk into one event. */
 function joinOrPush(events: ModelEvent[], event: ModelEvent): void {
   const last = events.at(-1)
   if ((event.type === "text-delta" || event.type === "reasoning-delta") && last?.type === event.type) {
@@ -156,25 +157,31 @@ function joinOrPush(events: ModelEvent[], event: ModelEvent): void {
   }
 }
 
-function toAttempt(finished: Finished, context: FailureContext, shown: boolean): Attempt {
-  switch (finished.kind) {
+function toAttempt(decoded: DecodeResult, context: FailureContext, shown: boolean): Attempt {
+  switch (decoded.kind) {
     case "reply":
-      return { kind: "reply", reply: withoutThinkBlocks(finished.reply) }
-    case "nothing":
-      return { kind: "failed", failure: classifyMalformed(finished, context), shown }
+      return { kind: "reply", reply: withoutThinkBlocks(decoded.reply) }
+    case "unusable":
+      return { kind: "failed", failure: classifyUnusableReply(decoded, context), shown }
     case "error":
       return {
         kind: "failed",
-        failure: classifyResponse({ status: null, headers: {}, body: finished.body }, context),
+        failure: classifyResponse({ status: null, headers: {}, body: decoded.body }, context),
         shown,
       }
     default:
-      return assertNever(finished)
+      return assertNever(decoded)
   }
 }
 
-/** Thoughts that a model writes between tags in its text are shown as thoughts. */
-function spoken({ visible, thought }: { readonly visible: string; readonly thought: string }): readonly ModelEvent[] {
+/** Emits reasoning that a model writes between tags in its text as reasoning. */
+function scrubbedEvents({
+  visible,
+  thought,
+}: {
+  readonly visible: string
+  readonly thought: string
+}): readonly ModelEvent[] {
   return [
     ...(thought === "" ? [] : [{ type: "reasoning-delta", text: thought } as const]),
     ...(visible === "" ? [] : [{ type: "text-delta", text: visible } as const]),
@@ -193,7 +200,7 @@ function missingCredentials(what: string, { provider }: FailureContext): LlmFail
   return {
     reason: "auth",
     status: null,
-    message: `${provider} cannot be asked: ${what}`,
+    message: `${provider} has no usable credentials: ${what}`,
     detail: what,
     retryable: false,
     compress: false,
@@ -208,7 +215,7 @@ function* asEvents(reply: ModelReply): Generator<ModelEvent> {
 }
 
 const MAX_ERROR_BYTES = 64 * 1024
-const MAX_WHOLE_BYTES = 64 * 1024 * 1024
+const MAX_COMPLETE_BYTES = 64 * 1024 * 1024
 
 async function readText(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = []

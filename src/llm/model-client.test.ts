@@ -22,28 +22,28 @@ import type { Clock } from "../base/clock.ts"
 import { ok } from "../base/result.ts"
 import { singleCredential } from "./credential.ts"
 import type { CredentialSource } from "./credential.ts"
-import { openHttpConnection } from "./http/http.ts"
+import { openHttpConnection } from "./http/http-connection.ts"
 import { createModelClient } from "./model-client.ts"
-import { codecOf } from "./route.ts"
+import { createWireCodec } from "./route.ts"
 import type { RateLimitGuard, Route } from "./route.ts"
 import type { RequestTimeouts } from "./http/request-timeouts.ts"
 import type { ModelClient, ModelEvent, ModelOutcome, ModelRequest } from "./model.ts"
-import { createChatCompletionsWire } from "./wire/chat-completions.ts"
+import { createChatCompletionsWire } from "./wire/chat-completions/wire.ts"
 
 describe("a reply", () => {
   test("arrives as events and as one outcome", async () => {
     await using model = await startModelServer([
       reply({ reasoning: ["Hm", "m."], text: ["Hel", "lo"], usage: { input: 7, output: 3, cacheRead: 2 } }),
     ])
-    using asked = await ask(model.url)
-    // How many deltas there are depends on how the network cut the stream: those of one chunk come as one.
+    using result = await send(model.url)
+    // The number of deltas depends on the network: deltas of one chunk are joined.
     const spoken = (type: string) =>
-      asked.events.flatMap((event) => (event.type === type && "text" in event ? [event.text] : [])).join("")
+      result.events.flatMap((event) => (event.type === type && "text" in event ? [event.text] : [])).join("")
     expect([spoken("reasoning-delta"), spoken("text-delta")]).toEqual(["Hmm.", "Hello"])
-    expect(asked.events.findLastIndex((event) => event.type === "reasoning-delta")).toBeLessThan(
-      asked.events.findIndex((event) => event.type === "text-delta"),
+    expect(result.events.findLastIndex((event) => event.type === "reasoning-delta")).toBeLessThan(
+      result.events.findIndex((event) => event.type === "text-delta"),
     )
-    expect(asked.outcome).toEqual({
+    expect(result.outcome).toEqual({
       kind: "reply",
       reply: {
         content: "Hello",
@@ -65,9 +65,9 @@ describe("a reply", () => {
 
   test("with a tool call", async () => {
     await using model = await startModelServer([callsTool("read_file", { path: "a" }, { id: "call_1" })])
-    using asked = await ask(model.url)
-    expect(asked.events).toEqual([{ type: "tool-generating", tool: "read_file" }])
-    expect(asked.outcome).toMatchObject({
+    using result = await send(model.url)
+    expect(result.events).toEqual([{ type: "tool-generating", tool: "read_file" }])
+    expect(result.outcome).toMatchObject({
       reply: {
         finishReason: "tool_calls",
         toolCalls: [{ id: "call_1", type: "function", function: { name: "read_file", arguments: '{"path":"a"}' } }],
@@ -77,23 +77,23 @@ describe("a reply", () => {
 
   test("in pieces of one byte", async () => {
     await using model = await startModelServer([says("größer 🌍", chunkBytes(1))])
-    using asked = await ask(model.url)
-    expect(asked.outcome).toMatchObject({ kind: "reply", reply: { content: "größer 🌍", ending: "complete" } })
+    using result = await send(model.url)
+    expect(result.outcome).toMatchObject({ kind: "reply", reply: { content: "größer 🌍", ending: "complete" } })
   })
 
   test("as one JSON document", async () => {
     const message = { role: "assistant", content: "Hello", reasoning_content: "Hm." }
     const body = JSON.stringify({ choices: [{ message, finish_reason: "stop" }] })
     await using model = await startModelServer([raw(body, { "content-type": "application/json" })])
-    using asked = await ask(model.url)
-    expect(asked.events).toEqual([
+    using result = await send(model.url)
+    expect(result.events).toEqual([
       { type: "reasoning-delta", text: "Hm." },
       { type: "text-delta", text: "Hello" },
     ])
-    expect(asked.outcome).toMatchObject({ kind: "reply", reply: { content: "Hello", reasoning: "Hm." } })
+    expect(result.outcome).toMatchObject({ kind: "reply", reply: { content: "Hello", reasoning: "Hm." } })
   })
 
-  test("many replies travel over one connection", async () => {
+  test("many replies share one connection", async () => {
     const sockets = new Set<unknown>()
     const answer = 'data: {"choices":[{"delta":{"content":"x"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
     const server = createServer((incoming, response) => {
@@ -125,119 +125,119 @@ describe("a stream that does not end well", () => {
     await using model = await startModelServer([
       { ...raw(text + frame({ content: "ld" })), ...cutsAfter(text.length + beyond) },
     ])
-    using asked = await ask(model.url)
-    expect(asked.outcome).toMatchObject(cutText)
+    using result = await send(model.url)
+    expect(result.outcome).toMatchObject(cutText)
     expect(model.requests).toHaveLength(1)
   })
 
   test.each([
     ["between two frames", 0],
     ["inside a frame", 25],
-  ])("cut inside the arguments of a call, %s: the call is not there", async (_name, beyond) => {
+  ])("cut inside the arguments of a call, %s: the call is dropped", async (_name, beyond) => {
     await using model = await startModelServer([
       { ...raw(text + opening + text), ...cutsAfter((text + opening).length + beyond) },
     ])
-    using asked = await ask(model.url)
-    expect(asked.outcome).toMatchObject({
+    using result = await send(model.url)
+    expect(result.outcome).toMatchObject({
       reply: { content: "Hello wor", toolCalls: [], finishReason: "length", ending: "cut-call" },
     })
   })
 
   test.each([
-    ["cut before anything was said", { ...raw(frame({ role: "assistant" }) + text), ...cutsAfter(60) }, "timeout"],
+    ["cut before any text", { ...raw(frame({ role: "assistant" }) + text), ...cutsAfter(60) }, "timeout"],
     ["cut inside its only frame", { ...raw(text), ...cutsAfter(text.length - 1) }, "timeout"],
     ["empty", emptyStream(), "server_error"],
     ["not of this wire", raw("data: <html>\n\n"), "unknown"],
     ["with an error inside", reply({ text: "", ...failsInStream("server_error", "sorry") }), "server_error"],
-  ])("%s: asked again", async (_name, turn, reason) => {
+  ])("%s: retried", async (_name, turn, reason) => {
     await using model = await startModelServer([turn, says("Hello")])
-    using asked = await ask(model.url)
-    expect(asked.events[0]).toMatchObject({ type: "retry", attempt: 1, reason })
-    expect(asked.outcome).toMatchObject({ kind: "reply", reply: { content: "Hello" } })
+    using result = await send(model.url)
+    expect(result.events[0]).toMatchObject({ type: "retry", attempt: 1, reason })
+    expect(result.outcome).toMatchObject({ kind: "reply", reply: { content: "Hello" } })
   })
 
   test.each([
     [429, "slow down", "rate_limit"],
     [503, "busy", "overloaded"],
     [99, "odd", "unknown"],
-  ])("an error inside with the code %i is asked again as %s %s", async (code, message, reason) => {
+  ])("an in-stream error with code %i is retried as %s %s", async (code, message, reason) => {
     await using model = await startModelServer([
       raw(`data: ${JSON.stringify({ error: { message, code } })}\n\n`),
       says("Hello"),
     ])
-    using asked = await ask(model.url)
-    expect(asked.events[0]).toMatchObject({ type: "retry", reason })
-    expect(asked.outcome).toMatchObject({ kind: "reply", reply: { content: "Hello" } })
+    using result = await send(model.url)
+    expect(result.events[0]).toMatchObject({ type: "retry", reason })
+    expect(result.outcome).toMatchObject({ kind: "reply", reply: { content: "Hello" } })
   })
 
-  test("an overflow told inside the stream is an overflow", async () => {
+  test("a context overflow reported inside the stream is recognized", async () => {
     const error = { message: "maximum context length is 8192", code: 400 }
     await using model = await startModelServer([raw(`data: ${JSON.stringify({ error })}\n\n`)])
-    using asked = await ask(model.url)
-    expect(asked.outcome).toMatchObject({ kind: "failed", failure: { reason: "context_overflow", compress: true } })
+    using result = await send(model.url)
+    expect(result.outcome).toMatchObject({ kind: "failed", failure: { reason: "context_overflow", compress: true } })
     expect(model.requests).toHaveLength(1)
   })
 
-  test("what was shown is never said twice: an error after text ends it", async () => {
+  test("an error after shown text is final, so that no text appears twice", async () => {
     await using model = await startModelServer([says("Hel", failsInStream("server_error", "sorry"))])
-    using asked = await ask(model.url)
-    expect(asked.outcome).toMatchObject({
+    using result = await send(model.url)
+    expect(result.outcome).toMatchObject({
       kind: "failed",
       failure: { message: expect.stringContaining("sorry") as string },
     })
     expect(model.requests).toHaveLength(1)
   })
 
-  test("silence after text ends with the text", async () => {
+  test("a timeout after text ends with the text", async () => {
     await using model = await startModelServer([says(["Hello wor", "ld"], stallsAfter({ deltas: 1 }))])
-    using asked = await ask(model.url, { timeouts: { connectMs: 5000, idleMs: 60, staleMs: 0 } })
-    expect(asked.outcome).toMatchObject(cutText)
+    using result = await send(model.url, { timeouts: { connectMs: 5000, idleMs: 60, staleMs: 0 } })
+    expect(result.outcome).toMatchObject(cutText)
     expect(await model.requests[0]?.outcome).not.toBe("sent")
   })
 
   test.each([
     ["after the headers", stallsAfter({ bytes: 0 })],
-    ["without an answer", { waitsFor: new Promise(() => {}) }],
-  ])("silence before the first byte, %s, is a time-out, and asked again", async (_name, delivery) => {
+    ["without a response", { waitsFor: new Promise(() => {}) }],
+  ])("a timeout before the first byte, %s, is retried", async (_name, delivery) => {
     await using model = await startModelServer([says("late", delivery), says("Hello")])
-    using asked = await ask(model.url, { timeouts: { connectMs: 5000, idleMs: 60, staleMs: 0 } })
-    expect(asked.events[0]).toMatchObject({
+    using result = await send(model.url, { timeouts: { connectMs: 5000, idleMs: 60, staleMs: 0 } })
+    expect(result.events[0]).toMatchObject({
       type: "retry",
       reason: "timeout",
-      text: `test at ${model.url}/v1 could not be reached: the connection timed out; trying again in 2.5 s`,
+      text: `test at ${model.url}/v1 could not be reached: the connection timed out; retrying in 2.5 s`,
     })
-    expect(asked.outcome).toMatchObject({ kind: "reply", reply: { content: "Hello" } })
+    expect(result.outcome).toMatchObject({ kind: "reply", reply: { content: "Hello" } })
   })
 })
 
 describe("a refusal", () => {
-  test("429 waits as long as the server asks", async () => {
+  test("429 waits as long as the server requests", async () => {
     await using model = await startModelServer([refuses(429, "slow down", { "retry-after": "7" }), says("Hello")])
-    using asked = await ask(model.url)
-    expect(asked.events[0]).toEqual({
+    using result = await send(model.url)
+    expect(result.events[0]).toEqual({
       type: "retry",
       attempt: 1,
       delayMs: 7000,
       reason: "rate_limit",
-      text: "test (HTTP 429) limits the number of requests: slow down. Wait a moment or choose another model; trying again in 7.0 s",
+      text: "test (HTTP 429) limits the number of requests: slow down. Wait a moment or choose another model; retrying in 7.0 s",
     })
-    expect(asked.slept).toEqual([7000])
-    expect(asked.outcome).toMatchObject({ kind: "reply", reply: { content: "Hello" } })
+    expect(result.slept).toEqual([7000])
+    expect(result.outcome).toMatchObject({ kind: "reply", reply: { content: "Hello" } })
   })
 
   test("two times 500, then the reply", async () => {
     await using model = await startModelServer([refuses(500, "oops"), refuses(500, "oops"), says("Hello")])
-    using asked = await ask(model.url)
-    expect(asked.slept).toEqual([2500, 5000])
-    expect(asked.outcome).toMatchObject({ kind: "reply", reply: { content: "Hello" } })
+    using result = await send(model.url)
+    expect(result.slept).toEqual([2500, 5000])
+    expect(result.outcome).toMatchObject({ kind: "reply", reply: { content: "Hello" } })
     expect(model.requests[2]?.rawBody).toBe(model.requests[0]?.rawBody)
   })
 
-  test("the last attempt is the outcome", async () => {
+  test("the outcome is that of the last attempt", async () => {
     await using model = await startModelServer([refuses(503, "busy"), refuses(503, "busy"), refuses(503, "busy")])
-    using asked = await ask(model.url)
-    expect(asked.outcome).toMatchObject({ kind: "failed", failure: { reason: "overloaded", status: 503 } })
-    expect(asked.slept).toHaveLength(2)
+    using result = await send(model.url)
+    expect(result.outcome).toMatchObject({ kind: "failed", failure: { reason: "overloaded", status: 503 } })
+    expect(result.slept).toHaveLength(2)
     expect(model.unanswered).toEqual([])
   })
 
@@ -247,28 +247,28 @@ describe("a refusal", () => {
     [refuses(404, "no such model"), { reason: "model_not_found", status: 404 }],
     [refuses(400, "maximum context length is 8192"), { reason: "context_overflow", status: 400, windowTokens: 8192 }],
     [refuses(400, "bad field"), { reason: "format_error", status: 400 }],
-  ])("%j is not asked again", async (turn, failure) => {
+  ])("%j is not retried", async (turn, failure) => {
     await using model = await startModelServer([turn])
-    using asked = await ask(model.url)
-    expect(asked.outcome).toMatchObject({ kind: "failed", failure })
-    expect(asked.events).toEqual([])
+    using result = await send(model.url)
+    expect(result.outcome).toMatchObject({ kind: "failed", failure })
+    expect(result.events).toEqual([])
     expect(model.requests).toHaveLength(1)
   })
 
-  test("a page of a proxy is named, not quoted", async () => {
+  test("an HTML page of a proxy is reported but not quoted", async () => {
     await using model = await startModelServer([htmlError(502, "Bad Gateway"), says("Hello")])
-    using asked = await ask(model.url)
-    expect(asked.events[0]).toMatchObject({
+    using result = await send(model.url)
+    expect(result.events[0]).toMatchObject({
       reason: "server_error",
-      text: "test (HTTP 502) answered with an error: an HTML page instead of an answer; trying again in 2.5 s",
+      text: "test (HTTP 502) answered with an error: an HTML page instead of JSON; retrying in 2.5 s",
     })
   })
 
-  test("a page instead of a reply says to check the address", async () => {
+  test("an HTML page instead of a reply suggests to check the address", async () => {
     const page = raw("<html>Welcome</html>", { "content-type": "text/html" })
     await using model = await startModelServer([page, page, page])
-    using asked = await ask(model.url)
-    expect(asked.outcome).toMatchObject({
+    using result = await send(model.url)
+    expect(result.outcome).toMatchObject({
       kind: "failed",
       failure: {
         reason: "server_error",
@@ -278,7 +278,7 @@ describe("a refusal", () => {
   })
 })
 
-describe("several ways", () => {
+describe("several credentials and fallbacks", () => {
   test("a limit on one key of two: the same key once more, then the next", async () => {
     await using model = await startModelServer([refuses(429, "slow down"), refuses(429, "slow down"), says("Hello")])
     const marked: string[] = []
@@ -309,7 +309,7 @@ describe("several ways", () => {
     client.close()
   })
 
-  test("a server that stays down: the fallback answers, the next turn starts on the first choice again", async () => {
+  test("a server that stays down: the fallback replies, and the next turn starts with the primary again", async () => {
     await using down = await startModelServer([
       refuses(503, "busy"),
       refuses(503, "busy"),
@@ -325,7 +325,7 @@ describe("several ways", () => {
     client.close()
   })
 
-  test("when all fail the first failure is told, with what was tried", async () => {
+  test("when all fail, the outcome is the first failure with the models that were tried", async () => {
     await using down = await startModelServer([refuses(401, "bad key")])
     await using other = await startModelServer([refuses(401, "bad too")])
     const client = clientFor(down.url, { fallback: other.url })
@@ -337,7 +337,7 @@ describe("several ways", () => {
     client.close()
   })
 
-  test("nonsense instead of a reply is not asked for twice where somebody else can answer", async () => {
+  test("an invalid reply is not retried when a fallback exists", async () => {
     await using odd = await startModelServer([raw("<html>Welcome</html>", { "content-type": "text/html" })])
     await using other = await startModelServer([says("instead")])
     const client = clientFor(odd.url, { fallback: other.url })
@@ -345,17 +345,20 @@ describe("several ways", () => {
     expect(odd.requests).toHaveLength(1)
     client.close()
     await using alone = await startModelServer([emptyStream(), says("Hello")])
-    using asked = await ask(alone.url)
-    expect({ slept: asked.slept, outcome: asked.outcome }).toMatchObject({ slept: [6250], outcome: { kind: "reply" } })
+    using result = await send(alone.url)
+    expect({ slept: result.slept, outcome: result.outcome }).toMatchObject({
+      slept: [6250],
+      outcome: { kind: "reply" },
+    })
   })
 
-  test("a refusal that outlives a change of the key is final", async () => {
+  test("an authentication failure with every key is permanent", async () => {
     await using model = await startModelServer([refuses(401, "bad key"), refuses(401, "bad key")])
     const marked: string[] = []
     const keys = ["first", "second"].map(
       (id) => ({ id, label: id, secret: id, kind: "api_key", source: "test" }) as const,
     )
-    using asked = await ask(model.url, {
+    using result = await send(model.url, {
       credentials: {
         ...singleCredential("test", keys[0]),
         select: () => Promise.resolve(keys.find(({ id }) => !marked.includes(id))),
@@ -364,10 +367,10 @@ describe("several ways", () => {
         available: () => 2 - marked.length,
       },
     })
-    expect(asked.outcome).toMatchObject({ kind: "failed", failure: { reason: "auth_permanent", status: 401 } })
+    expect(result.outcome).toMatchObject({ kind: "failed", failure: { reason: "auth_permanent", status: 401 } })
   })
 
-  test("what a server refuses is left out, once and for the session", async () => {
+  test("what a server refuses is left out for the rest of the session", async () => {
     await using model = await startModelServer([refuses(400, "error parsing grammar"), says("Hello"), says("again")])
     const client = clientFor(model.url)
     const request: ModelRequest = {
@@ -386,11 +389,11 @@ describe("several ways", () => {
     client.close()
   })
 
-  test("an answer that would be too long is asked for shorter", async () => {
-    const said = "max_tokens: 32768 > context_window: 200000 - input_tokens: 190000 = available_tokens: 10000"
-    await using model = await startModelServer([refuses(400, said), says("Hello")])
-    using asked = await ask(model.url)
-    expect(asked.outcome).toMatchObject({ reply: { content: "Hello" } })
+  test("an output limit that is too high is lowered", async () => {
+    const message = "max_tokens: 32768 > context_window: 200000 - input_tokens: 190000 = available_tokens: 10000"
+    await using model = await startModelServer([refuses(400, message), says("Hello")])
+    using result = await send(model.url)
+    expect(result.outcome).toMatchObject({ reply: { content: "Hello" } })
     expect(model.requests[1]?.body).toMatchObject({ max_tokens: 9936 })
   })
 })
@@ -398,7 +401,7 @@ describe("several ways", () => {
 describe("a request that is too long", () => {
   const OVERFLOW = "This model's maximum context length is 4096 tokens"
 
-  test("comes back with the window the server named, which holds and is remembered from then on", async () => {
+  test("fails with the context window that the server reported, which is used and cached from then on", async () => {
     await using model = await startModelServer([refuses(400, OVERFLOW), says("Hello")])
     await using other = await startModelServer([])
     const remembered: number[] = []
@@ -408,7 +411,9 @@ describe("a request that is too long", () => {
       kind: "failed",
       failure: { reason: "context_overflow", compress: true, windowTokens: 4096 },
     })
-    expect(events).toEqual([{ type: "notice", text: "m can read 4096 tokens, says test", runtime: client.runtime }])
+    expect(events).toEqual([
+      { type: "notice", text: "test reports a context window of 4096 tokens for m", runtime: client.runtime },
+    ])
     expect({ window: client.runtime.contextLength, remembered }).toEqual({ window: 4096, remembered: [4096] })
     client.beginTurn()
     expect((await collect(client)).outcome).toMatchObject({ reply: { content: "Hello" } })
@@ -423,7 +428,7 @@ describe("a request that is too long", () => {
     ["a window that is larger than the known one", refuses(400, "maximum context length is 9000 tokens")],
     ["no window", refuses(400, "the prompt is too long")],
     ["a body that is too large", refuses(413, "too large")],
-  ])("with %s leaves the window as it is", async (_name, refusal) => {
+  ])("with %s does not change the context window", async (_name, refusal) => {
     await using model = await startModelServer([refusal])
     const remembered: number[] = []
     const client = clientFor(model.url, { remembered })
@@ -437,7 +442,7 @@ describe("a request that is too long", () => {
     client.close()
   })
 
-  test("for the tier that was bought shrinks the window for this session only", async () => {
+  test("for the purchased tier reduces the context window for this session only", async () => {
     await using model = await startModelServer([refuses(429, "extra usage is required for long context requests")])
     const remembered: number[] = []
     const client = clientFor(model.url, { window: 1_000_000, remembered })
@@ -448,7 +453,7 @@ describe("a request that is too long", () => {
     client.close()
   })
 
-  test("a refusal without a reason means length when the conversation is long", async () => {
+  test("a refusal without a reason counts as an overflow when the conversation is long", async () => {
     const long = { ...REQUEST, messages: [{ role: "user", content: "x".repeat(360_000) }] } as const
     await using model = await startModelServer([refuses(400, "Error"), refuses(400, "Error")])
     const client = clientFor(model.url, { window: 200_000 })
@@ -459,7 +464,7 @@ describe("a request that is too long", () => {
     client.close()
   })
 
-  test("what a tool list and its calls hold counts towards the length", async () => {
+  test("tool definitions and tool calls count towards the length", async () => {
     const call = { id: "c", type: "function", function: { name: "f", arguments: "x".repeat(320_000) } } as const
     const long: ModelRequest = {
       ...REQUEST,
@@ -472,7 +477,7 @@ describe("a request that is too long", () => {
     client.close()
   })
 
-  test("for the fallback is not sent there: the caller is told whom it has to fit", async () => {
+  test("for the fallback is not sent: the outcome names the fallback's context window", async () => {
     const long = { ...REQUEST, messages: [{ role: "user", content: "x".repeat(40_000) }] } as const
     await using down = await startModelServer([refuses(401, "bad key")])
     await using other = await startModelServer([says("short enough")])
@@ -482,14 +487,14 @@ describe("a request that is too long", () => {
       kind: "failed",
       failure: { reason: "context_overflow", compress: true, windowTokens: 8000 },
     })
-    const text = expect.stringMatching(/\(HTTP 401\).*bad key.*; going on with other$/) as string
+    const text = expect.stringMatching(/\(HTTP 401\).*bad key.*; switching to other$/) as string
     expect(events).toEqual([{ type: "switch", kind: "fallback", text, runtime: client.runtime }])
     expect({ model: client.runtime.model, sent: other.requests.length }).toEqual({ model: "other", sent: 0 })
     expect((await collect(client)).outcome).toMatchObject({ reply: { content: "short enough" } })
     client.close()
   })
 
-  test("the window is asked for when somebody wants to know it exactly", async () => {
+  test("confirmWindow requests the exact context window", async () => {
     await using model = await startModelServer([])
     const client = clientFor(model.url, { exactWindow: 131_072 })
     const { signal } = new AbortController()
@@ -507,7 +512,7 @@ describe("a request that is too long", () => {
   })
 })
 
-describe("images that a server does not take", () => {
+describe("images that a server does not accept", () => {
   const SEEING: ModelRequest = {
     ...REQUEST,
     messages: [
@@ -523,9 +528,9 @@ describe("images that a server does not take", () => {
 
   test.each([
     [refuses(400, "image exceeds 5 MB maximum"), /too large.*smaller/],
-    [refuses(404, "No endpoints found that support image input"), /takes no images.*choose a model that sees/],
-    [refuses(400, "this model does not support image input"), /takes no images/],
-  ])("%j: the person is told and the rest is sent, for the whole session", async (refusal, notice) => {
+    [refuses(404, "No endpoints found that support image input"), /does not accept images.*choose a model with vision/],
+    [refuses(400, "this model does not support image input"), /does not accept images/],
+  ])("%j: images are left out for the rest of the session, with a notice", async (refusal, notice) => {
     await using model = await startModelServer([refusal, says("Hello"), says("again")])
     const client = clientFor(model.url)
     const { events, outcome } = await collect(client, undefined, SEEING)
@@ -536,16 +541,16 @@ describe("images that a server does not take", () => {
     client.close()
   })
 
-  test("without an image in it the request is at fault, not its images", async () => {
+  test("a request without images fails unchanged", async () => {
     await using model = await startModelServer([refuses(400, "this model does not support image input")])
-    using asked = await ask(model.url)
-    expect(asked.outcome).toMatchObject({ kind: "failed", failure: { reason: "format_error" } })
+    using result = await send(model.url)
+    expect(result.outcome).toMatchObject({ kind: "failed", failure: { reason: "format_error" } })
     expect(model.requests).toHaveLength(1)
   })
 })
 
-describe("keys and limits that rest", () => {
-  const resting = (nextAvailableAt: number | undefined): CredentialSource => ({
+describe("credential cooldowns and shared rate limits", () => {
+  const inCooldown = (nextAvailableAt: number | undefined): CredentialSource => ({
     ...singleCredential("test", undefined),
     size: () => 2,
     nextAvailableAt: () => nextAvailableAt,
@@ -554,41 +559,44 @@ describe("keys and limits that rest", () => {
   test.each([
     [
       700,
-      "every key of test is resting; the next one is free in 11m. `hermes auth list test` shows why, `hermes auth reset test` lets them be tried at once",
+      "every key of test is in cooldown; the next one is available in 11m. `hermes auth list test` shows why, `hermes auth reset test` clears the cooldowns",
     ],
     [
       undefined,
       "every key of test was refused; `hermes auth list test` shows why, `hermes auth add test` adds another",
     ],
-  ])("all keys rest until %s: nobody is asked, and the person is told what to do", async (until, message) => {
-    await using model = await startModelServer([])
-    using asked = await ask(model.url, { credentials: resting(until) })
-    expect(asked.outcome).toMatchObject({ kind: "failed", failure: { reason: "rate_limit", message } })
-  })
+  ])(
+    "all keys are in cooldown until %s: no request is sent, and the message says what to do",
+    async (until, message) => {
+      await using model = await startModelServer([])
+      using result = await send(model.url, { credentials: inCooldown(until) })
+      expect(result.outcome).toMatchObject({ kind: "failed", failure: { reason: "rate_limit", message } })
+    },
+  )
 
-  function guardOf(until?: number): RateLimitGuard & { readonly said: (number | "cleared")[] } {
-    const said: (number | "cleared")[] = []
+  function guardOf(until?: number): RateLimitGuard & { readonly recorded: (number | "cleared")[] } {
+    const recorded: (number | "cleared")[] = []
     return {
-      said,
-      restsUntil: () => until,
-      record: (seconds) => void said.push(seconds),
-      clear: () => void said.push("cleared"),
+      recorded,
+      blockedUntil: () => until,
+      record: (seconds) => void recorded.push(seconds),
+      clear: () => void recorded.push("cleared"),
     }
   }
 
-  test("a limit that another process knows to be used up: the fallback is asked at once", async () => {
+  test("a rate limit that another process recorded: the fallback is used at once", async () => {
     await using limited = await startModelServer([])
     await using other = await startModelServer([says("instead")])
     const client = clientFor(limited.url, { fallback: other.url, guard: guardOf(130) })
     expect((await collect(client)).outcome).toMatchObject({ reply: { content: "instead" } })
     client.close()
-    using alone = await ask(limited.url, { guard: guardOf(130) })
+    using alone = await send(limited.url, { guard: guardOf(130) })
     expect(alone.outcome).toMatchObject({
-      failure: { message: "the limit of test is used up for another 2m; wait, or choose another model" },
+      failure: { message: "the rate limit of test is used up for another 2m; wait, or choose another model" },
     })
   })
 
-  test("a limit of ours is told to the others, one of the provider is not; an answer clears it", async () => {
+  test("an account limit is recorded for other processes, a provider limit is not; a reply clears it", async () => {
     const gone = { "x-ratelimit-limit-requests": "5", "x-ratelimit-remaining-requests": "0" }
     await using model = await startModelServer([
       refuses(429, "slow down", { ...gone, "x-ratelimit-reset-requests": "90" }),
@@ -596,34 +604,34 @@ describe("keys and limits that rest", () => {
       says("Hello"),
     ])
     const guard = guardOf()
-    using asked = await ask(model.url, { guard })
-    expect(asked.outcome).toMatchObject({ reply: { content: "Hello" } })
-    expect(guard.said).toEqual([90, "cleared"])
+    using result = await send(model.url, { guard })
+    expect(result.outcome).toMatchObject({ reply: { content: "Hello" } })
+    expect(guard.recorded).toEqual([90, "cleared"])
   })
 })
 
 describe("no server", () => {
-  test("a refused connection is tried again, then told", async () => {
+  test("a refused connection is retried, then reported", async () => {
     const server = await startModelServer([])
     const { url } = server
     await server.close()
-    using asked = await ask(url)
-    expect(asked.slept).toHaveLength(2)
-    expect(asked.outcome).toMatchObject({
+    using result = await send(url)
+    expect(result.slept).toHaveLength(2)
+    expect(result.outcome).toMatchObject({
       kind: "failed",
       failure: { reason: "timeout", status: null, message: expect.stringContaining("nothing listens") as string },
     })
   })
 
-  test("an unknown host is told", async () => {
-    // A label of 64 characters cannot exist, so the resolver says so without asking anybody.
+  test("an unknown host is reported", async () => {
+    // A label of 64 characters is invalid, so the resolver fails without a network request.
     const url = `http://${"x".repeat(64)}.invalid`
-    using asked = await ask(url)
-    expect(asked.outcome).toMatchObject({
+    using result = await send(url)
+    expect(result.outcome).toMatchObject({
       kind: "failed",
       failure: { reason: "timeout", status: null, message: expect.stringContaining("host name") as string },
     })
-    expect(asked.slept).toHaveLength(2)
+    expect(result.slept).toHaveLength(2)
   })
 })
 
@@ -643,7 +651,7 @@ describe("an abort", () => {
     client.close()
   })
 
-  test("before the answer begins", async () => {
+  test("before the response begins", async () => {
     await using model = await startModelServer([says("late", { waitsFor: new Promise(() => {}) })])
     const abort = new AbortController()
     const client = clientFor(model.url)
@@ -654,7 +662,7 @@ describe("an abort", () => {
     client.close()
   })
 
-  test("during the wait before another attempt", async () => {
+  test("during the wait before a retry", async () => {
     await using model = await startModelServer([refuses(500, "oops")])
     const abort = new AbortController()
     const clock: Clock = {
@@ -696,14 +704,14 @@ interface ClientParts {
   readonly streamRetries?: number
   readonly reconnect?: () => void
   readonly credentials?: CredentialSource
-  /** Address of a second server that speaks the same wire. */
+  /** Address of a second server with the same wire. */
   readonly fallback?: string
-  /** Windows of the first choice and of the second. */
+  /** Context windows of the primary and the fallback. */
   readonly window?: number
   readonly fallbackWindow?: number
-  /** Gathers what is remembered for later sessions. */
+  /** Collects the context windows that are cached for later sessions. */
   readonly remembered?: number[]
-  /** What whoever knows better says when the client asks. */
+  /** The context window that a request for it returns. */
   readonly exactWindow?: number
   readonly guard?: RateLimitGuard
 }
@@ -724,18 +732,18 @@ function clientFor(url: string, parts: ClientParts = {}): ModelClient {
 function routeTo(url: string, parts: ClientParts): Route {
   const baseUrl = `${url}/v1`
   const window = url === parts.fallback ? parts.fallbackWindow : parts.window
-  const place = { provider: "test", baseUrl, host: "127.0.0.1", contextLength: window ?? 8000 }
+  const endpoint = { provider: "test", baseUrl, host: "127.0.0.1", contextLength: window ?? 8000 }
   const connection = openHttpConnection(new URL(baseUrl))
   const key = { id: "k", label: "k", secret: "test", kind: "api_key", source: "test" } as const
   return {
     runtime: {
-      ...place,
+      ...endpoint,
       model: url === parts.fallback ? "other" : "m",
       wire: "chat_completions",
       credentialSource: "test",
       billingMode: "metered",
     },
-    codec: codecOf(createChatCompletionsWire(place, { includeUsage: true })),
+    codec: createWireCodec(createChatCompletionsWire(endpoint, { includeUsage: true })),
     connectionFor: () => connection,
     close: () => connection.close(),
     credentials: parts.credentials ?? singleCredential("test", key),
@@ -743,7 +751,7 @@ function routeTo(url: string, parts: ClientParts): Route {
     timeouts: () => parts.timeouts ?? { connectMs: 5000, idleMs: 5000, staleMs: 0 },
     ...(parts.reconnect === undefined ? {} : { reconnect: parts.reconnect }),
     ...windowParts(url, parts),
-    alternative: () => Promise.resolve(undefined),
+    withoutRefusedFeature: () => Promise.resolve(undefined),
     authorise: (credential) => Promise.resolve(ok({ authorization: `Bearer ${credential?.secret ?? ""}` })),
   }
 }
@@ -751,18 +759,18 @@ function routeTo(url: string, parts: ClientParts): Route {
 function windowParts(
   url: string,
   parts: ClientParts,
-): Pick<Route, "withWindow" | "askWindow" | "rememberWindow" | "guard"> {
-  const place = url === parts.fallback ? "fallbackWindow" : "window"
+): Pick<Route, "withWindow" | "requestContextWindow" | "rememberWindow" | "guard"> {
+  const field = url === parts.fallback ? "fallbackWindow" : "window"
   return {
-    withWindow: (tokens) => Promise.resolve(routeTo(url, { ...parts, [place]: tokens })),
-    askWindow: () => Promise.resolve(parts.exactWindow),
+    withWindow: (tokens) => Promise.resolve(routeTo(url, { ...parts, [field]: tokens })),
+    requestContextWindow: () => Promise.resolve(parts.exactWindow),
     rememberWindow: (tokens) => void parts.remembered?.push(tokens),
     ...(parts.guard === undefined || url === parts.fallback ? {} : { guard: parts.guard }),
   }
 }
 
-/** One request from beginning to end; nobody really waits between two attempts. */
-async function ask(url: string, parts: ClientParts = {}) {
+/** Sends one request to its end; the clock's sleeps return at once. */
+async function send(url: string, parts: ClientParts = {}) {
   const slept: number[] = []
   const clock: Clock = {
     now: () => 0,

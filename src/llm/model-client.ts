@@ -1,57 +1,57 @@
 import type { Clock } from "../base/clock.ts"
 import type { Result } from "../base/result.ts"
-import { askRoute } from "./ask-route.ts"
+import { sendWithRetries } from "./retry-loop.ts"
 import type { LlmFailure } from "./failure/failure.ts"
 import type { ModelClient, ModelEvent } from "./model.ts"
-import type { Relief } from "./request-relief.ts"
+import type { Downgrade } from "./request-downgrade.ts"
 import { approxRequestTokens } from "./request-size.ts"
 import type { Route } from "./route.ts"
 
 export interface ModelClientOptions {
   readonly primary: Route
-  /** In order; each is opened when it is needed. */
+  /** Fallbacks in order, opened only when needed. */
   readonly fallbacks: readonly FallbackRoute[]
-  /** Requests on one route that fail for the same passing reason, the first one included. */
+  /** Attempts on one route before a temporary failure becomes final, including the first. */
   readonly maxAttempts: number
-  /** How often a reply whose connection broke before anything was seen is asked for again at once. */
+  /** Immediate retries of a stream whose connection broke before any text was shown. */
   readonly streamRetries: number
   readonly clock: Clock
   readonly random: () => number
 }
 
 export interface FallbackRoute {
-  /** Provider and model, for people. */
+  /** Provider and model, for display. */
   readonly name: string
   open(): Promise<Result<Route>>
 }
 
-/** A primary that limited us stays out of the next turns for this long. */
-const PRIMARY_REST_MS = 60_000
+/** After a rate limit, the primary is not used for this long. */
+const PRIMARY_COOLDOWN_MS = 60_000
 
-/** What a login without the long context may use. */
-const USUAL_TIER_TOKENS = 200_000
+/** The context window of a login without the long-context tier. */
+const STANDARD_TIER_TOKENS = 200_000
 
 /**
- * Asks a model and does what each class of failure calls for: wait, renew or change the key, send less, or ask the next route.
- * What was shown is never said twice: once a part of a reply was seen, a failure is final. A request that is too long comes back
- * as it is: the caller shortens the conversation and asks again, and the window it has to fit by then is in `runtime`.
+ * Creates a client that sends requests to the primary route and, when that fails, to the fallbacks; `retry-loop.ts` has the retry
+ * rules of one route. Once part of a reply was shown, a failure is final, so that no text appears twice. A context overflow is
+ * returned to the caller, who shortens the conversation to fit the window in `runtime` and sends it again.
  */
 export function createModelClient(options: ModelClientOptions): ModelClient {
   let primary = options.primary
   let route = primary
   let nextFallback = 0
-  let primaryRestsUntil = 0
+  let primaryCooldownEnd = 0
   const opened = new Set<Route>([options.primary])
-  // What a server has refused once is not sent to it again in this session.
-  const reliefs = new WeakMap<Route, Set<Relief>>()
-  const reliefsOf = (asked: Route): Set<Relief> => {
-    const known = reliefs.get(asked) ?? new Set<Relief>()
-    reliefs.set(asked, known)
+  // What a server has refused once is left out for the rest of the session.
+  const downgrades = new WeakMap<Route, Set<Downgrade>>()
+  const downgradesOf = (target: Route): Set<Downgrade> => {
+    const known = downgrades.get(target) ?? new Set<Downgrade>()
+    downgrades.set(target, known)
     return known
   }
-  /** Another form of the route in use takes its place. */
-  const replaceWith = (next: Route): void => {
-    reliefs.set(next, reliefsOf(route))
+  /** Replaces the current route by another form of the same route. */
+  const replaceRoute = (next: Route): void => {
+    downgrades.set(next, downgradesOf(route))
     if (route === primary) primary = next
     route = next
     opened.add(next)
@@ -65,21 +65,21 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
       return route.rateLimits?.() ?? {}
     },
     beginTurn: () => {
-      if (options.clock.now() < primaryRestsUntil) return
+      if (options.clock.now() < primaryCooldownEnd) return
       route = primary
       nextFallback = 0
     },
     confirmWindow: async ({ signal }) => {
-      const asked = route
-      const tokens = await asked.askWindow(signal)
-      if (tokens === undefined) return asked.windowIsGuess !== true
-      // Meanwhile somebody else may be asked; what was learned is then of no use.
-      if (tokens === asked.runtime.contextLength || route !== asked) return true
-      const known = await asked.withWindow(tokens)
-      if (route === asked) replaceWith(known)
+      const current = route
+      const tokens = await current.requestContextWindow(signal)
+      if (tokens === undefined) return current.windowIsGuess !== true
+      // A fallback may have replaced the route during the request; the result does not apply to it.
+      if (tokens === current.runtime.contextLength || route !== current) return true
+      const corrected = await current.withWindow(tokens)
+      if (route === current) replaceRoute(corrected)
       return true
     },
-    servedWindow: async (how) => await route.servedWindow?.(how),
+    ollamaWindow: async (options) => await route.ollamaWindow?.(options),
     fallBack: async () => {
       const steps = openNext()
       for (;;) {
@@ -87,36 +87,37 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
         if (step.done !== true) continue
         if (step.value === undefined) return undefined
         route = step.value.route
-        return `going on with ${step.value.name}`
+        return `switching to ${step.value.name}`
       }
     },
-    stream: async function* (request, { signal, brief = false }) {
+    stream: async function* (request, { signal, auxiliary = false }) {
       let first: LlmFailure | undefined
       const tried: string[] = []
       for (;;) {
         const canFallBack = nextFallback < options.fallbacks.length
-        const asked = yield* askRoute({
+        const outcome = yield* sendWithRetries({
           ...options,
           route,
           request,
           signal,
-          known: reliefsOf(route),
+          downgrades: downgradesOf(route),
           canFallBack,
-          streamRetries: brief ? 0 : options.streamRetries,
-          mayReconnect: !brief && route === primary,
+          streamRetries: auxiliary ? 0 : options.streamRetries,
+          mayReconnect: !auxiliary && route === primary,
         })
-        if (asked.kind === "alternative") {
-          replaceWith(asked.route)
+        if (outcome.kind === "reopened") {
+          replaceRoute(outcome.route)
           continue
         }
-        if (asked.kind !== "failed") return asked
-        yield* learnWindow(asked.failure)
-        first ??= asked.failure
-        if (!asked.mayFallBack) return { kind: "failed", failure: asked.failure }
-        if (route === primary && asked.failure.reason === "rate_limit") {
-          primaryRestsUntil = options.clock.now() + PRIMARY_REST_MS
+        if (outcome.kind !== "failed") return outcome
+        const { failure } = outcome
+        yield* adoptReportedWindow(failure)
+        first ??= failure
+        if (!outcome.mayFallBack) return { kind: "failed", failure }
+        if (route === primary && failure.reason === "rate_limit") {
+          primaryCooldownEnd = options.clock.now() + PRIMARY_COOLDOWN_MS
         }
-        const next = yield* openNext({ failure: asked.failure, tried })
+        const next = yield* openNext({ failure, tried })
         if (next === undefined) return { kind: "failed", failure: withTried(first, tried) }
         route = next.route
         const tokens = approxRequestTokens(request)
@@ -128,19 +129,19 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
     },
   }
 
-  /** The server said how much the model can read, and it is less than was thought: all later requests go by that. */
-  async function* learnWindow(failure: LlmFailure): AsyncGenerator<ModelEvent, void, void> {
+  /** Uses the context window that the server reported in an error, when it is smaller than the assumed one. */
+  async function* adoptReportedWindow(failure: LlmFailure): AsyncGenerator<ModelEvent, void, void> {
     const { windowTokens } = failure
-    const told = failure.reason === "long_context_tier" ? USUAL_TIER_TOKENS : windowTokens
-    if (told === undefined || told >= route.runtime.contextLength) return
-    // A tier may be bought at any time, so it is not remembered beyond this session.
+    const tokens = failure.reason === "long_context_tier" ? STANDARD_TIER_TOKENS : windowTokens
+    if (tokens === undefined || tokens >= route.runtime.contextLength) return
+    // The user may buy the long-context tier at any time, so its absence is not cached beyond this session.
     if (windowTokens !== undefined) route.rememberWindow(windowTokens)
-    replaceWith(await route.withWindow(told))
-    const text = `${route.runtime.model} can read ${told} tokens, says ${route.runtime.provider}`
+    replaceRoute(await route.withWindow(tokens))
+    const text = `${route.runtime.provider} reports a context window of ${tokens} tokens for ${route.runtime.model}`
     yield { type: "notice", text, runtime: route.runtime }
   }
 
-  /** A person who sees another model answer wants to know why, and who sees none who was asked: that is what `trail` is for. */
+  /** Opens the next usable fallback. With `trail`, the events name the failure, and the models that were tried are recorded. */
   async function* openNext(trail?: {
     readonly failure: LlmFailure
     readonly tried: string[]
@@ -164,7 +165,7 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
       const { runtime } = open.value
       trail?.tried.push(candidate.name)
       const why = trail === undefined ? "" : `${trail.failure.message}; `
-      yield { type: "switch", kind: "fallback", text: `${why}going on with ${candidate.name}`, runtime }
+      yield { type: "switch", kind: "fallback", text: `${why}switching to ${candidate.name}`, runtime }
       return { route: open.value, name: candidate.name }
     }
     return undefined
@@ -180,13 +181,13 @@ function withTried(failure: LlmFailure, tried: readonly string[]): LlmFailure {
   return tried.length === 0 ? failure : { ...failure, message: `${failure.message} (also tried: ${tried.join(", ")})` }
 }
 
-/** Who takes over reads less than the first choice: the request is not even sent, because its refusal is certain. */
+/** The fallback has a smaller context window than the request needs; sending it would certainly fail. */
 function tooLongFor({ runtime }: Route, tokens: number): LlmFailure {
   const { model, provider, contextLength } = runtime
   return {
     reason: "context_overflow",
     status: null,
-    message: `${model} (${provider}) can read ${contextLength} tokens and the conversation has about ${tokens}`,
+    message: `${model} (${provider}) has a context window of ${contextLength} tokens and the conversation has about ${tokens}`,
     detail: "",
     retryable: true,
     compress: true,

@@ -4,7 +4,7 @@ import type { Usage } from "../protocol/usage.ts"
 import type { FailureReason, LlmFailure } from "./failure/failure.ts"
 import type { RateLimits } from "./failure/rate-limit-headers.ts"
 
-/** One request for one reply. Everything in it is immutable, so wires may keep encoded bytes by object identity. */
+/** One request for one reply. Everything in it is immutable, so wires may cache encoded bytes by object identity. */
 export interface ModelRequest {
   readonly model: string
   readonly system: string
@@ -12,13 +12,13 @@ export interface ModelRequest {
   readonly tools: readonly ToolDefinition[]
   readonly maxOutputTokens?: number
   readonly temperature?: number
-  /** How hard the model should think; absent leaves it to the provider. */
+  /** Reasoning effort; absent means the provider's default. */
   readonly effort?: Effort
   /** `required`: the reply must call a tool. `none`: tools are declared but must not be called. Default `auto`. */
   readonly toolChoice?: "auto" | "required" | "none"
   /** The same for all requests of a conversation, for providers that route or cache by it. */
   readonly conversationId?: string
-  /** How long the provider keeps what the cache markers mark; absent sends no markers. */
+  /** Lifetime of prompt cache entries; absent means that no cache markers are sent. */
   readonly cacheTtl?: "5m" | "1h"
 }
 
@@ -29,51 +29,51 @@ export function isEffort(word: string): word is Effort {
   return EFFORTS.some((effort) => effort === word)
 }
 
-/** The part of a request that the settings decide, the same for a whole session. */
+/** The request fields that come from the settings and stay the same for a whole session. */
 export type Sampling = Pick<ModelRequest, "maxOutputTokens" | "temperature" | "effort" | "conversationId" | "cacheTtl">
 
 /**
- * A model that can be asked. The generator yields what happens while the reply arrives and returns exactly one outcome; it
- * never throws for anything the network or the server did.
+ * Sends requests to a model. `stream` yields events while the reply arrives and returns exactly one outcome; it never throws for
+ * network or server failures.
  */
 export interface ModelClient {
-  /** Who is asked now: the first choice, or what took its place. */
+  /** The model in use: the primary one or the current fallback. */
   readonly runtime: ModelRuntime
-  /** What the server that is asked now last said about its limits; absent or empty where none did. */
+  /** The last rate limits that the current server reported; absent or empty when it reported none. */
   readonly rateLimits?: RateLimits
-  /** A new turn starts: a first choice that failed gets another chance. */
+  /** Call at the start of a turn: returns to the primary model unless it is in cooldown. */
   beginTurn(): void
-  /** Goes on with the next fallback for the rest of the turn. A sentence that says so, or undefined when there is none left. */
+  /** Switches to the next fallback for the rest of the turn. Returns a sentence about it, or undefined when none is left. */
   fallBack?(): Promise<string | undefined>
   /**
-   * Asks who knows the window better than the guess it began with: the server nearby, or the catalogue. It costs a request or a
-   * file, so it is asked before messages are given up for lack of room, and never on the way of the first request. What comes
-   * of it is in `runtime` afterwards; without news nothing changes. False while the window is still a guess.
+   * Replaces an estimated context window by the one that the local server or the catalogue reports, and updates `runtime`. It costs
+   * a request or a file read, so call it before dropping messages for lack of room, never before the first request. Returns false
+   * while the window is still an estimate.
    */
   confirmWindow?(options: { readonly signal: AbortSignal }): Promise<boolean>
   /**
-   * The window that Ollama gives this model when it runs; undefined where nobody else is asked and while Ollama does not know.
-   * `thorough`: every server nearby is asked, not only those at Ollama's own port.
+   * The context window with which Ollama runs this model; undefined for other servers and while Ollama does not know it.
+   * `anyPort` also queries local servers that do not use Ollama's default port.
    */
-  servedWindow?(options: { readonly signal: AbortSignal; readonly thorough: boolean }): Promise<number | undefined>
+  ollamaWindow?(options: { readonly signal: AbortSignal; readonly anyPort: boolean }): Promise<number | undefined>
   stream(request: ModelRequest, options: StreamOptions): AsyncGenerator<ModelEvent, ModelOutcome, void>
   close(): void
 }
 
 export interface StreamOptions {
   readonly signal: AbortSignal
-  /** A side job: who asks has a patience of its own, so a lost connection is not opened again beyond the usual attempts. */
-  readonly brief?: boolean
+  /** An auxiliary call has its own timeout, so a lost connection gets no retries beyond the usual attempts. */
+  readonly auxiliary?: boolean
 }
 
-/** Which model is asked, where, and how it is paid for. Another object whenever anything of it has changed. */
+/** The model in use, its endpoint and how it is billed. Replaced by a new object whenever anything changes. */
 export interface ModelRuntime {
   readonly provider: string
   readonly model: string
   readonly wire: WireName
   readonly baseUrl: string
   readonly contextLength: number
-  /** Where the key came from, for `status`; never the key. */
+  /** Where the key came from, for `hermes status`; never the key itself. */
   readonly credentialSource: string
   readonly billingMode: "metered" | "local" | "demo"
 }
@@ -89,7 +89,7 @@ export type WireName =
 export type ModelEvent =
   | { readonly type: "text-delta"; readonly text: string }
   | { readonly type: "reasoning-delta"; readonly text: string }
-  /** A tool call began to arrive; said once per call, as soon as the name is known. */
+  /** A tool call began to arrive; emitted once per call, as soon as the name is known. */
   | { readonly type: "tool-generating"; readonly tool: string }
   | {
       readonly type: "retry"
@@ -98,9 +98,9 @@ export type ModelEvent =
       readonly reason: FailureReason
       readonly text: string
     }
-  /** Worth knowing, not worth interrupting for. With a runtime: the server has said how much the model can really read. */
+  /** Information that needs no action. With a runtime: the server reported a different context window. */
   | { readonly type: "notice"; readonly text: string; readonly runtime?: ModelRuntime }
-  /** Another key or another model goes on with the same request; `runtime` is who is asked from now on. */
+  /** Another credential or model continues the same request; `runtime` is the model from now on. */
   | {
       readonly type: "switch"
       readonly kind: "rotate" | "fallback"
@@ -122,8 +122,8 @@ export interface ModelReply {
   readonly usage?: Usage
   readonly carriers: ReasoningCarriers
   /**
-   * `complete`: the server finished. `cut-text`: the stream died after visible text, which is all there is. `cut-call`: it died
-   * inside a tool call; the call is not in `toolCalls` and must not run.
+   * `complete`: the server finished. `cut-text`: the stream broke after visible text. `cut-call`: it broke inside a tool call,
+   * which is not in `toolCalls` and must not run.
    */
   readonly ending: "complete" | "cut-text" | "cut-call"
 }

@@ -21,9 +21,9 @@ const OPTIONS = {
   maxAttempts: 1,
   version: "1.2.3",
   environment: environmentFrom({}),
-  home: homeAt("/nobody/.hermes", environmentFrom({})),
+  home: homeAt("/nonexistent/.hermes", environmentFrom({})),
   log: createLogger({ sinks: [], redact: (text) => text }),
-  userHome: "/nobody",
+  userHome: "/nonexistent",
   pool: () => Promise.resolve(undefined),
   fallbacks: [],
   guardrail: {},
@@ -33,10 +33,10 @@ const OPTIONS = {
 const DEMO: ChosenModel = {
   runtime: DEMO_RUNTIME,
   key: undefined,
-  managed: false,
+  usesPool: false,
   headers: {},
   extraBody: {},
-  ownAddress: true,
+  usesDefaultEndpoint: true,
   windowIsGuess: false,
   timeouts: {},
   wireAssumed: false,
@@ -48,16 +48,16 @@ function remote(url: string): ChosenModel {
   return { ...DEMO, runtime, demoByDefault: false }
 }
 
-test("a server is asked with the key, the own headers and our name", async () => {
+test("a request carries the key, the configured headers and the user agent", async () => {
   await using model = await startModelServer([says("Hello")])
   const opened = await openModel(
     {
       runtime: { ...DEMO_RUNTIME, provider: "custom", wire: "chat_completions", baseUrl: `${model.url}/v1` },
       key: "secret",
-      managed: false,
+      usesPool: false,
       headers: { "x-team": "den" },
       extraBody: {},
-      ownAddress: true,
+      usesDefaultEndpoint: true,
       windowIsGuess: false,
       timeouts: {},
       wireAssumed: false,
@@ -73,14 +73,14 @@ test("a server is asked with the key, the own headers and our name", async () =>
   })
 })
 
-test("the demo answers by rules, or by a script", async () => {
+test("the demo model replies by rules or by a script", async () => {
   const byRules = await openModel(DEMO, OPTIONS)
   expect(byRules.ok && (await outcomeOf(byRules.value))).toMatchObject({ reply: { finishReason: "stop" } })
   const byScript = await openModel(DEMO, { ...OPTIONS, demoScript: [{ say: "As written." }] })
   expect(byScript.ok && (await outcomeOf(byScript.value))).toMatchObject({ reply: { content: "As written." } })
 })
 
-test("a script that cannot be used is told", async () => {
+test("an invalid demo script is reported", async () => {
   expect(await openModel(DEMO, { ...OPTIONS, demoScript: [{ sai: "x" }] })).toEqual({
     ok: false,
     error:
@@ -88,7 +88,7 @@ test("a script that cannot be used is told", async () => {
   })
 })
 
-describe("a login with an address of its own", () => {
+describe("a login that names its endpoint", () => {
   const login = (baseUrl: string): Credential => ({
     id: "l",
     label: "login",
@@ -97,24 +97,24 @@ describe("a login with an address of its own", () => {
     source: "device_code",
     baseUrl,
   })
-  const chosenAt = (baseUrl: string, ownAddress: boolean): ChosenModel => ({
+  const chosenAt = (baseUrl: string, usesDefaultEndpoint: boolean): ChosenModel => ({
     ...DEMO,
     runtime: { ...DEMO_RUNTIME, provider: "nous", wire: "chat_completions", baseUrl },
-    managed: true,
-    ownAddress,
+    usesPool: true,
+    usesDefaultEndpoint,
     demoByDefault: false,
   })
 
   test.each([
-    ["is sent there when nobody named another one", true, [0, 1]],
-    ["goes where the person said when they named one", false, [1, 0]],
-  ])("%s", async (_name, ownAddress, requests) => {
+    ["is sent there when no other address is configured", true, [0, 1]],
+    ["is sent to the configured address when there is one", false, [1, 0]],
+  ])("%s", async (_name, usesDefaultEndpoint, requests) => {
     await using usual = await startModelServer([says("Hello")])
     await using issuer = await startModelServer([says("Hello")])
-    await using place = await temporaryHome()
-    const opened = await openModel(chosenAt(`${usual.url}/v1`, ownAddress), {
+    await using testHome = await temporaryHome()
+    const opened = await openModel(chosenAt(`${usual.url}/v1`, usesDefaultEndpoint), {
       ...OPTIONS,
-      home: homeAt(place.path, OPTIONS.environment),
+      home: homeAt(testHome.path, OPTIONS.environment),
       pool: () => Promise.resolve(singleCredential("nous", login(`${issuer.url}/v1`))),
     })
     expect(opened.ok && (await outcomeOf(opened.value))).toMatchObject({ reply: { content: "Hello" } })
@@ -122,12 +122,12 @@ describe("a login with an address of its own", () => {
     expect([...usual.requests, ...issuer.requests][0]?.headers["authorization"]).toBe("Bearer token-of-the-login")
   })
 
-  test("is not sent over an open line to a stranger", async () => {
+  test("is not sent over plain HTTP to a remote host", async () => {
     await using usual = await startModelServer([says("Hello")])
-    await using place = await temporaryHome()
+    await using testHome = await temporaryHome()
     const opened = await openModel(chosenAt(`${usual.url}/v1`, true), {
       ...OPTIONS,
-      home: homeAt(place.path, OPTIONS.environment),
+      home: homeAt(testHome.path, OPTIONS.environment),
       pool: () => Promise.resolve(singleCredential("nous", login("http://inference.example.com/v1"))),
     })
     expect(opened.ok && (await outcomeOf(opened.value))).toMatchObject({ reply: { content: "Hello" } })
@@ -135,22 +135,22 @@ describe("a login with an address of its own", () => {
   })
 })
 
-test("a used-up limit of Nous is kept, and the next client does not ask", async () => {
-  await using place = await temporaryHome()
+test("a used-up limit of Nous is recorded, and the next client sends no request", async () => {
+  await using testHome = await temporaryHome()
   const headers = {
     "x-ratelimit-limit-requests": "5",
     "x-ratelimit-remaining-requests": "0",
     "x-ratelimit-reset-requests": "120",
   }
   await using model = await startModelServer([refuses(429, "slow down", headers)])
-  const options = { ...OPTIONS, home: homeAt(place.path, OPTIONS.environment) }
+  const options = { ...OPTIONS, home: homeAt(testHome.path, OPTIONS.environment) }
   const chosen: ChosenModel = {
     ...DEMO,
     runtime: { ...DEMO_RUNTIME, provider: "nous", wire: "chat_completions", baseUrl: `${model.url}/v1` },
     key: "k",
     demoByDefault: false,
   }
-  for (const message of [/slow down/, /^the limit of nous is used up for another 2m/]) {
+  for (const message of [/slow down/, /^the rate limit of nous is used up for another 2m/]) {
     const opened = await openModel(chosen, options)
     expect(opened.ok && (await outcomeOf(opened.value))).toMatchObject({
       failure: { reason: "rate_limit", message: expect.stringMatching(message) as string },
@@ -159,7 +159,7 @@ test("a used-up limit of Nous is kept, and the next client does not ask", async 
   expect(model.requests).toHaveLength(1)
 })
 
-test("requests keep the distance that the settings want, and wait for no more than that", async () => {
+test("requests keep the configured delay and wait no longer than that", async () => {
   await using model = await startModelServer([repeat(says("Hello."))])
   const slept: number[] = []
   let now = 1000
@@ -171,7 +171,7 @@ test("requests keep the distance that the settings want, and wait for no more th
       return Promise.resolve()
     },
   }
-  const chosen: ChosenModel = { ...remote(model.url), gapSeconds: 2.5 }
+  const chosen: ChosenModel = { ...remote(model.url), requestDelaySeconds: 2.5 }
   const opened = await openModel(chosen, { ...OPTIONS, clock })
   if (!opened.ok) throw new Error(opened.error)
   await outcomeOf(opened.value)
@@ -182,23 +182,23 @@ test("requests keep the distance that the settings want, and wait for no more th
   expect([model.requests.length, slept]).toEqual([3, [2000]])
 })
 
-test("what a server says about its limits is kept until it says something else", async () => {
+test("reported rate limits are kept until the server reports others", async () => {
   const limits = { "x-ratelimit-limit-tokens": "900", "x-ratelimit-remaining-tokens": "400" }
   await using model = await startModelServer([says("Hello.", withHeaders(limits)), says("Hello.")])
   const opened = await openModel(remote(model.url), OPTIONS)
   if (!opened.ok) throw new Error(opened.error)
   expect(opened.value.rateLimits).toEqual({})
-  const told = { tokens: { limit: 900, remaining: 400, resetSeconds: 0, capturedAt: expect.any(Number) as number } }
+  const reported = { tokens: { limit: 900, remaining: 400, resetSeconds: 0, capturedAt: expect.any(Number) as number } }
   for (const _turn of [1, 2]) {
     await outcomeOf(opened.value)
-    expect(opened.value.rateLimits).toEqual(told)
+    expect(opened.value.rateLimits).toEqual(reported)
   }
 })
 
 test.each([
   { model: "qwen-3", kept: {} },
   { model: "deepseek-v3", kept: { reasoning_content: "Hm." } },
-])("the text of the reasoning of $model is kept for who wants it back alone", async ({ model: name, kept }) => {
+])("the reasoning text of $model is kept only when its wire sends it back", async ({ model: name, kept }) => {
   await using model = await startModelServer([reply({ reasoning: "Hm.", text: "Hello." })])
   const chosen = remote(model.url)
   const opened = await openModel({ ...chosen, runtime: { ...chosen.runtime, model: name } }, OPTIONS)
@@ -224,8 +224,8 @@ describe("the window", () => {
   })
 
   test.each([
-    ["a guess is looked up when somebody wants to know it exactly", true, true],
-    ["what the settings or a server said stays", false, false],
+    ["an estimate is replaced by confirmWindow", true, true],
+    ["a value from the settings or a server stays", false, false],
   ])("%s", async (_name, windowIsGuess, changes) => {
     const opened = await openModel(claude("http://127.0.0.1:1", windowIsGuess), OPTIONS)
     if (!opened.ok) throw new Error(opened.error)
@@ -234,10 +234,10 @@ describe("the window", () => {
     opened.value.close()
   })
 
-  test("that a server named holds for the answer that is asked for, too", async () => {
-    await using place = await temporaryHome()
+  test("reported by a server also limits the output of the next request", async () => {
+    await using testHome = await temporaryHome()
     await using model = await startModelServer([refuses(400, "maximum context length is 4096 tokens"), says("Hello")])
-    const home = homeAt(place.path, OPTIONS.environment)
+    const home = homeAt(testHome.path, OPTIONS.environment)
     const opened = await openModel(claude(model.url, false), { ...OPTIONS, home })
     if (!opened.ok) throw new Error(opened.error)
     expect(await outcomeOf(opened.value)).toMatchObject({ failure: { compress: true, windowTokens: 4096 } })
@@ -246,7 +246,7 @@ describe("the window", () => {
   })
 })
 
-test("the limit of the whole time ends an answer that never stops", async () => {
+test("the total timeout ends a response that never stops", async () => {
   await using model = await startModelServer([says(["on ", "and on"], stallsAfter({ bytes: 0 }))])
   const opened = await openModel(
     {

@@ -1,5 +1,6 @@
 import { isAbort } from "../base/abort.ts"
 import type { Clock } from "../base/clock.ts"
+import { lazy } from "../base/lazy.ts"
 import { fail, ok } from "../base/result.ts"
 import type { Result } from "../base/result.ts"
 import type { Logger } from "../base/logger.ts"
@@ -7,13 +8,13 @@ import { explainSystemError } from "../base/system-error.ts"
 import type { Environment } from "../config/environment.ts"
 import type { Home } from "../config/home.ts"
 import type { ChosenModel } from "./choose-model.ts"
-import { rememberWindow } from "./catalog/window-cache.ts"
+import { rememberWindow } from "./catalog/context-window-cache.ts"
 import { singleCredential } from "./credential.ts"
 import type { CredentialSource } from "./credential.ts"
 import type { RunProgram } from "./aws/identity.ts"
 import { createAuthoriser } from "./authorise.ts"
-import { createConnections } from "./http/connections.ts"
-import type { Connections } from "./http/connections.ts"
+import { createRouteConnections } from "./http/route-connections.ts"
+import type { RouteConnections } from "./http/route-connections.ts"
 import type { LlmFailure } from "./failure/failure.ts"
 import type { RateLimits } from "./failure/rate-limit-headers.ts"
 import { requestTimeouts } from "./http/request-timeouts.ts"
@@ -24,13 +25,13 @@ import type { RateLimitGuard, Route } from "./route.ts"
 import { imagesIn } from "./request-size.ts"
 import type { ImageDescriber } from "./vision/image-describer.ts"
 import type { ImagePreparation } from "./vision/prepare-images.ts"
-import type { WirePlace } from "./wire/wire.ts"
+import type { WireEndpoint } from "./wire/wire.ts"
 import { HTTP_WIRES } from "./wires.ts"
 import type { WireSettings } from "./wires.ts"
 
 export interface OpenModelOptions {
   readonly environment: Environment
-  /** Where it is kept what servers say about windows and limits. */
+  /** Holds the caches of context windows and rate limits. */
   readonly home: Home
   readonly log: Logger
   readonly userHome: string
@@ -38,24 +39,24 @@ export interface OpenModelOptions {
   readonly random: () => number
   readonly maxAttempts: number
   readonly version: string
-  /** Keys and logins of a provider that are managed in auth.json; undefined where there are none. */
+  /** Opens the credential pool of a provider (`auth.json`); undefined when it has none. */
   readonly pool: (provider: string) => Promise<CredentialSource | undefined>
-  /** In order; chosen when they are needed. */
+  /** Fallback models in order, resolved only when needed. */
   readonly fallbacks: readonly { readonly name: string; choose(): Result<ChosenModel, { readonly message: string }> }[]
   readonly guardrail: Readonly<Record<string, unknown>>
   readonly awsRegion: string
-  /** Starts a program that AWS settings name; only src/exec starts processes. */
+  /** Runs the program of an AWS `credential_process`; only src/exec may start processes. */
   readonly runProgram?: RunProgram
-  /** Told keys that became known after the start, so that they are masked wherever they turn up. */
-  readonly learnSecrets?: (values: readonly string[]) => void
+  /** Receives secrets that were obtained after the start, so that they are redacted from logs and events. */
+  readonly registerSecrets?: (values: readonly string[]) => void
   readonly openRouter: WireSettings["openRouter"]
-  /** Who describes images to a model that sees none; absent for side jobs, which would describe for themselves. */
+  /** Describes images for a model without vision. Absent for auxiliary models, because the describer uses one itself. */
   readonly images?: ImageDescriber
   /** The parsed HERMES_DEMO_SCRIPT, for the demo model. */
   readonly demoScript?: unknown
 }
 
-/** The client for a chosen model. Only the code of the wires that are really spoken is loaded. */
+/** Opens a client for a chosen model and its fallbacks. Loads only the code of the wires in use. */
 export async function openModel(chosen: ChosenModel, options: OpenModelOptions): Promise<Result<ModelClient>> {
   if (chosen.runtime.wire === "in-process") return await openDemo(options)
   const primary = await openRoute(chosen, options)
@@ -77,17 +78,17 @@ export async function openModel(chosen: ChosenModel, options: OpenModelOptions):
 }
 
 const STREAM_RETRIES = 2
-const MOST_STREAM_RETRIES = 10
+const MAX_STREAM_RETRIES = 10
 
 function streamRetries(environment: Environment): number {
-  const told = environment.get("HERMES_STREAM_RETRIES")?.trim() ?? ""
-  return /^\d{1,3}$/.test(told) ? Math.min(Number(told), MOST_STREAM_RETRIES) : STREAM_RETRIES
+  const configured = environment.get("HERMES_STREAM_RETRIES")?.trim() ?? ""
+  return /^\d{1,3}$/.test(configured) ? Math.min(Number(configured), MAX_STREAM_RETRIES) : STREAM_RETRIES
 }
 
 async function openRoute(chosen: ChosenModel, options: OpenModelOptions): Promise<Result<Route>> {
   const { runtime } = chosen
-  if (runtime.wire === "in-process") return fail("the demo model cannot stand in for a real one")
-  const connections = createConnections(runtime, { ...options, authorities: chosen.authorities })
+  if (runtime.wire === "in-process") return fail("the demo model cannot be a fallback")
+  const connections = createRouteConnections(runtime, { ...options, caBundle: chosen.caBundle })
   if (!connections.ok) return connections
   return ok(
     await routeFor(
@@ -95,7 +96,7 @@ async function openRoute(chosen: ChosenModel, options: OpenModelOptions): Promis
       {
         connections: connections.value,
         credentials: await credentialsFor(chosen, options),
-        images: latePreparation(chosen, options.images),
+        images: lazy(() => loadImagePreparation(chosen, options.images)),
         limits: { last: {} },
         nextRequest: { at: 0 },
       },
@@ -104,27 +105,27 @@ async function openRoute(chosen: ChosenModel, options: OpenModelOptions): Promis
   )
 }
 
-/** What a route keeps when something about its model becomes known. */
-interface Held {
-  readonly connections: Connections
+/** State that survives when a route is rebuilt, for example with a corrected context window. */
+interface RouteState {
+  readonly connections: RouteConnections
   readonly credentials: CredentialSource
-  /** What is known about the images this place takes; its code is loaded with the first image. */
+  /** Converts images for this endpoint; loaded with the first image. */
   readonly images: () => Promise<ImagePreparation>
-  /** What the server said about its limits with its last answer that named any. */
+  /** The rate limits in the last response that had any. */
   readonly limits: { last: RateLimits }
-  /** Epoch milliseconds before which nothing is sent. */
+  /** Epoch milliseconds before which no request is sent. */
   readonly nextRequest: { at: number }
 }
 
-async function routeFor(chosen: RemoteModel, held: Held, options: OpenModelOptions): Promise<Route> {
+async function routeFor(chosen: RemoteModel, state: RouteState, options: OpenModelOptions): Promise<Route> {
   const { runtime, extraBody, maxTokensDefault } = chosen
-  const place: WirePlace = {
+  const endpoint: WireEndpoint = {
     provider: runtime.provider,
     baseUrl: runtime.baseUrl,
     host: new URL(runtime.baseUrl).hostname.toLowerCase(),
     contextLength: runtime.contextLength,
   }
-  const codec = await HTTP_WIRES[runtime.wire](place, {
+  const codec = await HTTP_WIRES[runtime.wire](endpoint, {
     extraBody,
     guardrail: options.guardrail,
     openRouter: options.openRouter,
@@ -136,11 +137,11 @@ async function routeFor(chosen: RemoteModel, held: Held, options: OpenModelOptio
   return {
     runtime,
     codec,
-    credentials: held.credentials,
-    // An address that a person named is theirs to choose; else a login goes where it was issued for.
-    connectionFor: (credential) => held.connections.to(chosen.ownAddress ? credential?.baseUrl : undefined),
+    credentials: state.credentials,
+    // A login is sent to the endpoint it was issued for, unless the user configured another address.
+    connectionFor: (credential) => state.connections.to(chosen.usesDefaultEndpoint ? credential?.baseUrl : undefined),
     close: () => {
-      held.connections.close()
+      state.connections.close()
     },
     headers: {
       "content-type": "application/json",
@@ -159,48 +160,56 @@ async function routeFor(chosen: RemoteModel, held: Held, options: OpenModelOptio
         },
         approxTokens,
       ),
-    authorise: createAuthoriser(runtime.wire, place, options),
-    alternative: (failure) => openAlternative(chosen, failure, options),
+    authorise: createAuthoriser(runtime.wire, endpoint, options),
+    withoutRefusedFeature: (failure) => openWithoutRefusedFeature(chosen, failure, options),
     withWindow: (tokens) =>
-      routeFor({ ...chosen, windowIsGuess: false, runtime: { ...runtime, contextLength: tokens } }, held, options),
+      routeFor({ ...chosen, windowIsGuess: false, runtime: { ...runtime, contextLength: tokens } }, state, options),
     windowIsGuess: chosen.windowIsGuess,
-    servedWindow: async ({ signal, thorough }) => {
+    ollamaWindow: async ({ signal, anyPort }) => {
       const mayBeOllama =
-        runtime.billingMode === "local" && (thorough || URL.parse(runtime.baseUrl)?.port === OLLAMA_PORT)
+        runtime.billingMode === "local" && (anyPort || URL.parse(runtime.baseUrl)?.port === OLLAMA_PORT)
       if (!mayBeOllama) return undefined
-      const { askOllama } = await import("./local/local-servers.ts")
-      return await askOllama(runtime, { signal, ...(chosen.key === undefined ? {} : { key: chosen.key }) })
+      const { fetchOllamaWindow } = await import("./local/local-servers.ts")
+      return await fetchOllamaWindow(runtime, { signal, ...(chosen.key === undefined ? {} : { key: chosen.key }) })
     },
-    askWindow: async (signal) => {
+    requestContextWindow: async (signal) => {
       if (!chosen.windowIsGuess) return undefined
-      const { askWindow } = await import("./catalog/ask-window.ts")
-      return await askWindow(chosen, { ...options, signal })
+      const { requestContextWindow } = await import("./catalog/request-context-window.ts")
+      return await requestContextWindow(chosen, { ...options, signal })
     },
     rememberWindow: (tokens) => {
       rememberFor(runtime, tokens, options)
     },
     prepare: async (request, signal) => {
       if (!request.messages.some((message) => imagesIn(message) > 0)) return { request }
-      return await (await held.images()).prepare(request, { signal, textResults: codec.textResults === true })
+      return await (
+        await state.images()
+      ).prepare(request, { signal, textOnlyToolResults: codec.textOnlyToolResults === true })
     },
-    ...(chosen.gapSeconds === undefined ? {} : { takeTurn: paced(chosen.gapSeconds, held.nextRequest, options.clock) }),
-    rateLimits: () => held.limits.last,
+    ...(chosen.requestDelaySeconds === undefined
+      ? {}
+      : { waitForSlot: createPacer(chosen.requestDelaySeconds, state.nextRequest, options.clock) }),
+    rateLimits: () => state.limits.last,
     noteRateLimits: (limits) => {
-      if (Object.keys(limits).length > 0) held.limits.last = limits
+      if (Object.keys(limits).length > 0) state.limits.last = limits
     },
-    learnImageLimit: async (limit) => (await held.images()).learn(limit),
-    // An aggregator is asked through many servers as it is.
-    ...(findProvider(runtime.provider)?.aggregator === true ? {} : { reconnect: () => held.connections.close() }),
+    lowerImageLimit: async (limit) => (await state.images()).tightenLimits(limit),
+    // An aggregator already spreads requests over many servers, so a new connection would not help.
+    ...(findProvider(runtime.provider)?.aggregator === true ? {} : { reconnect: () => state.connections.close() }),
     ...(SHARES_LIMITS.has(runtime.provider) ? { guard: await openGuard(runtime.provider, options) } : {}),
   }
 }
 
-/** Whoever comes takes the next free moment at once, so that requests side by side keep their distance too. */
-function paced(gapSeconds: number, next: Held["nextRequest"], clock: Clock): NonNullable<Route["takeTurn"]> {
+/** Reserves the next slot before waiting for it, so that concurrent requests keep the delay too. */
+function createPacer(
+  requestDelaySeconds: number,
+  next: RouteState["nextRequest"],
+  clock: Clock,
+): NonNullable<Route["waitForSlot"]> {
   return async (signal) => {
     const now = clock.now()
     const at = Math.max(now, next.at)
-    next.at = at + gapSeconds * 1000
+    next.at = at + requestDelaySeconds * 1000
     if (at === now) return
     try {
       await clock.sleep(at - now, { signal })
@@ -212,18 +221,17 @@ function paced(gapSeconds: number, next: Held["nextRequest"], clock: Clock): Non
 
 const OLLAMA_PORT = "11434"
 
-function latePreparation(chosen: ChosenModel, describer: ImageDescriber | undefined): Held["images"] {
-  let opening: Promise<ImagePreparation> | undefined
-  const open = async (): Promise<ImagePreparation> => {
-    const { createImagePreparation } = await import("./vision/prepare-images.ts")
-    return createImagePreparation(chosen, describer)
-  }
-  return () => (opening ??= open())
+async function loadImagePreparation(
+  chosen: ChosenModel,
+  describer: ImageDescriber | undefined,
+): Promise<ImagePreparation> {
+  const { createImagePreparation } = await import("./vision/prepare-images.ts")
+  return createImagePreparation(chosen, describer)
 }
 
 type RemoteModel = ChosenModel & { readonly runtime: { readonly wire: keyof typeof HTTP_WIRES } }
 
-/** Providers whose limit belongs to the account and says when it ends. */
+/** Providers whose rate limit belongs to the account and comes with its end time. */
 const SHARES_LIMITS: ReadonlySet<string> = new Set(["nous"])
 
 async function openGuard(provider: string, options: OpenModelOptions): Promise<RateLimitGuard> {
@@ -231,58 +239,58 @@ async function openGuard(provider: string, options: OpenModelOptions): Promise<R
   return openRateLimitGuard(provider, options)
 }
 
-/** Forgetting is harmless: the server says it again. */
+/** A failed write is harmless: the server reports the window again. */
 function rememberFor({ model, baseUrl }: ModelRuntime, tokens: number, { home, log }: OpenModelOptions): void {
   try {
     rememberWindow(home, { model, baseUrl, tokens })
   } catch (error) {
-    log.warning(`the window of ${model} could not be remembered: ${explainSystemError(error)}`)
+    log.warning(`the context window of ${model} could not be saved: ${explainSystemError(error)}`)
   }
 }
 
-/** A login without the longer context; GPT-5 on a server that lacks the Responses wire after all; a place that may not stream, or does not know how to count then. */
-async function openAlternative(
+/**
+ * Reopens the route without a feature that the endpoint just refused: the Responses wire that was only assumed for GPT-5, the
+ * long-context beta, usage in streams, or streaming itself.
+ */
+async function openWithoutRefusedFeature(
   chosen: ChosenModel,
   failure: LlmFailure,
   options: OpenModelOptions,
 ): Promise<Route | undefined> {
   const { runtime } = chosen
   if (chosen.wireAssumed && failure.status === 404) {
-    return await reopened({ ...chosen, wireAssumed: false, runtime: { ...runtime, wire: "chat_completions" } }, options)
+    return await reopenRoute(
+      { ...chosen, wireAssumed: false, runtime: { ...runtime, wire: "chat_completions" } },
+      options,
+    )
   }
   if (failure.reason === "oauth_long_context_beta_forbidden" && chosen.longContext !== false) {
-    const contextLength = Math.min(runtime.contextLength, USUAL_CONTEXT)
-    return await reopened({ ...chosen, longContext: false, runtime: { ...runtime, contextLength } }, options)
+    const contextLength = Math.min(runtime.contextLength, STANDARD_CONTEXT)
+    return await reopenRoute({ ...chosen, longContext: false, runtime: { ...runtime, contextLength } }, options)
   }
-  if (chosen.streaming === false || failure.status === null) return undefined
-  const said = `${failure.message} ${failure.detail}`
-  if (runtime.wire === "bedrock_converse") {
-    const { deniesStreaming } = await import("./wire/bedrock-converse.ts")
-    return deniesStreaming({ status: failure.status, body: said })
-      ? await reopened({ ...chosen, streaming: false }, options)
-      : undefined
+  if (chosen.streaming === false) return undefined
+  const isChat = runtime.wire === "chat_completions"
+  if (isChat && failure.refusesStreamOptions === true && chosen.includeUsage !== false) {
+    return await reopenRoute({ ...chosen, includeUsage: false }, options)
   }
-  if (runtime.wire !== "chat_completions" || failure.status !== 400) return undefined
-  if (chosen.includeUsage !== false && said.includes("stream_options"))
-    return await reopened({ ...chosen, includeUsage: false }, options)
-  return REFUSES_STREAMS.test(said) ? await reopened({ ...chosen, streaming: false }, options) : undefined
+  return failure.refusesStreaming === true && (isChat || runtime.wire === "bedrock_converse")
+    ? await reopenRoute({ ...chosen, streaming: false }, options)
+    : undefined
 }
 
-/** What Claude reads where the longer context is not given. */
-const USUAL_CONTEXT = 200_000
+/** Claude's context window without the long-context beta. */
+const STANDARD_CONTEXT = 200_000
 
-const REFUSES_STREAMS = /\bstream(?:ing)?\b[^.]{0,40}\b(?:not supported|unsupported|not allowed)/i
-
-async function reopened(chosen: ChosenModel, options: OpenModelOptions): Promise<Route | undefined> {
+async function reopenRoute(chosen: ChosenModel, options: OpenModelOptions): Promise<Route | undefined> {
   const route = await openRoute(chosen, options)
   return route.ok ? route.value : undefined
 }
 
 async function credentialsFor(
-  { runtime, key, managed }: ChosenModel,
+  { runtime, key, usesPool }: ChosenModel,
   options: OpenModelOptions,
 ): Promise<CredentialSource> {
-  const pool = managed ? await options.pool(runtime.provider) : undefined
+  const pool = usesPool ? await options.pool(runtime.provider) : undefined
   if (pool !== undefined) return pool
   const { credentialSource } = runtime
   return singleCredential(

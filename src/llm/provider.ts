@@ -1,38 +1,36 @@
 import type { WireName } from "./model.ts"
 
-/** Who sells a model, and how it is spoken to. One entry each; everything else about providers is derived from this table. */
+/** A company or service that sells access to models. `providers.ts` has one entry for each; everything else is derived. */
 export interface Provider {
   readonly id: string
   readonly aliases: readonly string[]
   readonly name: string
-  /** Where keys are looked for, in order. */
+  /** Environment variables that may hold the key, in order. */
   readonly keyVariables: readonly string[]
-  /** Overrides the address. */
+  /** Environment variable that overrides `baseUrl`. */
   readonly baseUrlVariable?: string
   readonly baseUrl: string
-  /** The usual wire; address and model may decide otherwise. */
+  /** The default wire; `detect-wire.ts` may choose another for an address or model. */
   readonly wire: WireName
   readonly defaultModel: string
-  /** Its models give a wrong name when they are asked who they are. */
+  /** Its models report a wrong name about themselves, so the system prompt states the real one. */
   readonly misreportsModel?: true
-  /** A server without a key is normal. */
+  /** Works without a key. */
   readonly keyOptional?: boolean
   readonly authType: AuthType
-  /** Only taken when somebody names it, however many keys are lying around. */
+  /** Never selected automatically, even when its key is set. */
   readonly neverAutomatic?: boolean
   /** Sells the models of many vendors, named `vendor/model`. */
   readonly aggregator?: boolean
-  /** What aggregators put before this vendor's models; removed when the vendor itself is asked. */
+  /** The prefix that aggregators put before this vendor's models; removed in requests to the vendor itself. */
   readonly vendor?: string
-  /** A small, cheap model for titles, summaries and the like. */
+  /** A small, cheap model for auxiliary tasks such as titles and summaries. */
   readonly defaultAuxModel?: string
-  /** Sent as output limit when nobody set one. */
+  /** The output limit to send when none is configured. */
   readonly defaultMaxTokens?: number
-  /** `omit`: this provider refuses a temperature, so none is sent. */
-  readonly fixedTemperature?: number | "omit"
-  /** Sent with every request, below what the settings say. Names are lower case. */
+  /** Sent with every request unless the settings override them. Names are lower case. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Where a person gets a key. */
+  /** The page where users create a key. */
   readonly signupUrl?: string
 }
 

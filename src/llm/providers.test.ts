@@ -5,7 +5,7 @@ import { loadCatalog } from "./catalog/catalog.ts"
 import { findProvider, PROVIDERS } from "./providers.ts"
 
 describe("the provider table", () => {
-  test("no name means two providers", () => {
+  test("every name and alias belongs to one provider", () => {
     const names = PROVIDERS.flatMap(({ id, aliases }) => [id, ...aliases])
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([])
   })
@@ -30,18 +30,18 @@ describe("the provider table", () => {
     expect(findProvider(name)?.id).toBe(id)
   })
 
-  test("nothing else is", () => {
-    expect(findProvider("nobody")).toBeUndefined()
+  test("unknown names are not found", () => {
+    expect(findProvider("unknown")).toBeUndefined()
   })
 
-  test("every key variable is kept with the secrets", () => {
+  test("every key variable is a known secret", () => {
     const unknown = PROVIDERS.flatMap(({ keyVariables }) => keyVariables).filter(
       (name) => !PROVIDER_KEY_VARIABLES.includes(name),
     )
     expect(unknown).toEqual([])
   })
 
-  test("a default model is one the catalogue knows, wherever it covers the provider", async () => {
+  test("every default model is in the catalogue, when it covers the provider", async () => {
     const catalog = await loadCatalog()
     const missing = PROVIDERS.filter(
       ({ id, defaultModel }) => catalog.list(id).length > 0 && catalog.find(id, defaultModel) === undefined,

@@ -1,6 +1,6 @@
 import type { Provider } from "./provider.ts"
 
-/** Any other server of the Chat Completions wire, known by its address alone. */
+/** Any other server with an OpenAI-compatible API, identified only by its base URL. */
 export const CUSTOM_PROVIDER: Provider = {
   id: "custom",
   aliases: ["ollama", "local", "vllm", "llamacpp", "llama.cpp"],
@@ -12,11 +12,11 @@ export const CUSTOM_PROVIDER: Provider = {
   defaultModel: "",
   keyOptional: true,
   authType: "api_key",
-  // Ollama stops after 128 tokens when it is not told otherwise.
+  // Ollama stops after 128 tokens unless the request sets a limit.
   defaultMaxTokens: 65_536,
 }
 
-/** In the order in which a key found in the environment is taken. */
+/** The provider table. The first entry whose key is in the environment is the automatic choice. */
 export const PROVIDERS: readonly Provider[] = [
   {
     id: "openrouter",
@@ -152,7 +152,6 @@ export const PROVIDERS: readonly Provider[] = [
     vendor: "moonshotai",
     defaultAuxModel: "kimi-k2-turbo-preview",
     defaultMaxTokens: 32_000,
-    fixedTemperature: "omit",
     signupUrl: "https://platform.moonshot.ai/console/api-keys",
   },
   {
@@ -167,7 +166,6 @@ export const PROVIDERS: readonly Provider[] = [
     vendor: "moonshotai",
     defaultAuxModel: "kimi-k2-turbo-preview",
     defaultMaxTokens: 32_000,
-    fixedTemperature: "omit",
   },
   {
     id: "minimax",

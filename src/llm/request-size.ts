@@ -2,8 +2,8 @@ import type { Message } from "../protocol/message.ts"
 import type { ModelRequest } from "./model.ts"
 
 /**
- * About how many tokens a request holds, without a tokenizer: four characters each, and a flat number for an image. Made for every
- * request, so nothing is encoded for it; sealed thoughts, which nobody can count, are left out.
+ * Estimates the tokens of a request without a tokenizer: four characters per token and a flat number per image. It runs for every
+ * request, so it encodes nothing. Encrypted reasoning is not counted.
  */
 export function approxRequestTokens(request: ModelRequest): number {
   const characters = request.messages.reduce((sum, message) => sum + messageCharacters(message), request.system.length)
@@ -16,17 +16,17 @@ const CHARACTERS_PER_TOKEN = 4
 const IMAGE_TOKENS = 1500
 
 function messageCharacters(message: Message): number {
-  const spoken = message.role.length + textCharacters(message.content)
+  const base = message.role.length + textCharacters(message.content)
   switch (message.role) {
     case "assistant":
       return (message.tool_calls ?? []).reduce(
         (sum, { id, function: called }) => sum + id.length + called.name.length + called.arguments.length,
-        spoken + (message.reasoning_content?.length ?? 0),
+        base + (message.reasoning_content?.length ?? 0),
       )
     case "user":
-      return spoken + (message.injected?.length ?? 0)
+      return base + (message.injected?.length ?? 0)
     default:
-      return spoken
+      return base
   }
 }
 

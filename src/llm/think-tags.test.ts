@@ -39,7 +39,7 @@ describe("a stream", () => {
     expect(scrub(deltas)).toEqual({ visible, thought })
   })
 
-  test("words are not kept waiting when no tag can begin with them", () => {
+  test("text is not held back when it cannot be the start of a tag", () => {
     const scrubber = createThinkScrubber()
     expect(scrubber.feed("hello ")).toEqual({ visible: "hello ", thought: "" })
     expect(scrubber.feed("a < b")).toEqual({ visible: "a < b", thought: "" })
@@ -48,7 +48,7 @@ describe("a stream", () => {
     expect(scrubber.feed("answer")).toEqual({ visible: "answer", thought: "" })
   })
 
-  test("any split gives the same words and the same thoughts", () => {
+  test("the result does not depend on the split", () => {
     const pieces = fc.constantFrom(
       "<think>",
       "</think>",
@@ -76,7 +76,7 @@ describe("a stream", () => {
   })
 })
 
-describe("a whole text", () => {
+describe("a complete text", () => {
   test.each<[string, string, string]>([
     ["hi\n<think>a", "hi", "a"],
     ["<think>\nplan\n</think>\n\nhi\n", "hi", "plan"],

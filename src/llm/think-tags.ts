@@ -1,7 +1,7 @@
 /**
- * Separates the thoughts a model writes between tags from what it says, while the text arrives. Any split of the same text
- * gives the same result. A block is a tag at the start of a line; inside a line only a closed pair counts, so prose that
- * mentions a tag stays. Text after such a mention waits until the pair closes or the reply ends.
+ * Separates reasoning between tags such as `<think>` from visible text while the text arrives. The result does not depend on how
+ * the text is split into chunks. A tag at the start of a line opens a block; inside a line only a closed pair counts, so prose
+ * that mentions a tag stays visible. Text after such a mention is held back until the pair closes or the reply ends.
  */
 export function createThinkScrubber(): ThinkScrubber {
   return new Scrubber()
@@ -9,7 +9,7 @@ export function createThinkScrubber(): ThinkScrubber {
 
 export interface ThinkScrubber {
   feed(text: string): Split
-  /** What was held back, once no more text comes. */
+  /** Returns the text that was held back. Call it when no more text comes. */
   flush(): Split
 }
 
@@ -18,7 +18,7 @@ interface Split {
   readonly thought: string
 }
 
-/** The same for a text that is there as a whole; what surrounded a block is trimmed with it. */
+/** Does the same for a complete text, and trims the whitespace around blocks. */
 export function splitThinkBlocks(text: string): Split {
   if (!text.includes("<")) return { visible: text, thought: "" }
   const scrubber = createThinkScrubber()
@@ -30,22 +30,22 @@ export function splitThinkBlocks(text: string): Split {
 }
 
 class Scrubber implements ThinkScrubber {
-  /** Arrived and not judged yet. */
-  #rest = ""
+  /** Received and not processed yet. */
+  #pending = ""
   #visible = ""
   #thought = ""
   #insideBlock = false
   #lineIsBlank = true
   #skipsSpaces = false
-  #spoken = false
+  #hasVisible = false
   #blocks = 0
   #startsThought = false
   #hasThought = false
-  /** How much of the text after a waiting inline opener was searched for its end already. */
+  /** How much of the text after an inline opener was already searched for its closer. */
   #searched = 0
 
   feed(text: string): Split {
-    this.#rest += text
+    this.#pending += text
     return this.#run({ last: false })
   }
 
@@ -56,18 +56,18 @@ class Scrubber implements ThinkScrubber {
   #run(how: { readonly last: boolean }): Split {
     this.#visible = ""
     this.#thought = ""
-    let goesOn = true
-    while (goesOn) goesOn = this.#insideBlock ? this.#readBlock(how) : this.#readText(how)
+    let more = true
+    while (more) more = this.#insideBlock ? this.#readBlock(how) : this.#readText(how)
     return { visible: this.#visible, thought: this.#thought }
   }
 
   #readBlock(how: { readonly last: boolean }): boolean {
-    const closer = findTag(this.#rest, { from: 0, wanted: "closer" })
+    const closer = findTag(this.#pending, { from: 0, wanted: "closer" })
     if (closer === undefined) {
-      this.#think(this.#takeSettled(how))
+      this.#addThought(this.#takeSettled(how))
       return false
     }
-    this.#think(this.#take(closer.start))
+    this.#addThought(this.#take(closer.start))
     this.#take(closer.end - closer.start)
     this.#insideBlock = false
     return true
@@ -75,16 +75,16 @@ class Scrubber implements ThinkScrubber {
 
   #readText(how: { readonly last: boolean }): boolean {
     if (this.#skipsSpaces) {
-      this.#rest = this.#rest.replace(/^[ \t]+/, "")
-      if (this.#rest === "") return false
+      this.#pending = this.#pending.replace(/^[ \t]+/, "")
+      if (this.#pending === "") return false
       this.#skipsSpaces = false
     }
-    const tag = findTag(this.#rest, { from: 0, wanted: "any" })
+    const tag = findTag(this.#pending, { from: 0, wanted: "any" })
     if (tag === undefined) {
-      this.#say(this.#takeSettled(how))
+      this.#addVisible(this.#takeSettled(how))
       return false
     }
-    this.#say(this.#take(tag.start))
+    this.#addVisible(this.#take(tag.start))
     const length = tag.end - tag.start
     if (tag.kind === "opener" && !this.#lineIsBlank) return this.#readInline(length, how)
     this.#take(length)
@@ -98,51 +98,51 @@ class Scrubber implements ThinkScrubber {
     return true
   }
 
-  /** The rest begins with an opener that stands inside a line. */
+  /** The pending text begins with an opener inside a line. */
   #readInline(openerLength: number, { last }: { readonly last: boolean }): boolean {
-    const ending = inlineEnding(this.#rest, Math.max(openerLength, this.#searched - LONGEST_TAG))
+    const ending = inlineEnding(this.#pending, Math.max(openerLength, this.#searched - LONGEST_TAG))
     if (ending === undefined && !last) {
-      this.#searched = this.#rest.length
+      this.#searched = this.#pending.length
       return false
     }
     this.#searched = 0
     if (ending?.kind === "closer") {
       this.#take(openerLength)
       this.#startsThought = true
-      this.#think(this.#take(ending.start - openerLength))
+      this.#addThought(this.#take(ending.start - openerLength))
       this.#take(ending.end - ending.start)
     } else {
-      this.#say(this.#take(ending?.start ?? this.#rest.length))
+      this.#addVisible(this.#take(ending?.start ?? this.#pending.length))
     }
     return true
   }
 
-  #say(words: string): void {
-    // A reply that begins with its thoughts begins, for the reader, after the blank lines that follow them.
-    const shown = this.#blocks > 0 && !this.#spoken ? words.trimStart() : words
+  #addVisible(text: string): void {
+    // When a reply begins with reasoning, the blank lines after it are not part of the visible text.
+    const shown = this.#blocks > 0 && !this.#hasVisible ? text.trimStart() : text
     if (shown === "") return
     const line = shown.lastIndexOf("\n") + 1
     this.#lineIsBlank = (line > 0 || this.#lineIsBlank) && shown.slice(line).trim() === ""
-    this.#spoken ||= shown.trim() !== ""
+    this.#hasVisible ||= shown.trim() !== ""
     this.#visible += shown
   }
 
-  #think(words: string): void {
-    if (words === "") return
-    this.#thought += this.#startsThought && this.#hasThought ? `\n\n${words}` : words
+  #addThought(text: string): void {
+    if (text === "") return
+    this.#thought += this.#startsThought && this.#hasThought ? `\n\n${text}` : text
     this.#startsThought = false
     this.#hasThought = true
   }
 
   #take(length: number): string {
-    const taken = this.#rest.slice(0, length)
-    this.#rest = this.#rest.slice(length)
+    const taken = this.#pending.slice(0, length)
+    this.#pending = this.#pending.slice(length)
     return taken
   }
 
-  /** All of the rest, but for a tag that may be half arrived. */
+  /** Takes all pending text except a tag that may still be incomplete. */
   #takeSettled({ last }: { readonly last: boolean }): string {
-    return this.#take(last ? this.#rest.length : partialTag(this.#rest))
+    return this.#take(last ? this.#pending.length : partialTag(this.#pending))
   }
 }
 
@@ -161,7 +161,7 @@ function findTag(
   { from, wanted }: { readonly from: number; readonly wanted: "closer" | "any" },
 ): Tag | undefined {
   if (text.indexOf("<", from) === -1) return undefined
-  // Made anew because a global pattern carries its position.
+  // Created for each call because a global pattern keeps its position.
   const pattern = new RegExp(`<(${wanted === "any" ? "/?" : "/"})(?:${NAMES.join("|")})>`, "gi")
   pattern.lastIndex = from
   const match = pattern.exec(text)
@@ -173,19 +173,19 @@ function findTag(
   }
 }
 
-/** What ends an opener inside a line: its closer, or a block that begins on a line of its own and makes the opener prose. */
+/** Finds the end of an inline opener: its closer, or a block at the start of a line, which makes the opener prose. */
 function inlineEnding(text: string, from: number): Tag | undefined {
-  let at = from
+  let position = from
   for (;;) {
-    const tag = findTag(text, { from: at, wanted: "any" })
+    const tag = findTag(text, { from: position, wanted: "any" })
     if (tag === undefined || tag.kind === "closer") return tag
     const line = text.lastIndexOf("\n", tag.start) + 1
     if (line > 0 && text.slice(line, tag.start).trim() === "") return tag
-    at = tag.end
+    position = tag.end
   }
 }
 
-/** Where a tag begins that more text could complete; the length of the text when there is none. */
+/** Returns where an incomplete tag begins, or the length of the text when there is none. */
 function partialTag(text: string): number {
   const start = text.lastIndexOf("<")
   if (start === -1 || text.length - start >= LONGEST_TAG) return text.length

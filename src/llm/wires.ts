@@ -1,10 +1,10 @@
 import type { WireName } from "./model.ts"
-import { codecOf } from "./route.ts"
+import { createWireCodec } from "./route.ts"
 import type { WireCodec } from "./route.ts"
-import type { OpenRouterSettings } from "./wire/chat-provider-extras.ts"
-import type { WirePlace } from "./wire/wire.ts"
+import type { OpenRouterSettings } from "./wire/chat-completions/provider-extras.ts"
+import type { WireEndpoint } from "./wire/wire.ts"
 
-/** What the settings may change about a wire. */
+/** Settings that change what a wire sends. */
 export interface WireSettings {
   readonly extraBody: Readonly<Record<string, unknown>>
   readonly maxTokensDefault?: number
@@ -12,32 +12,37 @@ export interface WireSettings {
   readonly openRouter: OpenRouterSettings
   readonly streaming: boolean
   readonly includeUsage: boolean
-  /** False once the place has refused the beta for a longer context. */
+  /** False once the endpoint has refused the long-context beta. */
   readonly longContext: boolean
 }
 
-/** Every wire that travels over HTTP. The code of one is loaded only when a model that speaks it is opened. */
+/** Loads each HTTP wire on demand, so that only the code of the wires in use is loaded. */
 export const HTTP_WIRES = {
-  chat_completions: async (place, settings) => {
-    const { createChatCompletionsWire } = await import("./wire/chat-completions.ts")
+  chat_completions: async (endpoint, settings) => {
+    const { createChatCompletionsWire } = await import("./wire/chat-completions/wire.ts")
     const { extraBody, maxTokensDefault, openRouter, streaming, includeUsage } = settings
     const cap = maxTokensDefault === undefined ? {} : { maxTokensDefault }
-    return codecOf(createChatCompletionsWire(place, { extraBody, openRouter, streaming, includeUsage, ...cap }))
+    return createWireCodec(
+      createChatCompletionsWire(endpoint, { extraBody, openRouter, streaming, includeUsage, ...cap }),
+    )
   },
-  anthropic_messages: async (place, { longContext }) => {
-    const { createAnthropicMessagesWire } = await import("./wire/anthropic-messages.ts")
-    return codecOf(createAnthropicMessagesWire(place, { longContext }))
+  anthropic_messages: async (endpoint, { longContext }) => {
+    const { createAnthropicMessagesWire } = await import("./wire/anthropic-messages/wire.ts")
+    return createWireCodec(createAnthropicMessagesWire(endpoint, { longContext }))
   },
-  codex_responses: async (place) => {
-    const { createCodexResponsesWire } = await import("./wire/codex-responses.ts")
-    return codecOf(createCodexResponsesWire(place))
+  codex_responses: async (endpoint) => {
+    const { createCodexResponsesWire } = await import("./wire/codex-responses/wire.ts")
+    return createWireCodec(createCodexResponsesWire(endpoint))
   },
-  bedrock_converse: async (place, settings) => {
-    const { createBedrockConverseWire } = await import("./wire/bedrock-converse.ts")
-    return codecOf(createBedrockConverseWire(place, settings))
+  bedrock_converse: async (endpoint, settings) => {
+    const { createBedrockConverseWire } = await import("./wire/bedrock-converse/wire.ts")
+    return createWireCodec(createBedrockConverseWire(endpoint, settings))
   },
-  gemini_native: async (place) => {
-    const { createGeminiWire } = await import("./wire/gemini.ts")
-    return codecOf(createGeminiWire(place))
+  gemini_native: async (endpoint) => {
+    const { createGeminiWire } = await import("./wire/gemini/wire.ts")
+    return createWireCodec(createGeminiWire(endpoint))
   },
-} satisfies Record<Exclude<WireName, "in-process">, (place: WirePlace, settings: WireSettings) => Promise<WireCodec>>
+} satisfies Record<
+  Exclude<WireName, "in-process">,
+  (endpoint: WireEndpoint, settings: WireSettings) => Promise<WireCodec>
+>

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 import { detectCommand } from "./command-detector.ts"
 
-const verdict = (command: string): string => {
+const classify = (command: string): string => {
   const found = detectCommand(command, "/home/alice")
   return found === undefined ? "ok" : `${found.level}: ${found.key}`
 }
@@ -97,8 +97,8 @@ test.each([
   ["telinit 6", "hardline: init/telinit 0|6"],
   ["systemctl poweroff", "hardline: systemctl poweroff/reboot"],
   ["systemctl --no-wall reboot", "hardline: systemctl poweroff/reboot"],
-])("%j is never run", (command, expected) => {
-  expect(verdict(command)).toBe(expected)
+])("%j is a hardline command", (command, expected) => {
+  expect(classify(command)).toBe(expected)
 })
 
 test.each([
@@ -162,8 +162,8 @@ test.each([
   ["sudo -u root -S whoami", "sudo with privilege flag (stdin/askpass/shell/list)"],
   ["sudo -nS true", "sudo with privilege flag (stdin/askpass/shell/list)"],
   ["x".repeat(300_000), "command too long to judge"],
-])("%.60j is asked about", (command, key) => {
-  expect(verdict(command)).toBe(`ask: ${key}`)
+])("%.60j asks the user", (command, key) => {
+  expect(classify(command)).toBe(`ask: ${key}`)
 })
 
 test.each([
@@ -204,8 +204,8 @@ test.each([
   "sudo tar -xaf f.tgz",
   "cat .env",
   "",
-])("%j may run", (command) => {
-  expect(verdict(command)).toBe("ok")
+])("%j is allowed", (command) => {
+  expect(classify(command)).toBe("ok")
 })
 
 test.each([
@@ -223,8 +223,8 @@ test.each([
   "a/",
   "\\",
   "dd ",
-])("a quarter of a megabyte of %j is judged without noticeable time", (piece) => {
-  const started = performance.now()
+])("a quarter of a megabyte of %j is scanned in linear time", (piece) => {
+  const started = process.cpuUsage() // CPU time, because a busy machine delays everything
   detectCommand(piece.repeat(250_000 / piece.length), "/home/alice")
-  expect(performance.now() - started).toBeLessThan(1000)
+  expect(process.cpuUsage(started).user / 1000).toBeLessThan(1000)
 })

@@ -3,31 +3,30 @@ import { endOfOptions, simpleCommands } from "./command-words.ts"
 import type { SimpleCommand } from "./command-words.ts"
 import { isSystemDirectory, isUserHome, isWholeDisk } from "./delete-target.ts"
 
-/** What a command would do that a person should know about first. `hardline` is never run. */
+/** A dangerous effect of a command. `hardline` commands are never run; for the others the user is asked. */
 export interface CommandFinding {
   readonly level: "hardline" | "ask"
-  /** Also the key under which a person's "for this session" is remembered. */
+  /** Names the rule, also when the user allows it for the session. */
   readonly key: string
 }
 
 /**
- * Looks at the text of a command, quoted parts included: it may find too much, which costs a question, not a file. Each rule takes
- * time linear in the text.
+ * Scans the text of a command, including quoted parts. A false positive costs only a question to the user. Each rule runs in linear time.
  */
 export function detectCommand(command: string, userHome?: string): CommandFinding | undefined {
-  // No system starts a longer one; judging it would only cost time.
-  if (command.length > MAX_JUDGED_CHARS) return { level: "ask", key: "command too long to judge" }
+  // No system can start a longer command, so scanning it would only take time.
+  if (command.length > MAX_SCANNED_CHARS) return { level: "ask", key: "command too long to judge" }
   const text = foldHome(normalise(command), userHome)
   const commands = simpleCommands(text)
-  const hard = HARDLINE.find((rule) => applies(rule, text, commands))
-  if (hard !== undefined) return { level: "hardline", key: hard.key }
+  const hardline = HARDLINE.find((rule) => applies(rule, text, commands))
+  if (hardline !== undefined) return { level: "hardline", key: hardline.key }
   const risky = RISKY.find((rule) => applies(rule, text, commands))
   return risky === undefined ? undefined : { level: "ask", key: risky.key }
 }
 
-const MAX_JUDGED_CHARS = 256 * 1024
+const MAX_SCANNED_CHARS = 256 * 1024
 
-/** Escapes and empty quotes hide a word from a pattern but not from the shell. */
+/** Removes escapes and empty quotes, which hide a word from a pattern but not from the shell. */
 function normalise(command: string): string {
   return stripAnsi(command)
     .replaceAll("\0", "")
@@ -37,7 +36,7 @@ function normalise(command: string): string {
     .replaceAll(/''|""/g, "")
 }
 
-/** The account's home is `~`, however it is written. */
+/** Replaces the absolute path of the home directory by `~`. */
 function foldHome(text: string, userHome: string | undefined): string {
   if (userHome === undefined || userHome.length < 2) return text
   return text
@@ -47,40 +46,40 @@ function foldHome(text: string, userHome: string | undefined): string {
 
 type Rule = { readonly key: string } & (
   | { readonly text: RegExp }
-  /** Each pattern is found somewhere behind the one before. */
+  /** Each pattern matches somewhere after the previous one. */
   | { readonly inOrder: readonly RegExp[] }
-  /** The program that is really run. */
+  /** Matches the program that is run, after wrappers such as sudo. */
   | { readonly runs: RegExp }
-  /** A program anywhere in a simple command: what stands before it may be a wrapper nobody has heard of. */
+  /** Matches a program anywhere in a simple command, because an unknown wrapper may precede it. */
   | { readonly program: string | readonly string[]; readonly when: (call: Invocation) => boolean }
 )
 
-/** A program name in a simple command and the words behind it. */
+/** The words after a program name in a simple command. */
 interface Invocation {
   readonly words: readonly string[]
   readonly flags: readonly string[]
   readonly operands: readonly string[]
-  /** Where an earlier `cd` went. */
+  /** The target of an earlier `cd`. */
   readonly directory: string | undefined
 }
 
 function applies(rule: Rule, text: string, commands: readonly SimpleCommand[]): boolean {
   if ("text" in rule) return rule.text.test(text)
   if ("inOrder" in rule) return foundInOrder(text, rule.inOrder)
-  if ("runs" in rule) return commands.some(({ programs, programAt }) => rule.runs.test(programs[programAt] ?? ""))
+  if ("runs" in rule) return commands.some(({ programs, programIndex }) => rule.runs.test(programs[programIndex] ?? ""))
   const names = typeof rule.program === "string" ? [rule.program] : rule.program
   return commands.some((command) => {
-    const at = command.programs.findIndex((program) => names.includes(program))
-    return at !== -1 && rule.when(invocation(command, at + 1))
+    const index = command.programs.findIndex((program) => names.includes(program))
+    return index !== -1 && rule.when(invocation(command, index + 1))
   })
 }
 
 function foundInOrder(text: string, patterns: readonly RegExp[]): boolean {
-  let rest = text
+  let remaining = text
   return patterns.every((pattern) => {
-    const found = pattern.exec(rest)
+    const found = pattern.exec(remaining)
     if (found === null) return false
-    rest = rest.slice(found.index + found[0].length)
+    remaining = remaining.slice(found.index + found[0].length)
     return true
   })
 }
@@ -104,7 +103,7 @@ const hasFlag =
   ({ flags }: Invocation): boolean =>
     flags.some((flag) => pattern.test(flag))
 const firstOperand = ({ operands }: Invocation, pattern: RegExp): boolean => pattern.test(operands[0] ?? "")
-/** `rm dir/*` empties a directory without being told to go below it. */
+/** `rm dir/*` empties a directory even without a recursive flag. */
 const deletes =
   (isTarget: (path: string) => boolean) =>
   (call: Invocation): boolean =>
@@ -190,13 +189,14 @@ const RISKY: readonly Rule[] = [
     program: ["pkill", "killall"],
     when: ({ words }) =>
       words.some(
-        (word, at) =>
-          /^-(?:9|(?:SIG)?KILL)$/i.test(word) || (word === "-s" && /^(?:9|(?:SIG)?KILL)$/i.test(words[at + 1] ?? "")),
+        (word, index) =>
+          /^-(?:9|(?:SIG)?KILL)$/i.test(word) ||
+          (word === "-s" && /^(?:9|(?:SIG)?KILL)$/i.test(words[index + 1] ?? "")),
       ),
   },
   { key: "kill processes by regex (killall -r)", program: "killall", when: hasFlag(/^-\w*r/) },
   {
-    // A hang-up for one process looks almost like a signal to all of them.
+    // SIGHUP for one process is easily confused with a signal to all processes.
     key: "kill all processes",
     program: "kill",
     when: ({ words }) => words[0] === "-1" && words.length > 1,
@@ -220,7 +220,7 @@ const RISKY: readonly Rule[] = [
     key: "find -exec/-execdir rm",
     program: "find",
     when: ({ words }) =>
-      words.some((word, at) => /^-(?:exec|execdir|ok)$/.test(word) && /^(?:.*\/)?rm$/i.test(words[at + 1] ?? "")),
+      words.some((word, index) => /^-(?:exec|execdir|ok)$/.test(word) && /^(?:.*\/)?rm$/i.test(words[index + 1] ?? "")),
   },
   { key: "find -delete", program: "find", when: hasFlag(/^-delete$/) },
   { key: "overwrite system file via redirection", text: new RegExp(String.raw`>\|?\s{0,20}["']?${CREDENTIAL_FILES}`) },
@@ -254,7 +254,7 @@ const RISKY: readonly Rule[] = [
   },
 ]
 
-/** Among the flags of the program itself, not of what it starts. */
+/** Matches only the flags of the program itself, not of the command it starts. */
 function ownFlag(program: string, pattern: RegExp): (call: Invocation) => boolean {
   return ({ words }) => words.slice(0, endOfOptions(words, 0, program)).some((word) => pattern.test(word))
 }

@@ -1,45 +1,45 @@
-/** The words of one command between two separators. */
+/** A simple command in the sense of POSIX: the words between two separators. */
 export interface SimpleCommand {
   readonly words: readonly string[]
-  /** The program name each word would be: lower case, without its directory. */
+  /** Each word as a program name: lower case, without its directory. */
   readonly programs: readonly string[]
-  /** Where the program stands that is really run, behind assignments, reserved words and wrappers such as sudo. */
-  readonly programAt: number
-  /** The directory an earlier literal `cd` of the same line went to. */
+  /** Index of the program that is run, after assignments, reserved words and wrappers such as sudo. */
+  readonly programIndex: number
+  /** The target of an earlier `cd` on the same command line. */
   readonly directory?: string
 }
 
 /**
- * Cuts a command line at everything that may begin another command, quoted or not, and takes the quotes away: what stands in
- * quotes may be run by a shell further down. Comments are left out.
+ * Splits a command line wherever another command may start, even inside quotes, because a nested shell may run quoted text. Removes
+ * quotes and comments.
  */
 export function simpleCommands(text: string): readonly SimpleCommand[] {
   let directory: string | undefined
   return text.split(SEPARATORS).flatMap((segment) => {
-    const words = wordsOf(segment)
+    const words = splitWords(segment)
     if (words.length === 0) return []
     const programs = words.map(programName)
-    const programAt = findProgram(words, programs)
-    const found = { words, programs, programAt, ...(directory === undefined ? {} : { directory }) }
-    if (programs[programAt] === "cd") directory = words[programAt + 1] ?? "~"
+    const programIndex = findProgram(words, programs)
+    const found = { words, programs, programIndex, ...(directory === undefined ? {} : { directory }) }
+    if (programs[programIndex] === "cd") directory = words[programIndex + 1] ?? "~"
     return [found]
   })
 }
 
-/** Where the options of a wrapper end: what follows is the command it starts, or its own operand. */
+/** Returns the index after the options of a wrapper, where its operands or the wrapped command start. */
 export function endOfOptions(words: readonly string[], from: number, wrapper: string): number {
   const valued = WRAPPERS[wrapper]?.valued ?? ""
-  let at = from
-  for (let word = words[at]; word?.startsWith("-") === true && word !== "--"; word = words[at]) {
+  let index = from
+  for (let word = words[index]; word?.startsWith("-") === true && word !== "--"; word = words[index]) {
     const takesNext = word.length === 2 && valued.includes(word.slice(1))
-    at += takesNext ? 2 : 1
+    index += takesNext ? 2 : 1
   }
-  return words[at] === "--" ? at + 1 : at
+  return words[index] === "--" ? index + 1 : index
 }
 
 const SEPARATORS = /[;&|\n()`]/
 
-function wordsOf(segment: string): readonly string[] {
+function splitWords(segment: string): readonly string[] {
   const words = segment
     .replaceAll(/["']/g, "")
     .split(/\s+/)
@@ -53,24 +53,24 @@ function programName(word: string): string {
 }
 
 function findProgram(words: readonly string[], programs: readonly string[]): number {
-  let at = 0
-  while (at < words.length) {
-    const program = programs[at] ?? ""
+  let index = 0
+  while (index < words.length) {
+    const program = programs[index] ?? ""
     const wrapper = Object.hasOwn(WRAPPERS, program) ? WRAPPERS[program] : undefined
-    if (wrapper !== undefined) at = endOfOptions(words, at + 1, program) + wrapper.operands
-    else if (RESERVED.has(program) || ASSIGNMENT.test(words[at] ?? "")) at += 1
-    else return at
+    if (wrapper !== undefined) index = endOfOptions(words, index + 1, program) + wrapper.operands
+    else if (RESERVED.has(program) || ASSIGNMENT.test(words[index] ?? "")) index += 1
+    else return index
   }
-  return at
+  return index
 }
 
 const ASSIGNMENT = /^[A-Za-z_]\w*=/
 const RESERVED = new Set("if then else elif do while until ! { } time coproc case in $".split(" "))
 
 interface Wrapper {
-  /** Letters of the options that take the next word. */
+  /** Letters of the options that take the next word as their value. */
   readonly valued: string
-  /** Words of its own between the options and the command. */
+  /** Number of operands between the options and the command. */
   readonly operands: number
 }
 

@@ -4,7 +4,7 @@ import type { Decision, PolicyRequest } from "./decide.ts"
 import { isPermissionProfile, PERMISSION_PROFILES } from "./permission-profile.ts"
 import type { PermissionProfile } from "./permission-profile.ts"
 
-const places = {
+const directories = {
   userHome: "/home/a",
   hermesHome: "/home/a/.hermes",
   hermesRoot: "/home/a/.hermes",
@@ -16,7 +16,7 @@ const request = (access: PolicyRequest["access"], more: Partial<PolicyRequest> =
   access,
   subjects: [],
   paths: [],
-  places,
+  directories,
   ...more,
 })
 const command = (text: string): PolicyRequest =>
@@ -24,15 +24,15 @@ const command = (text: string): PolicyRequest =>
 const path = (access: PolicyRequest["access"], literal: string, real = literal): PolicyRequest =>
   request(access, { paths: [{ literal, real }] })
 
-const under = (asked: PolicyRequest, profile: PermissionProfile, granted: readonly string[] = []): Decision =>
-  decide(asked, { profile, granted: new Set(granted) })
+const decideUnder = (call: PolicyRequest, profile: PermissionProfile, granted: readonly string[] = []): Decision =>
+  decide(call, { profile, granted: new Set(granted) })
 
-const kinds = (asked: PolicyRequest): readonly string[] =>
-  PERMISSION_PROFILES.map((profile) => under(asked, profile).kind)
+const kinds = (call: PolicyRequest): readonly string[] =>
+  PERMISSION_PROFILES.map((profile) => decideUnder(call, profile).kind)
 
 test.each([
   ["reading", path("read", "/w/a"), ["allow", "allow", "allow", "allow", "allow"]],
-  ["own session", request("agent"), ["allow", "allow", "allow", "allow", "allow"]],
+  ["internal agent call", request("agent"), ["allow", "allow", "allow", "allow", "allow"]],
   ["writing inside", path("write", "/w/a"), ["deny", "allow", "allow", "allow", "allow"]],
   ["writing outside", path("write", "/x/a"), ["deny", "allow", "ask", "allow", "allow"]],
   ["writing outside through a link", path("write", "/w/a", "/x/a"), ["deny", "allow", "ask", "allow", "allow"]],
@@ -46,33 +46,33 @@ test.each([
   ["reading a secret", path("read", "/w/.env"), ["deny", "deny", "deny", "deny", "deny"]],
   ["writing a key through a link", path("write", "/w/k", "/home/a/.ssh/id"), ["deny", "deny", "deny", "deny", "deny"]],
   ["unknown effect on a secret", path("unknown", "/etc/passwd"), ["deny", "deny", "deny", "deny", "deny"]],
-] as const)("%s under plan, default, accept-edits, auto, full-auto", (_what, asked, expected) => {
-  expect(kinds(asked)).toEqual(expected)
+] as const)("%s under plan, default, accept-edits, auto, full-auto", (_case, call, expected) => {
+  expect(kinds(call)).toEqual(expected)
 })
 
-test("a workspace at the root of the disk holds everything", () => {
-  const asked = { ...path("write", "/x/a"), places: { ...places, workspaceRoot: "/" } }
-  expect(under(asked, "accept-edits").kind).toBe("allow")
+test("a workspace at the root of the file system contains everything", () => {
+  const call = { ...path("write", "/x/a"), directories: { ...directories, workspaceRoot: "/" } }
+  expect(decideUnder(call, "accept-edits").kind).toBe("allow")
 })
 
-test("a home behind a link is protected under its real name too", () => {
-  const asked = { ...path("write", "/data/a/.ssh/id"), realPlaces: { ...places, userHome: "/data/a" } }
-  expect(under(asked, "full-auto").kind).toBe("deny")
+test("a home behind a symbolic link is protected under its real path too", () => {
+  const call = { ...path("write", "/data/a/.ssh/id"), realDirectories: { ...directories, userHome: "/data/a" } }
+  expect(decideUnder(call, "full-auto").kind).toBe("deny")
 })
 
-test("a grant lifts the question it was given for, and no other", () => {
-  expect(under(command("rm -rf x"), "default", ["recursive delete"])).toEqual({
+test("a grant allows only the rule it was given for", () => {
+  expect(decideUnder(command("rm -rf x"), "default", ["recursive delete"])).toEqual({
     kind: "allow",
     rule: "recursive delete",
     layer: "session",
   })
-  expect(under(command("git reset --hard"), "default", ["recursive delete"]).kind).toBe("ask")
-  expect(under(command("rm -rf /"), "default", ["recursive delete of root filesystem"]).kind).toBe("deny")
-  expect(under(command("rm -rf x"), "plan", ["recursive delete"]).kind).toBe("deny")
+  expect(decideUnder(command("git reset --hard"), "default", ["recursive delete"]).kind).toBe("ask")
+  expect(decideUnder(command("rm -rf /"), "default", ["recursive delete of root filesystem"]).kind).toBe("deny")
+  expect(decideUnder(command("rm -rf x"), "plan", ["recursive delete"]).kind).toBe("deny")
 })
 
-test("a decision says which rule made it and why", () => {
-  expect([under(command("rm -rf /"), "full-auto"), under(request("write"), "plan")]).toEqual([
+test("a decision names its rule and reason", () => {
+  expect([decideUnder(command("rm -rf /"), "full-auto"), decideUnder(request("write"), "plan")]).toEqual([
     {
       kind: "deny",
       layer: "floor",
@@ -83,9 +83,9 @@ test("a decision says which rule made it and why", () => {
   ])
 })
 
-test("what a tool wants to be asked about is asked in every profile but full-auto", () => {
-  const restore = { ...request("write"), confirm: "it puts files back" }
-  expect(PERMISSION_PROFILES.map((profile) => under(restore, profile).kind)).toEqual([
+test("a tool that requires confirmation asks in every profile but plan and full-auto", () => {
+  const restore = { ...request("write"), confirm: "it restores files" }
+  expect(PERMISSION_PROFILES.map((profile) => decideUnder(restore, profile).kind)).toEqual([
     "deny",
     "ask",
     "ask",

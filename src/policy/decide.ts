@@ -1,34 +1,34 @@
 import { assertNever } from "../base/assert-never.ts"
 import type { Access, Subject } from "../protocol/tool.ts"
 import { detectCommand } from "./command-detector.ts"
-import { isBelow, refuseRead, refuseWrite } from "./file-floor.ts"
-import type { FloorPlaces } from "./file-floor.ts"
+import { isWithin, readRefusal, writeRefusal } from "./file-floor.ts"
+import type { FloorDirectories } from "./file-floor.ts"
 import type { PermissionProfile } from "./permission-profile.ts"
 
 export interface PolicyRequest {
   readonly tool: string
   readonly access: Access | "unknown"
   readonly subjects: readonly Subject[]
-  /** Why the tool itself wants a person to be asked. */
+  /** Why the tool itself requires confirmation by the user. */
   readonly confirm?: string
-  /** Every path subject, absolute, as written and with links resolved. */
+  /** Every path subject, absolute, as written and with symbolic links resolved. */
   readonly paths: readonly { readonly literal: string; readonly real: string }[]
-  readonly places: PolicyPlaces
-  /** The same places with links resolved: a home behind a link is protected under both names. */
-  readonly realPlaces?: PolicyPlaces
+  readonly directories: PolicyDirectories
+  /** The same directories with symbolic links resolved, so that a linked home is protected under both paths. */
+  readonly realDirectories?: PolicyDirectories
 }
 
-export interface PolicyPlaces extends FloorPlaces {
+export interface PolicyDirectories extends FloorDirectories {
   readonly workspaceRoot: string
 }
 
 export interface EffectiveRules {
   readonly profile: PermissionProfile
-  /** Rules a person answered "for this session" to. */
+  /** Rules that the user allowed for this session. */
   readonly granted: ReadonlySet<string>
 }
 
-/** A decision is a value that says which rule made it. */
+/** Names the rule and layer that made the decision. */
 export type Decision =
   | { readonly kind: "allow"; readonly rule: string; readonly layer: Layer }
   | { readonly kind: "deny"; readonly rule: string; readonly layer: Layer; readonly reason: string }
@@ -36,45 +36,49 @@ export type Decision =
 
 export type Layer = "floor" | "plan" | "session" | "profile"
 
-/** May this be done? Pure: floor first, then plan mode, then what was granted, then the profile. Unknown access asks. */
+/** Decides about a tool call: floor first, then plan mode, session grants and the profile. Pure. Unknown access asks the user. */
 export function decide(request: PolicyRequest, rules: EffectiveRules): Decision {
-  const floor = floorOf(request)
+  const floor = decideFloor(request)
   if (floor !== undefined) return floor
   if (rules.profile === "plan") return decidePlan(request)
-  const wanted = decideProfile(request, rules.profile)
-  if (wanted.kind === "ask" && rules.granted.has(wanted.rule))
-    return { kind: "allow", rule: wanted.rule, layer: "session" }
-  return wanted
+  const decision = decideProfile(request, rules.profile)
+  if (decision.kind === "ask" && rules.granted.has(decision.rule))
+    return { kind: "allow", rule: decision.rule, layer: "session" }
+  return decision
 }
 
-/** What no profile, rule or answer can pass. */
-function floorOf(request: PolicyRequest): Decision | undefined {
+/** Denies what no profile, rule or answer can allow. */
+function decideFloor(request: PolicyRequest): Decision | undefined {
   for (const subject of request.subjects) {
     if (subject.kind !== "command") continue
-    const found = detectCommand(subject.command, request.places.userHome)
+    const found = detectCommand(subject.command, request.directories.userHome)
     if (found?.level === "hardline") {
       return {
         kind: "deny",
         layer: "floor",
         rule: found.key,
-        reason: `BLOCKED (hardline): ${found.key}. No mode or rule can lift this; the person may run it outside the agent.`,
+        reason: `BLOCKED (hardline): ${found.key}. No mode or rule can allow this; the user may run it outside the agent.`,
       }
     }
   }
   for (const path of request.paths) {
-    const reason = fileFloor(path, request)
+    const reason = fileRefusal(path, request)
     if (reason !== undefined) return { kind: "deny", layer: "floor", rule: "protected file", reason }
   }
   return undefined
 }
 
-/** A tool that does not say whether it reads or writes is held to both lists. */
-function fileFloor(path: PolicyRequest["paths"][number], request: PolicyRequest): string | undefined {
+/** A tool that declares neither reading nor writing must satisfy both lists. */
+function fileRefusal(path: PolicyRequest["paths"][number], request: PolicyRequest): string | undefined {
   const refusals =
-    request.access === "read" ? [refuseRead] : request.access === "write" ? [refuseWrite] : [refuseRead, refuseWrite]
-  for (const places of [request.places, request.realPlaces ?? request.places]) {
+    request.access === "read"
+      ? [readRefusal]
+      : request.access === "write"
+        ? [writeRefusal]
+        : [readRefusal, writeRefusal]
+  for (const directories of [request.directories, request.realDirectories ?? request.directories]) {
     for (const refuse of refusals) {
-      const reason = refuse(path.literal, places) ?? refuse(path.real, places)
+      const reason = refuse(path.literal, directories) ?? refuse(path.real, directories)
       if (reason !== undefined) return reason
     }
   }
@@ -87,7 +91,7 @@ function decidePlan(request: PolicyRequest): Decision {
     kind: "deny",
     layer: "plan",
     rule: "plan",
-    reason: "PLAN_MODE_ACTIVE: only reading is allowed until the person has approved the plan.",
+    reason: "PLAN_MODE_ACTIVE: only reading is allowed until the user approves the plan.",
   }
 }
 
@@ -95,7 +99,7 @@ function decideProfile(request: PolicyRequest, profile: Exclude<PermissionProfil
   const allow: Decision = { kind: "allow", rule: profile, layer: "profile" }
   if (profile === "full-auto") return allow
   if (request.confirm !== undefined) return ask(request.tool, request.confirm)
-  if (request.access === "unknown") return ask("unknown effect", `${request.tool} does not say what it does`)
+  if (request.access === "unknown") return ask("unknown effect", `${request.tool} does not declare its effect`)
   switch (request.access) {
     case "read":
     case "agent":
@@ -106,20 +110,20 @@ function decideProfile(request: PolicyRequest, profile: Exclude<PermissionProfil
         : allow
     case "exec":
       return profile === "accept-edits"
-        ? ask(request.tool, "every command is asked about in accept-edits")
-        : detected(request, allow)
+        ? ask(request.tool, "accept-edits asks about every command")
+        : decideCommand(request, allow)
     case "network":
     case "message":
-      return profile === "accept-edits" ? ask(request.tool, "it reaches out of this machine") : allow
+      return profile === "accept-edits" ? ask(request.tool, "it sends data to another machine") : allow
     default:
       return assertNever(request.access)
   }
 }
 
-function detected(request: PolicyRequest, allow: Decision): Decision {
+function decideCommand(request: PolicyRequest, allow: Decision): Decision {
   for (const subject of request.subjects) {
     if (subject.kind !== "command") continue
-    const found = detectCommand(subject.command, request.places.userHome)
+    const found = detectCommand(subject.command, request.directories.userHome)
     if (found !== undefined) return ask(found.key, found.key)
   }
   return allow
@@ -129,8 +133,8 @@ function ask(rule: string, reason: string): Decision {
   return { kind: "ask", rule, layer: "profile", reason }
 }
 
-/** A write without a path goes to the session's own stores, such as memory. */
+/** A write without a path goes to Hermes' own files, such as memory. */
 function insideWorkspace(request: PolicyRequest): boolean {
-  const { workspaceRoot } = request.realPlaces ?? request.places
-  return request.paths.every(({ real }) => isBelow(real, workspaceRoot))
+  const { workspaceRoot } = request.realDirectories ?? request.directories
+  return request.paths.every(({ real }) => isWithin(real, workspaceRoot))
 }

@@ -1,22 +1,20 @@
 import { posix } from "node:path"
 
-/** What the operand of a delete really names, so that `//`, `/.` and `/usr/..` are no way around. */
-
 export function isWholeDisk(operand: string): boolean {
-  const path = place(operand)
+  const path = normalizeTarget(operand)
   return path === "/" || path.startsWith("/{")
 }
 
 export function isSystemDirectory(operand: string): boolean {
-  return SYSTEM_DIRECTORIES.has(place(operand).toLowerCase())
+  return SYSTEM_DIRECTORIES.has(normalizeTarget(operand).toLowerCase())
 }
 
 export function isUserHome(operand: string): boolean {
-  return HOMES.has(place(operand))
+  return HOMES.has(normalizeTarget(operand))
 }
 
-/** Without a final slash or `*`, and with `.` and `..` worked out. */
-function place(operand: string): string {
+/** Resolves `.`, `..` and `//` and removes a trailing slash or `*`, so that other spellings of a path match too. */
+function normalizeTarget(operand: string): string {
   const path = posix.normalize(operand.replace(/\*+$/, ""))
   return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
-import { isBelow, refuseRead, refuseWrite } from "./file-floor.ts"
+import { isWithin, readRefusal, writeRefusal } from "./file-floor.ts"
 
-const places = { userHome: "/home/a", hermesHome: "/home/a/.hermes/profiles/work", hermesRoot: "/home/a/.hermes" }
+const directories = { userHome: "/home/a", hermesHome: "/home/a/.hermes/profiles/work", hermesRoot: "/home/a/.hermes" }
 
 test.each([
   ["/w/.env", true],
@@ -31,7 +31,7 @@ test.each([
   ["/home/a/.config/gh/hosts.yml", true],
   ["/home/b/.ssh/id_ed25519", false],
 ])("reading %s is refused: %s", (path, refused) => {
-  expect(refuseRead(path, places) !== undefined).toBe(refused)
+  expect(readRefusal(path, directories) !== undefined).toBe(refused)
 })
 
 test.each([
@@ -55,11 +55,11 @@ test.each([
   ["/w/config.yaml", false],
   ["/w/src/main.ts", false],
 ])("writing %s is refused: %s", (path, refused) => {
-  expect(refuseWrite(path, places) !== undefined).toBe(refused)
+  expect(writeRefusal(path, directories) !== undefined).toBe(refused)
 })
 
-test("below compares whole components, also at the root of the disk", () => {
-  expect([isBelow("/a/b", "/a"), isBelow("/ab", "/a"), isBelow("/a", "/a"), isBelow("/x", "/")]).toEqual([
+test("isWithin compares whole path components, also at the root", () => {
+  expect([isWithin("/a/b", "/a"), isWithin("/ab", "/a"), isWithin("/a", "/a"), isWithin("/x", "/")]).toEqual([
     true,
     false,
     true,
@@ -67,14 +67,14 @@ test("below compares whole components, also at the root of the disk", () => {
   ])
 })
 
-test("a write root keeps file tools inside it, reading stays free", () => {
+test("a write root confines writing, but not reading", () => {
   const confined = {
     userHome: "/home/a",
     hermesHome: "/home/a/.hermes",
     hermesRoot: "/home/a/.hermes",
     writeRoot: "/w",
   }
-  expect(refuseWrite("/w/x/y", confined)).toBeUndefined()
-  expect(refuseWrite("/wx/y", confined)).toMatch(/outside \/w/)
-  expect(refuseRead("/other", confined)).toBeUndefined()
+  expect(writeRefusal("/w/x/y", confined)).toBeUndefined()
+  expect(writeRefusal("/wx/y", confined)).toMatch(/outside \/w/)
+  expect(readRefusal("/other", confined)).toBeUndefined()
 })

@@ -1,65 +1,72 @@
-import { ACCOUNT_PLACES, HERMES_PROGRAMS, HERMES_PROTECTED, HERMES_SECRETS } from "../config/protected-places.ts"
+import { ACCOUNT_CREDENTIALS, HERMES_PROGRAMS, HERMES_PROTECTED, HERMES_SECRETS } from "../config/protected-paths.ts"
 import { basename } from "node:path"
 
-export interface FloorPlaces {
+export interface FloorDirectories {
   readonly userHome: string
-  /** Home of the active profile and the root above it. */
+  /** The home of the active profile, and the root above all profiles. */
   readonly hermesHome: string
   readonly hermesRoot: string
-  /** HERMES_WRITE_SAFE_ROOT: the only tree that file tools may write to, when it is set. */
+  /** HERMES_WRITE_SAFE_ROOT: when set, the only directory tree that file tools may write to. */
   readonly writeRoot?: string
 }
 
-/** Why a file may not be read through a file tool; a guard against accidents with keys. Paths are absolute and normalised. */
-export function refuseRead(path: string, places: FloorPlaces): string | undefined {
+/** Returns why file tools must not read a file, to protect secrets from accidents. Paths are absolute and normalized. */
+export function readRefusal(path: string, directories: FloorDirectories): string | undefined {
   if (isSecretFileName(path)) {
-    return `${path} holds secrets and is not read by file tools; look for an example file such as .env.example`
+    return `${path} holds secrets and is not read by file tools; use an example file such as .env.example`
   }
-  if (hermesHomes(path, places).some((home) => HERMES_SECRETS.some((secret) => isBelow(path, join(home, secret))))) {
+  if (
+    hermesHomes(path, directories).some((home) => HERMES_SECRETS.some((secret) => isWithin(path, join(home, secret))))
+  ) {
     return `${path} holds credentials of Hermes and is not read by file tools`
   }
-  if (ACCOUNT_PLACES.some((name) => isBelow(path, join(places.userHome, name))) && !HARMLESS.test(path)) {
+  if (ACCOUNT_CREDENTIALS.some((name) => isWithin(path, join(directories.userHome, name))) && !HARMLESS.test(path)) {
     return `${path} holds credentials of the account and is not read by file tools`
   }
   return undefined
 }
 
-/** What people keep beside their keys and may want help with; directories hold nothing themselves. */
+/** Files next to keys that contain no secrets and that users may want help with, and the directories themselves. */
 const HARMLESS =
   /\/\.ssh\/(?:config|known_hosts[^/]*|[^/]+\.pub)$|\/\.aws\/config$|\/\.(?:ssh|aws|kube|docker|azure|gnupg)$/u
 
-/** Why a file may not be written through a file tool. */
-export function refuseWrite(path: string, places: FloorPlaces): string | undefined {
-  if (ACCOUNT_PLACES.some((name) => isBelow(path, join(places.userHome, name)))) {
+/** Returns why file tools must not write a file. */
+export function writeRefusal(path: string, directories: FloorDirectories): string | undefined {
+  if (ACCOUNT_CREDENTIALS.some((name) => isWithin(path, join(directories.userHome, name)))) {
     return `${path} holds credentials or settings of the account and is not written by file tools`
   }
-  if (SYSTEM_PLACES.some((place) => isBelow(path, place)) && !TEMPORARY_PLACES.some((place) => isBelow(path, place))) {
+  if (
+    SYSTEM_PATHS.some((system) => isWithin(path, system)) &&
+    !TEMPORARY_PATHS.some((temporary) => isWithin(path, temporary))
+  ) {
     return `${path} belongs to the system and is not written by file tools`
   }
-  if (hermesHomes(path, places).some((home) => HERMES_PROTECTED.some((name) => isBelow(path, join(home, name))))) {
+  if (
+    hermesHomes(path, directories).some((home) => HERMES_PROTECTED.some((name) => isWithin(path, join(home, name))))
+  ) {
     return `${path} holds settings or credentials of Hermes; change it with \`hermes config\``
   }
-  if (hermesHomes(path, places).some((home) => HERMES_PROGRAMS.some((name) => isBelow(path, join(home, name))))) {
+  if (hermesHomes(path, directories).some((home) => HERMES_PROGRAMS.some((name) => isWithin(path, join(home, name))))) {
     return `${path} belongs to programs that Hermes starts and is not written by file tools`
   }
-  if (places.writeRoot !== undefined && !isBelow(path, places.writeRoot)) {
-    return `${path} is outside ${places.writeRoot}, the only place that may be written to here`
+  if (directories.writeRoot !== undefined && !isWithin(path, directories.writeRoot)) {
+    return `${path} is outside ${directories.writeRoot}, the only directory that file tools may write to`
   }
   return undefined
 }
 
-/** A file that is called like one with secrets, wherever it lies. */
+/** True for names of files that contain secrets, in any directory. */
 export function isSecretFileName(path: string): boolean {
   return ENV_FILES.has(basename(path).toLowerCase())
 }
 
-/** The place itself or something in it, by whole path components. */
-export function isBelow(path: string, place: string): boolean {
-  return path === place || path.startsWith(place.endsWith("/") ? place : `${place}/`)
+/** True for the directory itself and everything in it. Compares whole path components. */
+export function isWithin(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(directory.endsWith("/") ? directory : `${directory}/`)
 }
 
-/** The homes whose files the path could be: the active one, the root, and any other profile below the root. */
-function hermesHomes(path: string, { hermesHome, hermesRoot }: FloorPlaces): readonly string[] {
+/** Returns the homes that may contain the path: the active one, the root, and the profile that the path is in. */
+function hermesHomes(path: string, { hermesHome, hermesRoot }: FloorDirectories): readonly string[] {
   const profiles = join(hermesRoot, "profiles/")
   const profile = path.startsWith(profiles) ? path.slice(profiles.length).split("/")[0] : undefined
   return [hermesHome, hermesRoot, ...(profile === undefined ? [] : [profiles + profile])]
@@ -78,7 +85,7 @@ const ENV_FILES = new Set([
   ".env.staging",
   ".envrc",
 ])
-const SYSTEM_PLACES = [
+const SYSTEM_PATHS = [
   "/etc",
   "/boot",
   "/usr/lib/systemd",
@@ -87,5 +94,5 @@ const SYSTEM_PLACES = [
   "/var/run/docker.sock",
   "/run/docker.sock",
 ]
-/** Where macOS keeps temporary files. */
-const TEMPORARY_PLACES = ["/private/var/folders", "/private/var/tmp"]
+/** Temporary directories of macOS. */
+const TEMPORARY_PATHS = ["/private/var/folders", "/private/var/tmp"]

@@ -3,7 +3,7 @@ import type { FinishReason, Message, ToolCall } from "./message.ts"
 import type { Access, Subject, ToolOutcome } from "./tool.ts"
 import type { CostStatus, Usage } from "./usage.ts"
 
-/** Everything a surface ever sees of a run. A run's stream ends with exactly one `run-end`, also on failure or abort. */
+/** What surfaces receive of a run. The stream of a run ends with exactly one `run-end`, also on failure or abort. */
 export type AgentEvent = EventEnvelope & AgentEventBody
 
 interface EventEnvelope {
@@ -99,7 +99,7 @@ export interface ApprovalRequest {
   readonly description: string
   readonly rule: string
   readonly choices: readonly ApprovalChoice[]
-  /** Epoch seconds; null waits for ever. */
+  /** Epoch seconds; null waits forever. */
   readonly expiresAt: number | null
 }
 
@@ -119,26 +119,24 @@ export interface UsageEvent {
   readonly contextTokens: number
   readonly contextLength: number
   readonly costUsd?: number
-  /** The side job that the call was for, with the figures of its own model; absent for the conversation itself. */
+  /** The auxiliary task of the call, whose figures belong to the auxiliary model; absent for the conversation itself. */
   readonly task?: string
 }
 
 export type StatusEvent = { readonly type: "status"; readonly text: string } & (
   | { readonly kind: "iteration"; readonly iteration: number }
-  | { readonly kind: "thinking"; readonly on: boolean }
   | { readonly kind: "tool-generating"; readonly tool: string }
   | { readonly kind: "retry"; readonly attempt: number; readonly delayMs: number; readonly reason: string }
   | { readonly kind: "fallback" | "rotate" | "compress" | "warning" }
-  | { readonly kind: "notice" | "notice-clear"; readonly key: string }
+  | { readonly kind: "notice"; readonly key: string }
   | {
       readonly kind: "answered"
       readonly requestId: string
-      readonly question: "approval" | "clarify" | "plan"
+      readonly question: "approval" | "clarify"
       readonly choice: string
       readonly by: ShownDecision["by"]
     }
   | { readonly kind: "permission-profile"; readonly old: string; readonly new: string; readonly by: string }
-  | { readonly kind: "background"; readonly id: string }
 )
 
 export type RunOutcome = "completed" | "interrupted" | "max-turns" | "plan-ready" | "error"
@@ -164,22 +162,22 @@ export interface RunResult {
   readonly durationMs: number
   readonly filesChanged: readonly string[]
   readonly error?: RunError
-  /** The answer is not all that the model wanted to say. */
+  /** The answer was cut off. */
   readonly partial?: true
-  /** A steering note that no request could carry any more; the host sends it as the next user message. */
+  /** A steering note that arrived too late for this run; the host sends it as the next user message. */
   readonly pendingSteer?: string
 }
 
 export interface RunError {
-  /** Stable word for scripts, for example `provider_error`, `storage_failed`, `no_provider_configured`. */
+  /** Stable identifier for scripts, for example `provider_error`, `storage_failed`, `no_provider_configured`. */
   readonly code: string
-  /** Failure class of the model layer, where it came from there. */
+  /** The failure class when the error came from a model request. */
   readonly reason: string
   readonly message: string
   readonly retryable: boolean
 }
 
-/** What a person answers to an open question of a run. */
+/** The user's answer to an open question of a run. */
 export type Answer =
   | { readonly kind: "approval"; readonly choice: Exclude<ApprovalChoice, "timeout"> }
   | { readonly kind: "clarify"; readonly text: string }

@@ -1,7 +1,7 @@
 declare const brand: unique symbol
 type Branded<Name extends string> = string & { readonly [brand]: Name }
 
-/** Names one durable conversation. Ours are `YYYYMMDD_HHMMSS_<hex>`; foreign ids are opaque text. */
+/** Identifies one stored session. Ids of Hermes are `YYYYMMDD_HHMMSS_<hex>`; other ids are opaque text. */
 export type SessionId = Branded<"SessionId">
 
 export function isSessionId(text: string): text is SessionId {
@@ -9,6 +9,6 @@ export function isSessionId(text: string): text is SessionId {
 }
 
 export function toSessionId(text: string): SessionId {
-  if (!isSessionId(text)) throw new Error("a session id may not be empty")
+  if (!isSessionId(text)) throw new Error("a session id must not be empty")
   return text
 }

@@ -31,33 +31,33 @@ export interface ToolMessage extends MessageExtras {
   readonly timestamp?: number
 }
 
-/** What is kept in `messages.extra`, so that a resumed session sends the same bytes. */
+/** Stored in `messages.extra`, so that a resumed session sends the same bytes. */
 export interface MessageExtras {
   /** Text for the model only, sent with the message and replayed byte for byte. */
   readonly injected?: string
   /** Where the text came from (law 6). */
   readonly provenance?: Provenance
   readonly compression_priority?: "high"
-  /** Holds the summary of what a compression took out; the next one builds on it. */
+  /** Contains the summary of messages that a compression removed; the next compression updates it. */
   readonly compressed_summary?: true
-  /** Written by Hermes in the person's role; never taken for their words. */
+  /** Written by Hermes in the user role; never treated as the user's words. */
   readonly synthetic?: Synthetic
-  /** The form that is really sent when it differs from what is stored. Histories in memory hold the sent form and no `shown`. */
-  readonly shown?: ShownForm
+  /** The form in which the message is sent, when it differs from the stored one. Histories in memory hold the sent form and no `shown`. */
+  readonly shown?: SentForm
 }
 
-/** Why Hermes speaks in the person's role. `elision`: rounds were left out here. `todo`: the task list, after a compression. */
+/** Why Hermes wrote a user message. `elision`: rounds were removed here. `todo`: the task list, after a compression. */
 export type Synthetic = "elision" | "todo" | "summary" | "recovery" | "review" | "background" | "max_iterations"
 
-/** What a compression made of a message without removing it. What is absent is sent as it is stored. */
-export interface ShownForm {
+/** How a compression changed a message without removing it. Absent fields are sent as they are stored. */
+export interface SentForm {
   readonly content?: string | readonly Part[]
   /** Shortened arguments by call id. */
   readonly arguments?: Readonly<Record<string, string>>
   readonly reasoning?: "dropped"
 }
 
-/** What a provider gave beside the text. `reasoning` is for people only and never goes back on the wire. */
+/** What a provider returned beside the text and expects back in later requests. `reasoning` is for display only and never sent. */
 export interface ReasoningCarriers {
   readonly reasoning?: string
   readonly reasoning_content?: string
@@ -74,7 +74,7 @@ export type Part =
 export interface ToolCall {
   readonly id: string
   readonly type: "function"
-  /** `arguments` is the JSON text as the model wrote it (repaired and made canonical before it is stored). */
+  /** `arguments` is the JSON text of the model, repaired and canonical in stored messages. */
   readonly function: { readonly name: string; readonly arguments: string }
   readonly call_id?: string
   readonly response_item_id?: string
@@ -97,7 +97,18 @@ export function contentText(content: string | readonly Part[] | null): string {
     .trim()
 }
 
-/** Without the reasoning that goes back on the wire; `reasoning` itself is for people and stays. */
+/** Whether the message has reasoning that is sent back to its provider. */
+export function hasCarriers(message: AssistantMessage): boolean {
+  return (
+    message.reasoning_content !== undefined ||
+    message.reasoning_details !== undefined ||
+    message.codex_reasoning_items !== undefined ||
+    message.codex_message_items !== undefined ||
+    message.anthropic_content_blocks !== undefined
+  )
+}
+
+/** Removes the reasoning that is sent back to the provider. `reasoning` itself is never sent and stays. */
 export function withoutCarriers(message: AssistantMessage): AssistantMessage {
   const {
     reasoning_content: _content,

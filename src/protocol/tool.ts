@@ -1,4 +1,4 @@
-/** What kind of effect a tool has: what policy, plan mode and parallelism reason about. */
+/** The kind of effect of a tool call; policy, plan mode and parallelism decide by it. */
 export type Access = "read" | "write" | "exec" | "network" | "message" | "agent"
 
 /** What permission rules match. */
@@ -10,7 +10,7 @@ export type Subject =
   | { readonly kind: "target"; readonly target: string }
   | { readonly kind: "name"; readonly name: string }
 
-/** How a tool may run beside others of the same reply. */
+/** Whether a call may run in parallel with others of the same reply. */
 export type Parallel = "never" | "safe" | "by-path"
 
 /** How a call settled. */
@@ -18,7 +18,7 @@ export type ToolOutcome = "ok" | "error" | "denied" | "blocked" | "interrupted" 
 
 export type JsonSchema = { readonly [key: string]: unknown }
 
-/** What the model is told about a tool; the same bytes for the life of a session. */
+/** A tool as declared to the model; the same bytes for the life of a session. */
 export interface ToolDefinition {
   readonly name: string
   readonly description: string

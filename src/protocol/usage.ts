@@ -20,20 +20,17 @@ export function addUsage(a: Usage, b: Usage): Usage {
   }
 }
 
-/** Everything the model was given to read in that call. */
+/** All input tokens of a call, cached or not. */
 export function promptTokens(usage: Usage): number {
   return usage.input + usage.cacheRead + usage.cacheWrite
 }
 
 export type CostStatus = "estimated" | "actual" | "included" | "unknown"
 
-/**
- * How sure a sum is: as sure as its least sure part. One call that nobody can price makes the whole unknown; one that was
- * estimated makes it an estimate; a sum is included only when all of it is.
- */
+/** The status of a sum: that of its least reliable part. One call without a known price makes the sum unknown. */
 export function worseStatus(a: CostStatus, b: CostStatus): CostStatus {
-  return SURENESS.indexOf(a) < SURENESS.indexOf(b) ? b : a
+  return BY_RELIABILITY.indexOf(a) < BY_RELIABILITY.indexOf(b) ? b : a
 }
 
-/** The surest first. */
-const SURENESS: readonly CostStatus[] = ["included", "actual", "estimated", "unknown"]
+/** Most reliable first. */
+const BY_RELIABILITY: readonly CostStatus[] = ["included", "actual", "estimated", "unknown"]

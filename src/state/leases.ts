@@ -8,7 +8,7 @@ import { withFileLock } from "../base/file-lock.ts"
 import { isRecord, parseJson } from "../base/json.ts"
 import { isProcessAlive } from "../base/process-alive.ts"
 import { errorMessage, isNotFound } from "../base/system-error.ts"
-import type { StoreLog } from "./store.ts"
+import type { StoreLogger } from "./store.ts"
 
 /** One running session. */
 export interface LeaseHolder {
@@ -29,14 +29,14 @@ export interface LeaseRequest {
   readonly id: string
   readonly surface: string
   readonly clock: Clock
-  readonly log: StoreLog
+  readonly log: StoreLogger
 }
 
 /**
- * Takes one of the places that `max_concurrent_sessions` allows. Holders whose process is gone are forgotten. A registry
- * that cannot be read or locked grants the place: the limit protects a machine, it must not lock its owner out.
+ * Acquires one of the slots that `max_concurrent_sessions` allows. Drops holders whose process no longer runs. Grants the lease when
+ * the registry cannot be read or locked: the limit protects the machine and must not lock its owner out.
  */
-export async function takeLease(request: LeaseRequest): Promise<LeaseOutcome> {
+export async function acquireLease(request: LeaseRequest): Promise<LeaseOutcome> {
   const path = registryPath(request.home)
   const own: LeaseHolder = {
     id: request.id,
@@ -55,7 +55,7 @@ export async function takeLease(request: LeaseRequest): Promise<LeaseOutcome> {
       return { kind: "granted", release: () => release(path, own, request.log) }
     })
   } catch (error) {
-    request.log.warning(`The limit on running sessions is not enforced: ${errorMessage(error)}`)
+    request.log.warning(`The limit on concurrent sessions is not enforced: ${errorMessage(error)}`)
     return { kind: "granted", release: () => Promise.resolve() }
   }
 }
@@ -66,7 +66,7 @@ function registryPath(home: string): string {
   return join(home, "runtime", "active_sessions.json")
 }
 
-async function release(path: string, own: LeaseHolder, log: StoreLog): Promise<void> {
+async function release(path: string, own: LeaseHolder, log: StoreLogger): Promise<void> {
   try {
     await withFileLock(`${path}.lock`, { waitMs: LOCK_WAIT_MS }, () =>
       writeHolders(
@@ -75,12 +75,12 @@ async function release(path: string, own: LeaseHolder, log: StoreLog): Promise<v
       ),
     )
   } catch (error) {
-    // The place comes free anyway once this process has ended.
-    log.debug(`A session's place was not given back: ${errorMessage(error)}`)
+    // The slot becomes free anyway when this process exits.
+    log.debug(`The slot of a session could not be released: ${errorMessage(error)}`)
   }
 }
 
-function readHolders(path: string, log: StoreLog): readonly LeaseHolder[] {
+function readHolders(path: string, log: StoreLogger): readonly LeaseHolder[] {
   let content: string
   try {
     content = readFileSync(path, "utf8")
@@ -90,7 +90,7 @@ function readHolders(path: string, log: StoreLog): readonly LeaseHolder[] {
   }
   const registry = parseJson(content)
   if (isRecord(registry) && Array.isArray(registry["sessions"])) return registry["sessions"].flatMap(toHolder)
-  log.warning(`The list of running sessions ${path} is not readable and starts again.`)
+  log.warning(`The list of running sessions in ${path} is not valid. It is replaced by an empty one.`)
   return []
 }
 

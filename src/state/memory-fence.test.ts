@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { withoutMemoryFences } from "./memory-fence.ts"
+import { stripMemoryFences } from "./memory-fence.ts"
 
 test.each([
   ["question\n\n<memory-context>\n[note]\n\nlikes tea\n</memory-context>", "question"],
@@ -8,6 +8,6 @@ test.each([
   ["The <memory-context> tag is …", "The <memory-context> tag is …"],
   ["<memory-context>\nnever closed", "<memory-context>\nnever closed"],
   ["  no fence, spaces kept  ", "  no fence, spaces kept  "],
-])("%j becomes %j", (stored, shown) => {
-  expect(withoutMemoryFences(stored)).toBe(shown)
+])("%j becomes %j", (stored, stripped) => {
+  expect(stripMemoryFences(stored)).toBe(stripped)
 })

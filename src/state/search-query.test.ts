@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { rescueQuery, routeQuery, sanitizeQuery } from "./search-query.ts"
+import { fallbackQuery, routeQuery, sanitizeQuery } from "./search-query.ts"
 
 const SANITIZED: readonly (readonly [string, string])[] = [
   ["docker deployment", "docker deployment"],
@@ -32,7 +32,7 @@ const SANITIZED: readonly (readonly [string, string])[] = [
   ["python NOT java", "python NOT java"],
 ]
 
-const RESCUED: readonly (readonly [string, string])[] = [
+const FALLBACKS: readonly (readonly [string, string])[] = [
   ["it's", `"it's"`],
   ["-foo", '"-foo"'],
   ["100%", '"100%"'],
@@ -47,12 +47,12 @@ const RESCUED: readonly (readonly [string, string])[] = [
   ["deploy* it's", `deploy* "it's"`],
 ]
 
-test.each(SANITIZED)("%j is sanitised to %j", (query, sanitized) => {
+test.each(SANITIZED)("%j is sanitized to %j", (query, sanitized) => {
   expect(sanitizeQuery(query)).toBe(sanitized)
 })
 
-test.each(RESCUED)("%j is rescued as %j", (query, rescued) => {
-  expect(rescueQuery(query)).toBe(rescued)
+test.each(FALLBACKS)("the fallback of %j is %j", (query, fallback) => {
+  expect(fallbackQuery(query)).toBe(fallback)
 })
 
 test.each([
@@ -64,7 +64,7 @@ test.each([
   ["docker", "words"],
   ["大别山 OR 长江三峡", "trigrams"],
   ["大别山 v2", "like"],
-])("%j takes the way of %s", (query, kind) => {
+])("%j is routed to %s", (query, kind) => {
   expect(routeQuery(sanitizeQuery(query)).kind).toBe(kind)
 })
 
@@ -72,7 +72,7 @@ test("the trigram query quotes tokens and keeps operators", () => {
   expect(routeQuery("大别山 OR docker NOT 长江三峡")).toEqual({
     kind: "trigrams",
     match: '"大别山" OR "docker" NOT "长江三峡"',
-    tokens: { wanted: ["大别山", "docker"], unwanted: ["长江三峡"] },
+    tokens: { included: ["大别山", "docker"], excluded: ["长江三峡"] },
   })
 })
 
@@ -86,12 +86,12 @@ afterAll(() => db.close())
 const matches = (query: string): unknown[] => db.prepare("SELECT rowid FROM docs WHERE docs MATCH ?").all(query)
 
 test.each(SANITIZED.filter(([query, sanitized]) => sanitized !== "" && query !== "de**ploy"))(
-  "the index accepts what %j becomes",
+  "FTS5 accepts the sanitized form of %j",
   (query) => {
     expect(() => matches(sanitizeQuery(query))).not.toThrow()
   },
 )
 
-test.each(RESCUED)("the index accepts the rescued form of %j", (query) => {
-  expect(() => matches(rescueQuery(query))).not.toThrow()
+test.each(FALLBACKS)("FTS5 accepts the fallback of %j", (query) => {
+  expect(() => matches(fallbackQuery(query))).not.toThrow()
 })

@@ -6,13 +6,13 @@ const PREFIX_WORD = new RegExp(`^(?:${WORD}|_)+\\*$`, "u")
 const HAS_WORD = /[\p{L}\p{N}]/u
 const PHRASE = /"[^"]*"/g
 
-/** The trigram index knows nothing shorter. */
+/** The trigram index cannot match anything shorter. */
 const TRIGRAM_LENGTH = 3
 
-/** A person's words as a full-text query that means the same; empty when nothing is left to look for. */
+/** Turns the user's words into a valid FTS5 query; empty when nothing searchable is left. */
 export function sanitizeQuery(query: string): string {
   const phrases: string[] = []
-  // A phrase waits behind its number between two NULs, which the steps in between leave alone.
+  // Each phrase is replaced by its number between two NULs, which the following steps do not touch.
   const withoutPhrases = query.replaceAll("\u0000", " ").replace(PHRASE, (phrase) => {
     phrases.push(phrase)
     return `\u0000${phrases.length - 1}\u0000`
@@ -29,28 +29,28 @@ export function sanitizeQuery(query: string): string {
   return plain.replace(/\u0000(\d+)\u0000/g, (_all, index: string) => phrases[Number(index)] ?? "").trim()
 }
 
-/** Second try when the index refuses the query: every token becomes a phrase. Empty when no token is left. */
-export function rescueQuery(query: string): string {
+/** Fallback for a query that FTS5 rejects: quotes every token. Empty when no token is left. */
+export function fallbackQuery(query: string): string {
   return tokensOf(query.replaceAll("\u0000", " "))
     .filter((token) => !isOperator(token) && HAS_WORD.test(token))
     .map((token) => (PREFIX_WORD.test(token) ? token : quoted(token.replaceAll('"', ""))))
     .join(" ")
 }
 
-/** Which way a sanitised query takes. */
+/** The index, or LIKE, that answers a sanitized query. */
 export type SearchRoute =
   | { readonly kind: "words"; readonly match: string }
   | { readonly kind: "trigrams"; readonly match: string; readonly tokens: LikeTokens }
   | { readonly kind: "like"; readonly tokens: LikeTokens }
 
 export interface LikeTokens {
-  /** A row matches when it holds one of these … */
-  readonly wanted: readonly string[]
-  /** … and none of these. */
-  readonly unwanted: readonly string[]
+  /** A row must contain at least one of these. */
+  readonly included: readonly string[]
+  /** A row must contain none of these. */
+  readonly excluded: readonly string[]
 }
 
-/** Chinese, Japanese and Korean are written without spaces: the word index cannot find a word inside a sentence. */
+/** Routes Chinese, Japanese and Korean to the trigram index: without spaces, the word index finds no word in a sentence. */
 export function routeQuery(sanitized: string): SearchRoute {
   if (countCjk(sanitized) === 0) return { kind: "words", match: sanitized }
   const tokens = tokensOf(withoutOuterQuotes(sanitized)).map(withoutOuterQuotes)
@@ -65,24 +65,24 @@ export function routeQuery(sanitized: string): SearchRoute {
   return { kind: "trigrams", match, tokens: likeTokens }
 }
 
-/** Quoted phrases and runs without white space, in order. */
+/** Quoted phrases and runs without whitespace, in order. */
 function tokensOf(query: string): readonly string[] {
   return query.match(/"[^"]*"(?=\s|$)|\S+/g) ?? []
 }
 
 function splitByNot(tokens: readonly string[]): LikeTokens {
-  const wanted: string[] = []
-  const unwanted: string[] = []
+  const included: string[] = []
+  const excluded: string[] = []
   for (const [index, token] of tokens.entries()) {
     if (isOperator(token)) continue
-    const list = tokens[index - 1] === "NOT" ? unwanted : wanted
+    const list = tokens[index - 1] === "NOT" ? excluded : included
     const bare = token.replaceAll(/["*]/g, "")
     if (bare !== "" && !list.includes(bare)) list.push(bare)
   }
-  return { wanted, unwanted }
+  return { included, excluded }
 }
 
-/** FTS5 takes these words as operators only in capitals. */
+/** FTS5 recognizes operators only in upper case. */
 function isOperator(token: string): boolean {
   return token === "AND" || token === "OR" || token === "NOT"
 }

@@ -9,7 +9,7 @@ test.each([
   ["terminal", /^20260203_040506_[0-9a-f]{6}$/],
   ["gateway", /^20260203_040506_[0-9a-f]{8}$/],
   ["background", /^bg_040506_[0-9a-f]{6}$/],
-] as const)("%s ids", (kind, pattern) => {
+] as const)("the format of %s ids", (kind, pattern) => {
   expect(newSessionId(clock, kind)).toMatch(pattern)
 })
 

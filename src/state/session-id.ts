@@ -7,8 +7,8 @@ import type { SessionId } from "../protocol/identifiers.ts"
 export type SessionIdKind = "terminal" | "gateway" | "background"
 
 /**
- * A fresh id in local time. Two ids of the same second differ in 24 (gateway: 32) random bits, so a collision is rare but
- * possible: whoever creates the row tries again with another id.
+ * Creates an id from the local time and 24 (gateway: 32) random bits. Collisions are rare but possible, so a caller whose insert
+ * fails with `exists` must retry with another id.
  */
 export function newSessionId(clock: Clock, kind: SessionIdKind = "terminal"): SessionId {
   const stamp = localStamp(clock.now())

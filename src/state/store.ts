@@ -1,33 +1,34 @@
+import type { Logger } from "../base/logger.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 import type { Message, MessageExtras } from "../protocol/message.ts"
 import type { Usage } from "../protocol/usage.ts"
 
 /**
- * What must survive. A session is a row of totals plus an append-only log of messages. One interface, several engines; all
- * operations may be used by several processes at once, never block the calling thread on a lock, and reject with a
- * `StoreError` when the engine gave up. Times are epoch seconds.
+ * Persistent storage for sessions. A session is a row of totals plus an append-only journal of messages. Several processes may use
+ * all operations at once. No operation blocks the calling thread on a lock; each rejects with a `StoreError` when the database cannot
+ * be used. Times are epoch seconds.
  */
 export interface SessionStore {
-  readonly facts: StoreFacts
+  readonly info: StoreInfo
 
   createSession(session: NewSession): Promise<void>
   /**
-   * A session begins with its first messages: row, messages and a title made from `title` (a clash resolved through the
-   * lineage rule) in one transaction. Fails with `exists` when the id is taken.
+   * Creates a session with its first messages in one transaction. A `title` that is taken gets the next number of its lineage.
+   * Rejects with `exists` when the id is taken. Returns the row ids of the messages.
    */
   startSession(session: NewSession, messages: readonly StoredMessage[], title: string): Promise<readonly number[]>
   /** Creates the row if it is missing; never changes an existing one. */
   ensureSession(session: NewSession): Promise<void>
-  /** First end wins: ending an ended session does nothing. */
+  /** Does nothing when the session has already ended. */
   endSession(id: SessionId, reason: string): Promise<void>
   reopenSession(id: SessionId): Promise<void>
   session(id: SessionId): Promise<SessionRow | undefined>
-  /** Tells, compared with an earlier one, whether messages were added or taken back since. */
-  mark(id: SessionId): Promise<SessionMark | undefined>
+  /** Compare with an earlier revision to detect messages that were added or undone since. */
+  revision(id: SessionId): Promise<SessionRevision | undefined>
 
   /**
-   * One transaction: all messages are durable, or none. Counters move with them. Gives the row ids in order. With `open` it
-   * rejects with `moved` when a compression has continued the session in another one.
+   * Stores all messages and updates the counters in one transaction. Returns the row ids in order. With `open`, rejects with `moved`
+   * when a compression has continued the session as another one.
    */
   append(
     id: SessionId,
@@ -35,52 +36,55 @@ export interface SessionStore {
     totals?: TotalsDelta,
     options?: { readonly open?: true },
   ): Promise<readonly number[]>
-  /** Deletes and re-inserts the whole transcript and recomputes the counters (retry only). */
+  /** Deletes and re-inserts the whole transcript and recomputes the counters. Only for `/retry`. */
   replaceMessages(id: SessionId, messages: readonly StoredMessage[]): Promise<void>
-  /** Removes everything from the given message on; how depends on the file's schema stamp. Gives the removed user text. */
+  /** Removes the given user message and everything after it. Returns the text of that message. */
   undoTo(id: SessionId, messageId: number): Promise<string>
-  /** Adds to what is kept beside stored messages, such as the form that is really sent (`shown`); all or none. */
+  /** Adds extra fields to stored messages in one transaction, such as the form that is sent to the model (`shown`). */
   addExtras(additions: readonly { readonly messageId: number; readonly extras: MessageExtras }[]): Promise<void>
   /** Active rows in id order. */
   messages(id: SessionId, options?: { readonly includeInactive?: boolean }): Promise<readonly MessageRow[]>
-  /** The history a resumed session sends: this session's rows decoded, in order. */
+  /** The history that a resumed session sends to the model. */
   conversation(id: SessionId, options?: { readonly withAncestors?: boolean }): Promise<readonly Message[]>
-  around(messageId: number, window: number): Promise<MessageWindow>
+  messagesAround(messageId: number, window: number): Promise<MessageWindow>
   anchoredView(messageId: number, window: number): Promise<AnchoredView>
 
   search(query: string, options?: SearchOptions): Promise<readonly SearchHit[]>
   list(options?: ListOptions): Promise<readonly SessionSummary[]>
   count(options?: { readonly source?: string }): Promise<number>
 
-  /** Cleans the text (3.8) and refuses one that is too long or owned by another session. */
+  /** Cleans the title and rejects one that is too long or belongs to another session. */
   setTitle(id: SessionId, title: string): Promise<TitleOutcome>
-  /** For generated titles: a clash is resolved through the lineage rule instead of failing. */
+  /** For generated titles: a title that is taken gets the next number of its lineage. */
   setGeneratedTitle(id: SessionId, title: string): Promise<string | undefined>
   nextTitle(title: string): Promise<string>
   resolveTitle(title: string): Promise<SessionId | undefined>
   resolveId(idOrPrefix: string): Promise<SessionId | undefined>
-  /** Exact id → title → unique prefix, then to the tip of its compression chain, then to a child that has messages. */
+  /**
+   * Finds a session by exact id, title or unique id prefix, in this order. Then follows its compression chain to the newest session
+   * and, when that is empty, to a child with messages.
+   */
   resumeTarget(nameOrId: string): Promise<SessionId | undefined>
   compressionTip(id: SessionId): Promise<SessionId>
-  /** The session last used on one of these sources. */
+  /** The most recently used session of these sources. */
   latestSession(sources: readonly string[]): Promise<SessionId | undefined>
   lineage(id?: SessionId): Promise<readonly LineageNode[]>
-  /** The first session of everything that grew out of one: continuations, branches and delegates. */
+  /** The oldest ancestor, through continuations, branches and delegates. */
   lineageRoot(id: SessionId): Promise<SessionId>
 
   addTotals(id: SessionId, totals: TotalsDelta): Promise<void>
   setTotals(id: SessionId, totals: TotalsDelta): Promise<void>
   setModel(id: SessionId, model: string): Promise<void>
-  /** The conversation goes on in another directory. */
   setDirectory(id: SessionId, cwd: string): Promise<void>
   setSystemPrompt(id: SessionId, prompt: string): Promise<void>
   setArchived(id: SessionId, archived: boolean): Promise<void>
 
   /**
-   * Ends the parent with `compression`, creates the continuation with the next title of the lineage and its first messages;
-   * one transaction. The child starts now, never before its parent's end. Gives the row ids of those messages.
-   * With `known`, messages that others added since follow them, and it rejects with `moved` when the parent was continued or
-   * rewound meanwhile.
+   * Ends the parent with `compression` and creates its continuation, with the next title of the lineage and the given first messages,
+   * in one transaction. The child never starts before its parent ends. Returns the row ids of the messages.
+   *
+   * With `known`, also copies the messages that other processes have added since, and rejects with `moved` when the parent was
+   * continued or rewound meanwhile.
    */
   rotate(
     parent: SessionId,
@@ -89,15 +93,15 @@ export interface SessionStore {
     known?: KnownState,
   ): Promise<readonly number[]>
   /**
-   * Ends the parent with `branched`, copies every message field to a new child: all messages, or those up to the one with the
-   * row id `upTo`. Gives the child's title; rejects with a `StoreError` when there is no such message.
+   * Ends the parent with `branched` and copies its messages to a new child: all of them, or those up to the row id `upTo`. Returns the
+   * title of the child. Rejects with a `StoreError` when there is no such message.
    */
   branch(
     parent: SessionId,
     child: NewSession,
     options: { readonly title?: string; readonly upTo?: number },
   ): Promise<string>
-  /** A holder of whom `isGone` says that it is dead loses the lock at once, others when its time is over. */
+  /** Returns whether `holder` got the lock. A holder for which `isGone` returns true loses it at once, any other when it expires. */
   tryLockCompression(
     id: SessionId,
     holder: string,
@@ -121,19 +125,15 @@ export interface SessionStore {
   close(): Promise<void>
 }
 
-/** Where the store tells what it did on its own; the app passes its logger. */
-export interface StoreLog {
-  debug(message: string): void
-  warning(message: string): void
-}
+export type StoreLogger = Pick<Logger, "debug" | "warning">
 
-/** How the store was opened; `doctor`, banner and `status` show it. */
-export interface StoreFacts {
+/** How the database was opened, for `doctor`, the banner and `status`. */
+export interface StoreInfo {
   readonly engine: "sqlite" | "postgres"
   readonly location: string
   readonly schemaVersion: number
   readonly search: "full" | "no-trigram" | "none"
-  readonly journal: string
+  readonly journalMode: string
 }
 
 export interface NewSession {
@@ -148,16 +148,16 @@ export interface NewSession {
   readonly cwd?: string
 }
 
-/** A message with what only the log needs. */
+/** A message with fields that only the journal stores. */
 export type StoredMessage = Message & { readonly tokenCount?: number; readonly platformMessageId?: string }
 
 export interface MessageRow {
   readonly id: number
   readonly sessionId: SessionId
-  /** Includes tolerated foreign roles such as `session_meta`. */
+  /** May be a role that only the Python edition writes, such as `session_meta`. */
   readonly role: string
   readonly message: Message | undefined
-  /** The content as people read it; parts without text read "[multimodal content]". */
+  /** The content as plain text; "[multimodal content]" when it has parts but no text. */
   readonly text: string
   readonly toolName: string | null
   readonly platformMessageId: string | null
@@ -165,22 +165,21 @@ export interface MessageRow {
   readonly active: boolean
 }
 
-/** Where a session stands. Whoever keeps one can tell later whether somebody else has written to the session. */
-export interface SessionMark {
-  /** How many messages were ever added. */
-  readonly added: number
+/** Changes whenever a session is written, so that a process can detect writes by others. */
+export interface SessionRevision {
+  readonly messageCount: number
   readonly rewinds: number
-  /** A compression ended it: it goes on in another session. */
+  /** A compression ended the session, and another one continues it. */
   readonly continued: boolean
 }
 
-/** What a process knows of a session: its mark, and the row of its last message. */
+/** The state of a session as a process last saw it. */
 export interface KnownState {
-  readonly mark: SessionMark
-  readonly head: number
+  readonly revision: SessionRevision
+  readonly lastMessageId: number
 }
 
-/** Every column of `sessions`, decoded. */
+/** A row of `sessions`, decoded. */
 export interface SessionRow {
   readonly id: SessionId
   readonly source: string
@@ -209,7 +208,7 @@ export interface SessionRow {
   readonly archived: boolean
 }
 
-/** Added to (or set as) the totals of a session. */
+/** Added to the totals of a session, or set as its totals. */
 export interface TotalsDelta {
   readonly usage: Usage
   readonly apiCalls?: number
@@ -230,13 +229,13 @@ export interface ListOptions {
   readonly limit?: number
   readonly offset?: number
   readonly orderBy?: "started" | "last-activity"
-  /** Also children, delegates and archived rows, each with its kind. */
+  /** Also list children, delegates and archived sessions. */
   readonly all?: boolean
 }
 
 export type SessionKind = "conversation" | "branch" | "continuation" | "delegate" | "child" | "archived"
 
-/** One row per conversation: a compressed root shows its tip, with the root's start. */
+/** One conversation. For a compressed one these are the values of its newest session, with the start time of the first. */
 export interface SessionSummary {
   readonly id: SessionId
   readonly lineageRoot: SessionId
@@ -261,14 +260,15 @@ export interface SearchOptions {
   readonly offset?: number
   readonly sort?: "newest" | "oldest"
   readonly includeInactive?: boolean
-  /** The messages before and after each hit; on unless told otherwise. */
+  /** Include the messages before and after each hit. Default: true. */
   readonly withContext?: boolean
-  /** Epoch seconds: only messages from this moment on, or before it. */
+  /** Epoch seconds, inclusive. */
   readonly after?: number
+  /** Epoch seconds, exclusive. */
   readonly before?: number
-  /** One hit per lineage, the best one; limit and offset count lineages. */
+  /** Return only the best hit of each lineage; limit and offset then count lineages. */
   readonly oncePerLineage?: boolean
-  /** Nothing from the lineage of this session: what the asker already sees. */
+  /** Leave out the lineage of this session, because the caller already sees it. */
   readonly exceptLineageOf?: SessionId
 }
 
@@ -330,10 +330,10 @@ export interface StoreStats {
   readonly sizeMb: number
   readonly walBytes: number
   readonly schemaVersion: number
-  readonly search: StoreFacts["search"]
+  readonly search: StoreInfo["search"]
 }
 
-/** `exists`: the id of a new session is taken; try another one. `moved`: somebody else wrote to the session meanwhile. */
+/** `exists`: the id of a new session is taken, retry with another one. `moved`: another process wrote to the session meanwhile. */
 export type StoreErrorKind =
   | "unavailable"
   | "locked"
@@ -344,7 +344,7 @@ export type StoreErrorKind =
   | "moved"
   | "failed"
 
-/** The store gave up. `message` is one sentence for a person; `cause` keeps the engine's error. */
+/** `message` is one sentence for the user; `cause` is the error of the database engine. */
 export class StoreError extends Error {
   readonly kind: StoreErrorKind
   constructor(kind: StoreErrorKind, message: string, options?: { readonly cause?: unknown }) {

@@ -23,17 +23,17 @@ test.each([
   expect(encodeContent(content)).toBe(stored)
 })
 
-test("structured content comes back as it was", () => {
+test("structured content survives the round trip", () => {
   expect(decodeContent(encodeContent(parts), silent)).toEqual(parts)
 })
 
-test("the Python edition's spelling of JSON decodes to the same parts", () => {
+test("JSON written by the Python edition decodes to the same parts", () => {
   expect(decodeContent('\u0000json:[{"type": "text", "text": "\\u56fe"}]', silent)).toEqual([
     { type: "text", text: "图" },
   ])
 })
 
-test("text behind the prefix that is no JSON stays raw and is reported", () => {
+test("invalid JSON after the prefix is returned unchanged with a warning", () => {
   const warnings: string[] = []
   expect(decodeContent("\u0000json:[broken", (message) => warnings.push(message))).toBe("\u0000json:[broken")
   expect(warnings).toHaveLength(1)
@@ -46,11 +46,11 @@ test.each([
   [{ _multimodal: true, content: parts, text_summary: "s" }, "look at this 图"],
   [null, ""],
   [12, "12"],
-])("%j reads as %j", (decoded, preview) => {
+])("the preview of %j is %j", (decoded, preview) => {
   expect(contentPreview(decoded)).toBe(preview)
 })
 
-test("parts of an unknown type become a note, the others stay", () => {
+test("parts of an unknown type become a placeholder", () => {
   expect(contentForMessage([{ type: "input_audio", input_audio: {} }, parts[0]])).toEqual([
     { type: "text", text: "[input_audio content]" },
     { type: "text", text: "look at" },

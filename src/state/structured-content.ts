@@ -2,7 +2,7 @@ import { isRecord, parseJson, stringField } from "../base/json.ts"
 import { scrubSurrogates } from "../base/text.ts"
 import type { Part } from "../protocol/message.ts"
 
-/** Marks a content column that holds JSON. Both editions write it; the NUL keeps it apart from anything a person types. */
+/** Prefix of a content column that holds JSON. Both editions write it; users cannot type the NUL. */
 const PREFIX = "\u0000json:"
 
 /** What a preview shows when a message has parts but no text. */
@@ -17,12 +17,12 @@ export function encodeContent(content: unknown): string | null {
   return PREFIX + scrubSurrogates(JSON.stringify(content))
 }
 
-/** What was stored. Text behind the prefix that is not JSON comes back raw, and `warn` hears of it. */
+/** Decodes a content column. When the text after the prefix is not JSON, calls `warn` and returns the column unchanged. */
 export function decodeContent(stored: unknown, warn: (message: string) => void): unknown {
   if (typeof stored !== "string" || !stored.startsWith(PREFIX)) return stored
   const decoded = parseJson(stored.slice(PREFIX.length))
   if (decoded !== undefined) return decoded
-  warn("A stored message has structured content that cannot be decoded; it is shown as raw text.")
+  warn("The structured content of a stored message cannot be decoded. It is shown as raw text.")
   return stored
 }
 
@@ -35,7 +35,7 @@ export function contentForMessage(decoded: unknown): string | readonly Part[] | 
   return JSON.stringify(decoded)
 }
 
-/** Decoded content as people read it in previews, search results and lists. */
+/** Decoded content as plain text, for previews, search results and lists. */
 export function contentPreview(decoded: unknown): string {
   const parts = partList(decoded)
   if (parts === undefined) {
@@ -50,7 +50,7 @@ export function contentPreview(decoded: unknown): string {
   return text === "" ? NO_TEXT : text
 }
 
-/** The parts of structured content. A tool of the Python edition may have stored them inside an envelope. */
+/** Returns the parts of structured content. Tools of the Python edition may have stored them inside an envelope. */
 function partList(decoded: unknown): readonly unknown[] | undefined {
   if (Array.isArray(decoded)) return decoded
   return isRecord(decoded) && Array.isArray(decoded["content"]) ? decoded["content"] : undefined

@@ -18,11 +18,11 @@ test.each([
   expect(cleanTitle(title)).toEqual({ ok: true, value: stored })
 })
 
-test("a title that is too long is refused with its length and the limit", () => {
+test("a title that is too long is rejected with its length and the limit", () => {
   expect(cleanTitle("x".repeat(101))).toEqual({ ok: false, error: { length: 101, limit: 100 } })
 })
 
-test("a generated title that is too long is cut", () => {
+test("a generated title that is too long is truncated", () => {
   expect(cleanGeneratedTitle("x".repeat(150))).toBe("x".repeat(100))
 })
 
@@ -41,6 +41,6 @@ test.each([
   ["a", ["a", "a #2", "a #5"], "a #6"],
   ["a", ["a #draft"], "a #2"],
   ["x".repeat(100), ["x".repeat(100)], `${"x".repeat(97)} #2`],
-])("after %j with %j comes %j", (base, existing, next) => {
+])("the title after %j, when %j exist, is %j", (base, existing, next) => {
   expect(nextInLineage(base, existing)).toBe(next)
 })

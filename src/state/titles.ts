@@ -9,7 +9,7 @@ const INVISIBLE =
   // oxlint-disable-next-line no-control-regex -- control characters are what is being removed
   /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF\uFFF9-\uFFFC]/gu
 
-/** The title as it is stored; null when nothing visible is left. */
+/** Returns the title as it is stored, or null when nothing visible is left. */
 export function cleanTitle(title: string): Result<string | null, { readonly length: number; readonly limit: number }> {
   const cleaned = visibleTitle(title)
   if (cleaned === "") return ok(null)
@@ -17,13 +17,13 @@ export function cleanTitle(title: string): Result<string | null, { readonly leng
   return length > MAX_TITLE_LENGTH ? fail({ length, limit: MAX_TITLE_LENGTH }) : ok(cleaned)
 }
 
-/** For titles a program made: too long is cut instead of refused. */
+/** For generated titles: truncates a title that is too long instead of rejecting it. */
 export function cleanGeneratedTitle(title: string): string | null {
   const cleaned = takeCodePoints(visibleTitle(title), MAX_TITLE_LENGTH).trim()
   return cleaned === "" ? null : cleaned
 }
 
-/** A title without its number in the lineage: `notes #4` is one of the `notes`. */
+/** Removes the number of a title within its lineage: `notes #4` → `notes`. */
 export function lineageBase(title: string): string {
   return title.replace(/ #\d+$/, "")
 }

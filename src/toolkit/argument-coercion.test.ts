@@ -41,7 +41,7 @@ test.each<{ type: object; given: unknown; wanted: unknown }>([
   { type: { anyOf: [{ type: "array" }, { type: "string" }] }, given: "a", wanted: "a" },
   { type: { anyOf: [{ type: "array" }, { type: "object" }] }, given: { a: 1 }, wanted: { a: 1 } },
   { type: { $ref: "#/$defs/x" }, given: "7", wanted: "7" },
-])("$given for $type gives $wanted", ({ type, given, wanted }) => {
+])("$given for $type becomes $wanted", ({ type, given, wanted }) => {
   expect(coerceArguments({ a: given }, { type: "object", properties: { a: type } })).toEqual({ a: wanted })
 })
 

@@ -2,8 +2,8 @@ import { isRecord, parseJson } from "../base/json.ts"
 import type { JsonSchema } from "../protocol/tool.ts"
 
 /**
- * Models often write `"42"` where a number is wanted. Guided by the tool's parameter schema, such values become what the schema
- * asks for; a value that does not fit stays as it is, and validation says so. Never throws.
+ * Models often write `"42"` instead of a number. Converts such values to the type in the tool's parameter schema; a value that
+ * cannot be converted stays unchanged and fails validation later. Never throws.
  */
 export function coerceArguments(
   args: Readonly<Record<string, unknown>>,
@@ -31,7 +31,7 @@ function coerceValue(value: unknown, schema: unknown): unknown {
   return types.includes("array") ? [value] : value
 }
 
-/** The value read as `type`, or undefined when it does not fit. */
+/** The value converted to `type`, or undefined when that is not possible. */
 function readAs(value: unknown, type: string): unknown {
   if (typeof value !== "string") return undefined
   switch (type) {
@@ -53,7 +53,7 @@ function readAs(value: unknown, type: string): unknown {
   }
 }
 
-// Number() alone would also take "", "0x10" and "Infinity".
+// Number() alone would also accept "", "0x10" and "Infinity".
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/iu
 
 function readNumber(text: string): number | undefined {

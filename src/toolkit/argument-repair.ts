@@ -1,8 +1,8 @@
 import { parseJson } from "../base/json.ts"
 
 /**
- * The arguments a model wrote, as JSON text that always parses. Validity comes before completeness: one unparsable call in the
- * history makes every later request fail. What cannot be mended without inventing content becomes `{}`.
+ * Repairs the arguments of a model to JSON text that always parses, because one unparsable call in the history makes every later
+ * request fail. Text that cannot be repaired without inventing content becomes `{}`.
  */
 export function repairArguments(raw: string): string {
   const text = raw.trim()
@@ -10,13 +10,13 @@ export function repairArguments(raw: string): string {
   if (isJson(text)) return text
   const escaped = escapeControlCharacters(text)
   if (escaped !== text && isJson(escaped)) return JSON.stringify(parseJson(escaped))
-  return mendStructure(text) ?? mendStructure(escaped) ?? "{}"
+  return repairStructure(text) ?? repairStructure(escaped) ?? "{}"
 }
 
-/** Models repeat a closer when they lose count; more than this is noise. */
+/** Models repeat a closing bracket when they lose count; more than this is noise. */
 const MAX_SURPLUS_CLOSERS = 50
 
-function mendStructure(text: string): string | undefined {
+function repairStructure(text: string): string | undefined {
   const withoutCommas = removeTrailingCommas(text)
   if (isJson(withoutCommas)) return withoutCommas
   const closed = closeOpenStructures(withoutCommas)
@@ -30,7 +30,7 @@ function isJson(text: string): boolean {
 
 function removeTrailingCommas(text: string): string {
   let result = ""
-  // A comma and the white space behind it, until what follows decides whether it stays.
+  // A comma and the white space after it, until the next character decides whether it stays.
   let held = ""
   for (const { character, inString } of pieces(text)) {
     if (!inString && (character === "," || (held !== "" && /\s/u.test(character)))) {
@@ -45,7 +45,7 @@ function removeTrailingCommas(text: string): string {
   return result + held
 }
 
-/** The text with its missing closers, or undefined when nothing is open, a string is unterminated or the nesting is wrong. */
+/** Adds missing closing brackets; undefined when none is missing, a string is unterminated or the nesting is wrong. */
 function closeOpenStructures(text: string): string | undefined {
   const closers: string[] = []
   let endsInString = false
@@ -63,15 +63,15 @@ function closeOpenStructures(text: string): string | undefined {
 }
 
 function dropSurplusClosers(text: string): string | undefined {
-  let rest = text
-  for (let dropped = 0; dropped < MAX_SURPLUS_CLOSERS && /[}\]]$/u.test(rest); dropped += 1) {
-    rest = rest.slice(0, -1).trimEnd()
-    if (isJson(rest)) return rest
+  let remaining = text
+  for (let dropped = 0; dropped < MAX_SURPLUS_CLOSERS && /[}\]]$/u.test(remaining); dropped += 1) {
+    remaining = remaining.slice(0, -1).trimEnd()
+    if (isJson(remaining)) return remaining
   }
   return undefined
 }
 
-/** Raw line ends and tabs inside strings are the most common slip: JSON wants them escaped. */
+/** Escapes raw line ends and tabs inside strings, the most common mistake. */
 function escapeControlCharacters(text: string): string {
   let result = ""
   for (const { character, inString } of pieces(text)) {
@@ -82,7 +82,7 @@ function escapeControlCharacters(text: string): string {
 
 interface Piece {
   readonly character: string
-  /** Also true for both quotes of a string. */
+  /** Also true for the quotes of a string. */
   readonly inString: boolean
   readonly opensString: boolean
   readonly closesString: boolean

@@ -23,22 +23,20 @@ const tool = defineTool({
   run: async () => ({ content: {}, summary: "" }),
 })
 
-test("facts and code of each tool become one entry, sorted by name; the code loads when asked for", async () => {
+test("joins the manifest and the loader of each tool, sorted by name; the code is loaded on demand", async () => {
   let loads = 0
   const load = async () => {
     loads += 1
     return tool
   }
-  const available = () => true
-  const describe = () => null
   const entries = builtinEntries(
     { b: facts("b"), a: facts("a"), unlisted: facts("unlisted") },
-    { b: { load, available, describe }, a: { load }, unknown: { load } },
+    { b: { load }, a: { load }, unknown: { load } },
   )
   const builtin = { load: expect.any(Function), source: { kind: "builtin" } }
   expect(entries).toEqual([
     { ...plain("a"), ...builtin },
-    { ...plain("b"), ...builtin, available, describe },
+    { ...plain("b"), ...builtin },
   ])
   expect(loads).toBe(0)
   expect(await entries[1]?.load()).toBe(tool.runnable)

@@ -2,7 +2,7 @@ import type { JsonSchema } from "../protocol/tool.ts"
 import type { DefinedTool } from "./define-tool.ts"
 import type { ToolEntry, ToolMarks } from "./tool.ts"
 
-/** The plain facts of a built-in tool, written at build time: the start path lists tools without loading their code. */
+/** A built-in tool in the generated manifest, from which a start lists the tools without loading their code. */
 export interface ManifestEntry {
   readonly name: string
   readonly toolset: string
@@ -11,14 +11,12 @@ export interface ManifestEntry {
   readonly marks: ToolMarks
 }
 
-/** How a built-in tool's code is reached, and whether it can work here. */
+/** Imports the code of a built-in tool. */
 export interface BuiltinTool {
   readonly load: () => Promise<DefinedTool>
-  readonly available?: ToolEntry["available"]
-  readonly describe?: ToolEntry["describe"]
 }
 
-/** The entries of all built-in tools that have both facts and code, sorted by name. */
+/** The registry entries of all built-in tools that are in both tables, sorted by name. */
 export function builtinEntries(
   manifest: Readonly<Record<string, ManifestEntry>>,
   loaders: Readonly<Record<string, BuiltinTool>>,
@@ -26,18 +24,16 @@ export function builtinEntries(
   return Object.keys(loaders)
     .toSorted()
     .flatMap((name) => {
-      const facts = Object.hasOwn(manifest, name) ? manifest[name] : undefined
+      const listed = Object.hasOwn(manifest, name) ? manifest[name] : undefined
       const loader = loaders[name]
-      return facts === undefined || loader === undefined ? [] : [builtinEntry(facts, loader)]
+      return listed === undefined || loader === undefined ? [] : [builtinEntry(listed, loader)]
     })
 }
 
-function builtinEntry({ marks, ...facts }: ManifestEntry, { load, available, describe }: BuiltinTool): ToolEntry {
+function builtinEntry({ marks, ...facts }: ManifestEntry, { load }: BuiltinTool): ToolEntry {
   return {
     ...facts,
     ...marks,
-    ...(available !== undefined && { available }),
-    ...(describe !== undefined && { describe }),
     source: { kind: "builtin" },
     load: async () => (await load()).runnable,
   }

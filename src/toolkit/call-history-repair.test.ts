@@ -1,10 +1,10 @@
 import { expect, test } from "vitest"
 
 import type { AssistantMessage, Message, ToolMessage } from "../protocol/message.ts"
-import { mendBrokenCalls } from "./call-history-repair.ts"
+import { repairCallHistory } from "./call-history-repair.ts"
 
 const NOTE =
-  "[The arguments of this call were damaged and replaced by {}. It did not do what you meant; call the tool again if you still need it.]"
+  "[The arguments of this call were damaged and replaced by {}. It did not do what you intended; call the tool again if you still need it.]"
 
 const calls = (...args: readonly string[]): AssistantMessage => ({
   role: "assistant",
@@ -25,25 +25,25 @@ const user: Message = { role: "user", content: "hi" }
 
 test("a healthy history keeps its messages", () => {
   const history = [user, calls('{"path":"a"}'), result("c0", "ok")]
-  mendBrokenCalls(history).forEach((message, index) => expect(message).toBe(history[index]))
+  repairCallHistory(history).forEach((message, index) => expect(message).toBe(history[index]))
 })
 
-test("broken arguments become {} and the result says so", () => {
+test("broken arguments become {} and the result explains it", () => {
   expect(
-    mendBrokenCalls([user, calls('{"path":"a', '{"path":"b"}'), result("c0", "x"), result("c1", "y"), user]),
+    repairCallHistory([user, calls('{"path":"a', '{"path":"b"}'), result("c0", "x"), result("c1", "y"), user]),
   ).toEqual([user, calls("{}", '{"path":"b"}'), result("c0", `${NOTE}\nx`), result("c1", "y"), user])
 })
 
 test("a result of parts gets the note as its first part", () => {
   const part = { type: "text", text: "x" } as const
-  expect(mendBrokenCalls([calls("{"), result("c0", [part])])).toEqual([
+  expect(repairCallHistory([calls("{"), result("c0", [part])])).toEqual([
     calls("{}"),
     result("c0", [{ type: "text", text: NOTE }, part]),
   ])
 })
 
-test("a missing result is added behind the others of its reply", () => {
-  expect(mendBrokenCalls([calls("{", "{}"), result("c1", "y"), user])).toEqual([
+test("a missing result is added after the others of its reply", () => {
+  expect(repairCallHistory([calls("{", "{}"), result("c1", "y"), user])).toEqual([
     calls("{}", "{}"),
     result("c1", "y"),
     result("c0", NOTE),
@@ -51,7 +51,7 @@ test("a missing result is added behind the others of its reply", () => {
   ])
 })
 
-test("a mended history is not mended again", () => {
-  const mended = mendBrokenCalls([calls("{"), result("c0", "x")])
-  expect(mendBrokenCalls(mended)).toEqual(mended)
+test("a repaired history is not repaired again", () => {
+  const repaired = repairCallHistory([calls("{"), result("c0", "x")])
+  expect(repairCallHistory(repaired)).toEqual(repaired)
 })

@@ -2,18 +2,18 @@ import { parseJson } from "../base/json.ts"
 import type { AssistantMessage, Message, ToolCall, ToolMessage } from "../protocol/message.ts"
 
 /**
- * A stored call whose arguments do not parse makes every later request fail. Such arguments become `{}`, and the result of the
- * call says so to the model; a missing result is added. Untouched messages keep their identity, since wires cache by it.
+ * A stored call whose arguments do not parse makes every later request fail. Replaces such arguments by `{}` and explains it in
+ * the result of the call; adds a missing result. Other messages keep their identity, because wire formats cache by it.
  */
-export function mendBrokenCalls(messages: readonly Message[]): readonly Message[] {
-  const mended: Message[] = []
+export function repairCallHistory(messages: readonly Message[]): readonly Message[] {
+  const repaired: Message[] = []
   for (let index = 0; index < messages.length;) {
     const message = messages[index]
     if (message === undefined) break
     index += 1
     const broken = message.role === "assistant" ? (message.tool_calls ?? []).filter(isBroken) : []
     if (message.role !== "assistant" || broken.length === 0) {
-      mended.push(message)
+      repaired.push(message)
       continue
     }
     const results: ToolMessage[] = []
@@ -21,13 +21,13 @@ export function mendBrokenCalls(messages: readonly Message[]): readonly Message[
       results.push(next)
       index += 1
     }
-    mended.push(withoutBrokenArguments(message), ...explainedResults(results, broken))
+    repaired.push(withoutBrokenArguments(message), ...resultsWithExplanation(results, broken))
   }
-  return mended
+  return repaired
 }
 
 const CORRUPTED =
-  "[The arguments of this call were damaged and replaced by {}. It did not do what you meant; call the tool again if you still need it.]"
+  "[The arguments of this call were damaged and replaced by {}. It did not do what you intended; call the tool again if you still need it.]"
 
 function isBroken(call: ToolCall): boolean {
   return parseJson(call.function.arguments) === undefined
@@ -40,11 +40,11 @@ function withoutBrokenArguments(message: AssistantMessage): AssistantMessage {
   return { ...message, tool_calls: calls }
 }
 
-function explainedResults(results: readonly ToolMessage[], broken: readonly ToolCall[]): readonly ToolMessage[] {
+function resultsWithExplanation(results: readonly ToolMessage[], broken: readonly ToolCall[]): readonly ToolMessage[] {
   const ids = new Set(broken.map((call) => call.id))
   const missing = broken.filter((call) => results.every((result) => result.tool_call_id !== call.id))
   return [
-    ...results.map((result) => (ids.has(result.tool_call_id) ? explained(result) : result)),
+    ...results.map((result) => (ids.has(result.tool_call_id) ? withExplanation(result) : result)),
     ...missing.map((call): ToolMessage => ({
       role: "tool",
       content: CORRUPTED,
@@ -54,7 +54,7 @@ function explainedResults(results: readonly ToolMessage[], broken: readonly Tool
   ]
 }
 
-function explained(result: ToolMessage): ToolMessage {
+function withExplanation(result: ToolMessage): ToolMessage {
   const { content } = result
   return {
     ...result,

@@ -2,9 +2,36 @@ import { describe, expect, test } from "vitest"
 
 import { fc } from "../../test/support/property.ts"
 import type { ToolDefinition } from "../protocol/tool.ts"
-import { BRIDGES, bridgedCall, isCallBridge, offerTools } from "./deferred-tools.ts"
+import { bridgedCall, offerTools as offerMarked } from "./deferred-tools.ts"
 import type { OfferedTools, OfferOptions } from "./deferred-tools.ts"
-import { CORE_TOOLS } from "./toolset-table.ts"
+import type { ToolMarks } from "./tool.ts"
+
+const RANKED = [
+  "terminal",
+  "read_file",
+  "patch",
+  "write_file",
+  "search_files",
+  "process",
+  "todo",
+  "memory",
+  "clarify",
+  "session_search",
+  "learnings",
+  "checkpoint",
+]
+const LEAN = ["terminal", "read_file", "search_files", "write_file"]
+const BRIDGES = ["tool_search", "tool_describe", "tool_call"]
+const MARKS = new Map<string, Pick<ToolMarks, "bridge" | "declarationRank" | "lean">>([
+  ...RANKED.map((name, index) => [name, { declarationRank: index + 1, lean: LEAN.includes(name) }] as const),
+  ["tool_search", { bridge: "search" }],
+  ["tool_describe", { bridge: "describe" }],
+  ["tool_call", { bridge: "call" }],
+])
+
+function offerTools(definitions: readonly ToolDefinition[], options: OfferOptions): OfferedTools {
+  return offerMarked({ definitions, entries: MARKS }, options)
+}
 
 const BRIDGE_TOOLS = BRIDGES.map((name) => tool(name, 300))
 const OPTIONS: OfferOptions = {
@@ -17,7 +44,7 @@ const OPTIONS: OfferOptions = {
 
 describe("a session in the full style", () => {
   test("declares everything, without bridges, while there is room", () => {
-    const tools = [tool("read_file", 1000), tool("somebody_elses", 1000)]
+    const tools = [tool("read_file", 1000), tool("foreign", 1000)]
     expect(offerTools([...tools, ...BRIDGE_TOOLS], OPTIONS)).toEqual({ declared: tools, deferred: [] })
   })
 
@@ -28,7 +55,7 @@ describe("a session in the full style", () => {
     { name: "a share of nothing", foreignBytes: 2000, options: { thresholdPct: 0 }, deferred: ["foreign"] },
     { name: "on, however small", foreignBytes: 2000, options: { enabled: true }, deferred: ["foreign"] },
     { name: "off, however large", foreignBytes: 90_000, options: { enabled: false }, deferred: [] },
-    { name: "a window nobody knows", foreignBytes: 8000, options: { contextLength: 0 }, deferred: [] },
+    { name: "an unknown window", foreignBytes: 8000, options: { contextLength: 0 }, deferred: [] },
   ])("defers tools outside the core list: $name", ({ foreignBytes, options, deferred }) => {
     const tools = [tool("foreign", foreignBytes), tool("read_file", 3000), ...BRIDGE_TOOLS]
     expect(namesOf(offerTools(tools, { ...OPTIONS, ...options }).deferred)).toEqual(deferred)
@@ -41,34 +68,34 @@ describe("a session in the full style", () => {
   })
 
   test.each<{ promptBytes: number; deferred: readonly string[] }>([
-    { promptBytes: 0, deferred: ["browser_cdp"] },
-    { promptBytes: 200, deferred: ["browser_cdp", "foreign"] },
-    { promptBytes: 1000, deferred: ["browser_cdp", "checkpoint", "foreign"] },
-    { promptBytes: 3000, deferred: ["browser_cdp", "checkpoint", "foreign", "learnings"] },
-    { promptBytes: 5000, deferred: ["browser_cdp", "checkpoint", "clarify", "foreign", "learnings"] },
+    { promptBytes: 0, deferred: ["another"] },
+    { promptBytes: 200, deferred: ["another", "foreign"] },
+    { promptBytes: 1000, deferred: ["another", "checkpoint", "foreign"] },
+    { promptBytes: 3000, deferred: ["another", "checkpoint", "foreign", "learnings"] },
+    { promptBytes: 5000, deferred: ["another", "checkpoint", "clarify", "foreign", "learnings"] },
   ])(
-    "beside a prompt of $promptBytes bytes the least needed are deferred, so that the first request stays short",
+    "with a prompt of $promptBytes bytes the least needed tools are deferred, so that the first request stays short",
     ({ promptBytes, deferred }) => {
       const needed = ["checkpoint", "clarify", "learnings", "memory", "read_file", "terminal", "todo"]
-      const tools = [tool("browser_cdp", 2500), tool("foreign", 400), ...needed.map((name) => tool(name, 2000))]
+      const tools = [tool("another", 2500), tool("foreign", 400), ...needed.map((name) => tool(name, 2000))]
       const offered = offerTools([...tools, ...BRIDGE_TOOLS].toSorted(byName), { ...OPTIONS, promptBytes })
       expect(namesOf(offered.deferred)).toEqual(deferred)
     },
   )
 
-  test("a long prompt does not take the everyday tools away", () => {
+  test("a long prompt does not push out the everyday tools", () => {
     const tools = [tool("read_file", 2900), tool("terminal", 2900), tool("write_file", 2900)]
     const offered = offerTools([...tools, ...BRIDGE_TOOLS], { ...OPTIONS, promptBytes: 60_000 })
     expect(offered).toEqual({ declared: tools, deferred: [] })
   })
 
-  test("a list without all bridges is declared whole: nothing may become unreachable", () => {
+  test("a list without all bridges is declared completely, so that every tool stays reachable", () => {
     const tools = [tool("foreign", 90_000), tool("read_file", 3000)]
     const offered = offerTools([...tools, ...BRIDGE_TOOLS.slice(1)], OPTIONS)
     expect(offered).toEqual({ declared: tools, deferred: [] })
   })
 
-  test("nothing is deferred where the bridges would cost more", () => {
+  test("nothing is deferred where the bridges would need more bytes than they save", () => {
     const tools = [tool("foreign", 200), tool("read_file", 200)]
     expect(offerTools([...tools, ...BRIDGE_TOOLS], { ...OPTIONS, enabled: true }).deferred).toEqual([])
   })
@@ -79,17 +106,12 @@ describe("a lean session", () => {
 
   test.each<{ name: string; tools: readonly string[]; declared: readonly string[] }>([
     {
-      name: "declares what files and commands need",
+      name: "declares the tools for files and commands",
       tools: ["memory", "patch", "read_file", "search_files", "terminal", "todo", "write_file"],
       declared: ["read_file", "search_files", "terminal", "tool_call", "tool_describe", "tool_search", "write_file"],
     },
     {
-      name: "edits where it cannot write",
-      tools: ["memory", "patch", "read_file", "todo"],
-      declared: ["patch", "read_file", "tool_call", "tool_describe", "tool_search"],
-    },
-    {
-      name: "has only bridges where none of these is there",
+      name: "declares only the bridges when it has none of these",
       tools: ["memory", "todo", "web_search"],
       declared: ["tool_call", "tool_describe", "tool_search"],
     },
@@ -105,7 +127,7 @@ describe("a lean session", () => {
     expect(offered).toEqual({ declared: tools, deferred: [] })
   })
 
-  test("says in the search what there is, and how much more when that is a lot", () => {
+  test("lists the deferred tools in the description of the search, and counts those that do not fit", () => {
     const described = (count: number): string | undefined => {
       const tools = Array.from({ length: count }, (_, index) => tool(`server_tool_${index}`, 400))
       return offerTools([...tools, ...BRIDGE_TOOLS], lean).declared.find(({ name }) => name === "tool_search")
@@ -116,8 +138,11 @@ describe("a lean session", () => {
   })
 })
 
-test("whatever the tools: each is declared or deferred, once, in order, and the same question gets the same bytes", () => {
-  const name = fc.oneof(fc.constantFrom(...CORE_TOOLS), fc.stringMatching(/^[a-z]{3,12}$/u))
+test("every tool is declared or deferred, once and in order, and equal options yield equal bytes", () => {
+  const name = fc.oneof(
+    fc.constantFrom("terminal", "read_file", "patch", "todo", "memory", "checkpoint"),
+    fc.stringMatching(/^[a-z]{3,12}$/u),
+  )
   const tools = fc
     .uniqueArray(fc.tuple(name, fc.integer({ min: 150, max: 3000 })), { selector: ([given]) => given, maxLength: 60 })
     .map((list) => list.map(([given, bytes]) => tool(given, bytes)).toSorted(byName))
@@ -171,12 +196,6 @@ test.each<[Readonly<Record<string, unknown>>, ReturnType<typeof bridgedCall>]>([
   [{ arguments: {} }, undefined],
 ])("the call inside %j", (args, expected) => {
   expect(bridgedCall(args)).toEqual(expected)
-})
-
-test("only the built-in bridge is one", () => {
-  expect(isCallBridge({ name: "tool_call", toolset: "tool_search" })).toBe(true)
-  expect(isCallBridge({ name: "tool_call", toolset: "mcp-phone" })).toBe(false)
-  expect(isCallBridge({ name: "tool_search", toolset: "tool_search" })).toBe(false)
 })
 
 /** A tool whose declaration has that many bytes. */

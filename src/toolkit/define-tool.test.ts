@@ -25,7 +25,7 @@ const grep = defineTool({
   run: async (args) => ({ content: { args }, summary: "done" }),
 })
 
-test("holds its plain facts, and only the marks that were set", () => {
+test("has its data and only the marks that were set", () => {
   const { name, toolset, description, marks } = grep
   expect({ name, toolset, description, marks }).toEqual({
     name: "grep",
@@ -35,7 +35,7 @@ test("holds its plain facts, and only the marks that were set", () => {
   })
 })
 
-test("derives what the model is told from the schema, once", () => {
+test("derives the parameters from the schema, once", () => {
   expect(grep.parameters).toEqual({
     type: "object",
     properties: {
@@ -50,13 +50,13 @@ test("derives what the model is told from the schema, once", () => {
   expect(grep.parameters).toBe(grep.parameters)
 })
 
-test("a whole number without bounds does not carry those of a double", () => {
+test("an integer without bounds has no bounds in the schema", () => {
   const tool = defineTool({ ...declaration(), input: z.object({ n: z.int() }) })
   expect(tool.parameters).toEqual({ type: "object", properties: { n: { type: "integer" } }, required: ["n"] })
 })
 
 describe("a valid call", () => {
-  test("is coerced, completed with defaults and ready to be judged and run", async () => {
+  test("is coerced, completed with defaults and ready to run", async () => {
     const parsed = grep.runnable.parse({ pattern: "x", limit: "5", paths: "src" })
     if (!parsed.ok) throw new Error(parsed.error)
     const args = { pattern: "x", mode: "lines", limit: 5, paths: ["src"] }
@@ -78,7 +78,7 @@ describe("a valid call", () => {
     })
   })
 
-  test("null for a parameter that may be left out counts as left out", () => {
+  test("null for an optional parameter counts as absent", () => {
     expect(grep.runnable.parse({ pattern: "x", limit: null, mode: null, since: null })).toMatchObject({
       ok: true,
       value: { args: { pattern: "x", mode: "lines", since: null } },
@@ -86,7 +86,7 @@ describe("a valid call", () => {
   })
 })
 
-describe("an invalid call is answered in one sentence", () => {
+describe("an invalid call returns one sentence", () => {
   test.each([
     { args: {}, wanted: "grep was not run: `pattern` is required." },
     { args: { pattern: null }, wanted: "grep was not run: `pattern` must be a string, not null." },
@@ -136,7 +136,7 @@ describe("an invalid call is answered in one sentence", () => {
   })
 })
 
-test("a name that no provider accepts is the author's mistake", () => {
+test("an invalid name throws", () => {
   expect(() => defineTool({ ...declaration(), name: "read-file" })).toThrow(
     '"read-file" cannot be a tool name: use 1 to 64 letters, digits and underscores',
   )

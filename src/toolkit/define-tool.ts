@@ -2,6 +2,7 @@ import { z } from "zod"
 
 import { assertNever } from "../base/assert-never.ts"
 import { isRecord } from "../base/json.ts"
+import { lazy } from "../base/lazy.ts"
 import { fail, ok, type Result } from "../base/result.ts"
 import { ellipsize } from "../base/text.ts"
 import type { JsonSchema } from "../protocol/tool.ts"
@@ -10,34 +11,33 @@ import { sanitiseParameters } from "./schema-sanitiser.ts"
 import { isToolName } from "./tool-name.ts"
 import type { ParsedCall, RunnableTool, ToolDeclaration, ToolMarks } from "./tool.ts"
 
-/** A tool with the types of its arguments erased: its plain facts, and the code behind them. */
+/** A tool with its argument types erased. */
 export interface DefinedTool {
   readonly name: string
   readonly toolset: string
   readonly description: string
   readonly marks: ToolMarks
-  /** What the model is told, derived from the declaration's `input` on first use. */
+  /** The JSON schema for the model, derived from the declaration's `input` on first use. */
   readonly parameters: JsonSchema
   readonly runnable: RunnableTool
 }
 
-/** Turns a declaration into a value that dispatch can use. A bad name is a mistake of the author, so it throws. */
+/** Turns a declaration into a value that dispatch can use. Throws when the tool name is invalid. */
 export function defineTool<Schema extends z.ZodType>(declaration: ToolDeclaration<Schema>): DefinedTool {
   if (!isToolName(declaration.name)) {
     throw new Error(`"${declaration.name}" cannot be a tool name: use 1 to 64 letters, digits and underscores`)
   }
-  let parameters: JsonSchema | undefined
-  const parametersOnce = (): JsonSchema => (parameters ??= parametersOf(declaration.input))
+  const parameters = lazy(() => parametersOf(declaration.input))
   return {
     name: declaration.name,
     toolset: declaration.toolset,
     description: declaration.description,
     marks: marksOf(declaration),
     get parameters() {
-      return parametersOnce()
+      return parameters()
     },
     runnable: {
-      parse: (args) => parseCall(declaration, parametersOnce(), args),
+      parse: (args) => parseCall(declaration, parameters(), args),
       ...(declaration.digest !== undefined && { digest: declaration.digest }),
     },
   }
@@ -46,7 +46,7 @@ export function defineTool<Schema extends z.ZodType>(declaration: ToolDeclaratio
 function parametersOf(input: z.ZodType): JsonSchema {
   const { $schema: _dialect, ...schema } = z.toJSONSchema(input, {
     io: "input",
-    // z.int() states the bounds of a double; the model has no use for them and every request would carry them.
+    // z.int() states the bounds of safe integers, which would only lengthen every request.
     override: ({ jsonSchema }) => {
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
@@ -55,20 +55,24 @@ function parametersOf(input: z.ZodType): JsonSchema {
   return sanitiseParameters(schema)
 }
 
-/** Only the marks that were set: the manifest stays small, and a missing mark means its default everywhere. */
+/** Only the marks that are set, so that the manifest stays small. */
 function marksOf(declaration: ToolMarks): ToolMarks {
-  const { parallel, maxResultChars, requiresEnv, emoji, idempotent, housekeeping, inScripts, inChildren, provenance } =
-    declaration
+  const { parallel, maxResultChars, idempotent, housekeeping, provenance, role, family } = declaration
+  const { subjectsAreFiles, countsRepeats, newestResultOnly, declarationRank, lean, bridge } = declaration
   return {
     ...(parallel !== undefined && { parallel }),
     ...(maxResultChars !== undefined && { maxResultChars }),
-    ...(requiresEnv !== undefined && { requiresEnv }),
-    ...(emoji !== undefined && { emoji }),
     ...(idempotent !== undefined && { idempotent }),
     ...(housekeeping !== undefined && { housekeeping }),
-    ...(inScripts !== undefined && { inScripts }),
-    ...(inChildren !== undefined && { inChildren }),
     ...(provenance !== undefined && { provenance }),
+    ...(role !== undefined && { role }),
+    ...(family !== undefined && { family }),
+    ...(subjectsAreFiles !== undefined && { subjectsAreFiles }),
+    ...(countsRepeats !== undefined && { countsRepeats }),
+    ...(newestResultOnly !== undefined && { newestResultOnly }),
+    ...(declarationRank !== undefined && { declarationRank }),
+    ...(lean !== undefined && { lean }),
+    ...(bridge !== undefined && { bridge }),
   }
 }
 
@@ -93,7 +97,7 @@ function parseCall<Schema extends z.ZodType>(
   })
 }
 
-/** Several models fill every optional parameter they do not use with null; it means the same as leaving it out. */
+/** Some models set every optional parameter they do not use to null, which means the same as leaving it out. */
 function withoutMeaninglessNulls(
   args: Readonly<Record<string, unknown>>,
   parameters: JsonSchema,

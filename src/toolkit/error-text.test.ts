@@ -16,7 +16,7 @@ test.each([
   expect(sanitiseErrorText(given)).toBe(wanted)
 })
 
-test("3000 characters become 2000 behind the prefix", () => {
+test("3000 characters become 2000 after the prefix", () => {
   const text = sanitiseErrorText("x".repeat(3000))
   expect(text).toBe(`[TOOL_ERROR] ${"x".repeat(1997)}...`)
   expect(text).toHaveLength(2013)

@@ -1,6 +1,6 @@
 import type { Access, Parallel } from "../protocol/tool.ts"
 
-/** What the batch rule needs to know about one call of a reply. */
+/** One call of a reply, as `planBatch` needs it. */
 export interface PlannedCall {
   readonly parallel: Parallel
   readonly access: Access | "unknown"
@@ -13,21 +13,21 @@ export interface PlannedCall {
 export const MAX_PARALLEL_CALLS = 8
 
 /**
- * Whether the calls of one reply may run at the same time. One call that cannot makes the whole batch sequential, so effects
- * happen in the order the model wrote them.
+ * Whether the calls of one reply may run at the same time. One call that may not makes the whole batch sequential, so that
+ * effects happen in the order the model wrote them.
  */
 export function planBatch(calls: readonly PlannedCall[]): "parallel" | "sequential" {
-  if (calls.length < 2 || !calls.every(mayRunBesideOthers)) return "sequential"
-  const pairwiseApart = calls.every((call, index) => calls.slice(index + 1).every((later) => !conflict(call, later)))
-  return pairwiseApart ? "parallel" : "sequential"
+  if (calls.length < 2 || !calls.every(mayRunInParallel)) return "sequential"
+  const noConflicts = calls.every((call, index) => calls.slice(index + 1).every((later) => !conflict(call, later)))
+  return noConflicts ? "parallel" : "sequential"
 }
 
-function mayRunBesideOthers(call: PlannedCall): boolean {
+function mayRunInParallel(call: PlannedCall): boolean {
   if (!call.argumentsValid || call.parallel === "never") return false
   return call.parallel === "safe" || (call.paths.length > 0 && call.paths.every((path) => path !== ""))
 }
 
-/** A search sees a half-written file, so it conflicts with a writer below it; two readers of files conflict only by the rule. */
+/** A search could see a half-written file, so it conflicts with a write below its path; two `by-path` calls conflict when their paths overlap. */
 function conflict(a: PlannedCall, b: PlannedCall): boolean {
   if (a.parallel === "safe" && b.parallel === "safe") return false
   if (a.parallel === "safe" && b.access === "read") return false
@@ -35,7 +35,7 @@ function conflict(a: PlannedCall, b: PlannedCall): boolean {
   return a.paths.some((path) => b.paths.some((other) => pathsOverlap(path, other)))
 }
 
-/** Equal, or one above the other, by path components: `/a/b` and `/a/bc` are apart. */
+/** Whether the paths are equal or one contains the other. Compares path components: `/a/b` and `/a/bc` do not overlap. */
 export function pathsOverlap(a: string, b: string): boolean {
   const left = components(a)
   const right = components(b)

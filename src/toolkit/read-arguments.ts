@@ -1,7 +1,7 @@
 import { isRecord, parseJson } from "../base/json.ts"
 import { repairArguments } from "./argument-repair.ts"
 
-/** What a model wrote as arguments. `truncated` and `invalid` cannot be mended without inventing content. */
+/** Parsed arguments of a model. `truncated` and `invalid` arguments cannot be repaired without inventing content. */
 export type ReadArguments =
   | { readonly kind: "object"; readonly args: Readonly<Record<string, unknown>> }
   | { readonly kind: "truncated" | "invalid" }
@@ -13,9 +13,9 @@ export function readArguments(raw: string): ReadArguments {
   const repaired = repairArguments(text)
   const parsed = parseJson(repaired)
   if (parsed === null) return { kind: "object", args: {} }
-  if (isRecord(parsed) && (repaired !== "{}" || HOLDS_NOTHING.test(text))) return { kind: "object", args: parsed }
+  if (isRecord(parsed) && (repaired !== "{}" || EMPTY_ARGUMENTS.test(text))) return { kind: "object", args: parsed }
   return { kind: /[}\]]$/u.test(text) ? "invalid" : "truncated" }
 }
 
-/** Text that stands for an empty object. Anything else was given up by the repair and must not run as if it were one. */
-const HOLDS_NOTHING = /^(?:None|\{[\s,}\]]*)?$/u
+/** Text that means an empty object. Any other text that the repair turned into `{}` must not run. */
+const EMPTY_ARGUMENTS = /^(?:None|\{[\s,}\]]*)?$/u

@@ -1,7 +1,7 @@
 import { codePointLength, takeCodePoints } from "../base/text.ts"
 import type { ToolMarks } from "./tool.ts"
 
-/** `tool_results` of the settings. */
+/** The `tool_results` settings. */
 export interface ResultBudget {
   readonly defaultChars: number
   readonly turnChars: number
@@ -18,8 +18,8 @@ export const DEFAULT_RESULT_BUDGET: ResultBudget = {
 }
 
 /**
- * How many characters of a tool's result go to the model before the rest is kept in a file. An unlimited tool bounds itself
- * (`read_file`): its threshold cannot be changed, or reading a kept result would be kept again.
+ * How many characters of a tool's result go to the model before the result is saved to a file. An unlimited tool limits its
+ * results itself; its threshold cannot be changed, or reading a saved result would save it again.
  */
 export function resultThreshold(
   tool: { readonly name: string } & Pick<ToolMarks, "maxResultChars">,
@@ -34,15 +34,15 @@ export function exceedsThreshold(text: string, threshold: number): boolean {
   return text.length > threshold && codePointLength(text) > threshold
 }
 
-export const RESULT_FOLDER = "hermes-results"
+export const RESULT_DIRECTORY = "hermes-results"
 
-/** The file of a kept result, below the workspace's temporary directory. */
+/** The file for a saved result, relative to the workspace's temporary directory. */
 export function resultFileName(callId: string): string {
   const safe = callId.replaceAll(/[^A-Za-z0-9_-]/gu, "_").slice(0, 100)
-  return `${RESULT_FOLDER}/${safe === "" ? "result" : safe}.txt`
+  return `${RESULT_DIRECTORY}/${safe === "" ? "result" : safe}.txt`
 }
 
-/** The beginning of a long text, ended after a line where that costs less than half of it. */
+/** The beginning of a long text, cut after a complete line where that keeps at least half of it. */
 export function previewOf(text: string, previewChars: number): string {
   const head = takeCodePoints(text, previewChars)
   if (head === text) return text
@@ -53,44 +53,44 @@ export function previewOf(text: string, previewChars: number): string {
 const OPEN = "<persisted-output>"
 const CLOSE = "</persisted-output>"
 
-/** What the model sees in place of a result that was kept in a file. */
-export function persistedOutput(text: string, kept: { readonly path: string; readonly previewChars: number }): string {
+/** What the model sees instead of a result that was saved to a file. */
+export function persistedOutput(text: string, saved: { readonly path: string; readonly previewChars: number }): string {
   return [
     OPEN,
     `The output is too long to show: ${sizeOf(text)}.`,
-    `All of it is in ${kept.path}`,
+    `All of it is in ${saved.path}`,
     "Read the parts you need with read_file, using offset and limit.",
     "",
     "It begins:",
-    previewOf(text, kept.previewChars),
+    previewOf(text, saved.previewChars),
     "...",
     CLOSE,
   ].join("\n")
 }
 
-/** The same when the file could not be written. */
+/** The replacement when the file could not be written. */
 export function truncatedOutput(text: string, previewChars: number): string {
   return `${previewOf(text, previewChars)}\n[Truncated: the output has ${sizeOf(text)} and could not be saved, so only its beginning is shown. Ask for less at a time.]`
 }
 
 /**
- * Whether a result holds a block already, also inside the wrapping of untrusted text: keeping it again would overwrite the full
- * text in the file. One that is too large to be ours is foreign text that only looks like it.
+ * Whether a result already is such a replacement, also inside the wrapping of untrusted text: saving it again would overwrite the
+ * full text in the file. A longer text is not ours and only looks like one.
  */
 export function isPersistedOutput(text: string, previewChars: number): boolean {
   if (codePointLength(text) > previewChars + MAX_FRAME_CHARS) return false
   return text.includes(`${OPEN}\n`) && text.includes(`\n${CLOSE}`)
 }
 
-/** The sentences of a block and the longest path there can be. */
+/** The fixed text of a replacement and the longest possible path. */
 const MAX_FRAME_CHARS = 5000
 
-/** What a persisted block takes beside its preview: its sentences and a long path. */
+/** Size of a replacement without its preview: the fixed text and a long path. */
 const PERSISTED_FRAME_CHARS = 500
 
 /**
- * Which results of one reply to keep in files, largest first, so that together they fit the turn. Gives their positions; a
- * result that is kept already, or is no larger than the block that would replace it, is never chosen.
+ * Chooses the results of one reply to save to files, largest first, so that the rest fits the turn's budget. Returns their
+ * indexes. Never chooses a result that is already saved or that is not longer than its replacement.
  */
 export function planTurnBudget(
   results: readonly string[],
@@ -100,11 +100,11 @@ export function planTurnBudget(
   const sizes = results.map((text, index) => ({
     index,
     chars: codePointLength(text),
-    kept: isPersistedOutput(text, budget.previewChars),
+    isSaved: isPersistedOutput(text, budget.previewChars),
   }))
   let total = sizes.reduce((sum, { chars }) => sum + chars, 0)
   const chosen: number[] = []
-  const candidates = sizes.filter(({ chars, kept }) => !kept && chars > blockChars)
+  const candidates = sizes.filter(({ chars, isSaved }) => !isSaved && chars > blockChars)
   for (const { index, chars } of candidates.toSorted((a, b) => b.chars - a.chars || a.index - b.index)) {
     if (total <= budget.turnChars) break
     chosen.push(index)

@@ -95,7 +95,7 @@ describe("one property", () => {
   })
 })
 
-test("patterns and formats go, a property called pattern stays", () => {
+test("patterns and formats are removed, a property named pattern stays", () => {
   expect(
     stripPatternAndFormat({
       type: "object",

@@ -2,13 +2,13 @@ import { isRecord } from "../base/json.ts"
 import type { JsonSchema } from "../protocol/tool.ts"
 
 /**
- * The form of a parameter schema that every provider accepts: an object at the top with `properties`, no null unions, no
- * combinators at the top. Never throws; foreign schemas (MCP, plugins) come through here too.
+ * Converts a parameter schema to what every provider accepts: an object with `properties`, no null unions, no combinators at the
+ * top level. Never throws, also for foreign schemas (MCP, plugins).
  */
 export function sanitiseParameters(parameters: unknown): JsonSchema {
   const source = typeof parameters === "string" ? { type: parameters } : parameters
   if (!isRecord(source)) return { type: "object", properties: {} }
-  // With properties of its own the top already is the object; a combinator beside them only narrows it.
+  // A schema with properties is already an object; a combinator next to them would only narrow it.
   const top = sanitiseNode("properties" in source ? withoutKeys(source, TOP_LEVEL_FORBIDDEN) : source)
   const kept = withoutKeys(top, TOP_LEVEL_FORBIDDEN)
   return withRequiredInProperties({
@@ -19,8 +19,8 @@ export function sanitiseParameters(parameters: unknown): JsonSchema {
 }
 
 /**
- * For servers that compile schemas to a grammar and fail on patterns: a copy without `pattern` and `format`. A property that is
- * called `pattern` stays, since only schema nodes are changed.
+ * A copy without `pattern` and `format`, for servers that compile schemas to a grammar and do not support these. A property named
+ * `pattern` stays, since only schema nodes change.
  */
 export function stripPatternAndFormat(schema: JsonSchema): JsonSchema {
   return mapSubschemas(withoutKeys(schema, GRAMMAR_HOSTILE), (inner) =>

@@ -11,7 +11,7 @@ test.each(["registry.ts", "definitions.ts", "toolsets.ts", "builtin-entries.ts"]
   },
 )
 
-test("a tool's own code does load the schema library, so the walk above can find one", async () => {
+test("a tool's own code does load the schema library, so the search above can find one", async () => {
   expect(await reachedFrom(new URL("define-tool.ts", import.meta.url).href)).toContain("zod")
 })
 

@@ -22,7 +22,7 @@ test.each([
   expect(repairToolName(given, NAMES)).toBe(wanted)
 })
 
-test("a name that is written with capitals is found by its small letters", () => {
+test("names are matched case-insensitively", () => {
   expect(repairToolName("mcp_github_listissues", ["mcp_GitHub_listIssues"])).toBe("mcp_GitHub_listIssues")
 })
 
@@ -33,6 +33,6 @@ test("the closest of several similar names wins, from a similarity of 0.7 on", (
   expect(repairToolName("abcdefwxyz", ["abcdef1234"])).toBeUndefined()
 })
 
-test("a runaway name is not compared", () => {
+test("a very long name is not compared", () => {
   expect(repairToolName("read_file".repeat(50_000), NAMES)).toBeUndefined()
 })

@@ -1,4 +1,4 @@
-/** The tool a model meant by a name that does not exist as written, or undefined when no name is close enough. */
+/** The tool name closest to a name that a model misspelt, or undefined when none is close enough. */
 export function repairToolName(given: string, names: Iterable<string>): string | undefined {
   const valid = new Map<string, string>()
   for (const name of names) {
@@ -13,7 +13,7 @@ export function repairToolName(given: string, names: Iterable<string>): string |
   return closest(cut.toLowerCase(), valid)
 }
 
-/** Some models run their call syntax into the name; a quote or bracket cannot be part of one. */
+/** Some models append call syntax to the name; a quote or bracket ends the name. */
 function cutMarkup(given: string): string {
   const end = given.slice(1).search(/["'<>]/u)
   return end === -1 ? given : given.slice(0, end + 1)
@@ -51,7 +51,7 @@ function withoutToolSuffix(name: string): string | undefined {
 
 const MIN_SIMILARITY = 0.7
 
-/** No tool name is longer; a runaway name must not cost time. */
+/** No tool name is longer; longer text is not compared, to save time. */
 const MAX_COMPARED = 128
 
 function closest(name: string, valid: ReadonlyMap<string, string>): string | undefined {
@@ -68,12 +68,12 @@ function closest(name: string, valid: ReadonlyMap<string, string>): string | und
   return best
 }
 
-/** 2·M/T, with M the characters in matching blocks and T those of both words. */
+/** 2·M/T, where M is the number of characters in matching blocks and T that of both words. */
 function similarityOf(a: string, b: string): number {
   return (2 * matchingCharacters(a, b)) / (a.length + b.length)
 }
 
-/** The longest common block, then the same to its left and to its right. */
+/** The longest common block, then recursively to its left and right. */
 function matchingCharacters(a: string, b: string): number {
   const block = longestBlock(a, b)
   if (block.length === 0) return 0

@@ -7,6 +7,7 @@ import type { SessionId } from "../protocol/identifiers.ts"
 import type { Part, Provenance } from "../protocol/message.ts"
 import type { Access, JsonSchema, Parallel, Subject } from "../protocol/tool.ts"
 import type { AskPort } from "./ports/ask.ts"
+import type { CallToolPort } from "./ports/call-tool.ts"
 import type { CheckpointPort } from "./ports/checkpoints.ts"
 import type { DiagnosticsPort } from "./ports/diagnostics.ts"
 import type { FileTracker } from "./ports/files.ts"
@@ -15,31 +16,31 @@ import type { LearningsPort } from "./ports/learnings.ts"
 import type { MemoryPort } from "./ports/memory.ts"
 import type { ProcessesPort } from "./ports/processes.ts"
 import type { SessionsPort } from "./ports/sessions.ts"
+import type { SpawnAgentPort } from "./ports/spawn-agent.ts"
 import type { SudoPort } from "./ports/sudo.ts"
 import type { TodoPort } from "./ports/todo.ts"
 
 /**
- * A tool as its author writes it, in one file. What dispatch, policy, plan mode, parallelism and documentation need is declared
- * here and listed nowhere else.
+ * A tool as its author writes it, in one file. Dispatch, policy, plan mode, parallelism and documentation read what they need
+ * from here, so no other file lists or compares tool names.
  */
 export interface ToolDeclaration<Schema extends z.ZodType> extends ToolMarks {
   readonly name: string
   readonly toolset: string
   readonly description: string
-  /** One schema is both the check and the type. */
   readonly input: Schema
   readonly access: Access | ((args: z.output<Schema>) => Access)
   readonly subject: (args: z.output<Schema>) => Subject | readonly Subject[]
-  /** What people see while it runs, for example the path or the command. */
+  /** What the user sees while it runs, for example the path or the command. */
   readonly preview: (args: z.output<Schema>) => string
-  /** Why a person is asked about such a call in every profile but full-auto; undefined when the profile decides. */
+  /** Why the user must approve such a call in every permission profile but full-auto; undefined when the profile decides. */
   readonly confirm?: (args: z.output<Schema>) => string | undefined
-  /** What a compression leaves of an old result: one line, from the arguments as the model wrote them and the stored result. */
+  /** One line that replaces an old result in a compression, from the arguments as the model wrote them and the stored result. */
   readonly digest?: (call: DigestedCall) => string
   run(args: z.output<Schema>, context: ToolContext): Promise<ToolResult>
 }
 
-/** An old call and its result, as a compression sees them. */
+/** An old call and its result, for a compression. */
 export interface DigestedCall {
   readonly tool: string
   readonly args: Readonly<Record<string, unknown>>
@@ -47,26 +48,38 @@ export interface DigestedCall {
   readonly result: string
 }
 
-/** Plain data about a tool; for built-in tools a manifest written at build time holds it. */
+/** Plain data about a tool. For built-in tools the generated manifest holds it, so that it is known before their code is loaded. */
 export interface ToolMarks {
   /** Default `never`. */
   readonly parallel?: Parallel
   readonly maxResultChars?: number | "unlimited"
-  readonly requiresEnv?: readonly string[]
-  readonly emoji?: string
-  /** A repeated equal result is no progress. */
+  /** Repeating an equal call with an equal result is no progress. */
   readonly idempotent?: boolean
-  /** Text beside it is the answer. */
+  /** A reply that only calls housekeeping tools may carry the final answer as its text. */
   readonly housekeeping?: boolean
-  /** Callable from scripts of the model. */
-  readonly inScripts?: boolean
-  /** Kept in sub-agents; default true. */
-  readonly inChildren?: boolean
   /** Where its results come from (law 6). */
   readonly provenance?: Provenance
+  /** What the agent itself relies on the tool for. */
+  readonly role?: ToolRole
+  /** Tools of one family do the same kind of work, so one may succeed where another failed. Default: the tool's own name. */
+  readonly family?: string
+  /** The path subjects of a successful call are files, never directories. */
+  readonly subjectsAreFiles?: boolean
+  /** Counts its own repeated calls in the file tracker; a call of any other tool resets that count. */
+  readonly countsRepeats?: boolean
+  /** A newer result of an equal call makes the older one obsolete. */
+  readonly newestResultOnly?: boolean
+  /** When the first request is too long, tools without a rank are deferred first, then those with the highest rank. */
+  readonly declarationRank?: number
+  /** Declared in the lean style too. */
+  readonly lean?: boolean
+  /** Finds, describes or calls deferred tools. Offered with every list of tools. */
+  readonly bridge?: "search" | "describe" | "call"
 }
 
-/** What a tool is given. It never imports the agent or a surface: what it needs from above is a port in here. */
+export type ToolRole = "memory" | "learnings" | "task-list" | "session-search" | "shell"
+
+/** What a tool receives with each call. Tools never import the agent or a surface: what they need from those is a port. */
 export interface ToolContext {
   readonly workspace: Workspace
   readonly signal: AbortSignal
@@ -76,28 +89,30 @@ export interface ToolContext {
   readonly clock: Clock
   readonly redact: (text: string, options?: { readonly codeFile?: boolean }) => string
   readonly ports: ToolPorts
-  /** Live output for people; never reaches the model. */
+  /** Shows live output to the user; it never reaches the model. */
   progress(text: string): void
   readonly limits: ToolLimits
 }
 
-/** Abilities of the session. A caller that lacks one leaves it out, and the tool answers an error that says so. */
+/** What the session can do for tools. Where a port is absent, the tools that need it return an error. */
 export interface ToolPorts {
   readonly memory?: MemoryPort
   readonly sessions?: SessionsPort
-  /** Opened with the first use. */
+  /** Opened on first use. */
   readonly learnings?: () => Promise<LearningsPort>
   readonly todo?: TodoPort
+  readonly callTool?: CallToolPort
+  readonly spawnAgent?: SpawnAgentPort
   readonly ask?: AskPort
-  /** Opened with the first use. */
+  /** Opened on first use. */
   readonly checkpoints?: () => Promise<CheckpointPort>
   readonly deferredTools?: DeferredToolsPort
-  /** Opened with the first use. */
+  /** Opened on first use. */
   readonly processes?: () => Promise<ProcessesPort>
   readonly sudo?: SudoPort
-  /** What the task has read and written; the file tools work without it, but then nothing is compared. */
+  /** What the task has read and written. Without it the file tools work, but do not warn about stale or repeated reads. */
   readonly files?: FileTracker
-  /** Absent where files are elsewhere, or language servers are switched off. */
+  /** Absent in remote workspaces and where language servers are disabled. */
   readonly diagnostics?: DiagnosticsPort
 }
 
@@ -108,16 +123,16 @@ export interface ToolLimits {
   readonly maxLineLength: number
   readonly outputMaxChars: number
   readonly commandTimeoutSeconds: number
-  /** Most seconds a command may be waited for; 600 unless told. */
+  /** The longest foreground timeout of a command; default 600. */
   readonly foregroundMaxSeconds?: number
-  /** Most choices a question to the person may offer; 4 unless told. */
+  /** How many choices a question to the user may offer; default 4. */
   readonly clarifyMaxChoices?: number
 }
 
-/** What a tool gives back. `content` goes to the model as JSON; `{ error: … }` marks a failure. */
+/** What a tool returns. `content` goes to the model as JSON; `{ error: … }` marks a failure. */
 export interface ToolResult {
   readonly content: Readonly<Record<string, unknown>> | MultimodalContent
-  /** One line for people. */
+  /** One line for the user. */
   readonly summary: string
   readonly exitCode?: number
   readonly diff?: string
@@ -134,15 +149,15 @@ export function isMultimodal(content: ToolResult["content"]): content is Multimo
   return "_multimodal" in content && content["_multimodal"] === true
 }
 
-/** A tool with its types erased: what the door works with once the tool's code is loaded. */
+/** A loaded tool with its argument types erased, as dispatch uses it. */
 export interface RunnableTool {
-  /** The arguments after coercion and validation, or a sentence the model can act on. */
+  /** Coerces and validates the arguments; the error is a sentence the model can act on. */
   parse(args: Readonly<Record<string, unknown>>): Result<ParsedCall>
-  /** Absent where the general form will do. */
+  /** Absent where the default digest is enough. */
   readonly digest?: (call: DigestedCall) => string
 }
 
-/** One valid call, ready to be judged and run. */
+/** One valid call, ready for the policy decision and to run. */
 export interface ParsedCall {
   readonly args: Readonly<Record<string, unknown>>
   readonly access: Access | "unknown"
@@ -153,18 +168,12 @@ export interface ParsedCall {
   run(context: ToolContext): Promise<ToolResult>
 }
 
-/** A tool as the registry holds it: everything but the code, and the way to the code. */
+/** A tool in the registry: everything but its code, which `load` imports. */
 export interface ToolEntry extends ToolMarks {
   readonly name: string
   readonly toolset: string
   readonly description: string
   readonly parameters: JsonSchema
-  /** Availability probe; the registry caches its answer. */
-  readonly available?: () => boolean | Promise<boolean>
-  /** Dynamic part, evaluated when a session takes its list; given the names in that list. Null leaves the tool out. */
-  readonly describe?: (
-    listed: ReadonlySet<string>,
-  ) => { readonly description?: string; readonly parameters?: JsonSchema } | null
   readonly source: ToolSource
   load(): Promise<RunnableTool>
 }

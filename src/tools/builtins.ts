@@ -1,8 +1,8 @@
 import type { BuiltinTool } from "../toolkit/builtin-entries.ts"
 
 /**
- * Every built-in tool, by name. The code of a tool is loaded when it is first called; what the model is told about it comes from
- * `manifest.generated.ts`, which `npm run generate` writes from these same values.
+ * Every built-in tool by name. The code of a tool is loaded with its first call; descriptions and schemas come from
+ * `manifest.generated.ts`, which `npm run generate` writes from these same tools.
  */
 export const BUILTIN_TOOLS = {
   checkpoint: { load: async () => (await import("./checkpoint/checkpoint.ts")).checkpoint },

@@ -5,7 +5,7 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
   "checkpoint": {
     "name": "checkpoint",
     "toolset": "checkpoint",
-    "description": "Name a state of the project's files before a risky experiment, and return to it. restore puts all files back as they were (build output, .git and .env are never touched); it first saves the present state as pre-restore.",
+    "description": "Save a named state of the project's files before a risky experiment, and return to it. restore resets all files to it (except build output, .git and .env); it first saves the current state as pre-restore.",
     "parameters": {
       "type": "object",
       "properties": {
@@ -33,13 +33,13 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       ]
     },
     "marks": {
-      "emoji": "⏪"
+      "declarationRank": 12
     }
   },
   "clarify": {
     "name": "clarify",
     "toolset": "clarify",
-    "description": "Ask the person a question and wait for the answer. Only when the answer changes the work and you cannot find it out yourself. Not to get consent for dangerous commands: that is asked for separately.",
+    "description": "Ask the user a question and wait for the answer. Only when the answer changes the work and you cannot find it out yourself. Not to get consent for dangerous commands: that is requested separately.",
     "parameters": {
       "type": "object",
       "properties": {
@@ -55,7 +55,7 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
         },
         "allow_freetext": {
           "default": true,
-          "description": "The person may answer in own words",
+          "description": "The user may answer in own words",
           "type": "boolean"
         }
       },
@@ -65,14 +65,13 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
     },
     "marks": {
       "parallel": "never",
-      "emoji": "❓",
-      "inChildren": false
+      "declarationRank": 9
     }
   },
   "learnings": {
     "name": "learnings",
     "toolset": "learnings",
-    "description": "Error and fix pairs, kept across sessions. Save the cause and fix of a failure that was not obvious; search before you repeat an approach that failed. Fitting ones are shown to you on errors as learning:ID.",
+    "description": "Error and fix pairs, kept across sessions. Save the cause and fix of a failure that was not obvious; search before you repeat an approach that failed. Matching ones are shown to you on errors as learning:ID.",
     "parameters": {
       "type": "object",
       "properties": {
@@ -123,13 +122,14 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       ]
     },
     "marks": {
-      "emoji": "🎓"
+      "role": "learnings",
+      "declarationRank": 11
     }
   },
   "memory": {
     "name": "memory",
     "toolset": "memory",
-    "description": "Durable facts across sessions, in two small files. Save corrections, preferences and facts unasked, as short statements: about the person in user, about machine and projects in memory. Not task progress, logs or trivia. When full, merge or remove entries. Changes show in the next session's prompt.",
+    "description": "Durable facts across sessions, in two small files. Save corrections, preferences and facts unasked, as short statements: about the user in user, about machine and projects in memory. Not task progress, logs or trivia. When full, merge or remove entries. Changes show in the next session's prompt.",
     "parameters": {
       "type": "object",
       "properties": {
@@ -170,9 +170,9 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       ]
     },
     "marks": {
-      "emoji": "🧠",
       "housekeeping": true,
-      "inChildren": false
+      "role": "memory",
+      "declarationRank": 8
     }
   },
   "patch": {
@@ -218,8 +218,9 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
     },
     "marks": {
       "parallel": "by-path",
-      "emoji": "🔧",
-      "inScripts": true
+      "family": "edit",
+      "subjectsAreFiles": true,
+      "declarationRank": 3
     }
   },
   "process": {
@@ -271,14 +272,14 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       ]
     },
     "marks": {
-      "emoji": "⚙️",
-      "provenance": "command"
+      "provenance": "command",
+      "declarationRank": 6
     }
   },
   "read_file": {
     "name": "read_file",
     "toolset": "file",
-    "description": "Read a text file with numbered lines (`12|text`). Use this instead of cat, head or tail. Page with offset (first line, from 1) and limit. Text of notebooks (.ipynb), .docx and .xlsx is extracted. A missing file is answered with similar names. Images (PNG, JPEG, GIF, WebP) are shown to you. Results that are too long are refused: use a smaller limit.",
+    "description": "Read a text file with numbered lines (`12|text`). Use this instead of cat, head or tail. Page with offset (first line, from 1) and limit. Text of notebooks (.ipynb), .docx and .xlsx is extracted. For a missing file similar names are returned. Images (PNG, JPEG, GIF, WebP) are shown to you. Results that are too long are refused: use a smaller limit.",
     "parameters": {
       "type": "object",
       "properties": {
@@ -305,10 +306,12 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
     "marks": {
       "parallel": "by-path",
       "maxResultChars": "unlimited",
-      "emoji": "📖",
       "idempotent": true,
-      "inScripts": true,
-      "provenance": "file"
+      "provenance": "file",
+      "subjectsAreFiles": true,
+      "countsRepeats": true,
+      "declarationRank": 2,
+      "lean": true
     }
   },
   "search_files": {
@@ -368,16 +371,17 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
     },
     "marks": {
       "parallel": "safe",
-      "emoji": "🔎",
       "idempotent": true,
-      "inScripts": true,
-      "provenance": "file"
+      "provenance": "file",
+      "countsRepeats": true,
+      "declarationRank": 5,
+      "lean": true
     }
   },
   "session_search": {
     "name": "session_search",
     "toolset": "session_search",
-    "description": "Search and read past sessions; also what was left out of this one. No arguments: recent sessions. query: full-text search of other sessions (other words for it are tried too). session_id: its start and end; + query: search it and what it continues; + around_message_id: messages near that one, window 0: that one word for word, paged by offset (characters).",
+    "description": "Search and read past sessions; also what was removed from this one. No arguments: recent sessions. query: full-text search of other sessions (and semantic search). session_id: its start and end; + query: search it and what it continues; + around_message_id: messages near that one, window 0: that one word for word, paged by offset (characters).",
     "parameters": {
       "type": "object",
       "properties": {
@@ -433,9 +437,10 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
     "marks": {
       "parallel": "safe",
       "maxResultChars": "unlimited",
-      "emoji": "🔍",
       "idempotent": true,
-      "housekeeping": true
+      "housekeeping": true,
+      "role": "session-search",
+      "declarationRank": 10
     }
   },
   "terminal": {
@@ -462,15 +467,15 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
           "minLength": 1
         },
         "pty": {
-          "description": "In a terminal of its own, for interactive programs",
+          "description": "In a pseudo-terminal, for interactive programs",
           "type": "boolean"
         },
         "notify_on_complete": {
-          "description": "Be told once when it ends",
+          "description": "Notify you once when it ends",
           "type": "boolean"
         },
         "watch_patterns": {
-          "description": "Be told of output lines with one of these texts; only for rare signals",
+          "description": "Notify you of output lines with one of these texts; only for rare signals",
           "type": "array",
           "items": {
             "type": "string",
@@ -483,15 +488,16 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       ]
     },
     "marks": {
-      "emoji": "💻",
-      "inScripts": true,
-      "provenance": "command"
+      "provenance": "command",
+      "role": "shell",
+      "declarationRank": 1,
+      "lean": true
     }
   },
   "todo": {
     "name": "todo",
     "toolset": "todo",
-    "description": "Your task list for this session, for work of 3 or more steps or several tasks. It works silently. Without todos it is read. Order is priority. Keep one item in_progress; mark items completed at once. If one fails, cancel it and add a revised one. Do not add testing unless asked.",
+    "description": "Your task list for this session, for work of 3 or more steps or several tasks. It works silently. Without todos it returns the list. Order is priority. Keep one item in_progress; mark items completed at once. If one fails, cancel it and add a revised one. Do not add testing unless asked.",
     "parameters": {
       "type": "object",
       "properties": {
@@ -526,8 +532,9 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       }
     },
     "marks": {
-      "emoji": "📋",
-      "housekeeping": true
+      "housekeeping": true,
+      "role": "task-list",
+      "declarationRank": 7
     }
   },
   "tool_call": {
@@ -552,7 +559,7 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       ]
     },
     "marks": {
-      "emoji": "🧰"
+      "bridge": "call"
     }
   },
   "tool_describe": {
@@ -573,8 +580,9 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
     },
     "marks": {
       "parallel": "safe",
-      "emoji": "🧰",
-      "idempotent": true
+      "idempotent": true,
+      "newestResultOnly": true,
+      "bridge": "describe"
     }
   },
   "tool_search": {
@@ -598,8 +606,9 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
     },
     "marks": {
       "parallel": "safe",
-      "emoji": "🧰",
-      "idempotent": true
+      "idempotent": true,
+      "newestResultOnly": true,
+      "bridge": "search"
     }
   },
   "write_file": {
@@ -631,8 +640,10 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
     },
     "marks": {
       "parallel": "by-path",
-      "emoji": "✍️",
-      "inScripts": true
+      "family": "edit",
+      "subjectsAreFiles": true,
+      "declarationRank": 4,
+      "lean": true
     }
   }
 }

@@ -16,25 +16,25 @@ const SNAPSHOTS = 60
 const CHANGED_FILES = 5
 const CHANGED_BYTES = 2000
 
-/** A snapshot before a turn, in a project of 10,000 files. The floor asks the file system about the same files and does no more. */
+/** A snapshot before a turn, in a project of 10,000 files. The floor only calls `lstat` on the same files. */
 export const checkpoints: Measurement = {
   name: "checkpoints",
   slow: true,
   run: async () => {
-    const place = await mkdtemp(join(tmpdir(), "hermes-bench-"))
+    const directory = await mkdtemp(join(tmpdir(), "hermes-bench-"))
     try {
-      return await measure(place)
+      return await measure(directory)
     } finally {
-      rmSync(place, { recursive: true, force: true })
+      rmSync(directory, { recursive: true, force: true })
     }
   },
 }
 
-async function measure(place: string) {
-  const root = join(place, "project")
-  makeProject(root)
+async function measure(directory: string) {
+  const root = join(directory, "project")
+  createProject(root)
   const options = {
-    home: join(place, "home"),
+    home: join(directory, "home"),
     path: process.env["PATH"] ?? "",
     maxSnapshots: 20,
     maxFileMb: 10,
@@ -48,7 +48,7 @@ async function measure(place: string) {
     return performance.now() - started
   }
   const first = await timed("first")
-  // Files that were written a moment ago are read twice; a project is not that young.
+  // Recently written files are read twice, so wait until the files are as old as in a real project.
   await delay(2100)
   await timed("settled")
   const objects = join(options.home, "checkpoints", "store", "objects")
@@ -58,7 +58,7 @@ async function measure(place: string) {
     change(root, round)
     ours.push(await timed(`turn ${round}`))
     const started = performance.now()
-    look(root)
+    statAll(root)
     floor.push(performance.now() - started)
   }
   const grown = (directoryBytes(objects) - before) / SNAPSHOTS
@@ -77,18 +77,18 @@ async function measure(place: string) {
   ] as const
 }
 
-function makeProject(root: string): void {
-  for (let directory = 0; directory < DIRECTORIES; directory += 1) {
-    const folder = join(root, `package${directory % 20}`, `module${directory}`)
-    mkdirSync(folder, { recursive: true })
+function createProject(root: string): void {
+  for (let number = 0; number < DIRECTORIES; number += 1) {
+    const directory = join(root, `package${number % 20}`, `module${number}`)
+    mkdirSync(directory, { recursive: true })
     for (let file = 0; file < FILES_EACH; file += 1) {
-      writeFileSync(join(folder, `file${file}.ts`), `export const value = ${directory * file}\n`.repeat(40))
-      utimesSync(join(folder, `file${file}.ts`), 1_700_000_000, 1_700_000_000)
+      writeFileSync(join(directory, `file${file}.ts`), `export const value = ${number * file}\n`.repeat(40))
+      utimesSync(join(directory, `file${file}.ts`), 1_700_000_000, 1_700_000_000)
     }
   }
 }
 
-/** Text that no compression makes small. */
+/** Writes random text, which hardly compresses. */
 function change(root: string, round: number): void {
   for (let file = 0; file < CHANGED_FILES; file += 1) {
     const text = Array.from({ length: CHANGED_BYTES }, () =>
@@ -98,10 +98,10 @@ function change(root: string, round: number): void {
   }
 }
 
-function look(folder: string): void {
-  for (const name of readdirSync(folder)) {
-    const path = join(folder, name)
-    if (lstatSync(path).isDirectory()) look(path)
+function statAll(directory: string): void {
+  for (const name of readdirSync(directory)) {
+    const path = join(directory, name)
+    if (lstatSync(path).isDirectory()) statAll(path)
   }
 }
 

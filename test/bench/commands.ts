@@ -6,48 +6,48 @@ import { setTimeout as pause } from "node:timers/promises"
 import { fail, ok } from "../../src/base/result.ts"
 import { createLocalWorkspace } from "../../src/exec/local/local-workspace.ts"
 import { chooseSandbox } from "../../src/exec/sandbox/choose-sandbox.ts"
-import type { OpenSandbox } from "../../src/exec/local/shell-state-local.ts"
+import type { OpenSandbox } from "../../src/exec/local/local-shell-state.ts"
 import { temporaryHome } from "../support/temporary-home.ts"
 import type { TemporaryHome } from "../support/temporary-home.ts"
 import type { Measurement } from "./measurement.ts"
 import { median } from "./measurement.ts"
-import { inTurns } from "./rounds.ts"
+import { runAlternately } from "./rounds.ts"
 
-/** A quick model's thinking between two commands. */
+/** The time between two commands with a fast model. */
 const THINKING_MS = 30
-const COMMANDS_A_ROUND = 10
+const COMMANDS_PER_ROUND = 10
 
-/** What the state of the conversation and the sandbox add to one command, with a moment between two commands as in a conversation. */
+/** The overhead of the shell state and the sandbox for one command, with a pause between commands as in a conversation. */
 export const commands: Measurement = {
   name: "commands",
   run: async ({ rounds }) => {
     await using home = await temporaryHome()
-    const place = { cwd: home.workdir, userHome: home.userHome, environment: home.env, startupFiles: [] }
-    const plain = createLocalWorkspace(place)
-    const sandboxed = createLocalWorkspace({ ...place, openSandbox: sandboxOf(home) })
+    const options = { cwd: home.workdir, userHome: home.userHome, environment: home.env, startupFiles: [] }
+    const plain = createLocalWorkspace(options)
+    const sandboxed = createLocalWorkspace({ ...options, openSandbox: sandboxOf(home) })
     const limits = { timeoutMs: 20_000, signal: new AbortController().signal, keepChars: 1000, keepState: true }
-    const inWorkspace = (workspace: typeof plain) => async (): Promise<void> => {
+    const runIn = (workspace: typeof plain) => async (): Promise<void> => {
       const { code, error } = await workspace.run("true", limits).exit
       if (code !== 0) throw new Error(`the command ended with ${code}: ${error ?? ""}`)
     }
-    const found = await inTurns(rounds.oneShot, {
-      plain: () => timed(inWorkspace(plain)),
-      sandboxed: () => timed(inWorkspace(sandboxed)),
+    const found = await runAlternately(rounds.oneShot, {
+      plain: () => timed(runIn(plain)),
+      sandboxed: () => timed(runIn(sandboxed)),
       floor: () => timed(bareShell),
     })
     await Promise.all([plain.close(), sandboxed.close()])
-    const beyond = (side: "plain" | "sandboxed"): number => median(found[side]) - median(found.floor)
+    const overhead = (side: "plain" | "sandboxed"): number => median(found[side]) - median(found.floor)
     return [
-      { name: "one command, beyond sh -c true", unit: "ms", ours: beyond("plain"), target: { atMost: 10 } },
-      { name: "one command, sandboxed, beyond it", unit: "ms", ours: beyond("sandboxed"), target: { atMost: 10 } },
+      { name: "one command, beyond sh -c true", unit: "ms", ours: overhead("plain"), target: { atMost: 10 } },
+      { name: "one command, sandboxed, beyond it", unit: "ms", ours: overhead("sandboxed"), target: { atMost: 10 } },
     ]
   },
 }
 
-/** Milliseconds of one among several, without the pauses. */
+/** The median duration in milliseconds, without the pauses. */
 async function timed(work: () => Promise<void>): Promise<number> {
   const times: number[] = []
-  for (let index = 0; index < COMMANDS_A_ROUND; index += 1) {
+  for (let index = 0; index < COMMANDS_PER_ROUND; index += 1) {
     await pause(THINKING_MS)
     const started = performance.now()
     await work()

@@ -2,7 +2,7 @@ import type { Measurement, Row } from "./measurement.ts"
 import { compared } from "./measurement.ts"
 import type { UsageMeter } from "./resource-usage.ts"
 import type { Command } from "./rounds.ts"
-import { inTurns, timeCommand } from "./rounds.ts"
+import { runAlternately, timeCommand } from "./rounds.ts"
 import { startScriptedModel } from "./scripted-model.ts"
 
 const DELTAS = 5000
@@ -13,7 +13,7 @@ interface Commands {
   readonly floor: Command
 }
 
-/** A long answer in many small pieces: what each piece costs on its way from the socket to the end of the run. */
+/** A long reply in many deltas: the cost of each delta from the socket to the end of the run. */
 export const longStream: Measurement = {
   name: "long-stream",
   run: async ({ rounds, meter }) => {
@@ -22,10 +22,14 @@ export const longStream: Measurement = {
     const commands = { ours: model.hermes("-z", "Tell a long story."), floor: model.floor("one-shot") }
     const once = async (command: Command) => {
       const run = await timeCommand(command)
-      if (run.stdout.trimEnd() !== PIECE.repeat(DELTAS).trimEnd()) throw new Error("a long answer came out incomplete")
+      if (run.stdout.trimEnd() !== PIECE.repeat(DELTAS).trimEnd())
+        throw new Error("the long reply was printed incompletely")
       return run.wallMs
     }
-    const wall = await inTurns(rounds.oneShot, { ours: () => once(commands.ours), floor: () => once(commands.floor) })
+    const wall = await runAlternately(rounds.oneShot, {
+      ours: () => once(commands.ours),
+      floor: () => once(commands.floor),
+    })
     const shortCommands = { ours: short.hermes("-z", "Tell a short story."), floor: short.floor("one-shot") }
     return [
       compared("5,000 deltas, wall", "ms", { ...wall, target: { ratio: 1.6 } }),
@@ -34,7 +38,7 @@ export const longStream: Measurement = {
   },
 }
 
-/** The CPU time of a long answer beyond that of a short one, for each delta. */
+/** The additional CPU time of a long reply over a short one, for each delta. */
 async function cpuRow(
   rounds: number,
   { long, short, meter }: { readonly long: Commands; readonly short: Commands; readonly meter: UsageMeter },
@@ -43,6 +47,6 @@ async function cpuRow(
     const [more, less] = [await meter(long[side]), await meter(short[side])]
     return ((more.cpuMs - less.cpuMs) * 1000) / DELTAS
   }
-  const found = await inTurns(rounds, { ours: () => once("ours"), floor: () => once("floor") })
+  const found = await runAlternately(rounds, { ours: () => once("ours"), floor: () => once("floor") })
   return compared("5,000 deltas, CPU for each", "µs", { ...found, target: { atMost: 30 } })
 }

@@ -4,7 +4,7 @@ import type { Measurement, Row } from "./measurement.ts"
 const ROUNDS = 300
 const SEED = 20_261_115
 
-/** How a task of 300 rounds keeps within a small window, and how often that takes a model. */
+/** How a task of 300 rounds fits in a small window, and how many compressions need a model. */
 export const longTask: Measurement = {
   name: "long-task",
   slow: true,
@@ -14,20 +14,20 @@ export const longTask: Measurement = {
 async function rowsFor(window: number): Promise<readonly Row[]> {
   const found = await runLongTask({ seed: SEED, rounds: ROUNDS, window, usage: "told" })
   if (found.outcome !== "completed") throw new Error(`the task ended with ${found.outcome}: ${found.error}`)
-  const where = `${ROUNDS} rounds, window ${window}`
+  const label = `${ROUNDS} rounds, window ${window}`
   const share = { unit: "share", target: { atLeast: 1 } } as const
   return [
-    { name: `${where}: requests too long for it`, unit: "count", ours: found.overflows, target: { atMost: 0 } },
-    { name: `${where}: largest request`, unit: "share", ours: found.largestShare, target: { atMost: 1 } },
-    { name: `${where}: compressions`, unit: "count", ours: found.compressions },
+    { name: `${label}: requests too long for it`, unit: "count", ours: found.overflows, target: { atMost: 0 } },
+    { name: `${label}: largest request`, unit: "share", ours: found.largestShare, target: { atMost: 1 } },
+    { name: `${label}: compressions`, unit: "count", ours: found.compressions },
     {
-      name: `${where}: of these without a model`,
+      name: `${label}: of these without a model`,
       unit: "share",
       ours: found.withoutModel / found.compressions,
       target: { atLeast: 0.8 },
     },
     {
-      name: `${where}: requests that extend the one before, outside compressions`,
+      name: `${label}: requests that extend the one before, outside compressions`,
       ...share,
       ours: found.extended / found.pairs,
     },

@@ -1,4 +1,4 @@
-/** `node test/bench/main.ts [--quick] [--only NAME]… [--check]`: what Hermes costs beside the least program for the same work. */
+/** `node test/bench/main.ts [--quick] [--only NAME]… [--check]`: compares Hermes with a minimal program for the same work. */
 import { existsSync } from "node:fs"
 import { mkdir, writeFile } from "node:fs/promises"
 import { cpus, loadavg, platform, release } from "node:os"
@@ -42,41 +42,41 @@ const MEASUREMENTS: readonly Measurement[] = [
 ]
 const RESULTS = join(import.meta.dirname, "results")
 
-/** The exit code: 1 when something could not be measured or, with `--check`, when a target was missed. */
+/** Returns the exit code: 1 when a measurement failed or, with `--check`, when a target was missed. */
 async function bench(args: readonly string[]): Promise<number> {
-  const wanted = readArguments(args)
-  if (typeof wanted === "string") return stop(wanted)
+  const options = readArguments(args)
+  if (typeof options === "string") return fail(options)
   const [, built] = hermesCommand()
-  if (!existsSync(built)) return stop(`There is no ${built}; run npm run build first.`)
+  if (!existsSync(built)) return fail(`${built} does not exist. Run npm run build first.`)
 
   const machine = describeMachine()
   console.log(`Node ${machine.node}, ${machine.cores} × ${machine.cpu}, load ${machine.load}\n`)
-  const { rows, failed } = await measure(wanted.chosen, {
-    rounds: wanted.quick ? { startUp: 5, oneShot: 3 } : { startUp: 15, oneShot: 9 },
+  const { rows, failed } = await measure(options.chosen, {
+    rounds: options.quick ? { startUp: 5, oneShot: 3 } : { startUp: 15, oneShot: 9 },
     meter: await findUsageMeter(),
   })
   console.log(`\n${renderTable(rows)}\n\nload afterwards ${currentLoad()}`)
-  // A part of the measurements must not replace the whole.
-  if (wanted.complete && failed === 0) console.log(`\nWritten to ${await writeResults(machine, rows)}`)
+  // An incomplete run must not replace complete results.
+  if (options.complete && failed === 0) console.log(`\nWritten to ${await writeResults(machine, rows)}`)
   const missed = rows.filter((row) => meetsTarget(row) === false)
   if (missed.length > 0) console.log(`\nMissed: ${missed.map((row) => row.name).join("; ")}.`)
-  return failed > 0 || (wanted.check && missed.length > 0) ? 1 : 0
+  return failed > 0 || (options.check && missed.length > 0) ? 1 : 0
 }
 
-interface Wanted {
+interface BenchOptions {
   readonly chosen: readonly Measurement[]
   readonly complete: boolean
   readonly quick: boolean
   readonly check: boolean
 }
 
-function readArguments(args: readonly string[]): Wanted | string {
+function readArguments(args: readonly string[]): BenchOptions | string {
   const flags = readFlags(args)
   if (typeof flags === "string") return flags
   const { quick, check, only } = flags
   const names = MEASUREMENTS.map((measurement) => measurement.name)
   const unknown = only.find((name) => !names.includes(name))
-  if (unknown !== undefined) return `There is no measurement "${unknown}". Known: ${names.join(", ")}.`
+  if (unknown !== undefined) return `Unknown measurement "${unknown}". Known: ${names.join(", ")}.`
   const chosen = MEASUREMENTS.filter(({ name, slow }) =>
     only.length > 0 ? only.includes(name) : !(quick && slow === true),
   )
@@ -98,14 +98,15 @@ function readFlags(args: readonly string[]) {
   }
 }
 
-/** A measurement that fails is reported and the others go on. */
+/** Reports a measurement that fails and continues with the others. */
 async function measure(
   chosen: readonly Measurement[],
   plan: Plan,
 ): Promise<{ readonly rows: readonly Row[]; readonly failed: number }> {
   const rows: Row[] = []
   let failed = 0
-  if (plan.meter === undefined) console.log("Neither python3 nor /proc is here: memory and CPU time are left out.")
+  if (plan.meter === undefined)
+    console.log("Neither python3 nor /proc is available: memory and CPU time are not measured.")
   for (const measurement of chosen) {
     const started = performance.now()
     try {
@@ -124,7 +125,7 @@ interface Machine {
   readonly system: string
   readonly cpu: string
   readonly cores: number
-  /** Of the minute before the run; when it is near the number of cores the figures are not worth keeping. */
+  /** The load average of the last minute. When it is near the number of cores, the results are not reliable. */
   readonly load: string
 }
 
@@ -153,7 +154,7 @@ async function writeResults(machine: Machine, rows: readonly Row[]): Promise<str
   return latest
 }
 
-function stop(problem: string): number {
+function fail(problem: string): number {
   console.error(problem)
   return 1
 }

@@ -17,8 +17,8 @@ const STRETCH = 100
 const ROUNDS = 3
 
 /**
- * A thousand tool turns in one conversation. Every request holds all turns before it, so a turn at the end costs more than one
- * at the beginning for everybody; how much more is set beside the least program for the same work.
+ * A thousand tool turns in one conversation. Every request contains all previous turns, so later turns cost more in any
+ * program. The result compares the increase with that of a minimal program for the same work.
  */
 export const manyTurns: Measurement = {
   name: "many-turns",
@@ -27,17 +27,17 @@ export const manyTurns: Measurement = {
     await using model = await startLeanModel()
     await using home = await temporaryHome({ config: settings(model.url) })
     // The floor has no sandbox either.
-    const place = { env: { ...home.env, TERMINAL_SANDBOX: "off" }, cwd: home.workdir }
-    const ask: Command = { argv: [...hermesCommand(), "-z", "Run true."], ...place }
+    const context = { env: { ...home.env, TERMINAL_SANDBOX: "off" }, cwd: home.workdir }
+    const hermes: Command = { argv: [...hermesCommand(), "-z", "Run true."], ...context }
     const bodyFile = join(home.workdir, "first-request.json")
     model.start(1)
-    await timeCommand(ask)
+    await timeCommand(hermes)
     await writeFile(bodyFile, model.firstBody())
     const floorProgram = fileURLToPath(new URL("./floor/tool-turns.mjs", import.meta.url))
-    const floor: Command = { argv: [process.execPath, floorProgram, model.url, bodyFile, shell()], ...place }
+    const floor: Command = { argv: [process.execPath, floorProgram, model.url, bodyFile, shell()], ...context }
     const found = { ours: [] as Stretches[], floor: [] as Stretches[] }
     for (let round = 0; round < ROUNDS; round += 1) {
-      found.ours.push(await stretchesOf(ask, model))
+      found.ours.push(await stretchesOf(hermes, model))
       found.floor.push(await stretchesOf(floor, model))
     }
     return rowsOf(found)
@@ -50,12 +50,12 @@ interface Stretches {
   readonly lastMs: number
 }
 
-/** The median turn of the first and of the last hundred. */
+/** Measures the median duration of the first and of the last hundred turns. */
 async function stretchesOf(command: Command, model: LeanModel): Promise<Stretches> {
   model.start(TURNS)
   const { wallMs } = await timeCommand(command)
   const times = model.times()
-  if (times.length !== TURNS + 1) throw new Error(`${TURNS} tool turns gave ${times.length} requests`)
+  if (times.length !== TURNS + 1) throw new Error(`expected ${TURNS + 1} requests, received ${times.length}`)
   const turns = times.slice(1).map((time, index) => time - (times[index] ?? 0))
   return { wallMs, firstMs: median(turns.slice(0, STRETCH)), lastMs: median(turns.slice(-STRETCH)) }
 }
@@ -86,14 +86,14 @@ function rowsOf(found: { readonly ours: readonly Stretches[]; readonly floor: re
 interface LeanModel extends AsyncDisposable {
   /** Ends in `/v1`. */
   readonly url: string
-  /** So many calls, then an answer. */
+  /** Starts a conversation of so many tool calls and a final reply. */
   start(calls: number): void
-  /** When each request had arrived, in milliseconds. */
+  /** The arrival time of each request, in milliseconds. */
   times(): readonly number[]
   firstBody(): string
 }
 
-/** The scripted server keeps every request, which here would be gigabytes: this one only counts. */
+/** The scripted server would record gigabytes of requests here. This one only counts them. */
 async function startLeanModel(): Promise<LeanModel> {
   let calls = 0
   let first = ""
@@ -107,7 +107,7 @@ async function startLeanModel(): Promise<LeanModel> {
       if (times.length === 0) first = Buffer.concat(chunks).toString("utf8")
       times.push(performance.now())
       response.writeHead(200, { "content-type": "text/event-stream" })
-      response.end(times.length <= calls ? callFrames(times.length) : ANSWER_FRAMES)
+      response.end(times.length <= calls ? callFrames(times.length) : REPLY_FRAMES)
     })
   })
   const listening = Promise.withResolvers<void>()
@@ -150,9 +150,9 @@ function callFrames(serial: number): string {
   return frames({ role: "assistant", content: null }, { tool_calls: [{ index: 0, ...call }] })
 }
 
-const ANSWER_FRAMES = frames({ role: "assistant", content: "" }, { content: "Done." })
+const REPLY_FRAMES = frames({ role: "assistant", content: "" }, { content: "Done." })
 
-/** A window in which a thousand turns fit, so that nothing is compressed. */
+/** The window is large enough for a thousand turns without compression. */
 function settings(url: string): string {
   return `model:\n  provider: custom\n  default: scripted\n  base_url: ${url}\n  context_length: 2000000\nagent:\n  max_turns: ${TURNS + 10}\n`
 }

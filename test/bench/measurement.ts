@@ -1,31 +1,31 @@
 import type { UsageMeter } from "./resource-usage.ts"
 
-/** One line of the result: what Hermes takes and, where there is one, what the least program for the same work takes. */
+/** One line of the result: the value for Hermes and, where possible, for a minimal program that does the same work (the floor). */
 export interface Row {
   readonly name: string
   readonly unit: Unit
   readonly ours: number
   readonly floor?: number
   readonly target?: Target
-  /** Every round, in order; kept in the JSON so that a median can be judged. */
+  /** The value of every round, in order. The JSON contains them to show how the median came about. */
   readonly samples?: Samples
 }
 
 export type Unit = "ms" | "s" | "µs" | "MB" | "bytes" | "per s" | "share" | "count"
 
-/** A ratio is to the floor of the same row; a value is in the row's own unit. */
+/** `ratio` is relative to the floor of the same row. The other values are in the unit of the row. */
 export type Target = { readonly ratio: number } | { readonly atMost: number } | { readonly atLeast: number }
 
 export interface Plan {
   readonly rounds: { readonly startUp: number; readonly oneShot: number }
-  /** Undefined where this machine has no way to read a process's peak memory and CPU time; such rows are left out. */
+  /** Undefined where the peak memory and CPU time of a process cannot be read. The result then has no such rows. */
   readonly meter: UsageMeter | undefined
 }
 
 export interface Measurement {
-  /** What `--only` takes. */
+  /** The name for `--only`. */
   readonly name: string
-  /** Left out by `--quick`. */
+  /** Skipped by `--quick`. */
   readonly slow?: boolean
   run(plan: Plan): Promise<readonly Row[]>
 }
@@ -52,6 +52,6 @@ export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = sorted.length / 2
   const upper = sorted[Math.floor(middle)]
-  if (upper === undefined) throw new Error("there is no median of nothing")
+  if (upper === undefined) throw new Error("an empty list has no median")
   return Number.isInteger(middle) ? ((sorted[middle - 1] ?? upper) + upper) / 2 : upper
 }

@@ -1,10 +1,10 @@
 /**
- * What the benchmark of recall is made of. A topic is one thing that may be known about a project or a person: how it was said, and
- * how somebody asks for it months later, the way people ask and in other words. `{n}` is the name, `{v}` a value.
+ * The corpus of the retrieval benchmark. A topic is one fact about a project or a person: a sentence that states it and questions
+ * that ask for it months later in different words. `{n}` is the name, `{v}` a value.
  */
 export interface Topic {
-  readonly said: string
-  readonly asked: readonly [string, string]
+  readonly sentence: string
+  readonly questions: readonly [string, string]
   readonly values: readonly string[]
 }
 
@@ -17,479 +17,495 @@ const PEOPLE = ["Marta", "Olek", "Chidi", "Priya", "Jonas", "Sanna"]
 const NUMBERS = ["14", "23", "37", "52", "68", "91"]
 
 export const PROJECT_TOPICS: readonly Topic[] = [
-  t(
+  topic(
     "The staging database of {n} listens on port {v}.",
     "which port do I use for the {n} test environment db",
     "how do I reach the non-production postgres of {n}",
     PORTS,
   ),
-  t("{n} is deployed with {v}.", "what do we ship {n} with", "which tool rolls out {n}", TOOLS),
-  t(
+  topic("{n} is deployed with {v}.", "what do we ship {n} with", "which tool rolls out {n}", TOOLS),
+  topic(
     "Backups of {n} are taken every {v} hours.",
     "how often is a snapshot of {n} made",
     "how frequently do we save copies of {n} data",
     NUMBERS,
   ),
-  t(
+  topic(
     "The production servers of {n} stand in {v}.",
     "where are the live machines of {n}",
     "in which city does {n} run for real users",
     CITIES,
   ),
-  t("{v} is the maintainer of {n}.", "who looks after {n}", "who is responsible for {n}", PEOPLE),
-  t(
+  topic("{v} is the maintainer of {n}.", "who looks after {n}", "who is responsible for {n}", PEOPLE),
+  topic(
     "Releases of {n} go out on {v}.",
     "on what weekday do we publish {n}",
     "when does a new version of {n} come out",
     DAYS,
   ),
-  t("The licence of {n} is {v}.", "under which terms may others use {n}", "what license does {n} have", [
+  topic("The licence of {n} is {v}.", "under which terms may others use {n}", "what license does {n} have", [
     "MIT",
     "Apache-2.0",
     "MPL-2.0",
   ]),
-  t(
+  topic(
     "{n} keeps its logs for {v} days.",
     "how long are the log files of {n} retained",
     "after how many days do we throw away {n} logging output",
     NUMBERS,
   ),
-  t(
+  topic(
     "The rate limit of the {n} API is {v} requests a second.",
     "how many calls per second does {n} accept",
     "at what point does {n} throttle clients",
     NUMBERS,
   ),
-  t(
+  topic(
     "The memory leak in {n} came from {v}.",
     "what made {n} eat more and more RAM",
     "what was the culprit for the growing heap of {n}",
     ["an unbounded cache", "timers that were never cleared", "a listener on the socket"],
   ),
-  t("{n} uses {v} as its message broker.", "which queue does {n} run on", "what passes events around in {n}", [
+  topic("{n} uses {v} as its message broker.", "which queue does {n} run on", "what passes events around in {n}", [
     "RabbitMQ",
     "NATS",
     "Kafka",
     "SQS",
   ]),
-  t(
+  topic(
     "The test suite of {n} takes {v} minutes.",
     "how long do the {n} tests run",
     "how slow are the checks of {n}",
     NUMBERS,
   ),
-  t(
+  topic(
     "The flaky test of {n} was fixed by {v}.",
     "how did we solve the unreliable spec in {n}",
     "what cured the intermittent red builds of {n}",
     ["freezing the clock", "waiting for the port", "a fixed seed"],
   ),
-  t("{n} was started in {v}.", "when did work on {n} begin", "in which month was {n} kicked off", MONTHS),
-  t(
+  topic("{n} was started in {v}.", "when did work on {n} begin", "in which month was {n} kicked off", MONTHS),
+  topic(
     "The monthly hosting cost of {n} is {v} euros.",
     "what do we pay each month to run {n}",
     "how expensive is the infrastructure of {n}",
     NUMBERS,
   ),
-  t("{n} authenticates users through {v}.", "how do people sign in to {n}", "what handles the login of {n}", [
+  topic("{n} authenticates users through {v}.", "how do people sign in to {n}", "what handles the login of {n}", [
     "Keycloak",
     "Auth0",
     "Okta",
     "a home-grown OAuth server",
   ]),
-  t("The coding style of {n} forbids {v}.", "what must I not write in {n} code", "which construct is banned in {n}", [
-    "default exports",
-    "global state",
-    "inheritance",
-  ]),
-  t("{n} is written in {v}.", "which programming language is {n} made with", "what is the code base of {n} coded in", [
-    "Rust",
-    "Go",
-    "Kotlin",
-    "Elixir",
-  ]),
-  t("The main branch of {n} is called {v}.", "what is the trunk of {n} named", "which branch do I merge to in {n}", [
-    "develop",
-    "stable",
-    "edge",
-  ]),
-  t(
+  topic(
+    "The coding style of {n} forbids {v}.",
+    "what must I not write in {n} code",
+    "which construct is banned in {n}",
+    ["default exports", "global state", "inheritance"],
+  ),
+  topic(
+    "{n} is written in {v}.",
+    "which programming language is {n} made with",
+    "what is the code base of {n} coded in",
+    ["Rust", "Go", "Kotlin", "Elixir"],
+  ),
+  topic(
+    "The main branch of {n} is called {v}.",
+    "what is the trunk of {n} named",
+    "which branch do I merge to in {n}",
+    ["develop", "stable", "edge"],
+  ),
+  topic(
     "The dashboard of {n} shows {v} charts.",
     "how many graphs are on the grafana page of {n}",
     "how many panels does the {n} overview have",
     NUMBERS,
   ),
-  t(
+  topic(
     "The certificate of {n} expires in {v}.",
     "when does the TLS of {n} run out",
     "in which month must we renew https for {n}",
     MONTHS,
   ),
-  t(
+  topic(
     "The on-call rotation of {n} changes every {v}.",
     "when does the pager duty for {n} hand over",
     "on which day does another person carry the phone for {n}",
     DAYS,
   ),
-  t("The largest customer of {n} is {v}.", "who is the biggest client of {n}", "which buyer brings {n} most revenue", [
-    "Nordwind",
-    "Kestrel Foods",
-    "Halden Rail",
-    "Ostrava Steel",
-  ]),
-  t(
+  topic(
+    "The largest customer of {n} is {v}.",
+    "who is the biggest client of {n}",
+    "which buyer brings {n} most revenue",
+    ["Nordwind", "Kestrel Foods", "Halden Rail", "Ostrava Steel"],
+  ),
+  topic(
     "{n} stores uploaded pictures in {v}.",
     "where do the images people send to {n} end up",
     "what holds the photos of {n}",
     ["an S3 bucket", "a MinIO cluster", "the local disk"],
   ),
-  t(
+  topic(
     "The migration of {n} to Kubernetes was postponed to {v}.",
     "until when was moving {n} to k8s delayed",
     "when will {n} switch to the cluster",
     MONTHS,
   ),
-  t(
+  topic(
     "The search of {n} is slow because of {v}.",
     "why does looking things up in {n} take so long",
     "what is the reason for the bad latency of {n} lookups",
     ["a missing index", "a sequential scan", "the trigram table"],
   ),
-  t(
+  topic(
     "The timeout of the {n} payment call is {v} seconds.",
     "how long does {n} wait for the money transfer to answer",
     "after how many seconds does {n} give up on charging",
     NUMBERS,
   ),
-  t("The colour of the {n} logo is {v}.", "what shade is the emblem of {n}", "which color does the {n} brand use", [
+  topic("The colour of the {n} logo is {v}.", "what shade is the emblem of {n}", "which color does the {n} brand use", [
     "teal",
     "crimson",
     "ochre",
   ]),
-  t("The outage of {n} was caused by {v}.", "why was {n} down", "what led to the incident with {n}", [
+  topic("The outage of {n} was caused by {v}.", "why was {n} down", "what led to the incident with {n}", [
     "a full disk",
     "an expired token",
     "a bad DNS record",
   ]),
-  t("{n} reads its configuration from {v}.", "where are the settings of {n}", "which file do I edit to set up {n}", [
-    "/etc/app.toml",
-    "config.yaml",
-    "a Consul key",
-  ]),
-  t(
+  topic(
+    "{n} reads its configuration from {v}.",
+    "where are the settings of {n}",
+    "which file do I edit to set up {n}",
+    ["/etc/app.toml", "config.yaml", "a Consul key"],
+  ),
+  topic(
     "The nightly job of {n} runs at {v} minutes past two.",
     "when does the scheduled batch of {n} kick in",
     "at what time is the cron of {n} triggered",
     NUMBERS,
   ),
-  t(
+  topic(
     "The accessibility review of {n} found {v} defects.",
     "how many problems did the a11y audit of {n} reveal",
     "what number of issues did the screen reader check of {n} give",
     NUMBERS,
   ),
-  t("The documentation of {n} lives in {v}.", "where is the manual for {n}", "where do I read how {n} works", [
+  topic("The documentation of {n} lives in {v}.", "where is the manual for {n}", "where do I read how {n} works", [
     "Notion",
     "the wiki",
     "a Git submodule",
   ]),
-  t(
+  topic(
     "The frontend of {n} is built with {v}.",
     "what UI framework does {n} have",
     "what is the client side of {n} based on",
     ["Svelte", "Vue", "Solid"],
   ),
-  t(
+  topic(
     "The encryption key of {n} is rotated in {v}.",
     "when do we change the secret of {n}",
     "in which month do we swap the cipher material of {n}",
     MONTHS,
   ),
-  t(
+  topic(
     "The retry policy of {n} is {v} attempts.",
     "how many times does {n} try again",
     "after how many failures does {n} stop repeating",
     NUMBERS,
   ),
-  t(
+  topic(
     "The feature flag service of {n} is {v}.",
     "with what do we toggle things in {n}",
     "how do we switch behaviour of {n} on for some users",
     ["Unleash", "LaunchDarkly", "Flipt"],
   ),
-  t("The invoice for {n} is sent to {v}.", "who gets the bill of {n}", "to whom goes the charge for {n}", PEOPLE),
-  t(
+  topic("The invoice for {n} is sent to {v}.", "who gets the bill of {n}", "to whom goes the charge for {n}", PEOPLE),
+  topic(
     "The code coverage goal of {n} is {v} percent.",
     "how much of {n} should tests exercise",
     "which coverage target does {n} have",
     NUMBERS,
   ),
-  t(
+  topic(
     "The mobile app of {n} supports {v} languages.",
     "into how many tongues is the phone version of {n} translated",
     "how many locales does the smartphone client of {n} have",
     NUMBERS,
   ),
-  t(
+  topic(
     "The design document of {n} was approved by {v}.",
     "who accepted the spec of {n}",
     "who gave the green light for the architecture of {n}",
     PEOPLE,
   ),
-  t(
+  topic(
     "The cache of {n} is emptied every {v} minutes.",
     "how often is redis flushed in {n}",
     "at which interval does {n} drop cached values",
     NUMBERS,
   ),
-  t(
+  topic(
     "The user interviews about {n} take place in {v}.",
     "where do we talk to people who use {n}",
     "in which town are the research sessions for {n}",
     CITIES,
   ),
-  t(
+  topic(
     "The load balancer of {n} was replaced by {v}.",
     "what do we have now in place of the old proxy of {n}",
     "what distributes the traffic of {n} today",
     ["Envoy", "Traefik", "HAProxy"],
   ),
-  t("The import of {n} fails on files with {v}.", "what breaks loading data into {n}", "which input makes {n} choke", [
-    "a byte order mark",
-    "Windows line ends",
-    "more than a million rows",
-  ]),
-  t(
+  topic(
+    "The import of {n} fails on files with {v}.",
+    "what breaks loading data into {n}",
+    "which input makes {n} choke",
+    ["a byte order mark", "Windows line ends", "more than a million rows"],
+  ),
+  topic(
     "The sprint of {n} ends on {v}.",
     "on what day is the iteration of {n} over",
     "when do we close the cycle of {n}",
     DAYS,
   ),
-  t(
+  topic(
     "The security audit of {n} is done by {v}.",
     "which firm checks {n} for vulnerabilities",
     "who does the pentest of {n}",
     ["Cureline", "Redgate Labs", "Bastion"],
   ),
-  t(
+  topic(
     "The printer label of {n} has a width of {v} millimetres.",
     "how wide is the sticker that {n} prints",
     "what is the size of the {n} tag",
     NUMBERS,
   ),
-  t(
+  topic(
     "The recommendation model of {n} is retrained on {v}.",
     "when does {n} learn its suggestions again",
     "on which day is the ML part of {n} refreshed",
     DAYS,
   ),
-  t("Feature requests for {n} are collected in {v}.", "where do I put an idea for {n}", "where do wishes for {n} go", [
-    "a Trello board",
-    "GitHub discussions",
-    "a shared sheet",
-  ]),
+  topic(
+    "Feature requests for {n} are collected in {v}.",
+    "where do I put an idea for {n}",
+    "where do wishes for {n} go",
+    ["a Trello board", "GitHub discussions", "a shared sheet"],
+  ),
 ]
 
 export const PERSON_TOPICS: readonly Topic[] = [
-  t("{n} is allergic to {v}.", "what food must {n} stay away from", "what does {n} have an intolerance to", [
+  topic("{n} is allergic to {v}.", "what food must {n} stay away from", "what does {n} have an intolerance to", [
     "peanuts",
     "shellfish",
     "celery",
   ]),
-  t("{n} lives in {v}.", "where is the home of {n}", "in which town does {n} reside", CITIES),
-  t("The birthday of {n} is in {v}.", "when was {n} born", "in what month should I congratulate {n}", MONTHS),
-  t("{n} drives a {v}.", "which car does {n} have", "what vehicle belongs to {n}", ["Skoda", "Volvo", "Fiat"]),
-  t("{n} works as a {v}.", "what is the job of {n}", "what does {n} do for a living", ["nurse", "notary", "carpenter"]),
-  t("The dog of {n} is called {v}.", "what is the name of the puppy of {n}", "how does {n} call the hound", [
+  topic("{n} lives in {v}.", "where is the home of {n}", "in which town does {n} reside", CITIES),
+  topic("The birthday of {n} is in {v}.", "when was {n} born", "in what month should I congratulate {n}", MONTHS),
+  topic("{n} drives a {v}.", "which car does {n} have", "what vehicle belongs to {n}", ["Skoda", "Volvo", "Fiat"]),
+  topic("{n} works as a {v}.", "what is the job of {n}", "what does {n} do for a living", [
+    "nurse",
+    "notary",
+    "carpenter",
+  ]),
+  topic("The dog of {n} is called {v}.", "what is the name of the puppy of {n}", "how does {n} call the hound", [
     "Bruno",
     "Kira",
     "Pixel",
   ]),
-  t(
+  topic(
     "{n} prefers meetings on {v}.",
     "which weekday suits {n} for an appointment",
     "on what day does {n} like to get together",
     DAYS,
   ),
-  t("{n} plays the {v}.", "which instrument does {n} practise", "what music does {n} make", [
+  topic("{n} plays the {v}.", "which instrument does {n} practise", "what music does {n} make", [
     "cello",
     "trumpet",
     "harp",
   ]),
-  t("The shoe size of {n} is {v}.", "which footwear fits {n}", "how big are the boots of {n}", NUMBERS),
-  t("{n} is on holiday in {v}.", "when does {n} take a vacation", "in which month is {n} away on leave", MONTHS),
-  t(
+  topic("The shoe size of {n} is {v}.", "which footwear fits {n}", "how big are the boots of {n}", NUMBERS),
+  topic("{n} is on holiday in {v}.", "when does {n} take a vacation", "in which month is {n} away on leave", MONTHS),
+  topic(
     "The daughter of {n} studies in {v}.",
     "where does the girl of {n} go to university",
     "in what city is the kid of {n} at college",
     CITIES,
   ),
-  t(
+  topic(
     "{n} takes {v} for high blood pressure.",
     "what medication does {n} need for hypertension",
     "which pills does {n} swallow",
     ["ramipril", "candesartan", "amlodipine"],
   ),
-  t("The favourite dish of {n} is {v}.", "what does {n} love to eat", "which meal pleases {n} most", [
+  topic("The favourite dish of {n} is {v}.", "what does {n} love to eat", "which meal pleases {n} most", [
     "goulash",
     "risotto",
     "ramen",
   ]),
-  t("{n} reports to {v}.", "who is the boss of {n}", "who is the manager above {n}", PEOPLE),
-  t(
+  topic("{n} reports to {v}.", "who is the boss of {n}", "who is the manager above {n}", PEOPLE),
+  topic(
     "The salary of {n} was raised in {v}.",
     "when did {n} start to earn more",
     "in which month did the pay of {n} go up",
     MONTHS,
   ),
-  t("{n} commutes by {v}.", "how does {n} travel to the office", "by what means does {n} get to work", [
+  topic("{n} commutes by {v}.", "how does {n} travel to the office", "by what means does {n} get to work", [
     "tram",
     "bicycle",
     "ferry",
   ]),
-  t("The dentist of {n} is {v}.", "who cares for the teeth of {n}", "to whom does {n} go with a toothache", PEOPLE),
-  t("{n} rents a flat from {v}.", "who is the landlord of {n}", "to whom does {n} owe money for the apartment", PEOPLE),
-  t("{n} collects {v}.", "what is the hobby of {n}", "what does {n} gather in spare time", [
+  topic("The dentist of {n} is {v}.", "who cares for the teeth of {n}", "to whom does {n} go with a toothache", PEOPLE),
+  topic(
+    "{n} rents a flat from {v}.",
+    "who is the landlord of {n}",
+    "to whom does {n} owe money for the apartment",
+    PEOPLE,
+  ),
+  topic("{n} collects {v}.", "what is the hobby of {n}", "what does {n} gather in spare time", [
     "stamps",
     "fossils",
     "vinyl",
   ]),
-  t(
+  topic(
     "The passport of {n} expires in {v}.",
     "until when is the travel document of {n} valid",
     "when must {n} renew the identity papers",
     MONTHS,
   ),
-  t("{n} has a subscription for {v}.", "what does {n} pay for regularly", "which membership does {n} hold", [
+  topic("{n} has a subscription for {v}.", "what does {n} pay for regularly", "which membership does {n} hold", [
     "the opera",
     "a gym",
     "a newspaper",
   ]),
-  t("The wedding of {n} was in {v}.", "where did {n} get married", "in which place did {n} tie the knot", CITIES),
-  t("{n} cannot stand {v}.", "what does {n} hate", "what annoys {n}", ["coriander", "loud music", "small talk"]),
-  t("{n} is learning {v}.", "which language does {n} study", "what is {n} taking lessons in", [
+  topic("The wedding of {n} was in {v}.", "where did {n} get married", "in which place did {n} tie the knot", CITIES),
+  topic("{n} cannot stand {v}.", "what does {n} hate", "what annoys {n}", ["coriander", "loud music", "small talk"]),
+  topic("{n} is learning {v}.", "which language does {n} study", "what is {n} taking lessons in", [
     "Finnish",
     "Korean",
     "Welsh",
   ]),
-  t(
+  topic(
     "The doctor of {n} recommended {v}.",
     "what did the physician advise {n}",
     "which treatment was suggested to {n} by the GP",
     ["physiotherapy", "more sleep", "a blood test"],
   ),
-  t("{n} bought a {v}.", "what did {n} purchase", "what did {n} get from the shop", [
+  topic("{n} bought a {v}.", "what did {n} purchase", "what did {n} get from the shop", [
     "kayak",
     "sewing machine",
     "telescope",
   ]),
-  t(
+  topic(
     "The brother of {n} is a {v}.",
     "what does the sibling of {n} do",
     "what profession has the other son in the family of {n}",
     ["pilot", "brewer", "judge"],
   ),
-  t(
+  topic(
     "{n} speaks at the conference in {v}.",
     "where does {n} give a talk",
     "at which city's summit is {n} on stage",
     CITIES,
   ),
-  t(
+  topic(
     "{n} drinks {v} in the morning.",
     "what beverage does {n} have at breakfast",
     "what does {n} sip early in the day",
     ["oolong", "espresso", "kefir"],
   ),
-  t("The computer of {n} runs {v}.", "which OS has {n} on the laptop", "what operating system does {n} use", [
+  topic("The computer of {n} runs {v}.", "which OS has {n} on the laptop", "what operating system does {n} use", [
     "Fedora",
     "NixOS",
     "Haiku",
   ]),
-  t("{n} likes the editor {v}.", "in which IDE does {n} write code", "what does {n} type programs in", [
+  topic("{n} likes the editor {v}.", "in which IDE does {n} write code", "what does {n} type programs in", [
     "Helix",
     "Emacs",
     "Kakoune",
   ]),
-  t("The insurance of {n} is with {v}.", "who covers {n} in case of damage", "which company holds the policy of {n}", [
-    "Allura",
-    "Nordschild",
-    "Helvia",
-  ]),
-  t("{n} volunteers for {v}.", "what unpaid work does {n} do", "whom does {n} help for free", [
+  topic(
+    "The insurance of {n} is with {v}.",
+    "who covers {n} in case of damage",
+    "which company holds the policy of {n}",
+    ["Allura", "Nordschild", "Helvia"],
+  ),
+  topic("{n} volunteers for {v}.", "what unpaid work does {n} do", "whom does {n} help for free", [
     "the food bank",
     "mountain rescue",
     "a shelter",
   ]),
-  t("The garden of {n} needs {v}.", "what is missing in the yard of {n}", "what should we bring for the lawn of {n}", [
-    "compost",
-    "a hedge",
-    "lime",
-  ]),
-  t("{n} broke the {v} while skiing.", "which injury did {n} get on the slopes", "what did {n} hurt in the snow", [
+  topic(
+    "The garden of {n} needs {v}.",
+    "what is missing in the yard of {n}",
+    "what should we bring for the lawn of {n}",
+    ["compost", "a hedge", "lime"],
+  ),
+  topic("{n} broke the {v} while skiing.", "which injury did {n} get on the slopes", "what did {n} hurt in the snow", [
     "wrist",
     "ankle",
     "collarbone",
   ]),
-  t("{n} reads novels by {v}.", "which author does {n} enjoy", "whose books are on the shelf of {n}", [
+  topic("{n} reads novels by {v}.", "which author does {n} enjoy", "whose books are on the shelf of {n}", [
     "Lem",
     "Woolf",
     "Borges",
   ]),
-  t("The time zone of {n} is {v}.", "how many hours is {n} ahead of us", "what is the local clock of {n}", [
+  topic("The time zone of {n} is {v}.", "how many hours is {n} ahead of us", "what is the local clock of {n}", [
     "UTC+3",
     "UTC-5",
     "UTC+9",
   ]),
-  t(
+  topic(
     "{n} paid {v} euros for the fridge.",
     "how much did the refrigerator of {n} cost",
     "what was the price of the cooling unit {n} got",
     NUMBERS,
   ),
-  t("{n} sleeps badly because of {v}.", "what keeps {n} awake at night", "why is {n} tired all the time", [
+  topic("{n} sleeps badly because of {v}.", "what keeps {n} awake at night", "why is {n} tired all the time", [
     "the street noise",
     "back pain",
     "the new baby",
   ]),
-  t(
+  topic(
     "The mother of {n} comes from {v}.",
     "where are the maternal roots of {n}",
     "in what place did the mum of {n} grow up",
     CITIES,
   ),
-  t("{n} goes running on {v}.", "when does {n} jog", "on which day does {n} do exercise outdoors", DAYS),
-  t("The bank of {n} is {v}.", "where does {n} keep money", "with which institute has {n} an account", [
+  topic("{n} goes running on {v}.", "when does {n} jog", "on which day does {n} do exercise outdoors", DAYS),
+  topic("The bank of {n} is {v}.", "where does {n} keep money", "with which institute has {n} an account", [
     "Raiffen",
     "Tallin Savings",
     "Crédit Mutual",
   ]),
-  t("{n} needs glasses for {v}.", "why does {n} wear spectacles", "what does {n} not see well without lenses", [
+  topic("{n} needs glasses for {v}.", "why does {n} wear spectacles", "what does {n} not see well without lenses", [
     "reading",
     "driving",
     "the screen",
   ]),
-  t("The lawyer of {n} is {v}.", "which attorney does {n} have", "who gives {n} legal advice", PEOPLE),
-  t("{n} forgot the {v} at our place.", "what did {n} leave behind here", "which thing of {n} is still with us", [
+  topic("The lawyer of {n} is {v}.", "which attorney does {n} have", "who gives {n} legal advice", PEOPLE),
+  topic("{n} forgot the {v} at our place.", "what did {n} leave behind here", "which thing of {n} is still with us", [
     "umbrella",
     "charger",
     "scarf",
   ]),
-  t("{n} is afraid of {v}.", "what scares {n}", "which phobia does {n} have", ["heights", "spiders", "lifts"]),
-  t(
+  topic("{n} is afraid of {v}.", "what scares {n}", "which phobia does {n} have", ["heights", "spiders", "lifts"]),
+  topic(
     "The heating of {n} was repaired by {v}.",
     "who fixed the boiler of {n}",
     "who made the radiators of {n} warm again",
     PEOPLE,
   ),
-  t(
+  topic(
     "{n} wants {v} for Christmas.",
     "what gift would make {n} happy",
     "what shall we give {n} as a present in December",
     ["a drone", "wool socks", "a board game"],
   ),
-  t("The phone of {n} has the number 0{v}55.", "how can I ring {n}", "what digits do I dial for {n}", NUMBERS),
-  t(
+  topic("The phone of {n} has the number 0{v}55.", "how can I ring {n}", "what digits do I dial for {n}", NUMBERS),
+  topic(
     "{n} voted for {v} as team name.",
     "which title for the group did {n} choose",
     "what did {n} want to call our crew",
@@ -497,8 +513,8 @@ export const PERSON_TOPICS: readonly Topic[] = [
   ),
 ]
 
-/** Said once in months of conversations, and asked for without a name that would give it away. */
-export const SINGLE_FACTS: readonly (readonly [said: string, asked: string])[] = [
+/** Facts that were mentioned once, with questions that contain no name. */
+export const SINGLE_FACTS: readonly (readonly [sentence: string, question: string])[] = [
   [
     "We decided against GraphQL for the warehouse gateway because caching it is painful.",
     "why did we not take GraphQL",
@@ -617,7 +633,7 @@ export const SINGLE_FACTS: readonly (readonly [said: string, asked: string])[] =
   ["The swimming pass is valid for ten visits until June.", "how often can I still go to the pool"],
 ]
 
-/** Asked once more for each topic, in the order above. Written when the word lists were finished; nothing was changed for their sake. */
+/** Held-out questions, one for each topic in the order above. The word lists were finished before and not adapted to them. */
 export const LATER_PROJECT_QUESTIONS: readonly string[] = [
   "tcp endpoint of the {n} staging postgres",
   "how does {n} get onto the servers",
@@ -724,7 +740,7 @@ export const LATER_PERSON_QUESTIONS: readonly string[] = [
   "team name idea of {n}",
 ]
 
-export const LATER_SINGLE_FACTS: readonly (readonly [said: string, asked: string])[] = [
+export const LATER_SINGLE_FACTS: readonly (readonly [sentence: string, question: string])[] = [
   ["The attic window jams unless you lift it a little.", "trick to open the skylight upstairs"],
   ["We bill the museum per visitor, not per month.", "how is the exhibition client charged"],
   ["Noa wants her slides without animations.", "presentation style preferred by Noa"],
@@ -759,7 +775,7 @@ export const LATER_SINGLE_FACTS: readonly (readonly [said: string, asked: string
   ],
 ]
 
-/** What stands around a fact in a conversation. */
+/** Sentences that surround a fact in a conversation. */
 export const CHATTER: readonly string[] = [
   "Let me have a look at that first.",
   "That sounds reasonable, please go ahead.",
@@ -786,9 +802,9 @@ export const CHATTER: readonly string[] = [
 const FIRST = "Ba Cor Dal Fen Gri Hal Jor Kes Lum Mor Nal Per Quil Ros Sel Tor Ul Ven Wil Zan".split(" ")
 const LAST = "aro bex dine far gul hurst ino kel lor mond".split(" ")
 
-/** Two hundred names that are no words. */
+/** Two hundred names that are not words. */
 export const NAMES: readonly string[] = FIRST.flatMap((first) => LAST.map((last) => `${first}${last}`))
 
-function t(said: string, first: string, second: string, values: readonly string[]): Topic {
-  return { said, asked: [first, second], values }
+function topic(sentence: string, first: string, second: string, values: readonly string[]): Topic {
+  return { sentence, questions: [first, second], values }
 }

@@ -1,17 +1,17 @@
 import type { Measurement, Plan, Row } from "./measurement.ts"
 import { compared, median } from "./measurement.ts"
 import type { Command } from "./rounds.ts"
-import { inTurns, timeCommand } from "./rounds.ts"
+import { runAlternately, timeCommand } from "./rounds.ts"
 import type { ScriptedModel } from "./scripted-model.ts"
 import { startScriptedModel } from "./scripted-model.ts"
 
-const ANSWER = "Hello. This is one short answer, streamed in several pieces."
+const REPLY = "Hello. This is one short answer, streamed in several pieces."
 
-/** One question, one streamed answer, in a home that has been used before. */
+/** One prompt and one streamed reply, in a home that has been used before. */
 export const oneShot: Measurement = {
   name: "one-shot",
   run: async (plan) => {
-    await using model = await startScriptedModel([{ text: ANSWER }])
+    await using model = await startScriptedModel([{ text: REPLY }])
     const commands = {
       ours: model.hermes("-z", "Say hello."),
       floor: model.floor("one-shot"),
@@ -24,7 +24,7 @@ export const oneShot: Measurement = {
 interface Commands {
   readonly ours: Command
   readonly floor: Command
-  /** The floor without a cost of Node's that a script can avoid if it knows of it. */
+  /** The floor without loading undici, which importing `node:http` does. */
   readonly lean: Command
 }
 
@@ -32,11 +32,11 @@ async function timeRows(model: ScriptedModel, commands: Commands, { rounds }: Pl
   const once = async (command: Command) => {
     const run = await timeCommand(command)
     const [request, ...more] = await model.takeRequests()
-    if (request === undefined || more.length > 0) throw new Error("a one-shot did not send exactly one request")
-    if (run.stdout !== `${ANSWER}\n`) throw new Error(`a one-shot printed something else: ${run.stdout}`)
+    if (request === undefined || more.length > 0) throw new Error("expected exactly one request")
+    if (run.stdout !== `${REPLY}\n`) throw new Error(`unexpected output: ${run.stdout}`)
     return { wallMs: run.wallMs, firstRequestMs: request.at - run.startedAt }
   }
-  const found = await inTurns(rounds.oneShot, {
+  const found = await runAlternately(rounds.oneShot, {
     ours: () => once(commands.ours),
     floor: () => once(commands.floor),
     lean: () => once(commands.lean),
@@ -55,7 +55,7 @@ async function timeRows(model: ScriptedModel, commands: Commands, { rounds }: Pl
 
 async function memoryRow(commands: Commands, { rounds, meter }: Plan): Promise<readonly Row[]> {
   if (meter === undefined) return []
-  const found = await inTurns(rounds.oneShot, {
+  const found = await runAlternately(rounds.oneShot, {
     ours: async () => (await meter(commands.ours)).peakMb,
     floor: async () => (await meter(commands.floor)).peakMb,
   })

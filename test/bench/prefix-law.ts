@@ -2,7 +2,7 @@ import { eventfulSession } from "../integration/agent-long/eventful-session.ts"
 import type { Measurement } from "./measurement.ts"
 import { prefixShare } from "./requests.ts"
 
-/** What a session sends in which memory, task list, notes, modes and models change and the process is started again, twice. */
+/** The requests of a session in which memory, tasks, notes, modes and models change and the process restarts twice. */
 export const prefixLaw: Measurement = {
   name: "prefix-law",
   run: async () => [

@@ -12,8 +12,8 @@ test.each<[values: number[], expected: number]>([
   expect(median(values)).toBe(expected)
 })
 
-test("no figures have no median", () => {
-  expect(() => median([])).toThrow("no median")
+test("an empty list has no median", () => {
+  expect(() => median([])).toThrow("has no median")
 })
 
 test.each<[row: Pick<Row, "ours" | "floor" | "target">, expected: boolean | undefined]>([
@@ -29,7 +29,7 @@ test.each<[row: Pick<Row, "ours" | "floor" | "target">, expected: boolean | unde
   expect(meetsTarget({ name: "row", unit: "ms", ...row })).toBe(expected)
 })
 
-test("a compared row keeps its rounds, and its result says the ratio and whether that is enough", () => {
+test("the result of a compared row contains its rounds, its ratio and whether it meets the target", () => {
   const row = compared("start", "ms", { ours: [30, 20, 40], floor: [20, 10, 30], target: { ratio: 1.5 } })
   expect(rowResult(row)).toEqual({
     name: "start",
@@ -43,7 +43,7 @@ test("a compared row keeps its rounds, and its result says the ratio and whether
   })
 })
 
-test("the table lines figures up and shows what is missed", () => {
+test("the table aligns its columns and shows missed targets", () => {
   const rows: Row[] = [
     { name: "start", unit: "ms", ours: 31.26, floor: 24, target: { ratio: 1.2 } },
     { name: "appends", unit: "per s", ours: 2500, target: { atLeast: 2000 } },

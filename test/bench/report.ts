@@ -8,7 +8,7 @@ export function meetsTarget({ ours, floor, target }: Row): boolean | undefined {
   return floor !== undefined && ours / floor <= target.ratio
 }
 
-/** One aligned line a row. */
+/** Renders one aligned line for each row. */
 export function renderTable(rows: readonly Row[]): string {
   const cells = [["", "ours", "floor", "ratio", "target", ""], ...rows.map(rowCells)]
   const widths = cells[0]?.map((_, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0))) ?? []
@@ -18,7 +18,7 @@ export function renderTable(rows: readonly Row[]): string {
     .join("\n")
 }
 
-/** Plain data for the result file: the rows with what follows from them. */
+/** A row for the result file, with its ratio and whether it meets the target. */
 export function rowResult(row: Row): object {
   const ok = meetsTarget(row)
   return {
@@ -46,7 +46,7 @@ function targetText(target: Target): string {
   return `≤ ${target.ratio} ×`
 }
 
-/** Names to the left, everything else to the right, so that figures stand under one another. */
+/** Aligns names to the left and numbers to the right. */
 function pad(cell: string, column: number, width: number): string {
   return column === 0 || column === 5 ? cell.padEnd(width) : cell.padStart(width)
 }

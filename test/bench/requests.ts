@@ -5,7 +5,7 @@ import { requireCommandsRan, toolConversation } from "./tool-conversation.ts"
 
 const TURNS = 10
 
-/** What a conversation of ten tool turns, continued by a second process for ten more, sends to the model. */
+/** The requests of a conversation of ten tool turns, continued for ten more by a second process. */
 export const requests: Measurement = {
   name: "requests",
   run: async () => {
@@ -13,7 +13,8 @@ export const requests: Measurement = {
     await timeCommand(model.hermes("-z", "Run true."))
     await timeCommand(model.hermes("-z", "Run it again.", "--continue"))
     const sent = await model.takeRequests()
-    if (sent.length !== 2 * (TURNS + 1)) throw new Error(`${sent.length} requests were sent`)
+    if (sent.length !== 2 * (TURNS + 1))
+      throw new Error(`expected ${2 * (TURNS + 1)} requests, received ${sent.length}`)
     requireCommandsRan(sent.at(-1)?.body, 2 * TURNS)
     return [
       {
@@ -26,10 +27,10 @@ export const requests: Measurement = {
   },
 }
 
-/** The share of bodies whose predecessor, without the brackets that close it, is a prefix of them. */
+/** The share of bodies that start with the previous body without its closing brackets. */
 export function prefixShare(bodies: readonly string[]): number {
   const pairs = bodies.slice(1).map((body, index) => ({ body, before: bodies[index] ?? "" }))
-  if (pairs.length === 0) throw new Error("it takes two requests to compare")
+  if (pairs.length === 0) throw new Error("at least two requests are required")
   const kept = pairs.filter(({ body, before }) => before.endsWith("]}") && body.startsWith(before.slice(0, -2)))
   return kept.length / pairs.length
 }

@@ -1,14 +1,14 @@
 import { tmpdir } from "node:os"
 import { expect, test } from "vitest"
 
-import { accountWhileAlive, findUsageMeter } from "./resource-usage.ts"
+import { measureWhileRunning, findUsageMeter } from "./resource-usage.ts"
 
-// Fills 200 MB and stays for a moment, so that a meter that looks from time to time sees it too.
-const FILLS_MEMORY = "globalThis.kept = Buffer.alloc(200 * 1024 * 1024, 1); setTimeout(() => {}, 30)"
+// Fills 200 MB and keeps running for a moment, so that the polling meter can read it.
+const FILLS_MEMORY = "globalThis.buffer = Buffer.alloc(200 * 1024 * 1024, 1); setTimeout(() => {}, 30)"
 
-test.runIf(process.platform === "linux")("both meters see the memory and the time that a process took", async () => {
+test.runIf(process.platform === "linux")("both meters read the memory and the CPU time of a process", async () => {
   const meter = await findUsageMeter()
-  for (const measure of [meter!, accountWhileAlive]) {
+  for (const measure of [meter!, measureWhileRunning]) {
     const large = await measure(node(FILLS_MEMORY))
     const small = await measure(node("setTimeout(() => {}, 30)"))
     expect(large.peakMb - small.peakMb).toBeGreaterThan(190)
@@ -17,9 +17,9 @@ test.runIf(process.platform === "linux")("both meters see the memory and the tim
   }
 })
 
-test.runIf(process.platform === "linux")("a command that fails is no measurement", async () => {
+test.runIf(process.platform === "linux")("a command that fails is an error", async () => {
   const meter = await findUsageMeter()
-  for (const measure of [meter!, accountWhileAlive]) {
+  for (const measure of [meter!, measureWhileRunning]) {
     await expect(measure(node("process.exit(3)"))).rejects.toThrow("ended with 3")
   }
 })

@@ -15,21 +15,21 @@ export interface ResourceUsage {
 
 export type UsageMeter = (command: Command) => Promise<ResourceUsage>
 
-/** The most exact meter this machine has: the kernel's own account at exit, else /proc while the process lives. */
+/** Returns the most precise meter of this machine: `wait4` at exit, or /proc while the process runs. */
 export async function findUsageMeter(): Promise<UsageMeter | undefined> {
   const python = await findPython()
-  if (python !== undefined) return (command) => accountAtExit(python, command)
-  return platform() === "linux" ? accountWhileAlive : undefined
+  if (python !== undefined) return (command) => measureAtExit(python, command)
+  return platform() === "linux" ? measureWhileRunning : undefined
 }
 
-/** The real program, because a version manager's shim is a shell script that takes longer than what is measured. */
+/** Resolves version manager shims: they are shell scripts and take longer than the measured program. */
 async function findPython(): Promise<string | undefined> {
   const child = spawn("python3", ["-c", "import sys; print(sys.executable)"], { stdio: ["ignore", "pipe", "ignore"] })
   try {
     const [path] = await Promise.all([text(child.stdout), once(child, "close")])
     return path.trim() === "" ? undefined : path.trim()
   } catch {
-    // There is no Python: the other meter is used.
+    // Python is not installed, so the other meter is used.
     return undefined
   }
 }
@@ -44,29 +44,29 @@ _, status, usage = os.wait4(child, 0)
 os.write(3, json.dumps([os.waitstatus_to_exitcode(status), usage.ru_maxrss, usage.ru_utime + usage.ru_stime]).encode())
 `
 
-export async function accountAtExit(python: string, { argv, env, cwd }: Command): Promise<ResourceUsage> {
+async function measureAtExit(python: string, { argv, env, cwd }: Command): Promise<ResourceUsage> {
   const child = spawn(python, ["-I", "-S", "-c", WAIT4, ...argv], {
     env: { ...env },
     cwd,
     stdio: ["ignore", "ignore", "pipe", "pipe"],
   })
-  const [account, problem] = await Promise.all([
+  const [usage, stderr] = await Promise.all([
     text(child.stdio[3] as Readable),
     text(child.stdio[2] as Readable),
     once(child, "close"),
   ])
-  const [code, peak, cpuSeconds] = JSON.parse(account === "" ? "[-1,0,0]" : account) as [number, number, number]
-  if (code !== 0) throw new Error(`${argv.join(" ")} ended with ${code}:\n${problem}`)
+  const [code, peak, cpuSeconds] = JSON.parse(usage === "" ? "[-1,0,0]" : usage) as [number, number, number]
+  if (code !== 0) throw new Error(`${argv.join(" ")} ended with ${code}:\n${stderr}`)
   const unit = platform() === "darwin" ? 1024 * 1024 : 1024
   return { peakMb: peak / unit, cpuMs: cpuSeconds * 1000 }
 }
 
 const POLL_MS = 1
-/** The kernel counts in hundredths of a second here, whatever its own tick is. */
+/** /proc reports CPU time in hundredths of a second, independent of the kernel's tick. */
 const CLOCK_TICK_MS = 10
 
-/** The high-water mark only rises, so the last reading before the exit is at most one poll old. */
-export async function accountWhileAlive({ argv, env, cwd }: Command): Promise<ResourceUsage> {
+/** Polls /proc. The peak memory only rises, so the last reading before the exit is at most one interval old. */
+export async function measureWhileRunning({ argv, env, cwd }: Command): Promise<ResourceUsage> {
   const [program, ...args] = argv
   const child = spawn(program, args, { env: { ...env }, cwd, stdio: "ignore" })
   let usage: ResourceUsage = { peakMb: 0, cpuMs: 0 }
@@ -86,12 +86,12 @@ function readProc(pid: number): ResourceUsage | undefined {
   try {
     const peakKb = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]
     if (peakKb === undefined) return undefined
-    // After the name, which may hold spaces and brackets: state is field 3, so user and system time are the 12th and 13th here.
+    // Skips the name, which may contain spaces and brackets. The remaining fields start with field 3, so user and system time are at 11 and 12.
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? []
     const ticks = Number(fields[11] ?? 0) + Number(fields[12] ?? 0)
     return { peakMb: Number(peakKb) / 1024, cpuMs: ticks * CLOCK_TICK_MS }
   } catch {
-    // The process ended between two readings; what was read before counts.
+    // The process has exited, so the previous reading counts.
     return undefined
   }
 }

@@ -3,23 +3,23 @@ import { once } from "node:events"
 
 export interface Command {
   readonly argv: readonly [string, ...string[]]
-  /** The whole environment. */
+  /** The complete environment. */
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string
 }
 
 export interface TimedRun {
   readonly wallMs: number
-  /** Milliseconds since the epoch, to set beside the times of the model server. */
+  /** Milliseconds since the epoch, to compare with the times of the model server. */
   readonly startedAt: number
   readonly stdout: string
 }
 
 /**
- * Runs all sides in turns, so that whatever else the machine does meets each of them, with the order turned round each time.
- * The first rounds warm files and caches and are not counted.
+ * Runs all sides alternately, so that other load on the machine affects each of them, and reverses the order every round. The
+ * first rounds fill caches and do not count.
  */
-export async function inTurns<Side extends string, T>(
+export async function runAlternately<Side extends string, T>(
   rounds: number,
   work: Readonly<Record<Side, () => Promise<T>>>,
 ): Promise<Readonly<Record<Side, readonly T[]>>> {
@@ -36,7 +36,7 @@ export async function inTurns<Side extends string, T>(
 
 const WARM_UP_ROUNDS = 2
 
-/** Wall time from before the spawn to the exit, standard input at /dev/null. Fails when the command does. */
+/** Measures the wall time from before the spawn to the exit, with standard input from /dev/null. Throws when the command fails. */
 export async function timeCommand({ argv, env, cwd }: Command): Promise<TimedRun> {
   const [program, ...args] = argv
   const startedAt = Date.now()

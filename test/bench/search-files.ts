@@ -5,29 +5,29 @@ import { join } from "node:path"
 import { rgPath } from "@vscode/ripgrep"
 
 import { searchFiles } from "../../src/tools/file/search-files.ts"
-import { toolBench } from "../fixtures/tools/tool-context.ts"
-import type { ToolBench } from "../fixtures/tools/tool-context.ts"
+import { toolBench } from "../fixtures/tools/tool-bench.ts"
+import type { ToolBench } from "../fixtures/tools/tool-bench.ts"
 import type { Measurement } from "./measurement.ts"
 import { compared } from "./measurement.ts"
-import { inTurns } from "./rounds.ts"
+import { runAlternately } from "./rounds.ts"
 
-const FOLDERS = 500
-const FILES_PER_FOLDER = 100
+const DIRECTORIES = 500
+const FILES_PER_DIRECTORY = 100
 
-/** What the search tool adds to ripgrep: the shell, reading its answer, order, pages and masked secrets. */
+/** The overhead of the search tool over ripgrep: the shell, parsing, sorting, paging and masking secrets. */
 export const searchBench: Measurement = {
   name: "search-files",
   slow: true,
   run: async ({ rounds }) => {
     await using bench = await toolBench()
-    makeTree(bench.place.workdir)
+    createTree(bench.home.workdir)
     const rows = []
     for (const { name, args, floor } of CASES) {
       const expected = await timeTool(bench, args)
-      if (expected.count === 0) throw new Error(`${name}: nothing was found`)
-      const found = await inTurns(rounds.oneShot, {
+      if (expected.count === 0) throw new Error(`${name}: no results`)
+      const found = await runAlternately(rounds.oneShot, {
         ours: async () => (await timeTool(bench, args)).ms,
-        floor: () => timeRipgrep(floor, bench.place.workdir),
+        floor: () => timeRipgrep(floor, bench.home.workdir),
       })
       rows.push(compared(`search 50,000 files, ${name}`, "ms", { ...found, target: { ratio: 1.3 } }))
     }
@@ -50,13 +50,13 @@ const CASES = [
   },
 ] as const
 
-function makeTree(root: string): void {
+function createTree(root: string): void {
   const filler = Array.from({ length: 40 }, (_, line) => `const value${line} = compute(${line}, "some text of a line")`)
-  for (let folder = 0; folder < FOLDERS; folder += 1) {
-    const directory = join(root, `package-${folder % 20}`, `folder-${folder}`)
+  for (let index = 0; index < DIRECTORIES; index += 1) {
+    const directory = join(root, `package-${index % 20}`, `folder-${index}`)
     mkdirSync(directory, { recursive: true })
-    for (let file = 0; file < FILES_PER_FOLDER; file += 1) {
-      const number = folder * FILES_PER_FOLDER + file
+    for (let file = 0; file < FILES_PER_DIRECTORY; file += 1) {
+      const number = index * FILES_PER_DIRECTORY + file
       const special = number % 10_000 === 77 ? "// zebrafish\n" : number % 10 === 3 ? `// heron ${number}\n` : ""
       const name = `file-${file}.${file % 2 === 0 ? "md" : "ts"}`
       writeFileSync(join(directory, name), `${filler.slice(0, 10 + (number % 30)).join("\n")}\n${special}`)
@@ -69,11 +69,11 @@ async function timeTool(
   args: Readonly<Record<string, unknown>>,
 ): Promise<{ readonly ms: number; readonly count: number }> {
   const started = performance.now()
-  const answer = (await bench.call(searchFiles, args)) as { readonly total_count?: number }
-  return { ms: performance.now() - started, count: answer.total_count ?? 0 }
+  const result = (await bench.call(searchFiles, args)) as { readonly total_count?: number }
+  return { ms: performance.now() - started, count: result.total_count ?? 0 }
 }
 
-/** ripgrep on its own, its answer read and thrown away. */
+/** Runs ripgrep directly and discards its output. */
 async function timeRipgrep(args: readonly string[], cwd: string): Promise<number> {
   const started = performance.now()
   const child = spawn(rgPath, ["--no-config", ...args], { cwd, stdio: ["ignore", "pipe", "ignore"] })

@@ -6,16 +6,17 @@ import { systemClock } from "../../src/base/clock.ts"
 import { toSessionId } from "../../src/protocol/identifiers.ts"
 import { openSqliteStore } from "../../src/state/sqlite/open-store.ts"
 import type { SearchOptions, SessionStore, StoredMessage } from "../../src/state/store.ts"
+import { seededRandom } from "../support/seeded-random.ts"
 
 const SESSIONS = 2000
 const MESSAGES_PER_SESSION = 50
 const TURN = 10
 const START = 1_700_000_000
 
-/** Times of a session database with 100,000 messages, in milliseconds unless the name says otherwise. */
-export async function benchStore(): Promise<Record<string, number>> {
-  const folder = mkdtempSync(join(tmpdir(), "hermes-bench-store-"))
-  const path = join(folder, "state.db")
+/** Measures a session database with 100,000 messages. The suffix of each key is its unit. */
+export async function measureStore(): Promise<Record<string, number>> {
+  const directory = mkdtempSync(join(tmpdir(), "hermes-bench-store-"))
+  const path = join(directory, "state.db")
   try {
     const random = seededRandom(20_261_115)
     const built = await timed(() => buildCorpus(path, random))
@@ -39,7 +40,7 @@ export async function benchStore(): Promise<Record<string, number>> {
     await store.close()
     return numbers
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(directory, { recursive: true, force: true })
   }
 }
 
@@ -65,18 +66,18 @@ async function buildCorpus(path: string, random: () => number): Promise<void> {
 
 function corpusMessage(
   random: () => number,
-  place: { readonly session: number; readonly index: number; readonly timestamp: number },
+  position: { readonly session: number; readonly index: number; readonly timestamp: number },
 ): StoredMessage {
   const words = Array.from({ length: 20 + Math.floor(random() * 40) }, () => word(random))
   if (random() < 0.7) words.unshift("the")
-  if (place.index === 7) words.push(`zebrafish${place.session}`)
-  if (place.index === 9) words.push("大别山项目部署")
+  if (position.index === 7) words.push(`zebrafish${position.session}`)
+  if (position.index === 9) words.push("大别山项目部署")
   const content = words.join(" ")
-  const { timestamp } = place
-  return place.index % 2 === 0 ? { role: "user", content, timestamp } : { role: "assistant", content, timestamp }
+  const { timestamp } = position
+  return position.index % 2 === 0 ? { role: "user", content, timestamp } : { role: "assistant", content, timestamp }
 }
 
-/** Words of falling frequency, as in natural text. */
+/** Returns words with decreasing frequency, as in natural text. */
 function word(random: () => number): string {
   const rank = Math.floor(20_000 ** random())
   return `${SYLLABLES[rank % 17] ?? ""}${SYLLABLES[Math.floor(rank / 17) % 17] ?? ""}${rank.toString(36)}`
@@ -162,7 +163,7 @@ function sessionName(index: number): ReturnType<typeof toSessionId> {
   return toSessionId(`20231114_${String(index).padStart(6, "0")}_bench0`)
 }
 
-/** What `work` returns is run outside the measured time. */
+/** Runs the clean-up function that `work` returns outside the measured time. */
 async function median(rounds: number, work: () => Promise<(() => Promise<void>) | void>): Promise<number> {
   const times: number[] = []
   for (let round = 0; round < rounds; round += 1) {
@@ -181,18 +182,7 @@ async function timed(work: () => Promise<void>): Promise<number> {
   return performance.now() - started
 }
 
-/** Mulberry32: the same corpus on every machine. */
-function seededRandom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const numbers = await benchStore()
+  const numbers = await measureStore()
   console.table(Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, Number(value.toFixed(2))])))
 }

@@ -1,21 +1,21 @@
 import { isRecord, parseJson } from "../../src/base/json.ts"
 import { recordsIn } from "../support/model-server/request-parts.ts"
 
-/** A script in which the model runs `true` so many times and then answers. */
+/** A script in which the model runs `true` in each turn and then sends a final reply. */
 export function toolConversation(turns: number): readonly object[] {
   const call = { calls: [{ name: "terminal", input: { command: "true" } }] }
   return [...Array.from({ length: turns }, () => call), { text: "Done." }]
 }
 
-/** A tool that fails is quicker than one that runs: fails unless the last request reports so many commands that ended well. */
+/** Throws unless the last request contains the expected number of successful commands: a failing tool is faster and would distort the result. */
 export function requireCommandsRan(lastBody: unknown, expected: number): void {
   const results = recordsIn(lastBody, "messages").filter((message) => message["role"] === "tool")
-  const bad = results.find(({ content }) => !endedWell(content))
-  if (bad !== undefined) throw new Error(`a command of the conversation did not run: ${String(bad["content"])}`)
-  if (results.length !== expected) throw new Error(`${results.length} commands ran where ${expected} should have`)
+  const failed = results.find(({ content }) => !succeeded(content))
+  if (failed !== undefined) throw new Error(`a command did not run: ${String(failed["content"])}`)
+  if (results.length !== expected) throw new Error(`expected ${expected} commands, ${results.length} ran`)
 }
 
-function endedWell(content: unknown): boolean {
+function succeeded(content: unknown): boolean {
   const result = typeof content === "string" ? parseJson(content) : undefined
   return isRecord(result) && result["exit_code"] === 0
 }

@@ -5,56 +5,56 @@ import { join } from "node:path"
 import type { Measurement, Row, Samples } from "./measurement.ts"
 import { compared, median } from "./measurement.ts"
 import type { Command } from "./rounds.ts"
-import { inTurns, timeCommand } from "./rounds.ts"
+import { runAlternately, timeCommand } from "./rounds.ts"
 import { startScriptedModel } from "./scripted-model.ts"
 import { requireCommandsRan, toolConversation } from "./tool-conversation.ts"
 
 const TURNS = 20
 
-/** What the loop, dispatch, policy and durable writes add to each turn of a conversation with tool calls. */
+/** The overhead of the loop, dispatch, policy and durable writes for each turn with a tool call. */
 export const toolTurns: Measurement = {
   name: "tool-turns",
   run: async ({ rounds }) => {
     await using model = await startScriptedModel(toolConversation(TURNS))
-    const ask = model.hermes("-z", "Run true.")
+    const sandboxed = model.hermes("-z", "Run true.")
     const once = async (command: Command) => {
       const { wallMs } = await timeCommand(command)
       const sent = await model.takeRequests()
       requireCommandsRan(sent.at(-1)?.body, TURNS)
       const times = sent.map((request) => request.at)
-      if (times.length !== TURNS + 1) throw new Error(`${TURNS} tool turns gave ${times.length} requests`)
+      if (times.length !== TURNS + 1) throw new Error(`expected ${TURNS + 1} requests, received ${times.length}`)
       return { wallMs, perTurnMs: ((times.at(-1) ?? 0) - (times[0] ?? 0)) / TURNS }
     }
 
-    await timeCommand(ask)
+    await timeCommand(sandboxed)
     const firstBody = (await model.takeRequests())[0]?.rawBody ?? ""
     const bodyFile = join(model.home.workdir, "first-request.json")
     await writeFile(bodyFile, firstBody)
     const floor = model.floor("tool-turns", bodyFile, shell())
-    const open = { ...ask, env: { ...ask.env, TERMINAL_SANDBOX: "off" } }
-    const found = await inTurns(rounds.oneShot, {
-      ours: () => once(ask),
-      open: () => once(open),
+    const unsandboxed = { ...sandboxed, env: { ...sandboxed.env, TERMINAL_SANDBOX: "off" } }
+    const found = await runAlternately(rounds.oneShot, {
+      sandboxed: () => once(sandboxed),
+      unsandboxed: () => once(unsandboxed),
       floor: () => once(floor),
     })
-    const of = (field: "wallMs" | "perTurnMs", ours: "ours" | "open" = "ours") => ({
-      ours: found[ours].map((run) => run[field]),
+    const of = (field: "wallMs" | "perTurnMs", side: "sandboxed" | "unsandboxed") => ({
+      ours: found[side].map((run) => run[field]),
       floor: found.floor.map((run) => run[field]),
     })
-    // The floor has no sandbox, so the loop is judged without one; the rows behind show what a sandbox costs.
+    // The floor has no sandbox, so the first rows are without one. The others show the cost of the sandbox.
     return [
-      ...rowsFor("", of("wallMs", "open"), of("perTurnMs", "open")),
-      ...rowsFor(", sandboxed", of("wallMs"), of("perTurnMs")),
+      ...rowsFor("", of("wallMs", "unsandboxed"), of("perTurnMs", "unsandboxed")),
+      ...rowsFor(", sandboxed", of("wallMs", "sandboxed"), of("perTurnMs", "sandboxed")),
     ]
   },
 }
 
-function rowsFor(how: string, wall: Samples, perTurn: Samples): readonly Row[] {
+function rowsFor(suffix: string, wall: Samples, perTurn: Samples): readonly Row[] {
   return [
-    compared(`${TURNS} tool turns${how}, wall`, "ms", { ...wall, target: { ratio: 2.5 } }),
-    compared(`one tool turn${how}`, "ms", perTurn),
+    compared(`${TURNS} tool turns${suffix}, wall`, "ms", { ...wall, target: { ratio: 2.5 } }),
+    compared(`one tool turn${suffix}`, "ms", perTurn),
     {
-      name: `one tool turn${how}, beyond the floor`,
+      name: `one tool turn${suffix}, beyond the floor`,
       unit: "ms",
       ours: median(perTurn.ours) - median(perTurn.floor),
       target: { atMost: 10 },

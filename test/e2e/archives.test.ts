@@ -5,9 +5,9 @@ import { expect, test } from "vitest"
 import { temporaryHome } from "../support/temporary-home.ts"
 import { hermes } from "./hermes-process.ts"
 
-// The libraries behind these commands are CommonJS: only the built command shows whether the bundle can load them.
+// These commands use CommonJS libraries; only the built command shows whether the bundle can load them.
 
-test("a backup of one home is restored into another, conversations included", async () => {
+test("restores a backup with its conversations into another home", async () => {
   await using home = await temporaryHome()
   await using other = await temporaryHome()
   await hermes(home, ["-z", "remember that I grow tomatoes"])
@@ -18,7 +18,7 @@ test("a backup of one home is restored into another, conversations included", as
   expect([found.code, found.stdout]).toEqual([0, expect.stringContaining("grow tomatoes")])
 })
 
-test("a profile travels as an archive, without its keys", async () => {
+test("exports and imports a profile without its keys", async () => {
   await using home = await temporaryHome()
   const archive = join(home.workdir, "work.tgz")
   for (const line of [
@@ -34,7 +34,7 @@ test("a profile travels as an archive, without its keys", async () => {
   expect((await hermes(home, ["-p", "copy", "config", "show"])).stdout).toMatch(/OPENROUTER_API_KEY\s+\(not set\)/)
 })
 
-test("a toolset that does not exist is told, the others are used", async () => {
+test("warns about an unknown toolset and uses the others", async () => {
   await using home = await temporaryHome()
   const mixed = await hermes(home, ["-q", "hello", "-t", "file,nonsense"])
   expect([mixed.code, mixed.stderr]).toEqual([0, expect.stringContaining("There is no toolset nonsense")])

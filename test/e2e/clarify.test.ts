@@ -12,13 +12,13 @@ import { hermes, settingsFor, streamLines } from "./hermes-process.ts"
 const asks = callsTool("clarify", { question: "Which colour?", choices: ["Red", "Blue"] })
 
 test.each([
-  { way: "a number", typed: ["2"], response: "Blue" },
-  { way: "words", typed: ["green"], response: "green" },
-  { way: "Other and then words", typed: ["3", "neither"], response: "neither" },
-])("a question is a numbered list and is answered by $way", async ({ typed, response }) => {
+  { answer: "a number", typed: ["2"], response: "Blue" },
+  { answer: "free text", typed: ["green"], response: "green" },
+  { answer: "Other and then free text", typed: ["3", "neither"], response: "neither" },
+])("a question shows a numbered list and accepts $answer", async ({ typed, response }) => {
   await using model = await startModelServer([asks, says("Thanks.")])
   await using home = await temporaryHome({ config: settingsFor(model) })
-  await using terminal = await talk(home)
+  await using terminal = await openChat(home)
   await terminal.waitFor(/^you> /m)
   enter(terminal, "paint it")
   await terminal.waitFor(
@@ -34,10 +34,10 @@ test.each([
   expect(answerIn(model.view(1).messages.at(-1)?.results[0]?.text)).toBe(response)
 })
 
-test("Ctrl+C at a question tells the model that the person cancelled it", async () => {
+test("Ctrl+C at a question tells the model that the user cancelled it", async () => {
   await using model = await startModelServer([asks, says("As you like.")])
   await using home = await temporaryHome({ config: settingsFor(model) })
-  await using terminal = await talk(home)
+  await using terminal = await openChat(home)
   await terminal.waitFor(/^you> /m)
   enter(terminal, "paint it")
   await terminal.waitFor("Number or answer:")
@@ -46,17 +46,17 @@ test("Ctrl+C at a question tells the model that the person cancelled it", async 
   expect(answerIn(model.view(1).messages.at(-1)?.results[0]?.text)).toContain("cancelled")
 })
 
-test("-q on a terminal asks in place", async () => {
+test("-q on a terminal asks the question", async () => {
   await using model = await startModelServer([asks, says("Thanks.")])
   await using home = await temporaryHome({ config: settingsFor(model) })
-  await using terminal = await talk(home, ["-q", "paint it"])
+  await using terminal = await openChat(home, ["-q", "paint it"])
   await terminal.waitFor("Number or answer:")
   enter(terminal, "1")
   expect((await terminal.exit).code).toBe(0)
   expect(answerIn(model.view(1).messages.at(-1)?.results[0]?.text)).toBe("Red")
 })
 
-test("a run that nobody watches goes on by its own judgement", async () => {
+test("an unattended run tells the model to use its own judgement", async () => {
   await using model = await startModelServer([asks, says("I took red.")])
   await using home = await temporaryHome({ config: settingsFor(model) })
   const result = await hermes(home, ["-q", "paint it", "--output-format", "stream-json"], { stdin: "inherit-null" })
@@ -65,7 +65,7 @@ test("a run that nobody watches goes on by its own judgement", async () => {
   expect(model.view(1).messages.at(-1)?.results[0]?.text).toMatch(/judgement/)
 })
 
-async function talk(home: TemporaryHome, args: readonly string[] = []): Promise<VirtualTerminal> {
+async function openChat(home: TemporaryHome, args: readonly string[] = []): Promise<VirtualTerminal> {
   return await openTerminal({ command: hermesCommand(), args, env: home.env, cwd: home.workdir })
 }
 
@@ -74,7 +74,7 @@ function enter(terminal: VirtualTerminal, text: string): void {
   terminal.press("enter")
 }
 
-/** What the model is told that the person said. */
+/** The user's answer as the model receives it. */
 function answerIn(result: string | undefined): string {
   return (JSON.parse(result ?? "{}") as { readonly user_response?: string }).user_response ?? ""
 }

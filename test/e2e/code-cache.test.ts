@@ -9,23 +9,23 @@ import { temporaryHome } from "../support/temporary-home.ts"
 import type { TemporaryHome } from "../support/temporary-home.ts"
 import { hermes, settingsFor } from "./hermes-process.ts"
 
-/** As a person's environment is: nobody has said where compiled code is kept. */
-function ordinary(home: TemporaryHome): TemporaryHome {
+/** Removes the setting that tests use to share one code cache. */
+function withDefaultCodeCache(home: TemporaryHome): TemporaryHome {
   const { NODE_COMPILE_CACHE: _shared, ...env } = home.env
   return { ...home, env }
 }
 
 const codeIn = (home: TemporaryHome): string => join(home.path, "cache", "code")
 
-test("compiled code is kept in the home, for its owner alone, and damage to it is mended", async () => {
+test("caches compiled code in the home, readable by its owner only, and replaces damaged files", async () => {
   await using model = await startModelServer([repeat(says("Hello."))])
   await using made = await temporaryHome({ config: settingsFor(model) })
-  const home = ordinary(made)
+  const home = withDefaultCodeCache(made)
   const ask = async (): Promise<string> => (await hermes(home, ["-z", "hi"], { stdin: "inherit-null" })).stdout
   expect(await ask()).toBe("Hello.\n")
   const kept = await readdir(codeIn(home))
-  const wanted = ["main", "settings", "start", "store", "talk"]
-  expect(wanted.filter((chunk) => kept.some((name) => name.startsWith(`${chunk}-`)))).toEqual(wanted)
+  const expected = ["main", "settings", "start", "store", "talk"]
+  expect(expected.filter((chunk) => kept.some((name) => name.startsWith(`${chunk}-`)))).toEqual(expected)
   const modes = await Promise.all(
     [".", ...kept].map(async (name) => (await stat(join(codeIn(home), name))).mode & 0o777),
   )
@@ -37,10 +37,10 @@ test("compiled code is kept in the home, for its owner alone, and damage to it i
   expect((await stat(join(codeIn(home), talk))).size).toBeGreaterThan(100_000)
 })
 
-test("a home that cannot be written to, or code that is not to be kept, changes nothing", async () => {
+test("works without a cache: when it is disabled and when its directory cannot be created", async () => {
   await using model = await startModelServer([repeat(says("Hello."))])
   await using made = await temporaryHome({ config: settingsFor(model) })
-  const home = ordinary(made)
+  const home = withDefaultCodeCache(made)
   const off = { env: { NODE_DISABLE_COMPILE_CACHE: "1" }, stdin: "inherit-null" } as const
   expect((await hermes(home, ["-z", "hi"], off)).stdout).toBe("Hello.\n")
   await expect(readdir(codeIn(home))).rejects.toThrow("ENOENT")
@@ -48,15 +48,15 @@ test("a home that cannot be written to, or code that is not to be kept, changes 
   expect((await hermes(home, ["-z", "hi"], { stdin: "inherit-null" })).stdout).toBe("Hello.\n")
 })
 
-test("asking for the version makes no home", async () => {
+test("--version does not create a home", async () => {
   await using made = await temporaryHome()
-  const home = ordinary(made)
+  const home = withDefaultCodeCache(made)
   await rm(home.path, { recursive: true })
   expect((await hermes(home, ["--version"], { stdin: "inherit-null" })).code).toBe(0)
   await expect(readdir(home.path)).rejects.toThrow("ENOENT")
 })
 
-test("no tool writes where code is kept", async () => {
+test("tools cannot write to the code cache", async () => {
   await using model = await startModelServer([
     callsTool("write_file", { path: "~/.hermes/cache/code/evil.js", content: "x" }),
     callsTool("terminal", {

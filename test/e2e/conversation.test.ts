@@ -11,17 +11,17 @@ import { temporaryHome } from "../support/temporary-home.ts"
 import type { TemporaryHome } from "../support/temporary-home.ts"
 import { openTerminal } from "../support/virtual-terminal.ts"
 import type { VirtualTerminal } from "../support/virtual-terminal.ts"
-import { hermes, NO_WALLS, settingsFor } from "./hermes-process.ts"
+import { hermes, NO_SANDBOX, settingsFor } from "./hermes-process.ts"
 import { isAlive } from "./process-alive.ts"
 
-test("a conversation: banner, answer, tool lines, Ctrl+D and the way back", async () => {
+test("a conversation shows a banner, tool lines and the answer, and can be resumed after Ctrl+D", async () => {
   await using model = await startModelServer([
     callsTool("terminal", { command: "echo hi" }),
     says("It said hi."),
     says("Welcome back."),
   ])
   await using home = await temporaryHome({ config: settingsFor(model) })
-  await using terminal = await talk(home)
+  await using terminal = await openChat(home)
   await terminal.waitFor("Hermes · test-model")
   expect(terminal.screen().join("\n")).toContain(home.workdir)
   await prompt(terminal, 1)
@@ -34,18 +34,18 @@ test("a conversation: banner, answer, tool lines, Ctrl+D and the way back", asyn
   expect((await terminal.exit).code).toBe(0)
 
   const id = /--resume (\S+)/.exec(terminal.screen().join("\n"))?.[1] ?? ""
-  await using again = await talk(home, ["--resume", id])
+  await using again = await openChat(home, ["--resume", id])
   await again.waitFor(`Continuing ${id} with 4 messages.`)
   enter(again, "I am back")
   await again.waitFor("Welcome back.")
   expect(model.view(2).messages.map(({ text }) => text)).toEqual(["say hi", "", "", "It said hi.", "I am back"])
 })
 
-test("an approval is put to the person and the answer counts", async () => {
+test("asks the user for approval and obeys the answer", async () => {
   const remove = callsTool("terminal", { command: "rm -r build" })
   await using model = await startModelServer([remove, says("Kept."), remove, says("Removed.")])
   await using home = await temporaryHome({ config: settingsFor(model), workFiles: { "build/x": "x" } })
-  await using terminal = await talk(home)
+  await using terminal = await openChat(home)
   await prompt(terminal, 1)
   enter(terminal, "clean up")
   await terminal.waitFor(/Hermes wants to run:\s+rm -r build/)
@@ -61,15 +61,15 @@ test("an approval is put to the person and the answer counts", async () => {
   expect(existsSync(join(home.workdir, "build/x"))).toBe(false)
 })
 
-test("Ctrl+C stops a running answer and the prompt comes back", async () => {
+test("Ctrl+C interrupts a reply and shows the prompt again", async () => {
   await using model = await startModelServer([
     says(["Once upon", " a time"], stallsAfter({ deltas: 1 })),
     callsTool("terminal", { command: "echo $$ > shell.pid; echo started; sleep 300" }),
     callsTool("terminal", { command: "rm -r build" }),
     says("I am listening."),
   ])
-  await using home = await temporaryHome({ config: settingsFor(model, NO_WALLS) })
-  await using terminal = await talk(home)
+  await using home = await temporaryHome({ config: settingsFor(model, NO_SANDBOX) })
+  await using terminal = await openChat(home)
   await prompt(terminal, 1)
   enter(terminal, "tell a story")
   await terminal.waitFor("Once upon")
@@ -86,7 +86,7 @@ test("Ctrl+C stops a running answer and the prompt comes back", async () => {
   await prompt(terminal, 3)
   expect(isAlive(pid)).toBe(false)
 
-  // At a question it is the answer no, and the turn goes on.
+  // Ctrl+C at an approval question denies the call, and the turn continues.
   enter(terminal, "clean up")
   await terminal.waitFor(/\[d\]eny\?/)
   terminal.press("ctrl+c")
@@ -96,10 +96,10 @@ test("Ctrl+C stops a running answer and the prompt comes back", async () => {
   expect((await terminal.exit).code).toBe(0)
 })
 
-test("slash commands: help, title, status, new, resume, an unknown one, exit", async () => {
+test("slash commands: help, title, status, new, resume, an unknown command, exit", async () => {
   await using model = await startModelServer([says("Beans are planted."), says("Corn is planted.")])
   await using home = await temporaryHome({ config: settingsFor(model) })
-  await using terminal = await talk(home)
+  await using terminal = await openChat(home)
   await prompt(terminal, 1)
   enter(terminal, "/help")
   await terminal.waitFor(/\/help .*\n[^]*\/exit/)
@@ -110,12 +110,12 @@ test("slash commands: help, title, status, new, resume, an unknown one, exit", a
   enter(terminal, "/title Garden plans")
   await terminal.waitFor('The title is now "Garden plans".')
   enter(terminal, "/new")
-  await terminal.waitFor("A new conversation begins.")
+  await terminal.waitFor("Started a new conversation.")
   enter(terminal, "plant the corn")
   await terminal.waitFor("Corn is planted.")
   expect(model.view(1).messages.map(({ text }) => text)).toEqual(["plant the corn"])
   enter(terminal, "/title Garden plans")
-  await terminal.waitFor(/Session \S+ has that title already\./)
+  await terminal.waitFor(/Session \S+ already has this title\./)
   enter(terminal, "/resume Garden plans")
   await terminal.waitFor(/Continuing \S+ \(2 messages\)/)
   enter(terminal, "/resume nowhere")
@@ -123,20 +123,20 @@ test("slash commands: help, title, status, new, resume, an unknown one, exit", a
   enter(terminal, "/status")
   await terminal.waitFor(/title +Garden plans/)
   enter(terminal, "/hepl")
-  await terminal.waitFor("did you mean /help?")
+  await terminal.waitFor("Did you mean /help?")
   enter(terminal, "/exit")
   expect((await terminal.exit).code).toBe(0)
   expect(model.requests).toHaveLength(2)
 })
 
-test("what is typed while an answer runs waits for its turn", async () => {
+test("a message typed during a reply is queued", async () => {
   const gate = Promise.withResolvers<void>()
   await using model = await startModelServer([
     says(["First ", "answer."], stallsAfter({ deltas: 1 }, gate.promise)),
     says("Second answer."),
   ])
   await using home = await temporaryHome({ config: settingsFor(model, "display:\n  busy_input_mode: queue\n") })
-  await using terminal = await talk(home)
+  await using terminal = await openChat(home)
   await prompt(terminal, 1)
   enter(terminal, "one")
   await terminal.waitFor("First")
@@ -146,10 +146,10 @@ test("what is typed while an answer runs waits for its turn", async () => {
   expect(model.view(1).messages.map(({ text }) => text)).toEqual(["one", "First answer.", "two"])
 })
 
-test("an answer that fails is told and the conversation stays usable", async () => {
+test("shows a failed request and stays usable", async () => {
   await using model = await startModelServer([{ kind: "status", status: 401, message: "bad key" }, says("Better now.")])
   await using home = await temporaryHome({ config: settingsFor(model) })
-  await using terminal = await talk(home)
+  await using terminal = await openChat(home)
   await prompt(terminal, 1)
   enter(terminal, "hello")
   await terminal.waitFor(/Error: .*401/)
@@ -158,24 +158,24 @@ test("an answer that fails is told and the conversation stays usable", async () 
   await terminal.waitFor("Better now.")
 })
 
-test("what is typed instead of an answer to the offer is the first message, or a command", async () => {
+test("a reply to the setup offer that is not an answer becomes the first message or command", async () => {
   await using home = await temporaryHome()
-  await using terminal = await talk(home)
+  await using terminal = await openChat(home)
   await terminal.waitFor(/Connect one now \(c\).*\?/)
   enter(terminal, "write a note saying buy milk")
   await terminal.waitFor(/you> write a note saying buy milk[^]*write_file/)
   await prompt(terminal, 2)
   terminal.press("ctrl+d")
   expect((await terminal.exit).code).toBe(0)
-  await using other = await talk(home)
+  await using other = await openChat(home)
   await other.waitFor(/Connect one now \(c\).*\?/)
   enter(other, "/quit")
   expect((await other.exit).code).toBe(0)
 })
 
-test("opening and leaving leaves no session behind", async () => {
+test("a conversation without messages is not stored", async () => {
   await using home = await temporaryHome()
-  await using terminal = await talk(home)
+  await using terminal = await openChat(home)
   await terminal.waitFor(/Connect one now \(c\).*\?/)
   enter(terminal, "")
   await terminal.waitFor("demo, not an AI")
@@ -186,14 +186,14 @@ test("opening and leaving leaves no session behind", async () => {
   expect([result.code, result.stderr.includes("no session to continue")]).toEqual([1, true])
 })
 
-test("-q on a terminal asks for consent in place; -z never asks", async () => {
+test("-q on a terminal asks for approval; -z never asks", async () => {
   const remove = callsTool("terminal", { command: "rm -r build" })
   await using model = await startModelServer([remove, says("Not removed."), remove, says("Removed.")])
   await using home = await temporaryHome({ config: settingsFor(model), workFiles: { "build/x": "x" } })
-  await using script = await talk(home, ["-z", "clean up"])
+  await using script = await openChat(home, ["-z", "clean up"])
   expect((await script.exit).code).toBe(0)
   expect(script.screen()).toEqual(["Not removed."])
-  await using query = await talk(home, ["-q", "clean up"])
+  await using query = await openChat(home, ["-q", "clean up"])
   await query.waitFor(/\[d\]eny\?/)
   enter(query, "yes")
   expect((await query.exit).code).toBe(0)
@@ -207,19 +207,19 @@ test.each([
 ])("Ctrl+C during $moment of -q exits 130", async ({ script, shows }) => {
   await using model = await startModelServer(script)
   await using home = await temporaryHome({ config: settingsFor(model), workFiles: { "build/x": "x" } })
-  await using terminal = await talk(home, ["-q", "go"])
+  await using terminal = await openChat(home, ["-q", "go"])
   await terminal.waitFor(shows)
   terminal.press("ctrl+c")
   expect((await terminal.exit).code).toBe(130)
   expect(existsSync(join(home.workdir, "build/x"))).toBe(true)
 })
 
-test("SIGHUP, a closed window, ends the conversation and what it runs", async () => {
+test("SIGHUP from a closed window ends the conversation and its commands", async () => {
   await using model = await startModelServer([
     callsTool("terminal", { command: "echo $$ > shell.pid; echo started; sleep 300" }),
   ])
-  await using home = await temporaryHome({ config: settingsFor(model, NO_WALLS) })
-  await using terminal = await talk(home)
+  await using home = await temporaryHome({ config: settingsFor(model, NO_SANDBOX) })
+  await using terminal = await openChat(home)
   await prompt(terminal, 1)
   enter(terminal, "run something long")
   await terminal.waitFor("→ terminal")
@@ -240,15 +240,15 @@ test.each([
   { source: "a model", script: [says("Plain \u001B]0;owned\u0007\u001B[2J\u001B[31mwords.")] },
 ])("escape sequences of $source do not reach the terminal", async ({ script }) => {
   await using model = await startModelServer(script)
-  await using home = await temporaryHome({ config: settingsFor(model, NO_WALLS) })
-  await using terminal = await talk(home)
+  await using home = await temporaryHome({ config: settingsFor(model, NO_SANDBOX) })
+  await using terminal = await openChat(home)
   await prompt(terminal, 1)
   enter(terminal, "go")
   await terminal.waitFor("words.")
   expect([terminal.output.includes("\u001B]0;owned"), terminal.output.includes("\u001B[2J")]).toEqual([false, false])
 })
 
-async function talk(home: TemporaryHome, args: readonly string[] = []): Promise<VirtualTerminal> {
+async function openChat(home: TemporaryHome, args: readonly string[] = []): Promise<VirtualTerminal> {
   return await openTerminal({ command: hermesCommand(), args, env: home.env, cwd: home.workdir })
 }
 
@@ -262,11 +262,13 @@ function enter(terminal: VirtualTerminal, text: string): void {
   terminal.press("enter")
 }
 
-/** The command writes its process id first; the file is there before its output is. */
+/** Waits for the file that a command writes its process id to. */
 async function pidIn(path: string, terminal: VirtualTerminal): Promise<number> {
-  for (;;) {
+  const deadline = Date.now() + 20_000
+  while (Date.now() < deadline) {
     const text = existsSync(path) ? await readFile(path, "utf8") : ""
     if (text.endsWith("\n")) return Number(text)
     await Promise.race([terminal.exit, new Promise((resolve) => setImmediate(resolve))])
   }
+  throw new Error(`${path} was not written within 20 seconds`)
 }

@@ -4,22 +4,22 @@ import type { ProcessResult, RunningProcess, RunOptions } from "../support/proce
 import type { TemporaryHome } from "../support/temporary-home.ts"
 
 /**
- * Settings that send every request to the scripted server; `more` is further YAML. No side call asks for a title, so that a
- * script holds the turns of the conversation and nothing else.
+ * Settings that send every request to the scripted server; `more` is additional YAML. Title generation is off, so that a script
+ * contains only the turns of the conversation.
  */
 export function settingsFor(model: ModelServer, more = ""): string {
   const quiet = "auxiliary:\n  title_generation:\n    provider: none\n"
   return `model:\n  base_url: ${model.url}/v1\n  default: test-model\n${more}${quiet}`
 }
 
-/** Commands without the sandbox, in which process ids are others than outside and the home cannot be written. */
-export const NO_WALLS = "terminal:\n  sandbox: off\n"
+/** Turns the sandbox off, in which process ids differ and the home is read-only. */
+export const NO_SANDBOX = "terminal:\n  sandbox: off\n"
 
 export type HermesOptions = Omit<Partial<RunOptions>, "command" | "args" | "env"> & {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** The built binary in this home and its working folder, to its end. */
+/** Runs the built command in this home and its working directory to the end. */
 export async function hermes(
   home: TemporaryHome,
   args: readonly string[],
@@ -32,7 +32,7 @@ export function startHermes(home: TemporaryHome, args: readonly string[], option
   return startProcess({ cwd: home.workdir, ...options, ...commandIn(home, args, options) })
 }
 
-/** What a user or script gets to see, without the time it took. */
+/** The visible result of a process, without its duration. */
 export async function outcomeOf(
   result: Promise<ProcessResult>,
 ): Promise<Pick<ProcessResult, "code" | "stdout" | "stderr">> {
@@ -49,7 +49,7 @@ export interface StreamLine {
   readonly [field: string]: unknown
 }
 
-/** The whole lines of `stream-json` output; what a kill cut in two is left out. */
+/** Parses the complete lines of `stream-json` output; a line that a kill has cut off is ignored. */
 export function streamLines(stdout: string): readonly StreamLine[] {
   return stdout
     .slice(0, stdout.lastIndexOf("\n") + 1)

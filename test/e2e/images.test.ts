@@ -3,7 +3,7 @@ import { join } from "node:path"
 
 import { expect, test } from "vitest"
 
-import { readImageFacts } from "../../src/llm/vision/image-header.ts"
+import { readImageHeader } from "../../src/llm/vision/image-header.ts"
 import { startModelServer } from "../support/model-server/server.ts"
 import type { ModelServer } from "../support/model-server/server.ts"
 import { refuses, reply, says } from "../support/model-server/turn.ts"
@@ -15,16 +15,16 @@ import { hermes, settingsFor } from "./hermes-process.ts"
 
 const WIDE = testImage({ width: 1200, height: 40, type: "png" })
 
-/** The sides of all images in a request, in order. */
+/** The sizes of all images in a request, in order. */
 function sizesIn(model: ModelServer, index: number): readonly string[] {
   const body = model.requests[index]?.rawBody ?? ""
   return [...body.matchAll(/data:image\/[a-z]+;base64,([A-Za-z0-9+/=]+)/g)].map(([, base64 = ""]) => {
-    const facts = readImageFacts(Buffer.from(base64, "base64"))
+    const facts = readImageHeader(Buffer.from(base64, "base64"))
     return `${facts?.width ?? 0}×${facts?.height ?? 0}`
   })
 }
 
-test("the built command makes an image smaller that the server refuses, and answers", async () => {
+test("scales an image down when the server rejects it", async () => {
   const tooLarge = refuses(400, "image dimensions exceed max allowed size: 600 pixels")
   await using model = await startModelServer([tooLarge, says("A line.")])
   await using home = await temporaryHome({ config: settingsFor(model) })
@@ -34,7 +34,7 @@ test("the built command makes an image smaller that the server refuses, and answ
   expect([sizesIn(model, 0), sizesIn(model, 1)]).toEqual([["1200×40"], ["600×20"]])
 })
 
-test("two images that the model reads by itself are before its eyes with the next request, and after a resume", async () => {
+test("images that the model reads with tools are sent with the next request and after a resume", async () => {
   const looks = reply({ calls: ["one.png", "two.png"].map((path) => ({ name: "read_file", input: { path } })) })
   await using model = await startModelServer([looks, says("Two lines."), says("Still two.")])
   await using home = await temporaryHome({ config: settingsFor(model) })
@@ -46,13 +46,13 @@ test("two images that the model reads by itself are before its eyes with the nex
   expect([0, 1, 2].map((index) => sizesIn(model, index))).toEqual([[], ["11×10", "22×10"], ["11×10", "22×10"]])
 })
 
-test("an image that is not there is a mistake in the call", async () => {
+test("a missing image is a usage error", async () => {
   await using home = await temporaryHome()
   const ran = await hermes(home, ["chat", "-q", "what is this?", "--image", "gone.png"], { stdin: "inherit-null" })
-  expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining("there is no file") as string])
+  expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining("does not exist") as string])
 })
 
-test("in a conversation: with --image, with /image, and by dropping a file on the terminal", async () => {
+test("attaches images with --image, with /image and by dropping a file on the terminal", async () => {
   await using model = await startModelServer([says("First."), says("Second."), says("Third.")])
   await using home = await temporaryHome({ config: settingsFor(model) })
   for (const [name, width] of [

@@ -20,8 +20,8 @@ import { hermes, settingsFor, startHermes, streamLines } from "./hermes-process.
 
 const RUNS = Number(process.env["HERMES_KILL_RUNS"] ?? 40)
 const SEED = Number(process.env["HERMES_KILL_SEED"] ?? 20_250_615)
-const LANES = 2
-/** From spawn to the end of an undisturbed conversation on a busy two-core machine, and a little more. */
+const CONCURRENCY = 2
+/** A little more than an undisturbed conversation takes on a busy machine with two cores. */
 const LONGEST_MS = 450
 const TOOL_ROUNDS = 4
 
@@ -33,11 +33,11 @@ test(
     const lane = async (): Promise<void> => {
       for (let seed = seeds.shift(); seed !== undefined; seed = seeds.shift()) outcomes.push(await killOnce(seed))
     }
-    await Promise.all(Array.from({ length: LANES }, lane))
+    await Promise.all(Array.from({ length: CONCURRENCY }, lane))
 
     expect(outcomes.flatMap(({ problems }) => problems)).toEqual([])
     expect(outcomes).toHaveLength(RUNS)
-    // The instants are spread over the conversation, or the test would show nothing.
+    // The kills must be spread over the conversation; otherwise the test proves nothing.
     const reached = new Set(outcomes.map(({ requests }) => requests))
     expect([...reached].filter((requests) => requests > 0).length).toBeGreaterThan(Math.min(3, RUNS / 10))
     expect(outcomes.some(({ unknown }) => unknown > 0) || RUNS < 40).toBe(true)
@@ -65,7 +65,7 @@ async function killOnce(seed: number): Promise<Outcome> {
   let session = await runAndKill({ home, model, random, args: ["-q", "work through the list"] })
   await checkStore({ home, model, session, check })
   const requests = model.requests.length
-  // A resumed run is killed as well now and then: what was settled once must not be settled again.
+  // Some resumed runs are killed too: a settled call must not be settled again.
   while (session.id !== undefined && random() < 0.3) {
     session = await runAndKill({ home, model, random, args: ["-q", "go on", "--resume", session.id] })
     await checkStore({ home, model, session, check })
@@ -95,7 +95,7 @@ async function runAndKill(run: {
   return { id: await onlySession(home), stdout }
 }
 
-/** Half of the instants are anywhere; the other half lie close behind a step, where the writes are. */
+/** Some instants are random; the others follow a step closely, when the store is written. */
 async function randomInstant(
   running: RunningProcess,
   { model, before, random }: { readonly model: ModelServer; readonly before: number; readonly random: () => number },
@@ -126,7 +126,7 @@ interface CheckInput {
   readonly check: (holds: boolean, what: string) => void
 }
 
-/** What the outside was told before the kill is in the store, and nothing ran that is not. */
+/** Checks that everything printed or sent before the kill is stored, and that every effect belongs to a stored call. */
 async function checkStore({ home, model, session, check }: CheckInput & { readonly session: Killed }): Promise<void> {
   const lines = streamLines(session.stdout)
   if (session.id === undefined) {
@@ -149,13 +149,13 @@ async function checkStore({ home, model, session, check }: CheckInput & { readon
   const last = model.requests.at(-1)
   if (last !== undefined) {
     const sent = wireMessages(last).filter(({ role }) => role !== "system")
-    check(isStored(sent, stored), `request ${model.requests.length - 1} held messages that are not stored`)
+    check(isStored(sent, stored), `request ${model.requests.length - 1} contained messages that are not stored`)
   }
   const calls = JSON.stringify(stored.filter(({ role }) => role === "assistant"))
   for (const effect of await effects(home)) check(calls.includes(effect), `${effect} ran before its call was stored`)
 }
 
-/** The session goes on: the history is valid on the wire, lost results are reported once, no effect ran twice. */
+/** Checks that the session can be resumed: the history is valid on the wire, lost results are reported once, no effect ran twice. */
 async function checkResume({ home, model, id, check }: CheckInput & { readonly id: SessionId }): Promise<number> {
   const earlier = model.requests.at(-1)
   const firstOfResume = model.requests.length
@@ -188,7 +188,7 @@ function wireMessages(request: RecordedRequest): readonly WireMessage[] {
   return (request.body as { readonly messages: readonly WireMessage[] }).messages
 }
 
-/** What a strict server would reject. */
+/** Problems that a strict server would reject. */
 function wireProblems(messages: readonly WireMessage[]): readonly string[] {
   const problems: string[] = []
   const open = new Set<string>()
@@ -210,7 +210,7 @@ function wireProblems(messages: readonly WireMessage[]): readonly string[] {
   return problems
 }
 
-/** Neighbouring user messages are one on the wire, so they are compared by what they hold. */
+/** Adjacent user messages are joined on the wire, so messages are compared by content. */
 function isStored(sent: readonly WireMessage[], stored: readonly Message[]): boolean {
   const have = JSON.stringify(stored)
   return sent.every((message) =>
@@ -222,14 +222,14 @@ function isStored(sent: readonly WireMessage[], stored: readonly Message[]): boo
   )
 }
 
-/** The unique word of every effect that happened, in order. */
+/** The unique words of all effects, in order. */
 async function effects(home: TemporaryHome): Promise<readonly string[]> {
   const path = join(home.workdir, "effects.log")
   if (!existsSync(path)) return []
   return (await readFile(path, "utf8")).split("\n").filter((line) => line !== "")
 }
 
-/** Asks for effects that can be told apart, some of them two in one reply, then ends. */
+/** A model that calls tools with distinguishable effects, sometimes several in one reply, and then ends. */
 function createModel(): (request: RecordedRequest) => Turn {
   let serial = 0
   return (request) => {
@@ -269,7 +269,7 @@ async function withStore<T>(
   }
 }
 
-/** Mulberry32: the same instants for the same seed. */
+/** Mulberry32: a deterministic random generator. */
 function randomFrom(seed: number): () => number {
   let state = seed
   return () => {

@@ -14,19 +14,19 @@ import type { TemporaryHome } from "../support/temporary-home.ts"
 import { startHermes, streamLines } from "./hermes-process.ts"
 import type { StreamLine } from "./hermes-process.ts"
 
-/** How often a test kills, and from which seed on: `HERMES_KILL_RUNS=200 npx vitest run test/e2e/compression-kill`. */
+/** The number of kills, for example `HERMES_KILL_RUNS=200 npx vitest run test/e2e/compression-kill`. */
 export const RUNS = Number(process.env["HERMES_KILL_RUNS"] ?? 15)
 const SEED = Number(process.env["HERMES_KILL_SEED"] ?? 20_261_115)
-const LANES = 2
+const CONCURRENCY = 2
 
-/** One run for each seed, two at a time. */
+/** Runs once for each seed, two at a time. */
 export async function forEachSeed<T>(once: (seed: number) => Promise<T>): Promise<readonly T[]> {
   const seeds = Array.from({ length: RUNS }, (_, index) => SEED + index)
   const outcomes: T[] = []
-  const lane = async (): Promise<void> => {
+  const runNextSeeds = async (): Promise<void> => {
     for (let seed = seeds.shift(); seed !== undefined; seed = seeds.shift()) outcomes.push(await once(seed))
   }
-  await Promise.all(Array.from({ length: LANES }, lane))
+  await Promise.all(Array.from({ length: CONCURRENCY }, runNextSeeds))
   return outcomes
 }
 
@@ -42,24 +42,24 @@ export function problemsOf(seed: number): { readonly problems: string[]; readonl
   }
 }
 
-/** Resumes the session with a task, and kills the process at an instant of the test's choice: what it had told until then. */
+/** Resumes the session with a task and kills the process when `instant` resolves. Returns its output. */
 export async function runUntilKilled(
   home: TemporaryHome,
   id: SessionId,
   instant: (running: RunningProcess) => Promise<void>,
 ): Promise<readonly StreamLine[]> {
-  await using running = talkOn(home, id, "work through the list")
+  await using running = startResumed(home, id, "work through the list")
   await instant(running)
   running.signal("SIGKILL")
   return streamLines((await running.exit).stdout)
 }
 
-export function talkOn(home: TemporaryHome, id: SessionId, words: string): RunningProcess {
-  const args = ["-q", words, "--resume", id, "--output-format", "stream-json"]
+export function startResumed(home: TemporaryHome, id: SessionId, prompt: string): RunningProcess {
+  const args = ["-q", prompt, "--resume", id, "--output-format", "stream-json"]
   return startHermes(home, args, { stdin: "inherit-null" })
 }
 
-/** The moment, or the end of the process when that comes first. */
+/** Waits for `moment` or the end of the process, whichever comes first. */
 export async function orExit(running: RunningProcess, moment: Promise<unknown>): Promise<void> {
   await Promise.race([moment, running.exit])
 }
@@ -68,7 +68,7 @@ export async function pause(ms: number): Promise<void> {
   await systemClock.sleep(ms, { signal: AbortSignal.timeout(10_000) })
 }
 
-/** Everything that was told to the person is in one of the sessions. */
+/** Checks that everything that was printed is stored in one of the sessions. */
 export function checkAnnounced(lines: readonly StreamLine[], chain: readonly StoredSession[], check: Check): void {
   const stored = chain.flatMap(({ messages }) => messages)
   const said = new Set(stored.flatMap((message) => (message.role === "assistant" ? [message.content ?? ""] : [])))
@@ -87,8 +87,8 @@ export function checkAnnounced(lines: readonly StreamLine[], chain: readonly Sto
 }
 
 /**
- * Resumes a killed session to its end ("All done."): calls without a result have one now, which says so, and the person is told
- * of them. Gives their number.
+ * Resumes a killed session to its end ("All done.") and checks that calls without a result get the status unknown and are reported
+ * to the user. Returns their number.
  */
 export async function checkResumed(resume: {
   readonly home: TemporaryHome
@@ -99,19 +99,25 @@ export async function checkResumed(resume: {
   const { home, model, id, check } = resume
   const lost = unansweredCalls((await chainOf(home, id)).flatMap(({ messages }) => messages))
   const first = model.requests.length
-  await using running = talkOn(home, id, "go on")
+  await using running = startResumed(home, id, "go on")
   const { code, stdout, stderr, durationMs } = await running.exit
   const lines = streamLines(stdout)
   const answer = answerIn(lines)
   check(code === 0 && answer === "All done.", `resuming failed: ${code} ${String(answer)} ${stderr}`)
-  check(durationMs < LOCK_PATIENCE_MS, `resuming took ${Math.round(durationMs)} ms: it waited for a lock of the dead`)
+  check(
+    durationMs < LOCK_TIMEOUT_MS,
+    `resuming took ${Math.round(durationMs)} ms: it waited for the lock of the killed process`,
+  )
   check(model.unanswered.length === 0, "the server had no answer")
-  const told = lines.some((line) => String(line["text"]).includes("its outcome is unknown"))
-  check(told === lost.length > 0, `${lost.length} calls were in flight and the person was ${told ? "" : "not "}told`)
+  const reported = lines.some((line) => String(line["text"]).includes("its outcome is unknown"))
+  check(
+    reported === lost.length > 0,
+    `${lost.length} calls were in flight, but they were ${reported ? "" : "not "}reported to the user`,
+  )
 
-  const request = model.requests.slice(first).find((each) => !isSideJob(each))
+  const request = model.requests.slice(first).find((each) => !isAuxiliaryRequest(each))
   for (const problem of request === undefined ? ["no request was sent"] : wireProblems(request)) check(false, problem)
-  check(lastWords(request).endsWith("go on"), "the new words are not at the end")
+  check(lastUserText(request).endsWith("go on"), "the new message is not at the end")
   const results = (await chainOf(home, id)).flatMap(({ messages }) => messages.filter(({ role }) => role === "tool"))
   for (const call of lost) {
     const settled = new Set(results.flatMap((each) => (callOf(each) === call ? [contentText(each.content)] : [])))
@@ -120,8 +126,8 @@ export async function checkResumed(resume: {
   return lost.length
 }
 
-/** What a compression waits for another one at most. */
-export const LOCK_PATIENCE_MS = 9500
+/** How long a compression waits for another one at most. */
+export const LOCK_TIMEOUT_MS = 9500
 
 export function answerIn(lines: readonly StreamLine[]): unknown {
   return lines.findLast(({ type }) => type === "message.complete")?.["text"]
@@ -151,18 +157,18 @@ interface WireBody {
   readonly tools?: readonly unknown[]
 }
 
-/** The last words of the person in a request. */
-export function lastWords(request: RecordedRequest | undefined): string {
+/** The last user message of a request. */
+export function lastUserText(request: RecordedRequest | undefined): string {
   const messages = request === undefined ? [] : (request.body as WireBody).messages
   return messages.findLast(({ role }) => role === "user")?.content ?? ""
 }
 
-/** Side jobs, such as summaries, have no tools. */
-export function isSideJob({ body }: RecordedRequest): boolean {
+/** Requests of auxiliary tasks, such as summaries, have no tools. */
+export function isAuxiliaryRequest({ body }: RecordedRequest): boolean {
   return ((body as WireBody).tools ?? []).length === 0
 }
 
-/** What a strict server would reject. */
+/** Problems that a strict server would reject. */
 function wireProblems({ body }: RecordedRequest): readonly string[] {
   const problems: string[] = []
   const open = new Set<string>()
@@ -174,7 +180,7 @@ function wireProblems({ body }: RecordedRequest): readonly string[] {
   return problems
 }
 
-/** A session that was talked in before. */
+/** Creates a session with earlier messages. */
 export async function seedSession(home: TemporaryHome, messages: readonly Message[]): Promise<SessionId> {
   const id = newSessionId(systemClock, "terminal")
   await withStore(home, async (store) => {
@@ -197,7 +203,7 @@ export async function chainOf(home: TemporaryHome, id: SessionId): Promise<reado
   })
 }
 
-/** A file that was damaged by a kill is no store. */
+/** Opens the store. Throws when the file is damaged. */
 async function withStore<T>(home: TemporaryHome, use: (store: SessionStore) => Promise<T>): Promise<T> {
   const log = {
     debug: () => undefined,

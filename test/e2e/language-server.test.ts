@@ -8,14 +8,14 @@ import { startModelServer } from "../support/model-server/server.ts"
 import { callsTool, says, waitsFor } from "../support/model-server/turn.ts"
 import { processesIn } from "../support/processes-in.ts"
 import { temporaryHome } from "../support/temporary-home.ts"
-import { hermes, NO_WALLS, settingsFor, startHermes } from "./hermes-process.ts"
+import { hermes, NO_SANDBOX, settingsFor, startHermes } from "./hermes-process.ts"
 
 const TSC = new URL("../../node_modules/typescript/bin/tsc", import.meta.url).pathname
 const SERVERS = `lsp:\n  wait_timeout: 15\n  servers:\n    typescript:\n      command: [${TSC}, --lsp, --stdio]\n`
 const BROKEN = { path: "new.ts", content: 'export const a: number = "x"\n' }
 const bubblewrap = await findBubblewrap()
 
-test("a one-shot hears from the language server what it broke, and leaves none behind", async () => {
+test("a one-shot reports diagnostics of the language server and leaves no server running", async () => {
   await using model = await startModelServer([callsTool("write_file", BROKEN), says("I see.")])
   await using home = await temporaryHome({ config: settingsFor(model, SERVERS) })
   mkdirSync(join(home.workdir, ".git"))
@@ -26,7 +26,7 @@ test("a one-shot hears from the language server what it broke, and leaves none b
   expect(processesIn(home.workdir)).toEqual([])
 })
 
-test("a server that fails is told by `hermes lsp status`, tried again after `restart`, and holds nothing up", async () => {
+test("`hermes lsp status` shows a failed server, `restart` allows it again, and it delays nothing", async () => {
   const broken =
     "lsp:\n  servers:\n    typescript:\n      command: [/bin/sh, -c, 'echo fatal error: no licence >&2; exit 9']\n"
   await using model = await startModelServer([callsTool("write_file", BROKEN), says("Written.")])
@@ -36,22 +36,22 @@ test("a server that fails is told by `hermes lsp status`, tried again after `res
   expect(readFileSync(join(home.workdir, "new.ts"), "utf8")).toBe(BROKEN.content)
   const { stdout } = await hermes(home, ["lsp", "status"])
   expect(stdout).toContain("typescript       failed, see below: /bin/sh -c")
-  expect(stdout).toContain("just now: it ended with code 9: fatal error: no licence")
+  expect(stdout).toContain("just now: it exited with code 9: fatal error: no licence")
   expect((await hermes(home, ["lsp", "restart"])).stdout).toMatch(/^Forgot 1 failure/u)
   expect((await hermes(home, ["lsp", "status"])).stdout).not.toContain("failed")
 })
 
 test.each([
   ["in the sandbox", "terminal:\n  sandbox: required\n"],
-  ["without walls", NO_WALLS],
-] as const)("a Hermes that is killed leaves no server behind, %s", async (name, walls) => {
+  ["without the sandbox", NO_SANDBOX],
+] as const)("a killed Hermes leaves no server running, %s", async (name, sandboxSettings) => {
   if (name === "in the sandbox" && "missing" in bubblewrap) return
   const gate = Promise.withResolvers<void>()
   await using model = await startModelServer([
     callsTool("write_file", BROKEN),
     says("Never read.", waitsFor(gate.promise)),
   ])
-  await using home = await temporaryHome({ config: settingsFor(model, `${SERVERS}${walls}`) })
+  await using home = await temporaryHome({ config: settingsFor(model, `${SERVERS}${sandboxSettings}`) })
   mkdirSync(join(home.workdir, ".git"))
   await using running = startHermes(home, ["-z", "write it", "--yolo"], { stdin: "inherit-null" })
   await vi.waitFor(

@@ -24,7 +24,7 @@ import { hermes, settingsFor } from "./hermes-process.ts"
 
 const ONE_TRY = "  api_key: key-of-the-test-0123\nagent:\n  api_max_retries: 1\n"
 
-describe("a model that cannot be asked is one sentence with a next step, and the session stays usable", () => {
+describe("an unreachable model is reported in one sentence with a next step, and the session stays usable", () => {
   const answers: readonly { name: string; turn: ScriptEntry; says: RegExp }[] = [
     {
       name: "a wrong key",
@@ -59,7 +59,7 @@ describe("a model that cannot be asked is one sentence with a next step, and the
     {
       name: "somebody who sends us elsewhere",
       turn: { kind: "status", status: 302, headers: { location: "https://login.example.com/" } },
-      says: /custom \(HTTP 302\) sends the request on to https:\/\/login\.example\.com\/.*base_url/,
+      says: /custom \(HTTP 302\) redirects to https:\/\/login\.example\.com\/.*base_url/,
     },
     {
       name: "a model that was not pulled",
@@ -108,7 +108,7 @@ describe("a model that cannot be asked is one sentence with a next step, and the
     )
   })
 
-  test("https where plain http is spoken", async () => {
+  test("https at a plain http server", async () => {
     await using model = await startModelServer([])
     const address = model.url.replace("http:", "https:")
     await using home = await temporaryHome({
@@ -117,7 +117,7 @@ describe("a model that cannot be asked is one sentence with a next step, and the
     expectSentence(await run(home, ["-z", "hi"]), /custom at https:.*TLS/)
   })
 
-  test("a server that speaks no HTTP", async () => {
+  test("a server that is not an HTTP server", async () => {
     const server = createTcpServer((socket) => void socket.end("SSH-2.0-OpenSSH_9.6\r\n"))
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
     try {
@@ -136,8 +136,8 @@ describe("a model that cannot be asked is one sentence with a next step, and the
     expectSentence(await run(home, ["-z", "hi"]), /[Uu]nknown provider "antropic"; did you mean anthropic\?/)
   })
 
-  test("a proxy that refuses, and one that cannot be meant", async () => {
-    await using proxy = await startForwardProxy({ refusesWith: 403 })
+  test("a proxy that refuses, and an invalid proxy address", async () => {
+    await using proxy = await startForwardProxy({ rejectWithStatus: 403 })
     await using home = await temporaryHome({
       config: `model:\n  base_url: https://models.example.com/v1\n  default: test-model\n${ONE_TRY}`,
     })
@@ -147,8 +147,8 @@ describe("a model that cannot be asked is one sentence with a next step, and the
   })
 })
 
-describe("a model that is named in few words", () => {
-  test("a short name means the newest of its family, and a name that another provider has goes there", async () => {
+describe("a model named by an alias", () => {
+  test("an alias selects the newest model of its family, and a name of another provider selects that provider", async () => {
     await using model = await startModelServer([repeat(says("Here."))])
     await using home = await temporaryHome({
       config: `model:\n  provider: anthropic\n  default: claude-sonnet-4-6\nproviders:\n  anthropic: { base_url: "${model.url}" }\n  deepseek: { base_url: "${model.url}/v1" }\n`,
@@ -159,7 +159,7 @@ describe("a model that is named in few words", () => {
     }
     const missing = await run(home, ["-z", "hi", "--model", "grok"])
     expect([missing.code, missing.stdout]).toEqual([1, ""])
-    expect(missing.stderr).toMatch(/no model that "grok" stands for/)
+    expect(missing.stderr).toMatch(/no model for the alias "grok"/)
     expect(model.requests.map(({ path, body }) => [path, (body as { model: string }).model])).toEqual([
       ["/v1/messages", expect.stringMatching(/^claude-opus-\d/) as string],
       ["/v1/chat/completions", "deepseek-v4-pro"],
@@ -167,7 +167,7 @@ describe("a model that is named in few words", () => {
   })
 })
 
-test("whoever has no model may connect one before the first word", async () => {
+test("a user without a model can connect one before the first message", async () => {
   await using model = await startModelServer([repeat(says("Here."))])
   await using home = await temporaryHome()
   await using terminal = await openTerminal({ command: hermesCommand(), env: home.env, cwd: home.workdir })
@@ -185,7 +185,7 @@ test("whoever has no model may connect one before the first word", async () => {
   expect(readFileSync(join(home.path, "config.yaml"), "utf8")).toContain("default: scripted-model")
 })
 
-describe("a server on this machine with several models", () => {
+describe("a local server with several models", () => {
   async function startOllama(answers: ScriptEntry[]) {
     const model = await startModelServer(answers)
     const json = (names: readonly string[]) => JSON.stringify({ models: names.map((name) => ({ model: name })) })
@@ -216,7 +216,7 @@ describe("a server on this machine with several models", () => {
     }
   }
 
-  test("a script is told which there are, and may name one", async () => {
+  test("a script gets the list of models and can name one", async () => {
     await using ollama = await startOllama([says("Here.")])
     await using home = await temporaryHome({ env: { OLLAMA_HOST: ollama.host } })
     const unnamed = await run(home, ["-z", "hi"])
@@ -227,7 +227,7 @@ describe("a server on this machine with several models", () => {
     expect(ollama.model.requests.map(({ body }) => (body as { model: string }).model)).toEqual(["llama3:8b"])
   })
 
-  test("a person is asked, and the conversation goes on from there", async () => {
+  test("a user is asked, and the conversation starts with the chosen model", async () => {
     await using ollama = await startOllama([repeat(says("Here."))])
     await using home = await temporaryHome({ env: { OLLAMA_HOST: ollama.host } })
     await using terminal = await openTerminal({ command: hermesCommand(), env: home.env, cwd: home.workdir })
@@ -250,7 +250,7 @@ describe("model.max_session_cost_usd in a script", () => {
   test.each([
     { mode: "-z", args: ["-z", "work"] },
     { mode: "json", args: ["-q", "work", "--output-format", "json"] },
-  ])("$mode ends with exit 1 before the call that would pass it", async ({ mode, args }) => {
+  ])("$mode exits 1 before the call that would exceed it", async ({ mode, args }) => {
     await using proxy = await startForwardProxy()
     await using model = await startModelServer([
       { ...callsTool("terminal", { command: "true" }), usage },
@@ -265,8 +265,8 @@ describe("model.max_session_cost_usd in a script", () => {
   })
 })
 
-describe("keys that Hermes manages", () => {
-  test("two keys, 429, 429, 200: the second one answers and the list shows the first one resting", async () => {
+describe("managed credentials", () => {
+  test("after 429 on the first key the second one is used, and the list shows the cooldown", async () => {
     const limited = refuses(429, "slow down", { "retry-after": "0" })
     await using model = await startModelServer([limited, limited, says("Hello.")])
     await using home = await temporaryHome({
@@ -301,8 +301,8 @@ describe("keys that Hermes manages", () => {
   })
 })
 
-describe("a certificate of a private authority", () => {
-  test("is refused with a clear sentence, and taken with the file of its authority", async () => {
+describe("a certificate of a private CA", () => {
+  test("is rejected with a clear message, and accepted with the CA file", async () => {
     await using model = await startModelServer(Array.from({ length: 5 }, () => says("Trusted.")))
     await using home = await temporaryHome()
     await using server = await startTlsServer(model.url)
@@ -315,15 +315,15 @@ describe("a certificate of a private authority", () => {
       /custom at https:\S+ could not be reached: its certificate is self-signed.*SSL_CERT_FILE/,
     )
     for (const name of ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"]) {
-      const trusted = await run(home, ["-z", "hi"], { [name]: server.certificate })
+      const trusted = await run(home, ["-z", "hi"], { [name]: server.certificateFile })
       expect([name, trusted.code, trusted.stdout, trusted.stderr]).toEqual([name, 0, "Trusted.\n", ""])
     }
-    writeFileSync(join(home.path, ".env"), `SSL_CERT_FILE=${server.certificate}\n`)
+    writeFileSync(join(home.path, ".env"), `SSL_CERT_FILE=${server.certificateFile}\n`)
     expect((await run(home, ["-z", "hi"])).stdout).toBe("Trusted.\n")
     writeFileSync(join(home.path, ".env"), "")
     writeFileSync(
       join(home.path, "config.yaml"),
-      `model:\n  provider: lab\n  default: test-model\nproviders:\n  lab:\n    base_url: ${server.url}/v1\n    api_key: k-lab\n    ca_bundle: ${server.certificate}\n`,
+      `model:\n  provider: lab\n  default: test-model\nproviders:\n  lab:\n    base_url: ${server.url}/v1\n    api_key: k-lab\n    ca_bundle: ${server.certificateFile}\n`,
     )
     expect((await run(home, ["-z", "hi"])).stdout).toBe("Trusted.\n")
   })
@@ -334,8 +334,12 @@ describe("a certificate of a private authority", () => {
       "/no/such/file.pem",
       /The file \/no\/such\/file\.pem of SSL_CERT_FILE cannot be read: no such file/i,
     ],
-    ["REQUESTS_CA_BUNDLE", "/etc/hostname", /The file \/etc\/hostname of REQUESTS_CA_BUNDLE holds no certificates/i],
-  ])("%s=%s is one sentence", async (name, path, sentence) => {
+    [
+      "REQUESTS_CA_BUNDLE",
+      "/etc/hostname",
+      /The file \/etc\/hostname of REQUESTS_CA_BUNDLE contains no PEM certificates/i,
+    ],
+  ])("%s=%s prints one sentence", async (name, path, sentence) => {
     await using home = await temporaryHome({
       config: `model:\n  base_url: https://models.example.com/v1\n  default: test-model\n${ONE_TRY}`,
     })
@@ -349,7 +353,7 @@ describe("a certificate of a private authority", () => {
     await using home = await temporaryHome({
       config: `model:\n  provider: lab\n  default: test-model\nproviders:\n  lab:\n    base_url: ${server.url}/v1\n    oauth: { client_id: c, token_url: "${server.url}/token", device_url: "${server.url}/device" }\nagent:\n  api_max_retries: 1\n`,
     })
-    for (const flags of [["--insecure"], ["--ca-bundle", server.certificate]]) {
+    for (const flags of [["--insecure"], ["--ca-bundle", server.certificateFile]]) {
       const added = await run(home, ["auth", "add", "lab", "--type", "oauth", ...flags])
       expect([added.code, added.stderr.includes("Warning")]).toEqual([0, flags[0] === "--insecure"])
       expectSentence(
@@ -359,7 +363,7 @@ describe("a certificate of a private authority", () => {
     }
   })
 
-  test("works through the tunnel of a proxy too", async () => {
+  test("works through an HTTP proxy tunnel", async () => {
     await using model = await startModelServer([says("Through the tunnel.")])
     await using proxy = await startForwardProxy()
     await using home = await temporaryHome({
@@ -367,13 +371,13 @@ describe("a certificate of a private authority", () => {
     })
     await using server = await startTlsServer(model.url)
     proxy.forwardTo(server.url)
-    const env = { HTTPS_PROXY: proxy.url, SSL_CERT_FILE: server.certificate }
+    const env = { HTTPS_PROXY: proxy.url, SSL_CERT_FILE: server.certificateFile }
     const result = await run(home, ["-z", "hi"], env)
     expect([result.code, result.stdout, result.stderr]).toEqual([0, "Through the tunnel.\n", ""])
-    expect(proxy.asked).toEqual(["models.example.com:443"])
+    expect(proxy.requests).toEqual(["models.example.com:443"])
   })
 
-  test("and through a SOCKS proxy, one connection for all requests", async () => {
+  test("works through a SOCKS proxy with one connection for all requests", async () => {
     await using model = await startModelServer([callsTool("terminal", { command: "true" }), says("Through the socks.")])
     await using proxy = await startSocksServer({ login: "ann:pass" })
     await using home = await temporaryHome({
@@ -381,14 +385,14 @@ describe("a certificate of a private authority", () => {
     })
     await using server = await startTlsServer(model.url)
     proxy.forwardTo(server.url)
-    const env = { ALL_PROXY: `socks5h://ann:pass@${proxy.place}`, SSL_CERT_FILE: server.certificate }
+    const env = { ALL_PROXY: `socks5h://ann:pass@${proxy.hostAndPort}`, SSL_CERT_FILE: server.certificateFile }
     const result = await run(home, ["-z", "hi"], env)
     expect([result.code, result.stdout, result.stderr]).toEqual([0, "Through the socks.\n", ""])
-    expect(proxy.asked).toEqual([
+    expect(proxy.requests).toEqual([
       { version: 5, host: "models.example.com", port: 443, address: "name", login: "ann:pass" },
     ])
     expectSentence(
-      await run(home, ["-z", "hi"], { ALL_PROXY: `socks5h://ann:planted@${proxy.place}` }),
+      await run(home, ["-z", "hi"], { ALL_PROXY: `socks5h://ann:planted@${proxy.hostAndPort}` }),
       /custom at https:\S+ could not be reached: the proxy socks5h:\/\/127\.0\.0\.1:\d+ refused the user name or password in ALL_PROXY; correct them/,
     )
   })
@@ -406,7 +410,7 @@ describe("the keys of an AWS profile, through the built command", () => {
     [`.aws/sso/cache/${SESSION}.json`]: JSON.stringify({ accessToken: "a-1", expiresAt: "2040-01-01T00:00:00Z" }),
   }
 
-  test("a program, the role it is the source of, and an SSO login sign the requests", async () => {
+  test("requests are signed with the credentials of a process, an assumed role and an SSO login", async () => {
     await using model = await startModelServer(Array.from({ length: 3 }, () => says("Signed.")))
     await using aws = await startAwsServer({ secrets: { "AKIA-PROGRAM": "program-secret" } })
     aws.ssoTokens.add("a-1")
@@ -424,7 +428,7 @@ describe("the keys of an AWS profile, through the built command", () => {
     }
     const signers = model.requests.map(({ headers }) => /Credential=([^/]+)/.exec(headers["authorization"] ?? "")?.[1])
     expect(signers).toEqual(["AKIA-PROGRAM", "ASIA-ROLE-1", "ASIA-SSO"])
-    expect(aws.asked).toEqual([`AssumeRole ${ROLE} by AKIA-PROGRAM`, "GetRoleCredentials 1 Models"])
+    expect(aws.requests).toEqual([`AssumeRole ${ROLE} by AKIA-PROGRAM`, "GetRoleCredentials 1 Models"])
     aws.ssoTokens.clear()
     expectSentence(await run(home, ["-z", "hi"], { AWS_PROFILE: "sso" }), /bedrock.*`aws sso login --profile sso`/)
   })

@@ -22,7 +22,7 @@ describe("-z, for scripts", () => {
     })
   })
 
-  test("a provider that fails is one line and exit 1", async () => {
+  test("a failing provider prints one line and exits 1", async () => {
     await using model = await startModelServer([repeat(refuses(401, "bad key"))])
     await using home = await temporaryHome({ config: settingsFor(model) })
     const result = await hermes(home, ["-z", "hi"], { stdin: "inherit-null" })
@@ -30,7 +30,7 @@ describe("-z, for scripts", () => {
     expect(result.stderr).toMatch(/^hermes -z: [^\n]+\n$/)
   })
 
-  test("an empty answer is one line and exit 1", async () => {
+  test("an empty answer prints one line and exits 1", async () => {
     await using model = await startModelServer([repeat(says(""))])
     await using home = await temporaryHome({ config: settingsFor(model) })
     const result = await hermes(home, ["-z", "hi"], { stdin: "inherit-null" })
@@ -38,7 +38,7 @@ describe("-z, for scripts", () => {
     expect(result.stderr).toMatch(/^hermes -z: [^\n]*empty[^\n]*\n$/)
   })
 
-  test("a stream that is cut in the text keeps what arrived", async () => {
+  test("a stream that is cut off keeps the received text", async () => {
     const cut = { ...says("The first half and then the second half of a long answer."), ...cutsAfter(900) }
     await using model = await startModelServer([cut])
     await using home = await temporaryHome({ config: settingsFor(model) })
@@ -48,7 +48,7 @@ describe("-z, for scripts", () => {
     expect(result.stdout).not.toContain("long answer.")
   })
 
-  test("nobody is asked: what needs consent is refused, and the answer still counts", async () => {
+  test("never asks: a call that needs approval is denied, and the run continues", async () => {
     await using model = await startModelServer([callsTool("terminal", { command: "rm -r build" }), says("I may not.")])
     await using home = await temporaryHome({ config: settingsFor(model), workFiles: { "build/x": "x" } })
     expect(await outcomeOf(hermes(home, ["-z", "clean"], { stdin: "inherit-null" }))).toEqual({
@@ -64,7 +64,7 @@ describe("-z, for scripts", () => {
     { flags: ["--permission-profile", "full-auto"], removed: true },
     { flags: ["--permission-profile", "default"], removed: false },
     { flags: ["--plan"], removed: false },
-  ])("$flags decides what may run", async ({ flags, removed }) => {
+  ])("$flags decides whether the command runs", async ({ flags, removed }) => {
     await using model = await startModelServer([callsTool("terminal", { command: "rm -r build" }), says("Done.")])
     await using home = await temporaryHome({ config: settingsFor(model), workFiles: { "build/x": "x" } })
     expect((await hermes(home, ["-z", "clean", ...flags], { stdin: "inherit-null" })).code).toBe(0)
@@ -73,7 +73,7 @@ describe("-z, for scripts", () => {
 })
 
 describe("-q and -Q", () => {
-  test("-q shows the work on stderr and the answer on stdout", async () => {
+  test("-q shows progress on stderr and the answer on stdout", async () => {
     await using model = await startModelServer([callsTool("terminal", { command: "echo hi" }), says("It said hi.")])
     await using home = await temporaryHome({ config: settingsFor(model) })
     const result = await hermes(home, ["-q", "say hi"], { stdin: "inherit-null" })
@@ -89,7 +89,7 @@ describe("-q and -Q", () => {
     expect(result.stderr).toMatch(/^session_id: \S+\n$/)
   })
 
-  test("-Q -q with a provider that fails says Error and exits 1", async () => {
+  test("-Q -q with a failing provider prints Error and exits 1", async () => {
     await using model = await startModelServer([repeat(refuses(403, "no"))])
     await using home = await temporaryHome({ config: settingsFor(model) })
     const result = await hermes(home, ["-Q", "-q", "hi"], { stdin: "inherit-null" })
@@ -99,7 +99,7 @@ describe("-q and -Q", () => {
 })
 
 describe("standard input", () => {
-  test("a pipe is put behind the prompt in a fence", async () => {
+  test("a pipe is appended to the prompt in a code fence", async () => {
     await using model = await startModelServer([says("Summed up.")])
     await using home = await temporaryHome({ config: settingsFor(model) })
     const result = await hermes(home, ["-z", "sum up"], { stdin: "line one\nline two ```\n" })
@@ -131,14 +131,14 @@ describe("standard input", () => {
     expect(model.view(0).messages[0]?.text).toBe("hello there")
   })
 
-  test("an empty pipe beside a prompt changes nothing", async () => {
+  test("an empty pipe does not change the prompt", async () => {
     await using model = await startModelServer([says("Hello.")])
     await using home = await temporaryHome({ config: settingsFor(model) })
     expect((await hermes(home, ["-z", "hello"], { stdin: "closed" })).code).toBe(0)
     expect(model.view(0).messages[0]?.text).toBe("hello")
   })
 
-  test("input over a megabyte is cut and says so", async () => {
+  test("truncates input over a megabyte with a note", async () => {
     await using model = await startModelServer([says("Long.")])
     await using home = await temporaryHome({ config: settingsFor(model) })
     expect((await hermes(home, ["-z", "sum up"], { stdin: "0123456789".repeat(120_000) })).code).toBe(0)
@@ -146,7 +146,7 @@ describe("standard input", () => {
     expect([text.length < 1_000_200, text.endsWith("\n[input truncated]\n```")]).toEqual([true, true])
   })
 
-  test("a closed descriptor is no input", async () => {
+  test("a closed descriptor counts as no input", async () => {
     await using model = await startModelServer([says("Hello.")])
     await using home = await temporaryHome({ config: settingsFor(model) })
     const result = await shell(home, '"$0" "$1" -z hello <&-')
@@ -167,8 +167,8 @@ describe("standard input", () => {
   })
 })
 
-describe("going on", () => {
-  test("by id, prefix, title and the last one", async () => {
+describe("resuming", () => {
+  test("by id, prefix and title, and the most recent session", async () => {
     await using model = await startModelServer([repeat(says("Noted."))])
     await using home = await temporaryHome({ config: settingsFor(model) })
     const first = await hermes(home, ["-Q", "-q", "plant the beans"], { stdin: "inherit-null" })
@@ -185,7 +185,7 @@ describe("going on", () => {
     }
     const last = model.view(model.requests.length - 1).messages
     expect(last.filter(({ role }) => role === "user")).toHaveLength(7)
-    // Law 3 holds across processes too.
+    // The prompt prefix is append-only across processes too.
     for (const [index, { rawBody }] of model.requests.slice(0, -1).entries()) {
       expect(model.requests[index + 1]?.rawBody.startsWith(rawBody.slice(0, -2))).toBe(true)
     }
@@ -195,7 +195,7 @@ describe("going on", () => {
     { args: ["--resume", "20200101_000000_abcdef"], says: /no session "20200101_000000_abcdef"/ },
     { args: ["-c", "no such title"], says: /no session "no such title"/ },
     { args: ["--continue"], says: /no session to continue/ },
-  ])("$args that does not exist exits 1", async ({ args, says: sentence }) => {
+  ])("$args without such a session exits 1", async ({ args, says: sentence }) => {
     await using home = await temporaryHome()
     const result = await hermes(home, ["-z", "hi", ...args], { stdin: "inherit-null" })
     expect([result.code, result.stdout]).toEqual([1, ""])
@@ -204,7 +204,7 @@ describe("going on", () => {
 })
 
 describe("without a key or a network", () => {
-  test("the demo model answers, with a real tool call, and says that it is no AI", async () => {
+  test("the demo answers with a real tool call and states that it is not an AI", async () => {
     await using home = await temporaryHome({ workFiles: { "beans.txt": "x", "corn.txt": "y" } })
     const result = await hermes(home, ["-z", "list the files here"], { stdin: "inherit-null" })
     expect(result.code).toBe(0)
@@ -213,13 +213,16 @@ describe("without a key or a network", () => {
     expect(result.stderr).toMatch(/^No model is configured[^\n]*not an AI[^\n]*\n$/)
   })
 
-  test.skipIf(spawnSync("unshare", ["-r", "-n", "true"]).status !== 0)("not even a loopback is needed", async () => {
-    await using home = await temporaryHome({ workFiles: { "beans.txt": "x" } })
-    const [node, binary] = hermesCommand()
-    const args = ["-r", "-n", node, binary, "-z", "list the files here"]
-    const result = await runProcess({ command: "unshare", args, cwd: home.workdir, env: home.env })
-    expect([result.code, result.stdout.includes("beans.txt")]).toEqual([0, true])
-  })
+  test.skipIf(spawnSync("unshare", ["-r", "-n", "true"]).status !== 0)(
+    "works without a loopback interface",
+    async () => {
+      await using home = await temporaryHome({ workFiles: { "beans.txt": "x" } })
+      const [node, binary] = hermesCommand()
+      const args = ["-r", "-n", node, binary, "-z", "list the files here"]
+      const result = await runProcess({ command: "unshare", args, cwd: home.workdir, env: home.env })
+      expect([result.code, result.stdout.includes("beans.txt")]).toEqual([0, true])
+    },
+  )
 
   test("a first session: write, remember, resume, search", async () => {
     await using home = await temporaryHome()

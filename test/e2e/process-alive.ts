@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs"
 
 import { errorCode, isNotFound } from "../../src/base/system-error.ts"
 
-/** A killed process may wait for its new parent to take note; it is gone all the same. */
+/** Returns false for zombies too: a killed process stays one until its parent has reaped it. */
 export function isAlive(pid: number): boolean {
   try {
     return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, "utf8"))

@@ -9,7 +9,7 @@ import { openTerminal } from "../support/virtual-terminal.ts"
 import type { VirtualTerminal } from "../support/virtual-terminal.ts"
 import { hermes, settingsFor } from "./hermes-process.ts"
 
-test("sessions browse: filter, delete, rename, and Enter continues the chosen one", async () => {
+test("sessions browse filters, deletes and renames; Enter resumes the selected session", async () => {
   await using model = await startModelServer([says("Red ones."), says("Done."), says("Ten."), says("Welcome back.")])
   await using home = await temporaryHome({ config: settingsFor(model) })
   for (const words of ["which roses", "fix the parser", "how many trees"]) await hermes(home, ["-z", words])
@@ -19,7 +19,7 @@ test("sessions browse: filter, delete, rename, and Enter continues the chosen on
   terminal.type("parser")
   await terminal.waitFor("(1 of 3)")
   terminal.press("ctrl+d")
-  await terminal.waitFor(/Delete \S+ for good\?/)
+  await terminal.waitFor(/Delete \S+ permanently\?/)
   terminal.type("y")
   await terminal.waitFor(/Deleted \S+\./)
   terminal.press("ctrl+u")
@@ -42,7 +42,7 @@ test("sessions browse: filter, delete, rename, and Enter continues the chosen on
   expect((JSON.parse(stdout) as { title: string }[]).map(({ title }) => title)).toEqual(["Garden", "how many trees"])
 })
 
-test("Esc leaves the screen as it was", async () => {
+test("Esc restores the screen", async () => {
   await using model = await startModelServer([says("Red ones.")])
   await using home = await temporaryHome({ config: settingsFor(model) })
   await hermes(home, ["-z", "which roses"])

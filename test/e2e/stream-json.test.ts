@@ -19,7 +19,7 @@ import {
 import type { ScriptEntry } from "../support/model-server/turn.ts"
 import { hermesCommand, runProcess } from "../support/process-driver.ts"
 import { temporaryHome } from "../support/temporary-home.ts"
-import { hermes, NO_WALLS, settingsFor, startHermes, streamLines } from "./hermes-process.ts"
+import { hermes, NO_SANDBOX, settingsFor, startHermes, streamLines } from "./hermes-process.ts"
 import type { StreamLine } from "./hermes-process.ts"
 import { isAlive } from "./process-alive.ts"
 
@@ -27,7 +27,7 @@ const ONE_ATTEMPT = "agent:\n  api_max_retries: 1\n"
 const STREAM = ["--output-format", "stream-json"]
 
 describe("stream-json", () => {
-  test("tells a conversation with a tool call from start to result", async () => {
+  test("streams a conversation with a tool call from start to result", async () => {
     await using model = await startModelServer([
       reply({
         reasoning: "Hm.",
@@ -83,7 +83,7 @@ describe("stream-json", () => {
     })
   })
 
-  test("--no-deltas leaves the deltas out and nothing else", async () => {
+  test("--no-deltas omits only the deltas", async () => {
     await using model = await startModelServer([says(["It ", "said hi."])])
     await using home = await temporaryHome({ config: settingsFor(model) })
     const { stdout } = await hermes(home, ["-q", "say hi", "--no-deltas", ...STREAM], { stdin: "inherit-null" })
@@ -96,7 +96,7 @@ describe("stream-json", () => {
     ])
   })
 
-  test("an approval that nobody can give is asked and resolved in the stream", async () => {
+  test("streams an approval request and its automatic denial", async () => {
     await using model = await startModelServer([callsTool("terminal", { command: "rm -r build" }), says("I may not.")])
     await using home = await temporaryHome({ config: settingsFor(model), workFiles: { "build/x": "x" } })
     const { stdout, code } = await hermes(home, ["-q", "clean", ...STREAM], { stdin: "inherit-null" })
@@ -111,7 +111,7 @@ describe("stream-json", () => {
     expect(code).toBe(0)
   })
 
-  test("a change to a file is told in the result", async () => {
+  test("the result lists changed files", async () => {
     await using model = await startModelServer([
       callsTool("write_file", { path: "a.txt", content: "new\n" }),
       says("Ok."),
@@ -155,7 +155,7 @@ describe("stream-json", () => {
       code: 1,
     },
   ]
-  test.each(faults)("$name still gives one result, last", async ({ turn, status, code }) => {
+  test.each(faults)("$name still ends with one result", async ({ turn, status, code }) => {
     await using model = await startModelServer([turn])
     await using home = await temporaryHome({ config: settingsFor(model, ONE_ATTEMPT) })
     const result = await hermes(home, ["-q", "go", ...STREAM], { stdin: "inherit-null" })
@@ -174,7 +174,7 @@ describe("stream-json", () => {
     }
   })
 
-  test("a run that reaches its limit has a status of its own and still an answer", async () => {
+  test("a run that reaches its limit has its own status and an answer", async () => {
     await using model = await startModelServer([repeat(callsTool("terminal", { command: "echo again >> log.txt" }))])
     await using home = await temporaryHome({ config: settingsFor(model) })
     const args = ["-q", "go", "--max-turns", "2", ...STREAM]
@@ -184,7 +184,7 @@ describe("stream-json", () => {
     expect(await readFile(join(home.workdir, "log.txt"), "utf8")).toBe("again\nagain\n")
   })
 
-  test("a retry is told and the answer follows", async () => {
+  test("streams a retry and then the answer", async () => {
     await using model = await startModelServer([refuses(429, "slow down", { "retry-after": "0.05" }), says("Now.")])
     await using home = await temporaryHome({ config: settingsFor(model) })
     const { stdout, code } = await hermes(home, ["-q", "go", ...STREAM], { stdin: "inherit-null" })
@@ -193,7 +193,7 @@ describe("stream-json", () => {
     expect([lines.at(-1)?.["final_text"], code]).toEqual(["Now.", 0])
   })
 
-  test("what happens before the run is a sentence and an exit code, not half a stream", async () => {
+  test("an error before the run prints one sentence, not a partial stream", async () => {
     await using home = await temporaryHome()
     const result = await hermes(home, ["-q", "go", "--resume", "nothing-like-it", ...STREAM], { stdin: "inherit-null" })
     expect(result.code).toBe(1)
@@ -208,7 +208,7 @@ describe("stream-json", () => {
 })
 
 describe("json", () => {
-  test("is the result and nothing else", async () => {
+  test("prints only the result", async () => {
     await using model = await startModelServer([callsTool("terminal", { command: "true" }), says("Done.")])
     await using home = await temporaryHome({ config: settingsFor(model) })
     const result = await hermes(home, ["-q", "go", "--output-format", "json"], { stdin: "inherit-null" })
@@ -229,7 +229,7 @@ describe("json", () => {
     ])
   })
 
-  test("a failure is the same object with an error, and exit 1", async () => {
+  test("a failure prints the same object with an error and exits 1", async () => {
     await using model = await startModelServer([repeat(refuses(401, "bad key"))])
     await using home = await temporaryHome({ config: settingsFor(model) })
     const result = await hermes(home, ["-q", "go", "--output-format", "json"], { stdin: "inherit-null" })
@@ -255,12 +255,12 @@ describe("signals", () => {
     expect(await model.requests[0]?.outcome).toBe("left")
   })
 
-  test("SIGTERM during a command: one result, and nothing of the command is left", async () => {
-    // In a file, because a command line with `&` is refused and sent to the background instead.
+  test("SIGTERM during a command: one result, and no process of the command is left", async () => {
+    // As a script, because a command line with `&` is rejected in favour of background mode.
     const script = "echo $$ > shell.pid; sleep 300 & echo $! > sleep.pid; echo started; wait\n"
     const command = "sh ./run.sh"
     await using model = await startModelServer([callsTool("terminal", { command })])
-    await using home = await temporaryHome({ config: settingsFor(model, NO_WALLS), workFiles: { "run.sh": script } })
+    await using home = await temporaryHome({ config: settingsFor(model, NO_SANDBOX), workFiles: { "run.sh": script } })
     await using running = startHermes(home, ["-q", "wait", ...STREAM], { stdin: "inherit-null" })
     await running.waitForOutput('"text":"started')
     running.signal("SIGTERM")
@@ -272,10 +272,10 @@ describe("signals", () => {
     }
   })
 
-  test("SIGTERM during a command that will not leave: gone within the grace", async () => {
+  test("SIGTERM during a command that ignores it: killed within the grace period", async () => {
     const command = "trap '' TERM; echo $$ > shell.pid; echo started; while :; do sleep 0.05; done"
     await using model = await startModelServer([callsTool("terminal", { command })])
-    await using home = await temporaryHome({ config: settingsFor(model, NO_WALLS) })
+    await using home = await temporaryHome({ config: settingsFor(model, NO_SANDBOX) })
     await using running = startHermes(home, ["-q", "wait", ...STREAM], { stdin: "inherit-null" })
     await running.waitForOutput('"text":"started')
     const signalled = performance.now()
@@ -287,11 +287,11 @@ describe("signals", () => {
     expect(isAlive(Number(await readFile(join(home.workdir, "shell.pid"), "utf8")))).toBe(false)
   })
 
-  test("a second signal does not wait", async () => {
+  test("a second signal ends the process at once", async () => {
     const command = "trap '' TERM; echo $$ > shell.pid; echo started; while :; do sleep 0.05; done"
     await using model = await startModelServer([callsTool("terminal", { command })])
     await using home = await temporaryHome({
-      config: settingsFor(model, NO_WALLS),
+      config: settingsFor(model, NO_SANDBOX),
       env: { HERMES_SIGTERM_GRACE: "20" },
     })
     await using running = startHermes(home, ["-q", "wait", ...STREAM], { stdin: "inherit-null" })
@@ -302,11 +302,11 @@ describe("signals", () => {
     expect((await running.exit).code).toBe(130)
     expect(performance.now() - signalled).toBeLessThan(1000)
     const shell = Number(await readFile(join(home.workdir, "shell.pid"), "utf8"))
-    // It was killed on the way out; the system may need a moment to take it away.
+    // It was killed at exit; the system may need a moment to remove it.
     await vi.waitFor(() => expect(isAlive(shell)).toBe(false), { timeout: 2000, interval: 10 })
   })
 
-  test("-z that is interrupted prints nothing and exits 130", async () => {
+  test("an interrupted -z prints nothing and exits 130", async () => {
     await using model = await startModelServer([says(["Once ", "upon a time"], stallsAfter({ deltas: 1 }))])
     await using home = await temporaryHome({ config: settingsFor(model) })
     await using running = startHermes(home, ["-z", "tell"], { stdin: "inherit-null" })
@@ -318,7 +318,7 @@ describe("signals", () => {
 })
 
 describe("a closed output", () => {
-  test("a reader that leaves during the stream ends the run and its request", async () => {
+  test("a reader that closes the pipe ends the run and its request", async () => {
     await using model = await startModelServer([deltas(3000, "word ", { chunkBytes: 2000, chunkDelayMs: 1 })])
     await using home = await temporaryHome({ config: settingsFor(model) })
     await using running = startHermes(home, ["-q", "talk", ...STREAM], { stdin: "inherit-null" })
@@ -329,10 +329,10 @@ describe("a closed output", () => {
     expect(await model.requests[0]?.outcome).toBe("left")
   })
 
-  test("a reader that leaves during a command leaves no orphan", async () => {
+  test("a reader that closes the pipe during a command leaves no orphaned process", async () => {
     const command = "echo $$ > shell.pid; while :; do echo tick; sleep 0.02; done"
     await using model = await startModelServer([callsTool("terminal", { command })])
-    await using home = await temporaryHome({ config: settingsFor(model, NO_WALLS) })
+    await using home = await temporaryHome({ config: settingsFor(model, NO_SANDBOX) })
     await using running = startHermes(home, ["-q", "tick", ...STREAM], { stdin: "inherit-null" })
     await running.waitForOutput("tick")
     running.closeStdout()
@@ -346,9 +346,9 @@ describe("a closed output", () => {
     { name: "-q", args: ["-q", "go"] },
     { name: "stream-json", args: ["-q", "go", ...STREAM] },
     { name: "json", args: ["-q", "go", "--output-format", "json"] },
-  ])("$name with no stdout at all ends without a stack trace and keeps the conversation", async ({ args }) => {
+  ])("$name with a closed stdout ends without a stack trace and stores the conversation", async ({ args }) => {
     await using model = await startModelServer([callsTool("terminal", { command: "touch ran" }), repeat(says("Done."))])
-    await using home = await temporaryHome({ config: settingsFor(model, NO_WALLS) })
+    await using home = await temporaryHome({ config: settingsFor(model, NO_SANDBOX) })
     const [node, binary] = hermesCommand()
     const script = '"$0" "$@" >&- </dev/null'
     const result = await runProcess({
@@ -364,7 +364,7 @@ describe("a closed output", () => {
     expect(model.view(model.requests.length - 1).messages[0]?.text).toMatch(/^go/)
   })
 
-  test("a full disk behind stdout is told and exits 1", async () => {
+  test("a full disk behind stdout prints a message and exits 1", async () => {
     await using model = await startModelServer([says("Done.")])
     await using home = await temporaryHome({ config: settingsFor(model) })
     const [node, binary] = hermesCommand()
@@ -376,13 +376,13 @@ describe("a closed output", () => {
       env: home.env,
     })
     expect(result.code).toBe(1)
-    expect(result.stderr).toMatch(/^Could not write the output: [^\n]+\n$/)
+    expect(result.stderr).toMatch(/^Could not write to standard output: [^\n]+\n$/)
   })
 })
 
 const STACK = /\n\s+at |node:internal|UnhandledPromise/
 
-/** Every law of the format that holds for any output: numbered without gaps, one session, one result, and it is last. */
+/** Checks what holds for any output: numbered without gaps, one session, and exactly one result at the end. */
 function expectComplete(stdout: string): readonly StreamLine[] {
   expect(stdout.endsWith("\n")).toBe(true)
   const lines = streamLines(stdout)

@@ -12,7 +12,7 @@ const ISSUED = "sk-proj-Aa1Bb2Cc3Dd4Ee5Ff6Gg7Hh8"
 const ANSWER = `Your keys: ${OF_HOME} and\nOPENAI_API_KEY=${ISSUED}\nKeep them, please.`
 const MASKED = "Your keys: walrus...tenv and\nOPENAI_API_KEY=***\nKeep them, please."
 
-/** As models send it: a few characters at a time, without regard for what belongs together. */
+/** Splits text into small pieces, as models stream it. */
 function pieces(text: string): readonly string[] {
   return text.match(/[^]{1,4}/gu) ?? []
 }
@@ -23,7 +23,7 @@ const SAYS_SECRETS = reply(
 )
 const FILES = { ".env": `EXA_API_KEY=${OF_HOME}\n` }
 
-test("secrets are masked in what is streamed to programs, as they are in what is stored", async () => {
+test("masks secrets in stream-json output and in the store", async () => {
   await using model = await startModelServer([SAYS_SECRETS])
   await using home = await temporaryHome({ config: settingsFor(model), files: FILES })
   const { stdout } = await hermes(home, ["-q", "which keys?", "--output-format", "stream-json"], {
@@ -38,7 +38,7 @@ test("secrets are masked in what is streamed to programs, as they are in what is
   expect(stdout).not.toContain(ISSUED.slice(6))
 })
 
-test("and in what a person sees", async () => {
+test("masks secrets on the terminal", async () => {
   await using model = await startModelServer([SAYS_SECRETS])
   await using home = await temporaryHome({ config: settingsFor(model), files: FILES })
   await using terminal = await openTerminal({

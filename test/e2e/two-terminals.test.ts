@@ -10,32 +10,32 @@ import type { TemporaryHome } from "../support/temporary-home.ts"
 import { openTerminal } from "../support/virtual-terminal.ts"
 import type { VirtualTerminal } from "../support/virtual-terminal.ts"
 import { settingsFor } from "./hermes-process.ts"
-import { chainOf, isSideJob, seedSession } from "./killed-session.ts"
+import { chainOf, isAuxiliaryRequest, seedSession } from "./killed-session.ts"
 
 const SETTINGS = "  context_length: 200000\nmemory:\n  nudge_interval: 0\n"
 
-/** Answers with what the person said last. */
+/** Replies with the last user message. */
 const script = repeat((request: RecordedRequest) =>
-  isSideJob(request)
+  isAuxiliaryRequest(request)
     ? says("## Active Task\nTo go on.\n\n## Goal\nAll of it.")
-    : says(`You said ${wordsIn(request).at(-1)}.`),
+    : says(`You said ${userTexts(request).at(-1)}.`),
 )
 
-function wordsIn({ rawBody }: RecordedRequest): readonly string[] {
+function userTexts({ rawBody }: RecordedRequest): readonly string[] {
   const body = JSON.parse(rawBody) as { messages: { role: string; content: unknown }[] }
   return body.messages.flatMap(({ role, content }) => (role === "user" ? [String(content)] : []))
 }
 
-test("two terminals on one conversation hear each other, and shorten it once", async () => {
+test("two terminals on one conversation see each other's messages and compress it once", async () => {
   await using model = await startModelServer([script])
   await using home = await temporaryHome({ config: settingsFor(model, SETTINGS) })
   const id = await seedSession(home, talk(30, 2000))
   await using first = await open(home, id)
   await using second = await open(home, id)
 
-  say(first, "apples")
+  enter(first, "apples")
   await first.waitFor(/You said apples\.\s+you>/)
-  say(second, "pears")
+  enter(second, "pears")
   await second.waitFor("2 messages were added to this conversation in another process")
   await second.waitFor(/You said pears\.\s+you>/)
   expect(
@@ -45,13 +45,13 @@ test("two terminals on one conversation hear each other, and shorten it once", a
       .map(({ text }) => text),
   ).toEqual(["apples", "You said apples.", "pears"])
 
-  say(first, "/compress here 1")
-  await first.waitFor(/It goes on as session \S+; what was left out stays in/)
-  say(second, "/compress here 1")
-  await second.waitFor(/shortened in another process and goes on as|goes on as session/)
-  say(second, "plums")
+  enter(first, "/compress here 1")
+  await first.waitFor(/It continues as session \S+; the full history stays in/)
+  enter(second, "/compress here 1")
+  await second.waitFor(/shortened in another process and goes on as|continues as session/)
+  enter(second, "plums")
   await second.waitFor(/You said plums\.\s+you>/)
-  say(first, "figs")
+  enter(first, "figs")
   await first.waitFor(/You said figs\.\s+you>/)
   const last = model.view(model.requests.length - 1).messages.map(({ text }) => text)
   expect(last.slice(-4)).toEqual(["You said pears.", "plums", "You said plums.", "figs"])
@@ -75,7 +75,7 @@ async function open(home: TemporaryHome, id: string): Promise<VirtualTerminal> {
   return terminal
 }
 
-function say(terminal: VirtualTerminal, text: string): void {
+function enter(terminal: VirtualTerminal, text: string): void {
   terminal.type(text)
   terminal.press("enter")
 }

@@ -4,7 +4,7 @@ import { join } from "node:path"
 
 import { expect, test } from "vitest"
 
-import { pictureOf } from "../integration/checkpoints-picture.ts"
+import { directoryContents } from "../support/directory-contents.ts"
 import { startModelServer } from "../support/model-server/server.ts"
 import { callsTool, reply, says } from "../support/model-server/turn.ts"
 import { hermesCommand } from "../support/process-driver.ts"
@@ -16,7 +16,7 @@ import { hermes, settingsFor } from "./hermes-process.ts"
 
 const FULL_AUTO = "approvals:\n  profile: full-auto\n"
 
-/** One turn that edits with tools and lets the shell delete, rename, chmod, link and make. */
+/** One turn that edits with tools, and deletes, renames, chmods, links and creates files with the shell. */
 const WRECKS = reply({
   calls: [
     { name: "write_file", input: { path: "a.txt", content: "spoiled\n" } },
@@ -38,8 +38,8 @@ const WORK_FILES = {
   "tool.sh": "#!/bin/sh\n",
 }
 
-/** A repository with a changed index, a stash, branches and hooks that would leave a trace. */
-function makeRepository(home: TemporaryHome): void {
+/** Creates a repository with a changed index, a stash, branches and hooks that leave a trace when they run. */
+function createUserRepository(home: TemporaryHome): void {
   chmodSync(join(home.workdir, "tool.sh"), 0o755)
   const script = `
     git init -q . && git config user.name t && git config user.email t@t && git add . && git commit -qm first && git branch other
@@ -54,16 +54,16 @@ function makeRepository(home: TemporaryHome): void {
   })
 }
 
-const repositoryOf = (home: TemporaryHome) => pictureOf(join(home.workdir, ".git"))
-const treeOf = (home: TemporaryHome) => pictureOf(home.workdir, [".git"])
+const repositoryOf = (home: TemporaryHome) => directoryContents(join(home.workdir, ".git"))
+const treeOf = (home: TemporaryHome) => directoryContents(home.workdir, [".git"])
 
-test("/rollback: list, diff, one file, everything, and back again; the person's repository is never touched", async () => {
+test("/rollback lists, compares, restores one file or all, and undoes that; the user's repository does not change", async () => {
   await using model = await startModelServer([WRECKS, says("Wrecked."), says("Hello again.")])
   await using home = await temporaryHome({ config: settingsFor(model, FULL_AUTO), workFiles: WORK_FILES })
-  makeRepository(home)
+  createUserRepository(home)
   const repository = repositoryOf(home)
   const before = treeOf(home)
-  await using terminal = await talk(home)
+  await using terminal = await openChat(home)
   await prompt(terminal, 1)
   enter(terminal, "wreck it")
   await terminal.waitFor("Wrecked.")
@@ -75,34 +75,34 @@ test("/rollback: list, diff, one file, everything, and back again; the person's 
   enter(terminal, "/rollback diff 1 b.txt")
   await terminal.waitFor(/-two\n\+TWO\n(?:.*\n)*1 file changed since/u)
   enter(terminal, "/rollback 1 c.txt")
-  await terminal.waitFor(/Back at [0-9a-f]{8}: c\.txt\./u)
+  await terminal.waitFor(/Restored [0-9a-f]{8}: c\.txt\./u)
   expect(treeOf(home)).toEqual({ ...wrecked, "/c.txt": before["/c.txt"] })
 
-  // One file back made a snapshot of its own: the turn's is the second now.
+  // Restoring one file took a snapshot, so the snapshot of the turn is now the second.
   enter(terminal, "/rollback 2")
-  await terminal.waitFor("were taken out of the conversation")
+  await terminal.waitFor("were removed from the conversation")
   expect(treeOf(home)).toEqual(before)
-  // The restore is undone by the snapshot that it took first, as the answer says.
-  await terminal.waitFor(/were taken out of the conversation\.\nTo undo this: \/rollback [0-9a-f]{8}\n/u)
+  // The reply names the snapshot that undoes the restore.
+  await terminal.waitFor(/were removed from the conversation\.\nTo undo this: \/rollback [0-9a-f]{8}\n/u)
   const shown = [...terminal.scrollback(), ...terminal.screen()].join("\n")
-  const [, way = ""] =
-    /To undo this: (\/rollback [0-9a-f]{8})/u.exec(shown.slice(shown.indexOf("were taken out"))) ?? []
-  enter(terminal, way.replace("rollback", "rollback diff"))
+  const [, undo = ""] =
+    /To undo this: (\/rollback [0-9a-f]{8})/u.exec(shown.slice(shown.indexOf("were removed from"))) ?? []
+  enter(terminal, undo.replace("rollback", "rollback diff"))
   await terminal.waitFor(/(?:file|files) changed since [^]*(?:file|files) changed since /u)
-  enter(terminal, way)
-  await terminal.waitFor(/(?:Back at [^]*){3}/u)
+  enter(terminal, undo)
+  await terminal.waitFor(/(?:Restored [^]*){3}/u)
   expect(treeOf(home)).toEqual({ ...wrecked, "/c.txt": before["/c.txt"] })
   enter(terminal, "hello")
   await terminal.waitFor("Hello again.")
   expect(model.view(2).messages.map(({ text }) => text)).toEqual(["hello"])
   expect(repositoryOf(home)).toEqual(repository)
-  expect(pictureOf(home.userHome, [".hermes"])["/hook-ran"]).toBeUndefined()
+  expect(directoryContents(home.userHome, [".hermes"])["/hook-ran"]).toBeUndefined()
 })
 
-test("hermes checkpoints: list, diff, restore, its undo, status and prune", async () => {
+test("hermes checkpoints lists, compares, restores, undoes a restore, shows the status and prunes", async () => {
   await using model = await startModelServer([WRECKS, says("Wrecked.")])
   await using home = await temporaryHome({ config: settingsFor(model, FULL_AUTO), workFiles: WORK_FILES })
-  makeRepository(home)
+  createUserRepository(home)
   const repository = repositoryOf(home)
   const before = treeOf(home)
   expect((await hermes(home, ["-z", "wreck it", "--yolo"])).stdout).toContain("Wrecked.")
@@ -124,10 +124,10 @@ test("hermes checkpoints: list, diff, restore, its undo, status and prune", asyn
   expect(await run("status")).toMatch(/Directories 1\n.*\(\d+ snapshots, last /u)
   expect(await run("prune --retention-days 0")).toMatch(/^Removed \d+ snapshots?/u)
   expect(repositoryOf(home)).toEqual(repository)
-  expect(pictureOf(home.userHome, [".hermes"])["/hook-ran"]).toBeUndefined()
+  expect(directoryContents(home.userHome, [".hermes"])["/hook-ran"]).toBeUndefined()
 })
 
-test("the checkpoint tool brings back files and, when asked, the conversation", async () => {
+test("the checkpoint tool restores files and, on request, the conversation", async () => {
   const restore = callsTool("checkpoint", { action: "restore", name: "good", include_conversation: true })
   await using model = await startModelServer([
     callsTool("checkpoint", { action: "save", name: "good", include_conversation: true }),
@@ -143,7 +143,7 @@ test("the checkpoint tool brings back files and, when asked, the conversation", 
     workFiles: WORK_FILES,
   })
   const before = treeOf(home)
-  await using terminal = await talk(home)
+  await using terminal = await openChat(home)
   enter(terminal, "save the state")
   await terminal.waitFor("Saved.")
   enter(terminal, "try something")
@@ -155,11 +155,15 @@ test("the checkpoint tool brings back files and, when asked, the conversation", 
   await prompt(terminal, 4)
   enter(terminal, "go on")
   await terminal.waitFor("Where were we?")
-  const said = model.view(6).messages.map(({ text }) => text)
-  expect([said.includes("save the state"), said.includes("try something"), said.at(-1)]).toEqual([true, false, "go on"])
+  const texts = model.view(6).messages.map(({ text }) => text)
+  expect([texts.includes("save the state"), texts.includes("try something"), texts.at(-1)]).toEqual([
+    true,
+    false,
+    "go on",
+  ])
 })
 
-test("/undo takes a message back and leaves the files; /branch --from goes on from an earlier one", async () => {
+test("/undo removes a message but no files; /branch --from continues from an earlier message", async () => {
   await using model = await startModelServer([
     says("Peas it is."),
     callsTool("write_file", { path: "plan.txt", content: "beans\n" }),
@@ -168,13 +172,13 @@ test("/undo takes a message back and leaves the files; /branch --from goes on fr
     says("From the peas on."),
   ])
   await using home = await temporaryHome({ config: settingsFor(model) })
-  await using terminal = await talk(home)
+  await using terminal = await openChat(home)
   enter(terminal, "plant peas")
   await terminal.waitFor("Peas it is.")
   enter(terminal, "plant beans")
   await terminal.waitFor("Beans it is.")
   enter(terminal, "/undo")
-  await terminal.waitFor("Taken back: plant beans")
+  await terminal.waitFor("Removed: plant beans")
   expect(readFileSync(join(home.workdir, "plan.txt"), "utf8")).toBe("beans\n")
   enter(terminal, "plant carrots")
   await terminal.waitFor("Carrots it is.")
@@ -183,13 +187,13 @@ test("/undo takes a message back and leaves the files; /branch --from goes on fr
   await terminal.waitFor(/^ *\d+ {2}.*Peas it is\./mu)
   const message = /^ *(\d+) {2}.*Peas it is\./mu.exec(terminal.screen().join("\n"))?.[1] ?? ""
   enter(terminal, `/branch --from ${message} Only peas`)
-  await terminal.waitFor(/This is now "Only peas" \(\S+\) with 2 messages/u)
+  await terminal.waitFor(/You are now in "Only peas" \(\S+\), a copy with 2 messages/u)
   enter(terminal, "and now?")
   await terminal.waitFor("From the peas on.")
   expect(model.view(4).messages.map(({ text }) => text)).toEqual(["plant peas", "Peas it is.", "and now?"])
 })
 
-test("hermes sessions branch --from goes on from an earlier message, and the branched one stays", async () => {
+test("hermes sessions branch --from copies up to an earlier message and keeps the original", async () => {
   await using model = await startModelServer([says("Peas it is."), says("Beans it is."), says("From the peas on.")])
   await using home = await temporaryHome({ config: settingsFor(model) })
   await hermes(home, ["-z", "plant peas"])
@@ -213,7 +217,7 @@ test("hermes sessions branch --from goes on from an earlier message, and the bra
   expect((await hermes(home, ["sessions", "show", "plant peas", "--json"])).stdout).toContain("Beans it is.")
 })
 
-async function talk(home: TemporaryHome, args: readonly string[] = []): Promise<VirtualTerminal> {
+async function openChat(home: TemporaryHome, args: readonly string[] = []): Promise<VirtualTerminal> {
   return await openTerminal({
     command: hermesCommand(),
     args,

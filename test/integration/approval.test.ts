@@ -3,65 +3,68 @@ import { join } from "node:path"
 
 import { expect, test } from "vitest"
 
-import type { Session } from "../../src/app/session.ts"
+import type { Session } from "../../src/app/session/session.ts"
 import type { AgentEvent, ApprovalChoice } from "../../src/protocol/events.ts"
+import { manualClock } from "../support/manual-clock.ts"
 import { callsTool, says } from "../support/model-server/turn.ts"
-import { assembleApp, manualClock, runToEnd } from "./assembled-app.ts"
+import { assembleApp, runToEnd } from "./assembled-app.ts"
 import type { RunRecord } from "./assembled-app.ts"
 
 const REMOVE = callsTool("terminal", { command: "rm -r build" }, { id: "call_rm" })
 const WORK = { "build/out.txt": "x\n" }
 
-test("an approval for once runs the call and asks again next time", async () => {
-  await using house = await assembleApp([REMOVE, says("Gone."), REMOVE, says("Nothing there.")], { workFiles: WORK })
-  const session = await house.open()
+test("an approval for once runs the call, and the next call asks again", async () => {
+  await using assembled = await assembleApp([REMOVE, says("Gone."), REMOVE, says("Nothing there.")], {
+    workFiles: WORK,
+  })
+  const session = await assembled.open()
   const first = await runToEnd(session, "clean", answering(session, "once"))
-  expect(existsSync(join(house.home.workdir, "build"))).toBe(false)
+  expect(existsSync(join(assembled.home.workdir, "build"))).toBe(false)
   expect(questions(first)).toEqual([{ command: "rm -r build", rule: "recursive delete" }])
   expect(decisions(first)).toEqual([{ outcome: "ok", by: "user", choice: "once" }])
   const second = await runToEnd(session, "again", answering(session, "once"))
   expect(questions(second)).toHaveLength(1)
 })
 
-test("an approval for the session is not asked again, in another session it is", async () => {
-  await using house = await assembleApp([REMOVE, says("Gone."), REMOVE, says("Still."), REMOVE, says("No.")], {
+test("an approval for the session lasts for the session only", async () => {
+  await using assembled = await assembleApp([REMOVE, says("Gone."), REMOVE, says("Still."), REMOVE, says("No.")], {
     workFiles: WORK,
   })
-  const session = await house.open()
+  const session = await assembled.open()
   expect(questions(await runToEnd(session, "clean", answering(session, "session")))).toHaveLength(1)
   const again = await runToEnd(session, "again", answering(session, "deny"))
   expect(questions(again)).toEqual([])
   expect(decisions(again)).toEqual([{ outcome: "ok", by: "rule", choice: "allow" }])
-  const other = await house.open()
+  const other = await assembled.open()
   expect(questions(await runToEnd(other, "again", answering(other, "deny")))).toHaveLength(1)
 })
 
-test("a denied call is told to the model and the run goes on", async () => {
-  await using house = await assembleApp([REMOVE, says("Understood.")], { workFiles: WORK })
-  const session = await house.open()
+test("a denied call is reported to the model and the run continues", async () => {
+  await using assembled = await assembleApp([REMOVE, says("Understood.")], { workFiles: WORK })
+  const session = await assembled.open()
   const record = await runToEnd(session, "clean", answering(session, "deny"))
-  expect(existsSync(join(house.home.workdir, "build/out.txt"))).toBe(true)
+  expect(existsSync(join(assembled.home.workdir, "build/out.txt"))).toBe(true)
   expect(record.end.result.finalResponse).toBe("Understood.")
   expect(decisions(record)).toEqual([{ outcome: "denied", by: "user", choice: "deny" }])
-  expect(house.model.toolResults(1)[0]?.text).toMatch(/Not run: the person said no/)
+  expect(assembled.model.toolResults(1)[0]?.text).toMatch(/Not run: the user denied it/)
 })
 
-test("nobody answering in time counts as no", async () => {
+test("an approval request that times out is denied", async () => {
   const clock = manualClock()
-  await using house = await assembleApp([REMOVE, says("Too late.")], { workFiles: WORK, clock })
-  const session = await house.open()
-  const record = await runToEnd(session, "clean", (event) => {
-    if (event.type === "approval-request") clock.advance(60_000)
+  await using assembled = await assembleApp([REMOVE, says("Too late.")], { workFiles: WORK, clock })
+  const session = await assembled.open()
+  const record = await runToEnd(session, "clean", async (event) => {
+    if (event.type === "approval-request") await clock.advance(60_000)
   })
   expect(record.end.result.finalResponse).toBe("Too late.")
   expect(decisions(record)).toEqual([{ outcome: "denied", by: "noninteractive", choice: "timeout" }])
-  expect(existsSync(join(house.home.workdir, "build/out.txt"))).toBe(true)
-  // The question is closed: a late answer changes nothing.
+  expect(existsSync(join(assembled.home.workdir, "build/out.txt"))).toBe(true)
+  // The request is closed, so a late answer is not accepted.
   const request = record.events.find((event) => event.type === "approval-request")
   expect(session.answer(request?.requestId ?? "", { kind: "approval", choice: "once" })).toBe(false)
 })
 
-test("with nobody there the question is denied, or approved where the settings say so", async () => {
+test("an unattended session denies the call, or approves it with approvals.headless_mode: approve", async () => {
   const script = [REMOVE, says("Done.")]
   await using strict = await assembleApp(script, { workFiles: WORK })
   const denied = await runToEnd(await strict.open({ attended: false }), "clean")
@@ -74,19 +77,19 @@ test("with nobody there the question is denied, or approved where the settings s
   expect(decisions(approved)).toEqual([{ outcome: "ok", by: "noninteractive", choice: "once" }])
 })
 
-test("a blocked call is never asked about, whatever the profile, and the run goes on", async () => {
+test("a blocked call never asks for approval, in any profile, and the run continues", async () => {
   const format = callsTool("terminal", { command: "mkfs.none disk.img" })
-  await using house = await assembleApp([format, says("I may not.")])
-  const session = await house.open({ permissionProfile: "full-auto" })
+  await using assembled = await assembleApp([format, says("I may not.")])
+  const session = await assembled.open({ permissionProfile: "full-auto" })
   const record = await runToEnd(session, "format", answering(session, "once"))
   expect(questions(record)).toEqual([])
   expect(decisions(record)).toEqual([{ outcome: "blocked", by: "rule", choice: "deny" }])
-  expect(house.model.toolResults(1)[0]?.text).toContain("BLOCKED (hardline)")
+  expect(assembled.model.toolResults(1)[0]?.text).toContain("BLOCKED (hardline)")
   expect(record.end.result.finalResponse).toBe("I may not.")
 })
 
-test("plan mode reads but writes nothing, even if the model insists", async () => {
-  await using house = await assembleApp(
+test("plan mode allows reads and blocks writes and commands", async () => {
+  await using assembled = await assembleApp(
     [
       callsTool("write_file", { path: "new.txt", content: "x" }),
       callsTool("terminal", { command: "touch new.txt" }),
@@ -95,27 +98,27 @@ test("plan mode reads but writes nothing, even if the model insists", async () =
     ],
     { workFiles: WORK },
   )
-  const session = await house.open({ permissionProfile: "plan" })
+  const session = await assembled.open({ permissionProfile: "plan" })
   const record = await runToEnd(session, "plan it", answering(session, "once"))
   expect(decisions(record).map(({ outcome }) => outcome)).toEqual(["blocked", "blocked", "ok"])
-  expect(existsSync(join(house.home.workdir, "new.txt"))).toBe(false)
-  expect(house.model.toolResults(1)[0]?.text).toContain("PLAN_MODE_ACTIVE")
+  expect(existsSync(join(assembled.home.workdir, "new.txt"))).toBe(false)
+  expect(assembled.model.toolResults(1)[0]?.text).toContain("PLAN_MODE_ACTIVE")
 })
 
 test.each([
   { tool: "write_file", path: "~/.hermes/config.yaml", why: "settings of Hermes" },
   { tool: "write_file", path: "~/.ssh/authorized_keys", why: "keys of the account" },
   { tool: "read_file", path: "link-to-env", why: "a link to secrets" },
-  { tool: "write_file", path: "link-to-keys", why: "a link to a file that is not there yet" },
-])("$tool is kept from $path: $why", async ({ tool, path }) => {
+  { tool: "write_file", path: "link-to-keys", why: "a link to a file that does not exist yet" },
+])("$tool cannot access $path: $why", async ({ tool, path }) => {
   const links = 'ln -s "$HERMES_HOME/.env" link-to-env; mkdir ~/.ssh; ln -s ~/.ssh/authorized_keys link-to-keys'
-  await using house = await assembleApp(
+  await using assembled = await assembleApp(
     [callsTool("terminal", { command: links }), callsTool(tool, { path, content: "x" }), says("Refused.")],
     { files: { ".env": "EXA_API_KEY=zebra-quartz-violin\n" } },
   )
-  const record = await runToEnd(await house.open({ permissionProfile: "full-auto" }), "try")
+  const record = await runToEnd(await assembled.open({ permissionProfile: "full-auto" }), "try")
   expect(decisions(record).map(({ outcome }) => outcome)).toEqual(["ok", "blocked"])
-  expect(existsSync(join(house.home.userHome, ".ssh/authorized_keys"))).toBe(false)
+  expect(existsSync(join(assembled.home.userHome, ".ssh/authorized_keys"))).toBe(false)
 })
 
 function answering(session: Session, choice: Exclude<ApprovalChoice, "timeout">): (event: AgentEvent) => void {

@@ -1,11 +1,11 @@
-import { systemClock } from "../../src/base/clock.ts"
 import type { Clock } from "../../src/base/clock.ts"
 import { createLogger } from "../../src/base/logger.ts"
 import { createRedactor } from "../../src/base/redact.ts"
 import { createApp } from "../../src/app/app.ts"
 import type { App } from "../../src/app/app.ts"
-import type { OpenSessionOptions } from "../../src/app/session-options.ts"
-import type { Session } from "../../src/app/session.ts"
+import type { OpenSessionOptions } from "../../src/app/session/session-options.ts"
+import type { FacetFactory } from "../../src/app/session/facet-context.ts"
+import type { Session } from "../../src/app/session/session.ts"
 import { startApp } from "../../src/app/start.ts"
 import { environmentFrom } from "../../src/config/environment.ts"
 import { ensureHome, resolveHome } from "../../src/config/home.ts"
@@ -18,27 +18,30 @@ import type { ScriptEntry } from "../support/model-server/turn.ts"
 import { temporaryHome } from "../support/temporary-home.ts"
 import type { TemporaryHome } from "../support/temporary-home.ts"
 
-/** The whole product below its surfaces, with a model of its own and a home that vanishes. */
+/** The complete app below its surfaces, with a scripted model server and a temporary home. */
 export interface AssembledApp extends AsyncDisposable {
   readonly app: App
   readonly home: TemporaryHome
   readonly model: ModelServer
-  open(options?: Partial<OpenSessionOptions>): Promise<Session>
-  /** The same home after the process ended: another app on the same files and the same model. */
+  open(options?: Partial<OpenSessionOptions> & { readonly attended?: boolean }): Promise<Session>
+  /** Closes the app and starts another one with the same home and model server, as a new process would. */
   restart(): Promise<AssembledApp>
 }
 
 export interface AssembleOptions {
-  /** YAML beside the model's address. */
+  /** YAML that is appended to the `model` section. */
   readonly config?: string
   readonly env?: Readonly<Record<string, string>>
-  /** Files of the Hermes home and of the working folder. */
+  /** Files below the Hermes home by relative path. */
   readonly files?: Readonly<Record<string, string>>
+  /** Files below the working directory by relative path. */
   readonly workFiles?: Readonly<Record<string, string>>
-  /** Path of the model's address, `/v1` unless told, and its name. */
+  /** Path of the model's base URL, `/v1` by default. */
   readonly basePath?: string
   readonly model?: string
-  /** Other time than the machine's; the log files are left out then. */
+  /** Capabilities added to each session. */
+  readonly facets?: readonly FacetFactory[]
+  /** Replaces the system clock. The app then writes no log files. */
   readonly clock?: Clock
 }
 
@@ -53,32 +56,31 @@ export async function assembleApp(
     ...(options.files === undefined ? {} : { files: options.files }),
     ...(options.workFiles === undefined ? {} : { workFiles: options.workFiles }),
   })
-  return await assemble({ home, model, clock: options.clock, release: [model, home] })
+  return await assemble({ home, model, clock: options.clock, facets: options.facets ?? [], release: [model, home] })
 }
 
 async function assemble(parts: {
   readonly home: TemporaryHome
   readonly model: ModelServer
   readonly clock: Clock | undefined
+  readonly facets: readonly FacetFactory[]
   readonly release: readonly AsyncDisposable[]
 }): Promise<AssembledApp> {
-  const { home, model, clock } = parts
-  const app = clock === undefined ? await startedApp(home) : await appWithClock(home, clock)
+  const { home, model, clock, facets } = parts
+  const app = clock === undefined ? await startedApp(home, facets) : await appWithClock(home, clock)
   const sessions: Session[] = []
   return {
     app,
     home,
     model,
-    open: async (options = {}) => {
+    open: async ({ attended = true, ...options } = {}) => {
       const chosen = app.chooseModel({})
       if (!chosen.ok) throw new Error(chosen.error.message)
       const opened = await app.openSession({
         model: chosen.value,
         cwd: home.workdir,
-        source: "cli",
-        platform: "cli",
+        origin: { surface: "cli", attended: () => attended },
         permissionProfile: "default",
-        attended: true,
         ...options,
       })
       if (!opened.ok) throw new Error(opened.error)
@@ -97,9 +99,9 @@ async function assemble(parts: {
   }
 }
 
-async function startedApp(home: TemporaryHome): Promise<App> {
+async function startedApp(home: TemporaryHome, facets: readonly FacetFactory[]): Promise<App> {
   const environment = environmentFrom(home.env)
-  return (await startApp({ home: resolveHome(environment), environment, version: "0.0.0-test" })).app
+  return (await startApp({ home: resolveHome(environment), environment, version: "0.0.0-test", facets })).app
 }
 
 async function appWithClock(testHome: TemporaryHome, clock: Clock): Promise<App> {
@@ -117,7 +119,7 @@ export interface RunRecord {
   readonly end: RunEnd
 }
 
-/** Runs one prompt to its end; `on` sees each event when it happens and may be slow. */
+/** Runs one prompt to its end. `on` receives each event, and the run waits until it returns. */
 export async function runToEnd(
   session: Session,
   input: UserInput,
@@ -129,46 +131,14 @@ export async function runToEnd(
     await on(event)
   }
   const end = events.at(-1)
-  if (end?.type !== "run-end") throw new Error(`the run did not end with run-end but with ${end?.type ?? "nothing"}`)
-  if (events.filter(({ type }) => type === "run-end").length !== 1) throw new Error("the run ended more than once")
-  if (events.some(({ seq }, index) => seq !== index)) throw new Error("the numbers of the events have gaps")
+  if (end?.type !== "run-end") throw new Error(`the run ended with ${end?.type ?? "no event"} instead of run-end`)
+  if (events.filter(({ type }) => type === "run-end").length !== 1)
+    throw new Error("the run emitted more than one run-end")
+  if (events.some(({ seq }, index) => seq !== index)) throw new Error("the sequence numbers of the events have gaps")
   return { events, end }
 }
 
+/** Lists the types of the events, reduced to the wanted types. */
 export function typesOf({ events }: RunRecord, ...wanted: readonly AgentEvent["type"][]): readonly string[] {
   return events.filter(({ type }) => wanted.includes(type)).map(({ type }) => type)
-}
-
-/** Time that only passes when the test says so. */
-export interface ManualClock extends Clock {
-  advance(ms: number): void
-  /** When the next of those who sleep is to wake up; undefined when nobody sleeps. */
-  nextWaking(): number | undefined
-}
-
-export function manualClock(): ManualClock {
-  let now = systemClock.now()
-  const waiting = new Set<{ readonly at: number; readonly wake: () => void }>()
-  return {
-    now: () => now,
-    sleep: async (ms, { signal }) => {
-      signal.throwIfAborted()
-      const { promise, resolve, reject } = Promise.withResolvers<undefined>()
-      const entry = { at: now + ms, wake: () => resolve(undefined) }
-      const stop = (): void => reject(signal.reason as Error)
-      waiting.add(entry)
-      signal.addEventListener("abort", stop, { once: true })
-      try {
-        await promise
-      } finally {
-        waiting.delete(entry)
-        signal.removeEventListener("abort", stop)
-      }
-    },
-    advance: (ms) => {
-      now += ms
-      for (const entry of waiting) if (entry.at <= now) entry.wake()
-    },
-    nextWaking: () => [...waiting].map(({ at }) => at).toSorted((a, b) => a - b)[0],
-  }
 }

@@ -11,16 +11,16 @@ import type { Checkpoints } from "../../src/exec/checkpoints/checkpoints.ts"
 import { fc } from "../support/property.ts"
 import { temporaryHome } from "../support/temporary-home.ts"
 import type { TemporaryHome } from "../support/temporary-home.ts"
-import { pictureOf } from "./checkpoints-picture.ts"
+import { directoryContents } from "../support/directory-contents.ts"
 
 const signal = new AbortController().signal
 
-function open(place: TemporaryHome, maxSnapshots = 100): Checkpoints {
+function open(home: TemporaryHome, maxSnapshots = 100): Checkpoints {
   return createCheckpoints({
-    home: place.path,
-    userHome: place.userHome,
-    startedIn: place.workdir,
-    workdir: () => place.workdir,
+    home: home.path,
+    userHome: home.userHome,
+    initialDirectory: home.workdir,
+    workdir: () => home.workdir,
     sessionId: () => "session",
     path: process.env["PATH"] ?? "",
     settings: {
@@ -38,8 +38,8 @@ function open(place: TemporaryHome, maxSnapshots = 100): Checkpoints {
   })
 }
 
-/** A repository with everything a person may have: commits, a changed index, a stash, hooks that would leave a trace. */
-function makeRepository(place: TemporaryHome): void {
+/** Creates a repository with commits, a changed index, a stash, filters, nested repositories, and hooks that leave a trace. */
+function makeRepository(home: TemporaryHome): void {
   const script = `
     git init -q . && git config user.name t && git config user.email t@t && git config core.autocrlf true
     printf '*.txt filter=upper text\\nsecret.md\\n' > .gitattributes; printf 'ignored-dir/\\n*.tmp\\n' > .gitignore
@@ -49,11 +49,11 @@ function makeRepository(place: TemporaryHome): void {
     mkdir -p vendor/lib && git init -q vendor/lib && echo inner > vendor/lib/inner && git -C vendor/lib add inner
     git -C vendor/lib -c user.name=n -c user.email=n commit -qm inner; mkdir linked && echo gitdir: /nowhere > linked/.git; echo x > linked/x
     for hook in pre-commit post-checkout post-index-change reference-transaction; do
-      printf '#!/bin/sh\\ntouch ${place.userHome}/hook-ran\\n' > .git/hooks/$hook; chmod +x .git/hooks/$hook
+      printf '#!/bin/sh\\ntouch ${home.userHome}/hook-ran\\n' > .git/hooks/$hook; chmod +x .git/hooks/$hook
     done`
   execFileSync("sh", ["-ec", script], {
-    cwd: place.workdir,
-    env: { ...place.env, GIT_CONFIG_NOSYSTEM: "1" },
+    cwd: home.workdir,
+    env: { ...home.env, GIT_CONFIG_NOSYSTEM: "1" },
     stdio: "ignore",
   })
 }
@@ -107,9 +107,9 @@ const operation = fc.oneof(
 )
 type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never
 
-/** Some make no sense where the tree stands: as with an agent, they then fail and leave what they leave. */
-function perform(step: Operation, place: TemporaryHome): void {
-  const cwd = place.workdir
+/** Some operations do not fit the current tree: they then fail, possibly half-way, as an agent's commands do. */
+function perform(step: Operation, home: TemporaryHome): void {
+  const cwd = home.workdir
   try {
     if (step.kind === "write") {
       writeFileSync(join(cwd, step.name), step.bytes)
@@ -117,51 +117,51 @@ function perform(step: Operation, place: TemporaryHome): void {
     else
       spawnSync("sh", ["-c", step.script, "sh", `./${step.name}`, `./${step.other}`], {
         cwd,
-        env: place.env,
+        env: home.env,
         stdio: "ignore",
         timeout: 10_000,
       })
   } catch {
-    // Nothing was there.
+    // The file does not exist.
   }
 }
 
-test("whatever happened, a rollback to any step gives that tree, and the person's repository is as it was", async () => {
+test("after random changes, a rollback to any turn restores that tree and leaves the user's repository untouched", async () => {
   const steps = fc.array(fc.array(operation, { minLength: 1, maxLength: 4 }), { minLength: 2, maxLength: 6 })
   await fc.assert(
     fc.asyncProperty(steps, fc.infiniteStream(fc.nat()), async (turns, choices) => {
-      await using place = await temporaryHome()
-      makeRepository(place)
-      const checkpoints = open(place)
-      const seen: ReturnType<typeof pictureOf>[] = []
+      await using home = await temporaryHome()
+      makeRepository(home)
+      const checkpoints = open(home)
+      const seen: ReturnType<typeof directoryContents>[] = []
       for (const [index, turn] of turns.entries()) {
-        seen.push(tree(place))
+        seen.push(tree(home))
         checkpoints.beginTurn(String(index))
         await checkpoints.beforeChange({ reason: `turn ${index}`, signal })
         for (const step of turn) {
-          perform(step, place)
+          perform(step, home)
           await checkpoints.beforeChange({ reason: "the same turn", signal })
         }
       }
-      const repository = pictureOf(join(place.workdir, ".git"))
+      const repository = directoryContents(join(home.workdir, ".git"))
       for (let round = 0; round < 2; round += 1) {
-        const known = await checkpoints.list({ signal })
-        const wanted = known[(choices.next().value ?? 0) % known.length]
-        if (wanted === undefined) throw new Error("there is no checkpoint")
-        const before = tree(place)
-        const restored = await checkpoints.restore(wanted.hash, { signal })
+        const snapshots = await checkpoints.list({ signal })
+        const chosen = snapshots[(choices.next().value ?? 0) % snapshots.length]
+        if (chosen === undefined) throw new Error("there is no checkpoint")
+        const before = tree(home)
+        const restored = await checkpoints.restore(chosen.hash, { signal })
         if (!restored.ok) throw new Error(restored.error)
-        expect(restored.value.kept).toEqual([])
-        const turn = Number(wanted.turn ?? -1)
-        if (turn >= 0) expect(tree(place)).toEqual(seen[turn])
-        const undone = await checkpoints.restore(restored.value.before, { signal })
-        expect(undone.ok && undone.value.kept).toEqual([])
-        expect(tree(place)).toEqual(before)
-        const again = await checkpoints.restore(wanted.hash, { signal })
+        expect(restored.value.notRestored).toEqual([])
+        const turn = Number(chosen.turn ?? -1)
+        if (turn >= 0) expect(tree(home)).toEqual(seen[turn])
+        const undone = await checkpoints.restore(restored.value.undoHash, { signal })
+        expect(undone.ok && undone.value.notRestored).toEqual([])
+        expect(tree(home)).toEqual(before)
+        const again = await checkpoints.restore(chosen.hash, { signal })
         expect(again.ok).toBe(true)
       }
-      expect(pictureOf(join(place.workdir, ".git"))).toEqual(repository)
-      expect(pictureOf(place.userHome, [".hermes"])[`/hook-ran`]).toBeUndefined()
+      expect(directoryContents(join(home.workdir, ".git"))).toEqual(repository)
+      expect(directoryContents(home.userHome, [".hermes"])[`/hook-ran`]).toBeUndefined()
     }),
     {
       numRuns: Number(process.env["CHECKPOINT_RUNS"] ?? 15),
@@ -171,6 +171,6 @@ test("whatever happened, a rollback to any step gives that tree, and the person'
   )
 }, 120_000)
 
-function tree(place: TemporaryHome): ReturnType<typeof pictureOf> {
-  return pictureOf(place.workdir, [".git"])
+function tree(home: TemporaryHome): ReturnType<typeof directoryContents> {
+  return directoryContents(home.workdir, [".git"])
 }

@@ -8,8 +8,8 @@ import { callsTool, reply, says } from "../support/model-server/turn.ts"
 import { assembleApp, runToEnd } from "./assembled-app.ts"
 import type { AssembledApp, RunRecord } from "./assembled-app.ts"
 
-/** A model with prices, at a public host: only the proxy of the test knows that the host is the scripted server. */
-interface Priced {
+/** A model at a public host, because models on loopback have no price. The test's proxy forwards the host to the scripted server. */
+interface PricedModel {
   readonly provider: string
   readonly path: string
   readonly model: string
@@ -17,28 +17,28 @@ interface Priced {
   readonly settings?: string
 }
 
-const PLACES = {
+const MODELS = {
   anthropic: { provider: "anthropic", path: "", model: "claude-sonnet-4-6", wire: "anthropic_messages" },
   openai: { provider: "openai-api", path: "/v1", model: "gpt-4.1", wire: "chat_completions" },
   responses: { provider: "openai-api", path: "/v1", model: "gpt-4.1", wire: "codex_responses" },
   gemini: { provider: "gemini", path: "/v1beta", model: "gemini-2.5-pro", wire: "gemini_native" },
   bedrock: { provider: "bedrock", path: "", model: "anthropic.claude-sonnet-4-6", wire: "bedrock_converse" },
-  unpriced: { provider: "acme", path: "/v1", model: "house-blend", wire: "chat_completions" },
-} satisfies Record<string, Priced>
+  unpriced: { provider: "acme", path: "/v1", model: "unlisted-model", wire: "chat_completions" },
+} satisfies Record<string, PricedModel>
 
 async function meteredApp(
   script: readonly ScriptEntry[],
-  place: Priced,
+  priced: PricedModel,
 ): Promise<{ readonly assembled: AssembledApp; readonly close: () => Promise<void> }> {
   const proxy = await startForwardProxy()
-  const address = `http://api.example.com${place.path}`
-  const own = `providers:\n  acme:\n    base_url: ${address}\n    api_mode: ${place.wire}\n`
+  const baseUrl = `http://api.example.com${priced.path}`
+  const acme = `providers:\n  acme:\n    base_url: ${baseUrl}\n    api_mode: ${priced.wire}\n`
   const model = [
-    `model:\n  provider: ${place.provider}\n  base_url: ${address}\n  default: ${place.model}`,
-    `  api_mode: ${place.wire}\n  api_key: test-key-0123456789\n${place.settings ?? ""}`,
+    `model:\n  provider: ${priced.provider}\n  base_url: ${baseUrl}\n  default: ${priced.model}`,
+    `  api_mode: ${priced.wire}\n  api_key: test-key-0123456789\n${priced.settings ?? ""}`,
   ].join("\n")
   const assembled = await assembleApp(script, {
-    files: { "config.yaml": `${model}${place.provider === "acme" ? own : ""}` },
+    files: { "config.yaml": `${model}${priced.provider === "acme" ? acme : ""}` },
     env: {
       HTTP_PROXY: proxy.url,
       AWS_ACCESS_KEY_ID: "AKIDEXAMPLE",
@@ -70,9 +70,13 @@ interface Ledger {
   }
 }
 
-/** What was counted, in the three places that count. */
-async function ledgerOf(script: readonly ScriptEntry[], place: Priced, prompts: readonly string[]): Promise<Ledger> {
-  const { assembled, close } = await meteredApp(script, place)
+/** Collects the usage and cost from the three records: events, run results and the session row. */
+async function ledgerOf(
+  script: readonly ScriptEntry[],
+  priced: PricedModel,
+  prompts: readonly string[],
+): Promise<Ledger> {
+  const { assembled, close } = await meteredApp(script, priced)
   try {
     const session = await assembled.open()
     const runs: RunRecord[] = []
@@ -104,7 +108,7 @@ async function ledgerOf(script: readonly ScriptEntry[], place: Priced, prompts: 
   }
 }
 
-/** Dollars to the billionth, so that sums of binary fractions compare exactly. */
+/** Rounds dollars to nine decimals, so that sums of floating-point numbers compare exactly. */
 function nano(usd: number | null): number | null {
   return usd === null ? null : Math.round(usd * 1e9) / 1e9
 }
@@ -113,7 +117,7 @@ const FIRST: Usage = { input: 100_003, output: 20_001, cacheRead: 0, cacheWrite:
 const SECOND: Usage = { input: 7, output: 301, cacheRead: 310_000, cacheWrite: 0, reasoning: 0 }
 const THIRD: Usage = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, reasoning: 0 }
 
-/** A call, its answer, and a second turn; each with a usage of its own. */
+/** A tool call, the reply after it, and a second turn, each with its own usage. */
 function script(usages: readonly [Usage, Usage, Usage]): readonly ScriptEntry[] {
   return [
     reply({ calls: [{ name: "terminal", input: { command: "true" } }], usage: usages[0] }),
@@ -125,48 +129,48 @@ function script(usages: readonly [Usage, Usage, Usage]): readonly ScriptEntry[] 
 /** Prices in USD per million tokens: input, output, cache read, cache write. */
 const CASES: readonly {
   readonly name: string
-  readonly place: Priced
+  readonly priced: PricedModel
   readonly usages: readonly [Usage, Usage, Usage]
   readonly prices: readonly [number, number, number, number]
 }[] = [
   {
     name: "Anthropic Messages, cache reads and writes",
-    place: PLACES.anthropic,
+    priced: MODELS.anthropic,
     usages: [{ ...FIRST, cacheWrite: 41_237 }, { ...SECOND, cacheWrite: 19 }, THIRD],
     prices: [3, 15, 0.3, 3.75],
   },
   {
-    name: "Anthropic Messages, cache entries of an hour",
-    place: { ...PLACES.anthropic, settings: "prompt_caching:\n  cache_ttl: 1h\n" },
+    name: "Anthropic Messages, one-hour cache",
+    priced: { ...MODELS.anthropic, settings: "prompt_caching:\n  cache_ttl: 1h\n" },
     usages: [{ ...FIRST, cacheWrite: 41_237 }, { ...SECOND, cacheWrite: 19 }, THIRD],
     prices: [3, 15, 0.3, 6],
   },
   {
     name: "Chat Completions, cache reads",
-    place: PLACES.openai,
+    priced: MODELS.openai,
     usages: [{ ...FIRST, reasoning: 5 }, SECOND, THIRD],
     prices: [2, 8, 0.5, 0],
   },
   {
     name: "Responses, cache reads and reasoning",
-    place: PLACES.responses,
+    priced: MODELS.responses,
     usages: [{ ...FIRST, reasoning: 19_000 }, SECOND, THIRD],
     prices: [2, 8, 0.5, 0],
   },
   {
     name: "Gemini",
-    place: PLACES.gemini,
+    priced: MODELS.gemini,
     usages: [{ ...FIRST, reasoning: 19_000 }, { ...THIRD, output: 301 }, THIRD],
     prices: [1.25, 10, 0, 0],
   },
 ]
 
-describe("the ledger is the usage of the streams", () => {
-  test.each(CASES)("$name", async ({ place, usages, prices }) => {
+describe("usage and cost are recorded as the streams report them", () => {
+  test.each(CASES)("$name", async ({ priced, usages, prices }) => {
     const usd = ({ input, output, cacheRead, cacheWrite }: Usage): number =>
       nano((input * prices[0] + output * prices[1] + cacheRead * prices[2] + cacheWrite * prices[3]) / 1e6) ?? 0
     const [first, second, third] = usages
-    const ledger = await ledgerOf(script(usages), place, ["Work.", "Again."])
+    const ledger = await ledgerOf(script(usages), priced, ["Work.", "Again."])
     const { source, version, ...row } = ledger.row
     expect({ events: ledger.events, runs: ledger.runs, row }).toEqual({
       events: usages.map((usage) => [usage, usd(usage)]),
@@ -178,7 +182,7 @@ describe("the ledger is the usage of the streams", () => {
         usage: addUsage(addUsage(first, second), third),
         usd: nano(usd(first) + usd(second) + usd(third)),
         status: "estimated",
-        provider: place.provider,
+        provider: priced.provider,
         mode: "metered",
         calls: 3,
       },
@@ -186,15 +190,15 @@ describe("the ledger is the usage of the streams", () => {
     expect([source, version]).toEqual([expect.stringMatching(/^(?:table|catalog)$/), expect.stringMatching(/./)])
   })
 
-  test("Bedrock, tokens that were read from and written to a cache", async () => {
+  test("Bedrock, cache reads and writes", async () => {
     const usage: Usage = { input: 1000, output: 200, cacheRead: 30_000, cacheWrite: 4000, reasoning: 0 }
-    const { events, row } = await ledgerOf([says("Hello.", { usage })], PLACES.bedrock, ["Hi."])
+    const { events, row } = await ledgerOf([says("Hello.", { usage })], MODELS.bedrock, ["Hi."])
     expect({ events: events.map(([counted]) => counted), row: row.usage }).toEqual({ events: [usage], row: usage })
   })
 
-  test("what an unusable reply cost is counted like any other", async () => {
+  test("the cost of an unusable reply counts", async () => {
     const usage: Usage = { input: 1000, output: 100, cacheRead: 0, cacheWrite: 0, reasoning: 0 }
-    const { runs, row } = await ledgerOf([says("", { usage }), says("Here I am.", { usage })], PLACES.openai, ["Hi."])
+    const { runs, row } = await ledgerOf([says("", { usage }), says("Here I am.", { usage })], MODELS.openai, ["Hi."])
     const both = { usage: addUsage(usage, usage), usd: 0.0056, status: "estimated" }
     expect({ runs, row: { usage: row.usage, usd: row.usd, status: row.status, calls: row.calls } }).toEqual({
       runs: [both],
@@ -202,9 +206,9 @@ describe("the ledger is the usage of the streams", () => {
     })
   })
 
-  test("what a refused request cost is counted too", async () => {
+  test("the cost of a refused request counts", async () => {
     const usage: Usage = { input: 1000, output: 100, cacheRead: 0, cacheWrite: 0, reasoning: 0 }
-    const { runs, row } = await ledgerOf([reply({ text: "No.", finish: "content_filter", usage })], PLACES.openai, [
+    const { runs, row } = await ledgerOf([reply({ text: "No.", finish: "content_filter", usage })], MODELS.openai, [
       "Hi.",
     ])
     expect([runs, row.usage, row.usd, row.calls]).toEqual([
@@ -216,11 +220,11 @@ describe("the ledger is the usage of the streams", () => {
   })
 })
 
-describe("a price nobody knows stays unknown", () => {
+describe("an unknown price is recorded as unknown", () => {
   const usage: Usage = { input: 1000, output: 100, cacheRead: 50, cacheWrite: 0, reasoning: 0 }
 
-  test("of a model that is in no list", async () => {
-    const ledger = await ledgerOf([says("Hello.", { usage })], PLACES.unpriced, ["Hi."])
+  test("for a model that is in no price list", async () => {
+    const ledger = await ledgerOf([says("Hello.", { usage })], MODELS.unpriced, ["Hi."])
     expect(ledger).toEqual({
       events: [[usage, undefined]],
       runs: [{ usage, usd: null, status: "unknown" }],
@@ -237,11 +241,11 @@ describe("a price nobody knows stays unknown", () => {
     })
   })
 
-  test("of one kind of token, and a later known price does not hide it", async () => {
+  test("for one kind of token, and a later known price does not hide it", async () => {
     const writes: Usage = { ...usage, cacheWrite: 7 }
     const { runs, row } = await ledgerOf(
       [says("Hello.", { usage: writes }), says("Again.", { usage })],
-      PLACES.openai,
+      MODELS.openai,
       ["Hi.", "And?"],
     )
     const known = nano((1000 * 2 + 100 * 8 + 50 * 0.5) / 1e6)
@@ -254,8 +258,8 @@ describe("a price nobody knows stays unknown", () => {
     })
   })
 
-  test("of a call whose usage nobody reported", async () => {
-    const { runs, row } = await ledgerOf([says("Hello.", { usage: null })], PLACES.openai, ["Hi."])
+  test("for a call without reported usage", async () => {
+    const { runs, row } = await ledgerOf([says("Hello.", { usage: null })], MODELS.openai, ["Hi."])
     expect([runs.map(({ usd, status }) => [usd, status]), row.usd, row.status]).toEqual([
       [[null, "unknown"]],
       null,
@@ -263,7 +267,7 @@ describe("a price nobody knows stays unknown", () => {
     ])
   })
 
-  test("a server of the person's own costs nothing", async () => {
+  test("a local server costs nothing", async () => {
     await using assembled = await assembleApp([says("Hello.", { usage })])
     const session = await assembled.open()
     const { end } = await runToEnd(session, "Hi.")
@@ -279,15 +283,18 @@ describe("a price nobody knows stays unknown", () => {
 
 describe("model.max_session_cost_usd", () => {
   const CALL: Usage = { input: 10_000, output: 1000, cacheRead: 0, cacheWrite: 0, reasoning: 0 }
-  // 2 USD and 8 USD per million: 0.028 a call, and at least 0.022 for reading it all again.
-  const limited = (usd: number): Priced => ({ ...PLACES.openai, settings: `  max_session_cost_usd: ${usd}\n` })
+  // 2 USD and 8 USD per million tokens: 0.028 for a call, and at least 0.022 to read all of it again.
+  const limited = (usd: number): PricedModel => ({ ...MODELS.openai, settings: `  max_session_cost_usd: ${usd}\n` })
 
   test.each([
-    ["session", "Asked for after all."],
+    ["session", "Requested after approval."],
     ["deny", null],
-  ] as const)("a person at the limit says %s", async (choice, answer) => {
+  ] as const)("at the limit, the answer %s decides whether the run continues", async (choice, finalResponse) => {
     const { assembled, close } = await meteredApp(
-      [{ ...callsTool("terminal", { command: "true" }), usage: CALL }, says("Asked for after all.", { usage: CALL })],
+      [
+        { ...callsTool("terminal", { command: "true" }), usage: CALL },
+        says("Requested after approval.", { usage: CALL }),
+      ],
       limited(0.049),
     )
     try {
@@ -296,19 +303,19 @@ describe("model.max_session_cost_usd", () => {
         if (event.type === "approval-request") session.answer(event.requestId, { kind: "approval", choice })
       })
       expect([end.result.finalResponse, end.result.error?.code]).toEqual([
-        answer,
-        answer === null ? "cost_limit" : undefined,
+        finalResponse,
+        finalResponse === null ? "cost_limit" : undefined,
       ])
     } finally {
       await close()
     }
   })
 
-  test("stops before the call that would pass it", async () => {
+  test("stops before the call that would exceed the limit", async () => {
     const { assembled, close } = await meteredApp(
       [
         { ...callsTool("terminal", { command: "echo kept > made.txt" }), usage: CALL },
-        says("Never asked for.", { usage: CALL }),
+        says("Never requested.", { usage: CALL }),
       ],
       limited(0.049),
     )
@@ -338,7 +345,7 @@ describe("model.max_session_cost_usd", () => {
     }
   })
 
-  test("lets a call pass that stays below it", async () => {
+  test("allows a call that stays below the limit", async () => {
     const { runs } = await ledgerOf(
       [{ ...callsTool("terminal", { command: "true" }), usage: CALL }, says("Done.", { usage: CALL })],
       limited(0.051),
@@ -359,7 +366,7 @@ describe("model.max_session_cost_usd", () => {
     }
   })
 
-  test("counts what the session has cost before a restart", async () => {
+  test("includes the cost of the session before a restart", async () => {
     const { assembled, close } = await meteredApp([says("Hello.", { usage: CALL }), says("Never.")], limited(0.028))
     try {
       const session = await assembled.open({ attended: false })

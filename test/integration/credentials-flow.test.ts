@@ -8,7 +8,7 @@ import type { Clock } from "../../src/base/clock.ts"
 import { environmentFrom } from "../../src/config/environment.ts"
 import { resolveHome } from "../../src/config/home.ts"
 import { addKey } from "../../src/llm/credentials/login-edits.ts"
-import { loginPlace } from "../../src/llm/credentials/stored-login.ts"
+import { locateLogin } from "../../src/llm/credentials/stored-login.ts"
 import { startForwardProxy } from "../support/forward-proxy.ts"
 import { startModelServer } from "../support/model-server/server.ts"
 import type { ModelServer } from "../support/model-server/server.ts"
@@ -18,18 +18,18 @@ import { assembleApp, runToEnd } from "./assembled-app.ts"
 import type { AssembledApp } from "./assembled-app.ts"
 
 const [FIRST, SECOND] = ["key-number-one-0001", "key-number-two-0002"] as const
-/** A whole second, so that times in the file can be compared. */
+/** A whole second, because `auth.json` stores times in seconds. */
 const NOW = 1_790_000_000
 
 interface KeysOptions {
   readonly keys: readonly string[]
-  /** Instead of the scripted server's own. */
-  readonly address: string
+  /** Replaces the address of the scripted server. */
+  readonly serverUrl: string
   readonly env: Readonly<Record<string, string>>
 }
 
-/** A home in which `hermes auth add` was used once for each key; waits end at once. */
-async function withKeys(script: readonly ScriptEntry[], options: Partial<KeysOptions> = {}) {
+/** An app whose home has these stored keys, as after `hermes auth add`. Its clock does not wait. */
+async function appWithKeys(script: readonly ScriptEntry[], options: Partial<KeysOptions> = {}) {
   const { keys = [FIRST, SECOND], env = {} } = options
   const waited: number[] = []
   let now = NOW * 1000
@@ -41,11 +41,11 @@ async function withKeys(script: readonly ScriptEntry[], options: Partial<KeysOpt
     },
   }
   const model = await startModelServer(script)
-  const settings = `model:\n  provider: acme\n  default: test-model\nproviders:\n  acme:\n    base_url: ${options.address ?? model.url}/v1\n`
+  const settings = `model:\n  provider: acme\n  default: test-model\nproviders:\n  acme:\n    base_url: ${options.serverUrl ?? model.url}/v1\n`
   const assembled = await assembleApp([], { clock, env, files: { "config.yaml": settings } })
   const environment = environmentFrom(assembled.home.env)
-  const place = loginPlace("custom:acme", { home: resolveHome(environment), environment, clock: systemClock })
-  for (const key of keys) expect((await addKey(place, { key, label: undefined })).ok).toBe(true)
+  const location = locateLogin("custom:acme", { home: resolveHome(environment), environment, clock: systemClock })
+  for (const key of keys) expect((await addKey(location, { key, label: undefined })).ok).toBe(true)
   return {
     assembled,
     model,
@@ -78,9 +78,9 @@ function stored({ home }: AssembledApp): readonly unknown[] {
 
 const UNTOUCHED = { key: SECOND, status: null, code: null, reset: null }
 
-test("429, 429, 200: the second key answers, and the file says until when the first one rests", async () => {
+test("429, 429, 200: the second key is used, and auth.json stores the cooldown of the first", async () => {
   const limited = refuses(429, "slow down", { "retry-after": "90" })
-  await using flow = await withKeys([limited, limited, says("Hello."), says("Again.")])
+  await using flow = await appWithKeys([limited, limited, says("Hello."), says("Again.")])
   const { assembled } = flow
   const session = await assembled.open()
   const first = await runToEnd(session, "Hi.")
@@ -92,14 +92,14 @@ test("429, 429, 200: the second key answers, and the file says until when the fi
     { key: FIRST, status: "exhausted", code: 429, reset: NOW + 90 },
     { ...UNTOUCHED, key: SECOND },
   ])
-  const told = first.events.flatMap((event) => (event.type === "status" && event.text !== "" ? [event] : []))
-  expect(told.map(({ kind }) => kind)).toEqual(["retry", "rotate"])
-  expect(JSON.stringify(told)).not.toMatch(/key-number/)
+  const notices = first.events.flatMap((event) => (event.type === "status" && event.text !== "" ? [event] : []))
+  expect(notices.map(({ kind }) => kind)).toEqual(["retry", "rotate"])
+  expect(JSON.stringify(notices)).not.toMatch(/key-number/)
 })
 
-test("the next process knows which key rests, and takes it again when its time has come", async () => {
+test("the next process respects the cooldown of a key and uses it again afterwards", async () => {
   const limited = refuses(429, "slow down", { "retry-after": "90" })
-  await using flow = await withKeys([limited, limited, says("Hello."), says("Again."), says("And again.")])
+  await using flow = await appWithKeys([limited, limited, says("Hello."), says("Again."), says("And again.")])
   const { assembled } = flow
   await runToEnd(await assembled.open(), "Hi.")
   const later = await assembled.restart()
@@ -107,9 +107,9 @@ test("the next process knows which key rests, and takes it again when its time h
   await runToEnd(session, "Hi.")
   await session.close("test_end")
   flow.pass(91)
-  const rested = await later.open()
-  await runToEnd(rested, "Hi.")
-  await rested.close("test_end")
+  const afterCooldown = await later.open()
+  await runToEnd(afterCooldown, "Hi.")
+  await afterCooldown.close("test_end")
   await later.app.close()
   expect(keysSent(flow)).toEqual([FIRST, FIRST, SECOND, SECOND, FIRST])
   expect(stored(assembled)[0]).toEqual({ key: FIRST, status: "ok", code: null, reset: null })
@@ -123,23 +123,23 @@ test.each([
   },
   { name: "an empty account", turn: refuses(402, "insufficient credits"), code: 402 },
   { name: "a refused key", turn: refuses(401, "invalid key"), code: 401 },
-])("$name changes the key at once", async ({ turn, code }) => {
-  await using flow = await withKeys([turn, says("Hello.")])
+])("$name switches to the next key at once", async ({ turn, code }) => {
+  await using flow = await appWithKeys([turn, says("Hello.")])
   const { end } = await runToEnd(await flow.assembled.open(), "Hi.")
   expect(end.result.finalResponse).toBe("Hello.")
   expect([keysSent(flow), flow.waited]).toEqual([[FIRST, SECOND], []])
   expect(stored(flow.assembled)).toEqual([{ key: FIRST, status: "exhausted", code, reset: null }, UNTOUCHED])
 })
 
-test("a reset time in the body counts", async () => {
+test("a reset time in the response body sets the cooldown", async () => {
   const body = { error: { code: "usage_limit_reached", message: "used up", resets_at: NOW + 7200 } }
-  await using flow = await withKeys([status(429, body), says("Hello.")])
+  await using flow = await appWithKeys([status(429, body), says("Hello.")])
   await runToEnd(await flow.assembled.open(), "Hi.")
   expect(stored(flow.assembled)[0]).toEqual({ key: FIRST, status: "exhausted", code: 429, reset: NOW + 7200 })
 })
 
-test("when every key is refused the sentence says so, and the session goes on after they rested", async () => {
-  await using flow = await withKeys([
+test("when every key is refused, the message explains it, and the session continues after the cooldown", async () => {
+  await using flow = await appWithKeys([
     refuses(402, "insufficient credits"),
     refuses(402, "insufficient credits"),
     repeat(says("Paid.")),
@@ -147,10 +147,10 @@ test("when every key is refused the sentence says so, and the session goes on af
   const { assembled } = flow
   const session = await assembled.open()
   const failed = await runToEnd(session, "Hi.")
-  const resting = await runToEnd(session, "Hi.")
-  expect([failed.end.result.error?.reason, resting.end.result.error?.message]).toEqual([
+  const duringCooldown = await runToEnd(session, "Hi.")
+  expect([failed.end.result.error?.reason, duringCooldown.end.result.error?.message]).toEqual([
     "billing",
-    "every key of acme is resting; the next one is free in 1h. `hermes auth list acme` shows why, `hermes auth reset acme` lets them be tried at once",
+    "every key of acme is in cooldown; the next one is available in 1h. `hermes auth list acme` shows why, `hermes auth reset acme` clears the cooldowns",
   ])
   expect(keysSent(flow)).toEqual([FIRST, SECOND])
   flow.pass(3601)
@@ -158,9 +158,9 @@ test("when every key is refused the sentence says so, and the session goes on af
   expect(after.end.result.finalResponse).toBe("Paid.")
 })
 
-test("a single stored key is waited with, not given up", async () => {
+test("with a single stored key, the request waits and retries", async () => {
   const limited = refuses(429, "slow down", { "retry-after": "3" })
-  await using flow = await withKeys([limited, limited, says("Hello.")], { keys: [FIRST] })
+  await using flow = await appWithKeys([limited, limited, says("Hello.")], { keys: [FIRST] })
   const { end } = await runToEnd(await flow.assembled.open(), "Hi.")
   expect([end.result.finalResponse, keysSent(flow), flow.waited]).toEqual([
     "Hello.",
@@ -169,9 +169,9 @@ test("a single stored key is waited with, not given up", async () => {
   ])
 })
 
-test.each([403, 429])("a proxy that answers %i says nothing about a key", async (refusesWith) => {
-  await using proxy = await startForwardProxy({ refusesWith })
-  await using flow = await withKeys([], { address: "https://models.example.com", env: { HTTPS_PROXY: proxy.url } })
+test.each([403, 429])("a proxy that responds with %i does not put a key in cooldown", async (rejectWithStatus) => {
+  await using proxy = await startForwardProxy({ rejectWithStatus })
+  await using flow = await appWithKeys([], { serverUrl: "https://models.example.com", env: { HTTPS_PROXY: proxy.url } })
   const { end } = await runToEnd(await flow.assembled.open(), "Hi.")
   expect(end.result.error?.message).toMatch(/the proxy http:\S+ refused the connection/)
   expect(stored(flow.assembled)).toEqual([{ ...UNTOUCHED, key: FIRST }, UNTOUCHED])

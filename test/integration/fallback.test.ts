@@ -8,8 +8,8 @@ import { callsTool, reply, refuses, repeat, says } from "../support/model-server
 import { assembleApp, runToEnd } from "./assembled-app.ts"
 import type { RunRecord } from "./assembled-app.ts"
 
-/** Waits end at once, and time only passes when the test says so. */
-function patientClock(): Clock & { pass(ms: number): void } {
+/** A clock that does not wait. Its time changes only with `pass`. */
+function instantClock(): Clock & { pass(ms: number): void } {
   let now = systemClock.now()
   return {
     now: () => now,
@@ -34,8 +34,8 @@ function statusTexts({ events }: RunRecord, kind: string): readonly string[] {
   return events.flatMap((event) => (event.type === "status" && event.kind === kind ? [event.text] : []))
 }
 
-test("a primary that stays away is replaced within the turn, on another wire, and asked first in the next", async () => {
-  // Seals travel to Anthropic's own host only; the proxy makes the scripted server that host.
+test("a primary model that stays unavailable is replaced within the turn, also by another wire format, and used again in the next", async () => {
+  // Signatures are sent only to Anthropic's own host, so the proxy forwards that host to the scripted server.
   await using proxy = await startForwardProxy()
   await using fallback = await startModelServer([says("From the second choice.")])
   const busy = refuses(503, "busy")
@@ -47,7 +47,7 @@ test("a primary that stays away is replaced within the turn, on another wire, an
     [
       reply({
         reasoning: "I should look.",
-        signature: "seal-of-the-primary",
+        signature: "signature-of-the-primary",
         text: "Looking.",
         calls: [{ name: "read_file", input: { path: "a.txt" } }],
       }),
@@ -61,7 +61,7 @@ test("a primary that stays away is replaced within the turn, on another wire, an
       files: { "config.yaml": `${primary}${entry(fallback.url, "    key_env: SECOND_KEY\n")}` },
       env: { HTTPS_PROXY: proxy.url, SECOND_KEY: "key-of-the-fallback" },
       workFiles: { "a.txt": "A\n" },
-      clock: patientClock(),
+      clock: instantClock(),
     },
   )
   proxy.forwardTo(assembled.model.url)
@@ -79,37 +79,37 @@ test("a primary that stays away is replaced within the turn, on another wire, an
   ])
   expect(statusTexts(first, "retry")).toHaveLength(3)
   expect(statusTexts(first, "fallback")).toEqual([
-    expect.stringMatching(/\(HTTP 503\).*; going on with custom second-choice$/) as string,
+    expect.stringMatching(/\(HTTP 503\).*; switching to custom second-choice$/) as string,
   ])
   expect(statusTexts(second, "fallback")).toEqual([])
 
-  const [stood] = fallback.requests
+  const [fallbackRequest] = fallback.requests
   expect(fallback.requests).toHaveLength(1)
-  expect([stood?.wire, stood?.headers["authorization"], fallback.view(0).model]).toEqual([
+  expect([fallbackRequest?.wire, fallbackRequest?.headers["authorization"], fallback.view(0).model]).toEqual([
     "chat-completions",
     "Bearer key-of-the-fallback",
     "second-choice",
   ])
   expect(fallback.toolResults(0).map(({ text }) => text.includes("A"))).toEqual([true])
-  const sent = JSON.stringify([stood?.headers, stood?.body])
-  for (const foreign of ["seal-of-the-primary", "signature", '"thinking"', "key-of-the-primary"]) {
+  const sent = JSON.stringify([fallbackRequest?.headers, fallbackRequest?.body])
+  for (const foreign of ["signature-of-the-primary", "signature", '"thinking"', "key-of-the-primary"]) {
     expect([foreign, sent.includes(foreign)]).toEqual([foreign, false])
   }
 
-  const asked = assembled.model.requests.map(({ wire, headers, rawBody }) => [
+  const primaryRequests = assembled.model.requests.map(({ wire, headers, rawBody }) => [
     wire,
     headers["x-api-key"],
-    rawBody.includes("seal-of-the-primary"),
+    rawBody.includes("signature-of-the-primary"),
     rawBody.includes("second-choice") || rawBody.includes("key-of-the-fallback"),
   ])
   const later = ["anthropic-messages", "key-of-the-primary", true, false]
   const opening = ["anthropic-messages", "key-of-the-primary", false, false]
-  expect(asked).toEqual([opening, ...Array.from({ length: 5 }, () => later)])
+  expect(primaryRequests).toEqual([opening, ...Array.from({ length: 5 }, () => later)])
   expect(assembled.model.requests.at(-1)?.rawBody).toContain("From the second choice.")
 })
 
-test("a primary that limits requests rests for a minute", async () => {
-  const clock = patientClock()
+test("a rate-limited primary model has a cooldown of one minute", async () => {
+  const clock = instantClock()
   await using fallback = await startModelServer([repeat(says("second"))])
   await using assembled = await assembleApp([refuses(429, "slow down"), repeat(says("first"))], {
     ...PRIMARY,
@@ -117,22 +117,22 @@ test("a primary that limits requests rests for a minute", async () => {
     clock,
   })
   const session = await assembled.open()
-  const answers: (string | null)[] = []
+  const replies: (string | null)[] = []
   const ask = async (): Promise<void> => {
-    answers.push((await runToEnd(session, "Hi.")).end.result.finalResponse)
+    replies.push((await runToEnd(session, "Hi.")).end.result.finalResponse)
   }
   await ask()
   clock.pass(59_000)
   await ask()
   clock.pass(1000)
   await ask()
-  expect({ answers, primary: assembled.model.requests.length }).toEqual({
-    answers: ["second", "second", "first"],
+  expect({ replies, primary: assembled.model.requests.length }).toEqual({
+    replies: ["second", "second", "first"],
     primary: 2,
   })
 })
 
-test("the stand-in finishes a turn of several calls, and is billed for its part", async () => {
+test("the fallback model finishes a turn of several calls and is billed for its part", async () => {
   await using fallback = await startModelServer([
     callsTool("terminal", { command: "echo by the second" }),
     says("All done."),
@@ -140,7 +140,7 @@ test("the stand-in finishes a turn of several calls, and is billed for its part"
   await using assembled = await assembleApp([refuses(401, "invalid key")], {
     ...PRIMARY,
     config: `${PRIMARY.config}fallback_providers:\n${entry(fallback.url)}`,
-    clock: patientClock(),
+    clock: instantClock(),
   })
   const session = await assembled.open()
   const { end } = await runToEnd(session, "Work.")
@@ -150,28 +150,28 @@ test("the stand-in finishes a turn of several calls, and is billed for its part"
   expect([row?.billingBaseUrl, row?.apiCallCount]).toEqual([`${fallback.url}/v1`, 2])
 })
 
-test("an entry that cannot be used is told and skipped", async () => {
+test("an entry that cannot be used is reported and skipped", async () => {
   await using fallback = await startModelServer([says("Here.")])
   await using assembled = await assembleApp([refuses(401, "invalid key")], {
     ...PRIMARY,
-    config: `${PRIMARY.config}fallback_providers:\n  - provider: nobody\n    model: x\n  - provider: openai\n    model: gpt-4.1\n${entry(fallback.url)}`,
-    clock: patientClock(),
+    config: `${PRIMARY.config}fallback_providers:\n  - provider: missing\n    model: x\n  - provider: openai\n    model: gpt-4.1\n${entry(fallback.url)}`,
+    clock: instantClock(),
   })
   const run = await runToEnd(await assembled.open(), "Hi.")
   expect(run.end.result.finalResponse).toBe("Here.")
   expect(statusTexts(run, "fallback")).toEqual([
-    expect.stringMatching(/^nobody x cannot be used: unknown provider "nobody"/) as string,
+    expect.stringMatching(/^missing x cannot be used: unknown provider "missing"/) as string,
     expect.stringMatching(/^openai gpt-4\.1 cannot be used: .*OPENAI_API_KEY/) as string,
-    expect.stringMatching(/; going on with custom second-choice$/) as string,
+    expect.stringMatching(/; switching to custom second-choice$/) as string,
   ])
 })
 
-test("when everybody fails, the first failure is reported with who else was asked", async () => {
+test("when all models fail, the first failure is reported with the other models that were tried", async () => {
   await using fallback = await startModelServer([repeat(refuses(403, "not for you"))])
   await using assembled = await assembleApp([repeat(refuses(402, "insufficient credits"))], {
     ...PRIMARY,
-    config: `${PRIMARY.config}fallback_providers:\n  - provider: nobody\n    model: x\n${entry(fallback.url)}`,
-    clock: patientClock(),
+    config: `${PRIMARY.config}fallback_providers:\n  - provider: missing\n    model: x\n${entry(fallback.url)}`,
+    clock: instantClock(),
   })
   const session = await assembled.open()
   const { end } = await runToEnd(session, "Hi.")
@@ -179,13 +179,13 @@ test("when everybody fails, the first failure is reported with who else was aske
     code: "provider_error",
     reason: "billing",
     message: expect.stringMatching(
-      /HTTP 402.*insufficient credits.*also tried: nobody x, which cannot be used, custom second-choice/,
+      /HTTP 402.*insufficient credits.*also tried: missing x, which cannot be used, custom second-choice/,
     ) as string,
     retryable: false,
   })
 })
 
-test("what was shown is not asked for again elsewhere", async () => {
+test("a reply that was partly shown is not requested again from a fallback", async () => {
   await using fallback = await startModelServer([])
   const text = ["The beginning of an answer ", "that never ends."]
   await using assembled = await assembleApp(
@@ -193,7 +193,7 @@ test("what was shown is not asked for again elsewhere", async () => {
     {
       ...PRIMARY,
       config: `${PRIMARY.config}fallback_providers:\n${entry(fallback.url)}`,
-      clock: patientClock(),
+      clock: instantClock(),
     },
   )
   const run = await runToEnd(await assembled.open(), "Hi.")

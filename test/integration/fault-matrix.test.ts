@@ -22,7 +22,7 @@ import {
 } from "../support/model-server/turn.ts"
 import { assembleApp, runToEnd } from "./assembled-app.ts"
 
-/** Signed by itself, for 127.0.0.1, valid for a hundred years; it protects nothing. */
+/** Self-signed for 127.0.0.1, valid for a hundred years. Used only in tests. */
 const KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg1JYfSYd+hIhzsmcM
 cU5T0mGh3H+oOaoeqkrKOcLUrw+hRANCAARDPuBp+h/SZpE+/z5bgXJOQJCiaowX
@@ -51,30 +51,30 @@ const WIRES = [
 const AWS = { AWS_ACCESS_KEY_ID: "AKIDEXAMPLE", AWS_SECRET_ACCESS_KEY: "secret-of-the-test" }
 const NO_WAITS = { ...systemClock, sleep: () => Promise.resolve() }
 
-/** What goes wrong, how often the server is asked with two attempts allowed, and the class the person is told. */
+/** The fault, the number of requests with two attempts allowed, and the failure reason that is reported. */
 const FAULTS: readonly (readonly [string, () => ScriptEntry, number, string])[] = [
   ["401", () => refuses(401, "invalid key"), 1, "auth"],
-  ["402 without credit", () => refuses(402, "insufficient credits"), 1, "billing"],
-  ["402 for a while", () => refuses(402, "Usage limit reached, try again in 5 minutes"), 2, "rate_limit"],
+  ["402 without credits", () => refuses(402, "insufficient credits"), 1, "billing"],
+  ["402 with a retry time", () => refuses(402, "Usage limit reached, try again in 5 minutes"), 2, "rate_limit"],
   ["403", () => refuses(403, "not for you"), 1, "auth"],
-  ["404 of a model", () => refuses(404, "x is not a valid model"), 1, "model_not_found"],
+  ["404 for the model", () => refuses(404, "x is not a valid model"), 1, "model_not_found"],
   ["404", () => status(404, "nothing here"), 2, "unknown"],
   ["408", () => refuses(408, "too slow"), 2, "timeout"],
   ["413", () => refuses(413, "too large"), 1, "payload_too_large"],
-  ["429 with a wait", () => refuses(429, "slow down", { "retry-after": "1" }), 2, "rate_limit"],
+  ["429 with retry-after", () => refuses(429, "slow down", { "retry-after": "1" }), 2, "rate_limit"],
   ["429", () => refuses(429, "slow down"), 2, "rate_limit"],
   ["500", () => refuses(500, "sorry"), 2, "server_error"],
-  ["502 with a page", () => htmlError(502, "Bad Gateway"), 2, "server_error"],
+  ["502 with an HTML page", () => htmlError(502, "Bad Gateway"), 2, "server_error"],
   ["503", () => refuses(503, "busy"), 2, "overloaded"],
   ["529", () => refuses(529, "overloaded"), 2, "overloaded"],
-  // The last request goes over a new connection.
-  ["a connection that is reset", () => hangsUp(), 3, "timeout"],
+  // The last request uses a new connection.
+  ["a connection reset", () => hangsUp(), 3, "timeout"],
   ["silence before the first byte", () => says("late", { waitsFor: new Promise(() => {}) }), 3, "timeout"],
   ["silence after the headers", () => says("late", stallsAfter({ bytes: 0 })), 3, "timeout"],
   ["silence inside a frame", () => says("late", stallsAfter({ bytes: 20 })), 3, "timeout"],
-  ["an empty answer", () => emptyStream(), 2, "server_error"],
+  ["an empty response", () => emptyStream(), 2, "server_error"],
   [
-    "a page instead of an answer",
+    "an HTML page instead of a reply",
     () => raw("<html>Welcome</html>", { "content-type": "text/html" }),
     2,
     "server_error",
@@ -103,7 +103,7 @@ test.each(
   )
 })
 
-test.each(WIRES)("%s: what fails once is asked again and answered", async (wire, path, model) => {
+test.each(WIRES)("%s: a request that fails once is retried", async (wire, path, model) => {
   for (const fault of [emptyStream(), hangsUp(), refuses(503, "busy"), says(["bad", " frame"], corrupt(0))]) {
     await using assembled = await assembleApp([fault, says("Hello again")], {
       basePath: path,
@@ -120,7 +120,7 @@ test.each(WIRES)("%s: what fails once is asked again and answered", async (wire,
   }
 })
 
-test.each(WIRES)("%s: a call that was cut inside its arguments never runs", async (wire, path, model) => {
+test.each(WIRES)("%s: a call with truncated arguments never runs", async (wire, path, model) => {
   const whole = { command: `touch made-by-a-cut-call # ${"x".repeat(2000)}` }
   await using assembled = await assembleApp([callsTool("terminal", whole, cutsAfter(1200)), says("Done.")], {
     basePath: path,
@@ -142,7 +142,7 @@ test.each(WIRES)("%s: a call that was cut inside its arguments never runs", asyn
 })
 
 test.each(WIRES)(
-  "%s: silence after words ends with the words, and nothing is asked twice",
+  "%s: a stall after some text ends with that text, without a second request",
   async (wire, path, model) => {
     await using assembled = await assembleApp([says(["Hello ", "world"], stallsAfter({ deltas: 1 }))], {
       basePath: path,
@@ -163,18 +163,14 @@ test.each(WIRES)(
 )
 
 const TLS_FAULTS = [
-  [
-    "a certificate nobody vouches for",
-    { key: KEY, cert: CERTIFICATE },
-    /its certificate is self-signed.*SSL_CERT_FILE/,
-  ],
+  ["an untrusted certificate", { key: KEY, cert: CERTIFICATE }, /its certificate is self-signed.*SSL_CERT_FILE/],
   ["a server without TLS", undefined, /the TLS handshake failed; is it an https address\?/],
 ] as const
 
 test.each(WIRES.flatMap(([wire, path, model]) => TLS_FAULTS.map((fault) => [wire, ...fault, path, model] as const)))(
   "%s: %s",
   async (wire, _name, identity, sentence, path, model) => {
-    await using server = await startTlsPeer(identity)
+    await using server = await startTlsTestServer(identity)
     await using assembled = await assembleApp([], {
       files: {
         "config.yaml": `model:\n  base_url: ${server.url}${path}\n  default: ${model}\n  api_mode: ${wire}\n  api_key: test-key-0123456789\nagent:\n  api_max_retries: 2\n`,
@@ -184,21 +180,21 @@ test.each(WIRES.flatMap(([wire, path, model]) => TLS_FAULTS.map((fault) => [wire
     })
     const session = await assembled.open()
     const { end } = await runToEnd(session, "hello")
-    // Tried again as often as allowed, never over yet another connection, and no request was ever sent.
+    // Retried as often as allowed, without an extra connection, and no request was sent.
     expect([end.result.error?.reason, server.connections(), server.requests()]).toEqual(["timeout", 2, 0])
     expect(end.result.error?.message).toMatch(sentence)
     expect((await runToEnd(session, "still there?")).end.outcome).toBe("error")
   },
 )
 
-/** Listens for TLS with this identity, or without one speaks plain HTTP where TLS is expected. */
-async function startTlsPeer(identity: { readonly key: string; readonly cert: string } | undefined) {
+/** Starts an HTTPS server with this certificate, or a plain HTTP server without one. */
+async function startTlsTestServer(identity: { readonly key: string; readonly cert: string } | undefined) {
   let [connections, requests] = [0, 0]
-  const answer = (_incoming: IncomingMessage, response: ServerResponse): void => {
+  const respond = (_incoming: IncomingMessage, response: ServerResponse): void => {
     requests += 1
     response.end()
   }
-  const server = identity === undefined ? createHttpServer(answer) : createHttpsServer({ ...identity }, answer)
+  const server = identity === undefined ? createHttpServer(respond) : createHttpsServer({ ...identity }, respond)
   server.on("connection", () => {
     connections += 1
   })
@@ -217,8 +213,8 @@ async function startTlsPeer(identity: { readonly key: string; readonly cert: str
 test.each([
   ["Unrecognized request argument supplied: stream_options", { stream: true }],
   ["streaming is not supported for this model", { stream: false }],
-])("a server that says %j is asked in a way it understands, for the whole session", async (said, body) => {
-  await using assembled = await assembleApp([refuses(400, said), says("Hello"), says("again")])
+])("after the error %j, the session stops sending the unsupported field", async (error, body) => {
+  await using assembled = await assembleApp([refuses(400, error), says("Hello"), says("again")])
   const session = await assembled.open()
   expect((await runToEnd(session, "hello")).end.result.finalResponse).toBe("Hello")
   expect((await runToEnd(session, "more")).end.result.finalResponse).toBe("again")
@@ -226,7 +222,7 @@ test.each([
   expect(assembled.model.requests.slice(1).every(({ rawBody }) => !rawBody.includes("stream_options"))).toBe(true)
 })
 
-test("GPT-5 on a server without the Responses wire goes on with the older one", async () => {
+test("GPT-5 on a server without the Responses API falls back to Chat Completions", async () => {
   await using assembled = await assembleApp([status(404, "not found"), says("Hello"), says("again")], {
     model: "gpt-5-local",
   })

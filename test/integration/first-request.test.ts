@@ -7,34 +7,40 @@ import type { AssembledApp } from "./assembled-app.ts"
 
 const LEAN = { config: "agent:\n  prompt_style: lean\n" }
 const SEARCH_OFF = "tools:\n  tool_search:\n    enabled: false\n"
-const BRIDGES = ["tool_call", "tool_describe", "tool_search"]
+const SEARCH_TOOLS = ["tool_call", "tool_describe", "tool_search"]
 
 test.each([
   { style: "default", config: "", atMost: 16_000 },
   { style: "lean", ...LEAN, atMost: 6000 },
-])("the first request of a $style session is short, and every tool is in it or named by the search", async (how) => {
-  await using house = await assembleApp([says("Hello.")], { config: how.config })
-  await runToEnd(await house.open(), "Say hello.")
-  await using whole = await assembleApp([says("Hello.")], { config: how.config + SEARCH_OFF })
-  await runToEnd(await whole.open(), "Say hello.")
+])(
+  "the first request of a $style session is short, and every tool is declared or listed by tool_search",
+  async (variant) => {
+    await using assembled = await assembleApp([says("Hello.")], { config: variant.config })
+    await runToEnd(await assembled.open(), "Say hello.")
+    await using whole = await assembleApp([says("Hello.")], { config: variant.config + SEARCH_OFF })
+    await runToEnd(await whole.open(), "Say hello.")
 
-  expect(Buffer.byteLength(house.model.requests[0]!.rawBody)).toBeLessThan(how.atMost)
-  const deferred = deferredNames(house)
-  const declared = house.model.view(0).tools
-  expect(declared.filter((name) => BRIDGES.includes(name))).toEqual(deferred.length === 0 ? [] : BRIDGES)
-  const reachable = [...declared, ...deferred].filter((name) => !BRIDGES.includes(name))
-  expect(reachable.toSorted()).toEqual(whole.model.view(0).tools)
+    expect(Buffer.byteLength(assembled.model.requests[0]!.rawBody)).toBeLessThan(variant.atMost)
+    const deferred = deferredNames(assembled)
+    const declared = assembled.model.view(0).tools
+    expect(declared.filter((name) => SEARCH_TOOLS.includes(name))).toEqual(deferred.length === 0 ? [] : SEARCH_TOOLS)
+    const reachable = [...declared, ...deferred].filter((name) => !SEARCH_TOOLS.includes(name))
+    expect(reachable.toSorted()).toEqual(whole.model.view(0).tools)
+  },
+)
+
+test("a lean session declares the tools for files and commands", async () => {
+  await using assembled = await assembleApp([says("Hello.")], LEAN)
+  await runToEnd(await assembled.open(), "Say hello.")
+  const { tools } = assembled.model.view(0)
+  expect(tools).toEqual(
+    expect.arrayContaining(["read_file", "search_files", "terminal", "write_file", ...SEARCH_TOOLS]),
+  )
 })
 
-test("a lean session declares what files and commands need", async () => {
-  await using house = await assembleApp([says("Hello.")], LEAN)
-  await runToEnd(await house.open(), "Say hello.")
-  expect(house.model.view(0).tools).toEqual(["read_file", "search_files", "terminal", ...BRIDGES, "write_file"])
-})
-
-test("a deferred tool is found, described and called, and is itself in events, results and the store", async () => {
+test("a deferred tool is found, described and called, and events, results and the store have its own name", async () => {
   const todos = [{ id: "1", content: "Buy tea", status: "pending" }]
-  await using house = await assembleApp(
+  await using assembled = await assembleApp(
     [
       callsTool("tool_search", { query: "task list", limit: 1 }, { id: "a" }),
       callsTool("tool_describe", { name: "todo" }, { id: "b" }),
@@ -43,11 +49,11 @@ test("a deferred tool is found, described and called, and is itself in events, r
     ],
     LEAN,
   )
-  const session = await house.open()
+  const session = await assembled.open()
   const { end, events } = await runToEnd(session, "note that I must buy tea")
 
   expect(end.outcome).toBe("completed")
-  const [found, described, called] = [1, 2, 3].map((index) => resultOf(house, index))
+  const [found, described, called] = [1, 2, 3].map((index) => resultOf(assembled, index))
   expect(found).toMatchObject({ results: [{ name: "todo", parameters: "todos?, merge?" }] })
   const { description, parameters } = TOOL_MANIFEST["todo"]!
   expect(described).toEqual({ name: "todo", description, parameters })
@@ -57,23 +63,23 @@ test("a deferred tool is found, described and called, and is itself in events, r
     { id: "b", name: "tool_describe" },
     { id: "c", name: "todo", args: { todos } },
   ])
-  const stored = await (await house.app.store()).conversation(session.id)
+  const stored = await (await assembled.app.store()).conversation(session.id)
   expect(stored.flatMap((message) => (message.role === "tool" ? [message.tool_name] : []))).toEqual([
     "tool_search",
     "tool_describe",
     "todo",
   ])
   expect(
-    house.model
+    assembled.model
       .view(3)
       .messages.flatMap(({ calls }) => calls.map(({ name, input }) => [name, input]))
       .at(-1),
   ).toEqual(["tool_call", { name: "todo", arguments: { todos } }])
-  expect(house.model.unanswered).toEqual([])
+  expect(assembled.model.unanswered).toEqual([])
 })
 
-test("the list of tools and all earlier bytes stay the same while deferred tools are used, and after a restart", async () => {
-  await using house = await assembleApp(
+test("requests keep the bytes of earlier ones while deferred tools are used, and after a restart", async () => {
+  await using assembled = await assembleApp(
     [
       callsTool("tool_search", { query: "remember facts" }),
       callsTool("tool_call", { name: "memory", arguments: { action: "add", content: "Likes tea." } }),
@@ -82,28 +88,28 @@ test("the list of tools and all earlier bytes stay the same while deferred tools
     ],
     LEAN,
   )
-  const session = await house.open()
+  const session = await assembled.open()
   await runToEnd(session, "I like tea")
   await session.close("test")
-  const again = await house.restart()
+  const again = await assembled.restart()
   await using _release = again
   await runToEnd(await again.open({ resume: session.id }), "and now?")
 
-  const bodies = house.model.requests.map(({ rawBody }) => rawBody)
+  const bodies = assembled.model.requests.map(({ rawBody }) => rawBody)
   expect(bodies).toHaveLength(4)
   const changed = bodies.slice(1).filter((body, index) => !body.startsWith(bodies[index]!.slice(0, -2)))
   expect(changed).toEqual([])
 })
 
-test("the door judges the tool inside: a person is asked about the command, under the name of its tool", async () => {
-  await using house = await assembleApp(
+test("tool_call asks for approval of the deferred tool's command, under the name of that tool", async () => {
+  await using assembled = await assembleApp(
     [
       callsTool("tool_call", { name: "terminal", arguments: { command: "rm -rf build" } }, { id: "a" }),
-      says("As you wish."),
+      says("I will not."),
     ],
     { ...LEAN, workFiles: { "build/x": "1" } },
   )
-  const session = await house.open()
+  const session = await assembled.open()
   const { events } = await runToEnd(session, "clean up", (event) => {
     if (event.type === "approval-request") session.answer(event.requestId, { kind: "approval", choice: "deny" })
   })
@@ -116,17 +122,17 @@ test("the door judges the tool inside: a person is asked about the command, unde
   })
 })
 
-test("a deferred tool that writes is blocked in plan mode like a declared one", async () => {
-  await using house = await assembleApp(
+test("plan mode blocks a deferred tool that writes", async () => {
+  await using assembled = await assembleApp(
     [callsTool("tool_call", { name: "memory", arguments: { action: "add", content: "Likes tea." } }), says("Later.")],
     LEAN,
   )
-  const { events } = await runToEnd(await house.open({ permissionProfile: "plan" }), "I like tea")
+  const { events } = await runToEnd(await assembled.open({ permissionProfile: "plan" }), "I like tea")
   expect(events.find(({ type }) => type === "tool-end")).toMatchObject({ call: { name: "memory" }, outcome: "blocked" })
 })
 
 test("a tool outside the session's toolsets is neither found nor called", async () => {
-  await using house = await assembleApp(
+  await using assembled = await assembleApp(
     [
       callsTool("tool_search", { query: "durable facts across sessions", limit: 20 }),
       callsTool("tool_call", { name: "memory", arguments: { action: "read" } }),
@@ -134,20 +140,23 @@ test("a tool outside the session's toolsets is neither found nor called", async 
     ],
     LEAN,
   )
-  await runToEnd(await house.open({ toolsets: ["file", "todo", "session_search", "learnings"] }), "what do you know?")
-  const { results, ...found } = resultOf(house, 1) as { readonly results: readonly { readonly name: string }[] }
-  expect(results.map(({ name }) => name).toSorted()).toEqual(["learnings", "session_search", "todo"])
-  expect(found).toEqual({ query: "durable facts across sessions", total_tools: 4 })
-  expect(resultOf(house, 2)).toMatchObject({ error: expect.stringMatching(/^Unknown tool: memory\./u) as string })
+  await runToEnd(
+    await assembled.open({ toolsets: ["file", "todo", "session_search", "learnings"] }),
+    "what do you know?",
+  )
+  const { results } = resultOf(assembled, 1) as { readonly results: readonly { readonly name: string }[] }
+  const names = results.map(({ name }) => name)
+  expect([names.includes("session_search"), names.includes("memory")]).toEqual([true, false])
+  expect(resultOf(assembled, 2)).toMatchObject({ error: expect.stringMatching(/^Unknown tool: memory\./u) as string })
 })
 
-/** The one tool result that was new in that request. */
+/** The tool result that the request added. */
 function resultOf({ model }: AssembledApp, request: number): unknown {
   const [result] = model.toolResults(request)
   return JSON.parse(result?.text ?? "null")
 }
 
-/** What the description of the search says there is. */
+/** The tools that the description of tool_search lists. */
 function deferredNames({ model }: AssembledApp): readonly string[] {
   const { tools } = model.requests[0]!.body as { readonly tools: readonly WireTool[] }
   const search = tools.find((tool) => tool.function.name === "tool_search")

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest"
 
 import { systemClock } from "../../src/base/clock.ts"
-import { readImageFacts } from "../../src/llm/vision/image-header.ts"
+import { readImageHeader } from "../../src/llm/vision/image-header.ts"
 import type { Part } from "../../src/protocol/message.ts"
 import { refuses, repeat, says } from "../support/model-server/turn.ts"
-import { dataUrl, hollowPng, testImage } from "../support/test-image.ts"
+import { dataUrl, pngHeaderOnly, testImage } from "../support/test-image.ts"
 import { assembleApp, runToEnd } from "./assembled-app.ts"
 import type { AssembledApp, RunRecord } from "./assembled-app.ts"
 
-const IMPATIENT = { ...systemClock, sleep: () => Promise.resolve() }
+const INSTANT_CLOCK = { ...systemClock, sleep: () => Promise.resolve() }
 const WIDE = testImage({ width: 1200, height: 40, type: "png" })
 const TOO_WIDE = refuses(400, "image dimensions exceed max allowed size for many-image requests: 600 pixels")
 
@@ -19,11 +19,11 @@ function question(bytes: Uint8Array, type = "image/png"): readonly Part[] {
   ]
 }
 
-/** The sides of all images in a request, in order. */
+/** The type and size of all images in a request, in order. */
 function sizesIn({ model }: AssembledApp, index: number): readonly string[] {
   const body = model.requests[index]?.rawBody ?? ""
   return [...body.matchAll(/(?:data:image\/[a-z]+;base64,|"data":")([A-Za-z0-9+/=]{40,})/g)].map(([, base64 = ""]) => {
-    const facts = readImageFacts(Buffer.from(base64, "base64"))
+    const facts = readImageHeader(Buffer.from(base64, "base64"))
     return facts === undefined ? "unreadable" : `${facts.type} ${facts.width}×${facts.height}`
   })
 }
@@ -32,14 +32,14 @@ function notices({ events }: RunRecord): readonly string[] {
   return events.flatMap((event) => (event.type === "status" && event.kind === "notice" ? [event.text] : []))
 }
 
-describe("an image that the server finds too large", () => {
-  test("is sent again as a smaller copy, which stays the same for the session; the store keeps the original", async () => {
-    await using assembled = await assembleApp([TOO_WIDE, repeat(says("A line."))], { clock: IMPATIENT })
+describe("an image that is too large for the server", () => {
+  test("is replaced by a smaller copy for the whole session, and the store keeps the original", async () => {
+    await using assembled = await assembleApp([TOO_WIDE, repeat(says("A line."))], { clock: INSTANT_CLOCK })
     const session = await assembled.open()
     const first = await runToEnd(session, question(WIDE))
     expect(first.end).toMatchObject({ outcome: "completed", result: { finalResponse: "A line.", apiCalls: 1 } })
     expect(notices(first)).toEqual([
-      "an image is larger than custom takes, so a smaller copy of it is sent (1200×40, now 600×20)",
+      "an image is too large for custom, so a smaller copy is sent (1200×40, now 600×20)",
     ])
     const second = await runToEnd(session, "and now?")
     expect(notices(second)).toEqual([])
@@ -55,23 +55,23 @@ describe("an image that the server finds too large", () => {
     expect(stored).toContain(WIDE.toString("base64"))
   })
 
-  test("is left out when even the copy is refused", async () => {
-    await using assembled = await assembleApp([TOO_WIDE, TOO_WIDE, says("I cannot see it.")], { clock: IMPATIENT })
+  test("is omitted when the server also rejects the copy", async () => {
+    await using assembled = await assembleApp([TOO_WIDE, TOO_WIDE, says("I cannot see it.")], { clock: INSTANT_CLOCK })
     const run = await runToEnd(await assembled.open(), question(WIDE))
     expect(run.end.result.finalResponse).toBe("I cannot see it.")
     expect([0, 1, 2].map((index) => sizesIn(assembled, index))).toEqual([["png 1200×40"], ["png 600×20"], []])
   })
 
-  test("is left out when it is a bomb, and the turn goes on", async () => {
-    await using assembled = await assembleApp([TOO_WIDE, says("I cannot see it.")], { clock: IMPATIENT })
-    const run = await runToEnd(await assembled.open(), question(hollowPng(30_000, 30_000)))
+  test("is omitted when it is a decompression bomb, and the turn continues", async () => {
+    await using assembled = await assembleApp([TOO_WIDE, says("I cannot see it.")], { clock: INSTANT_CLOCK })
+    const run = await runToEnd(await assembled.open(), question(pngHeaderOnly(30_000, 30_000)))
     expect(run.end.result.finalResponse).toBe("I cannot see it.")
-    expect(notices(run)).toEqual([expect.stringMatching(/900 million pixels.*left out/) as string])
-    expect(assembled.model.requests[1]?.rawBody).toContain("[image left out: it is too large for the model]")
+    expect(notices(run)).toEqual([expect.stringMatching(/900 million pixels.*omitted/) as string])
+    expect(assembled.model.requests[1]?.rawBody).toContain("[image omitted: it is too large for the model]")
   })
 })
 
-test("what a vendor is known to refuse is made smaller before it is sent", async () => {
+test("an image above a known limit of the vendor is shrunk before it is sent", async () => {
   await using assembled = await assembleApp([says("A line.")], { model: "anthropic/claude-opus-4.6" })
   const run = await runToEnd(await assembled.open(), question(testImage({ width: 8400, height: 20, type: "png" })))
   expect(run.end.result.finalResponse).toBe("A line.")

@@ -9,23 +9,23 @@ import { startModelServer } from "../support/model-server/server.ts"
 import { refuses, repeat, says, stallsAfter } from "../support/model-server/turn.ts"
 import { assembleApp, runToEnd } from "./assembled-app.ts"
 
-const IMPATIENT = { ...systemClock, sleep: () => Promise.resolve() }
+const INSTANT_CLOCK = { ...systemClock, sleep: () => Promise.resolve() }
 
-test("a window that a server names while it refuses is kept for the next session", async () => {
+test("a context length in a server's error is stored for later sessions", async () => {
   const refusal = refuses(400, "This model's maximum context length is 4096 tokens, however you requested more")
   await using assembled = await assembleApp([refusal, repeat(says("Hello"))])
-  const windowNow = () => {
+  const contextLength = () => {
     const chosen = assembled.app.chooseModel({})
     return chosen.ok ? chosen.value.runtime.contextLength : undefined
   }
-  expect(windowNow()).toBe(8192)
+  expect(contextLength()).toBe(8192)
   await runToEnd(await assembled.open(), "hello")
-  expect(windowNow()).toBe(4096)
+  expect(contextLength()).toBe(4096)
   const file = join(assembled.home.path, "context_length_cache.yaml")
   expect(await readFile(file, "utf8")).toBe(`context_lengths:\n  "test-model@${assembled.model.url}/v1": 4096\n`)
 })
 
-test("a login without the long context is asked again without it, and with the window it has", async () => {
+test("without access to the long context, the request is retried without it and with the smaller window", async () => {
   await using proxy = await startForwardProxy()
   const config = [
     "model:\n  provider: custom\n  base_url: http://den.services.ai.azure.com/anthropic\n  default: claude-opus-4-6",
@@ -33,7 +33,7 @@ test("a login without the long context is asked again without it, and with the w
   ].join("\n")
   await using assembled = await assembleApp(
     [refuses(400, "The long context beta is not yet available for this subscription."), says("Hello"), says("again")],
-    { files: { "config.yaml": config }, env: { HTTPS_PROXY: proxy.url }, clock: IMPATIENT },
+    { files: { "config.yaml": config }, env: { HTTPS_PROXY: proxy.url }, clock: INSTANT_CLOCK },
   )
   proxy.forwardTo(assembled.model.url)
   const session = await assembled.open()
@@ -44,10 +44,10 @@ test("a login without the long context is asked again without it, and with the w
   expect(events).toContainEqual(expect.objectContaining({ type: "usage", contextLength: 200_000 }))
 })
 
-test("HERMES_API_TIMEOUT ends a request that takes too long, and it is asked again", async () => {
+test("a request that exceeds HERMES_API_TIMEOUT is retried", async () => {
   await using assembled = await assembleApp([says("never", stallsAfter({ bytes: 0 })), says("Hello")], {
     env: { HERMES_API_TIMEOUT: "0.2" },
-    clock: IMPATIENT,
+    clock: INSTANT_CLOCK,
   })
   const { events, end } = await runToEnd(await assembled.open(), "hello")
   expect(end).toMatchObject({ outcome: "completed", result: { finalResponse: "Hello" } })
@@ -56,7 +56,7 @@ test("HERMES_API_TIMEOUT ends a request that takes too long, and it is asked aga
   ])
 })
 
-test("a person whose image the model does not take is told, and gets an answer", async () => {
+test("when the model does not accept images, a notice is emitted and the request is sent without the image", async () => {
   await using assembled = await assembleApp([
     refuses(400, "this model does not support image input"),
     says("I cannot see it."),
@@ -67,28 +67,32 @@ test("a person whose image the model does not take is told, and gets an answer",
   ])
   expect(end).toMatchObject({ outcome: "completed", result: { finalResponse: "I cannot see it." } })
   expect(events).toContainEqual(
-    expect.objectContaining({ type: "status", kind: "notice", text: expect.stringContaining("takes no images") }),
+    expect.objectContaining({
+      type: "status",
+      kind: "notice",
+      text: expect.stringContaining("does not accept images"),
+    }),
   )
   expect(assembled.model.requests.map(({ rawBody }) => rawBody.includes("AAEC"))).toEqual([true, false])
 })
 
-test("every key rests: the person is told when the next is free and how to try at once", async () => {
+test("with every key in cooldown, the error names the time until the next one and the command to reset them", async () => {
   await using elsewhere = await startModelServer([])
   await using assembled = await assembleApp([], {
     env: { OPENROUTER_BASE_URL: `${elsewhere.url}/v1` },
-    files: { "auth.json": JSON.stringify({ version: 1, credential_pool: { openrouter: [restingKey()] } }) },
+    files: { "auth.json": JSON.stringify({ version: 1, credential_pool: { openrouter: [keyInCooldown()] } }) },
   })
   const chosen = assembled.app.chooseModel({ provider: "openrouter", model: "m" })
   if (!chosen.ok) throw new Error(chosen.error.message)
   const { end } = await runToEnd(await assembled.open({ model: chosen.value }), "hello")
   expect(end.result.error).toMatchObject({
     reason: "rate_limit",
-    message: expect.stringMatching(/the next one is free in 59m\. .*`hermes auth reset openrouter`/) as string,
+    message: expect.stringMatching(/the next one is available in 59m\. .*`hermes auth reset openrouter`/) as string,
   })
   expect(elsewhere.requests).toEqual([])
 })
 
-function restingKey(): object {
+function keyInCooldown(): object {
   return {
     id: "abc123",
     label: "mine",

@@ -12,7 +12,7 @@ import { temporaryHome } from "../support/temporary-home.ts"
 import { hermes, settingsFor, streamLines } from "../e2e/hermes-process.ts"
 import { assembleApp, runToEnd } from "./assembled-app.ts"
 
-/** Values that no rule could know by their shape, except the ones with an issuer's prefix. */
+/** Only the last two match a pattern of a known issuer. The others must be recognised as configured values. */
 const SECRETS = {
   exported: "quagga-lantern-77-exported",
   dotenv: "walrus-teapot-31-dotenv",
@@ -21,7 +21,7 @@ const SECRETS = {
   inFile: "sk-proj-Aa1Bb2Cc3Dd4Ee5Ff6Gg7Hh8",
 } as const
 
-test("planted secrets reach nothing but the Authorization header", async () => {
+test("secrets appear only in the Authorization header", async () => {
   await using model = await startModelServer([
     reply({
       calls: [
@@ -57,16 +57,16 @@ test("planted secrets reach nothing but the Authorization header", async () => {
   )
   expect(await findSecrets({ home, model, stdout: result.stdout, stderr: result.stderr })).toEqual([])
 
-  const own = (text: string) => /^(?:BRAVE_API_KEY|EXA_API_KEY|ACME_API_KEY)=/m.test(text)
+  const hasKeys = (text: string) => /^(?:BRAVE_API_KEY|EXA_API_KEY|ACME_API_KEY)=/m.test(text)
   const seen = JSON.parse(model.toolResults(1)[0]?.text ?? "{}").output as string
-  expect([seen.includes("HERMES_HOME="), own(seen)]).toEqual([true, false])
+  expect([seen.includes("HERMES_HOME="), hasKeys(seen)]).toEqual([true, false])
 })
 
-test("keys of logins, headers and addresses are masked too, also in what a server says when it refuses", async () => {
+test("secrets in logins, headers and URLs are masked, also in error messages of a server", async () => {
   const planted = {
     login: "gecko-parasol-12-login",
     header: "lynx-saucepan-90-header",
-    address: "otter-marble-45-address",
+    url: "otter-marble-45-address",
     proxy: "puffin-ladder-66-proxy",
   }
   const all = Object.values(planted).join(" ")
@@ -74,12 +74,12 @@ test("keys of logins, headers and addresses are masked too, also in what a serve
     callsTool("terminal", { command: `echo ${all}` }),
     refuses(401, `Incorrect API key provided: ${all} ${SECRETS.modelKey}`),
   ])
-  const address = model.url.replace("://", `://me:${planted.address}@`)
+  const url = model.url.replace("://", `://me:${planted.url}@`)
   await using home = await temporaryHome({
     config: settingsFor(
       model,
       `  api_key: ${SECRETS.modelKey}\n  default_headers: { x-extra-key: ${planted.header} }\n`,
-    ).replace(model.url, address),
+    ).replace(model.url, url),
     files: {
       "auth.json": JSON.stringify({
         version: 1,
@@ -89,18 +89,18 @@ test("keys of logins, headers and addresses are masked too, also in what a serve
     env: { HTTPS_PROXY: `http://me:${planted.proxy}@127.0.0.1:1`, NO_PROXY: "127.0.0.1" },
   })
   const run = (...args: readonly string[]) => hermes(home, args, { stdin: "inherit-null" })
-  const asked = await run("-q", "go", "--verbose")
-  expect([asked.code, model.requests.length]).toEqual([1, 2])
-  const told = await Promise.all([run("status"), run("dump"), run("config", "show"), run("doctor")])
-  const seen = [asked, ...told].map(({ stdout, stderr }) => stdout + stderr).join("\n") + model.requests[1]?.rawBody
+  const chat = await run("-q", "go", "--verbose")
+  expect([chat.code, model.requests.length]).toEqual([1, 2])
+  const reports = await Promise.all([run("status"), run("dump"), run("config", "show"), run("doctor")])
+  const seen = [chat, ...reports].map(({ stdout, stderr }) => stdout + stderr).join("\n") + model.requests[1]?.rawBody
   expect(Object.values({ ...planted, key: SECRETS.modelKey }).filter((secret) => seen.includes(secret))).toEqual([])
-  const own = new Set([...OWN_FILES, "auth.json"])
+  const allowed = new Set([...PRIVATE_FILES, "auth.json"])
   for (const secret of Object.values(planted)) {
-    expect((await filesHolding(home.path, secret)).filter((path) => !own.has(path))).toEqual([])
+    expect((await filesContaining(home.path, secret)).filter((path) => !allowed.has(path))).toEqual([])
   }
 })
 
-test("a login that is renewed on the way is masked like one that was there at the start", async () => {
+test("a token that is refreshed during a session is masked", async () => {
   await using logins = await startAuthorizationServer()
   const { accessToken, refreshToken } = logins.issue()
   const login = {
@@ -108,10 +108,10 @@ test("a login that is renewed on the way is masked like one that was there at th
     refresh_token: refreshToken,
     expires_at: new Date(Date.now() - 1000).toISOString(),
   }
-  const [renewed, renewal] = ["access-token-2", "refresh-token-2"]
+  const [newAccessToken, newRefreshToken] = ["access-token-2", "refresh-token-2"]
   await using model = await startModelServer([
-    callsTool("terminal", { command: `echo ${renewed} ${renewal}` }),
-    says(`The login is ${renewed}.`),
+    callsTool("terminal", { command: `echo ${newAccessToken} ${newRefreshToken}` }),
+    says(`The login is ${newAccessToken}.`),
   ])
   await using assembled = await assembleApp([], {
     files: {
@@ -124,15 +124,15 @@ test("a login that is renewed on the way is masked like one that was there at th
   })
   const { events } = await runToEnd(await assembled.open(), "Hi.")
   expect(model.requests.map(({ headers }) => headers["authorization"])).toEqual([
-    `Bearer ${renewed}`,
-    `Bearer ${renewed}`,
+    `Bearer ${newAccessToken}`,
+    `Bearer ${newAccessToken}`,
   ])
   const seen = JSON.stringify(events) + model.requests.map(({ rawBody }) => rawBody).join("\n")
-  expect([renewed, renewal].filter((secret) => seen.includes(secret))).toEqual([])
+  expect([newAccessToken, newRefreshToken].filter((secret) => seen.includes(secret))).toEqual([])
   expect(seen).toContain("The login is ***")
 })
 
-test("a secret that the model itself writes is masked in what is kept, sent again and told", async () => {
+test("a secret in a reply of the model is masked in the store, in later requests and in the output", async () => {
   await using model = await startModelServer([
     callsTool("write_file", { path: "notes.md", content: `deploy with ${SECRETS.dotenv}\n` }),
     callsTool("terminal", { command: `echo ${SECRETS.dotenv} | wc -c; false ${SECRETS.dotenv}` }),
@@ -149,12 +149,12 @@ test("a secret that the model itself writes is masked in what is kept, sent agai
   expect([first.code, second.code]).toEqual([0, 0])
   const stdout = first.stdout + second.stdout
   expect(await findSecrets({ home, model, stdout, stderr: first.stderr + second.stderr })).toEqual([])
-  // The calls themselves ran with what the model wrote.
+  // The calls ran with the unmasked arguments.
   expect(await readFile(join(home.workdir, "notes.md"), "utf8")).toBe(`deploy with ${SECRETS.dotenv}\n`)
   expect(JSON.parse(model.toolResults(2)[0]?.text ?? "{}").output).toBe(String(SECRETS.dotenv.length + 1))
 })
 
-test("a key that stands in config.yaml itself is masked as well", async () => {
+test("a key in config.yaml is masked", async () => {
   await using model = await startModelServer([
     callsTool("terminal", { command: 'cat "$HERMES_HOME/config.yaml"' }),
     says("Seen."),
@@ -168,7 +168,7 @@ test("a key that stands in config.yaml itself is masked as well", async () => {
   expect(found).toEqual([])
 })
 
-test("a secret that arrives in two pieces does not pass through the progress of a command", async () => {
+test("a secret that a command prints in two parts is masked in tool progress", async () => {
   const [head, tail] = [SECRETS.dotenv.slice(0, 11), SECRETS.dotenv.slice(11)]
   await using model = await startModelServer([
     callsTool("terminal", { command: `printf 'key ${head}'; sleep 0.1; printf '${tail}\\n'` }),
@@ -184,50 +184,50 @@ test("a secret that arrives in two pieces does not pass through the progress of 
   expect(progress.join("")).not.toContain(SECRETS.dotenv)
 })
 
-test("two apps with two homes in one process leak nothing to each other", async () => {
+test("two apps with separate homes in one process do not share data", async () => {
   const script = (name: string) => [
     callsTool("memory", { action: "add", target: "memory", content: `remembers ${name}` }),
     callsTool("terminal", { command: "echo $HERMES_HOME; pwd; env | grep -c API_KEY" }),
     says(`Hello from ${name}.`),
     says("And again."),
   ]
-  const make = (name: string) =>
+  const create = (name: string) =>
     assembleApp(script(name), {
       files: { ".env": `EXA_API_KEY=${name}-secret-0123456789\n`, "SOUL.md": `You are ${name}.\n` },
     })
-  await using first = await make("osprey")
-  await using second = await make("badger")
-  const houses = [
-    { own: "osprey", other: "badger", house: first },
-    { own: "badger", other: "osprey", house: second },
+  await using first = await create("osprey")
+  await using second = await create("badger")
+  const apps = [
+    { own: "osprey", other: "badger", assembled: first },
+    { own: "badger", other: "osprey", assembled: second },
   ]
-  await Promise.all(houses.map(async ({ house }) => await runToEnd(await house.open(), "hello")))
-  await Promise.all(houses.map(async ({ house }) => await runToEnd(await house.open(), "hello again")))
+  await Promise.all(apps.map(async ({ assembled }) => await runToEnd(await assembled.open(), "hello")))
+  await Promise.all(apps.map(async ({ assembled }) => await runToEnd(await assembled.open(), "hello again")))
 
-  for (const { own, other, house } of houses) {
-    const sent = house.model.requests.map(({ rawBody }) => rawBody).join("\n")
+  for (const { own, other, assembled } of apps) {
+    const sent = assembled.model.requests.map(({ rawBody }) => rawBody).join("\n")
     expect([sent.includes(other), sent.includes(`You are ${own}.`)]).toEqual([false, true])
-    expect(house.model.requests.at(-1)?.rawBody).toContain(`remembers ${own}`)
-    expect(JSON.parse(house.model.toolResults(2)[0]?.text ?? "{}").output).toBe(
-      `${house.home.path}\n${house.home.workdir}\n0`,
+    expect(assembled.model.requests.at(-1)?.rawBody).toContain(`remembers ${own}`)
+    expect(JSON.parse(assembled.model.toolResults(2)[0]?.text ?? "{}").output).toBe(
+      `${assembled.home.path}\n${assembled.home.workdir}\n0`,
     )
-    expect(await filesHolding(house.home.path, other)).toEqual([])
-    expect(await (await house.app.store()).count()).toBe(2)
+    expect(await filesContaining(assembled.home.path, other)).toEqual([])
+    expect(await (await assembled.app.store()).count()).toBe(2)
   }
 })
 
-interface Traces {
+interface SearchedOutput {
   readonly home: TemporaryHome
   readonly model: ModelServer
   readonly stdout: string
   readonly stderr: string
 }
 
-/** The person's own files, and the cache of the settings, which is as private as they are. */
-const OWN_FILES = new Set([".env", "config.yaml", "cache/config.parsed.json"])
+/** The user's own files, and the settings cache, which is equally private. */
+const PRIVATE_FILES = new Set([".env", "config.yaml", "cache/config.parsed.json"])
 
-/** Every place a secret was found in that is not its own file. */
-async function findSecrets({ home, model, stdout, stderr }: Traces): Promise<readonly string[]> {
+/** Lists where a secret appears outside the private files. */
+async function findSecrets({ home, model, stdout, stderr }: SearchedOutput): Promise<readonly string[]> {
   const found: string[] = []
   for (const [name, secret] of Object.entries(SECRETS)) {
     if (stdout.includes(secret)) found.push(`${name} in the output`)
@@ -235,22 +235,22 @@ async function findSecrets({ home, model, stdout, stderr }: Traces): Promise<rea
     for (const [index, request] of model.requests.entries()) {
       if (request.rawBody.includes(secret)) found.push(`${name} in request ${index}`)
     }
-    for (const path of await filesHolding(home.path, secret)) {
-      if (!OWN_FILES.has(path)) found.push(`${name} in ${path}`)
+    for (const path of await filesContaining(home.path, secret)) {
+      if (!PRIVATE_FILES.has(path)) found.push(`${name} in ${path}`)
       else if (((await stat(join(home.path, path))).mode & 0o077) !== 0 && path !== "config.yaml" && path !== ".env")
-        found.push(`${name} in ${path}, which others may read`)
+        found.push(`${name} in ${path}, which other users can read`)
     }
   }
   return found
 }
 
-async function filesHolding(root: string, text: string): Promise<readonly string[]> {
+async function filesContaining(root: string, text: string): Promise<readonly string[]> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true })
-  const holding: string[] = []
+  const matching: string[] = []
   for (const entry of entries) {
     if (!entry.isFile()) continue
     const path = join(entry.parentPath, entry.name)
-    if ((await readFile(path)).includes(text)) holding.push(path.slice(root.length + 1))
+    if ((await readFile(path)).includes(text)) matching.push(path.slice(root.length + 1))
   }
-  return holding.toSorted()
+  return matching.toSorted()
 }

@@ -7,20 +7,20 @@ import { runProcess } from "../support/process-driver.ts"
 
 const root = resolve(import.meta.dirname, "../..")
 
-/** Files of these folders must not be loaded before a command asks for them (law 10). */
-const LATE_ROOMS = "llm|state|exec|policy|knowledge|toolkit|tools|mcp|agent|plugins|app|cron|kanban|batch|commands"
+/** Folders whose code must load only when a command needs it, to keep the start-up fast. */
+const LAZY_FOLDERS = "llm|state|exec|policy|knowledge|toolkit|tools|mcp|agent|plugins|app|cron|kanban|batch|commands"
 
 interface Metadata {
   readonly chunks: Record<string, { readonly files: readonly string[]; readonly imports: readonly string[] }>
 }
 
 describe("the bundle", () => {
-  test("the start-up path holds names only: no database, network, tool or agent code", () => {
-    const main = staticInputs(chunkOf("src/cli/main.ts"))
-    const dispatch = staticInputs(chunkOf("src/cli/dispatch.ts"))
+  test("the start-up path loads no database, network, tool or agent code", () => {
+    const main = staticInputs(chunkOf("src/cli/launch/main.ts"))
+    const dispatch = staticInputs(chunkOf("src/cli/run-command-line.ts"))
     const loaded = [...new Set([...main, ...dispatch])]
     expect(loaded.length).toBeGreaterThan(10)
-    expect(loaded.filter((path) => new RegExp(`^src/(${LATE_ROOMS})/`).test(path))).toEqual([])
+    expect(loaded.filter((path) => new RegExp(`^src/(${LAZY_FOLDERS})/`).test(path))).toEqual([])
     expect(loaded.filter((path) => path.startsWith("node_modules/"))).toEqual([])
   })
 
@@ -32,24 +32,25 @@ describe("the bundle", () => {
 })
 
 describe("the sources", () => {
-  test("every file loads in plain Node, and loading it does nothing", async () => {
+  test("every file loads in plain Node without side effects", async () => {
     const files = globSync("src/**/*.ts", { cwd: root }).filter(
-      (path) => !path.endsWith(".test.ts") && !["src/cli/hermes.ts", "src/cli/launcher.ts"].includes(path),
+      (path) =>
+        !path.endsWith(".test.ts") && !["src/cli/launch/hermes.ts", "src/cli/launch/launcher.ts"].includes(path),
     )
     const script = `
       const before = process.listenerCount("SIGINT") + process.listenerCount("uncaughtException") + process.listenerCount("exit")
       for (const file of ${JSON.stringify(files.map((path) => join(root, path)))}) await import(file)
       const after = process.listenerCount("SIGINT") + process.listenerCount("uncaughtException") + process.listenerCount("exit")
       console.log(JSON.stringify({ listeners: after - before, handles: process.getActiveResourcesInfo().filter((name) => !/Pipe|TTY|FSReq/.test(name)) }))`
-    const ran = await runProcess({
+    const result = await runProcess({
       command: process.execPath,
       args: ["--input-type=module", "-e", script],
       cwd: root,
       env: { PATH: process.env["PATH"] ?? "", HOME: "/nonexistent" },
       timeoutMs: 20_000,
     })
-    expect(ran.stderr).toBe("")
-    expect(JSON.parse(ran.stdout)).toEqual({ listeners: 0, handles: [] })
+    expect(result.stderr).toBe("")
+    expect(JSON.parse(result.stdout)).toEqual({ listeners: 0, handles: [] })
   })
 })
 
@@ -63,7 +64,7 @@ function chunkOf(source: string): string {
   return found[0]
 }
 
-/** Everything that is loaded together with a chunk: its own files and those of the chunks it imports statically. */
+/** All files that load together with a chunk: its own and those of the chunks that it imports statically. */
 function staticInputs(entry: string): string[] {
   const { chunks } = metadata()
   const seen = new Set<string>()

@@ -7,12 +7,12 @@ import { runProcess } from "../support/process-driver.ts"
 import { callsTool, cutsAfter, reply, says } from "../support/model-server/turn.ts"
 import { assembleApp, runToEnd, typesOf } from "./assembled-app.ts"
 
-test("a tool conversation goes round: call, result, answer", async () => {
-  await using house = await assembleApp(
+test("a conversation with a tool call: call, result, reply", async () => {
+  await using assembled = await assembleApp(
     [callsTool("read_file", { path: "notes.txt" }, { id: "call_a" }), says("It says hello.")],
     { workFiles: { "notes.txt": "hello\n" } },
   )
-  const session = await house.open()
+  const session = await assembled.open()
   const record = await runToEnd(session, "what do the notes say?")
 
   expect(record.end.outcome).toBe("completed")
@@ -31,42 +31,42 @@ test("a tool conversation goes round: call, result, answer", async () => {
     "message-end",
     "run-end",
   ])
-  const [result] = house.model.toolResults(1)
+  const [result] = assembled.model.toolResults(1)
   expect(result?.id).toBe("call_a")
   expect(JSON.parse(result?.text ?? "")).toMatchObject({ content: "1|hello", total_lines: 1 })
-  const stored = await (await house.app.store()).conversation(session.id)
+  const stored = await (await assembled.app.store()).conversation(session.id)
   expect(stored.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant"])
-  expect(house.model.unanswered).toEqual([])
+  expect(assembled.model.unanswered).toEqual([])
 })
 
-test("the answer of ask() is the final text, and empty when there is none", async () => {
-  await using house = await assembleApp([says("Yes."), says(""), says(""), says("")])
-  const session = await house.open()
+test("ask() returns the final text, or an empty string when there is none", async () => {
+  await using assembled = await assembleApp([says("Yes."), says(""), says(""), says("")])
+  const session = await assembled.open()
   const { signal } = new AbortController()
   expect(await session.ask("first", { signal })).toBe("Yes.")
   expect(await session.ask("second", { signal })).toBe("")
 })
 
-test("reads overlap, and results keep the order of the calls when the last one finishes first", async () => {
+test("reads run in parallel, and results keep the order of the calls", async () => {
   const call = (path: string) => ({ id: `call_${path}`, name: "read_file", input: { path, limit: 1 } })
-  await using house = await assembleApp([reply({ calls: [call("slow.txt"), call("fast.txt")] }), says("Read.")], {
+  await using assembled = await assembleApp([reply({ calls: [call("slow.txt"), call("fast.txt")] }), says("Read.")], {
     workFiles: { "slow.txt": "slow line of text\n".repeat(3_000_000), "fast.txt": "fast\n" },
   })
-  const record = await runToEnd(await house.open(), "read both")
+  const record = await runToEnd(await assembled.open(), "read both")
 
-  expect(house.model.toolResults(1).map(({ id, text }) => [id, /1\|(\w+)/.exec(text)?.[1]])).toEqual([
+  expect(assembled.model.toolResults(1).map(({ id, text }) => [id, /1\|(\w+)/.exec(text)?.[1]])).toEqual([
     ["call_slow.txt", "slow"],
     ["call_fast.txt", "fast"],
   ])
   expect(typesOf(record, "tool-start", "tool-end")).toEqual(["tool-start", "tool-start", "tool-end", "tool-end"])
   const ended = record.events.flatMap((event) => (event.type === "tool-end" ? [event] : []))
   expect(ended.map((event) => event.call.id)).toEqual(["call_slow.txt", "call_fast.txt"])
-  // Both began at once, so the shorter one was there first and waited for its place.
+  // Both started at once, so the faster one finished first and waited for its turn in the order.
   expect(ended[1]?.durationMs).toBeLessThan(ended[0]?.durationMs ?? 0)
 })
 
-test("commands never run beside each other", async () => {
-  await using house = await assembleApp([
+test("commands never run in parallel", async () => {
+  await using assembled = await assembleApp([
     reply({
       calls: [
         { name: "terminal", input: { command: "mkdir busy && cat gate && rmdir busy" } },
@@ -75,20 +75,20 @@ test("commands never run beside each other", async () => {
     }),
     says("Done."),
   ])
-  await runProcess({ command: "mkfifo", args: ["gate"], cwd: house.home.workdir, env: house.home.env })
+  await runProcess({ command: "mkfifo", args: ["gate"], cwd: assembled.home.workdir, env: assembled.home.env })
   let opened = false
-  const record = await runToEnd(await house.open(), "run both", async (event) => {
+  const record = await runToEnd(await assembled.open(), "run both", async (event) => {
     if (event.type !== "tool-start" || opened) return
     opened = true
-    await writePipe(join(house.home.workdir, "gate"), "open\n")
+    await writePipe(join(assembled.home.workdir, "gate"), "open\n")
   })
   expect(typesOf(record, "tool-start", "tool-end")).toEqual(["tool-start", "tool-end", "tool-start", "tool-end"])
-  expect(house.model.toolResults(1).map(({ text }) => JSON.parse(text).output)).toEqual(["open", "alone"])
+  expect(assembled.model.toolResults(1).map(({ text }) => JSON.parse(text).output)).toEqual(["open", "alone"])
 })
 
-test("the same call twice in one reply is done once", async () => {
+test("a call that is repeated in one reply runs once", async () => {
   const call = { name: "terminal", input: { command: "echo ran >> log.txt" } }
-  await using house = await assembleApp([
+  await using assembled = await assembleApp([
     reply({
       calls: [
         { id: "call_1", ...call },
@@ -97,16 +97,16 @@ test("the same call twice in one reply is done once", async () => {
     }),
     says("Done."),
   ])
-  await runToEnd(await house.open(), "do it")
-  expect(await readFile(join(house.home.workdir, "log.txt"), "utf8")).toBe("ran\n")
-  expect(house.model.toolResults(1).map(({ id }) => id)).toEqual(["call_1"])
+  await runToEnd(await assembled.open(), "do it")
+  expect(await readFile(join(assembled.home.workdir, "log.txt"), "utf8")).toBe("ran\n")
+  expect(assembled.model.toolResults(1).map(({ id }) => id)).toEqual(["call_1"])
 })
 
-test("an unknown tool is answered with the tools there are, and the run goes on", async () => {
-  await using house = await assembleApp([callsTool("launch_rocket", { to: "moon" }), says("I have no rocket.")])
-  const record = await runToEnd(await house.open(), "fly")
+test("a call of an unknown tool returns the list of tools, and the run continues", async () => {
+  await using assembled = await assembleApp([callsTool("launch_rocket", { to: "moon" }), says("I have no rocket.")])
+  const record = await runToEnd(await assembled.open(), "fly")
   expect(record.end.result.finalResponse).toBe("I have no rocket.")
-  const [result] = house.model.toolResults(1)
+  const [result] = assembled.model.toolResults(1)
   expect(result?.text).toContain("Unknown tool: launch_rocket")
   expect(result?.text).toContain("read_file")
 })
@@ -116,49 +116,57 @@ test.each([
   { name: "a missing brace", input: '{"path": "a.txt"', expected: '"content":"1|alpha"' },
   { name: "a number as text", input: '{"path": "a.txt", "limit": "5"}', expected: '"content":"1|alpha"' },
   { name: "a missing field", input: "{}", expected: "path" },
-])("arguments with $name are repaired or answered", async ({ input, expected }) => {
-  await using house = await assembleApp([callsTool("read_file", input), says("Done.")], {
+])("arguments with $name are repaired or reported to the model", async ({ input, expected }) => {
+  await using assembled = await assembleApp([callsTool("read_file", input), says("Done.")], {
     workFiles: { "a.txt": "alpha\n" },
   })
-  const record = await runToEnd(await house.open(), "read a.txt")
+  const record = await runToEnd(await assembled.open(), "read a.txt")
   expect(record.end.outcome).toBe("completed")
-  expect(house.model.toolResults(1)[0]?.text).toContain(expected)
-  // Whatever the model wrote, what goes back to it parses.
-  const sent = house.model.view(1).messages.flatMap(({ calls }) => calls)
+  expect(assembled.model.toolResults(1)[0]?.text).toContain(expected)
+  // The arguments in the next request are valid JSON.
+  const sent = assembled.model.view(1).messages.flatMap(({ calls }) => calls)
   expect(sent.map((call) => typeof call.input)).toEqual(["object"])
 })
 
 test.each([
-  { name: "broken JSON is asked for twice more, then answered", input: '{"path" "a.txt"}', requests: 4 },
-  { name: "JSON that ends in the middle is asked for again", input: '{"path": "a.t', requests: 4 },
+  {
+    name: "after invalid JSON the request is sent twice more, then the error goes to the model",
+    input: '{"path" "a.txt"}',
+    requests: 4,
+  },
+  { name: "after truncated JSON the request is sent again", input: '{"path": "a.t', requests: 4 },
 ])("$name", async ({ input, requests }) => {
   const call = callsTool("read_file", input)
-  await using house = await assembleApp([call, call, call, says("Done.")])
-  const { end } = await runToEnd(await house.open(), "read a.txt")
-  expect([end.outcome, end.result.finalResponse, house.model.requests.length]).toEqual(["completed", "Done.", requests])
+  await using assembled = await assembleApp([call, call, call, says("Done.")])
+  const { end } = await runToEnd(await assembled.open(), "read a.txt")
+  expect([end.outcome, end.result.finalResponse, assembled.model.requests.length]).toEqual([
+    "completed",
+    "Done.",
+    requests,
+  ])
 })
 
-test("a call that was cut on the way never runs; the request is made again", async () => {
+test("a call that is cut off never runs, and the request is sent again", async () => {
   const call = callsTool("write_file", { path: "half.txt", content: "x".repeat(400) })
-  await using house = await assembleApp([{ ...call, ...cutsAfter(900) }, says("I will not write.")])
-  const record = await runToEnd(await house.open(), "write it")
+  await using assembled = await assembleApp([{ ...call, ...cutsAfter(900) }, says("I will not write.")])
+  const record = await runToEnd(await assembled.open(), "write it")
   expect(record.end.result.finalResponse).toBe("I will not write.")
   expect(record.end.result.toolCalls).toBe(0)
-  await expect(readFile(join(house.home.workdir, "half.txt"))).rejects.toThrow("ENOENT")
-  expect(house.model.requests[1]?.rawBody).toBe(house.model.requests[0]?.rawBody)
+  await expect(readFile(join(assembled.home.workdir, "half.txt"))).rejects.toThrow("ENOENT")
+  expect(assembled.model.requests[1]?.rawBody).toBe(assembled.model.requests[0]?.rawBody)
 })
 
-test("calls that are cut every time end the run with an error", async () => {
+test("calls that are always cut off end the run with an error", async () => {
   const cut = { ...callsTool("write_file", { path: "half.txt", content: "x".repeat(400) }), ...cutsAfter(900) }
-  await using house = await assembleApp([cut, cut, cut])
-  const { end } = await runToEnd(await house.open(), "write it")
+  await using assembled = await assembleApp([cut, cut, cut])
+  const { end } = await runToEnd(await assembled.open(), "write it")
   expect([end.outcome, end.result.error?.code, end.result.toolCalls]).toEqual(["error", "cut_calls", 0])
-  await expect(readFile(join(house.home.workdir, "half.txt"))).rejects.toThrow("ENOENT")
+  await expect(readFile(join(assembled.home.workdir, "half.txt"))).rejects.toThrow("ENOENT")
 })
 
-test("empty replies are asked for again, then told", async () => {
-  await using house = await assembleApp([says(""), says("Now."), says(""), says("  "), says(""), says("")])
-  const session = await house.open()
+test("empty replies are retried, then reported as an error", async () => {
+  await using assembled = await assembleApp([says(""), says("Now."), says(""), says("  "), says(""), says("")])
+  const session = await assembled.open()
   expect((await runToEnd(session, "one")).end.result.finalResponse).toBe("Now.")
   const { end } = await runToEnd(session, "two")
   expect([end.outcome, end.result.exitReason, end.result.error?.code]).toEqual([
@@ -166,36 +174,36 @@ test("empty replies are asked for again, then told", async () => {
     "empty_response_exhausted",
     "empty_response",
   ])
-  expect(house.model.requests).toHaveLength(6)
+  expect(assembled.model.requests).toHaveLength(6)
 })
 
-test("the iteration limit ends a run that never answers", async () => {
+test("the iteration limit ends a run without a final reply", async () => {
   const again = (n: number) => callsTool("terminal", { command: `echo ${n} >> log.txt` })
-  await using house = await assembleApp([again(1), again(2), says("Summary of what I did."), says("Going on.")])
-  const session = await house.open({ maxIterations: 2 })
+  await using assembled = await assembleApp([again(1), again(2), says("Summary of what I did."), says("Going on.")])
+  const session = await assembled.open({ maxIterations: 2 })
   const { end } = await runToEnd(session, "loop")
   expect(end.outcome).toBe("max-turns")
   expect(end.result.exitReason).toMatch(/^max_iterations_reached\(2\/2\)$/)
   expect(end.result.finalResponse).not.toBe("")
-  expect(await readFile(join(house.home.workdir, "log.txt"), "utf8")).toBe("1\n2\n")
+  expect(await readFile(join(assembled.home.workdir, "log.txt"), "utf8")).toBe("1\n2\n")
   const next = await runToEnd(session, "continue")
   expect(next.end.outcome).toBe("completed")
 })
 
-test("a second run while one is busy is refused and the first goes on", async () => {
+test("a second run is rejected while one is running, and the first one continues", async () => {
   const gate = Promise.withResolvers<void>()
-  await using house = await assembleApp([{ ...says("First."), waitsFor: gate.promise }])
-  const session = await house.open()
+  await using assembled = await assembleApp([{ ...says("First."), waitsFor: gate.promise }])
+  const session = await assembled.open()
   const first = runToEnd(session, "one")
-  await house.model.received(0)
-  await expect(runToEnd(session, "two")).rejects.toThrow(/answering already/)
+  await assembled.model.received(0)
+  await expect(runToEnd(session, "two")).rejects.toThrow(/already running/)
   gate.resolve()
   expect((await first).end.result.finalResponse).toBe("First.")
-  expect(house.model.requests).toHaveLength(1)
+  expect(assembled.model.requests).toHaveLength(1)
 })
 
-test("an oversized result goes to a file that read_file opens", async () => {
-  await using house = await assembleApp(
+test("an oversized result is written to a file that read_file can read", async () => {
+  await using assembled = await assembleApp(
     [
       callsTool("terminal", { command: "seq 1 4000" }, { id: "call_oversized_a" }),
       ({ rawBody }) => callsTool("read_file", { path: spillPath(rawBody), offset: 1, limit: 2000 }),
@@ -204,19 +212,19 @@ test("an oversized result goes to a file that read_file opens", async () => {
     ],
     { config: "tool_results:\n  default_chars: 4000\n  preview_chars: 200\n" },
   )
-  const record = await runToEnd(await house.open(), "count")
-  const [kept] = house.model.toolResults(1)
+  const record = await runToEnd(await assembled.open(), "count")
+  const [kept] = assembled.model.toolResults(1)
   expect(kept?.text).toContain("<persisted-output>")
   expect(kept?.text.length).toBeLessThan(2000)
   const truncated = record.events.flatMap((event) => (event.type === "tool-end" ? [event.truncated] : []))
   expect(truncated).toEqual([true, false, false])
-  const read = [2, 3].map((index) => house.model.toolResults(index)[0]?.text ?? "").join("")
+  const read = [2, 3].map((index) => assembled.model.toolResults(index)[0]?.text ?? "").join("")
   const shown = ["17", "1999", "2001", "3999"].map((number) => read.includes(`|${number}`))
   expect(shown).toEqual([true, true, true, true])
-  await rm(spillPath(house.model.requests[1]?.rawBody ?? ""))
+  await rm(spillPath(assembled.model.requests[1]?.rawBody ?? ""))
 })
 
-test("two sessions whose calls have the same id keep their own oversized results", async () => {
+test("two sessions with the same call id have separate files for oversized results", async () => {
   const config = "tool_results:\n  default_chars: 1000\n  preview_chars: 100\n"
   const script = (word: string) => [
     callsTool("terminal", { command: `yes ${word} | head -500` }, { id: "call_same" }),
@@ -242,7 +250,7 @@ test("two sessions whose calls have the same id keep their own oversized results
 
 function spillPath(rawBody: string): string {
   const path = /All of it is in (\S+?)\\n/.exec(rawBody)?.[1]
-  if (path === undefined) throw new Error("the request names no file with the whole output")
+  if (path === undefined) throw new Error("the request contains no path of a file with the complete output")
   return path
 }
 

@@ -6,7 +6,7 @@ import type { Message, Part } from "../../src/protocol/message.ts"
 import { reply, says } from "../support/model-server/turn.ts"
 import { assembleApp, runToEnd } from "./assembled-app.ts"
 
-/** Where each wire lives on the test server, and a model that its rules fit. */
+/** The path of each wire format on the test server, and a model that it supports. */
 const WIRES = {
   chat_completions: { path: "/v1", model: "test-model" },
   anthropic_messages: { path: "", model: "claude-opus-4-6" },
@@ -23,7 +23,7 @@ const IMAGE: Part = {
   },
 }
 
-/** Thinking, two calls at once, another call, text; then a second turn. */
+/** Reasoning, two parallel calls, another call and text, then a second turn. */
 const SCRIPT = () => [
   reply({
     reasoning: "First both files.",
@@ -62,14 +62,14 @@ async function converse(wire: WireName) {
   const second = await runToEnd(session, "Thanks.")
   const store = await assembled.app.store()
   return {
-    answers: [first.end.result.finalResponse, second.end.result.finalResponse],
+    replies: [first.end.result.finalResponse, second.end.result.finalResponse],
     history: (await store.conversation(session.id)).map(withoutWire),
     requests: assembled.model.requests.map(({ rawBody }) => rawBody),
     unanswered: assembled.model.unanswered,
   }
 }
 
-/** What is the same on every wire: the ids of calls and the thoughts' carriers are the provider's own. */
+/** Removes what depends on the provider: the ids of calls and the data that carries the reasoning. */
 function withoutWire(message: Message): unknown {
   switch (message.role) {
     case "assistant":
@@ -97,22 +97,22 @@ function withoutWire(message: Message): unknown {
   }
 }
 
-test("one conversation gives the same history on all five wires", async () => {
+test("one conversation has the same history with all five wire formats", async () => {
   const reference = await converse("chat_completions")
-  expect(reference.answers).toEqual(["Both read, one written.", "You are welcome."])
+  expect(reference.replies).toEqual(["Both read, one written.", "You are welcome."])
   expect(reference.history).toHaveLength(9)
   for (const wire of ["anthropic_messages", "codex_responses", "gemini_native", "bedrock_converse"] as const) {
-    const { answers, history, unanswered } = await converse(wire)
-    expect({ wire, answers, history, unanswered }).toEqual({
+    const { replies, history, unanswered } = await converse(wire)
+    expect({ wire, replies, history, unanswered }).toEqual({
       wire,
-      answers: reference.answers,
+      replies: reference.replies,
       history: reference.history,
       unanswered: [],
     })
   }
 })
 
-describe("consecutive requests are byte prefixes of one another", () => {
+describe("each request extends the bytes of the previous one", () => {
   test.each(["chat_completions", "codex_responses", "gemini_native", "bedrock_converse"] as const)(
     "%s",
     async (wire) => {
@@ -128,7 +128,7 @@ describe("consecutive requests are byte prefixes of one another", () => {
   )
 })
 
-test("a conversation goes on with another model on another wire, and the new one is told who it is", async () => {
+test("a conversation continues with another model and wire format, and the request names the new model", async () => {
   await using assembled = await assembleApp(
     [
       reply({
@@ -163,7 +163,7 @@ test("a conversation goes on with another model on another wire, and the new one
   expect((await (await assembled.app.store()).session(session.id))?.model).toBe("claude-opus-4-6")
 })
 
-test("a conversation is named after its first exchange by a side call, and what the person named stays", async () => {
+test("an auxiliary call generates the title after the first exchange", async () => {
   await using assembled = await assembleApp(
     [says("Use a proxy."), says('"Title: Fixing the Login Page"'), says("Sure.")],
     {

@@ -8,15 +8,15 @@ import { callsTool, failsInStream, refuses, reply, says } from "../support/model
 import { anthropicClient, openAiClient } from "./official-clients.ts"
 
 /**
- * The scripted server is only worth something if it speaks as the vendors do. Here their own clients read it; what they
- * should have read is typed with their own types.
+ * Checks the scripted server with the official vendor clients: they must decode its replies to values that match the
+ * vendors' own types.
  */
 
 const USAGE = { input: 200, output: 50, cacheRead: 800, cacheWrite: 100, reasoning: 30 }
 
-const THINKS_SPEAKS_CALLS = reply({
+const REASONING_TEXT_AND_CALLS = reply({
   reasoning: ["Two files", " to look at."],
-  signature: "sealed",
+  signature: "signed",
   text: ["Read", "ing."],
   calls: [
     { name: "read_file", input: { path: "a.txt" }, id: "call_a" },
@@ -26,14 +26,14 @@ const THINKS_SPEAKS_CALLS = reply({
 })
 
 describe("Chat Completions", () => {
-  const ASKED = { model: "gpt-5.4", messages: [{ role: "user" as const, content: "Look." }] }
+  const REQUEST = { model: "gpt-5.4", messages: [{ role: "user" as const, content: "Look." }] }
 
   const CALLS: OpenAI.Chat.ChatCompletionMessageFunctionToolCall[] = [
     { id: "call_a", type: "function", function: { name: "read_file", arguments: '{"path":"a.txt"}' } },
     { id: "call_b", type: "function", function: { name: "terminal", arguments: '{"command":"ls","timeout":5}' } },
   ]
 
-  const COUNTED: OpenAI.CompletionUsage = {
+  const EXPECTED_USAGE: OpenAI.CompletionUsage = {
     prompt_tokens: 1100,
     completion_tokens: 50,
     total_tokens: 1150,
@@ -46,13 +46,13 @@ describe("Chat Completions", () => {
     },
   }
 
-  test("a stream is put together from chunks: text, parallel calls, usage", async () => {
-    await using server = await startModelServer([THINKS_SPEAKS_CALLS])
-    const stream = openAiClient(server).chat.completions.stream({ ...ASKED, stream_options: { include_usage: true } })
-    const spoken: string[] = []
-    stream.on("content", (piece) => spoken.push(piece))
+  test("the client assembles text, parallel calls and usage from the chunks of a stream", async () => {
+    await using server = await startModelServer([REASONING_TEXT_AND_CALLS])
+    const stream = openAiClient(server).chat.completions.stream({ ...REQUEST, stream_options: { include_usage: true } })
+    const pieces: string[] = []
+    stream.on("content", (piece) => pieces.push(piece))
     const { choices, usage, ...rest } = await stream.finalChatCompletion()
-    expect(spoken).toEqual(["Read", "ing."])
+    expect(pieces).toEqual(["Read", "ing."])
     expect(rest).toEqual({
       id: "chatcmpl-1",
       object: "chat.completion",
@@ -61,8 +61,8 @@ describe("Chat Completions", () => {
       service_tier: "default",
       system_fingerprint: "fp_scripted",
     })
-    expect(usage).toMatchObject(COUNTED)
-    // `reasoning_content` is a word of other vendors: this client neither knows nor joins it, and is not disturbed by it.
+    expect(usage).toMatchObject(EXPECTED_USAGE)
+    // The client does not know `reasoning_content`, a field of other vendors, and keeps only its last delta.
     expect(choices).toEqual([
       {
         index: 0,
@@ -80,13 +80,13 @@ describe("Chat Completions", () => {
     ])
   })
 
-  test("the chunks of a stream have the documented shape, the usage on one of its own", async () => {
+  test("the chunks of a stream have the documented format, with the usage in a separate chunk", async () => {
     await using server = await startModelServer([
       reply({ text: ["Hi"], calls: [{ name: "f", input: { a: 1 }, id: "call_a" }] }),
     ])
     const client = openAiClient(server)
     const chunks = await collected(
-      await client.chat.completions.create({ ...ASKED, stream: true, stream_options: { include_usage: true } }),
+      await client.chat.completions.create({ ...REQUEST, stream: true, stream_options: { include_usage: true } }),
     )
     const head = {
       id: "chatcmpl-1",
@@ -131,9 +131,9 @@ describe("Chat Completions", () => {
     ])
   })
 
-  test("a reply in one piece", async () => {
+  test("a reply that is not streamed", async () => {
     await using server = await startModelServer([callsTool("read_file", { path: "a.txt" }, { id: "call_a" })])
-    expect(await openAiClient(server).chat.completions.create(ASKED)).toEqual({
+    expect(await openAiClient(server).chat.completions.create(REQUEST)).toEqual({
       id: "chatcmpl-1",
       object: "chat.completion",
       created: 1_750_000_000,
@@ -169,11 +169,11 @@ describe("Chat Completions", () => {
     } satisfies OpenAI.Chat.ChatCompletion)
   })
 
-  openAiFailures((server) => openAiClient(server).chat.completions.create(ASKED))
+  openAiFailures((server) => openAiClient(server).chat.completions.create(REQUEST))
 
   test("an error inside a stream ends it", async () => {
     await using server = await startModelServer([says(["Hel"], failsInStream("server_error", "try later"))])
-    const stream = await openAiClient(server).chat.completions.create({ ...ASKED, stream: true })
+    const stream = await openAiClient(server).chat.completions.create({ ...REQUEST, stream: true })
     const error = await failureOf(collected(stream))
     expect(error).toBeInstanceOf(OpenAI.APIError)
     expect(error).toMatchObject({ type: "server_error", code: "server_error", error: { message: "try later" } })
@@ -181,7 +181,7 @@ describe("Chat Completions", () => {
 })
 
 describe("Responses", () => {
-  const ASKED = {
+  const REQUEST = {
     model: "gpt-5.4",
     input: "Look.",
     include: ["reasoning.encrypted_content"],
@@ -191,7 +191,7 @@ describe("Responses", () => {
     {
       id: "rs_1_0",
       type: "reasoning",
-      encrypted_content: "sealed",
+      encrypted_content: "signed",
       summary: [{ type: "summary_text", text: "Two files to look at." }],
     },
     {
@@ -219,7 +219,7 @@ describe("Responses", () => {
     },
   ]
 
-  const COUNTED: OpenAI.Responses.ResponseUsage = {
+  const EXPECTED_USAGE: OpenAI.Responses.ResponseUsage = {
     input_tokens: 1100,
     input_tokens_details: { cached_tokens: 800, cache_write_tokens: 100 },
     output_tokens: 50,
@@ -227,31 +227,38 @@ describe("Responses", () => {
     total_tokens: 1150,
   }
 
-  test("a stream is put together from events: reasoning, text, parallel calls, usage", async () => {
-    await using server = await startModelServer([THINKS_SPEAKS_CALLS])
-    const stream = openAiClient(server).responses.stream(ASKED)
-    const spoken: string[] = []
-    const snapshots: string[] = []
-    stream.on("response.output_text.delta", ({ snapshot }) => spoken.push(snapshot))
-    stream.on("response.function_call_arguments.delta", ({ snapshot }) => snapshots.push(snapshot))
+  test("the client assembles reasoning, text, parallel calls and usage from the events of a stream", async () => {
+    await using server = await startModelServer([REASONING_TEXT_AND_CALLS])
+    const stream = openAiClient(server).responses.stream(REQUEST)
+    const textSnapshots: string[] = []
+    const argumentSnapshots: string[] = []
+    stream.on("response.output_text.delta", ({ snapshot }) => textSnapshots.push(snapshot))
+    stream.on("response.function_call_arguments.delta", ({ snapshot }) => argumentSnapshots.push(snapshot))
     const { status, output, output_text, usage } = await stream.finalResponse()
-    expect(spoken).toEqual(["Read", "Reading."])
-    expect(snapshots.filter((json) => json.endsWith("}"))).toEqual(['{"path":"a.txt"}', '{"command":"ls","timeout":5}'])
-    expect({ status, output_text, usage }).toEqual({ status: "completed", output_text: "Reading.", usage: COUNTED })
+    expect(textSnapshots).toEqual(["Read", "Reading."])
+    expect(argumentSnapshots.filter((json) => json.endsWith("}"))).toEqual([
+      '{"path":"a.txt"}',
+      '{"command":"ls","timeout":5}',
+    ])
+    expect({ status, output_text, usage }).toEqual({
+      status: "completed",
+      output_text: "Reading.",
+      usage: EXPECTED_USAGE,
+    })
     expect(output).toMatchObject(OUTPUT)
   })
 
-  test("the events of a stream have the documented shape and order", async () => {
+  test("the events of a stream have the documented format and order", async () => {
     await using server = await startModelServer([
-      reply({ reasoning: ["Hm."], signature: "sealed", text: ["Hi"], calls: [{ name: "f", input: {}, id: "call_a" }] }),
+      reply({ reasoning: ["Hm."], signature: "signed", text: ["Hi"], calls: [{ name: "f", input: {}, id: "call_a" }] }),
     ])
-    const events = await collected(await openAiClient(server).responses.create({ ...ASKED, stream: true }))
+    const events = await collected(await openAiClient(server).responses.create({ ...REQUEST, stream: true }))
     const thought = { item_id: "rs_1_0", output_index: 0, summary_index: 0 }
     const text = { item_id: "msg_1_1", output_index: 1, content_index: 0 }
     const part = { type: "output_text" as const, annotations: [], logprobs: [] }
     const message = { id: "msg_1_1", type: "message" as const, role: "assistant" as const }
     const call = { id: "fc_1", type: "function_call" as const, call_id: "call_a", name: "f" }
-    const reasoning = { id: "rs_1_0", type: "reasoning" as const, encrypted_content: "sealed" }
+    const reasoning = { id: "rs_1_0", type: "reasoning" as const, encrypted_content: "signed" }
     const summary = { type: "summary_text" as const, text: "Hm." }
     const between: OpenAI.Responses.ResponseStreamEvent[] = [
       {
@@ -330,10 +337,10 @@ describe("Responses", () => {
     ])
   })
 
-  test("a reply in one piece echoes what was asked", async () => {
-    await using server = await startModelServer([THINKS_SPEAKS_CALLS])
+  test("a reply that is not streamed repeats the settings of the request", async () => {
+    await using server = await startModelServer([REASONING_TEXT_AND_CALLS])
     const { output_text, _request_id, ...response } = await openAiClient(server).responses.create({
-      ...ASKED,
+      ...REQUEST,
       instructions: "Be brief.",
       max_output_tokens: 900,
       store: false,
@@ -358,14 +365,14 @@ describe("Responses", () => {
       tools: [],
       top_p: 1,
       truncation: "disabled",
-      usage: COUNTED,
+      usage: EXPECTED_USAGE,
     } satisfies Partial<OpenAI.Responses.Response>)
   })
 
-  test("a reply that ran into its limit is incomplete", async () => {
+  test("a reply that reaches the token limit is incomplete", async () => {
     await using server = await startModelServer([says("Once upon", { finish: "length" })])
     const { status, incomplete_details, output_text } = await openAiClient(server)
-      .responses.stream(ASKED)
+      .responses.stream(REQUEST)
       .finalResponse()
     expect({ status, incomplete_details, output_text }).toEqual({
       status: "incomplete",
@@ -374,18 +381,22 @@ describe("Responses", () => {
     })
   })
 
-  openAiFailures((server) => openAiClient(server).responses.create(ASKED))
+  openAiFailures((server) => openAiClient(server).responses.create(REQUEST))
 
   test("an error inside a stream ends it", async () => {
     await using server = await startModelServer([says(["Hel"], failsInStream("server_error", "try later"))])
-    const error = await failureOf(openAiClient(server).responses.stream(ASKED).finalResponse())
+    const error = await failureOf(openAiClient(server).responses.stream(REQUEST).finalResponse())
     expect(error).toBeInstanceOf(OpenAI.APIError)
     expect(error).toMatchObject({ code: "server_error", error: { message: "try later" } })
   })
 })
 
 describe("Anthropic Messages", () => {
-  const ASKED = { model: "claude-sonnet-4-6", max_tokens: 900, messages: [{ role: "user" as const, content: "Look." }] }
+  const REQUEST = {
+    model: "claude-sonnet-4-6",
+    max_tokens: 900,
+    messages: [{ role: "user" as const, content: "Look." }],
+  }
 
   const HEAD = {
     id: "msg_1",
@@ -398,7 +409,7 @@ describe("Anthropic Messages", () => {
     stop_details: null,
   } as const
 
-  const COUNTED = {
+  const EXPECTED_USAGE = {
     input_tokens: 200,
     cache_creation_input_tokens: 100,
     cache_read_input_tokens: 800,
@@ -414,7 +425,7 @@ describe("Anthropic Messages", () => {
   const MESSAGE = {
     ...HEAD,
     content: [
-      { type: "thinking", thinking: "Two files to look at.", signature: "sealed" },
+      { type: "thinking", thinking: "Two files to look at.", signature: "signed" },
       { type: "text", citations: null, text: "Reading." },
       { type: "tool_use", id: "call_a", caller: { type: "direct" }, name: "read_file", input: { path: "a.txt" } },
       {
@@ -426,27 +437,33 @@ describe("Anthropic Messages", () => {
       },
     ],
     stop_reason: "tool_use",
-    usage: COUNTED,
+    usage: EXPECTED_USAGE,
   } satisfies Anthropic.Message
 
-  test("a stream is put together from events: signed thinking, text, parallel calls, usage", async () => {
-    await using server = await startModelServer([THINKS_SPEAKS_CALLS])
-    const stream = anthropicClient(server).messages.stream(ASKED)
-    const heard: string[] = []
-    stream.on("thinking", (piece) => heard.push(`thinks ${piece}`))
-    stream.on("signature", (signature) => heard.push(`signs ${signature}`))
-    stream.on("text", (piece) => heard.push(`says ${piece}`))
+  test("the client assembles signed thinking, text, parallel calls and usage from the events of a stream", async () => {
+    await using server = await startModelServer([REASONING_TEXT_AND_CALLS])
+    const stream = anthropicClient(server).messages.stream(REQUEST)
+    const received: string[] = []
+    stream.on("thinking", (piece) => received.push(`thinking ${piece}`))
+    stream.on("signature", (signature) => received.push(`signature ${signature}`))
+    stream.on("text", (piece) => received.push(`text ${piece}`))
     const { parsed_output, ...message } = await stream.finalMessage()
     expect(parsed_output).toBeNull()
-    expect(plain(message)).toEqual(MESSAGE)
-    expect(heard).toEqual(["thinks Two files", "thinks  to look at.", "signs sealed", "says Read", "says ing."])
+    expect(plainData(message)).toEqual(MESSAGE)
+    expect(received).toEqual([
+      "thinking Two files",
+      "thinking  to look at.",
+      "signature signed",
+      "text Read",
+      "text ing.",
+    ])
   })
 
-  test("the events of a stream have the documented shape and order", async () => {
+  test("the events of a stream have the documented format and order", async () => {
     await using server = await startModelServer([
-      reply({ reasoning: ["Hm."], signature: "sealed", text: ["Hi"], calls: [{ name: "f", input: {}, id: "call_a" }] }),
+      reply({ reasoning: ["Hm."], signature: "signed", text: ["Hi"], calls: [{ name: "f", input: {}, id: "call_a" }] }),
     ])
-    const events = await collected(await anthropicClient(server).messages.create({ ...ASKED, stream: true }))
+    const events = await collected(await anthropicClient(server).messages.create({ ...REQUEST, stream: true }))
     expect(events).toEqual([
       {
         type: "message_start",
@@ -455,7 +472,7 @@ describe("Anthropic Messages", () => {
           content: [],
           stop_reason: null,
           usage: {
-            ...COUNTED,
+            ...EXPECTED_USAGE,
             input_tokens: 10,
             cache_creation_input_tokens: 0,
             cache_read_input_tokens: 0,
@@ -467,7 +484,7 @@ describe("Anthropic Messages", () => {
       },
       { type: "content_block_start", index: 0, content_block: { type: "thinking", thinking: "", signature: "" } },
       { type: "content_block_delta", index: 0, delta: { type: "thinking_delta", thinking: "Hm." } },
-      { type: "content_block_delta", index: 0, delta: { type: "signature_delta", signature: "sealed" } },
+      { type: "content_block_delta", index: 0, delta: { type: "signature_delta", signature: "signed" } },
       { type: "content_block_stop", index: 0 },
       { type: "content_block_start", index: 1, content_block: { type: "text", citations: null, text: "" } },
       { type: "content_block_delta", index: 1, delta: { type: "text_delta", text: "Hi" } },
@@ -496,14 +513,14 @@ describe("Anthropic Messages", () => {
     ] satisfies Anthropic.RawMessageStreamEvent[])
   })
 
-  test("a reply in one piece equals the streamed one", async () => {
-    await using server = await startModelServer([THINKS_SPEAKS_CALLS])
-    expect(await anthropicClient(server).messages.create(ASKED)).toEqual(MESSAGE)
+  test("a reply that is not streamed equals the streamed one", async () => {
+    await using server = await startModelServer([REASONING_TEXT_AND_CALLS])
+    expect(await anthropicClient(server).messages.create(REQUEST)).toEqual(MESSAGE)
   })
 
-  test("hidden thinking comes as data, and a paused turn says so", async () => {
+  test("redacted thinking and a paused turn are decoded", async () => {
     await using server = await startModelServer([reply({ blocks: [{ redacted: "b3BhcXVl" }], finish: "incomplete" })])
-    const message = await anthropicClient(server).messages.stream(ASKED).finalMessage()
+    const message = await anthropicClient(server).messages.stream(REQUEST).finalMessage()
     expect({ content: message.content, stop: message.stop_reason }).toEqual({
       content: [{ type: "redacted_thinking", data: "b3BhcXVl" }],
       stop: "pause_turn",
@@ -511,40 +528,40 @@ describe("Anthropic Messages", () => {
   })
 
   test.each([
-    { status: 400, known: Anthropic.BadRequestError, type: "invalid_request_error" },
-    { status: 401, known: Anthropic.AuthenticationError, type: "authentication_error" },
-    { status: 403, known: Anthropic.PermissionDeniedError, type: "permission_error" },
-    { status: 404, known: Anthropic.NotFoundError, type: "not_found_error" },
-    { status: 429, known: Anthropic.RateLimitError, type: "rate_limit_error" },
-    { status: 500, known: Anthropic.InternalServerError, type: "api_error" },
-    { status: 529, known: Anthropic.InternalServerError, type: "overloaded_error" },
-  ])("status $status is the client's own error for it", async ({ status, known, type }) => {
+    { status: 400, errorClass: Anthropic.BadRequestError, type: "invalid_request_error" },
+    { status: 401, errorClass: Anthropic.AuthenticationError, type: "authentication_error" },
+    { status: 403, errorClass: Anthropic.PermissionDeniedError, type: "permission_error" },
+    { status: 404, errorClass: Anthropic.NotFoundError, type: "not_found_error" },
+    { status: 429, errorClass: Anthropic.RateLimitError, type: "rate_limit_error" },
+    { status: 500, errorClass: Anthropic.InternalServerError, type: "api_error" },
+    { status: 529, errorClass: Anthropic.InternalServerError, type: "overloaded_error" },
+  ])("status $status becomes the matching error class of the client", async ({ status, errorClass, type }) => {
     await using server = await startModelServer([refuses(status, "no", { "retry-after": "7" })])
-    const error = await failureOf(anthropicClient(server).messages.create(ASKED))
-    expect(error).toBeInstanceOf(known)
+    const error = await failureOf(anthropicClient(server).messages.create(REQUEST))
+    expect(error).toBeInstanceOf(errorClass)
     expect(error).toMatchObject({ status, type, apiMessage: "no", requestID: "req_1" })
     expect((error as InstanceType<typeof Anthropic.APIError>).headers?.get("retry-after")).toBe("7")
   })
 
   test("an error inside a stream ends it", async () => {
     await using server = await startModelServer([says(["Hel"], failsInStream("overloaded_error", "try later"))])
-    const error = await failureOf(anthropicClient(server).messages.stream(ASKED).finalMessage())
+    const error = await failureOf(anthropicClient(server).messages.stream(REQUEST).finalMessage())
     expect(error).toBeInstanceOf(Anthropic.APIError)
     expect(error).toMatchObject({ type: "overloaded_error", apiMessage: "try later" })
   })
 })
 
-function openAiFailures(ask: (server: ModelServer) => PromiseLike<unknown>): void {
+function openAiFailures(send: (server: ModelServer) => PromiseLike<unknown>): void {
   test.each([
-    { status: 400, known: OpenAI.BadRequestError, type: "invalid_request_error", code: null },
-    { status: 401, known: OpenAI.AuthenticationError, code: "invalid_api_key" },
-    { status: 429, known: OpenAI.RateLimitError, type: "rate_limit_error", code: "rate_limit_exceeded" },
-    { status: 500, known: OpenAI.InternalServerError, type: "server_error", code: null },
-  ])("status $status is the client's own error for it", async ({ status, known, ...said }) => {
+    { status: 400, errorClass: OpenAI.BadRequestError, type: "invalid_request_error", code: null },
+    { status: 401, errorClass: OpenAI.AuthenticationError, code: "invalid_api_key" },
+    { status: 429, errorClass: OpenAI.RateLimitError, type: "rate_limit_error", code: "rate_limit_exceeded" },
+    { status: 500, errorClass: OpenAI.InternalServerError, type: "server_error", code: null },
+  ])("status $status becomes the matching error class of the client", async ({ status, errorClass, ...fields }) => {
     await using server = await startModelServer([refuses(status, "no", { "retry-after": "7" })])
-    const error = await failureOf(ask(server))
-    expect(error).toBeInstanceOf(known)
-    expect(error).toMatchObject({ status, ...said, param: null, requestID: "req_1", error: { message: "no" } })
+    const error = await failureOf(send(server))
+    expect(error).toBeInstanceOf(errorClass)
+    expect(error).toMatchObject({ status, ...fields, param: null, requestID: "req_1", error: { message: "no" } })
     expect((error as InstanceType<typeof OpenAI.APIError>).headers?.get("retry-after")).toBe("7")
   })
 }
@@ -555,7 +572,7 @@ async function failureOf(outcome: PromiseLike<unknown>): Promise<unknown> {
   } catch (error) {
     return error
   }
-  throw new Error("the client saw no failure")
+  throw new Error("the request did not fail")
 }
 
 async function collected<T>(stream: AsyncIterable<T>): Promise<T[]> {
@@ -564,7 +581,7 @@ async function collected<T>(stream: AsyncIterable<T>): Promise<T[]> {
   return items
 }
 
-/** As data: the client keeps its own notes in hidden fields. */
-function plain(value: unknown): unknown {
+/** Removes the hidden fields in which the client keeps its own data. */
+function plainData(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value))
 }

@@ -4,8 +4,8 @@ import OpenAI from "openai"
 import type { ModelServer } from "../support/model-server/server.ts"
 
 /**
- * The vendors' own clients, pointed at a scripted server. What a developer has exported or signed in to stays out: every
- * option that they would otherwise read from the environment is given, and no request leaves for another address.
+ * The official vendor clients, connected to a scripted server. Every option that they would read from the environment is
+ * set, so the developer's credentials are not used, and requests to other hosts are rejected.
  */
 export function openAiClient(server: ModelServer): OpenAI {
   return new OpenAI({
@@ -17,7 +17,7 @@ export function openAiClient(server: ModelServer): OpenAI {
     webhookSecret: null,
     maxRetries: 0,
     logLevel: "off",
-    fetch: onlyTo(server),
+    fetch: fetchOnlyFrom(server),
   })
 }
 
@@ -30,14 +30,14 @@ export function anthropicClient(server: ModelServer): Anthropic {
     maxRetries: 0,
     logLevel: "off",
     openTelemetry: false,
-    fetch: onlyTo(server),
+    fetch: fetchOnlyFrom(server),
   })
 }
 
-function onlyTo(server: ModelServer): typeof fetch {
+function fetchOnlyFrom(server: ModelServer): typeof fetch {
   return async (input, init) => {
     const url = input instanceof Request ? input.url : String(input)
-    if (new URL(url).origin !== server.url) throw new Error(`a test may not ask ${url}`)
+    if (new URL(url).origin !== server.url) throw new Error(`tests must not send requests to ${url}`)
     return await fetch(input, init)
   }
 }

@@ -2,16 +2,16 @@ import type Anthropic from "@anthropic-ai/sdk"
 import type OpenAI from "openai"
 import { expect, test } from "vitest"
 
-import type { Finished } from "../../src/llm/wire/wire.ts"
-import { createAnthropicMessagesWire } from "../../src/llm/wire/anthropic-messages.ts"
-import { createChatCompletionsWire } from "../../src/llm/wire/chat-completions.ts"
-import { createCodexResponsesWire } from "../../src/llm/wire/codex-responses.ts"
+import type { DecodeResult } from "../../src/llm/wire/wire.ts"
+import { createAnthropicMessagesWire } from "../../src/llm/wire/anthropic-messages/wire.ts"
+import { createChatCompletionsWire } from "../../src/llm/wire/chat-completions/wire.ts"
+import { createCodexResponsesWire } from "../../src/llm/wire/codex-responses/wire.ts"
 
-/** Replies as the vendors type them, read by our wires. */
+/** Decodes replies that match the vendors' types. */
 
 const CALL = { id: "call_a", type: "function", function: { name: "read_file", arguments: '{"path":"a.txt"}' } } as const
 
-const COUNTED = { input: 200, output: 50, cacheRead: 800, cacheWrite: 100, reasoning: 30 }
+const USAGE = { input: 200, output: 50, cacheRead: 800, cacheWrite: 100, reasoning: 30 }
 
 const OPENAI = { provider: "openai", baseUrl: "https://api.openai.com/v1", host: "api.openai.com", contextLength: 0 }
 
@@ -37,18 +37,18 @@ test("Chat Completions", () => {
       completion_tokens_details: { reasoning_tokens: 30 },
     },
   } satisfies OpenAI.Chat.ChatCompletion
-  expect(createChatCompletionsWire(OPENAI, {}).decodeWhole(JSON.stringify(reply))).toEqual({
+  expect(createChatCompletionsWire(OPENAI, {}).decodeComplete(JSON.stringify(reply))).toEqual({
     kind: "reply",
     reply: {
       content: "Reading.",
       toolCalls: [CALL],
       finishReason: "tool_calls",
       reasoning: null,
-      usage: COUNTED,
+      usage: USAGE,
       carriers: {},
       ending: "complete",
     },
-  } satisfies Finished)
+  } satisfies DecodeResult)
 })
 
 test("Responses", () => {
@@ -56,7 +56,7 @@ test("Responses", () => {
     {
       id: "rs_1",
       type: "reasoning",
-      encrypted_content: "sealed",
+      encrypted_content: "signed",
       summary: [{ type: "summary_text", text: "One file." }],
     },
     {
@@ -84,16 +84,16 @@ test("Responses", () => {
     total_tokens: 1150,
   }
   const reply = { id: "resp_1", object: "response", status: "completed", error: null, output, usage } as const
-  expect(createCodexResponsesWire(OPENAI).decodeWhole(JSON.stringify(reply))).toMatchObject({
+  expect(createCodexResponsesWire(OPENAI).decodeComplete(JSON.stringify(reply))).toMatchObject({
     kind: "reply",
     reply: {
       content: "Reading.",
       toolCalls: [CALL],
       finishReason: "tool_calls",
       reasoning: "One file.",
-      usage: COUNTED,
+      usage: USAGE,
       carriers: {
-        codex_reasoning_items: [{ type: "reasoning", encrypted_content: "sealed" }],
+        codex_reasoning_items: [{ type: "reasoning", encrypted_content: "signed" }],
         codex_message_items: [{ type: "message", id: "msg_1", phase: "commentary" }],
       },
       ending: "complete",
@@ -102,7 +102,7 @@ test("Responses", () => {
 })
 
 test("Anthropic Messages", () => {
-  const place = { provider: "anthropic", baseUrl: "https://api.anthropic.com", host: "api.anthropic.com" }
+  const endpoint = { provider: "anthropic", baseUrl: "https://api.anthropic.com", host: "api.anthropic.com" }
   const reply = {
     id: "msg_1",
     type: "message",
@@ -111,7 +111,7 @@ test("Anthropic Messages", () => {
     container: null,
     diagnostics: null,
     content: [
-      { type: "thinking", thinking: "One file.", signature: "sealed" },
+      { type: "thinking", thinking: "One file.", signature: "signed" },
       { type: "text", citations: null, text: "Reading." },
       { type: "tool_use", id: "call_a", caller: { type: "direct" }, name: "read_file", input: { path: "a.txt" } },
     ],
@@ -131,17 +131,17 @@ test("Anthropic Messages", () => {
       speed: null,
     },
   } satisfies Anthropic.Message
-  const wire = createAnthropicMessagesWire({ ...place, contextLength: 200_000 }, {})
-  expect(wire.decodeWhole(JSON.stringify(reply))).toEqual({
+  const wire = createAnthropicMessagesWire({ ...endpoint, contextLength: 200_000 }, {})
+  expect(wire.decodeComplete(JSON.stringify(reply))).toEqual({
     kind: "reply",
     reply: {
       content: "Reading.",
       toolCalls: [CALL],
       finishReason: "tool_calls",
       reasoning: "One file.",
-      usage: COUNTED,
-      carriers: { reasoning_details: [{ type: "thinking", thinking: "One file.", signature: "sealed" }] },
+      usage: USAGE,
+      carriers: { reasoning_details: [{ type: "thinking", thinking: "One file.", signature: "signed" }] },
       ending: "complete",
     },
-  } satisfies Finished)
+  } satisfies DecodeResult)
 })

@@ -3,9 +3,9 @@ import type OpenAI from "openai"
 import { describe, expect, test } from "vitest"
 
 import type { ModelRequest } from "../../src/llm/model.ts"
-import { createAnthropicMessagesWire } from "../../src/llm/wire/anthropic-messages.ts"
-import { createChatCompletionsWire } from "../../src/llm/wire/chat-completions.ts"
-import { createCodexResponsesWire } from "../../src/llm/wire/codex-responses.ts"
+import { createAnthropicMessagesWire } from "../../src/llm/wire/anthropic-messages/wire.ts"
+import { createChatCompletionsWire } from "../../src/llm/wire/chat-completions/wire.ts"
+import { createCodexResponsesWire } from "../../src/llm/wire/codex-responses/wire.ts"
 import type { Message } from "../../src/protocol/message.ts"
 import type { ModelServer } from "../support/model-server/server.ts"
 import { startModelServer } from "../support/model-server/server.ts"
@@ -13,8 +13,8 @@ import { says } from "../support/model-server/turn.ts"
 import { anthropicClient, openAiClient } from "./official-clients.ts"
 
 /**
- * What our wires write, held against the vendors' own clients: the compiler checks a literal body with the vendor's types and
- * the test that we write exactly that, then the client sends our body and the server gets the same bytes.
+ * Compares our requests with the official clients. The compiler checks a literal body against the vendor's types, one test
+ * checks that we encode exactly that body, and another that the client sends our body to the same path with the same bytes.
  */
 
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -29,7 +29,7 @@ const PARAMETERS = {
 
 const READ_FILE = { name: "read_file", description: "Reads a file.", parameters: PARAMETERS }
 
-/** Text, an image, two calls at once with thinking before them, a result of text and one with an image. */
+/** Text, an image, two parallel calls after reasoning, a text result and a result with an image. */
 const HISTORY: readonly Message[] = [
   { role: "user", content: "Hello." },
   { role: "assistant", content: "Hi." },
@@ -49,13 +49,13 @@ const HISTORY: readonly Message[] = [
       { id: "call_b", type: "function", function: { name: "read_file", arguments: '{"path":"b.png"}' } },
     ],
     reasoning: "Two files.",
-    reasoning_details: [{ type: "thinking", thinking: "Two files.", signature: "sealed" }],
+    reasoning_details: [{ type: "thinking", thinking: "Two files.", signature: "signed" }],
     codex_reasoning_items: [
       {
         type: "reasoning",
         id: "rs_1",
         summary: [{ type: "summary_text", text: "Two files." }],
-        encrypted_content: "sealed",
+        encrypted_content: "signed",
       },
     ],
     codex_message_items: [
@@ -81,7 +81,7 @@ const HISTORY: readonly Message[] = [
   },
 ]
 
-function asked(model: string, wishes: Partial<ModelRequest> = {}): ModelRequest {
+function modelRequest(model: string, options: Partial<ModelRequest> = {}): ModelRequest {
   return {
     model,
     system: "Be brief.",
@@ -90,7 +90,7 @@ function asked(model: string, wishes: Partial<ModelRequest> = {}): ModelRequest 
     maxOutputTokens: 900,
     effort: "high",
     conversationId: "conversation-1",
-    ...wishes,
+    ...options,
   }
 }
 
@@ -111,7 +111,7 @@ const ANTHROPIC = {
 describe("Chat Completions", () => {
   const wire = createChatCompletionsWire(OPENAI, {})
 
-  test("the body is what the client's types allow", () => {
+  test("the body matches the client's types", () => {
     const literal = {
       model: "gpt-5.4",
       stream: true,
@@ -122,7 +122,7 @@ describe("Chat Completions", () => {
         { type: "function", function: { name: "read_file", description: "Reads a file.", parameters: PARAMETERS } },
       ],
       messages: [
-        // The GPT-5 family calls the first message `developer`; other models get `system`.
+        // The role is `developer` for the GPT-5 family and `system` for other models.
         { role: "developer", content: "Be brief." },
         { role: "user", content: "Hello." },
         { role: "assistant", content: "Hi." },
@@ -143,35 +143,36 @@ describe("Chat Completions", () => {
           ],
         },
         { role: "tool", tool_call_id: "call_a", content: "alpha" },
-        // A result holds text only on this wire: the types have no image part there.
+        // The types of this format have no image part in a tool result.
         { role: "tool", tool_call_id: "call_b", content: "b.png, 1 × 1\n[image not sent to this model]" },
       ],
     } satisfies OpenAI.Chat.Completions.ChatCompletionCreateParamsStreaming
-    expect(JSON.parse(wire.encode(asked("gpt-5.4")))).toEqual(literal)
+    expect(JSON.parse(wire.encode(modelRequest("gpt-5.4")))).toEqual(literal)
   })
 
-  test.each(["required", "none"] as const)("tool choice %s is the vendor's word", (toolChoice) => {
-    const body = JSON.parse(wire.encode(asked("gpt-4.1", { toolChoice })))
+  test.each(["required", "none"] as const)("tool choice %s is sent as the vendor's value", (toolChoice) => {
+    const body = JSON.parse(wire.encode(modelRequest("gpt-4.1", { toolChoice })))
     expect(body).toMatchObject({
       tool_choice: toolChoice,
       messages: [{ role: "system", content: "Be brief." }, {}, {}, {}, {}, {}, {}],
     } satisfies Pick<OpenAI.Chat.Completions.ChatCompletionCreateParamsStreaming, "tool_choice"> & { messages: object })
   })
 
-  /** Beyond the types, for servers that ask for it; never to the vendor itself. */
-  test("fields of other vendors go only to them", () => {
+  test("fields of other vendors are sent only to those vendors", () => {
     const deepSeek = createChatCompletionsWire(
       { provider: "deepseek", baseUrl: "https://api.deepseek.com", host: "api.deepseek.com", contextLength: 128_000 },
       {},
     )
-    const beyond = ["thinking", "reasoning_content"]
-    expect(beyond.filter((field) => wire.encode(asked("gpt-5.4")).includes(`"${field}"`))).toEqual([])
-    expect(beyond.filter((field) => deepSeek.encode(asked("deepseek-reasoner")).includes(`"${field}"`))).toEqual(beyond)
+    const extensions = ["thinking", "reasoning_content"]
+    expect(extensions.filter((field) => wire.encode(modelRequest("gpt-5.4")).includes(`"${field}"`))).toEqual([])
+    expect(
+      extensions.filter((field) => deepSeek.encode(modelRequest("deepseek-reasoner")).includes(`"${field}"`)),
+    ).toEqual(extensions)
   })
 
   test("the client sends the same bytes to the same path", async () => {
     await using server = await startModelServer([says("Different.")])
-    const request = asked("gpt-5.4")
+    const request = modelRequest("gpt-5.4")
     const body = wire.encode(request)
     const stream = await openAiClient(server).chat.completions.create(
       JSON.parse(body) as OpenAI.Chat.Completions.ChatCompletionCreateParamsStreaming,
@@ -186,7 +187,7 @@ describe("Chat Completions", () => {
 describe("Responses", () => {
   const wire = createCodexResponsesWire(OPENAI)
 
-  test("the body is what the client's types allow", () => {
+  test("the body matches the client's types", () => {
     const literal = {
       model: "gpt-5.4",
       stream: true,
@@ -203,7 +204,7 @@ describe("Responses", () => {
       parallel_tool_calls: true,
       input: [
         { role: "user", content: [{ type: "input_text", text: "Hello." }] },
-        // A reply of another wire has no item id to give back.
+        // A reply from another wire format has no item id.
         withoutId<OpenAI.Responses.ResponseOutputMessage>({
           type: "message",
           role: "assistant",
@@ -218,11 +219,11 @@ describe("Responses", () => {
             { type: "input_text", text: "Today is Sunday." },
           ],
         },
-        // With `store: false` the server knows no ids of reasoning and looks one up in vain: the encrypted content is all it needs.
+        // With `store: false` the server does not store reasoning items, so the request has their encrypted content and no id.
         withoutId<OpenAI.Responses.ResponseReasoningItem>({
           type: "reasoning",
           summary: [{ type: "summary_text", text: "Two files." }],
-          encrypted_content: "sealed",
+          encrypted_content: "signed",
         }),
         {
           type: "message",
@@ -245,18 +246,18 @@ describe("Responses", () => {
         },
       ],
     } satisfies OpenAI.Responses.ResponseCreateParamsStreaming
-    expect(JSON.parse(wire.encode(asked("gpt-5.4")))).toEqual(literal)
+    expect(JSON.parse(wire.encode(modelRequest("gpt-5.4")))).toEqual(literal)
   })
 
-  test.each(["required", "none"] as const)("tool choice %s is the vendor's word", (toolChoice) => {
-    expect(JSON.parse(wire.encode(asked("gpt-5.4", { toolChoice })))).toMatchObject({
+  test.each(["required", "none"] as const)("tool choice %s is sent as the vendor's value", (toolChoice) => {
+    expect(JSON.parse(wire.encode(modelRequest("gpt-5.4", { toolChoice })))).toMatchObject({
       tool_choice: toolChoice,
     } satisfies Pick<OpenAI.Responses.ResponseCreateParamsStreaming, "tool_choice">)
   })
 
   test("the client sends the same bytes to the same path", async () => {
     await using server = await startModelServer([says("Different.")])
-    const request = asked("gpt-5.4")
+    const request = modelRequest("gpt-5.4")
     const body = wire.encode(request)
     const stream = await openAiClient(server).responses.create(
       JSON.parse(body) as OpenAI.Responses.ResponseCreateParamsStreaming,
@@ -272,7 +273,7 @@ describe("Anthropic Messages", () => {
   const wire = createAnthropicMessagesWire(ANTHROPIC, {})
   const model = "claude-sonnet-4-6"
 
-  test("the body is what the client's types allow", () => {
+  test("the body matches the client's types", () => {
     const marker = { type: "ephemeral", ttl: "1h" } as const
     const literal = {
       model,
@@ -297,7 +298,7 @@ describe("Anthropic Messages", () => {
         {
           role: "assistant",
           content: [
-            { type: "thinking", thinking: "Two files.", signature: "sealed" },
+            { type: "thinking", thinking: "Two files.", signature: "signed" },
             { type: "text", text: "Reading both." },
             { type: "tool_use", id: "call_a", name: "read_file", input: { path: "a.txt" } },
             { type: "tool_use", id: "call_b", name: "read_file", input: { path: "b.png" }, cache_control: marker },
@@ -320,24 +321,24 @@ describe("Anthropic Messages", () => {
         },
       ],
     } satisfies Anthropic.Messages.MessageCreateParamsStreaming
-    expect(JSON.parse(wire.encode(asked(model, { cacheTtl: "1h" })))).toEqual(literal)
+    expect(JSON.parse(wire.encode(modelRequest(model, { cacheTtl: "1h" })))).toEqual(literal)
   })
 
   test.each([
-    { toolChoice: "required", word: "any" },
-    { toolChoice: "none", word: "none" },
-  ] as const)("tool choice $toolChoice is the vendor's word", ({ toolChoice, word }) => {
-    expect(JSON.parse(wire.encode(asked(model, { toolChoice })))).toMatchObject({
-      tool_choice: { type: word },
+    { toolChoice: "required", type: "any" },
+    { toolChoice: "none", type: "none" },
+  ] as const)("tool choice $toolChoice is sent as the vendor's value", ({ toolChoice, type }) => {
+    expect(JSON.parse(wire.encode(modelRequest(model, { toolChoice })))).toMatchObject({
+      tool_choice: { type },
     } satisfies Pick<Anthropic.Messages.MessageCreateParamsStreaming, "tool_choice">)
   })
 
   /**
-   * The client speaks API version 2026-10-21, which knows no temperature. Our wire names the version before, for all the servers
-   * that know only that one, and there the older models take it.
+   * The client uses API version 2026-10-21, which has no temperature. Our wire uses the previous version, because many servers
+   * support only that one. There the older models accept a temperature.
    */
-  test("a temperature goes only to the older models, with the older API version", () => {
-    const older = asked("claude-sonnet-4-5", { effort: "low", messages: HISTORY.slice(0, 1), tools: [] })
+  test("a temperature is sent only to the older models, with the older API version", () => {
+    const older = modelRequest("claude-sonnet-4-5", { effort: "low", messages: HISTORY.slice(0, 1), tools: [] })
     expect(JSON.parse(wire.encode(older))).toEqual({
       model: "claude-sonnet-4-5",
       max_tokens: 8096,
@@ -348,13 +349,13 @@ describe("Anthropic Messages", () => {
       messages: [{ role: "user", content: [{ type: "text", text: "Hello." }] }],
     } satisfies Anthropic.Messages.MessageCreateParamsStreaming & { temperature: number })
     expect(wire.headers(older)).toMatchObject({ "anthropic-version": "2023-06-01" })
-    const newer = wire.encode(asked("claude-opus-4-8", { temperature: 0.2 }))
+    const newer = wire.encode(modelRequest("claude-opus-4-8", { temperature: 0.2 }))
     expect(JSON.parse(newer)).not.toHaveProperty("temperature")
   })
 
   test("the client sends the same bytes to the same path", async () => {
     await using server = await startModelServer([says("Different.")])
-    const request = asked(model, { cacheTtl: "5m" })
+    const request = modelRequest(model, { cacheTtl: "5m" })
     const body = wire.encode(request)
     const stream = await anthropicClient(server).messages.create(
       JSON.parse(body) as Anthropic.Messages.MessageCreateParamsStreaming,
@@ -368,12 +369,12 @@ describe("Anthropic Messages", () => {
   })
 })
 
-/** The one liberty we take with the types of Responses: items without an id. */
+/** The types of Responses require an id, but the API accepts items without one. */
 function withoutId<T extends { readonly id: string }>(item: Omit<T, "id">): T {
   return item as T
 }
 
-/** Vendors type their lists as arrays that may be changed. */
+/** The vendor's types require a mutable array. */
 function mutable<T extends { readonly required: readonly string[] }>(
   schema: T,
 ): Omit<T, "required"> & { required: string[] } {

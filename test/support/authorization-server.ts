@@ -2,17 +2,17 @@ import { createHash } from "node:crypto"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 
-/** An OAuth server on loopback: authorise, token and device addresses, refresh tokens that work once. */
+/** An OAuth server on loopback with authorisation, token and device endpoints. A refresh token works once. */
 export interface AuthorizationServer extends AsyncDisposable {
   readonly url: string
-  /** Every request to the token address, in order. */
+  /** Every request to the token endpoint, in order. */
   readonly tokenRequests: readonly Readonly<Record<string, string>>[]
   readonly deviceRequests: readonly Readonly<Record<string, string>>[]
-  /** Tokens as an earlier login would have left them. */
+  /** Issues tokens, as an earlier login would have. */
   issue(): IssuedTokens
-  /** The next token requests get this answer instead. */
-  refuseNext(answer: { readonly status: number; readonly body: unknown }): void
-  /** Device logins are pending until this is called. */
+  /** Sets the response to the next token request. */
+  failNext(response: { readonly status: number; readonly body: unknown }): void
+  /** Grants device logins, which are pending until then. */
   grantDevice(): void
 }
 
@@ -22,12 +22,12 @@ export interface IssuedTokens {
 }
 
 export interface AuthorizationServerOptions {
-  /** Seconds a device login has to wait between two questions. */
+  /** Seconds that a device login must wait between two token requests. */
   readonly interval?: number
-  /** The answer to a token request waits until this resolves. */
-  readonly hold?: () => Promise<void>
-  /** Answers from the authorise address with this error instead of a code. */
-  readonly deny?: string
+  /** Delays the response to a token request until this resolves. */
+  readonly beforeTokenResponse?: () => Promise<void>
+  /** Redirects from the authorisation endpoint with this error instead of a code. */
+  readonly authorizeError?: string
 }
 
 export async function startAuthorizationServer(options: AuthorizationServerOptions = {}): Promise<AuthorizationServer> {
@@ -35,7 +35,7 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
   const deviceRequests: Record<string, string>[] = []
   const refreshTokens = new Set<string>()
   const codes = new Map<string, { readonly challenge: string; readonly redirect: string }>()
-  const refusals: { readonly status: number; readonly body: unknown }[] = []
+  const scripted: { readonly status: number; readonly body: unknown }[] = []
   let serial = 0
   let deviceGranted = false
 
@@ -54,7 +54,7 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
       expires_in: 3600,
     }
   }
-  const answerGrant = (form: Record<string, string>): { status: number; body: unknown } => {
+  const grantTokens = (form: Record<string, string>): { status: number; body: unknown } => {
     switch (form["grant_type"]) {
       case "refresh_token":
         if (!refreshTokens.delete(form["refresh_token"] ?? "")) return error("invalid_grant")
@@ -86,14 +86,14 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
     if (url.pathname === "/authorize") {
       const redirect = new URL(url.searchParams.get("redirect_uri") ?? "")
       redirect.searchParams.set("state", url.searchParams.get("state") ?? "")
-      if (options.deny === undefined) {
+      if (options.authorizeError === undefined) {
         const code = `code-${codes.size + 1}`
         codes.set(code, {
           challenge: url.searchParams.get("code_challenge") ?? "",
           redirect: url.searchParams.get("redirect_uri") ?? "",
         })
         redirect.searchParams.set("code", code)
-      } else redirect.searchParams.set("error", options.deny)
+      } else redirect.searchParams.set("error", options.authorizeError)
       response.writeHead(302, { location: redirect.href }).end()
       return
     }
@@ -121,9 +121,9 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
       return
     }
     tokenRequests.push(form)
-    await options.hold?.()
-    const answer = refusals.shift() ?? answerGrant(form)
-    sendJson(response, answer.status, answer.body)
+    await options.beforeTokenResponse?.()
+    const { status, body } = scripted.shift() ?? grantTokens(form)
+    sendJson(response, status, body)
   }
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   const { port } = server.address() as AddressInfo
@@ -132,7 +132,7 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
     tokenRequests,
     deviceRequests,
     issue,
-    refuseNext: (answer) => void refusals.push(answer),
+    failNext: (response) => void scripted.push(response),
     grantDevice: () => void (deviceGranted = true),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()

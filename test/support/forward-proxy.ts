@@ -4,48 +4,50 @@ import { connect } from "node:net"
 import type { AddressInfo, Socket } from "node:net"
 import type { Duplex } from "node:stream"
 
-/** An HTTP proxy on loopback. Host names need no DNS behind it: everything goes to the one address it was given. */
+/** An HTTP proxy on loopback. It forwards everything to one fixed address, so host names need no DNS. */
 export interface ForwardProxy extends AsyncDisposable {
   readonly url: string
-  /** What it was asked for, in order: whole addresses, and `host:port` of tunnels. */
-  readonly asked: readonly string[]
-  /** Where every request and tunnel leads. */
+  /** The requested URLs in order; tunnels as `host:port`. */
+  readonly requests: readonly string[]
+  /** Sets the address that receives every request and tunnel. */
   forwardTo(address: string): void
 }
 
 export interface ForwardProxyOptions {
-  /** Answers everything with this status instead. */
-  readonly refusesWith?: number
+  /** Rejects every request and tunnel with this status. */
+  readonly rejectWithStatus?: number
 }
 
 export async function startForwardProxy(options: ForwardProxyOptions = {}): Promise<ForwardProxy> {
-  const asked: string[] = []
+  const requests: string[] = []
   const tunnels = new Set<Duplex>()
   let target: URL | undefined
 
   const forward = (incoming: IncomingMessage, response: ServerResponse): void => {
-    asked.push(incoming.url ?? "")
-    if (options.refusesWith !== undefined || target === undefined) {
-      response.writeHead(options.refusesWith ?? 502, { "content-type": "text/html" }).end("<h1>Not through here</h1>")
+    requests.push(incoming.url ?? "")
+    if (options.rejectWithStatus !== undefined || target === undefined) {
+      response
+        .writeHead(options.rejectWithStatus ?? 502, { "content-type": "text/html" })
+        .end("<h1>Rejected by the proxy</h1>")
       return
     }
     const { pathname, search } = new URL(incoming.url ?? "")
     const outgoing = httpRequest(
       new URL(`${pathname}${search}`, target),
       { method: incoming.method, headers: incoming.headers },
-      (answer) => {
-        response.writeHead(answer.statusCode ?? 502, answer.headers)
-        answer.pipe(response)
+      (upstream) => {
+        response.writeHead(upstream.statusCode ?? 502, upstream.headers)
+        upstream.pipe(response)
       },
     )
     outgoing.on("error", () => response.destroy())
     incoming.pipe(outgoing)
   }
   const tunnel = (incoming: IncomingMessage, client: Duplex, head: Buffer): void => {
-    asked.push(incoming.url ?? "")
+    requests.push(incoming.url ?? "")
     tunnels.add(client)
-    if (options.refusesWith !== undefined || target === undefined) {
-      client.end(`HTTP/1.1 ${options.refusesWith ?? 502} Not through here\r\ncontent-length: 0\r\n\r\n`)
+    if (options.rejectWithStatus !== undefined || target === undefined) {
+      client.end(`HTTP/1.1 ${options.rejectWithStatus ?? 502} Rejected by the proxy\r\ncontent-length: 0\r\n\r\n`)
       return
     }
     const server: Socket = connect({ host: target.hostname, port: Number(target.port) }, () => {
@@ -62,7 +64,7 @@ export async function startForwardProxy(options: ForwardProxyOptions = {}): Prom
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve))
   return {
     url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
-    asked,
+    requests,
     forwardTo: (address) => {
       target = new URL(address)
     },

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 
-/** Runs git as a person would, without any settings of the machine, and gives what it prints. */
+/** Runs git without the configuration of this machine and returns its output. */
 export function git(directory: string, ...args: readonly string[]): string {
   return execFileSync("git", ["-C", directory, ...args], {
     env: { PATH: process.env["PATH"], GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1", LC_ALL: "C" },
@@ -11,20 +11,20 @@ export function git(directory: string, ...args: readonly string[]): string {
   }).trimEnd()
 }
 
-/** A repository with one commit of these files; `root` is made. */
-export function makeRepository(root: string, files: Readonly<Record<string, string>> = { "a.txt": "one\n" }): string {
+/** Creates `root` and in it a repository with one commit of these files. */
+export function createRepository(root: string, files: Readonly<Record<string, string>> = { "a.txt": "one\n" }): string {
   mkdirSync(root, { recursive: true })
   git(root, "init", "--quiet", "--initial-branch=main")
   git(root, "config", "user.name", "Test")
   git(root, "config", "user.email", "test@example.com")
-  for (const [name, text] of Object.entries(files)) writeIn(root, name, text)
+  for (const [name, text] of Object.entries(files)) writeFileIn(root, name, text)
   git(root, "add", "--all")
   git(root, "commit", "--quiet", "--allow-empty", "--message", "first")
   return root
 }
 
-/** Hooks that would leave a trace, each under its own name in `traces`. */
-export function plantHooks(root: string, traces: string): void {
+/** Installs hooks that each create a file with their name in `traces`, so a test can tell which of them ran. */
+export function installTracingHooks(root: string, traces: string): void {
   mkdirSync(traces, { recursive: true })
   for (const hook of HOOKS) {
     const file = join(root, ".git", "hooks", hook)
@@ -35,7 +35,7 @@ export function plantHooks(root: string, traces: string): void {
 
 const HOOKS = ["pre-commit", "post-checkout", "post-index-change", "reference-transaction"]
 
-export function writeIn(root: string, name: string, text: string): void {
+export function writeFileIn(root: string, name: string, text: string): void {
   mkdirSync(dirname(join(root, name)), { recursive: true })
   writeFileSync(join(root, name), text)
 }

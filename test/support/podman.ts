@@ -3,47 +3,47 @@ import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, wr
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 
-/** A container engine of the test's own: its store, its image and a program that leads to them. */
-export interface PodmanPeer extends Disposable {
-  /** For HERMES_DOCKER_BINARY. */
+/** A podman with its own image store, and a wrapper program that uses it. */
+export interface TestPodman extends Disposable {
+  /** The wrapper, for HERMES_DOCKER_BINARY. */
   readonly program: string
   /** A small image with BusyBox and bash. */
   readonly image: string
-  /** Every call that was made of the program, as its argument list. */
+  /** The argument lists of all calls of the wrapper, in order. */
   calls(): readonly (readonly string[])[]
   podman(...args: readonly string[]): string
 }
 
-/** Why no container can be run here, or undefined. */
-export function podmanMissing(): string | undefined {
+/** Returns why tests cannot run containers here, or undefined when they can. */
+export function podmanUnavailableReason(): string | undefined {
   if (process.platform !== "linux" || process.getuid?.() !== 0) return "podman is tested on Linux as root"
   return ["podman", "runc", "catatonit", "busybox", "bash"].flatMap((program) =>
     spawnSync("sh", ["-c", `command -v ${program}`]).status === 0 ? [] : [`${program} is not installed`],
   )[0]
 }
 
-/** Starts nothing by itself: podman has no daemon. */
-export function startPodman(): PodmanPeer {
-  const folder = mkdtempSync(join(tmpdir(), "podman-"))
+/** Creates the store and imports the image. No process keeps running, because podman has no daemon. */
+export function startPodman(): TestPodman {
+  const directory = mkdtempSync(join(tmpdir(), "podman-"))
   const image = "localhost/hermes-test:busybox"
-  const program = join(folder, "engine")
-  const log = join(folder, "calls")
-  writeFileSync(join(folder, "containers.conf"), CONTAINERS_CONF)
-  writeFileSync(program, wrapper(folder, log))
+  const program = join(directory, "engine")
+  const log = join(directory, "calls")
+  writeFileSync(join(directory, "containers.conf"), CONTAINERS_CONF)
+  writeFileSync(program, wrapper(directory, log))
   chmodSync(program, 0o755)
   writeFileSync(log, "")
   const podman = (...args: readonly string[]): string => {
-    const answer = spawnSync(program, args, { encoding: "utf8", env: { PATH: process.env["PATH"], HOME: folder } })
-    if (answer.status !== 0) throw new Error(`podman ${args.join(" ")}: ${answer.stderr}`)
-    return answer.stdout
+    const result = spawnSync(program, args, { encoding: "utf8", env: { PATH: process.env["PATH"], HOME: directory } })
+    if (result.status !== 0) throw new Error(`podman ${args.join(" ")}: ${result.stderr}`)
+    return result.stdout
   }
-  const rootfs = join(folder, "rootfs")
-  makeRootFiles(rootfs)
-  const packed = spawnSync("sh", ["-c", `tar -C "$1" -c . | "$2" import - "$3"`, "sh", rootfs, program, image], {
+  const rootfs = join(directory, "rootfs")
+  createRootFileSystem(rootfs)
+  const imported = spawnSync("sh", ["-c", `tar -C "$1" -c . | "$2" import - "$3"`, "sh", rootfs, program, image], {
     encoding: "utf8",
-    env: { PATH: process.env["PATH"], HOME: folder },
+    env: { PATH: process.env["PATH"], HOME: directory },
   })
-  if (packed.status !== 0) throw new Error(`the test image could not be made: ${packed.stderr}`)
+  if (imported.status !== 0) throw new Error(`cannot import the test image: ${imported.stderr}`)
   return {
     program,
     image,
@@ -54,20 +54,20 @@ export function startPodman(): PodmanPeer {
         .map((call) => call.split("\u0002").slice(0, -1)),
     podman,
     [Symbol.dispose]() {
-      spawnSync(program, ["rm", "--all", "--force", "-t", "0"], { env: { PATH: process.env["PATH"], HOME: folder } })
+      spawnSync(program, ["rm", "--all", "--force", "-t", "0"], { env: { PATH: process.env["PATH"], HOME: directory } })
       spawnSync("sh", [
         "-c",
-        // What the engine has mounted may still be held by a helper that is about to end: it is let go of by name.
+        // A helper process that is still exiting may hold a mount, so unmount lazily.
         `grep -o " $1/[^ ]*" /proc/mounts | sort -r | xargs -r umount -l 2>/dev/null; true`,
         "sh",
-        folder,
+        directory,
       ])
-      rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+      rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
     },
   }
 }
 
-/** Limits that a container without further rights cannot set, and a runtime that knows both generations of control groups. */
+/** Fixed limits, because an unprivileged container cannot raise them, and runc, which supports cgroups v1 and v2. */
 const CONTAINERS_CONF = `[containers]
 default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]
 netns = "none"
@@ -77,15 +77,15 @@ cgroup_manager = "cgroupfs"
 events_logger = "file"
 `
 
-function wrapper(folder: string, log: string): string {
+function wrapper(directory: string, log: string): string {
   return `#!/bin/sh
 { printf '%s\\002' "$@"; printf '\\001\\n'; } >>'${log}'
-export CONTAINERS_CONF='${folder}/containers.conf'
-exec podman --root '${folder}/store' --runroot '${folder}/run' --tmpdir '${folder}/tmp' --storage-driver vfs "$@"
+export CONTAINERS_CONF='${directory}/containers.conf'
+exec podman --root '${directory}/store' --runroot '${directory}/run' --tmpdir '${directory}/tmp' --storage-driver vfs "$@"
 `
 }
 
-function makeRootFiles(rootfs: string): void {
+function createRootFileSystem(rootfs: string): void {
   for (const name of ["bin", "etc", "tmp", "proc", "sys", "dev", "root", "workspace", "home", "run", "var/tmp"]) {
     mkdirSync(join(rootfs, name), { recursive: true })
   }

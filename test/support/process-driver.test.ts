@@ -11,7 +11,7 @@ function shell(script: string) {
   return { command: ["sh", "-c"] as const, args: [script], env: ENV }
 }
 
-test("a run gives the exit code and both outputs", async () => {
+test("a run returns the exit code and both outputs", async () => {
   const result = await runProcess(shell("echo out; echo err >&2; exit 3"))
   expect({ ...result, durationMs: 0 }).toEqual({
     code: 3,
@@ -23,7 +23,7 @@ test("a run gives the exit code and both outputs", async () => {
   expect(result.durationMs).toBeGreaterThan(0)
 })
 
-test("characters that are split over two reads stay whole", async () => {
+test("a character split across two reads is decoded correctly", async () => {
   const script = `process.stdout.write(Buffer.from([0xc3])); setTimeout(() => process.stdout.write(Buffer.from([0xbc])), 30)`
   const { stdout } = await runProcess({ command: process.execPath, args: ["-e", script], env: ENV })
   expect(stdout).toBe("ü")
@@ -37,7 +37,7 @@ test.each([
   expect(await runProcess({ ...shell("cat"), stdin })).toMatchObject({ code: 0, stdout })
 })
 
-test("only the given environment and folder reach the process", async () => {
+test("the process sees only the given environment and working directory", async () => {
   await using home = await temporaryHome()
   const { stdout } = await runProcess({ ...shell("pwd; env"), cwd: home.workdir, env: { PATH: ENV.PATH, A: "1" } })
   const lines = stdout.trimEnd().split("\n")
@@ -45,7 +45,7 @@ test("only the given environment and folder reach the process", async () => {
   expect(lines.slice(1).filter((line) => !/^(PATH|PWD|OLDPWD|SHLVL|_)=/.test(line))).toEqual(["A=1"])
 })
 
-test("a run that takes too long fails with what it printed, and nothing of it stays alive", async () => {
+test("a run that exceeds its time limit fails with its output, and its process group is killed", async () => {
   const script = "echo started; sleep 60 & echo $!; wait"
   const failure = await runProcess({ ...shell(script), timeoutMs: 300 }).catch((error: unknown) => error as Error)
   const [, pid] = /started\n(\d+)/.exec((failure as Error).message) ?? []
@@ -53,16 +53,16 @@ test("a run that takes too long fails with what it printed, and nothing of it st
   expect(isAlive(Number(pid))).toBe(false)
 })
 
-test("a run can be killed in the middle", async () => {
+test("a run can be killed after a delay", async () => {
   const killAfter = { ms: 50, signal: "SIGKILL" } as const
   expect(await runProcess({ ...shell("exec sleep 60"), killAfter })).toMatchObject({ code: null, signal: "SIGKILL" })
 })
 
-test("a command that does not exist is told to whoever waits", async () => {
+test("a command that does not exist rejects with ENOENT", async () => {
   await expect(runProcess({ command: "/nonexistent/command", env: ENV })).rejects.toThrow("ENOENT")
 })
 
-test("a started process is driven by its output", async () => {
+test("a test can wait for output before it writes more input", async () => {
   await using cat = startProcess({ command: "cat", env: ENV })
   cat.write("one\n")
   await cat.waitForOutput("one")
@@ -72,7 +72,7 @@ test("a started process is driven by its output", async () => {
   expect(await cat.exit).toMatchObject({ code: 0, stdout: "one\ntwo\n" })
 })
 
-test("waiting for output that never comes fails with the output, at the end or at the time limit", async () => {
+test("waiting for output that never arrives fails with the output so far, at exit or at the time limit", async () => {
   await using ended = startProcess(shell("echo other"))
   await expect(ended.waitForOutput("hello")).rejects.toThrow(/ended before it printed hello\n--- stdout\nother/)
   await using silent = startProcess({ command: "cat", env: ENV })
@@ -86,7 +86,7 @@ test("a signal reaches the process", async () => {
   expect(await running.exit).toMatchObject({ code: 5, stdout: "ready\ncaught\n" })
 })
 
-test("a closed standard output gives the process EPIPE", async () => {
+test("closing standard output makes the process fail with EPIPE", async () => {
   const script = `
     process.stdout.on("error", (error) => { process.stderr.write(error.code); process.exit(7) })
     process.stdout.write("ready\\n")
@@ -107,18 +107,18 @@ test("disposing kills the whole process group", async () => {
   expect([before, isAlive(child), isAlive(running.pid)]).toEqual([true, false, false])
 })
 
-test("the output of a run is complete although a grandchild keeps the pipe open", async () => {
+test("a run ends with complete output even if a grandchild keeps the pipe open", async () => {
   const { stdout, durationMs } = await runProcess(shell("sleep 60 & echo done"))
   expect(stdout).toBe("done\n")
   expect(durationMs).toBeLessThan(10_000)
 })
 
-test("the built command is run by this Node", () => {
+test("the built command runs with the current Node", () => {
   const [node, file] = hermesCommand()
   expect([node, file.endsWith("/dist/hermes.js")]).toEqual([process.execPath, true])
 })
 
-/** A killed process that nobody has collected yet is dead too. */
+/** Zombies count as dead: they were killed, but not reaped yet. */
 function isAlive(pid: number): boolean {
   const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" })
   return stdout.trim() !== "" && !stdout.trim().startsWith("Z")

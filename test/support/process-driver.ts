@@ -6,18 +6,18 @@ import { fileURLToPath } from "node:url"
 import { errorCode } from "../../src/base/system-error.ts"
 
 export interface ProcessOptions {
-  /** A program, or a program with its first arguments as `hermesCommand()` gives it. */
+  /** A program, or a program with its first arguments, such as `hermesCommand()` returns. */
   readonly command: string | readonly [string, ...string[]]
   readonly args?: readonly string[]
-  /** The whole environment; `temporaryHome().env` is one. */
+  /** The complete environment, for example `temporaryHome().env`. */
   readonly env: Readonly<Record<string, string>>
   readonly cwd?: string
 }
 
 export interface RunOptions extends ProcessOptions {
-  /** Text that is piped in. The word "closed" (the default) is a pipe that ends at once, "inherit-null" is /dev/null. */
+  /** Text for standard input. `closed` (the default) is a pipe that ends at once, `inherit-null` is /dev/null. */
   readonly stdin?: string
-  /** The run fails with what it printed so far when it takes longer. */
+  /** When the run takes longer, it fails and the error includes the output so far. */
   readonly timeoutMs?: number
   readonly killAfter?: { readonly ms: number; readonly signal: NodeJS.Signals }
 }
@@ -38,26 +38,26 @@ export interface RunningProcess extends AsyncDisposable {
   /** Everything printed so far. */
   readonly stdout: string
   readonly stderr: string
-  /** Settles when the process is gone and its output is read. */
+  /** Settles when the process has exited and its output is read. */
   readonly exit: Promise<ProcessResult>
-  /** Waits until standard output or standard error matches; fails with both when that takes too long or the process ends. */
+  /** Waits until standard output or standard error matches. Rejects with both at the time limit or when the process exits. */
   waitForOutput(pattern: RegExp | string, options?: { readonly timeoutMs?: number }): Promise<void>
   write(text: string): void
   closeStdin(): void
-  /** Closes the reading end, so that the process gets EPIPE when it goes on printing. */
+  /** Closes the reading end, so that further output of the process fails with EPIPE. */
   closeStdout(): void
-  /** To the process alone, as `kill PID` does. */
+  /** Signals only the process, not its group, as `kill PID` does. */
   signal(name: NodeJS.Signals): void
 }
 
 const DEFAULT_TIMEOUT_MS = 20_000
 
-/** The built command as a user starts it. */
+/** The built command, as a user starts it. */
 export function hermesCommand(): [string, string] {
   return [process.execPath, fileURLToPath(new URL("../../dist/hermes.js", import.meta.url))]
 }
 
-/** Runs a command to its end. */
+/** Runs a command and waits for its exit. */
 export async function runProcess(options: RunOptions): Promise<ProcessResult> {
   await using running = startProcess(options)
   if (options.stdin !== "inherit-null") {
@@ -75,7 +75,7 @@ export async function runProcess(options: RunOptions): Promise<ProcessResult> {
   }
 }
 
-/** Starts a command in a process group of its own; disposing kills the whole group. */
+/** Starts a command in a new process group. Disposing kills the group. */
 export function startProcess(options: ProcessOptions & Pick<RunOptions, "stdin">): RunningProcess {
   const [command, ...firstArgs] = typeof options.command === "string" ? [options.command] : options.command
   const child = spawn(command, [...firstArgs, ...(options.args ?? [])], {
@@ -107,10 +107,10 @@ class DrivenProcess implements RunningProcess {
       this.stderr += text
       this.#notify()
     })
-    // A process that ends without reading its input is no failure of the test.
+    // A process may exit without reading its input.
     child.stdin?.on("error", () => {})
     this.exit = this.#result()
-    // Whoever waits for the exit gets the failure to start; nobody has to wait.
+    // A failed start rejects `exit`. Without this handler it would be an unhandled rejection where no test awaits it.
     this.exit.catch(() => {})
   }
 
@@ -171,7 +171,7 @@ class DrivenProcess implements RunningProcess {
     this.#child.once("close", () => closed.resolve())
     const [code, signal] = (await once(this.#child, "exit")) as [number | null, NodeJS.Signals | null]
     const durationMs = performance.now() - this.#startedAt
-    await outputRead(closed.promise, this.#child)
+    await waitForOutputEnd(closed.promise, this.#child)
     return { code, signal, stdout: this.stdout, stderr: this.stderr, durationMs }
   }
 
@@ -182,8 +182,8 @@ class DrivenProcess implements RunningProcess {
 
 const OUTPUT_GRACE_MS = 500
 
-/** A grandchild that outlives the process may hold its pipes open: what it prints later is not waited for. */
-async function outputRead(closed: Promise<void>, child: ChildProcess): Promise<void> {
+/** Waits only briefly, because a grandchild that outlives the process can keep its pipes open. */
+async function waitForOutputEnd(closed: Promise<void>, child: ChildProcess): Promise<void> {
   const grace = Promise.withResolvers<void>()
   const timer = setTimeout(() => grace.resolve(), OUTPUT_GRACE_MS)
   await Promise.race([closed, grace.promise])
@@ -196,7 +196,7 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL")
   } catch (error) {
-    // The group is gone already.
+    // The group has exited already.
     if (errorCode(error) !== "ESRCH") throw error
   }
 }

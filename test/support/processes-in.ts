@@ -1,6 +1,6 @@
 import { readdirSync, readlinkSync } from "node:fs"
 
-/** The processes of this machine, those inside sandboxes too, whose working directory this is. */
+/** Lists the processes, including sandboxed ones, whose working directory is `directory`. */
 export function processesIn(directory: string): readonly number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/u.test(name))
@@ -9,7 +9,7 @@ export function processesIn(directory: string): readonly number[] {
       try {
         return readlinkSync(`/proc/${pid}/cwd`) === directory
       } catch {
-        // It has just ended, or belongs to somebody else.
+        // The process has exited or belongs to another user.
         return false
       }
     })

@@ -1,4 +1,4 @@
-/** Numbers from 0 up to 1, the same ones for the same seed (Mulberry32). */
+/** Returns a generator of numbers from 0 up to 1 that repeats for the same seed (Mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed
   return () => {

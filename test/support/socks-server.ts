@@ -1,18 +1,18 @@
 import { createServer, connect } from "node:net"
 import type { AddressInfo, Socket } from "node:net"
 
-/** A SOCKS proxy on loopback, versions 4, 4a and 5. Everything it is asked for goes to the one address it was given. */
+/** A SOCKS proxy on loopback, versions 4, 4a and 5. It forwards every request to one fixed address. */
 export interface SocksServer extends AsyncDisposable {
   /** `127.0.0.1:port` */
-  readonly place: string
-  /** What it was asked for, in order. */
-  readonly asked: readonly SocksQuestion[]
+  readonly hostAndPort: string
+  /** The connection requests it received, in order. */
+  readonly requests: readonly SocksRequest[]
   /** How many connections are open at this moment. */
   connections(): number
   forwardTo(address: string): void
 }
 
-export interface SocksQuestion {
+export interface SocksRequest {
   readonly version: 4 | 5
   readonly host: string
   readonly port: number
@@ -22,20 +22,20 @@ export interface SocksQuestion {
 }
 
 export interface SocksServerOptions {
-  /** SOCKS 5 wants exactly this `user:password`. */
+  /** SOCKS 5 requires exactly this `user:password`. */
   readonly login?: string
-  /** The reply to every connection that is asked for: 0 or 90 grants it. */
+  /** The reply code to every connection request: 0 or 90 grants it. */
   readonly reply?: number
-  /** Says nothing, closes at once, or answers as something else would. */
+  /** Sends nothing, closes at once, or responds like an HTTP server. */
   readonly behaves?: "silent" | "closes" | "http"
 }
 
 export async function startSocksServer(options: SocksServerOptions = {}): Promise<SocksServer> {
-  const asked: SocksQuestion[] = []
+  const requests: SocksRequest[] = []
   const sockets = new Set<Socket>()
   let target: URL | undefined
 
-  const keep = (socket: Socket): void => {
+  const track = (socket: Socket): void => {
     sockets.add(socket)
     socket.once("close", () => sockets.delete(socket))
     socket.on("error", () => socket.destroy())
@@ -52,36 +52,34 @@ export async function startSocksServer(options: SocksServerOptions = {}): Promis
       return
     }
     const [version] = await read(1)
-    const question = version === 4 ? await readVersion4(read) : await readVersion5(client, read, options.login)
-    if (question === undefined) return
-    asked.push(question)
+    const request = version === 4 ? await readVersion4(read) : await readVersion5(client, read, options.login)
+    if (request === undefined) return
+    requests.push(request)
     const granted = options.reply === undefined || options.reply === 0 || options.reply === 90
-    const code = options.reply ?? (question.version === 4 ? 90 : 0)
+    const code = options.reply ?? (request.version === 4 ? 90 : 0)
     client.write(
-      question.version === 4
-        ? Buffer.from([0, code, 0, 0, 0, 0, 0, 0])
-        : Buffer.from([5, code, 0, 1, 0, 0, 0, 0, 0, 0]),
+      request.version === 4 ? Buffer.from([0, code, 0, 0, 0, 0, 0, 0]) : Buffer.from([5, code, 0, 1, 0, 0, 0, 0, 0, 0]),
     )
     if (!granted || target === undefined) {
       client.end()
       return
     }
     const server = connect({ host: target.hostname, port: Number(target.port) })
-    keep(server)
+    track(server)
     server.once("close", () => client.destroy())
     client.once("close", () => server.destroy())
-    read.rest(server)
+    read.pipeRemaining(server)
     server.pipe(client)
   }
 
   const listener = createServer((client) => {
-    keep(client)
+    track(client)
     serve(client).catch(() => client.destroy())
   })
   await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve))
   return {
-    place: `127.0.0.1:${(listener.address() as AddressInfo).port}`,
-    asked,
+    hostAndPort: `127.0.0.1:${(listener.address() as AddressInfo).port}`,
+    requests,
     connections: () => sockets.size,
     forwardTo: (address) => {
       target = new URL(address)
@@ -93,19 +91,19 @@ export async function startSocksServer(options: SocksServerOptions = {}): Promis
   }
 }
 
-type Read = ((bytes: number) => Promise<Buffer>) & { rest(into: Socket): void }
+type Read = ((bytes: number) => Promise<Buffer>) & { pipeRemaining(into: Socket): void }
 
-/** Exactly so many bytes, however they were cut on their way; what comes later goes to the target. */
+/** Reads an exact number of bytes, no matter how they arrive in chunks. `pipeRemaining` sends everything after them to a socket. */
 function reader(socket: Socket): Read {
   let buffered = Buffer.alloc(0)
-  let waiting: { readonly bytes: number; readonly resolve: (found: Buffer) => void } | undefined
+  let waiting: { readonly bytes: number; readonly resolve: (read: Buffer) => void } | undefined
   const serveWaiting = (): void => {
     if (waiting === undefined || buffered.length < waiting.bytes) return
     const { bytes, resolve } = waiting
     waiting = undefined
-    const found = buffered.subarray(0, bytes)
+    const result = buffered.subarray(0, bytes)
     buffered = buffered.subarray(bytes)
-    resolve(found)
+    resolve(result)
   }
   const onData = (chunk: Buffer): void => {
     buffered = Buffer.concat([buffered, chunk])
@@ -118,7 +116,7 @@ function reader(socket: Socket): Read {
       serveWaiting()
     })
   return Object.assign(read, {
-    rest: (into: Socket) => {
+    pipeRemaining: (into: Socket) => {
       socket.off("data", onData)
       into.write(buffered)
       socket.pipe(into)
@@ -126,7 +124,7 @@ function reader(socket: Socket): Read {
   })
 }
 
-async function readText(read: Read): Promise<string> {
+async function readNullTerminated(read: Read): Promise<string> {
   const bytes: number[] = []
   for (;;) {
     const [byte = 0] = await read(1)
@@ -135,24 +133,20 @@ async function readText(read: Read): Promise<string> {
   }
 }
 
-async function readVersion4(read: Read): Promise<SocksQuestion> {
+async function readVersion4(read: Read): Promise<SocksRequest> {
   const header = await read(7)
-  const login = await readText(read)
+  const login = await readNullTerminated(read)
   const named = header.readUInt32BE(3) < 256
   return {
     version: 4,
-    host: named ? await readText(read) : [...header.subarray(3)].join("."),
+    host: named ? await readNullTerminated(read) : [...header.subarray(3)].join("."),
     port: header.readUInt16BE(1),
     address: named ? "name" : "ipv4",
     login,
   }
 }
 
-async function readVersion5(
-  client: Socket,
-  read: Read,
-  wanted: string | undefined,
-): Promise<SocksQuestion | undefined> {
+async function readVersion5(client: Socket, read: Read, wanted: string | undefined): Promise<SocksRequest | undefined> {
   const [methods = 0] = await read(1)
   const method = wanted === undefined ? 0 : 2
   if (!(await read(methods)).includes(method)) {

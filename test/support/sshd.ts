@@ -6,112 +6,114 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 
 import { errorCode } from "../../src/base/system-error.ts"
-/** A real sshd on this machine that knows one key. */
-export interface SshdPeer extends AsyncDisposable {
+
+/** A real sshd on loopback that accepts one key. */
+export interface TestSshd extends AsyncDisposable {
   readonly port: number
   readonly keyFile: string
-  /** A directory to work in. */
-  readonly folder: string
-  /** The home of the account over there. */
-  readonly account: string
-  /** The environment that makes an ssh client leave the person's own files alone. */
+  /** An empty working directory. */
+  readonly directory: string
+  /** HOME of a remote session. */
+  readonly accountHome: string
+  /** An environment in which the ssh client does not use the developer's own configuration and known hosts. */
   readonly clientEnvironment: Readonly<Record<string, string>>
-  /** Ends every connection at once, as a cut cable does. */
+  /** Kills every connection, as a network failure would. */
   cutConnections(): void
-  /** How many clients are connected. */
+  /** The number of connected clients. */
   connections(): number
-  /** Whether a file of such a name is in the directory. */
+  /** Whether the working directory has a file with a matching name. */
   hasFile(name: RegExp): Promise<boolean>
-  /** Ends the server and its connections; the files stay. */
+  /** Stops the server and its connections, and keeps the files. */
   stop(): Promise<void>
 }
 
-/** Why there is no sshd to test with, or undefined. */
-export function sshdMissing(): string | undefined {
+/** Returns why tests cannot run sshd here, or undefined when they can. */
+export function sshdUnavailableReason(): string | undefined {
   if (process.platform !== "linux" || process.getuid?.() !== 0) return "sshd is tested on Linux as root"
   return spawnSync("/usr/sbin/sshd", ["-V"]).error === undefined ? undefined : "sshd is not installed"
 }
 
-export async function startSshd(): Promise<SshdPeer> {
-  const folder = mkdtempSync(join(tmpdir(), "sshd-"))
-  const work = join(folder, "work")
+export async function startSshd(): Promise<TestSshd> {
+  const root = mkdtempSync(join(tmpdir(), "sshd-"))
+  const work = join(root, "work")
   mkdirSync(work)
-  const account = join(folder, "account")
+  const account = join(root, "account")
   mkdirSync(account)
   mkdirSync("/run/sshd", { recursive: true })
-  for (const key of ["host", "id"]) spawnSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", join(folder, key)])
+  for (const key of ["host", "id"]) spawnSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", join(root, key)])
   const port = await freePort()
   writeFileSync(
-    join(folder, "config"),
+    join(root, "config"),
     [
       `Port ${port}`,
       "ListenAddress 127.0.0.1",
-      `HostKey ${folder}/host`,
-      `PidFile ${folder}/pid`,
-      `AuthorizedKeysFile ${folder}/id.pub`,
+      `HostKey ${root}/host`,
+      `PidFile ${root}/pid`,
+      `AuthorizedKeysFile ${root}/id.pub`,
       "PasswordAuthentication no",
       "KbdInteractiveAuthentication no",
       "UsePAM no",
       "StrictModes no",
       "PermitRootLogin prohibit-password",
       "MaxSessions 50",
-      // What is kept in the account's home over there must not be kept in the home of whoever runs the tests.
+      // Remote commands write to HOME, which must not be the home of the user who runs the tests.
       `SetEnv HOME=${account}`,
       "",
     ].join("\n"),
   )
-  const server = spawn("/usr/sbin/sshd", ["-D", "-e", "-f", join(folder, "config")], {
+  const server = spawn("/usr/sbin/sshd", ["-D", "-e", "-f", join(root, "config")], {
     stdio: ["ignore", "ignore", "pipe"],
   })
-  const { promise, resolve } = Promise.withResolvers<undefined>()
-  let said = ""
+  const { promise: listening, resolve, reject } = Promise.withResolvers<undefined>()
+  let output = ""
   server.stderr.on("data", (chunk: Buffer) => {
-    said += chunk.toString()
-    if (said.includes("Server listening")) resolve(undefined)
+    output += chunk.toString()
+    if (output.includes("Server listening")) resolve(undefined)
   })
-  await promise
+  server.once("exit", () => reject(new Error(`sshd exited before it listened: ${output}`)))
+  await listening
   const killConnections = (): void => {
     for (const pid of childrenOf(server.pid ?? 0)) {
       try {
         process.kill(pid, "SIGKILL")
       } catch (error) {
-        // It has just ended by itself.
+        // The process has exited already.
         if (errorCode(error) !== "ESRCH") throw error
       }
     }
   }
   const stop = async (): Promise<void> => {
     if (server.exitCode !== null || server.signalCode !== null) return
-    const gone = new Promise((done) => server.once("exit", done))
+    const exited = new Promise((done) => server.once("exit", done))
     killConnections()
     server.kill()
-    await gone
+    await exited
   }
   return {
     port,
-    keyFile: join(folder, "id"),
-    folder: work,
-    account,
-    clientEnvironment: clientEnvironment(folder),
+    keyFile: join(root, "id"),
+    directory: work,
+    accountHome: account,
+    clientEnvironment: clientEnvironment(root),
     cutConnections: killConnections,
     connections: () => childrenOf(server.pid ?? 0).length,
     hasFile: async (name) => (await readdir(work)).some((entry) => name.test(entry)),
     stop,
     async [Symbol.asyncDispose]() {
       await stop()
-      rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+      rmSync(root, { recursive: true, force: true, maxRetries: 5 })
     },
   }
 }
 
-/** ssh takes the home directory from the account, not from HOME; a program of the same name in front says which files to use. */
-function clientEnvironment(folder: string): Record<string, string> {
-  const bin = join(folder, "bin")
+/** ssh ignores HOME and reads the account's home directory, so a wrapper in PATH passes the files to use. */
+function clientEnvironment(root: string): Record<string, string> {
+  const bin = join(root, "bin")
   mkdirSync(bin)
   const real = spawnSync("sh", ["-c", "command -v ssh"], { encoding: "utf8" }).stdout.trim()
-  const script = `#!/bin/sh\nexec ${real} -F none -o UserKnownHostsFile=${folder}/known_hosts "$@"\n`
+  const script = `#!/bin/sh\nexec ${real} -F none -o UserKnownHostsFile=${root}/known_hosts "$@"\n`
   writeFileSync(join(bin, "ssh"), script, { mode: 0o755 })
-  return { PATH: `${bin}:${process.env["PATH"] ?? ""}`, HOME: folder }
+  return { PATH: `${bin}:${process.env["PATH"] ?? ""}`, HOME: root }
 }
 
 function childrenOf(pid: number): readonly number[] {
@@ -128,6 +130,6 @@ async function freePort(): Promise<number> {
   })
   const address = server.address()
   await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === "string") throw new Error("no port was given")
+  if (address === null || typeof address === "string") throw new Error("the server has no port")
   return address.port
 }

@@ -5,7 +5,7 @@ import { expect, test } from "vitest"
 
 import { temporaryHome } from "./temporary-home.ts"
 
-test("a home has its files, an empty working folder and a clean environment", async () => {
+test("a home has the requested files, a working directory and a clean environment", async () => {
   process.env["HERMES_TEST_LEAK"] = "secret"
   await using home = await temporaryHome({
     config: "model: m\n",
@@ -36,7 +36,7 @@ test("a home has its files, an empty working folder and a clean environment", as
   expect(await readdir(home.workdir)).toEqual(["src"])
 })
 
-test("it is gone afterwards, read-only folders too", async () => {
+test("disposing deletes the home, including read-only directories", async () => {
   const home = await temporaryHome()
   const locked = join(home.path, "locked")
   await mkdir(locked)

@@ -9,30 +9,30 @@ export interface TemporaryHome extends AsyncDisposable {
   readonly path: string
   /** The user's HOME; `path` is `.hermes` in it. */
   readonly userHome: string
-  /** An empty folder to work in. */
+  /** The working directory, empty unless `workFiles` is given. */
   readonly workdir: string
-  /** The whole environment for a child process: nothing a developer has exported is in it except PATH. */
+  /** The complete environment for a child process. Of the developer's own variables it contains only PATH. */
   readonly env: Readonly<Record<string, string>>
 }
 
 export interface TemporaryHomeOptions {
-  /** The text of `config.yaml`; without it there is no such file. */
+  /** The text of `config.yaml`. Without it, the file does not exist. */
   readonly config?: string
   readonly env?: Readonly<Record<string, string>>
   /** Files below HERMES_HOME by relative path. */
   readonly files?: Readonly<Record<string, string>>
-  /** Files below the working folder by relative path. */
+  /** Files below the working directory by relative path. */
   readonly workFiles?: Readonly<Record<string, string>>
 }
 
-/** A user's machine that is gone after the test. */
+/** Creates a user home with a Hermes home and a working directory. Disposing deletes all of them. */
 export async function temporaryHome(options: TemporaryHomeOptions = {}): Promise<TemporaryHome> {
   const root = await realpath(await mkdtemp(join(tmpdir(), "hermes-test-")))
   const userHome = join(root, "user")
   const path = join(userHome, ".hermes")
   const workdir = join(root, "work")
   const temporary = join(root, "tmp")
-  for (const folder of [path, workdir, temporary]) await mkdir(folder, { recursive: true })
+  for (const directory of [path, workdir, temporary]) await mkdir(directory, { recursive: true })
   const config = options.config === undefined ? {} : { "config.yaml": options.config }
   await writeFiles(path, { ...config, ...options.files })
   await writeFiles(workdir, options.workFiles ?? {})
@@ -45,7 +45,7 @@ export async function temporaryHome(options: TemporaryHomeOptions = {}): Promise
       HOME: userHome,
       HERMES_HOME: path,
       TMPDIR: temporary,
-      // Shared on purpose: compiling the product anew for every started process would double the time of the suite.
+      // Shared between homes: compiling Hermes again for every process would double the duration of the suite.
       ...(process.env["NODE_COMPILE_CACHE"] === undefined
         ? {}
         : { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] }),
@@ -60,28 +60,28 @@ export async function temporaryHome(options: TemporaryHomeOptions = {}): Promise
   }
 }
 
-async function writeFiles(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
+async function writeFiles(directory: string, files: Readonly<Record<string, string>>): Promise<void> {
   for (const [name, text] of Object.entries(files)) {
-    const file = join(folder, name)
+    const file = join(directory, name)
     await mkdir(dirname(file), { recursive: true })
     await writeFile(file, text)
   }
 }
 
-/** Also removes folders that a test made read-only. */
+/** Also removes directories that a test made read-only. */
 async function removeTree(root: string): Promise<void> {
-  await openFolders(root)
+  await makeDirectoriesWritable(root)
   await rm(root, { recursive: true, force: true, maxRetries: 5 })
 }
 
-async function openFolders(folder: string): Promise<void> {
+async function makeDirectoriesWritable(directory: string): Promise<void> {
   try {
-    await chmod(folder, 0o700)
-    for (const entry of await readdir(folder, { withFileTypes: true })) {
-      if (entry.isDirectory()) await openFolders(join(folder, entry.name))
+    await chmod(directory, 0o700)
+    for (const entry of await readdir(directory, { withFileTypes: true })) {
+      if (entry.isDirectory()) await makeDirectoriesWritable(join(directory, entry.name))
     }
   } catch (error) {
-    // A process that is just ending may still remove its own files.
+    // A process that is still exiting may remove its own files meanwhile.
     if (!isNotFound(error)) throw error
   }
 }

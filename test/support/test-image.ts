@@ -1,17 +1,17 @@
 import { PhotonImage } from "@silvia-odwyer/photon-node"
 
-export interface TestImage {
+export interface TestImageOptions {
   readonly width: number
   readonly height: number
   readonly type: "png" | "jpeg" | "webp"
-  /** Noise cannot be compressed, a plain colour can: from 0 to 255. */
+  /** From 0 to 255. Noise makes the image hard to compress. */
   readonly noise?: number
   /** 255 is opaque. */
   readonly alpha?: number
 }
 
-/** An image that was never on anybody's disk: red on the left, blue on the right, with noise where asked. */
-export function testImage({ width, height, type, noise = 0, alpha = 255 }: TestImage): Buffer {
+/** Creates an image that is red on the left and blue on the right, with optional noise. */
+export function testImage({ width, height, type, noise = 0, alpha = 255 }: TestImageOptions): Buffer {
   const image = new PhotonImage(pixels({ width, height, noise, alpha }), width, height)
   try {
     if (type === "png") return Buffer.from(image.get_bytes())
@@ -21,28 +21,28 @@ export function testImage({ width, height, type, noise = 0, alpha = 255 }: TestI
   }
 }
 
-function pixels({ width, height, noise, alpha }: Required<Omit<TestImage, "type">>): Uint8Array {
+function pixels({ width, height, noise, alpha }: Required<Omit<TestImageOptions, "type">>): Uint8Array {
   const rgba = new Uint8Array(width * height * 4)
   let state = 1
-  for (let at = 0; at < rgba.length; at += 4) {
+  for (let offset = 0; offset < rgba.length; offset += 4) {
     state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7f_ff_ff_ff
-    const left = (at / 4) % width < width / 2
+    const left = (offset / 4) % width < width / 2
     const speck = noise === 0 ? 0 : (state >>> 16) % noise
-    rgba.set([(left ? 255 : 0) ^ speck, speck, (left ? 0 : 255) ^ speck, alpha], at)
+    rgba.set([(left ? 255 : 0) ^ speck, speck, (left ? 0 : 255) ^ speck, alpha], offset)
   }
   return rgba
 }
 
-/** The same picture as a GIF: codes of eight bits that compress nothing, started afresh before they would grow. */
+/** The same image as a GIF. It is not compressed: clear codes keep all LZW codes at eight bits. */
 export function testGif(width: number, height: number): Buffer {
   const head = Buffer.from("GIF89a\0\0\0\0\u00f6\0\0", "latin1")
   const frame = Buffer.from(",\0\0\0\0\0\0\0\0\0\u0007", "latin1")
-  for (const [buffer, at] of [
+  for (const [buffer, offset] of [
     [head, 6],
     [frame, 5],
   ] as const) {
-    buffer.writeUInt16LE(width, at)
-    buffer.writeUInt16LE(height, at + 2)
+    buffer.writeUInt16LE(width, offset)
+    buffer.writeUInt16LE(height, offset + 2)
   }
   const palette = Buffer.alloc(128 * 3)
   palette.set([255, 0, 0, 0, 0, 255])
@@ -53,15 +53,15 @@ export function testGif(width: number, height: number): Buffer {
   }
   codes.push(0x81)
   const blocks: Buffer[] = []
-  for (let at = 0; at < codes.length; at += 255) {
-    const block = codes.slice(at, at + 255)
+  for (let start = 0; start < codes.length; start += 255) {
+    const block = codes.slice(start, start + 255)
     blocks.push(Buffer.from([block.length, ...block]))
   }
   return Buffer.concat([head, palette, frame, ...blocks, Buffer.from([0, 0x3b])])
 }
 
-/** The same JPEG as a camera writes it that was held another way (EXIF orientation, 1 to 8). */
-export function turnedJpeg(jpeg: Buffer, orientation: number): Buffer {
+/** Adds an EXIF orientation (1 to 8) to a JPEG. */
+export function jpegWithOrientation(jpeg: Buffer, orientation: number): Buffer {
   const tiff = Buffer.alloc(26)
   tiff.write("MM\0*", "latin1")
   tiff.writeUInt32BE(8, 4)
@@ -76,8 +76,8 @@ export function turnedJpeg(jpeg: Buffer, orientation: number): Buffer {
   return Buffer.concat([jpeg.subarray(0, 2), head, body, jpeg.subarray(2)])
 }
 
-/** A PNG whose header promises this size, and which holds nothing: what a bomb looks like before it is opened. */
-export function hollowPng(width: number, height: number): Buffer {
+/** A PNG that consists only of a header with this size, as in a decompression bomb. */
+export function pngHeaderOnly(width: number, height: number): Buffer {
   const png = Buffer.alloc(33)
   png.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13])
   png.write("IHDR", 12, "latin1")
@@ -91,14 +91,14 @@ export function dataUrl(bytes: Uint8Array, mediaType: string): string {
   return `data:${mediaType};base64,${Buffer.from(bytes).toString("base64")}`
 }
 
-/** The colour in the middle of the left half and of the right half, top and bottom: enough to see how an image was turned. */
+/** The colours of the four corners, which show how an image was rotated. */
 export function cornerColours(bytes: Uint8Array): readonly string[] {
   const image = PhotonImage.new_from_byteslice(bytes)
   const [width, height, rgba] = [image.get_width(), image.get_height(), image.get_raw_pixels()]
   image.free()
   const colour = (x: number, y: number): string => {
-    const at = (y * width + x) * 4
-    const [red = 0, , blue = 0] = rgba.subarray(at, at + 3)
+    const offset = (y * width + x) * 4
+    const [red = 0, , blue = 0] = rgba.subarray(offset, offset + 3)
     return red > blue ? "red" : "blue"
   }
   const [left, right, top, bottom] = [0, width - 1, 0, height - 1]

@@ -5,23 +5,23 @@ import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-/** TLS in front of a server on loopback, with a certificate for models.example.com that only its own file vouches for. */
+/** A TLS server on loopback with a self-signed certificate for models.example.com. */
 export interface TlsServer extends AsyncDisposable {
   readonly url: string
-  /** The file that vouches for it. */
-  readonly certificate: string
+  /** The file to trust, in PEM format. */
+  readonly certificateFile: string
 }
 
-/** Everything goes on to `target`. */
+/** Forwards every request to `target`. */
 export async function startTlsServer(target: string): Promise<TlsServer> {
   const directory = mkdtempSync(join(tmpdir(), "hermes-tls-"))
-  const certificate = join(directory, "certificate.pem")
-  writeFileSync(certificate, CERTIFICATE)
+  const certificateFile = join(directory, "certificate.pem")
+  writeFileSync(certificateFile, CERTIFICATE)
   const server = createServer({ key: KEY, cert: CERTIFICATE }, (incoming, response) => {
     const { method, headers } = incoming
-    const outgoing = httpRequest(new URL(incoming.url ?? "/", target), { method, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers)
-      answer.pipe(response)
+    const outgoing = httpRequest(new URL(incoming.url ?? "/", target), { method, headers }, (upstream) => {
+      response.writeHead(upstream.statusCode ?? 502, upstream.headers)
+      upstream.pipe(response)
     })
     outgoing.on("error", () => response.destroy())
     incoming.pipe(outgoing)
@@ -29,7 +29,7 @@ export async function startTlsServer(target: string): Promise<TlsServer> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   return {
     url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    certificate,
+    certificateFile,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
@@ -38,7 +38,7 @@ export async function startTlsServer(target: string): Promise<TlsServer> {
   }
 }
 
-/** For models.example.com, localhost and 127.0.0.1, signed by itself, for a hundred years; it protects nothing. */
+/** Self-signed for models.example.com, localhost and 127.0.0.1, valid for a hundred years. Used only in tests. */
 const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBxDCCAWmgAwIBAgIUALZbxNUWSP9xVcMbUsvv1hbrK/gwCgYIKoZIzj0EAwIw
 HTEbMBkGA1UEAwwSbW9kZWxzLmV4YW1wbGUuY29tMCAXDTI2MTExNTA5MzY0NFoY

@@ -8,7 +8,7 @@ function shell(script: string) {
   return { command: ["sh", "-c"] as const, args: [script], env: ENV }
 }
 
-/** A program that prints the bytes of each key. */
+/** Prints the bytes of each key. */
 const KEY_PRINTER = `
   process.stdin.setRawMode(true)
   process.stdout.write("ready\\r\\n")
@@ -17,7 +17,7 @@ const KEY_PRINTER = `
     if (String(data) === "q") process.exit(0)
   })`
 
-test("a program sees a terminal of the given size and its output is folded into a screen", async () => {
+test("a program sees a terminal of the given size, and its output is rendered to a screen", async () => {
   await using term = await openTerminal({
     ...shell("test -t 0 && test -t 1 && stty size && echo $TERM && printf 'abc\\rX\\033[1;31m red\\033[0m'; exit 4"),
     columns: 90,
@@ -38,7 +38,7 @@ test("typing and pressing reach the program", async () => {
   expect(await term.exit).toEqual({ code: 0, signal: 0 })
 })
 
-test("keys arrive as a terminal sends them", async () => {
+test("keys are sent as escape sequences", async () => {
   await using term = await openTerminal({ command: process.execPath, args: ["-e", KEY_PRINTER], env: ENV })
   await term.waitFor("ready")
   const keys = {
@@ -70,7 +70,7 @@ test("ctrl+c interrupts the program in the foreground", async () => {
   expect(term.screen().join("\n")).toContain("caught")
 })
 
-test("lines that scroll away are in the scrollback", async () => {
+test("lines that scroll off the screen are in the scrollback", async () => {
   await using term = await openTerminal({ ...shell("seq 1 20"), rows: 5 })
   await term.exit
   expect(term.screen()).toEqual(["17", "18", "19", "20"])
@@ -78,7 +78,7 @@ test("lines that scroll away are in the scrollback", async () => {
   await term.waitFor("3")
 })
 
-test("a question to the terminal is answered", async () => {
+test("the terminal responds to a cursor position query", async () => {
   const script = `
     process.stdin.setRawMode(true)
     process.stdin.once("data", (data) => { console.log(JSON.stringify(String(data))); process.exit(0) })
@@ -87,7 +87,7 @@ test("a question to the terminal is answered", async () => {
   await term.waitFor(JSON.stringify("\u001B[1;3R"))
 })
 
-test("a new size reaches the program", async () => {
+test("a resize reaches the program", async () => {
   const script = `process.stdout.on("resize", () => console.log("now", process.stdout.columns, process.stdout.rows)); console.log("ready"); process.stdin.resume()`
   await using term = await openTerminal({ command: process.execPath, args: ["-e", script], env: ENV })
   await term.waitFor("ready")
@@ -95,10 +95,10 @@ test("a new size reaches the program", async () => {
   await term.waitFor("now 60 20")
 })
 
-test("waiting in vain fails with the screen, at the end of the program or at the time limit", async () => {
+test("waiting for text that never appears fails with the screen, at exit or at the time limit", async () => {
   await using ended = await openTerminal(shell("echo something else"))
   await expect(ended.waitFor("hello")).rejects.toThrow(
-    "the program ended without showing hello. The screen:\nsomething else",
+    "the program exited without showing hello. The screen:\nsomething else",
   )
   await using silent = await openTerminal(shell("echo waiting; exec cat"))
   await silent.waitFor("waiting")
@@ -107,7 +107,7 @@ test("waiting in vain fails with the screen, at the end of the program or at the
   )
 })
 
-test("disposing ends the program", async () => {
+test("disposing kills the program", async () => {
   const term = await openTerminal(shell("trap '' HUP INT TERM; echo ready; while :; do sleep 0.01; done"))
   await term.waitFor("ready")
   await term[Symbol.asyncDispose]()

@@ -5,10 +5,10 @@ import type { Terminal } from "@xterm/headless"
 import { errorCode } from "../../src/base/system-error.ts"
 
 export interface TerminalOptions {
-  /** A program, or a program with its first arguments as `hermesCommand()` gives it. */
+  /** A program, or a program with its first arguments, such as `hermesCommand()` returns. */
   readonly command: string | readonly [string, ...string[]]
   readonly args?: readonly string[]
-  /** The whole environment; TERM becomes `xterm-256color`. */
+  /** The complete environment, except that TERM becomes `xterm-256color`. */
   readonly env: Readonly<Record<string, string>>
   readonly cwd?: string
   readonly columns?: number
@@ -17,30 +17,30 @@ export interface TerminalOptions {
 
 export interface VirtualTerminal extends AsyncDisposable {
   readonly pid: number
-  /** Every byte the program sent, escape sequences included. */
+  /** Everything the program printed, including escape sequences. */
   readonly output: string
-  /** Settles when the program is gone and all it sent is on the screen. */
+  /** Settles when the program has exited and the screen shows all of its output. */
   readonly exit: Promise<TerminalExit>
-  /** As if typed: the text arrives as it is. */
+  /** Sends the text unchanged, as typed. */
   type(text: string): void
   press(key: KeyName): void
-  /** As if pasted into a terminal that marks pastes. */
+  /** Sends the text as a bracketed paste. */
   paste(text: string): void
   resize(columns: number, rows: number): void
-  /** Waits until the screen or the scrollback shows it; fails with the screen when that takes too long. */
+  /** Waits until the screen or the scrollback shows it. Rejects with the screen at the time limit. */
   waitFor(pattern: RegExp | string, options?: { readonly timeoutMs?: number }): Promise<void>
   /** The visible lines, without trailing blanks. */
   screen(): readonly string[]
-  /** The lines that scrolled out above the screen. */
+  /** The lines above the screen. */
   scrollback(): readonly string[]
   cursor(): { readonly column: number; readonly row: number }
-  /** To the program alone, as `kill PID` does. */
+  /** Signals only the program, not its group, as `kill PID` does. */
   signal(name: NodeJS.Signals): void
 }
 
 export interface TerminalExit {
   readonly code: number
-  /** The number of the signal that ended it, 0 when it ended by itself. */
+  /** The number of the signal that killed the program, or 0. */
   readonly signal: number
 }
 
@@ -69,7 +69,7 @@ export type KeyName = keyof typeof KEYS | `ctrl+${string}` | `alt+${string}`
 
 const DEFAULT_TIMEOUT_MS = 15_000
 
-/** Starts a command where a person would sit: in a pseudo-terminal whose output is folded into a screen. */
+/** Starts a command in a pseudo-terminal and renders its output to a screen. */
 export async function openTerminal(options: TerminalOptions): Promise<VirtualTerminal> {
   const [command, ...firstArgs] = typeof options.command === "string" ? [options.command] : options.command
   const columns = options.columns ?? 100
@@ -91,10 +91,10 @@ class PtyTerminal implements VirtualTerminal {
   readonly #child: pty.IPty
   readonly #screen: Terminal
   readonly #watchers = new Set<() => void>()
-  /** The program is gone: nothing can be typed any more. */
-  #ended = false
-  /** All it sent is on the screen: nothing new can be shown any more. */
-  #folded = false
+  /** The program has exited and reads no more input. */
+  #exited = false
+  /** The screen shows all output of the exited program. */
+  #rendered = false
 
   constructor(child: pty.IPty, screen: Terminal) {
     this.#child = child
@@ -103,13 +103,13 @@ class PtyTerminal implements VirtualTerminal {
       this.output += data
       screen.write(data, () => this.#notify())
     })
-    // The program may ask the terminal (cursor position, device attributes): the screen answers as a real one does.
-    screen.onData((answer) => this.type(answer))
+    // Responses to terminal queries, such as the cursor position and device attributes.
+    screen.onData((response) => this.type(response))
     const { promise, resolve } = Promise.withResolvers<TerminalExit>()
     child.onExit(({ exitCode, signal }) => {
-      this.#ended = true
+      this.#exited = true
       screen.write("", () => {
-        this.#folded = true
+        this.#rendered = true
         resolve({ code: exitCode, signal: signal ?? 0 })
         this.#notify()
       })
@@ -122,7 +122,7 @@ class PtyTerminal implements VirtualTerminal {
   }
 
   type(text: string): void {
-    if (!this.#ended) this.#child.write(text)
+    if (!this.#exited) this.#child.write(text)
   }
 
   press(key: KeyName): void {
@@ -144,7 +144,7 @@ class PtyTerminal implements VirtualTerminal {
       reject(new Error(`${problem} ${pattern}. The screen:\n${this.screen().join("\n")}`))
     const check = () => {
       if (shows([...this.scrollback(), ...this.screen()].join("\n"), pattern)) resolve()
-      else if (this.#folded) fail("the program ended without showing")
+      else if (this.#rendered) fail("the program exited without showing")
     }
     const timer = setTimeout(() => fail("the screen does not show"), options.timeoutMs ?? DEFAULT_TIMEOUT_MS)
     this.#watchers.add(check)
@@ -173,7 +173,7 @@ class PtyTerminal implements VirtualTerminal {
   }
 
   signal(name: NodeJS.Signals): void {
-    if (!this.#ended) this.#child.kill(name)
+    if (!this.#exited) this.#child.kill(name)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -206,12 +206,12 @@ function shows(text: string, pattern: RegExp | string): boolean {
   return typeof pattern === "string" ? text.includes(pattern) : text.search(pattern) !== -1
 }
 
-/** The program leads the session of its terminal, and so the process group of its children. */
+/** The program is the session leader of its terminal, so its process group includes its children. */
 function killSession(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL")
   } catch (error) {
-    // It has ended already.
+    // The program has exited already.
     if (errorCode(error) !== "ESRCH") throw error
   }
 }

@@ -1,27 +1,27 @@
 import { expect, test } from "vitest"
 
-import { engineBench, toolRound, user, assistant } from "../../../test/fixtures/agent/histories.ts"
-import type { EngineBench, MadeCall } from "../../../test/fixtures/agent/histories.ts"
+import { createEngineHarness, toolRound, user, assistant } from "../../../test/fixtures/agent/histories.ts"
+import type { EngineHarness, HistoryCall } from "../../../test/fixtures/agent/histories.ts"
 import { fc } from "../../../test/support/property.ts"
-import { createAnthropicMessagesWire } from "../../llm/wire/anthropic-messages.ts"
-import { createBedrockConverseWire } from "../../llm/wire/bedrock-converse.ts"
-import { createChatCompletionsWire } from "../../llm/wire/chat-completions.ts"
-import { createCodexResponsesWire } from "../../llm/wire/codex-responses.ts"
-import { createGeminiWire } from "../../llm/wire/gemini.ts"
+import { createAnthropicMessagesWire } from "../../llm/wire/anthropic-messages/wire.ts"
+import { createBedrockConverseWire } from "../../llm/wire/bedrock-converse/wire.ts"
+import { createChatCompletionsWire } from "../../llm/wire/chat-completions/wire.ts"
+import { createCodexResponsesWire } from "../../llm/wire/codex-responses/wire.ts"
+import { createGeminiWire } from "../../llm/wire/gemini/wire.ts"
 import type { ModelRequest } from "../../llm/model.ts"
 import { parseJson } from "../../base/json.ts"
 import { contentText } from "../../protocol/message.ts"
 import type { Message } from "../../protocol/message.ts"
 import { unseenResults } from "./budget-reduction.ts"
-import type { CompressOutcome } from "./engine.ts"
-import { createEstimator } from "./estimate.ts"
+import type { CompressOutcome } from "./context-engine.ts"
+import { createEstimator } from "./token-estimate.ts"
 import type { SummaryPort } from "./summary/summariser.ts"
 import { wrapSummary } from "./summary/summary-text.ts"
 import { withTodoList } from "./todo-reinjection.ts"
-import { isValidHistory } from "./validity.ts"
+import { isValidHistory } from "./history-validity.ts"
 import type { CompressionSettings } from "./window-budget.ts"
 
-/** What a history is made of. Sizes are in percent of the window, so that every window is filled. */
+/** The shape of a generated history. Sizes are in percent of the window, so that every window is filled. */
 interface Shape {
   readonly window: number
   readonly overhead: number
@@ -93,13 +93,13 @@ function makeHistory(shape: Shape): readonly Message[] {
       messages.push(assistant(`${tag} ${"An answer. ".repeat(1 + random() * 20)}`, { ...reasoning, ...plan }))
       continue
     }
-    // After an answer only the person can go on.
+    // After an answer only the user can continue.
     const last = messages.at(-1)
     if (last?.role === "assistant") messages.push(user(`${tag}q Next.`))
     const count = chance(shape.parallel) ? 4 : 1
     // Plans are short texts.
     const size = "compression_priority" in plan ? 300 : (chance(shape.giants) ? 8 : 2 * random()) * (perRound / count)
-    const calls = Array.from({ length: count }, (_, index): MadeCall => {
+    const calls = Array.from({ length: count }, (_, index): HistoryCall => {
       const text = chance(shape.copies)
         ? "the same listing ".repeat(30)
         : `${tag}${index} `.padEnd(size, "line of output\n")
@@ -151,39 +151,39 @@ async function compressed(
   how: { readonly summariser: string; readonly settings?: Partial<CompressionSettings> },
 ) {
   const before = makeHistory(shape)
-  const bench = engineBench({
+  const harness = createEngineHarness({
     window: shape.window,
     ...(how.settings === undefined ? {} : { settings: how.settings }),
     summarise: SUMMARISERS[how.summariser],
   })
   const overheadTokens = Math.floor((shape.window * shape.overhead) / 100)
-  const outcome = await bench.engine.compress(before, { ...bench.request, overheadTokens })
-  return { before, bench, outcome, overheadTokens }
+  const outcome = await harness.engine.compress(before, { ...harness.request, overheadTokens })
+  return { before, harness, outcome, overheadTokens }
 }
 
 const RUNS = 2500
 const TIMEOUT_MS = 180_000
 
-/** Each test sees histories of its own. */
+/** Each test uses different histories. */
 function seedOf(index: number): number {
   return (fc.readConfigureGlobal().seed ?? 0) + index
 }
 
 for (const [index, summariser] of ["good", "failing", "oversized"].entries()) {
   test(
-    `what matters survives ${RUNS} compressions; the side model is ${summariser}`,
+    `what matters survives ${RUNS} compressions; the auxiliary model is ${summariser}`,
     { timeout: TIMEOUT_MS },
     async () => {
       let changed = 0
       await fc.assert(
         fc.asyncProperty(SHAPE, async (shape) => {
-          const { before, bench, outcome, overheadTokens } = await compressed(shape, { summariser })
+          const { before, harness, outcome, overheadTokens } = await compressed(shape, { summariser })
           expect(isValidHistory(before)).toBe(true)
-          expectIntact(before, outcome, bench)
+          expectIntact(before, outcome, harness)
           if (outcome.layersRun.length === 0) return
           changed += 1
           expect(
-            hasRoomForFiveTurns(outcome, bench, overheadTokens) || isMostlyUntouchable(before, bench, overheadTokens),
+            hasRoomForFiveTurns(outcome, harness, overheadTokens) || isMostlyUntouchable(before, harness, overheadTokens),
           ).toBe(true)
         }),
         { numRuns: RUNS, seed: seedOf(index) },
@@ -193,26 +193,26 @@ for (const [index, summariser] of ["good", "failing", "oversized"].entries()) {
   )
 }
 
-test("a summary at once keeps the same things", { timeout: TIMEOUT_MS }, async () => {
+test("the summarize strategy keeps the same things", { timeout: TIMEOUT_MS }, async () => {
   await fc.assert(
     fc.asyncProperty(SHAPE, fc.constantFrom(...Object.keys(SUMMARISERS)), async (shape, summariser) => {
-      const { before, bench, outcome } = await compressed(shape, { summariser, settings: { strategy: "summarize" } })
-      expectIntact(before, outcome, bench)
+      const { before, harness, outcome } = await compressed(shape, { summariser, settings: { strategy: "summarize" } })
+      expectIntact(before, outcome, harness)
     }),
     { numRuns: RUNS, seed: seedOf(3) },
   )
 })
 
 test(
-  "with abort_on_summary_failure a side model that does not deliver changes nothing",
+  "with abort_on_summary_failure a failed auxiliary model changes nothing",
   { timeout: TIMEOUT_MS },
   async () => {
     let aborted = 0
     await fc.assert(
       fc.asyncProperty(SHAPE, fc.constantFrom("failing", "missing", "empty", "throwing"), async (shape, summariser) => {
         const settings = { strategy: "summarize", abortOnSummaryFailure: true } as const
-        const { before, bench, outcome } = await compressed(shape, { summariser, settings })
-        if (bench.asked.length === 0) return
+        const { before, harness, outcome } = await compressed(shape, { summariser, settings })
+        if (harness.summaryRequests.length === 0) return
         aborted += 1
         expect([outcome.messages === before, outcome.aborted, outcome.layersRun]).toEqual([true, true, []])
       }),
@@ -222,19 +222,19 @@ test(
   },
 )
 
-test("what a compression gives encodes on every wire", { timeout: TIMEOUT_MS }, async () => {
-  const place = { provider: "custom", baseUrl: "http://127.0.0.1/v1", host: "127.0.0.1", contextLength: 200_000 }
+test("a compressed history encodes on every wire", { timeout: TIMEOUT_MS }, async () => {
+  const runtime = { provider: "custom", baseUrl: "http://127.0.0.1/v1", host: "127.0.0.1", contextLength: 200_000 }
   const wires = [
-    createChatCompletionsWire(place, {
+    createChatCompletionsWire(runtime, {
       extraBody: {},
       openRouter: {},
       streaming: true,
       includeUsage: true,
     }),
-    createAnthropicMessagesWire(place, {}),
-    createCodexResponsesWire(place),
-    createBedrockConverseWire(place, { guardrail: {} }),
-    createGeminiWire(place),
+    createAnthropicMessagesWire(runtime, {}),
+    createCodexResponsesWire(runtime),
+    createBedrockConverseWire(runtime, { guardrail: {} }),
+    createGeminiWire(runtime),
   ]
   const tools = ["terminal", "skills_list", "read_file"].map((name) => ({
     name,
@@ -250,7 +250,7 @@ test("what a compression gives encodes on every wire", { timeout: TIMEOUT_MS }, 
       for (const wire of wires) {
         const request: ModelRequest = { model: "test-model", system: "s", messages, tools }
         const body = wire.encode(request)
-        // No wire had to leave a call or a result out; Gemini pairs them by name and order.
+        // No wire dropped a call or a result; Gemini pairs them by name and order.
         const complete = wire.path(request).includes("enerateContent") || ids.every((id) => body.includes(id))
         expect([parseJson(body) !== undefined, body.includes("removed)"), complete]).toEqual([true, false, true])
       }
@@ -259,7 +259,7 @@ test("what a compression gives encodes on every wire", { timeout: TIMEOUT_MS }, 
   )
 })
 
-function expectIntact(before: readonly Message[], outcome: CompressOutcome, bench: EngineBench): void {
+function expectIntact(before: readonly Message[], outcome: CompressOutcome, harness: EngineHarness): void {
   const { messages } = outcome
   if (outcome.layersRun.length === 0) {
     expect(messages).toBe(before)
@@ -277,10 +277,10 @@ function expectIntact(before: readonly Message[], outcome: CompressOutcome, benc
   for (const plan of before.filter((message) => message.role !== "system" && message.compression_priority === "high")) {
     expect(messages.some((message) => message === plan || saysTheSame(message, plan))).toBe(true)
   }
-  expectOnlyReportedLosses(before, outcome, bench)
+  expectOnlyReportedLosses(before, outcome, harness)
 }
 
-/** The person's last words, and the first message: word for word. */
+/** The last user message and the first message are unchanged. */
 function expectWords(before: readonly Message[], after: readonly Message[]): void {
   const last = before.findLast((message) => message.role === "user" && message.synthetic === undefined)
   for (const message of [before[0], last]) {
@@ -306,7 +306,7 @@ function textParts({ content }: Message): readonly string[] {
   return typeof content === "string" ? [content] : content.flatMap((part) => (part.type === "text" ? [part.text] : []))
 }
 
-/** The newest calls are there with their results, whatever they look like now. */
+/** The newest calls still have their results, in whatever form. */
 function expectEnd(before: readonly Message[], after: readonly Message[]): void {
   const end = before.slice(before.findLastIndex((message) => message.role === "assistant"))
   const kept = after.slice(-end.length)
@@ -320,24 +320,24 @@ function nameOf(message: Message): string {
   return `calls ${(message.tool_calls ?? []).map((call) => call.id).join(" ")} ${tag}`
 }
 
-function expectOnlyReportedLosses(before: readonly Message[], outcome: CompressOutcome, bench: EngineBench): void {
+function expectOnlyReportedLosses(before: readonly Message[], outcome: CompressOutcome, harness: EngineHarness): void {
   const kept = new Set(outcome.messages.map((message) => outcome.reshaped.get(message) ?? message))
   const gone = before.filter((message) => !kept.has(message))
   if (!outcome.removedMessages) {
     expect(gone).toEqual([])
-    expect(bench.lost.length === 0 || outcome.layersRun.every((layer) => layer === 1 || layer === 3)).toBe(true)
+    expect(harness.removals.length === 0 || outcome.layersRun.every((layer) => layer === 1 || layer === 3)).toBe(true)
     return
   }
   expect(outcome.droppedRounds).toBeGreaterThan(0)
-  const reported = new Set(bench.lost.flatMap(({ doomed }) => doomed).map(nameOf))
-  const silent = gone.filter(
+  const reported = new Set(harness.removals.flatMap(({ messages }) => messages).map(nameOf))
+  const unreported = gone.filter(
     (message) => !(message.role === "user" && message.synthetic === "summary") && !reported.has(nameOf(message)),
   )
-  expect(silent.map(nameOf)).toEqual([])
+  expect(unreported.map(nameOf)).toEqual([])
 }
 
-/** Five rounds of an ordinary size do not make another compression necessary. */
-function hasRoomForFiveTurns(outcome: CompressOutcome, { engine }: EngineBench, overheadTokens: number): boolean {
+/** Five rounds of ordinary size do not require another compression. */
+function hasRoomForFiveTurns(outcome: CompressOutcome, { engine }: EngineHarness, overheadTokens: number): boolean {
   const turn = 0.035 * (engine.figures.thresholdTokens - overheadTokens)
   const extra = Array.from({ length: 5 }, (_, index) =>
     toolRound([{ id: `t${index}`, result: "z".repeat(4 * turn - 200) }]),
@@ -346,8 +346,8 @@ function hasRoomForFiveTurns(outcome: CompressOutcome, { engine }: EngineBench, 
   return !engine.shouldCompress(size)
 }
 
-/** The words that no compression may change, and pictures the model has not seen, fill much of what there is. */
-function isMostlyUntouchable(before: readonly Message[], { engine }: EngineBench, overheadTokens: number): boolean {
+/** Messages that no compression may change, and unseen images, fill much of the window. */
+function isMostlyUntouchable(before: readonly Message[], { engine }: EngineHarness, overheadTokens: number): boolean {
   const last = before.findLast((message) => message.role === "user" && message.synthetic === undefined)
   const kept = before.filter(
     (message) =>

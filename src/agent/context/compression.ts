@@ -14,47 +14,46 @@ import { promptTokens } from "../../protocol/usage.ts"
 import type { Usage } from "../../protocol/usage.ts"
 import type { TodoItem } from "../../toolkit/ports/todo.ts"
 import type { Conversation } from "../conversation.ts"
-import type { Journal } from "../journal.ts"
-import type { CompressOptions, CompressOutcome, ContextEngine, ContextFigures } from "./engine.ts"
-import type { Estimator } from "./estimate.ts"
+import type { CompressOptions, CompressOutcome, ContextEngine, ContextFigures } from "./context-engine.ts"
+import type { Estimator } from "./token-estimate.ts"
 import { withTodoList } from "./todo-reinjection.ts"
-import { isValidHistory } from "./validity.ts"
-import type { WindowFloor } from "./window-floor.ts"
+import { isValidHistory } from "./history-validity.ts"
+import type { MinimumWindowCheck } from "./minimum-window.ts"
 
 type Steps<Value> = AsyncGenerator<AgentEventBody, Value, void>
 
-/** When the conversation is made shorter, and what becomes of the result. One per session; the engine does the shortening. */
+/** Decides when to compress the conversation and applies the result. One per session; the context engine does the compression. */
 export interface Compression {
   readonly figures: ContextFigures
-  /** At the start of a turn, when the conversation has grown too long since the last one. */
+  /** Compresses at the start of a turn when the conversation is too long. */
   beforeTurn(model: ModelClient, signal: AbortSignal): Steps<void>
-  /** Another model may answer than last time, with another window. An end: the request can never be answered, so it is not sent. */
+  /** Compresses when the model changed to one with a smaller window. Returns a reason when the request must not be sent. */
   beforeRequest(model: ModelClient, signal: AbortSignal): Steps<EndReason | undefined>
-  /** The size of the request that is about to leave, as estimated in `beforeRequest`. */
-  requestTokens(): number
+  /** The size of the next request, as estimated in `beforeRequest`. */
+  estimatedRequestTokens(): number
   noteUsage(usage: Usage | undefined): void
-  afterBatch(signal: AbortSignal): Steps<void>
-  /** The turn has ended with an answer: what the person should know about the window. */
+  afterToolResults(signal: AbortSignal): Steps<void>
+  /** Emits a warning after an answer when a local server has too small a window. */
   afterAnswer(model: ModelClient, signal: AbortSignal): Steps<void>
-  /** The provider found the request too long. Undefined: ask again. */
-  afterRefusal(refusal: Refusal): Steps<EndReason | undefined>
-  /** The next turn starts with a shorter conversation, whatever its size. */
-  distrustNextRequest(): void
-  /** The person asked for it. */
-  now(request: ManualRequest): Steps<CompressReport>
+  /** The provider rejected the request as too long. Returns undefined when it can be retried. */
+  afterOverflow(refusal: Overflow): Steps<EndReason | undefined>
+  /** The next turn starts with a compression, regardless of its size. */
+  compressBeforeNextTurn(): void
+  /** Compresses because the user asked for it. */
+  compressNow(request: ManualCompression): Steps<CompressReport>
 }
 
-export interface ManualRequest {
-  /** A topic that gets most of the summary. */
+export interface ManualCompression {
+  /** A topic to which the summary gives most of its length. */
   readonly focus?: string
-  /** How many of the last exchanges stay word for word, and nothing else. */
+  /** Keeps this many of the last exchanges unchanged and summarises everything else. */
   readonly keepExchanges?: number
   readonly signal: AbortSignal
 }
 
-export interface Refusal {
+export interface Overflow {
   readonly failure: LlmFailure
-  /** From 1, within one request. */
+  /** 1 for the first rejection of a request. */
   readonly attempt: number
   readonly signal: AbortSignal
 }
@@ -72,7 +71,7 @@ export interface CompressReport {
   readonly layersRun: readonly number[]
   readonly removedMessages: boolean
   readonly sessionId: SessionId
-  /** Why less was done than asked for. */
+  /** Why the compression did less than requested. */
   readonly warning?: string
 }
 
@@ -80,71 +79,70 @@ export interface CompressionParts {
   readonly engine: ContextEngine
   readonly enabled: boolean
   readonly conversation: Conversation
-  readonly journal: Journal
   readonly estimator: Estimator
   readonly tools: readonly ToolDefinition[]
   readonly clock: Clock
   readonly todo: () => readonly TodoItem[]
-  readonly beforeLoss: (
-    doomed: readonly Message[],
-    layer: Parameters<CompressOptions["beforeLoss"]>[1],
+  readonly beforeRemoval: (
+    removed: readonly Message[],
+    layer: Parameters<CompressOptions["beforeRemoval"]>[1],
     signal: AbortSignal,
   ) => Promise<string>
-  /** Called before each run, for what the engine needs ready. */
+  /** Called before each run to load what the engine needs. */
   readonly prepare: (history: readonly Message[]) => Promise<void>
-  /** Takes over what other processes did to the conversation, behind which `question` stays the last; gives whether there was anything. */
-  readonly catchUp: (question: Message | undefined) => Steps<boolean>
+  /** Takes over changes by other processes and keeps `userMessage` last. Returns whether there were any. */
+  readonly catchUp: (userMessage: Message | undefined) => Steps<boolean>
   readonly onRotated: (sessions: { readonly from: SessionId; readonly to: SessionId }) => void
-  readonly report: (fault: string) => void
+  readonly reportFault: (fault: string) => void
   /** `agent.enforce_min_context` */
-  readonly enforceFloor: boolean
-  readonly floor: () => Promise<WindowFloor>
+  readonly enforceMinimumWindow: boolean
+  readonly minimumWindow: () => Promise<MinimumWindowCheck>
 }
 
 const MAX_PASSES = 3
 const MAX_ATTEMPTS_PER_REQUEST = 3
 const PAUSE_BEFORE_NEXT_ATTEMPT_MS = 2000
-/** Right after a compression the real size is unknown; only a request that cannot possibly fit is shortened again then. */
+/** Right after a compression the real size is unknown; only above this share of the window is it compressed again. */
 const CANNOT_FIT = 0.95
 /**
- * Estimates are wrong by a factor of two at most: a count below this share of one is not believed, and the estimate stands in, as
- * for a server that does not count. Too early a compression costs little, too late a one the conversation.
+ * Estimates are wrong by a factor of two at most, so a reported count below this share of the estimate is replaced by the
+ * estimate. An early compression costs little; a late one can lose the conversation.
  */
 const CREDIBLE_SHARE = 0.5
-/** By the same reasoning a message of twice the window cannot fit, whatever the estimate is worth. */
-const HOPELESS_SHARE = 2
+/** For the same reason a message estimated at more than twice the window cannot fit. */
+const OVERSIZED_SHARE = 2
 
 export function createCompression(parts: CompressionParts): Compression {
   const { engine, conversation, estimator } = parts
-  let distrusted = false
+  let compressNextTurn = false
   const confirmed = new WeakSet<ModelClient>()
   let model: Pick<ModelRuntime, "provider" | "model" | "contextLength"> | undefined
-  /** The request that is under way, as estimated when it was made. */
+  /** Estimated size of the current request. */
   let estimated = 0
-  /** The least that request can have held. */
-  let credible = 0
-  /** How far the provider's own count reaches: messages up to here are in it. */
+  /** The same without images, whose size varies widely. */
+  let estimatedText = 0
+  /** The provider's last count and how many messages it includes. */
   let counted = { messages: 0, tokens: 0 }
 
   const overheadTokens = (): number =>
     estimator.request({ system: conversation.system, messages: [], tools: parts.tools })
   const estimate = (): number => overheadTokens() + estimator.messages(conversation.history)
 
-  /** What the next request will hold: the provider's count where there is one, and an estimate of what came after it. */
+  /** Size of the next request: the provider's last count plus an estimate of the messages since. */
   const projected = (): number => {
     if (engine.figures.lastPromptTokens <= 0 || counted.tokens === 0) return estimate()
     return counted.tokens + estimator.messages(conversation.history.slice(counted.messages))
   }
 
-  /** Some servers count only what their cache did not hold, or nothing but a placeholder. */
-  const believed = (reported: number): number =>
-    reported > 0 && reported < CREDIBLE_SHARE * credible ? credible : reported
+  /** Some servers report only uncached tokens or a placeholder. */
+  const plausible = (reported: number): number =>
+    reported > 0 && reported < CREDIBLE_SHARE * estimatedText ? estimatedText : reported
 
   const isDue = (): boolean => {
     const size = estimate()
     return engine.shouldCompress(size) && !engine.shouldDeferPreflight(size)
   }
-  /** True when another window or model counts from now on. */
+  /** Returns true when the model or its window differs from the previous request. */
   const adoptModel = (runtime: ModelRuntime): boolean => {
     const known = model
     model = runtime
@@ -155,43 +153,44 @@ export function createCompression(parts: CompressionParts): Compression {
     return known !== undefined
   }
 
-  async function* run({ question, ...how }: RunRequest): Steps<Done> {
-    const lock = await parts.journal.lockCompression(how.signal)
-    if (lock === undefined) return nothing(parts, "another process is shortening this conversation")
+  async function* run({ userMessage, ...options }: RunRequest): Steps<CompressionRun> {
+    const lock = await conversation.lockCompression(options.signal)
+    if (lock === undefined) return unchanged(parts, "another process is compressing this conversation")
     try {
-      // Whoever had the right before may have done it all. In the middle of a turn nothing is taken over: what others added
-      // meanwhile follows the shorter conversation by itself.
-      if (question !== undefined && (yield* parts.catchUp(question))) {
-        return { ...nothing(parts), progress: true }
+      // The previous holder of the lock may have compressed the conversation already. In the middle of a turn nothing is taken
+      // over: messages that other processes added are stored after the compressed conversation.
+      if (userMessage !== undefined && (yield* parts.catchUp(userMessage))) {
+        return { ...unchanged(parts), progress: true }
       }
-      yield { type: "status", kind: "compress", text: "making the conversation shorter" }
+      yield { type: "status", kind: "compress", text: "compressing the conversation" }
       await parts.prepare(conversation.history)
       const outcome = await engine.compress(conversation.history, {
-        ...how,
+        ...options,
         sessionId: conversation.id,
         overheadTokens: overheadTokens(),
-        beforeLoss: (doomed, layer) => parts.beforeLoss(doomed, layer, how.signal),
+        beforeRemoval: (removed, layer) => parts.beforeRemoval(removed, layer, options.signal),
       })
-      return yield* adopt(outcome, parts)
+      return yield* applyOutcome(outcome, parts)
     } finally {
       counted = { messages: 0, tokens: 0 }
       await lock.release()
     }
   }
 
-  /** One message that is far larger than the window: no compression helps, and some servers would silently cut it. */
-  async function hopeless(client: ModelClient, signal: AbortSignal): Promise<EndReason | undefined> {
-    const isHopeless = (tokens: number): boolean => tokens > HOPELESS_SHARE * client.runtime.contextLength
-    if (!isHopeless(credible)) return undefined
-    const largest = conversation.history.reduce((most, message) => Math.max(most, estimator.words([message])), 0)
-    const tooLarge = (): boolean => isHopeless(largest)
-    if (!tooLarge() || (await client.confirmWindow?.({ signal })) === false || !tooLarge()) return undefined
+  /** Refuses a single message that is far larger than the window: compression cannot help, and some servers truncate silently. */
+  async function refuseOversizedMessage(client: ModelClient, signal: AbortSignal): Promise<EndReason | undefined> {
+    const isOversized = (tokens: number): boolean => tokens > OVERSIZED_SHARE * client.runtime.contextLength
+    if (!isOversized(estimatedText)) return undefined
+    const largest = conversation.history.reduce((most, message) => Math.max(most, estimator.textOnly([message])), 0)
+    if (!isOversized(largest) || (await client.confirmWindow?.({ signal })) === false) return undefined
+    // `confirmWindow` may have corrected the window.
+    if (!isOversized(largest)) return undefined
     const { model: name, contextLength } = client.runtime
     return {
       exitReason: "message_too_large",
       code: "message_too_large",
       reason: "context_overflow",
-      message: `one message has about ${compactCount(largest)} tokens and ${name} can read ${compactCount(contextLength)}, so nothing was sent. ${SPLIT_IT}`,
+      message: `one message has about ${compactCount(largest)} tokens, but the context window of ${name} has ${compactCount(contextLength)}, so nothing was sent. ${SPLIT_IT}`,
     }
   }
 
@@ -201,21 +200,21 @@ export function createCompression(parts: CompressionParts): Compression {
     },
     beforeTurn: async function* (client, signal) {
       if (!parts.enabled) return
-      const force = distrusted
-      distrusted = false
+      const force = compressNextTurn
+      compressNextTurn = false
       for (let pass = 0; pass < MAX_PASSES && !signal.aborted; pass += 1) {
         adoptModel(client.runtime)
         if (!isDue() && !(force && pass === 0)) return
         if (!confirmed.has(client)) {
-          // What is known about a window may be a guess; before anything is given up for it, it is looked up.
+          // The known window may be a guess: look it up before messages are removed because of it.
           confirmed.add(client)
           await client.confirmWindow?.({ signal })
           adoptModel(client.runtime)
           if (!isDue() && !force) return
         }
         if (!(await engine.hasContentToCompress(conversation.history))) return
-        const question = conversation.history.at(-1)
-        const done = yield* run({ signal, force, ...(question === undefined ? {} : { question }) })
+        const userMessage = conversation.history.at(-1)
+        const done = yield* run({ signal, force, ...(userMessage === undefined ? {} : { userMessage }) })
         if (!done.progress) return
       }
     },
@@ -223,20 +222,20 @@ export function createCompression(parts: CompressionParts): Compression {
       const changed = adoptModel(client.runtime)
       if (changed && parts.enabled && engine.shouldCompress(estimate())) yield* run({ signal })
       estimated = estimate()
-      credible = overheadTokens() + estimator.words(conversation.history)
-      const tooLarge = await hopeless(client, signal)
-      if (tooLarge !== undefined || !parts.enforceFloor) return tooLarge
-      const message = await (await parts.floor()).refusal(client, signal)
+      estimatedText = overheadTokens() + estimator.textOnly(conversation.history)
+      const tooLarge = await refuseOversizedMessage(client, signal)
+      if (tooLarge !== undefined || !parts.enforceMinimumWindow) return tooLarge
+      const message = await (await parts.minimumWindow()).refusal(client, signal)
       const code = "ollama_runtime_context_too_small"
       return message === undefined ? undefined : { exitReason: code, code, reason: code, message }
     },
-    requestTokens: () => estimated,
+    estimatedRequestTokens: () => estimated,
     noteUsage: (usage) => {
-      const real = believed(usage === undefined ? 0 : promptTokens(usage))
+      const real = plausible(usage === undefined ? 0 : promptTokens(usage))
       engine.updateFromResponse({ realTokens: real, estimatedTokens: estimated })
       counted = { messages: conversation.history.length, tokens: real }
     },
-    afterBatch: async function* (signal) {
+    afterToolResults: async function* (signal) {
       if (!parts.enabled || signal.aborted) return
       const size = projected()
       const unknown = engine.figures.lastPromptTokens < 0
@@ -245,29 +244,29 @@ export function createCompression(parts: CompressionParts): Compression {
     },
     afterAnswer: async function* (client, signal) {
       if (client.runtime.billingMode !== "local") return
-      const text = await (await parts.floor()).warning(client, signal)
+      const text = await (await parts.minimumWindow()).warning(client, signal)
       if (text !== undefined) yield warning(text)
     },
-    afterRefusal: async function* ({ failure, attempt, signal }) {
+    afterOverflow: async function* ({ failure, attempt, signal }) {
       if (!parts.enabled)
-        return ended(
+        return overflowEnd(
           "compaction_disabled",
           failure,
-          "compression.enabled is off, so the conversation cannot be made shorter",
+          "the conversation cannot be compressed because compression.enabled is off",
         )
       const { windowTokens } = failure
       if (windowTokens !== undefined && windowTokens < engine.figures.contextLength && model !== undefined) {
         engine.updateModel({ ...model, contextLength: windowTokens })
       }
-      if (attempt > MAX_ATTEMPTS_PER_REQUEST) return ended("compression_exhausted", failure, TOO_LONG)
+      if (attempt > MAX_ATTEMPTS_PER_REQUEST) return overflowEnd("compression_exhausted", failure, TOO_LONG)
       if (attempt > 1) await pause(parts.clock, signal)
       const done = yield* run({ signal, force: true })
-      return done.progress || signal.aborted ? undefined : ended("compression_exhausted", failure, TOO_LONG)
+      return done.progress || signal.aborted ? undefined : overflowEnd("compression_exhausted", failure, TOO_LONG)
     },
-    distrustNextRequest: () => {
-      distrusted = true
+    compressBeforeNextTurn: () => {
+      compressNextTurn = true
     },
-    now: async function* (request) {
+    compressNow: async function* (request) {
       const done = yield* run({ ...request, force: true, manual: true })
       return done.report
     },
@@ -275,12 +274,12 @@ export function createCompression(parts: CompressionParts): Compression {
 }
 
 const SPLIT_IT =
-  "Put the text into a file and ask about that, send a part of it, or choose a model with a larger window; in a conversation, /undo takes the message back first"
+  "Remove the message with /undo, then put the text into a file, send a part of it, or choose a model with a larger context window"
 
 const TOO_LONG =
-  "the conversation is too long for this model and cannot be made shorter; take your last message back with /undo, or start a new one with /new"
+  "the conversation is too long for this model and cannot be compressed further; remove your last message with /undo, or start a new session with /new"
 
-function ended(code: string, failure: LlmFailure, message: string): EndReason {
+function overflowEnd(code: string, failure: LlmFailure, message: string): EndReason {
   return {
     exitReason: "all_retries_exhausted_no_response",
     code,
@@ -290,17 +289,17 @@ function ended(code: string, failure: LlmFailure, message: string): EndReason {
 }
 
 type RunRequest = Pick<CompressOptions, "focus" | "keepExchanges" | "force" | "manual" | "signal"> & {
-  /** At the start of a turn: what the person has just said. */
-  readonly question?: Message
+  /** The message that starts the turn; absent in the middle of one. */
+  readonly userMessage?: Message
 }
 
-/** `progress`: the next request is smaller than the last one was. */
-interface Done {
+/** `progress`: the next request is smaller than the last one. */
+interface CompressionRun {
   readonly progress: boolean
   readonly report: CompressReport
 }
 
-function nothing(parts: CompressionParts, warning?: string, tokens = 0): Done {
+function unchanged(parts: CompressionParts, warning?: string, tokens = 0): CompressionRun {
   return {
     progress: false,
     report: {
@@ -314,28 +313,27 @@ function nothing(parts: CompressionParts, warning?: string, tokens = 0): Done {
   }
 }
 
-/** Stores what the engine did, then goes on with it. What is not valid or no smaller is left as it was. */
-async function* adopt(outcome: CompressOutcome, parts: CompressionParts): Steps<Done> {
-  const { conversation, journal, engine } = parts
+/** Stores the compressed history and continues with it. A history that is invalid or not smaller is discarded. */
+async function* applyOutcome(outcome: CompressOutcome, parts: CompressionParts): Steps<CompressionRun> {
+  const { conversation, engine } = parts
   const { tokensBefore, tokensAfter, auxError } = outcome
-  const trouble = auxError === undefined ? undefined : `the summary could not be made by a model: ${auxError}`
-  if (trouble !== undefined) yield warning(trouble)
-  if (outcome.aborted || outcome.layersRun.length === 0) return nothing(parts, trouble, tokensBefore)
+  const summaryWarning = auxError === undefined ? undefined : `no model could write the summary: ${auxError}`
+  if (summaryWarning !== undefined) yield warning(summaryWarning)
+  if (outcome.aborted || outcome.layersRun.length === 0) return unchanged(parts, summaryWarning, tokensBefore)
   if (!isValidHistory(outcome.messages)) {
-    parts.report(`the context engine ${engine.name} gave an invalid history; it is not used`)
-    return nothing(parts, undefined, tokensBefore)
+    parts.reportFault(`the context engine ${engine.name} returned an invalid history, which was discarded`)
+    return unchanged(parts, undefined, tokensBefore)
   }
-  if (tokensAfter >= tokensBefore) return nothing(parts, undefined, tokensBefore)
+  if (tokensAfter >= tokensBefore) return unchanged(parts, undefined, tokensBefore)
   if (outcome.removedMessages) {
     const rotated = yield* rotate(withTodoList(outcome.messages, parts.todo()), parts)
-    if (!rotated.ok) return nothing(parts, rotated.error, tokensBefore)
+    if (!rotated.ok) return unchanged(parts, rotated.error, tokensBefore)
   } else {
-    await journal.reshape(outcome.reshaped)
-    conversation.replaceHistory(outcome.messages)
+    await conversation.compress(outcome.messages, outcome.reshaped)
   }
   const saved = `${compactCount(tokensBefore)} to ${compactCount(tokensAfter)} tokens`
-  yield { type: "status", kind: "compress", text: `the conversation was shortened from about ${saved}` }
-  if (outcome.removedMessages && engine.figures.compressionCount > 1) yield warning(DEGRADES)
+  yield { type: "status", kind: "compress", text: `compressed the conversation from about ${saved}` }
+  if (outcome.removedMessages && engine.figures.compressionCount > 1) yield warning(REPEATED)
   return {
     progress: true,
     report: {
@@ -344,31 +342,30 @@ async function* adopt(outcome: CompressOutcome, parts: CompressionParts): Steps<
       layersRun: outcome.layersRun,
       removedMessages: outcome.removedMessages,
       sessionId: conversation.id,
-      ...(trouble === undefined ? {} : { warning: trouble }),
+      ...(summaryWarning === undefined ? {} : { warning: summaryWarning }),
     },
   }
 }
 
-const DEGRADES =
-  "this conversation has been shortened more than once; details get lost to the model, though all of it stays searchable. A new conversation works more precisely"
+const REPEATED =
+  "this conversation has been compressed more than once, so the model no longer sees many details; all messages stay searchable. Start a new session with /new for precise work"
 
-/** Any failure before the new rows are committed leaves the old session as it is. */
+/** A failure before the new session is committed leaves the old one unchanged. */
 async function* rotate(messages: readonly Message[], parts: CompressionParts): Steps<Result<undefined>> {
   const { conversation } = parts
   const from = conversation.id
   try {
-    const rotated = await parts.journal.rotate(messages)
+    const rotated = await conversation.rotate(messages)
     if (!rotated.ok) return rotated
-    const child = rotated.value
-    conversation.continueAs(child, messages)
-    if (child.id !== from) {
-      parts.onRotated({ from, to: child.id })
-      yield { type: "session-rotated", oldSessionId: from, newSessionId: child.id, reason: "compression" }
+    const to = rotated.value
+    if (to !== from) {
+      parts.onRotated({ from, to })
+      yield { type: "session-rotated", oldSessionId: from, newSessionId: to, reason: "compression" }
     }
     return ok(undefined)
   } catch (error) {
-    parts.report(`the shortened conversation could not be stored: ${errorMessage(error)}`)
-    return fail("the shorter conversation could not be stored")
+    parts.reportFault(`the compressed conversation could not be stored: ${errorMessage(error)}`)
+    return fail("the compressed conversation could not be stored")
   }
 }
 

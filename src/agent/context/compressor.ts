@@ -1,11 +1,12 @@
 import type { Clock } from "../../base/clock.ts"
+import { lazy } from "../../base/lazy.ts"
 import { contentText } from "../../protocol/message.ts"
 import type { Message } from "../../protocol/message.ts"
 import type { DigestedCall } from "../../toolkit/tool.ts"
-import type { CompressOptions, CompressOutcome, ContextEngine, ContextFigures, EngineModel } from "./engine.ts"
-import { createEstimator } from "./estimate.ts"
-import type { Estimator } from "./estimate.ts"
-import type { PipelineParts, PipelineResult } from "./pipeline.ts"
+import type { CompressOptions, CompressOutcome, ContextEngine, ContextFigures, EngineModel } from "./context-engine.ts"
+import { createEstimator } from "./token-estimate.ts"
+import type { Estimator } from "./token-estimate.ts"
+import type { PipelineParts, PipelineResult } from "./compression-pipeline.ts"
 import type { Spill } from "./shortened-result.ts"
 import type { SummaryPort } from "./summary/summariser.ts"
 import { windowBudget } from "./window-budget.ts"
@@ -16,67 +17,67 @@ export interface CompressorOptions {
   readonly settings: CompressionSettings
   readonly clock: Clock
   readonly redact: (text: string) => string
-  /** Undefined when no model can be asked. */
+  /** Undefined when no model is available. */
   readonly summarise: SummaryPort | undefined
-  /** Stores the full text of a result that is cut; gives the path for `read_file`. */
+  /** Stores the full text of a shortened result and returns its path. */
   readonly spill: Spill
   /** The one-line form of an old result. */
   readonly digest: (call: DigestedCall) => string
-  /** Most tokens before shortening starts, when the model for summaries has a smaller window (6.9). */
+  /** Whether a newer result of an equal call makes an older one obsolete, by tool name. */
+  readonly newestResultOnly: (tool: string) => boolean
+  /** Upper limit of the threshold, when the summary model has a smaller window (6.9). */
   readonly thresholdCap?: number
   readonly estimator?: Estimator
 }
 
-/** Share of the messages that a run must save: the prompt cannot get smaller. */
+/** Share of the messages' tokens that a run must save to count as effective. The system prompt cannot shrink. */
 const EFFECTIVE_SAVING = 0.1
 const MAX_INEFFECTIVE_RUNS = 2
-/** How much of the window a request may fill on trust in the provider's last count. */
+/** How much of the window a request may fill when only the provider's last count says that it fits. */
 const TRUSTED_SHARE = 0.9
 const SMALLEST_TRUSTED_GROWTH = 4096
-/** The messages of a forced run become at least this much smaller, although by estimate they fit. */
+/** A forced run reduces the messages to this share, although they fit by estimate. */
 const FORCED_SHARE = 0.7
-/** The estimate is never taken to be further off than this. */
+/** Upper limit for the ratio of real to estimated tokens. */
 const MAX_RATIO = 3
 
-/** The built-in engine: five layers, cheapest first, or a summary at once. */
+/** The built-in context engine: five layers, cheapest first, or only a summary. */
 export function createCompressor(options: CompressorOptions): ContextEngine {
   const { settings } = options
   const estimator = options.estimator ?? createEstimator()
-  let loading: ReturnType<typeof load> | undefined
-  // Most sessions end before anything has to be shortened: how it is done is loaded with the first time.
-  const load = async () => {
+  // Loaded on first use: most sessions never need a compression.
+  const implementation = lazy(async () => {
     const [
       { runPipeline, runSummary },
-      { reshapedIn, startDraft },
+      { changedMessages, startDraft },
       { isOversized },
       { findBoundaries },
       { createSummariser },
     ] = await Promise.all([
-      import("./pipeline.ts"),
-      import("./draft.ts"),
+      import("./compression-pipeline.ts"),
+      import("./history-draft.ts"),
       import("./shortened-result.ts"),
       import("./summary/boundaries.ts"),
       import("./summary/summariser.ts"),
     ])
     const summariser = createSummariser({ ...options, estimator, abortOnFailure: settings.abortOnSummaryFailure })
-    return { runPipeline, runSummary, reshapedIn, startDraft, isOversized, findBoundaries, summariser }
-  }
-  const machinery = (): ReturnType<typeof load> => (loading ??= load())
+    return { runPipeline, runSummary, changedMessages, startDraft, isOversized, findBoundaries, summariser }
+  })
   let budget = windowBudget(options.model, settings, options.thresholdCap)
   let lastPromptTokens = 0
-  /** Estimate of the last request that really fitted. */
+  /** Estimate of the last request that was below the threshold by the provider's count. */
   let baseline: number | undefined
-  /** How many real tokens stand behind an estimated one; the threshold is about real ones. */
+  /** Real tokens per estimated token; the threshold is in real tokens. */
   let ratio = 1
   let ineffectiveRuns = 0
   let compressionCount = 0
 
-  /** What the messages may take, and whether that is so little that head and tail must give way. */
+  /** The tokens available for messages, and whether they are so few that less of head and tail is protected. */
   const roomFor = (request: CompressOptions, before: number): { readonly room: number; readonly small: boolean } => {
     const left = (tokens: number): number => tokens / ratio - request.overheadTokens
     const target = left(budget.target)
     const small = budget.small || target < SMALL_ROOM
-    // Where the prompt takes most of a small window, freeing a fifth of the whole would take almost everything that was said.
+    // When the prompt fills most of a small window, the normal target would remove almost the whole conversation.
     const room = small ? Math.max(target, SMALLEST_ROOM_SHARE * left(budget.threshold), MIN_ROOM) : target
     const refused = request.force === true && request.manual !== true
     return { room: Math.floor(refused ? Math.min(room, FORCED_SHARE * before) : room), small }
@@ -95,7 +96,7 @@ export function createCompressor(options: CompressorOptions): ContextEngine {
     },
     updateFromResponse: ({ realTokens, estimatedTokens }) => {
       if (realTokens <= 0) {
-        // A provider that never counts must not keep the size unknown for ever: the estimate stands in.
+        // A provider that reports no usage must not leave the size unknown: the estimate is used instead.
         lastPromptTokens = Math.max(0, lastPromptTokens)
         return
       }
@@ -113,7 +114,7 @@ export function createCompressor(options: CompressorOptions): ContextEngine {
       return true
     },
     hasContentToCompress: async (messages) => {
-      const { findBoundaries, isOversized } = await machinery()
+      const { findBoundaries, isOversized } = await implementation()
       const { start, cut, sizeCut } = findBoundaries(messages, {
         head: settings.protectFirstN,
         protectLastN: settings.protectLastN,
@@ -125,8 +126,8 @@ export function createCompressor(options: CompressorOptions): ContextEngine {
       return Math.max(cut, sizeCut) - start > 1 || messages.some(oversized)
     },
     compress: async (messages, request) => {
-      const { runPipeline, runSummary, reshapedIn, startDraft, summariser } = await machinery()
-      if (request.manual === true) summariser.forgetFailure()
+      const { runPipeline, runSummary, changedMessages, startDraft, summariser } = await implementation()
+      if (request.manual === true) summariser.endCooldown()
       const before = estimator.messages(messages)
       const { room, small } = roomFor(request, before)
       const parts: PipelineParts = {
@@ -150,7 +151,7 @@ export function createCompressor(options: CompressorOptions): ContextEngine {
         before,
         after,
         overhead: request.overheadTokens,
-        reshaped: reshapedIn(result.draft),
+        reshaped: changedMessages(result.draft),
       })
       if (outcome.layersRun.length > 0) {
         lastPromptTokens = -1
@@ -173,11 +174,11 @@ export function createCompressor(options: CompressorOptions): ContextEngine {
 }
 
 const MIN_ROOM = 300
-/** Where the prompt leaves no more than this, a large window is to be treated like a small one. */
+/** When the prompt leaves less than this, a large window is treated like a small one. */
 const SMALL_ROOM = 4000
 const SMALLEST_ROOM_SHARE = 0.7
 
-/** What was done, or nothing at all when it did not make the conversation smaller. */
+/** The outcome of a run; unchanged messages when it did not make the conversation smaller. */
 function outcomeOf(
   result: PipelineResult,
   sizes: {

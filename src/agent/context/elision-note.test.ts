@@ -6,11 +6,11 @@ import {
   elisionNote,
   elisionOf,
   mergeElisions,
-  noteMessage,
+  elisionMessage,
   splitNote,
-  spokenText,
-  withNote,
-  withoutNote,
+  userText,
+  withElisionNote,
+  withoutElisionNote,
 } from "./elision-note.ts"
 import { generalDigest } from "./result-digest.ts"
 
@@ -22,7 +22,7 @@ const OPTIONS = {
   redact: (text: string) => text.replaceAll("secret", "***"),
 }
 
-test("requests come first, the newest at the top, then what was done; no line twice, twelve at most", () => {
+test("requests come first, newest at the top, then actions; without duplicates and at most twelve lines", () => {
   const messages = [
     user("first\nrequest with secret"),
     ...toolRound([{ id: "a", result: "r" }]),
@@ -55,7 +55,7 @@ test("requests come first, the newest at the top, then what was done; no line tw
 describe("a note", () => {
   const elision = { rounds: 2, sessions: ["s2", "s1"], lines: ["- Asked: x"] }
 
-  test("says how many rounds, that they are handled, and how they come back; and can be read again", () => {
+  test("names the number of rounds and how to find them, and can be parsed again", () => {
     const text = elisionNote(elision)
     for (const fact of ["2 earlier rounds", "already handled", 'session_search with session_id "s2", "s1"']) {
       expect(text).toContain(fact)
@@ -74,16 +74,16 @@ describe("a note", () => {
         { type: "image_url", image_url: { url: "data:image/png;base64,AA" } },
       ]),
     ],
-  ])("goes before the words of a message and comes off again (%s)", (_name, message) => {
-    const noted = withNote(message, elision)
-    expect([spokenText(noted), elisionOf(noted)]).toEqual(["Words.", elision])
-    expect(withoutNote(noted)).toEqual(message)
-    expect(elisionOf(withNote(noted, { ...elision, rounds: 5 })).rounds).toBe(7)
+  ])("is put before the text of a message and can be removed again (%s)", (_name, message) => {
+    const noted = withElisionNote(message, elision)
+    expect([userText(noted), elisionOf(noted)]).toEqual(["Words.", elision])
+    expect(withoutElisionNote(noted)).toEqual(message)
+    expect(elisionOf(withElisionNote(noted, { ...elision, rounds: 5 })).rounds).toBe(7)
   })
 
-  test("alone is nothing without itself", () => {
-    expect(withoutNote(noteMessage(elision))).toBeUndefined()
-    expect(withoutNote(user("Words."))).toEqual(user("Words."))
+  test("leaves no message when the note is its only content", () => {
+    expect(withoutElisionNote(elisionMessage(elision))).toBeUndefined()
+    expect(withoutElisionNote(user("Words."))).toEqual(user("Words."))
   })
 })
 

@@ -3,14 +3,14 @@ import { contentText } from "../../protocol/message.ts"
 import type { Message, Part, UserMessage } from "../../protocol/message.ts"
 import type { DigestedCall } from "../../toolkit/tool.ts"
 import { digestedCall } from "./result-digest.ts"
-import { isFromPerson } from "./rounds.ts"
+import { isFromUser } from "./rounds.ts"
 
-/** What was left out at one place. */
+/** Rounds that a compression removed at one position of the history. The note about them replaces them (an elision note). */
 export interface Elision {
   readonly rounds: number
-  /** Where the messages are stored, newest first. */
+  /** The sessions that store the removed messages, newest first. */
   readonly sessions: readonly string[]
-  /** What was asked and done, most telling first. */
+  /** What the user asked and what was done, most important first. */
   readonly lines: readonly string[]
 }
 
@@ -26,16 +26,16 @@ const OPENING = "[LEFT OUT TO SAVE SPACE:"
 const CLOSING = "[END OF NOTE]"
 
 export function elisionNote({ rounds, sessions, lines }: Elision): string {
-  const places = sessions.map((id) => `"${id}"`).join(", ")
+  const ids = sessions.map((id) => `"${id}"`).join(", ")
   return [
     `${OPENING} ${rounds} earlier ${rounds === 1 ? "round" : "rounds"} of this conversation. They are background and already handled. ` +
-      `Every message is kept word for word; session_search with session_id ${places} (and a query or around_message_id) brings it back.]`,
+      `Every message is kept word for word; session_search with session_id ${ids} (and a query or around_message_id) brings it back.]`,
     ...lines,
     CLOSING,
   ].join("\n")
 }
 
-/** The note at the beginning of a message, and what follows it. */
+/** Splits a text into the note at its beginning and the rest; undefined when it starts with no note. */
 export function splitNote(text: string): { readonly elision: Elision; readonly rest: string } | undefined {
   if (!text.startsWith(OPENING)) return undefined
   const end = text.indexOf(`\n${CLOSING}`)
@@ -43,18 +43,18 @@ export function splitNote(text: string): { readonly elision: Elision; readonly r
   const [first = "", ...lines] = text.slice(0, end).split("\n")
   const rounds = /^\[LEFT OUT TO SAVE SPACE: (\d+) /u.exec(first)?.[1]
   if (rounds === undefined) return undefined
-  const places = first.slice(first.indexOf("session_id "), first.indexOf(" (and a query"))
+  const ids = first.slice(first.indexOf("session_id "), first.indexOf(" (and a query"))
   return {
     elision: {
       rounds: Number(rounds),
-      sessions: [...places.matchAll(/"([^"]+)"/gu)].map((found) => found[1] ?? ""),
+      sessions: [...ids.matchAll(/"([^"]+)"/gu)].map((found) => found[1] ?? ""),
       lines,
     },
     rest: text.slice(end + 1 + CLOSING.length).replace(/^\n+/u, ""),
   }
 }
 
-/** Notes side by side become one: the later one tells more about what goes on now. */
+/** Merges adjacent notes. The lines of the later one come first: they are more relevant. */
 export function mergeElisions(
   later: Elision,
   earlier: Elision,
@@ -63,11 +63,11 @@ export function mergeElisions(
   return {
     rounds: later.rounds + earlier.rounds,
     sessions: [...new Set([...later.sessions, ...earlier.sessions])].slice(0, MAX_SESSIONS),
-    lines: mostTelling([...later.lines, ...earlier.lines], maxLines),
+    lines: mostImportant([...later.lines, ...earlier.lines], maxLines),
   }
 }
 
-/** What the removed messages were about; secrets are masked, because the note stays when the results are gone. */
+/** Describes removed messages. Secrets are masked, because the note stays in the conversation. */
 export function describeRemoved(
   messages: readonly Message[],
   options: {
@@ -82,8 +82,8 @@ export function describeRemoved(
   const line = (text: string, max: number): string =>
     ellipsize(options.redact(text).replaceAll(/\s+/gu, " ").trim(), max)
   const requests = messages.flatMap((message) =>
-    message.role === "user" && isFromPerson(message) && spokenText(message) !== ""
-      ? [`- Asked: ${line(spokenText(message), MAX_REQUEST_CHARS)}`]
+    message.role === "user" && isFromUser(message) && userText(message) !== ""
+      ? [`- Asked: ${line(userText(message), MAX_REQUEST_CHARS)}`]
       : [],
   )
   const actions = actionsIn(messages).map((call) => `- Done: ${line(options.digest(call), MAX_ACTION_CHARS)}`)
@@ -95,21 +95,21 @@ export function describeRemoved(
   return {
     rounds: options.rounds,
     sessions: [options.sessionId],
-    lines: mostTelling([...hints, ...requests.toReversed(), ...actions.toReversed()], options.maxLines ?? MAX_LINES),
+    lines: mostImportant([...hints, ...requests.toReversed(), ...actions.toReversed()], options.maxLines ?? MAX_LINES),
   }
 }
 
 const RANKS = ["- Note:", "- Asked:", "- Done:"]
 
-/** Requests before actions, no line twice, and no more than a few: at least half of the room is for requests. */
-function mostTelling(lines: readonly string[], maxLines: number): readonly string[] {
+/** Hints first, then requests, then actions; without duplicates and at most `maxLines`. */
+function mostImportant(lines: readonly string[], maxLines: number): readonly string[] {
   const unique = [...new Set(lines)]
   const rank = (text: string): number => RANKS.findIndex((opening) => text.startsWith(opening))
   return unique.toSorted((a, b) => rank(a) - rank(b)).slice(0, Math.min(maxLines, MAX_LINES))
 }
 
-/** The person's words without a note that stands before them. */
-export function spokenText(message: UserMessage): string {
+/** The text of a user message without an elision note before it. */
+export function userText(message: UserMessage): string {
   const text = contentText(message.content)
   return (splitNote(text)?.rest ?? text).trim()
 }
@@ -130,8 +130,8 @@ export function actionsIn(messages: readonly Message[]): readonly DigestedCall[]
   )
 }
 
-/** Puts a note before the words of a message; a note that is there already is taken up into it. */
-export function withNote(message: UserMessage, elision: Elision): UserMessage {
+/** Puts a note before the text of a message, merged with a note that is already there. */
+export function withElisionNote(message: UserMessage, elision: Elision): UserMessage {
   const { content } = message
   const first = typeof content === "string" ? content : contentText(content.slice(0, 1))
   const known = splitNote(first)
@@ -147,8 +147,8 @@ export function withNote(message: UserMessage, elision: Elision): UserMessage {
   return { ...message, content: [{ type: "text", text: note }, ...rest] }
 }
 
-/** The message without its note; undefined when nothing else is in it. */
-export function withoutNote(message: UserMessage): UserMessage | undefined {
+/** The message without its note; undefined when it contains nothing else. */
+export function withoutElisionNote(message: UserMessage): UserMessage | undefined {
   const { content } = message
   const note = splitNote(typeof content === "string" ? content : contentText(content.slice(0, 1)))
   if (note === undefined) return message
@@ -158,11 +158,11 @@ export function withoutNote(message: UserMessage): UserMessage | undefined {
   return parts.length === 0 ? undefined : { ...message, content: parts }
 }
 
-export function noteMessage(elision: Elision): UserMessage {
+export function elisionMessage(elision: Elision): UserMessage {
   return { role: "user", content: elisionNote(elision), synthetic: "elision" }
 }
 
-/** The note that a message carries, if any. */
+/** The parsed note of a message; empty when it has none. */
 export function elisionOf(message: Message): Elision {
   if (message.role !== "user") return NO_ELISION
   const { content } = message

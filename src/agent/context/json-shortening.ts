@@ -1,30 +1,30 @@
 import { isRecord } from "../../base/json.ts"
 import { takeCodePoints } from "../../base/text.ts"
 
-/** Below this a value says nothing any more: then whole entries go instead of parts of each. */
-const SMALLEST_SHARE = 60
+/** Below this many characters per value, whole entries are removed instead of shortening each. */
+const MIN_VALUE_CHARS = 60
 const HEAD_SHARE = 0.75
 
 /**
- * The same list in about `max` characters of JSON: long strings lose their middle, and where there are too many entries to keep a
- * part of each, those in the middle go.
+ * Shortens a list to about `max` characters of JSON. Long strings lose their middle; when there are too many entries to keep a part
+ * of each, entries in the middle are removed.
  */
 export function shortenArray(items: readonly unknown[], max: number): readonly unknown[] {
   if (JSON.stringify(items).length <= max) return items
   const sizes = items.map((item) => JSON.stringify(item ?? null).length + 1)
   const share = fairShare(sizes, max - 2)
-  if (share >= SMALLEST_SHARE) {
+  if (share >= MIN_VALUE_CHARS) {
     return items.map((item, index) => ((sizes[index] ?? 0) > share ? shortenValue(item, share - 1) : item))
   }
-  const kept = middleOut(sizes, max - MORE_ENTRIES_CHARS)
+  const kept = middleOut(sizes, max - PLACEHOLDER_CHARS)
   return [
     ...items.slice(0, kept.head),
     `... [${items.length - kept.head - kept.tail} entries cut] ...`,
     ...items.slice(items.length - kept.tail),
-  ].map((item) => shortenValue(item, max - MORE_ENTRIES_CHARS))
+  ].map((item) => shortenValue(item, max - PLACEHOLDER_CHARS))
 }
 
-/** The same for an object: values are shortened, and fields go where there are too many. */
+/** The same for the values and fields of an object. */
 export function shortenRecord(
   record: Readonly<Record<string, unknown>>,
   max: number,
@@ -37,20 +37,20 @@ export function shortenRecord(
     sizes,
     names.reduce((sum, size) => sum - size, max - 2),
   )
-  if (share >= SMALLEST_SHARE) {
+  if (share >= MIN_VALUE_CHARS) {
     return Object.fromEntries(
       fields.map(([name, value], index) => [name, (sizes[index] ?? 0) > share ? shortenValue(value, share) : value]),
     )
   }
   const kept = middleOut(
     sizes.map((size, index) => size + (names[index] ?? 0)),
-    max - MORE_ENTRIES_CHARS,
+    max - PLACEHOLDER_CHARS,
   )
   const left = [...fields.slice(0, kept.head), ...fields.slice(fields.length - kept.tail)]
   return Object.fromEntries([...left, ["...", `[${fields.length - left.length} fields cut]`]])
 }
 
-const MORE_ENTRIES_CHARS = 45
+const PLACEHOLDER_CHARS = 45
 
 function shortenValue(value: unknown, max: number): unknown {
   if (typeof value === "string") return shortenString(value, max)
@@ -70,7 +70,7 @@ function shortenString(text: string, max: number): string {
   return `${head}\n${cut}\n${tail === 0 ? "" : text.slice(-tail).toWellFormed()}`
 }
 
-/** The largest size every value may have so that together they fit; smaller values leave their room to the others. */
+/** The largest size per value with which all values fit together; room that small values leave goes to the others. */
 function fairShare(sizes: readonly number[], max: number): number {
   let room = max
   let left = sizes.length
@@ -83,7 +83,7 @@ function fairShare(sizes: readonly number[], max: number): number {
   return max
 }
 
-/** How many entries fit, more of the first than of the last. */
+/** How many entries fit at the start and at the end, more at the start. */
 function middleOut(sizes: readonly number[], max: number): { readonly head: number; readonly tail: number } {
   const headRoom = max * HEAD_SHARE
   let [head, tail, used] = [0, 0, 0]

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest"
 import { assistant, toolRound, user } from "../../../test/fixtures/agent/histories.ts"
 import { contentText } from "../../protocol/message.ts"
 import type { Message } from "../../protocol/message.ts"
-import { originOf, startDraft } from "./draft.ts"
+import { originalOf, startDraft } from "./history-draft.ts"
 import { microcompact, pruneResults, shortArguments } from "./microcompact.ts"
 import { generalDigest } from "./result-digest.ts"
 
@@ -14,9 +14,10 @@ const run = (messages: readonly Message[], more: { tailStart?: number; pinned?: 
     tailStart: more.tailStart ?? messages.length,
     pinned: new Set(more.pinned),
     digest: generalDigest,
+    newestResultOnly: (tool) => tool === "tool_search",
   })
 
-describe("copies", () => {
+describe("obsolete results", () => {
   const long = "x".repeat(200)
   const results = (messages: readonly Message[]): readonly string[] =>
     messages.filter(({ role }) => role === "tool").map(({ content }) => contentText(content))
@@ -30,33 +31,33 @@ describe("copies", () => {
       tailStart: 0,
     })
     expect(results(draft.messages)).toEqual([
-      pointed ? "[The same result came again later: see the result of read_file, call b]" : first,
+      pointed ? "[The same result appears again later: see the result of read_file, call b]" : first,
       second,
     ])
   })
 
-  test("a listing that was asked for again is replaced by the newer one, even where it differs", () => {
-    for (const tool of ["skills_list", "skill_view", "tool_search", "tool_describe", "mcp_github_list_issues"]) {
-      const ask = (id: string, result: string, args = { name: "x" }) => toolRound([{ id, tool, args, result }])
-      const draft = run([...ask("a", long), ...ask("b", `${long}b`, { name: "y" }), ...ask("c", `${long}c`)], {
+  test("a repeated listing refers to the newest one, even when it differs", () => {
+    for (const tool of ["tool_search", "mcp_github_list_issues"]) {
+      const listing = (id: string, result: string, args = { name: "x" }) => toolRound([{ id, tool, args, result }])
+      const draft = run([...listing("a", long), ...listing("b", `${long}b`, { name: "y" }), ...listing("c", `${long}c`)], {
         tailStart: 0,
       })
       expect(results(draft.messages)).toEqual([
-        `[A newer form of this listing came later: see the result of ${tool}, call c]`,
+        `[A newer version of this listing appears later: see the result of ${tool}, call c]`,
         `${long}b`,
         `${long}c`,
       ])
     }
   })
 
-  test("pinned copies stay", () => {
+  test("pinned results stay", () => {
     const messages = [...toolRound([{ id: "a", result: long }]), ...toolRound([{ id: "b", result: long }])]
     const draft = startDraft(messages)
     expect(run(messages, { tailStart: 0, pinned: [messages[1]!] }).messages).toEqual(draft.messages)
   })
 })
 
-test("old messages lose their reasoning and pictures; the newest reply and the tail keep them", () => {
+test("old messages lose their reasoning and images; the newest reply and the tail keep them", () => {
   const thinking = {
     reasoning: "seen by people",
     reasoning_content: "x",
@@ -76,12 +77,12 @@ test("old messages lose their reasoning and pictures; the newest reply and the t
     user([PLACEHOLDER]),
     messages[3],
   ])
-  expect(draft.messages.map((message) => originOf(draft, message))).toEqual(messages)
+  expect(draft.messages.map((message) => originalOf(draft, message))).toEqual(messages)
   expect(run(messages, { tailStart: 0 }).messages).toBe(messages)
   expect(run(messages, { pinned: messages }).messages).toBe(messages)
 })
 
-test("a result that was cut becomes one line once it is old", () => {
+test("a shortened result becomes one line once it is old", () => {
   const cut = "beginning\n[Shortened: about 10 of 99999 characters kept. The full text could not be saved.]\nend"
   const messages = [
     ...toolRound([{ id: "a", args: { path: "f" }, result: cut }]),
@@ -94,7 +95,7 @@ test("a result that was cut becomes one line once it is old", () => {
   ).toEqual([`[read_file] path=f (${cut.length} chars result)`, "x".repeat(500)])
 })
 
-test("before a summary every longer result becomes one line, from the arguments as they were", () => {
+test("before a summary every longer result becomes one line, from the original arguments", () => {
   const args = { path: "f", content: "y".repeat(600) }
   const messages = [
     ...toolRound([
@@ -104,7 +105,12 @@ test("before a summary every longer result becomes one line, from the arguments 
     ]),
     assistant("done"),
   ]
-  const draft = pruneResults(startDraft(messages), { tailStart: 4, pinned: new Set(), digest: generalDigest })
+  const draft = pruneResults(startDraft(messages), {
+    tailStart: 4,
+    pinned: new Set(),
+    digest: generalDigest,
+    newestResultOnly: () => false,
+  })
   expect(draft.messages.slice(1, 4).map(({ content }) => content)).toEqual([
     `[read_file] path=f content=${"y".repeat(40)} (201 chars result)`,
     "x".repeat(200),
@@ -116,7 +122,7 @@ describe("long arguments", () => {
   test.each([
     ["short ones stay", JSON.stringify({ a: "x".repeat(400) }), JSON.stringify({ a: "x".repeat(400) })],
     [
-      "long strings in them are cut, also deep inside",
+      "long strings are cut, also nested ones",
       JSON.stringify({ n: 1, a: "x".repeat(600), b: [{ c: "y".repeat(201) }], d: "z".repeat(200) }),
       JSON.stringify({
         n: 1,
@@ -125,7 +131,7 @@ describe("long arguments", () => {
         d: "z".repeat(200),
       }),
     ],
-    ["what does not parse stays", `{"a":"${"x".repeat(600)}`, `{"a":"${"x".repeat(600)}`],
+    ["invalid JSON stays", `{"a":"${"x".repeat(600)}`, `{"a":"${"x".repeat(600)}`],
   ])("%s", (_name, text, short) => {
     expect(shortArguments(text)).toBe(short)
     expect(shortArguments(short)).toBe(short)

@@ -2,31 +2,33 @@ import { assertNever } from "../../base/assert-never.ts"
 import { isLongerThan } from "../../base/char-count.ts"
 import { isRecord, parseJson } from "../../base/json.ts"
 import { takeCodePoints } from "../../base/text.ts"
-import { contentText } from "../../protocol/message.ts"
+import { contentText, hasCarriers, withoutCarriers } from "../../protocol/message.ts"
 import type { AssistantMessage, Message, Part, ToolCall, ToolMessage } from "../../protocol/message.ts"
 import type { DigestedCall } from "../../toolkit/tool.ts"
-import { callsOfResults, originOf, reshape } from "./draft.ts"
-import type { Draft } from "./draft.ts"
+import { callsOfResults, originalOf, mapMessages } from "./history-draft.ts"
+import type { HistoryDraft } from "./history-draft.ts"
 import { digestedCall } from "./result-digest.ts"
 import { isReduced } from "./shortened-result.ts"
 
 export interface CompactOptions {
   readonly pinned: ReadonlySet<Message>
-  /** Messages from here on are recent: only copies are taken out of them. */
+  /** Index of the first recent message. Recent messages are changed only where a newer result makes them obsolete. */
   readonly tailStart: number
+  /** Whether a newer result of an equal call makes an older one obsolete, by tool name. */
+  readonly newestResultOnly: (tool: string) => boolean
   readonly digest: (call: DigestedCall) => string
 }
 
-/** Layer 3: what the model can do without, because it is there twice or long past. Only contents change. */
-export function microcompact(draft: Draft, options: CompactOptions): Draft {
-  return inOldMessages(withoutCopies(draft, options), options, (message, line) =>
+/** Layer 3: shortens duplicate and old content. No message is removed. */
+export function microcompact(draft: HistoryDraft, options: CompactOptions): HistoryDraft {
+  return shortenOldMessages(withoutObsoleteResults(draft, options), options, (message, line) =>
     isReduced(contentText(message.content)) ? line() : undefined,
   )
 }
 
-/** The first phase of a summary: of every longer result outside the tail only the line is left that says what was done. */
-export function pruneResults(draft: Draft, options: CompactOptions): Draft {
-  return inOldMessages(withoutCopies(draft, options), options, (message, line) => {
+/** Before a summary: replaces every longer result outside the tail by its one-line digest. */
+export function pruneResults(draft: HistoryDraft, options: CompactOptions): HistoryDraft {
+  return shortenOldMessages(withoutObsoleteResults(draft, options), options, (message, line) => {
     const text = contentText(message.content)
     const hasImage = typeof message.content !== "string" && message.content.some((part) => part.type === "image_url")
     return hasImage || isLongerThan(text, SHORT_RESULT_CHARS) ? line() : undefined
@@ -35,18 +37,18 @@ export function pruneResults(draft: Draft, options: CompactOptions): Draft {
 
 const SHORT_RESULT_CHARS = 200
 
-function inOldMessages(
-  draft: Draft,
+function shortenOldMessages(
+  draft: HistoryDraft,
   options: CompactOptions,
   lineFor: (message: ToolMessage, line: () => string) => string | undefined,
-): Draft {
+): HistoryDraft {
   const calls = callsOfResults(draft)
   const latestReply = draft.messages.findLast((message) => message.role === "assistant")
-  return reshape(draft, (message, index) => {
+  return mapMessages(draft, (message, index) => {
     if (index >= options.tailStart || options.pinned.has(message)) return message
     switch (message.role) {
       case "assistant": {
-        const light = message === latestReply ? message : withoutReasoning(message)
+        const light = message === latestReply || !hasCarriers(message) ? message : withoutCarriers(message)
         return withoutImages(withShortArguments(light))
       }
       case "tool": {
@@ -68,58 +70,62 @@ function isShorterThan({ content }: ToolMessage, line: string): boolean {
   return typeof content === "string" && content.length <= line.length
 }
 
-/** The one-line form of a result, from the call and the result as they were before anything was shortened. */
+/** The one-line digest of a result, from the original call and result. */
 function digestOf(
   message: ToolMessage,
   call: ToolCall | undefined,
-  { draft, digest }: { readonly draft: Draft; readonly digest: CompactOptions["digest"] },
+  { draft, digest }: { readonly draft: HistoryDraft; readonly digest: CompactOptions["digest"] },
 ): string {
   const args = call?.function.arguments ?? ""
-  return digest(digestedCall(message.tool_name, { args, result: contentText(originOf(draft, message).content) }))
+  return digest(digestedCall(message.tool_name, { args, result: contentText(originalOf(draft, message).content) }))
 }
 
-/** Of equal results, and of repeated listings, the newest stays and the older ones point to it. */
-function withoutCopies(draft: Draft, { pinned }: CompactOptions): Draft {
+/** Keeps the newest of equal results and of repeated listings; older ones become a reference to it. */
+function withoutObsoleteResults(draft: HistoryDraft, options: CompactOptions): HistoryDraft {
   const calls = callsOfResults(draft)
   const newest = new Map<string, ToolMessage[]>()
   const listings = new Map<string, ToolMessage>()
-  const pointers = new Map<Message, string>()
+  const references = new Map<Message, string>()
   for (const message of draft.messages.toReversed()) {
     if (message.role !== "tool" || typeof message.content !== "string") continue
     const text = message.content
     if (!isLongerThan(text, SHORT_RESULT_CHARS - 1)) continue
     const alike = newest.get(outlineOf(text)) ?? []
     const same = alike.find((later) => later.content === text)
-    const listing = listingKey(message, calls.get(message))
+    const listing = listingKey(message, calls.get(message), options)
     const later = listing === undefined ? undefined : listings.get(listing)
-    if (same !== undefined) pointers.set(message, copyLine(same, "The same result came again later"))
-    else if (later !== undefined) pointers.set(message, copyLine(later, "A newer form of this listing came later"))
+    if (same !== undefined) references.set(message, referenceTo(same, "The same result appears again later"))
+    else if (later !== undefined) references.set(message, referenceTo(later, "A newer version of this listing appears later"))
     else newest.set(outlineOf(text), [...alike, message])
     if (listing !== undefined && later === undefined) listings.set(listing, message)
   }
-  return reshape(draft, (message) => {
-    const line = pointers.get(message)
-    return line === undefined || message.role !== "tool" || pinned.has(message)
+  return mapMessages(draft, (message) => {
+    const line = references.get(message)
+    return line === undefined || message.role !== "tool" || options.pinned.has(message)
       ? message
       : { ...message, content: line }
   })
 }
 
-/** Equal texts have the same; comparing these first is cheaper than comparing long texts. */
+/** A cheap key for finding candidates of equal text. */
 function outlineOf(text: string): string {
   return `${text.length} ${text.slice(0, 80)} ${text.slice(-80)}`
 }
 
-function copyLine(newest: ToolMessage, what: string): string {
+function referenceTo(newest: ToolMessage, what: string): string {
   return `[${what}: see the result of ${newest.tool_name}, call ${newest.tool_call_id}]`
 }
 
-const LISTINGS: ReadonlySet<string> = new Set(["tool_search", "tool_describe", "skill_view", "skills_list"])
 const MCP_LISTING = /^mcp_\w*list/u
 
-/** The same for calls that ask for the same listing. */
-function listingKey(message: ToolMessage, call: ToolCall | undefined): string | undefined {
-  if (call === undefined || !(LISTINGS.has(message.tool_name) || MCP_LISTING.test(message.tool_name))) return undefined
+/** Equal for calls of which only the newest result is needed. */
+function listingKey(
+  message: ToolMessage,
+  call: ToolCall | undefined,
+  { newestResultOnly }: CompactOptions,
+): string | undefined {
+  const isListing = newestResultOnly(message.tool_name) || MCP_LISTING.test(message.tool_name)
+  if (call === undefined || !isListing) return undefined
   return `${message.tool_name} ${call.function.arguments}`
 }
 
@@ -135,7 +141,7 @@ function withShortArguments(message: AssistantMessage): AssistantMessage {
   return short.every((call, index) => call === calls[index]) ? message : { ...message, tool_calls: short }
 }
 
-/** What does not parse stays as it is: half of broken JSON would be more broken. */
+/** Shortens long strings in JSON arguments. Text that is not valid JSON stays unchanged. */
 export function shortArguments(text: string): string {
   if (!isLongerThan(text, LONG_ARGUMENTS_CHARS)) return text
   const value = parseJson(text)
@@ -149,19 +155,6 @@ function withShortStrings(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withShortStrings)
   if (!isRecord(value)) return value
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withShortStrings(inner)]))
-}
-
-/** `reasoning` never goes back to a model and stays. */
-function withoutReasoning(message: AssistantMessage): AssistantMessage {
-  const {
-    reasoning_content: content,
-    reasoning_details: details,
-    codex_reasoning_items: items,
-    codex_message_items: texts,
-    anthropic_content_blocks: blocks,
-    ...rest
-  } = message
-  return [content, details, items, texts, blocks].every((carrier) => carrier === undefined) ? message : rest
 }
 
 const IMAGE_PLACEHOLDER = "[screenshot removed to save context]"

@@ -2,14 +2,14 @@ import { describe, expect, test } from "vitest"
 
 import { assistant, SETTINGS, talk, toolRound, toolRounds, user } from "../../../test/fixtures/agent/histories.ts"
 import type { Message } from "../../protocol/message.ts"
-import { createEstimator } from "./estimate.ts"
+import { createEstimator } from "./token-estimate.ts"
 import { protectionOf } from "./protection.ts"
 import { roundsOf } from "./rounds.ts"
 
 const protect = (messages: readonly Message[], more: { small?: boolean; room?: number } = {}) =>
   protectionOf(messages, { settings: SETTINGS, small: false, room: 80_000, estimator: createEstimator(), ...more })
 
-test("a round is a reply with its results and the words before it; words nobody answered are one of their own", () => {
+test("a round is a reply with its results and the user message before it; an unanswered user message is a separate round", () => {
   const messages = [
     user("a"),
     ...toolRound([
@@ -31,7 +31,7 @@ test("a round is a reply with its results and the words before it; words nobody 
   ])
 })
 
-test("what is pinned: the head, summaries, plans, the last words and the last answer, each with its calls and results", () => {
+test("pinned are the head, summaries, plans, the last user message and the last answer, with their calls and results", () => {
   const plan = toolRound([{ id: "p", result: "plan" }], { tool: { compression_priority: "high" } })
   const spoken = toolRound([{ id: "s", result: "r" }], { text: "Looking." })
   const summary = user("S", { compressed_summary: true, synthetic: "summary" })
@@ -61,13 +61,13 @@ test("what is pinned: the head, summaries, plans, the last words and the last an
 })
 
 describe("in a small window", () => {
-  test("head and tail stay as long as there is enough between them", () => {
+  test("head and tail stay while enough messages are between them", () => {
     const messages = [...talk(3, 40), assistant("ok"), ...toolRounds(40, 400)]
     const found = protect(messages, { small: true, room: 4500 })
     expect([found.head, messages.length - found.tailStart]).toEqual([3, 20])
   })
 
-  test("they give way when there is not", () => {
+  test("otherwise they shrink", () => {
     const messages = [user("x".repeat(400)), ...toolRounds(1, 8000, "h"), ...toolRounds(14, 1000)]
     const found = protect(messages, { small: true, room: 3000 })
     expect([found.head, messages.length - found.tailStart]).toEqual([2, 2])

@@ -1,21 +1,21 @@
 import type { Message } from "../../protocol/message.ts"
-import type { Estimator } from "./estimate.ts"
-import { pinsOf } from "./pinning.ts"
-import type { Pins } from "./pinning.ts"
+import type { Estimator } from "./token-estimate.ts"
+import { findPinnedMessages } from "./pinned-messages.ts"
+import type { PinnedMessages } from "./pinned-messages.ts"
 import { roundsOf } from "./rounds.ts"
 import type { Round } from "./rounds.ts"
 import type { CompressionSettings } from "./window-budget.ts"
 
-/** What the layers without a model keep their hands off. */
+/** The messages that layers 1 to 4 leave alone. */
 export interface Protection {
   /** How many first messages are protected. */
   readonly head: number
-  /** Where the protected last messages begin. */
+  /** Index of the first protected message at the end. */
   readonly tailStart: number
-  readonly pins: Pins
+  readonly pins: PinnedMessages
 }
 
-/** Whether a round may go as a whole: outside head and tail, and nothing in it is pinned. */
+/** Whether a round lies outside head and tail and contains no pinned message. */
 export function isRemovable({ start, end }: Round, messages: readonly Message[], protection: Protection): boolean {
   if (start < protection.head || end > protection.tailStart) return false
   return messages.slice(start, end).every((message) => !protection.pins.all.has(message))
@@ -23,7 +23,7 @@ export function isRemovable({ start, end }: Round, messages: readonly Message[],
 
 const SMALLEST_TAIL = 2
 const HEAD_SHARE = 0.25
-/** What the notes in place of removed rounds may take. */
+/** Share of the room for the notes that replace removed rounds. */
 const NOTE_SHARE = 0.12
 
 export interface ProtectionOptions {
@@ -34,14 +34,14 @@ export interface ProtectionOptions {
 }
 
 /**
- * Counts of messages come from the settings. In a small window they may be more than there is room for; then fewer are protected,
- * so that what must go can come from a middle that is large enough for it.
+ * The settings give the number of protected messages. In a small window that may leave too few messages to remove, so fewer are
+ * protected there.
  */
 export function protectionOf(messages: readonly Message[], options: ProtectionOptions): Protection {
   const { settings, small } = options
   const head = small ? fittingHead(messages, options) : Math.min(settings.protectFirstN, messages.length)
   const tailStart = Math.max(0, messages.length - settings.protectLastN)
-  const protection = { head, tailStart, pins: pinsOf(messages, { head, planPriority: settings.planPriority }) }
+  const protection = { head, tailStart, pins: findPinnedMessages(messages, { head, planPriority: settings.planPriority }) }
   return small ? { ...protection, tailStart: fittingTail(messages, protection, options) } : protection
 }
 
@@ -51,7 +51,7 @@ function fittingHead(messages: readonly Message[], { settings, room, estimator }
   return head
 }
 
-/** Lets the tail begin later until there is enough before it. */
+/** Moves the start of the tail forward until enough removable messages precede it. */
 function fittingTail(
   messages: readonly Message[],
   protection: Protection,

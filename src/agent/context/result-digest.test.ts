@@ -7,7 +7,7 @@ import { writeFile } from "../../tools/file/write-file.ts"
 import { terminal } from "../../tools/terminal/terminal.ts"
 import { digestedCall, generalDigest } from "./result-digest.ts"
 
-describe("the one-line form of a call", () => {
+describe("the digest of a call", () => {
   const cases: readonly (readonly [DefinedTool, Readonly<Record<string, unknown>>, string, string])[] = [
     [
       terminal,
@@ -55,7 +55,7 @@ describe("the one-line form of a call", () => {
   })
 })
 
-describe("the general form", () => {
+describe("the default digest", () => {
   test.each([
     ["mcp_x", { k: "v", m: "n", o: "p" }, "abc", "[mcp_x] k=v m=n (3 chars result)"],
     ["plain", {}, "", "[plain] (0 chars result)"],

@@ -6,7 +6,7 @@ import type { DigestedCall } from "../../toolkit/tool.ts"
 const SHOWN_ARGUMENTS = 2
 const MAX_VALUE_CHARS = 40
 
-/** The one-line form of a call whose tool declares none of its own. */
+/** The default digest, for tools that declare none. */
 export function generalDigest({ tool, args, result }: DigestedCall): string {
   const shown = Object.entries(args)
     .slice(0, SHOWN_ARGUMENTS)
@@ -14,7 +14,7 @@ export function generalDigest({ tool, args, result }: DigestedCall): string {
   return [`[${tool}]`, ...shown, `(${digestChars(result)} chars result)`].join(" ")
 }
 
-/** A call as the one-line forms want it; arguments that do not parse are left out. */
+/** The input of a digest function. Arguments that are not valid JSON are left out. */
 export function digestedCall(
   tool: string,
   { args, result }: { readonly args: string; readonly result: string },

@@ -1,10 +1,10 @@
 import type { Message, UserMessage } from "../../protocol/message.ts"
 import type { DigestedCall } from "../../toolkit/tool.ts"
-import { rearrange } from "./draft.ts"
-import type { Draft } from "./draft.ts"
-import { describeRemoved, elisionOf, mergeElisions, noteMessage, withNote } from "./elision-note.ts"
+import { replaceMessages } from "./history-draft.ts"
+import type { HistoryDraft } from "./history-draft.ts"
+import { describeRemoved, elisionOf, mergeElisions, elisionMessage, withElisionNote } from "./elision-note.ts"
 import type { Elision } from "./elision-note.ts"
-import type { Estimator } from "./estimate.ts"
+import type { Estimator } from "./token-estimate.ts"
 import { isRemovable } from "./protection.ts"
 import type { Protection } from "./protection.ts"
 import { roundsOf } from "./rounds.ts"
@@ -14,12 +14,12 @@ export interface NoteOptions {
   readonly sessionId: string
   readonly digest: (call: DigestedCall) => string
   readonly redact: (text: string) => string
-  /** Facts from the memory that the note should carry. */
+  /** Facts from memory for the note. */
   readonly hint: string
   readonly maxLines: number
 }
 
-/** Layer 2: all rounds that are long past. */
+/** Layer 2: selects all rounds older than `staleAfter` rounds. */
 export function staleRounds(
   messages: readonly Message[],
   options: { readonly protection: Protection; readonly staleAfter: number; readonly estimator: Estimator },
@@ -37,10 +37,10 @@ export function staleRounds(
     .flat()
 }
 
-/** A note in place of less than this would save nothing. */
+/** Replacing fewer tokens than this by a note would save nothing. */
 const NOTE_TOKENS = 120
 
-/** Rounds that follow one another. */
+/** Groups consecutive rounds. */
 function runsOf(rounds: readonly Round[]): readonly (readonly Round[])[] {
   const runs: Round[][] = []
   for (const round of rounds) {
@@ -52,11 +52,11 @@ function runsOf(rounds: readonly Round[]): readonly (readonly Round[])[] {
 }
 
 /**
- * Layer 4: as many of the oldest rounds as it takes to fit. Undefined when that would cost more of the middle than allowed, or is
- * impossible: then a summary is better.
+ * Layer 4: selects as many of the oldest rounds as must go for the rest to fit. Undefined when that is impossible or would remove
+ * more than `maxLoss` of the unprotected messages: then a summary is better.
  */
 export function oldestRounds(
-  draft: Draft,
+  draft: HistoryDraft,
   options: {
     readonly protection: Protection
     readonly room: number
@@ -85,11 +85,11 @@ export function oldestRounds(
   return undefined
 }
 
-/** What the memory wants to add is not known yet; there must be room for it. */
+/** Reserves room for the hint, which is not known yet. */
 const LONGEST_HINT = Array.from({ length: 3 }, (_, line) => `${line}`.repeat(200)).join("\n")
 
-/** Takes rounds out and leaves a note at each gap. */
-export function removeRounds(draft: Draft, rounds: readonly Round[], options: NoteOptions): Draft {
+/** Removes rounds and puts an elision note at each gap. */
+export function removeRounds(draft: HistoryDraft, rounds: readonly Round[], options: NoteOptions): HistoryDraft {
   const removed = new Set(rounds.map(({ start }) => start))
   const changed = new Map<Message, Message>()
   const kept: Message[] = []
@@ -110,14 +110,14 @@ export function removeRounds(draft: Draft, rounds: readonly Round[], options: No
     gap = []
     hint = ""
     if (first.role === "user") {
-      const noted: UserMessage = withNote(first, elision)
+      const noted: UserMessage = withElisionNote(first, elision)
       changed.set(noted, first)
       kept.push(noted, ...rest)
     } else {
-      kept.push(noteMessage(elision), ...messages)
+      kept.push(elisionMessage(elision), ...messages)
     }
   }
-  return rearrange(draft, kept, changed)
+  return replaceMessages(draft, kept, changed)
 }
 
 function elisionFor(messages: readonly Message[], gap: readonly Round[], options: NoteOptions): Elision {

@@ -2,8 +2,8 @@ import type { Message } from "../../protocol/message.ts"
 import { findSummary } from "./summary/summary-text.ts"
 
 /**
- * One iteration as it is stored: an assistant message, the results of its calls, and the user message directly before it. A user
- * message that nobody has answered yet is a round of its own.
+ * The stored messages of one iteration: an assistant message, the results of its calls and the user message directly before it. A
+ * user message without a reply is a separate round.
  */
 export interface Round {
   readonly start: number
@@ -28,18 +28,18 @@ export function roundsOf(messages: readonly Message[]): readonly Round[] {
   return rounds
 }
 
-/** The last message that holds words of the person. */
+/** Index of the last message that the user wrote. */
 export function lastUserIndex(messages: readonly Message[]): number {
-  return messages.findLastIndex(isFromPerson)
+  return messages.findLastIndex(isFromUser)
 }
 
-/** Summaries of older versions are not marked as ours; they are known by how they begin. */
-export function isFromPerson(message: Message): boolean {
+/** Older versions did not mark summaries as synthetic; `findSummary` recognises them by their beginning. */
+export function isFromUser(message: Message): boolean {
   return message.role === "user" && message.synthetic === undefined && findSummary(message)?.rest !== ""
 }
 
-/** The last answer a person could read. */
-export function lastTextIndex(messages: readonly Message[]): number {
+/** Index of the last assistant message with text other than a summary. */
+export function lastAnswerIndex(messages: readonly Message[]): number {
   return messages.findLastIndex(
     (message) => message.role === "assistant" && hasText(message) && findSummary(message)?.rest !== "",
   )
@@ -51,14 +51,14 @@ function hasText({ content }: Message): boolean {
   return content.some((part) => part.type === "text" && part.text.trim() !== "")
 }
 
-/** Moves a cut back so that it does not fall between a call and its results. */
+/** Moves an index back so that it does not separate a call from its results. */
 export function beforeToolGroup(messages: readonly Message[], cut: number): number {
   let index = cut
   while (index > 0 && messages[index]?.role === "tool") index -= 1
   return index
 }
 
-/** Moves a boundary forward past results whose call lies before it. */
+/** Moves an index forward past results whose call comes before it. */
 export function pastToolResults(messages: readonly Message[], index: number): number {
   let next = index
   while (next < messages.length && messages[next]?.role === "tool") next += 1

@@ -18,12 +18,12 @@ test.each([
   expect(isOversized(text, 8192)).toBe(oversized)
 })
 
-test("a block that stands for a kept result is left alone", () => {
+test("a block that replaces a result in a file stays unchanged", () => {
   const block = persistedOutput("line\n".repeat(50_000), { path: "/tmp/r/x.txt", previewChars: 1500 })
   expect(isOversized(block, 100)).toBe(false)
 })
 
-test("text keeps its beginning, whole lines of it, and its end", async () => {
+test("text keeps whole lines of its beginning and its end", async () => {
   const text = Array.from({ length: 4000 }, (_, index) => `line ${index}`).join("\n")
   const cut = await reduce(text, 1000)
   const [head = "", mark, ...tail] = cut.split(/\n(?=\[Shortened)|(?<=limit\.\])\n/u)
@@ -35,25 +35,25 @@ test("text keeps its beginning, whole lines of it, and its end", async () => {
   expect([head.length > 2700, tail.join("\n").length, cut.length <= 4000]).toEqual([true, 800, true])
 })
 
-test("a text without lines is cut where the limit says", async () => {
+test("a text without line breaks is cut at the limit", async () => {
   const cut = await reduce("x".repeat(9000), 1000)
   expect([cut.indexOf("\n"), cut.length - cut.lastIndexOf("\n") - 1]).toEqual([2800, 800])
 })
 
 test.each([
-  ["says so", async () => await Promise.resolve(undefined)],
+  ["returns undefined", async () => await Promise.resolve(undefined)],
   ["fails", async () => await Promise.reject(new Error("disk full"))],
-])("when the full text cannot be saved, the mark tells it (%s)", async (_name, failing) => {
+])("when the full text cannot be saved, the marker says so (%s)", async (_name, failing) => {
   const cut = await reduceResult("x".repeat(9000), { limitTokens: 1000, callId: "c", spill: failing })
   expect(cut).toContain("of 9000 characters kept. The full text could not be saved.]")
 })
 
-describe("cutting again", () => {
+describe("shortening again", () => {
   test.each([
     ["text", "word ".repeat(20_000)],
     ["an object", JSON.stringify({ output: "word ".repeat(20_000), exit_code: 0 })],
     ["an array", JSON.stringify(Array.from({ length: 5000 }, (_, index) => `entry ${index}`))],
-  ])("%s still names the file with all of it, and is not stored twice", async (_name, text) => {
+  ])("%s still names the file with the full text, which is not stored twice", async (_name, text) => {
     const once = await reduce(text, 8192)
     expect([isReduced(text), isReduced(once), isOversized(once, 8192)]).toEqual([false, true, false])
     const twice = await reduceResult(once, {

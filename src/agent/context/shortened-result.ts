@@ -4,25 +4,25 @@ import { takeCodePoints } from "../../base/text.ts"
 import { DEFAULT_RESULT_BUDGET, isPersistedOutput } from "../../toolkit/result-budget.ts"
 import { shortenArray, shortenRecord } from "./json-shortening.ts"
 
-/** Where the full text of a result went; undefined when it could not be kept. */
+/** Stores the full text of a result and returns its path; undefined when it could not be stored. */
 export type Spill = (text: string, callId: string) => Promise<string | undefined>
 
 const CHARS_PER_TOKEN = 4
 const HEAD_SHARE = 0.7
 const TAIL_SHARE = 0.2
 
-/** No block in place of a result that was kept in a file is longer than this. */
-const LONGEST_BLOCK = 20_000
+/** Upper limit for the text that replaces a result stored in a file. */
+const MAX_PERSISTED_BLOCK_CHARS = 20_000
 
-/** Whether a result takes more than its share and can be cut. */
+/** Whether a result exceeds the limit and can be shortened. */
 export function isOversized(text: string, limitTokens: number): boolean {
   if (!isLongerThan(text, limitTokens * CHARS_PER_TOKEN)) return false
-  return text.length > LONGEST_BLOCK || !isPersistedOutput(text, DEFAULT_RESULT_BUDGET.previewChars)
+  return text.length > MAX_PERSISTED_BLOCK_CHARS || !isPersistedOutput(text, DEFAULT_RESULT_BUDGET.previewChars)
 }
 
 /**
- * A result cut to its beginning and end, with a mark that says where all of it is. JSON stays JSON. A result that was cut before
- * is cut further and still names the file with all of it.
+ * Shortens a result to its beginning and end, with a marker that names the file with the full text. JSON stays valid JSON. A result
+ * that was shortened before keeps the file in its marker.
  */
 export async function reduceResult(
   text: string,
@@ -30,13 +30,13 @@ export async function reduceResult(
 ): Promise<string> {
   const limit = limitTokens * CHARS_PER_TOKEN
   const earlier = earlierCut(text)
-  const kept = earlier ?? { path: await spilled(text, callId, spill), chars: charCount(text) }
+  const full = earlier ?? { path: await spilled(text, callId, spill), chars: charCount(text) }
   const value = parseJson(text)
-  const json = isRecord(value) || Array.isArray(value) ? cutJson(value, limit, kept) : undefined
-  return json ?? cutText(text, limit, kept)
+  const json = isRecord(value) || Array.isArray(value) ? cutJson(value, limit, full) : undefined
+  return json ?? cutText(text, limit, full)
 }
 
-/** Whether the first layer has cut this result. */
+/** Whether layer 1 has shortened this result. */
 export function isReduced(text: string): boolean {
   return earlierCut(text) !== undefined
 }
@@ -45,44 +45,44 @@ async function spilled(text: string, callId: string, spill: Spill): Promise<stri
   try {
     return await spill(text, callId)
   } catch {
-    // The mark then says that the full text could not be saved; the stored message still has it.
+    // The marker then says that there is no file; the stored message still has the full text.
     return undefined
   }
 }
 
-interface Kept {
+interface FullText {
   readonly path: string | undefined
-  /** Of the whole result. */
+  /** Length of the full result. */
   readonly chars: number
 }
 
-function mark(kept: Kept, shown: number): string {
+function marker(full: FullText, shown: number): string {
   const where =
-    kept.path === undefined
+    full.path === undefined
       ? "The full text could not be saved."
-      : `All of it is in ${kept.path}; read parts with read_file, offset and limit.`
-  return `[Shortened: about ${shown} of ${kept.chars} characters kept. ${where}]`
+      : `All of it is in ${full.path}; read parts with read_file, offset and limit.`
+  return `[Shortened: about ${shown} of ${full.chars} characters kept. ${where}]`
 }
 
-const MARK =
+const MARKER =
   /\[Shortened: about \d+ of (\d+) characters kept\. (?:All of it is in ([^\n"]+); read parts|The full text)/u
 
-function earlierCut(text: string): Kept | undefined {
-  const found = MARK.exec(text)
+function earlierCut(text: string): FullText | undefined {
+  const found = MARKER.exec(text)
   return found === null ? undefined : { path: found[2], chars: Number(found[1]) }
 }
 
-function cutText(text: string, limit: number, kept: Kept): string {
-  const plain = text.replace(WHOLE_MARK, "\n...\n")
-  const note = mark(kept, Math.round(limit * (HEAD_SHARE + TAIL_SHARE)))
+function cutText(text: string, limit: number, full: FullText): string {
+  const plain = text.replace(MARKER_LINE, "\n...\n")
+  const note = marker(full, Math.round(limit * (HEAD_SHARE + TAIL_SHARE)))
   const tailChars = Math.floor(limit * TAIL_SHARE)
   const headChars = Math.max(0, Math.min(Math.floor(limit * HEAD_SHARE), limit - tailChars - note.length - 2))
   return `${wholeLines(takeCodePoints(plain, headChars), headChars)}\n${note}\n${lastCodePoints(plain, tailChars)}`
 }
 
-const WHOLE_MARK = /\n\[Shortened: about \d+ of \d+ characters kept\. [^\n]*\]\n/u
+const MARKER_LINE = /\n\[Shortened: about \d+ of \d+ characters kept\. [^\n]*\]\n/u
 
-/** Ends after a line where that costs less than half of it. */
+/** Cuts at the last line break, unless that would lose more than half. */
 function wholeLines(head: string, chars: number): string {
   const newline = head.lastIndexOf("\n")
   return newline >= chars / 2 ? head.slice(0, newline) : head
@@ -97,8 +97,8 @@ function lastCodePoints(text: string, count: number): string {
 
 const NOTE_FIELD = "_shortened"
 
-function cutJson(value: Readonly<Record<string, unknown>> | unknown[], limit: number, kept: Kept): string | undefined {
-  const note = mark(kept, Math.round(limit * (HEAD_SHARE + TAIL_SHARE)))
+function cutJson(value: Readonly<Record<string, unknown>> | unknown[], limit: number, full: FullText): string | undefined {
+  const note = marker(full, Math.round(limit * (HEAD_SHARE + TAIL_SHARE)))
   const room = limit - JSON.stringify(note).length - NOTE_FIELD.length - 8
   const fields = isRecord(value) ? Object.entries(value).filter(([name]) => name !== NOTE_FIELD) : undefined
   const items = Array.isArray(value) ? value.filter((item) => typeof item !== "string" || !isReduced(item)) : []

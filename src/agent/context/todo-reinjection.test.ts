@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 
 import { assistant, toolRound, user } from "../../../test/fixtures/agent/histories.ts"
-import { isValidHistory } from "./validity.ts"
+import { isValidHistory } from "./history-validity.ts"
 import { withTodoList } from "./todo-reinjection.ts"
 
 const ITEMS = [
@@ -13,12 +13,12 @@ const ITEMS = [
 const LIST =
   "[Your task list survived the compression of the context. Still unfinished:]\n- [>] 2. write it (in_progress)\n- [ ] 3. test (pending)"
 
-test("unfinished items follow results as a message of their own", () => {
+test("after results, unfinished items are a separate message", () => {
   const messages = [user("a"), ...toolRound([{ id: "c", result: "r" }])]
   expect(withTodoList(messages, ITEMS)).toEqual([...messages, { role: "user", content: LIST, synthetic: "todo" }])
 })
 
-test("they go behind the words of the person when those come last", () => {
+test("they are appended to the last message when the user wrote it", () => {
   expect(withTodoList([user("a")], ITEMS)).toEqual([user(`a\n\n${LIST}`)])
   const picture = { type: "image_url", image_url: { url: "data:image/png;base64,AA" } } as const
   expect(withTodoList([user([picture])], ITEMS)).toEqual([user([picture, { type: "text", text: LIST }])])
@@ -43,7 +43,7 @@ test("a list of an earlier compression is replaced, not repeated", () => {
   ])
   expect(isValidHistory(again)).toBe(true)
 
-  // It is what keeps two replies apart: it stays.
+  // It separates two replies, so it stays.
   const apart = [...withTodoList([user("a"), assistant("b")], ITEMS), assistant("c"), user("d")]
   expect(isValidHistory(withTodoList(apart, []))).toBe(true)
 })

@@ -2,8 +2,8 @@ import type { Message, Part, UserMessage } from "../../protocol/message.ts"
 import type { TodoItem } from "../../toolkit/ports/todo.ts"
 
 /**
- * Adds what is unfinished of the task list, so that a compression does not lose it. Nothing is added when all is done; what an
- * earlier compression had added is out of date and goes.
+ * Appends the unfinished items of the task list, so that a compression does not lose them, and removes the list that an earlier
+ * compression appended.
  */
 export function withTodoList(messages: readonly Message[], items: readonly TodoItem[]): readonly Message[] {
   const current = withoutOldLists(messages)
@@ -32,16 +32,16 @@ function withText(message: UserMessage, text: string): UserMessage {
 }
 
 function withoutOldLists(messages: readonly Message[]): readonly Message[] {
-  if (!messages.some((message) => message.role === "user" && holdsList(message.content))) return messages
+  if (!messages.some((message) => message.role === "user" && containsList(message.content))) return messages
   return messages.flatMap((message, index) => {
-    if (message.role !== "user" || !holdsList(message.content)) return [message]
-    // Between results and the reply to them it can go; elsewhere it keeps two replies apart.
+    if (message.role !== "user" || !containsList(message.content)) return [message]
+    // Elsewhere the message separates two assistant messages and must stay.
     if (message.synthetic === "todo") return messages[index - 1]?.role === "tool" ? [] : [message]
     return [{ ...message, content: withoutList(message.content) }]
   })
 }
 
-function holdsList(content: string | readonly Part[]): boolean {
+function containsList(content: string | readonly Part[]): boolean {
   return typeof content === "string"
     ? content.includes(OPENING)
     : content.some((part) => part.type === "text" && part.text.startsWith(OPENING))

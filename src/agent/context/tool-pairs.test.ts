@@ -9,14 +9,14 @@ const [calls, first, second] = toolRound([
   { id: "b", result: "2" },
 ]) as [Message, Message, Message]
 
-test("whole pairs are left alone, and so are calls that still run", () => {
+test("complete pairs and calls that still run stay unchanged", () => {
   const whole = [user("u"), calls, first, second, assistant("x")]
   expect(withWholePairs(whole)).toBe(whole)
   const running = [user("u"), calls, first]
   expect(withWholePairs(running)).toBe(running)
 })
 
-test("results without a call go, calls without a result get one that says where it is", () => {
+test("results without a call are removed, calls without a result get a placeholder", () => {
   expect(withWholePairs([first, user("u"), second, calls, second, assistant("x"), first])).toEqual([
     user("u"),
     calls,

@@ -3,8 +3,8 @@ import type { AssistantMessage, Message, ToolMessage } from "../../protocol/mess
 const RESULT_IS_GONE = "[The result of this call is in the earlier part of the conversation, which was summarised.]"
 
 /**
- * Results without their call go, and calls without a result get one that says where it is. Calls of the very last message are
- * still running and stay open.
+ * Removes results without their call and adds a placeholder result to calls without one. Calls of the last message are still
+ * running and stay open.
  */
 export function withWholePairs(messages: readonly Message[]): readonly Message[] {
   const paired: Message[] = []

@@ -27,7 +27,7 @@ describe("threshold, target and tail by window", () => {
   })
 })
 
-describe("the share of models that stay good for longer", () => {
+describe("models with a higher threshold", () => {
   test.each([
     ["openai-codex", "gpt-5.5", true, 231_200],
     ["openai-codex", "openai/gpt-5.5-mini", true, 231_200],
@@ -57,7 +57,7 @@ describe("lengths of a summary", () => {
   })
 })
 
-describe("a cap for the sake of the model that writes summaries", () => {
+describe("the cap for a smaller summary model", () => {
   test.each([
     [32_000, 32_000, 25_600, 6400],
     [1000, 4000, 3200, 800],

@@ -1,15 +1,15 @@
-import type { EngineModel } from "./engine.ts"
+import type { EngineModel } from "./context-engine.ts"
 
-/** `compression` of the settings. */
+/** The `compression` settings. */
 export interface CompressionSettings {
-  /** Share of the window at which shortening starts. */
+  /** Share of the window at which compression starts. */
   readonly threshold: number
   readonly strategy: "pipeline" | "summarize"
   readonly pipelineHeadroom: number
   readonly targetRatio: number
   readonly protectFirstN: number
   readonly protectLastN: number
-  /** Tokens of one tool result. */
+  /** Maximum tokens of one tool result. */
   readonly budgetReduceLimit: number
   /** In rounds. */
   readonly snipStaleAfter: number
@@ -19,25 +19,25 @@ export interface CompressionSettings {
   readonly codexAutoraise: boolean
 }
 
-/** What the window of a model allows, in tokens. */
+/** Token limits that follow from the window of a model. */
 export interface WindowBudget {
   readonly contextLength: number
   readonly threshold: number
   readonly target: number
-  /** What the summariser keeps word for word at the end. */
+  /** How much the summariser keeps unchanged at the end. */
   readonly tail: number
   readonly summaryMin: number
   readonly summaryCeiling: number
-  /** Of one tool result. */
+  /** Maximum tokens of one tool result. */
   readonly resultLimit: number
-  /** Head and tail, counted in messages, may be too much for it. */
+  /** The window is too small to protect the configured number of messages. */
   readonly small: boolean
 }
 
 const COMFORTABLE_THRESHOLD = 64_000
 const SMALL_WINDOW_SHARE = 0.85
 
-/** `cap`: most tokens a request may reach, when the model that writes the summaries has a smaller window. */
+/** `cap` limits the threshold when the summary model has a smaller window. */
 export function windowBudget(model: EngineModel, settings: CompressionSettings, cap = Infinity): WindowBudget {
   const { contextLength } = model
   const share = thresholdShare(model, settings)
@@ -56,7 +56,7 @@ export function windowBudget(model: EngineModel, settings: CompressionSettings, 
     tail: Math.floor(Math.min(small ? raw : wanted, threshold) * clamp(settings.targetRatio, 0.1, 0.8)),
     summaryMin,
     summaryCeiling: Math.min(Math.floor(0.05 * contextLength), 12_000),
-    // One result must not be able to fill a small window on its own.
+    // One result must not fill a small window.
     resultLimit: Math.max(1, Math.min(settings.budgetReduceLimit, Math.floor(target / 4))),
     small: small || threshold < wanted,
   }
@@ -66,7 +66,7 @@ export function smallestSummary(contextLength: number): number {
   return Math.min(2000, Math.floor(0.2 * contextLength))
 }
 
-/** Some models stay good far into their window; for them shortening starts later. */
+/** Some models work well with a nearly full window, so compression starts later for them. */
 function thresholdShare({ provider, model }: EngineModel, settings: CompressionSettings): number {
   const name = model.slice(model.lastIndexOf("/") + 1).toLowerCase()
   if (name === "trinity-large-thinking") return Math.max(settings.threshold, 0.75)

@@ -1,7 +1,7 @@
 import { join } from "node:path"
 
 import { scrubSurrogates } from "../../base/text.ts"
-import type { FileSystem, Workspace } from "../../exec/workspace.ts"
+import type { FileSystem } from "../../exec/workspace.ts"
 import { contentText } from "../../protocol/message.ts"
 import type { Part, Provenance } from "../../protocol/message.ts"
 import {
@@ -11,26 +11,23 @@ import {
   resultThreshold,
   truncatedOutput,
 } from "../../toolkit/result-budget.ts"
-import type { ResultBudget } from "../../toolkit/result-budget.ts"
 import { isMultimodal } from "../../toolkit/tool.ts"
 import { defuseSteerMarkers, wrapUntrusted } from "../../toolkit/untrusted.ts"
+import type { DispatchSession } from "./dispatch-session.ts"
 import type { Outcome } from "./outcome.ts"
 import type { PreparedCall } from "./prepare.ts"
 
-export interface BoundOptions {
-  readonly workspace: Workspace
-  readonly budget: ResultBudget
-}
+type BoundOptions = Pick<DispatchSession, "workspace" | "resultBudget">
 
 /** A result that is bounded, labelled and safe to put into the history. */
 export interface BoundResult {
   readonly content: string | readonly Part[]
-  /** All of it as text, as the tool gave it. */
+  /** The complete text as the tool returned it. */
   readonly whole: string
   readonly truncated: boolean
-  /** Where it came from (law 6); absent for words of ours. */
+  /** Where it came from (law 6); absent for text that Hermes wrote. */
   readonly provenance?: Provenance
-  /** The same result kept in a file, for a reply whose results are too much together; absent for pictures. */
+  /** Moves the result to a file, for a batch whose results are too long together. Absent for images. */
   readonly shorten?: () => Promise<BoundResult & { readonly content: string }>
 }
 
@@ -55,11 +52,11 @@ export async function boundResult(
     truncated: true,
   })
   const { entry } = prepared
-  const tooLong = entry !== undefined && exceedsThreshold(whole, resultThreshold(entry, options.budget))
+  const tooLong = entry !== undefined && exceedsThreshold(whole, resultThreshold(entry, options.resultBudget))
   return tooLong ? await shorten() : { ...origin, content: label(whole), whole, truncated: false, shorten }
 }
 
-/** Stores a whole text where `read_file` can reach it and gives its path, or undefined when it cannot be written. */
+/** Writes a complete text where `read_file` can reach it. Returns its path, or undefined when it cannot be written. */
 export async function spillText(
   text: string,
   callId: string,
@@ -71,7 +68,7 @@ export async function spillText(
     await files.write(path, text)
     return path
   } catch {
-    // A full disk must not lose the answer: whoever asked keeps its beginning and says that the rest is gone.
+    // A full disk must not lose the result: the caller keeps its beginning and notes that the rest is lost.
     return undefined
   }
 }
@@ -90,14 +87,14 @@ function readableText(content: Readonly<Record<string, unknown>>): string {
   return scrubSurrogates(fields.join("\n"))
 }
 
-/** The model gets the beginning of the text and the way to the rest. */
+/** The model gets the beginning of the text and the path of the rest. */
 async function keepInFile(text: string, callId: string, options: BoundOptions): Promise<string> {
-  const { previewChars } = options.budget
+  const { previewChars } = options.resultBudget
   const path = await spillText(text, callId, options)
   return path === undefined ? truncatedOutput(text, previewChars) : persistedOutput(text, { path, previewChars })
 }
 
-/** Some models count their calls anew in every session; an earlier result may still be referred to. */
+/** Some models restart their call ids in every session, and an earlier file may still be referred to. */
 async function unusedPath(path: string, files: FileSystem): Promise<string> {
   let candidate = path
   for (let copy = 2; (await files.stat(candidate)) !== undefined; copy += 1) {

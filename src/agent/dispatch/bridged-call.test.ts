@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 
-import { dispatchBench, toolCall } from "../../../test/fixtures/agent/dispatch-bench.ts"
-import type { DispatchBench, TestTool } from "../../../test/fixtures/agent/dispatch-bench.ts"
+import { createDispatchHarness, toolCall } from "../../../test/fixtures/agent/dispatch-harness.ts"
+import type { DispatchHarness, TestTool } from "../../../test/fixtures/agent/dispatch-harness.ts"
 import type { AgentEventBody } from "../../protocol/events.ts"
 import type { ToolCall } from "../../protocol/message.ts"
 import type { ToolEntry } from "../../toolkit/tool.ts"
@@ -76,23 +76,23 @@ test.each<{ name: string; envelope: Readonly<Record<string, unknown>>; wanted: o
     },
   },
 ])("a call through the bridge $name", async ({ envelope, wanted }) => {
-  await using bench = await benchWithBridge()
+  await using harness = await benchWithBridge()
   const call = toolCall("c", "tool_call", envelope)
-  expect(await prepareCall(call, bench.options)).toMatchObject({ ...wanted, call })
+  expect(await prepareCall(call, harness.session)).toMatchObject({ ...wanted, call })
 })
 
-test("somebody else's tool of that name is run as it is", async () => {
+test("a tool of another toolset with the same name runs as it is", async () => {
   const own: TestTool = { ...NOTE, name: "tool_call" }
-  await using bench = await dispatchBench([own, NOTE])
-  const prepared = await prepareCall(toolCall("c", "tool_call", { name: "take_note" }), bench.options)
+  await using harness = await createDispatchHarness([own, NOTE])
+  const prepared = await prepareCall(toolCall("c", "tool_call", { name: "take_note" }), harness.session)
   expect(prepared).toMatchObject({ kind: "ready", shown: { name: "tool_call" }, args: { name: "take_note" } })
 })
 
-test("policy, events and the stored result know the tool itself, and only the call keeps the bridge's name", async () => {
-  await using bench = await benchWithBridge({ profile: "accept-edits", attended: true })
+test("policy, events and the stored result name the inner tool; only the call keeps the bridge's name", async () => {
+  await using harness = await benchWithBridge({ profile: "accept-edits", attended: true })
   const call = toolCall("c", "tool_call", { name: "take_note", arguments: { about: "tea" } })
-  const { events, report } = await play(bench, [call], (requestId) => {
-    bench.interactions.answer(requestId, { kind: "approval", choice: "once" })
+  const { events, report } = await play(harness, [call], (requestId) => {
+    harness.interactions.answer(requestId, { kind: "approval", choice: "once" })
   })
   const shown = { id: "c", name: "take_note", args: { about: "tea" } }
   expect(events.filter(({ type }) => type !== "status")).toMatchObject([
@@ -100,23 +100,23 @@ test("policy, events and the stored result know the tool itself, and only the ca
     { type: "approval-request", call: shown, rule: "take_note" },
     { type: "tool-end", call: shown, outcome: "ok", summary: "noted" },
   ])
-  expect(bench.recorded).toMatchObject([{ role: "tool", tool_call_id: "c", tool_name: "take_note" }])
+  expect(harness.recorded).toMatchObject([{ role: "tool", tool_call_id: "c", tool_name: "take_note" }])
   expect(report).toMatchObject({ unknownTools: 0, housekeepingOnly: true })
 })
 
-test("a no of the person reaches the model under the tool's name, and nothing is run", async () => {
+test("a denial by the user is reported under the inner tool's name, and nothing runs", async () => {
   let ran = false
   const tool: TestTool = { ...NOTE, run: () => Promise.resolve({ content: { ran: (ran = true) }, summary: "" }) }
-  await using bench = await benchWithBridge({ tools: [tool], profile: "accept-edits", attended: true })
+  await using harness = await benchWithBridge({ tools: [tool], profile: "accept-edits", attended: true })
   const call = toolCall("c", "tool_call", { name: "take_note", arguments: {} })
-  const { events } = await play(bench, [call], (requestId) => {
-    bench.interactions.answer(requestId, { kind: "approval", choice: "deny" })
+  const { events } = await play(harness, [call], (requestId) => {
+    harness.interactions.answer(requestId, { kind: "approval", choice: "deny" })
   })
   expect(events.at(-1)).toMatchObject({ type: "tool-end", call: { name: "take_note" }, outcome: "denied" })
   expect(ran).toBe(false)
 })
 
-test("calls through the bridge run side by side when the tools inside allow it", async () => {
+test("calls through the bridge run in parallel when the inner tools allow it", async () => {
   const both = Promise.withResolvers<undefined>()
   let running = 0
   const waiting: TestTool = {
@@ -129,13 +129,13 @@ test("calls through the bridge run side by side when the tools inside allow it",
       return { content: { done: true }, summary: "done" }
     },
   }
-  await using bench = await benchWithBridge({ tools: [waiting] })
+  await using harness = await benchWithBridge({ tools: [waiting] })
   const calls = ["a", "b"].map((id) => toolCall(id, "tool_call", { name: "take_note", arguments: { about: id } }))
-  const { report } = await play(bench, calls)
+  const { report } = await play(harness, calls)
   expect(report.messages.map(({ tool_call_id }) => tool_call_id)).toEqual(["a", "b"])
 })
 
-test("guardrails count the tool inside: the same failing call is stopped whichever way it comes", async () => {
+test("guardrails count the inner tool: the same failing call is stopped with or without the bridge", async () => {
   const failing: TestTool = {
     ...NOTE,
     access: "read",
@@ -147,38 +147,39 @@ test("guardrails count the tool inside: the same failing call is stopped whichev
     hardStopEnabled: true,
     warnAfter: limits,
     hardStopAfter: limits,
-    attended: true,
+    attended: () => true,
   })
-  await using bench = await benchWithBridge({ tools: [failing], more: { guardrails } })
-  await play(bench, [toolCall("a", "tool_call", { name: "take_note", arguments: { about: "tea" } })])
-  await play(bench, [toolCall("b", "take_note", { about: "tea" })])
-  const { events } = await play(bench, [toolCall("c", "tool_call", { name: "take_note", about: "tea" })])
+  await using harness = await benchWithBridge({ tools: [failing], more: { guardrails } })
+  await play(harness, [toolCall("a", "tool_call", { name: "take_note", arguments: { about: "tea" } })])
+  await play(harness, [toolCall("b", "take_note", { about: "tea" })])
+  const { events } = await play(harness, [toolCall("c", "tool_call", { name: "take_note", about: "tea" })])
   expect(events.at(-1)).toMatchObject({ type: "tool-end", call: { name: "take_note" }, outcome: "blocked" })
 })
 
 async function benchWithBridge(
-  how: NonNullable<Parameters<typeof dispatchBench>[1]> & { readonly tools?: readonly TestTool[] } = {},
-): Promise<DispatchBench> {
-  const bench = await dispatchBench(how.tools ?? [NOTE], how)
+  how: NonNullable<Parameters<typeof createDispatchHarness>[1]> & { readonly tools?: readonly TestTool[] } = {},
+): Promise<DispatchHarness> {
+  const harness = await createDispatchHarness(how.tools ?? [NOTE], how)
   const bridge: ToolEntry = {
     name: callBridge.name,
     toolset: callBridge.toolset,
     description: callBridge.description,
     parameters: callBridge.parameters,
+    ...callBridge.marks,
     source: { kind: "builtin" },
     load: () => Promise.resolve(callBridge.runnable),
   }
-  const tools = new Map([...bench.options.tools, [bridge.name, bridge] as const])
-  return { ...bench, options: { ...bench.options, tools } }
+  const tools = new Map([...harness.session.tools, [bridge.name, bridge] as const])
+  return { ...harness, session: { ...harness.session, tools } }
 }
 
 async function play(
-  bench: DispatchBench,
+  harness: DispatchHarness,
   calls: readonly ToolCall[],
   onQuestion: (requestId: string) => void = () => undefined,
 ): Promise<{ readonly events: readonly AgentEventBody[]; readonly report: BatchReport }> {
   const events: AgentEventBody[] = []
-  const batch = runBatch(calls, bench.options)
+  const batch = runBatch(calls, harness.session, harness.run)
   for (;;) {
     const next = await batch.next()
     if (next.done === true) return { events, report: next.value }

@@ -1,43 +1,28 @@
-import { orAborted } from "../../base/abort.ts"
-import type { Logger } from "../../base/logger.ts"
-import { errorMessage } from "../../base/system-error.ts"
 import { ellipsize, scrubSurrogates } from "../../base/text.ts"
 import { contentText } from "../../protocol/message.ts"
 import type { Part } from "../../protocol/message.ts"
 import { defuseSteerMarkers } from "../../toolkit/untrusted.ts"
+import type { SettledCall } from "../facet.ts"
+import type { DispatchSession } from "./dispatch-session.ts"
 import type { Settled } from "./door.ts"
-import type { NotedCall, ResultNoteSource } from "./result-note.ts"
-
-export interface NoteOptions {
-  readonly signal: AbortSignal
-  /** Who may add to results, in this order. */
-  readonly notes?: readonly ResultNoteSource[]
-  /** Hears of sources that fail. */
-  readonly log?: Logger
-}
 
 const MAX_NOTE_CHARS = 8500
 
-/** What is added below the result of a call: first what the guardrails say, then what the sources have to say, in their order. */
-export async function collectNotes(settled: Settled, options: NoteOptions): Promise<readonly string[]> {
-  const notes = settled.warning === undefined ? [] : [settled.warning]
-  const { notes: sources = [], signal, log } = options
-  if (sources.length === 0 || settled.outcome.how === "skipped") return notes
-  const call = notedCall(settled)
-  for (const source of sources) {
-    if (signal.aborted) break
-    try {
-      const said = await orAborted(Promise.resolve(source(call, signal)), signal)
-      const note = said === undefined ? "" : defuseSteerMarkers(scrubSurrogates(said)).trim()
-      if (note !== "") notes.push(ellipsize(note, MAX_NOTE_CHARS))
-    } catch (error) {
-      log?.warning(`a note for the result of ${call.tool} failed: ${errorMessage(error)}`)
-    }
-  }
-  return notes
+/** The lines below the result of a call: the guardrail warning first, then the notes of the facets. */
+export async function collectNotes(
+  settled: Settled,
+  { hooks }: DispatchSession,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const warning = settled.warning === undefined ? [] : [settled.warning]
+  if (hooks === undefined || settled.outcome.how === "skipped") return warning
+  const notes = (await hooks.afterTool(settledCall(settled), signal)).map((note) =>
+    ellipsize(defuseSteerMarkers(scrubSurrogates(note)).trim(), MAX_NOTE_CHARS),
+  )
+  return [...warning, ...notes.filter((note) => note !== "")]
 }
 
-/** The notes stand outside the label of untrusted text: they are ours. */
+/** Notes stand outside the label for untrusted text, because Hermes wrote them. */
 export function withNotes(content: string | readonly Part[], notes: readonly string[]): string | readonly Part[] {
   if (notes.length === 0) return content
   return typeof content === "string"
@@ -45,7 +30,7 @@ export function withNotes(content: string | readonly Part[], notes: readonly str
     : [...content, { type: "text", text: notes.join("\n\n") }]
 }
 
-function notedCall({ prepared, outcome, result }: Settled): NotedCall {
+function settledCall({ prepared, outcome, result }: Settled): SettledCall {
   const error = errorOf(outcome.result)
   return {
     tool: prepared.shown.name,
@@ -62,7 +47,7 @@ function notedCall({ prepared, outcome, result }: Settled): NotedCall {
 const MAX_ERROR_CHARS = 2000
 const FRAMING = /^\[TOOL_ERROR\] (?:Tool execution failed: )?/u
 
-/** What went wrong, in the words of the tool; for a command that failed these are the last it printed. */
+/** The error as the tool reported it; for a failed command, the end of its output. */
 function errorOf({ content, exitCode }: Settled["outcome"]["result"]): string | undefined {
   const fields: Readonly<Record<string, unknown>> = "_multimodal" in content ? {} : content
   const { error, output, exit_code: code = exitCode } = fields

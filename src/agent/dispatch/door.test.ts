@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
-import { dispatchBench, toolCall } from "../../../test/fixtures/agent/dispatch-bench.ts"
-import type { TestTool } from "../../../test/fixtures/agent/dispatch-bench.ts"
+import { createDispatchHarness, toolCall } from "../../../test/fixtures/agent/dispatch-harness.ts"
+import type { TestTool } from "../../../test/fixtures/agent/dispatch-harness.ts"
 import type { AgentEventBody } from "../../protocol/events.ts"
 import { contentText } from "../../protocol/message.ts"
 import { runBatch } from "./batch.ts"
@@ -9,7 +9,7 @@ import type { Guardrails } from "./guardrails.ts"
 
 const unattended = (): Guardrails =>
   createGuardrails({
-    attended: false,
+    attended: () => false,
     warningsEnabled: true,
     hardStopEnabled: false,
     warnAfter: { exactFailure: 2, sameToolFailure: 3, idempotentNoProgress: 2 },
@@ -18,29 +18,29 @@ const unattended = (): Guardrails =>
 
 const text = (content: Parameters<typeof contentText>[0] | undefined): string => contentText(content ?? null)
 
-test("a call that fails the same way is warned about, then not run, and its result says why", async () => {
+test("a call that keeps failing gets a warning, then is not run, and its result explains why", async () => {
   let ran = 0
   const tool: TestTool = {
     name: "t",
     provenance: "web",
     run: () => {
       ran += 1
-      return Promise.resolve({ content: { error: "the server says no, as it did before" }, summary: "no" })
+      return Promise.resolve({ content: { error: "the server rejected it, as it did before" }, summary: "no" })
     },
   }
   const guardrails = unattended()
-  await using bench = await dispatchBench([tool], { more: { guardrails } })
+  await using harness = await createDispatchHarness([tool], { more: { guardrails } })
   const events: AgentEventBody[] = []
   for (const id of ["1", "2", "3"]) {
-    events.push(...(await Array.fromAsync(runBatch([toolCall(id, "t", { a: 1 })], bench.options))))
+    events.push(...(await Array.fromAsync(runBatch([toolCall(id, "t", { a: 1 })], harness.session, harness.run))))
   }
-  const [first, second, third] = bench.recorded.map(({ content }) => text(content))
+  const [first, second, third] = harness.recorded.map(({ content }) => text(content))
   expect([ran, first?.includes("Tool loop"), third && JSON.parse(third)]).toEqual([
     2,
     false,
     { error: guardrails.halted()?.message, guardrail: guardrails.halted() },
   ])
-  // The warning is ours, so it stands outside what came from outside.
+  // Hermes wrote the warning, so it stands outside the untrusted text.
   expect(second).toMatch(
     /<\/untrusted_tool_result>\n\n\[Tool loop warning: repeated_exact_failure_warning; count=2; .*\]$/su,
   )
@@ -64,18 +64,18 @@ test.each<readonly [string, TestTool, string]>([
   ],
   ["that throws", { name: "t", run: () => Promise.reject(new Error("boom")) }, "{}"],
   ["with arguments beyond repair", { name: "t", run: () => Promise.reject(new Error("must not run")) }, '{"a":tru'],
-])("a call %s is stopped at the third time too", async (_name, tool, args) => {
+])("a call %s is stopped the third time too", async (_name, tool, args) => {
   const guardrails = unattended()
-  await using bench = await dispatchBench([tool], { more: { guardrails } })
+  await using harness = await createDispatchHarness([tool], { more: { guardrails } })
   const call = { id: "c", type: "function", function: { name: tool.name, arguments: args } } as const
-  for (let round = 0; round < 3; round += 1) await Array.fromAsync(runBatch([call], bench.options))
-  expect([guardrails.halted()?.code, text(bench.recorded[2]?.content)]).toEqual([
+  for (let round = 0; round < 3; round += 1) await Array.fromAsync(runBatch([call], harness.session, harness.run))
+  expect([guardrails.halted()?.code, text(harness.recorded[2]?.content)]).toEqual([
     "repeated_exact_failure_block",
     expect.stringContaining('"guardrail":'),
   ])
 })
 
-test("calls that were interrupted or skipped are no failures", async () => {
+test("interrupted and skipped calls do not count as failures", async () => {
   const stop = new AbortController()
   const guardrails = unattended()
   const tool: TestTool = {
@@ -85,9 +85,9 @@ test("calls that were interrupted or skipped are no failures", async () => {
       return Promise.resolve({ content: { error: "stopped" }, summary: "stopped" })
     },
   }
-  await using bench = await dispatchBench([tool], { more: { guardrails, signal: stop.signal } })
+  await using harness = await createDispatchHarness([tool], { more: { guardrails, signal: stop.signal } })
   for (let round = 0; round < 4; round += 1) {
-    await Array.fromAsync(runBatch([toolCall("a", "t"), toolCall("b", "nowhere")], bench.options))
+    await Array.fromAsync(runBatch([toolCall("a", "t"), toolCall("b", "nowhere")], harness.session, harness.run))
   }
   expect(guardrails.halted()).toBeUndefined()
 })

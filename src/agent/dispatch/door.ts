@@ -1,33 +1,27 @@
 import { assertNever } from "../../base/assert-never.ts"
 import { ellipsize } from "../../base/text.ts"
-import { viewForOneCall } from "../../exec/view-for-one-call.ts"
+import { withPerCallFileCache } from "../../exec/per-call-file-cache.ts"
 import type { AgentEventBody, ShownDecision } from "../../protocol/events.ts"
 import type { Subject } from "../../protocol/tool.ts"
 import { toolFailureText } from "../../toolkit/error-text.ts"
 import { boundResult } from "./bound-result.ts"
-import type { BoundOptions, BoundResult } from "./bound-result.ts"
+import type { BoundResult } from "./bound-result.ts"
+import type { CallRun, DispatchSession } from "./dispatch-session.ts"
 import { guardrailLine } from "./guardrails.ts"
-import type { GuardedCall, GuardrailDecision, Guardrails } from "./guardrails.ts"
+import type { GuardedCall, GuardrailDecision } from "./guardrails.ts"
+import { runHooks } from "./hooks.ts"
 import { judge } from "./judge.ts"
-import type { JudgeOptions } from "./judge.ts"
 import { errorResult, refusedOutcome, skippedOutcome } from "./outcome.ts"
 import type { Outcome } from "./outcome.ts"
 import type { PreparedCall } from "./prepare.ts"
 import { runTool } from "./run-tool.ts"
-import type { RunToolOptions } from "./run-tool.ts"
 
-/** What the door needs of its session. */
-export interface DoorOptions extends JudgeOptions, RunToolOptions, BoundOptions {
-  /** Notices a model that repeats itself; without it nobody does. */
-  readonly guardrails?: Guardrails
-}
-
-/** A call that went all the way but for being recorded. */
+/** A call with its result, before it is recorded. */
 export interface Settled {
   readonly prepared: PreparedCall
   readonly outcome: Outcome
   readonly result: BoundResult
-  /** What the guardrails say about it, for the end of the result. */
+  /** A guardrail warning for the end of the result. */
   readonly warning?: string
   readonly end: Extract<AgentEventBody, { type: "tool-end" }>
 }
@@ -36,21 +30,23 @@ const MAX_PREVIEW_CHARS = 2000
 const MAX_SUMMARY_CHARS = 500
 
 /**
- * The one door (law 4). Every call of every origin passes here and settles exactly once, whatever happens: repaired and
- * validated before, now judged, asked about, run and bounded.
+ * The one door (law 4). Every call of every origin passes here, already repaired and validated, and settles exactly once: hooks,
+ * guardrails, policy, approval, the tool itself, and the limit on its result.
  */
-export async function passDoor(prepared: PreparedCall, options: DoorOptions): Promise<Settled> {
-  const started = options.clock.now()
-  options.events.push({
+export async function passDoor(given: PreparedCall, session: DispatchSession, run: CallRun): Promise<Settled> {
+  const { prepared, denied } = await runHooks(given, session, run)
+  const { clock, redact } = session
+  const started = clock.now()
+  run.events.push({
     type: "tool-start",
     call: prepared.shown,
-    preview: prepared.kind === "ready" ? ellipsize(options.redact(prepared.parsed.preview), MAX_PREVIEW_CHARS) : "",
+    preview: prepared.kind === "ready" ? ellipsize(redact(prepared.parsed.preview), MAX_PREVIEW_CHARS) : "",
     access: prepared.kind === "ready" ? prepared.parsed.access : "unknown",
     subjects:
-      prepared.kind === "ready" ? prepared.parsed.subjects.map((subject) => shownSubject(subject, options)) : [],
+      prepared.kind === "ready" ? prepared.parsed.subjects.map((subject) => shownSubject(subject, session)) : [],
   })
-  const { outcome, result } = await settle(prepared, options)
-  const warning = warningAbout({ prepared, outcome, result }, options)
+  const { outcome, result } = await settle(prepared, session, { ...run, ...(denied === undefined ? {} : { denied }) })
+  const warning = warningAbout({ prepared, outcome, result }, session)
   const { exitCode, diff, filesChanged, summary } = outcome.result
   return {
     prepared,
@@ -61,48 +57,49 @@ export async function passDoor(prepared: PreparedCall, options: DoorOptions): Pr
       type: "tool-end",
       call: prepared.shown,
       outcome: outcome.how,
-      durationMs: options.clock.now() - started,
-      summary: ellipsize(options.redact(summary), MAX_SUMMARY_CHARS),
+      durationMs: clock.now() - started,
+      summary: ellipsize(redact(summary), MAX_SUMMARY_CHARS),
       truncated: result.truncated,
       ...(exitCode === undefined ? {} : { exitCode }),
-      ...(diff === undefined ? {} : { diff: options.redact(diff) }),
+      ...(diff === undefined ? {} : { diff: redact(diff) }),
       ...(filesChanged === undefined ? {} : { filesChanged }),
       ...(outcome.decision === undefined ? {} : { decision: outcome.decision }),
     },
   }
 }
 
-/** A fault of a tool, a plugin or of ours is a result too: the model is told, and the turn goes on. */
+/** A fault in a tool, a plugin or Hermes becomes an error result, and the turn continues. */
 async function settle(
   prepared: PreparedCall,
-  options: DoorOptions,
+  session: DispatchSession,
+  run: CallRun & { readonly denied?: Outcome },
 ): Promise<{ readonly outcome: Outcome; readonly result: BoundResult }> {
   try {
-    const outcome = await judgeAndRun(prepared, options)
-    return { outcome, result: await boundResult(prepared, outcome, options) }
+    const outcome = run.denied ?? (await judgeAndRun(prepared, session, run))
+    return { outcome, result: await boundResult(prepared, outcome, session) }
   } catch (error) {
     const outcome: Outcome = { how: "error", from: "tool", result: errorResult(toolFailureText(error)) }
-    return { outcome, result: await boundResult(prepared, outcome, options) }
+    return { outcome, result: await boundResult(prepared, outcome, session) }
   }
 }
 
-async function judgeAndRun(prepared: PreparedCall, options: DoorOptions): Promise<Outcome> {
-  if (options.signal.aborted) return skippedOutcome("Skipped: the person interrupted before this call was started.")
+async function judgeAndRun(prepared: PreparedCall, session: DispatchSession, run: CallRun): Promise<Outcome> {
+  if (run.signal.aborted) return skippedOutcome("Skipped: the user interrupted before this call started.")
   if (prepared.kind === "refused" && prepared.why === "skipped") return skippedOutcome(prepared.error)
-  // Calls of tools that do not exist have an end of their own: the loop counts them.
+  // Guardrails do not count calls of tools that do not exist: the loop does.
   if (prepared.kind === "refused" && prepared.why === "unknown-tool") return refusedOutcome(prepared.error)
-  const guarded = options.guardrails?.before(guardedCall(prepared))
+  const guarded = session.guardrails?.before(guardedCall(prepared))
   if (guarded !== undefined && guarded.action !== "allow") return stoppedByGuardrail(guarded)
   if (prepared.kind === "refused") return refusedOutcome(prepared.error)
-  const seen = viewForOneCall(options.workspace)
-  const verdict = await judge(prepared, { ...options, workspace: seen })
+  const cached = withPerCallFileCache(session.workspace)
+  const verdict = await judge(prepared, { ...session, workspace: cached }, run)
   if (verdict.kind === "refused") return verdict.outcome
-  const workspace = wasAsked(verdict.decision) ? viewForOneCall(options.workspace) : seen
-  const context: DoorOptions["context"] = (...given) => ({ ...options.context(...given), workspace })
-  return { ...(await runTool(prepared, { ...options, context })), decision: verdict.decision }
+  const workspace = wasAsked(verdict.decision) ? withPerCallFileCache(session.workspace) : cached
+  const context: DispatchSession["context"] = (...call) => ({ ...session.context(...call), workspace })
+  return { ...(await runTool(prepared, { ...session, context }, run)), decision: verdict.decision }
 }
 
-/** While a person thinks, files change: what was looked at before is not good any more. */
+/** While the user decides, files may change, so cached file facts are no longer valid. */
 function wasAsked({ by }: ShownDecision): boolean {
   return by !== "rule" && by !== "profile"
 }
@@ -120,16 +117,16 @@ function stoppedByGuardrail(guardrail: GuardrailDecision): Outcome {
   return {
     how: "blocked",
     from: "door",
-    result: { content: { error: guardrail.message, guardrail }, summary: "stopped: it repeats itself" },
+    result: { content: { error: guardrail.message, guardrail }, summary: "stopped: repeated call" },
     decision: { by: "rule", rule: guardrail.code, choice: "deny" },
     guardrail,
   }
 }
 
-/** Every call that got an answer counts, also one that was refused; what was stopped or never started says nothing. */
+/** Counts every call that has a result, refused ones too, but not those that were interrupted or skipped. */
 function warningAbout(
   { prepared, outcome, result }: Pick<Settled, "prepared" | "outcome" | "result">,
-  { guardrails }: DoorOptions,
+  { guardrails }: DispatchSession,
 ): string | undefined {
   if (guardrails === undefined || outcome.how === "skipped" || outcome.how === "interrupted") return undefined
   if (outcome.guardrail !== undefined) return undefined
@@ -137,7 +134,7 @@ function warningAbout(
   return verdict.action === "allow" ? undefined : guardrailLine(verdict)
 }
 
-function shownSubject(subject: Subject, { redact }: DoorOptions): Subject {
+function shownSubject(subject: Subject, { redact }: DispatchSession): Subject {
   switch (subject.kind) {
     case "path":
       return { kind: "path", path: redact(subject.path) }

@@ -10,22 +10,22 @@ const SETTINGS: GuardrailSettings = {
   hardStopAfter: { exactFailure: 5, sameToolFailure: 8, idempotentNoProgress: 5 },
 }
 const make = (more: Partial<GuardrailSettings> = {}, attended = true): Guardrails =>
-  createGuardrails({ ...SETTINGS, ...more, attended })
+  createGuardrails({ ...SETTINGS, ...more, attended: () => attended })
 
 type Step = readonly [call: GuardedCall, result: GuardedResult]
 const call = (tool: string, args: unknown = {}, idempotent = false): GuardedCall => ({ tool, args, idempotent })
-const gives = (content: Record<string, unknown>, more: Partial<GuardedResult> = {}): GuardedResult => ({
+const resultOf = (content: Record<string, unknown>, more: Partial<GuardedResult> = {}): GuardedResult => ({
   content,
   text: JSON.stringify(content),
   ...more,
 })
-const FAILED = gives({ error: "no" })
-const FINE = gives({ text: "yes" })
+const FAILED = resultOf({ error: "no" })
+const FINE = resultOf({ text: "yes" })
 const read = (args: unknown = { path: "a" }): GuardedCall => call("read_file", args, true)
 const times = (count: number, step: (index: number) => Step): readonly Step[] =>
   Array.from({ length: count }, (_, index) => step(index))
 
-/** What is said about each call: after it ran, or instead of running it. */
+/** The verdict on each call: after it ran, or instead of running it. */
 function play(guardrails: Guardrails, steps: readonly Step[]): readonly string[] {
   return steps.map(([made, result]) => {
     const before = guardrails.before(made)
@@ -62,9 +62,9 @@ const SEQUENCES: readonly (readonly [string, Guardrails, readonly Step[], readon
     times(8, (n) => [call("t", { n }), FAILED]),
     ["allow", "allow", ...[3, 4, 5, 6, 7].map(sameTool), "halt same_tool_failure_halt 8"],
   ],
-  ["a read gives the same again", make(), times(2, () => [read(), FINE]), ["allow", noProgress(2)]],
+  ["a read returns the same result again", make(), times(2, () => [read(), FINE]), ["allow", noProgress(2)]],
   [
-    "a read gives the same again, hard stop on: the sixth is not run",
+    "a read returns the same result again, hard stop on: the sixth is not run",
     make(HARD),
     times(6, () => [read(), FINE]),
     ["allow", ...[2, 3, 4, 5].map(noProgress), "not run: block idempotent_no_progress_block 5"],
@@ -74,8 +74,8 @@ const SEQUENCES: readonly (readonly [string, Guardrails, readonly Step[], readon
     make(),
     [
       [read(), FINE],
-      [read(), gives({ text: "other" })],
-      [read(), gives({ text: "other" })],
+      [read(), resultOf({ text: "other" })],
+      [read(), resultOf({ text: "other" })],
     ],
     ["allow", "allow", noProgress(2)],
   ],
@@ -113,7 +113,7 @@ const SEQUENCES: readonly (readonly [string, Guardrails, readonly Step[], readon
   [
     "a command that succeeds may be repeated",
     make(HARD),
-    times(10, () => [call("terminal", { command: "true" }), gives({ output: "", exit_code: 0, error: null })]),
+    times(10, () => [call("terminal", { command: "true" }), resultOf({ output: "", exit_code: 0, error: null })]),
     Array.from({ length: 10 }, () => "allow"),
   ],
   [
@@ -129,8 +129,8 @@ const SEQUENCES: readonly (readonly [string, Guardrails, readonly Step[], readon
     "the order of names in a result does not matter",
     make(),
     [
-      [read(), gives({ a: 1, b: 2 })],
-      [read(), gives({ b: 2, a: 1 })],
+      [read(), resultOf({ a: 1, b: 2 })],
+      [read(), resultOf({ b: 2, a: 1 })],
     ],
     ["allow", noProgress(2)],
   ],
@@ -175,16 +175,16 @@ test.each(SEQUENCES)("%s", (_name, guardrails, steps, expected) => {
 })
 
 test.each<readonly [string, GuardedResult, boolean]>([
-  ["an error", gives({ error: "no" }), true],
-  ["something that failed", gives({ status: "failed" }), true],
+  ["an error", resultOf({ error: "no" }), true],
+  ["something that failed", resultOf({ status: "failed" }), true],
   ["text that begins with Error", { content: { a: 1 }, text: "Error: no" }, true],
-  ["quoted words in output", gives({ text: 'he said "error" and "failed"' }), false],
-  ["an error far behind", gives({ text: "x".repeat(500), error: "no" }), false],
-  ["a command that failed", gives({ output: "", exit_code: 2, error: null }), true],
-  ["a command that failed, told beside the content", gives({ output: "" }, { exitCode: 1 }), true],
-  ["a command that prints errors and succeeds", gives({ exit_code: 0, error: "said so" }), false],
-  ["a write that landed", gives({ error: "the linter complains" }, { filesChanged: ["/w/a"] }), false],
-  ["a write that changed nothing", gives({ error: "no" }, { filesChanged: [] }), true],
+  ["quoted words in output", resultOf({ text: 'he said "error" and "failed"' }), false],
+  ["an error after 500 characters", resultOf({ text: "x".repeat(500), error: "no" }), false],
+  ["a command that failed", resultOf({ output: "", exit_code: 2, error: null }), true],
+  ["a command that failed, by `exitCode` beside the content", resultOf({ output: "" }, { exitCode: 1 }), true],
+  ["a command that prints errors and succeeds", resultOf({ exit_code: 0, error: "a warning" }), false],
+  ["a successful write", resultOf({ error: "the linter complains" }, { filesChanged: ["/w/a"] }), false],
+  ["a write that changed nothing", resultOf({ error: "no" }, { filesChanged: [] }), true],
 ])("%s is a failure or not", (_name, result, failed) => {
   const [, second] = play(
     make(),
@@ -219,14 +219,14 @@ test("a decision names the call, and the first that stops the turn is kept until
   expect([guardrails.halted(), play(guardrails, [[call("t", args), FAILED]])]).toEqual([undefined, ["allow"]])
 })
 
-test("the line below a result says what kind of stop it is, and helps with commands", () => {
+test("the line below a result names the kind of stop and gives advice for commands", () => {
   const guardrails = make(HARD)
-  const lines = times(8, (n): Step => [call("terminal", { n }), gives({ exit_code: 1 })]).flatMap(([made, result]) => {
+  const lines = times(8, (n): Step => [call("terminal", { n }), resultOf({ exit_code: 1 })]).flatMap(([made, result]) => {
     const verdict = guardrails.after(made, result)
     return verdict.action === "allow" ? [] : [guardrailLine(verdict)]
   })
   expect([lines[0], lines.at(-1)]).toEqual([
-    "[Tool loop warning: same_tool_failure_warning; count=3; terminal has failed 3 times in this turn. Find out why first, then go on with other arguments or another tool. `pwd; ls -la` shows where you are and what is there, `command -v NAME` whether a program is installed.]",
+    "[Tool loop warning: same_tool_failure_warning; count=3; terminal has failed 3 times in this turn. Find out why first, then continue with other arguments or another tool. `pwd; ls -la` shows where you are and what is there, `command -v NAME` whether a program is installed.]",
     "[Tool loop hard stop: same_tool_failure_halt; count=8; terminal has failed 8 times in this turn, so the turn was stopped.]",
   ])
 })

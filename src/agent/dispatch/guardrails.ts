@@ -1,16 +1,17 @@
 import { canonicalJson } from "../../base/json.ts"
 import { sha256Hex } from "../../base/random-and-hash.ts"
 import type { ToolResult } from "../../toolkit/tool.ts"
+import type { Origin } from "../origin.ts"
 
 /**
- * Notices a model that goes round in circles. Counts belong to one turn. A warning is added to the result; a block (the call is
- * not run) and a halt end the turn after the batch.
+ * Detects a model that repeats itself. Counts belong to one turn. A warning is added to the result; a block (the call does not
+ * run) and a halt end the turn after the batch.
  */
 export interface Guardrails {
   beginTurn(): void
   before(call: GuardedCall): GuardrailVerdict
   after(call: GuardedCall, result: GuardedResult): GuardrailVerdict
-  /** What ends this turn, once something does. */
+  /** The decision that ends this turn. */
   halted(): GuardrailDecision | undefined
 }
 
@@ -64,15 +65,17 @@ type GuardrailCode =
 const DEFAULT_WARN_AFTER: GuardrailLimits = { exactFailure: 2, sameToolFailure: 3, idempotentNoProgress: 2 }
 const DEFAULT_HARD_STOP_AFTER: GuardrailLimits = { exactFailure: 5, sameToolFailure: 8, idempotentNoProgress: 5 }
 
-/** With nobody there to stop it, the third identical failing call is not run, whatever the settings say. */
+/** Without a user to stop it, the third identical failing call does not run, regardless of the settings. */
 const UNATTENDED_FAILURES = 2
 
-export function createGuardrails(settings: GuardrailSettings & { readonly attended: boolean }): Guardrails {
+export function createGuardrails(settings: GuardrailSettings & Pick<Origin, "attended">): Guardrails {
   const warnAfter = settings.warningsEnabled ? positive(settings.warnAfter, DEFAULT_WARN_AFTER) : NEVER
   const hardStop = settings.hardStopEnabled ? positive(settings.hardStopAfter, DEFAULT_HARD_STOP_AFTER) : NEVER
-  const stopAfter = settings.attended
-    ? hardStop
-    : { ...hardStop, exactFailure: Math.min(hardStop.exactFailure, UNATTENDED_FAILURES) }
+  const limits = (): GuardrailLimits =>
+    settings.attended()
+      ? hardStop
+      : { ...hardStop, exactFailure: Math.min(hardStop.exactFailure, UNATTENDED_FAILURES) }
+  let stopAfter = limits()
   let counts = newCounts()
   let stopped: GuardrailDecision | undefined
   const stop = (decision: GuardrailDecision): GuardrailDecision => {
@@ -82,10 +85,11 @@ export function createGuardrails(settings: GuardrailSettings & { readonly attend
   return {
     beginTurn: () => {
       counts = newCounts()
+      stopAfter = limits()
       stopped = undefined
     },
     before: (call) => {
-      // Most of the time nothing can be blocked, and no time is spent on hashes.
+      // Usually nothing can be blocked; do not spend time on hashes then.
       const mayHaveFailed = counts.exactFailures.size > 0 && stopAfter.exactFailure < Infinity
       const mayBeUnchanged = counts.unchanged.size > 0 && stopAfter.idempotentNoProgress < Infinity
       if (!mayHaveFailed && !mayBeUnchanged) return ALLOW
@@ -140,7 +144,7 @@ interface Counts {
   /** By signature. */
   readonly exactFailures: Map<string, number>
   readonly toolFailures: Map<string, number>
-  /** By signature: how often in a row the same result came. */
+  /** By signature: how often in a row the result was the same. */
   readonly unchanged: Map<string, { readonly resultHash: string; readonly count: number }>
 }
 
@@ -164,7 +168,7 @@ function countUnchanged({ unchanged }: Counts, key: string, { content }: Guarded
 
 const JUDGED_CHARS = 500
 
-/** What a command says counts before what it prints; a write that landed has not failed, whatever its content looks like. */
+/** The exit code of a command decides, not its output. A successful write is no failure, whatever the file contains. */
 function isFailure(result: GuardedResult): boolean {
   const exitCode = exitCodeOf(result)
   if (exitCode !== undefined) return exitCode !== 0
@@ -200,7 +204,7 @@ function decisions({ tool, args }: GuardedCall) {
     sameToolWarning: (count: number, result: GuardedResult): GuardrailDecision => ({
       action: "warn",
       code: "same_tool_failure_warning",
-      message: `${tool} has failed ${count} times in this turn. Find out why first, then go on with other arguments or another tool.${exitCodeOf(result) === undefined ? "" : COMMAND_ADVICE}`,
+      message: `${tool} has failed ${count} times in this turn. Find out why first, then continue with other arguments or another tool.${exitCodeOf(result) === undefined ? "" : COMMAND_ADVICE}`,
       ...about(count),
     }),
     sameToolHalt: (count: number): GuardrailDecision => ({
@@ -212,13 +216,13 @@ function decisions({ tool, args }: GuardedCall) {
     noProgressWarning: (count: number): GuardrailDecision => ({
       action: "warn",
       code: "idempotent_no_progress_warning",
-      message: `${tool} has given the same result ${count} times for the same arguments. Use what you have, or ask for something else.`,
+      message: `${tool} has returned the same result ${count} times for the same arguments. Use that result, or try something else.`,
       ...about(count),
     }),
     noProgressBlock: (count: number): GuardrailDecision => ({
       action: "block",
       code: "idempotent_no_progress_block",
-      message: `${tool} was not run again: it has given the same result ${count} times in this turn for the same arguments.`,
+      message: `${tool} was not run again: it has returned the same result ${count} times in this turn for the same arguments.`,
       ...about(count),
     }),
   }

@@ -1,43 +1,28 @@
 import { assertNever } from "../../base/assert-never.ts"
-import type { Channel } from "../../base/channel.ts"
-import type { Clock } from "../../base/clock.ts"
-import type { Workspace } from "../../exec/workspace.ts"
-import type { AgentEventBody, ShownDecision } from "../../protocol/events.ts"
+import type { ShownDecision } from "../../protocol/events.ts"
 import { decide } from "../../policy/decide.ts"
-import type { Decision, PolicyPlaces, PolicyRequest } from "../../policy/decide.ts"
-import type { Interactions } from "../interactions.ts"
-import type { Permissions } from "../permissions.ts"
+import type { Decision, PolicyRequest } from "../../policy/decide.ts"
+import type { CallRun, DispatchSession } from "./dispatch-session.ts"
 import { interruptedOutcome } from "./outcome.ts"
 import type { Outcome } from "./outcome.ts"
 import type { ReadyCall } from "./prepare.ts"
 
-export interface JudgeOptions {
-  readonly workspace: Workspace
-  readonly permissions: Permissions
-  readonly places: PolicyPlaces
-  readonly interactions: Interactions
-  readonly clock: Clock
-  readonly signal: AbortSignal
-  readonly events: Channel<AgentEventBody>
-  readonly redact: (text: string) => string
-}
-
-/** Whether a call may run: the policy decides, and a person where the policy asks for one. */
 type Verdict =
   | { readonly kind: "go"; readonly decision: ShownDecision }
   | { readonly kind: "refused"; readonly outcome: Outcome }
 
-export async function judge(prepared: ReadyCall, options: JudgeOptions): Promise<Verdict> {
+/** Decides whether a call may run: the policy first, then the user where the policy says `ask`. */
+export async function judge(prepared: ReadyCall, session: DispatchSession, run: CallRun): Promise<Verdict> {
   const decision = decide(
     {
       tool: prepared.entry.name,
       access: prepared.parsed.access,
       subjects: prepared.parsed.subjects,
       ...(prepared.parsed.confirm === undefined ? {} : { confirm: prepared.parsed.confirm }),
-      ...(await resolvedPaths(prepared, options)),
-      places: options.places,
+      ...(await resolvedPaths(prepared, session)),
+      directories: session.policyDirectories,
     },
-    options.permissions.rules(),
+    session.permissions.rules(),
   )
   switch (decision.kind) {
     case "allow":
@@ -51,18 +36,17 @@ export async function judge(prepared: ReadyCall, options: JudgeOptions): Promise
         decision: { by: "rule", rule: decision.rule, choice: "deny" },
       })
     case "ask":
-      return await askPerson(prepared, decision, options)
+      return await askUser(prepared, decision, { session, run })
     default:
       return assertNever(decision)
   }
 }
 
-/** Everything the policy compares by path, as written and with links resolved. */
+/** The paths that the policy compares, as written and with links resolved. */
 async function resolvedPaths(
   prepared: ReadyCall,
-  options: JudgeOptions,
-): Promise<Pick<PolicyRequest, "paths" | "realPlaces">> {
-  const { files } = options.workspace
+  { workspace: { files }, policyDirectories }: DispatchSession,
+): Promise<Pick<PolicyRequest, "paths" | "realDirectories">> {
   const literals = prepared.parsed.subjects.flatMap((subject) =>
     subject.kind === "path" ? [files.resolve(subject.path)] : [],
   )
@@ -71,12 +55,12 @@ async function resolvedPaths(
     try {
       return await files.realPath(path)
     } catch {
-      // Not resolvable (a loop, no permission): the tool will say why; the literal path is judged.
+      // Not resolvable (a loop, no permission): the tool will report why; the literal path is judged.
       return path
     }
   }
-  const { workspaceRoot, userHome, hermesHome, hermesRoot } = options.places
-  // At once: where the files are on another machine, each question is a journey.
+  const { workspaceRoot, userHome, hermesHome, hermesRoot } = policyDirectories
+  // In parallel: on a remote workspace each lookup is a round trip.
   const [paths, realRoot, realUser, realHermes, realHermesRoot] = await Promise.all([
     Promise.all(literals.map(async (literal) => ({ literal, real: await real(literal) }))),
     real(workspaceRoot),
@@ -86,7 +70,7 @@ async function resolvedPaths(
   ])
   return {
     paths,
-    realPlaces: {
+    realDirectories: {
       workspaceRoot: realRoot,
       userHome: realUser,
       hermesHome: realHermes,
@@ -95,59 +79,60 @@ async function resolvedPaths(
   }
 }
 
-async function askPerson(
+async function askUser(
   prepared: ReadyCall,
   decision: Extract<Decision, { kind: "ask" }>,
-  options: JudgeOptions,
+  { session, run }: { readonly session: DispatchSession; readonly run: CallRun },
 ): Promise<Verdict> {
+  const { permissions, clock, redact } = session
   const command = prepared.parsed.subjects.find((subject) => subject.kind === "command")?.command
-  const requestId = options.interactions.nextId("approval")
-  const timeoutMs = options.permissions.askTimeoutMs
-  options.events.push({
+  const requestId = run.interactions.nextId("approval")
+  const timeoutMs = permissions.askTimeoutMs
+  run.events.push({
     type: "approval-request",
     requestId,
     kind: command === undefined ? "tool" : "command",
     call: prepared.shown,
-    ...(command === undefined ? {} : { command: options.redact(command) }),
+    ...(command === undefined ? {} : { command: redact(command) }),
     description: decision.reason,
     rule: decision.rule,
     choices: ["once", "session", "deny"],
-    expiresAt: timeoutMs > 0 ? (options.clock.now() + timeoutMs) / 1000 : null,
+    expiresAt: timeoutMs > 0 ? (clock.now() + timeoutMs) / 1000 : null,
   })
   const answered = (choice: string, by: ShownDecision["by"]): void => {
-    options.events.push({ type: "status", kind: "answered", text: "", requestId, question: "approval", choice, by })
+    run.events.push({ type: "status", kind: "answered", text: "", requestId, question: "approval", choice, by })
   }
-  if (!options.permissions.attended) {
-    const choice = options.permissions.headless === "approve" ? "once" : "deny"
+  if (!permissions.attended()) {
+    const choice = permissions.headless === "approve" ? "once" : "deny"
     answered(choice, "noninteractive")
     if (choice === "once") return { kind: "go", decision: { by: "noninteractive", rule: decision.rule, choice } }
-    const reason = `Not run: this needs a person's consent (${decision.reason}) and nobody is here to give it. Find another way or say what should be run.`
+    const reason = `Not run: this needs the user's approval (${decision.reason}) and no user is present. Find another way, or say what should be run.`
     return refused(prepared, "denied", {
       error: reason,
       decision: { by: "noninteractive", rule: decision.rule, choice: "deny" },
     })
   }
-  const answer = await options.interactions.wait({ id: requestId, kind: "approval", timeoutMs }, options.signal)
+  const answer = await run.interactions.wait({ id: requestId, kind: "approval", timeoutMs }, run.signal)
   if (answer === "interrupted") {
     answered("deny", "user")
-    const outcome = interruptedOutcome("Interrupted by the person before it was allowed; it was not run.")
+    const outcome = interruptedOutcome("Interrupted by the user before it was approved; it was not run.")
     return { kind: "refused", outcome }
   }
   const choice = answer === "timeout" ? "timeout" : answer.choice
   answered(choice, answer === "timeout" ? "noninteractive" : "user")
   const shown: ShownDecision = { by: answer === "timeout" ? "noninteractive" : "user", rule: decision.rule, choice }
   if (choice === "deny" || choice === "timeout") {
-    const why = choice === "deny" ? "the person said no" : "nobody answered in time"
+    const why = choice === "deny" ? "the user denied it" : "the approval request timed out"
     return refused(prepared, "denied", {
-      error: `Not run: ${why} (${decision.reason}). Do not try it in another form; ask or go on without it.`,
+      error: `Not run: ${why} (${decision.reason}). Do not try it in another form; ask, or continue without it.`,
       decision: shown,
     })
   }
-  if (choice === "session" || choice === "always") options.permissions.grant(decision.rule)
+  if (choice === "session" || choice === "always") permissions.grant(decision.rule)
   return { kind: "go", decision: shown }
 }
 
-/** A command that was not run has the fields of one that was, so that the model reads both the same way. */
+/** A command that was not run has the same fields as one that was, so that the model can read both alike. */
 function refused(
   prepared: ReadyCall,
   how: "blocked" | "denied",

@@ -6,11 +6,11 @@ import type { GuardrailDecision } from "./guardrails.ts"
 /** How a call ended, before its result is bounded. */
 export interface Outcome {
   readonly how: ToolOutcome
-  /** Whose words the result is: only those of a tool can come from outside. */
+  /** Who wrote the result. Only results of tools can contain untrusted text. */
   readonly from: "tool" | "door"
   readonly result: ToolResult
   readonly decision?: ShownDecision
-  /** Why it was not run, when it repeated itself. */
+  /** Set when a guardrail blocked the call. */
   readonly guardrail?: GuardrailDecision
 }
 

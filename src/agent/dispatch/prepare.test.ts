@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { dispatchBench, toolCall } from "../../../test/fixtures/agent/dispatch-bench.ts"
+import { createDispatchHarness, toolCall } from "../../../test/fixtures/agent/dispatch-harness.ts"
 import type { ToolEntry } from "../../toolkit/tool.ts"
 import { prepareCall } from "./prepare.ts"
 import { readArguments } from "../../toolkit/read-arguments.ts"
@@ -38,10 +38,10 @@ test.each([
   ["", "Unknown tool: . Available tools: read_file, terminal, write_file"],
   ["launch_rocket", "Unknown tool: launch_rocket. Available tools: read_file, terminal, write_file"],
   ["x".repeat(1000), `Unknown tool: ${"x".repeat(97)}.... Available tools: read_file, terminal, write_file`],
-])("a tool that does not exist is answered with those that are close: %s", async (name, error) => {
+])("an unknown tool is answered with close matches: %s", async (name, error) => {
   const run = () => Promise.resolve({ content: {}, summary: "" })
-  await using bench = await dispatchBench(["write_file", "terminal", "read_file"].map((tool) => ({ name: tool, run })))
-  expect(await prepareCall(toolCall("a", name), bench.options)).toMatchObject({ why: "unknown-tool", error })
+  await using harness = await createDispatchHarness(["write_file", "terminal", "read_file"].map((tool) => ({ name: tool, run })))
+  expect(await prepareCall(toolCall("a", name), harness.session)).toMatchObject({ why: "unknown-tool", error })
 })
 
 test("a tool whose code cannot be loaded is refused with the reason", async () => {

@@ -3,14 +3,15 @@ import { errorMessage } from "../../base/system-error.ts"
 import { ellipsize } from "../../base/text.ts"
 import type { ShownCall } from "../../protocol/events.ts"
 import type { ToolCall } from "../../protocol/message.ts"
-import { bridgedCall, isCallBridge } from "../../toolkit/deferred-tools.ts"
+import { bridgedCall } from "../../toolkit/deferred-tools.ts"
 import { readArguments } from "../../toolkit/read-arguments.ts"
 import type { ReadArguments } from "../../toolkit/read-arguments.ts"
 import { repairToolName } from "../../toolkit/tool-name-repair.ts"
 import type { ParsedCall, ToolEntry } from "../../toolkit/tool.ts"
 import { redactArguments } from "../redact-arguments.ts"
+import type { DispatchSession } from "./dispatch-session.ts"
 
-/** A call on its way through the door: ready to be judged, or refused with words the model can act on. */
+/** A call on its way through the door: validated, or refused with an error the model can act on. */
 export type PreparedCall = ReadyCall | RefusedCall
 
 export interface ReadyCall extends PreparedBase {
@@ -33,14 +34,10 @@ interface PreparedBase {
   readonly args: Readonly<Record<string, unknown>>
 }
 
-/** A model in trouble may send pages of text as a name. */
+/** A confused model may send pages of text as a name. */
 const MAX_NAME_CHARS = 100
 
-export interface PrepareOptions {
-  /** The tools this session may use, by name. */
-  readonly tools: ReadonlyMap<string, ToolEntry>
-  readonly redact: (text: string) => string
-}
+type PrepareOptions = Pick<DispatchSession, "tools" | "redact">
 
 /** The first two steps of the door: repair the name and the arguments, then validate them against the tool's schema. */
 export async function prepareCall(call: ToolCall, options: PrepareOptions): Promise<PreparedCall> {
@@ -59,18 +56,31 @@ export async function prepareCall(call: ToolCall, options: PrepareOptions): Prom
     const error = `the arguments of ${entry.name} are not a JSON object; send them again as valid JSON`
     return { kind: "refused", why: "broken-arguments", call, shown, args, entry, error }
   }
+  return await validate({ call, shown, args }, entry)
+}
+
+/** A call with other arguments, validated again. For hooks that rewrite a call. */
+export async function withArguments(
+  { call, shown, entry }: ReadyCall,
+  args: ReadyCall["args"],
+  { redact }: PrepareOptions,
+): Promise<PreparedCall> {
+  return await validate({ call, shown: { ...shown, args: redactArguments(args, redact) }, args }, entry)
+}
+
+async function validate(base: PreparedBase, entry: ToolEntry): Promise<PreparedCall> {
   try {
-    const parsed = (await entry.load()).parse(args)
+    const parsed = (await entry.load()).parse(base.args)
     return parsed.ok
-      ? { kind: "ready", call, shown, args, entry, parsed: parsed.value }
-      : { kind: "refused", why: "invalid-arguments", call, shown, args, entry, error: parsed.error }
+      ? { kind: "ready", ...base, entry, parsed: parsed.value }
+      : { kind: "refused", why: "invalid-arguments", ...base, entry, error: parsed.error }
   } catch (error) {
     const reason = `${entry.name} could not be loaded: ${errorMessage(error)}`
-    return { kind: "refused", why: "not-loaded", call, shown, args, entry, error: reason }
+    return { kind: "refused", why: "not-loaded", ...base, entry, error: reason }
   }
 }
 
-/** A call of a reply that also asks for a tool that does not exist: the reply was written on a false belief. */
+/** A call from a reply that also names a tool that does not exist: the model planned the reply with wrong assumptions. */
 export function skippedCall({ call, shown, args }: PreparedCall): RefusedCall {
   const error =
     "Skipped: another call of the same reply named a tool that does not exist. Send this call again if you still need it."
@@ -87,9 +97,9 @@ function findCall(written: ToolCall["function"], tools: ReadonlyMap<string, Tool
   return { name: written.name, entry: findTool(written.name, tools), read: readArguments(written.arguments) }
 }
 
-/** A call through the bridge is from here on the call inside it. One that names no tool, or the bridge itself, stays as it is. */
+/** Replaces a call of the bridge tool by the call inside it, unless that names no tool or the bridge itself. */
 function unwrap(found: FoundCall, tools: ReadonlyMap<string, ToolEntry>): FoundCall {
-  if (found.entry === undefined || !isCallBridge(found.entry) || found.read.kind !== "object") return found
+  if (found.entry?.bridge !== "call" || found.read.kind !== "object") return found
   const inside = bridgedCall(found.read.args)
   if (inside === undefined) return found
   const call = findCall(inside, tools)
@@ -112,7 +122,7 @@ function unknownTool(name: string, tools: ReadonlyMap<string, ToolEntry>): strin
 
 const MAX_CLOSE_MATCHES = 5
 
-/** Names that share a word with the given one, or are nearly spelt like it; nearest first. */
+/** Names that share a word with the given one or are spelt similarly, nearest first. */
 function closeMatches(name: string, names: readonly string[]): readonly string[] {
   if (name.length > MAX_NAME_CHARS) return []
   const given = wordsOf(name)

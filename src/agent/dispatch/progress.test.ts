@@ -23,7 +23,7 @@ async function beats(heartbeat: boolean): Promise<readonly string[]> {
   return (await Array.fromAsync(events)).flatMap((event) => (event.type === "tool-progress" ? [event.text] : []))
 }
 
-test("a silent call beside others is said to be running every five seconds, until it ends", async () => {
+test("a silent parallel call emits a heartbeat every five seconds, until it ends", async () => {
   expect(await beats(true)).toEqual([
     "[still running after 5 s]\n",
     "[still running after 10 s]\n",
@@ -33,6 +33,6 @@ test("a silent call beside others is said to be running every five seconds, unti
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test("a call on its own has no heartbeat", async () => {
+test("a sequential call has no heartbeat", async () => {
   expect(await beats(false)).toEqual(["half way"])
 })

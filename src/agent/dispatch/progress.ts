@@ -2,10 +2,10 @@ import type { Channel } from "../../base/channel.ts"
 import type { Clock } from "../../base/clock.ts"
 import type { AgentEventBody } from "../../protocol/events.ts"
 
-/** Live output of one call. It is for people and may be left out: a reader that falls behind is told how much it missed. */
+/** Live output of one call, for display only. When the reader falls behind, output is dropped and a note gives its length. */
 export interface Progress {
   push(text: string): void
-  /** The call has settled; what its tool still says is dropped. */
+  /** The call has settled; later output is dropped. */
   end(): void
 }
 
@@ -18,7 +18,7 @@ export function createProgress(
   options: {
     readonly events: Channel<AgentEventBody>
     readonly clock: Clock
-    /** Say every few seconds that a silent call is still running: beside others, its silence is easily overlooked. */
+    /** Report every few seconds that a silent call is still running. */
     readonly heartbeat: boolean
   },
 ): Progress {
@@ -26,16 +26,16 @@ export function createProgress(
   const started = clock.now()
   let ended = false
   let silent = true
-  let missedChars = 0
+  let droppedChars = 0
   const push = (text: string): void => {
     if (ended || text === "") return
     if (events.unread >= MAX_UNREAD_EVENTS) {
-      missedChars += text.length
+      droppedChars += text.length
       return
     }
-    missedChars += Math.max(0, text.length - MAX_EVENT_CHARS)
-    const note = missedChars === 0 ? "" : `[... ${missedChars} characters not shown ...]\n`
-    missedChars = 0
+    droppedChars += Math.max(0, text.length - MAX_EVENT_CHARS)
+    const note = droppedChars === 0 ? "" : `[... ${droppedChars} characters not shown ...]\n`
+    droppedChars = 0
     events.push({ type: "tool-progress", callId, text: note + text.slice(-MAX_EVENT_CHARS) })
   }
   const beat = (): void => {

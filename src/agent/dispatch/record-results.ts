@@ -1,32 +1,24 @@
-import type { Channel } from "../../base/channel.ts"
-import type { AgentEventBody } from "../../protocol/events.ts"
 import type { Message, ToolMessage } from "../../protocol/message.ts"
 import { planTurnBudget } from "../../toolkit/result-budget.ts"
 import type { ResultBudget } from "../../toolkit/result-budget.ts"
 import type { BoundResult } from "./bound-result.ts"
 import { collectNotes, withNotes } from "./collect-notes.ts"
-import type { NoteOptions } from "./collect-notes.ts"
+import type { BatchRun, CallRun, DispatchSession } from "./dispatch-session.ts"
 import type { Settled } from "./door.ts"
 
-export interface RecordOptions extends NoteOptions {
-  /** Makes a result durable; called in call order, never twice at once. */
-  record(message: ToolMessage): Promise<void>
-  readonly budget: ResultBudget
-}
-
-/** Stores settled calls in call order, whatever the order they finished in, and tells each as soon as it is stored. */
+/** Stores settled calls in call order, in whatever order they finish, and emits each `tool-end` once its result is stored. */
 interface ResultRecorder {
   settle(index: number, call: Settled): Promise<void>
   /** In call order, in the form in which they are sent. */
   messages(): readonly ToolMessage[]
-  /** Results that were stored before it turned out that all of them together are too long: sent form → stored form. */
+  /** Results that were shortened after they were stored, because all of them together are too long: sent form → stored form. */
   reshaped(): ReadonlyMap<Message, Message>
 }
 
 export function createResultRecorder(
   count: number,
-  events: Channel<AgentEventBody>,
-  options: RecordOptions,
+  session: DispatchSession,
+  run: Pick<BatchRun, "record"> & Pick<CallRun, "events" | "signal">,
 ): ResultRecorder {
   const settled: (Settled | undefined)[] = Array.from({ length: count })
   const stored: StoredResult[] = []
@@ -35,12 +27,12 @@ export function createResultRecorder(
   const storeReady = async (): Promise<void> => {
     for (let next = settled[stored.length]; next !== undefined; next = settled[stored.length]) {
       const index = stored.length
-      const noted = { call: next, result: next.result, notes: await collectNotes(next, options) }
+      const noted = { call: next, result: next.result, notes: await collectNotes(next, session, run.signal) }
       const shortened =
-        index === count - 1 ? await shortenForTurn([...stored, noted], options.budget) : NOTHING_SHORTENED
+        index === count - 1 ? await shortenForTurn([...stored, noted], session.resultBudget) : NOTHING_SHORTENED
       const result = shortened.get(index) ?? noted.result
       const message = messageOf({ ...noted, result })
-      await options.record(message)
+      await run.record(message)
       for (const [earlier, former] of stored.entries()) {
         const shorter = shortened.get(earlier)
         if (shorter === undefined) continue
@@ -49,7 +41,7 @@ export function createResultRecorder(
         stored[earlier] = { ...former, result: shorter, message: sent }
       }
       stored.push({ ...noted, result, message })
-      events.push({ ...next.end, truncated: result.truncated })
+      run.events.push({ ...next.end, truncated: result.truncated })
     }
   }
   return {
@@ -85,7 +77,7 @@ function messageOf({ call: { prepared }, result, notes }: NotedResult): ToolMess
 
 const NOTHING_SHORTENED: ReadonlyMap<number, BoundResult> = new Map()
 
-/** The results of one reply have a limit together; the largest are kept in files until the rest fits. Notes stay as they are. */
+/** The results of one batch share a limit: the largest are moved to files until the rest fits. Notes stay. */
 async function shortenForTurn(
   results: readonly NotedResult[],
   budget: ResultBudget,

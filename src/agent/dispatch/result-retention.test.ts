@@ -3,16 +3,16 @@ import { join } from "node:path"
 
 import { expect, test } from "vitest"
 
-import { dispatchBench } from "../../../test/fixtures/agent/dispatch-bench.ts"
+import { createDispatchHarness } from "../../../test/fixtures/agent/dispatch-harness.ts"
 import { hasSpilled, removeOldResults } from "./result-retention.ts"
 
 const NOW = Date.parse("2026-03-10T12:00:00Z")
 const HOUR = 3_600_000
 
-test("old result files go, and beyond the limit the oldest; those of today and other files stay", async () => {
-  await using bench = await dispatchBench([])
-  const place = bench.place.workdir
-  const files = { ...bench.options.workspace.files, temporaryDirectory: () => Promise.resolve(place) }
+test("old result files are removed, and above the size limit the oldest; recent and other files stay", async () => {
+  await using harness = await createDispatchHarness([])
+  const place = harness.home.workdir
+  const files = { ...harness.session.workspace.files, temporaryDirectory: () => Promise.resolve(place) }
   const folder = join(place, "hermes-results")
   await mkdir(folder, { recursive: true })
   const make = async (name: string, hours: number, bytes: number): Promise<void> => {

@@ -2,57 +2,33 @@ import { orAborted } from "../../base/abort.ts"
 import type { Clock } from "../../base/clock.ts"
 import { isRecord } from "../../base/json.ts"
 import { toolFailureText } from "../../toolkit/error-text.ts"
-import type { Access, Subject } from "../../protocol/tool.ts"
 import type { ToolContext, ToolResult } from "../../toolkit/tool.ts"
-import { createAsk } from "./ask.ts"
-import type { AskOptions } from "./ask.ts"
+import { createAskPort } from "./ask-user.ts"
+import type { CallRun, DispatchSession } from "./dispatch-session.ts"
 import { errorResult, interruptedOutcome } from "./outcome.ts"
 import type { Outcome } from "./outcome.ts"
 import type { ReadyCall } from "./prepare.ts"
 import { createProgress } from "./progress.ts"
 
-export interface RunToolOptions extends AskOptions {
-  /** What every call of the session is given; the door adds the port for questions where it brings none. */
-  readonly context: (callId: string, signal: AbortSignal, progress: (text: string) => void) => ToolContext
-  /** Others run beside it. */
-  readonly heartbeat?: boolean
-  /** Called when a call is about to run; what it gives is called when the call has ended. It must not reject. */
-  readonly beforeRun?: (call: StartingCall) => Promise<(() => void) | undefined>
-}
-
-/** A call that was allowed and is about to run. */
-export interface StartingCall {
-  readonly tool: string
-  readonly access: Access | "unknown"
-  readonly subjects: readonly Subject[]
-  /** What people see of it. */
-  readonly preview: string
-  readonly signal: AbortSignal
-}
-
-/** A tool that does not obey its signal is settled without it after this time; its late answer is dropped. */
+/** How long an interrupted tool may take to report before the call settles without it. A later result is dropped. */
 const INTERRUPT_GRACE_MS = 3000
 
-export async function runTool(prepared: ReadyCall, options: RunToolOptions): Promise<Outcome> {
-  const { events, clock, heartbeat = false } = options
+export async function runTool(prepared: ReadyCall, session: DispatchSession, run: CallRun): Promise<Outcome> {
+  const { clock } = session
+  const { events, signal, heartbeat } = run
   const progress = createProgress(prepared.call.id, { events, clock, heartbeat })
   const { access, subjects, preview } = prepared.parsed
-  const ended = await options.beforeRun?.({
-    tool: prepared.entry.name,
-    access,
-    subjects,
-    preview,
-    signal: options.signal,
-  })
+  const { entry } = prepared
+  const ended = await session.hooks?.toolStarting({ tool: entry.name, entry, access, subjects, preview, signal })
   try {
-    const context = options.context(prepared.call.id, options.signal, (text) => {
+    const context = session.context(prepared.call.id, signal, (text) => {
       progress.push(text)
     })
-    const work = startTool(prepared, { ...context, ports: { ask: createAsk(options), ...context.ports } })
-    const done = await orAborted(work, options.signal)
+    const work = startTool(prepared, { ...context, ports: { ask: createAskPort(session, run), ...context.ports } })
+    const done = await orAborted(work, signal)
     if (done !== undefined) return { how: hasError(done) ? "error" : "ok", from: "tool", result: done }
-    const late = await graceful(work, clock)
-    const interrupted = interruptedOutcome("Interrupted by the person while it ran; it may have had effects.")
+    const late = await withGracePeriod(work, clock)
+    const interrupted = interruptedOutcome("Interrupted by the user while it ran; it may have had effects.")
     return late === undefined ? interrupted : { ...interrupted, from: "tool", result: late }
   } finally {
     ended?.()
@@ -60,11 +36,11 @@ export async function runTool(prepared: ReadyCall, options: RunToolOptions): Pro
   }
 }
 
-/** Never rejects, and never gives anything but a result: a tool may come from a plugin. */
+/** Never rejects and always returns a valid result: the tool may come from a plugin. */
 async function startTool(prepared: ReadyCall, context: ToolContext): Promise<ToolResult> {
   try {
     const result: unknown = await prepared.parsed.run(context)
-    return isToolResult(result) ? result : errorResult(`${prepared.entry.name} gave no result`)
+    return isToolResult(result) ? result : errorResult(`${prepared.entry.name} returned no result`)
   } catch (error) {
     return errorResult(toolFailureText(error))
   }
@@ -78,8 +54,8 @@ function hasError(result: ToolResult): boolean {
   return "error" in result.content && typeof result.content["error"] === "string"
 }
 
-/** After an interrupt a tool may still tidy up and report; one that hangs is settled for it. */
-async function graceful(work: Promise<ToolResult>, clock: Clock): Promise<ToolResult | undefined> {
+/** After an interrupt a tool may still clean up and report. */
+async function withGracePeriod(work: Promise<ToolResult>, clock: Clock): Promise<ToolResult | undefined> {
   const waiting = new AbortController()
   try {
     return await Promise.race([work, clock.sleep(INTERRUPT_GRACE_MS, { signal: waiting.signal }).then(() => undefined)])

@@ -1,5 +1,4 @@
-import { contextTier } from "./context-tier.ts"
-import type { ContextFacts } from "./context-tier.ts"
+import type { FacetLayer } from "../facet.ts"
 import { fitToBudget } from "./prompt-budget.ts"
 import type { DraftLayer, PromptBudget } from "./prompt-budget.ts"
 import { stableTier } from "./stable-tier.ts"
@@ -11,28 +10,32 @@ import type { VolatileFacts } from "./volatile-tier.ts"
 export interface PromptLayer {
   readonly name: string
   readonly text: string
-  /** There was more than the budget allows. */
+  /** Shortened to fit the budget. */
   readonly reduced?: true
 }
 
-export interface PromptFacts extends StableFacts, ContextFacts, VolatileFacts {
+export interface PromptFacts extends StableFacts, VolatileFacts {
   /** Content of SOUL.md; empty uses the default identity. */
   readonly soul: string
-  /** The caller says who the model is; SOUL.md then counts as project context. */
-  readonly skipIdentity?: boolean
+  /** What the facets of the session contribute, in their order. */
+  readonly facetLayers: readonly FacetLayer[]
   /** Without it nothing is reduced. */
   readonly budget?: PromptBudget
 }
 
 /**
- * The layers in their order: what never changes first, what changes by the day last. The text is built once per session and
- * then kept byte for byte, because the provider caches by prefix. The same facts always give the same bytes.
+ * Builds the system prompt: what rarely changes first, what changes from day to day last. It is built once per session and then
+ * kept byte for byte, because providers cache by prefix. The same facts always give the same bytes.
  */
 export function promptLayers(facts: PromptFacts): readonly PromptLayer[] {
+  const ofTier = (tier: FacetLayer["tier"]): readonly DraftLayer[] =>
+    facts.facetLayers.filter((layer) => layer.tier === tier)
   const drafts = [
-    { name: "identity", text: facts.skipIdentity === true ? "" : identityText(facts) },
+    { name: "identity", text: identityText(facts) },
     ...stableTier(facts),
-    ...contextTier({ ...facts, contextFiles: contextFilesOf(facts) }),
+    ...ofTier("stable"),
+    ...ofTier("context"),
+    ...ofTier("volatile"),
     ...volatileTier(facts),
   ]
     .map((draft: DraftLayer) => ({ ...draft, text: draft.text.trim() }))
@@ -64,14 +67,4 @@ function identityText({ soul, style }: PromptFacts): string {
   const own = soul.trim()
   if (own !== "" && own !== DEFAULT_IDENTITY) return own
   return style === "lean" ? LEAN_IDENTITY : DEFAULT_IDENTITY
-}
-
-function contextFilesOf({
-  skipIdentity,
-  soul,
-  contextFiles = [],
-}: PromptFacts): NonNullable<ContextFacts["contextFiles"]> {
-  return skipIdentity === true && soul.trim() !== ""
-    ? [{ name: "SOUL.md", text: soul.trim() }, ...contextFiles]
-    : contextFiles
 }

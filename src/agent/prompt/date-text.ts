@@ -1,4 +1,4 @@
-/** Only the day, so that the prompt stays the same for all sessions of a day. Own names: `Intl` costs a start 10 ms. */
+/** Only the day, so that the prompt is the same for all sessions of a day. Without `Intl`, because loading it takes 10 ms. */
 export function dateText(facts: {
   readonly startedAt: Date
   readonly sessionId?: string

@@ -1,19 +1,19 @@
 import { expect, test } from "vitest"
 
 import { environmentText } from "./environment-text.ts"
-import type { Surroundings } from "./environment-text.ts"
+import type { EnvironmentFacts } from "./environment-text.ts"
 
 const workspace = { os: "Linux", release: "6.1", user: "ann", home: "/home/ann", cwd: "/w" }
-const facts: Surroundings = { workspace, environmentHint: "", profile: "default" }
+const facts: EnvironmentFacts = { workspace, environmentHint: "", profile: "default" }
 const local = (host: string): string => `Host: ${host}\nUser home directory: /home/ann\nCurrent working directory: /w`
 
-test.each<[string, Partial<Surroundings>, string]>([
+test.each<[string, Partial<EnvironmentFacts>, string]>([
   ["this machine", {}, local("Linux (6.1)")],
   ["macOS", { workspace: { ...workspace, os: "Darwin" } }, local("macOS (6.1)")],
   [
     "Windows",
     { workspace: { ...workspace, os: "Windows_NT" } },
-    `${local("Windows (6.1)")}\nThe account is ann; the computer's name is another. The terminal tool runs bash, not PowerShell.`,
+    `${local("Windows (6.1)")}\nThe user name is ann, not the computer name. The terminal tool runs bash, not PowerShell.`,
   ],
   [
     "WSL",
@@ -36,7 +36,7 @@ test.each<[string, Partial<Surroundings>, string]>([
     "another profile, hints and tools",
     { profile: "work", environmentHint: " On a train. ", toolchain: "python3 is missing" },
     `${local("Linux (6.1)")}\npython3 is missing\n` +
-      "Active profile: work. Leave the data of other profiles alone unless you are told otherwise.\nOn a train.",
+      "Active profile: work. Leave the data of other profiles alone unless the user asks for it.\nOn a train.",
   ],
 ])("%s", (_, changed, expected) => {
   expect(environmentText({ ...facts, ...changed })).toBe(expected)

@@ -1,26 +1,26 @@
 import type { WorkspaceFacts, WorkspaceKind } from "../../exec/workspace.ts"
 
-export interface Surroundings {
-  /** Absent when the place could not be asked. */
+export interface EnvironmentFacts {
+  /** Absent when the workspace could not be inspected. */
   readonly workspace?: WorkspaceFacts | undefined
   /** Default `local`. */
   readonly workspaceKind?: WorkspaceKind
-  /** Added by the person or the program that embeds Hermes. */
+  /** Added by the user or the program that embeds Hermes. */
   readonly environmentHint: string
   /** What is unusual about the installed tools; empty when nothing is. */
   readonly toolchain?: string
   readonly profile: string
 }
 
-/** Where the tools work. Facts about this machine are left out when they work elsewhere: the model would act on them. */
-export function environmentText(facts: Surroundings): string {
+/** Where the tools run. For a remote workspace, facts about this machine are left out: the model would act on them. */
+export function environmentText(facts: EnvironmentFacts): string {
   const kind = facts.workspaceKind ?? "local"
   return [
     ...(kind === "local" ? localLines(facts.workspace) : remoteLines(kind, facts.workspace)),
     facts.toolchain ?? "",
     facts.profile === "default"
       ? ""
-      : `Active profile: ${facts.profile}. Leave the data of other profiles alone unless you are told otherwise.`,
+      : `Active profile: ${facts.profile}. Leave the data of other profiles alone unless the user asks for it.`,
     facts.environmentHint,
   ]
     .map((line) => line.trim())
@@ -35,7 +35,7 @@ function localLines(workspace: WorkspaceFacts | undefined): readonly string[] {
     `User home directory: ${workspace.home}`,
     `Current working directory: ${workspace.cwd}`,
     workspace.os.startsWith("Windows")
-      ? `The account is ${workspace.user}; the computer's name is another. The terminal tool runs bash, not PowerShell.`
+      ? `The user name is ${workspace.user}, not the computer name. The terminal tool runs bash, not PowerShell.`
       : "",
     isWsl(workspace) ? "Windows drives are under /mnt: C:\\Users is /mnt/c/Users." : "",
   ]
@@ -51,7 +51,7 @@ function isWsl({ os, release }: WorkspaceFacts): boolean {
   return os === "Linux" && release.toLowerCase().includes("microsoft")
 }
 
-const PLACES: Readonly<Record<Exclude<WorkspaceKind, "local">, string>> = {
+const REMOTE_LOCATIONS: Readonly<Record<Exclude<WorkspaceKind, "local">, string>> = {
   docker: "in a Docker container",
   singularity: "in a Singularity container",
   modal: "in a Modal sandbox",
@@ -60,10 +60,10 @@ const PLACES: Readonly<Record<Exclude<WorkspaceKind, "local">, string>> = {
 }
 
 function remoteLines(kind: Exclude<WorkspaceKind, "local">, workspace: WorkspaceFacts | undefined): readonly string[] {
-  const place = `File and terminal tools work ${PLACES[kind]}, not on the machine Hermes runs on.`
-  if (workspace === undefined) return [place, "Look around there first, for example with `uname -a; whoami; pwd`."]
+  const location = `File and terminal tools work ${REMOTE_LOCATIONS[kind]}, not on the machine Hermes runs on.`
+  if (workspace === undefined) return [location, "Look around there first, for example with `uname -a; whoami; pwd`."]
   return [
-    place,
+    location,
     `There: ${workspace.os} (${workspace.release}), user ${workspace.user}`,
     `User home directory: ${workspace.home}`,
     `Current working directory: ${workspace.cwd}`,

@@ -1,5 +1,27 @@
 import { codePointLength } from "../../base/text.ts"
+import type { FacetLayer } from "../facet.ts"
 import { scanThreats } from "../../knowledge/threat-scan.ts"
+
+/** Tells the model what belongs into memory. */
+export const MEMORY_GUIDANCE =
+  "Keep durable facts with the memory tool, compactly; best are those that spare the user a repeated correction. Nothing that is " +
+  'stale in a week: no task progress, issue numbers, commits or counts. Write facts, not orders: "The user prefers tabs", not ' +
+  '"Always use tabs". Past work is found with session_search.'
+
+/** The two memory files as prompt layers; each gives up its oldest entries when the prompt is too long. */
+export function memoryLayers(
+  memory: { readonly memory: readonly string[]; readonly user: readonly string[] },
+  limits: { readonly memory: number; readonly user: number },
+): readonly FacetLayer[] {
+  const notes = { target: "memory", entries: memory.memory, limitChars: limits.memory } as const
+  const profile = { target: "user", entries: memory.user, limitChars: limits.user } as const
+  return [layerOf("memory", notes), layerOf("user profile", profile)]
+}
+
+function layerOf(name: string, block: MemoryBlock): FacetLayer {
+  const shorten = (maxChars: number): string => condensedMemoryBlock(block, maxChars)
+  return { tier: "volatile", name, text: memoryBlock(block), shorten }
+}
 
 export interface MemoryBlock {
   readonly target: "memory" | "user"
@@ -8,8 +30,8 @@ export interface MemoryBlock {
 }
 
 /**
- * One of the two memory files as the model sees it for the whole session; empty when there are no entries. An entry that looks
- * like an attack is replaced by a line that says so: the file itself keeps it until it is removed.
+ * One of the two memory files as the model sees it for the whole session; empty without entries. An entry that looks like a
+ * prompt injection is replaced by a line that says so; the file keeps it until it is removed.
  */
 export function memoryBlock(block: MemoryBlock): string {
   return render(
@@ -18,7 +40,7 @@ export function memoryBlock(block: MemoryBlock): string {
   )
 }
 
-/** The same within `maxChars`: the oldest entries go first, and a line says how many. */
+/** The same within `maxChars`: the oldest entries are omitted first, and a line counts them. */
 export function condensedMemoryBlock(block: MemoryBlock, maxChars: number): string {
   const shown = block.entries.map((entry) => shownEntry(entry, block.target))
   let room = maxChars - render(block, [omittedLine(shown.length)]).length
@@ -57,7 +79,7 @@ function omittedLine(count: number): string {
   return `${count} ${count === 1 ? "entry" : "entries"} omitted, use memory read`
 }
 
-/** Own grouping: `Intl` costs a start 10 ms and follows the locale. */
+/** Not `Intl`: loading it costs 10 ms, and it follows the locale. */
 function grouped(count: number): string {
   return String(count).replaceAll(/\B(?=(?:\d{3})+$)/gu, ",")
 }

@@ -1,21 +1,21 @@
-/** Which models are reminded to act through tools: all, none, those that need it, or those whose names hold one of these. */
+/** Which models are reminded to act with tools: all, none, those known to need it, or those whose names contain one of these. */
 export type ToolUseEnforcement = boolean | "auto" | readonly string[]
 
-export function isEnforced(enforcement: ToolUseEnforcement, model: string): boolean {
+export function enforcesToolUse(enforcement: ToolUseEnforcement, model: string): boolean {
   if (typeof enforcement === "boolean") return enforcement
-  return holdsOne(model, enforcement === "auto" ? TALKERS : enforcement)
+  return containsAny(model, enforcement === "auto" ? NEED_REMINDER : enforcement)
 }
 
-/** What a family of models is known to need; empty for the others. */
+/** Guidance that a model family is known to need; empty for others. */
 export function familyGuidance(model: string): string {
-  if (holdsOne(model, ["gpt", "codex", "grok"])) return CAREFUL_WORK
-  return holdsOne(model, ["gemini", "gemma"]) ? WORKING_HABITS : ""
+  if (containsAny(model, ["gpt", "codex", "grok"])) return CAREFUL_WORK
+  return containsAny(model, ["gemini", "gemma"]) ? WORKING_HABITS : ""
 }
 
-/** Models that like to tell what they would do instead of doing it. */
-const TALKERS = ["gpt", "codex", "gemini", "gemma", "grok", "glm", "qwen", "deepseek"]
+/** Models that tend to describe an action instead of doing it. */
+const NEED_REMINDER = ["gpt", "codex", "gemini", "gemma", "grok", "glm", "qwen", "deepseek"]
 
-function holdsOne(model: string, parts: readonly string[]): boolean {
+function containsAny(model: string, parts: readonly string[]): boolean {
   const name = model.toLowerCase()
   return parts.some((part) => part !== "" && name.includes(part.toLowerCase()))
 }
@@ -28,11 +28,11 @@ const CAREFUL_WORK = [
   "<persistence>Use tools as long as they improve the answer. When a result is empty or partial, try another query or another tool " +
     "before you give up. Stop when the task is done and checked.</persistence>",
   "<mandatory_tools>Never answer from memory: arithmetic, hashes and encodings, the time, the state of this system, file contents, " +
-    "git, current facts. What you remember describes the person, not this machine.</mandatory_tools>",
+    "git, current facts. What you remember describes the user, not this machine.</mandatory_tools>",
   "<acting>When a request has an obvious meaning, act on it instead of asking.</acting>",
-  "<checks>Before an action, see to what it depends on. Before you finish, verify: is everything asked for there, does tool output " +
+  "<checks>Before an action, check what it depends on. Before you finish, verify: is everything asked for there, does tool output " +
     "support every claim, is the format right?</checks>",
-  "<missing_context>Look up what is missing. What no tool can tell, ask. If you must go on without, label the assumption.</missing_context>",
+  "<missing_context>Look up what is missing. Ask what no tool can find. If you must continue without it, label the assumption.</missing_context>",
 ].join("\n")
 
 const WORKING_HABITS =

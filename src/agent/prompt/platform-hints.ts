@@ -1,16 +1,16 @@
-/** How to answer on a surface; empty where nothing is known. A platform's plugin may bring its own hint. */
-export function platformHint(platform: string, fromPlugin = ""): string {
-  return Object.hasOwn(PLATFORM_HINTS, platform) ? (PLATFORM_HINTS[platform] ?? "") : fromPlugin
+/** How to format answers for a platform; empty for platforms without special rules. */
+export function platformHint(platform: string): string {
+  return Object.hasOwn(PLATFORM_HINTS, platform) ? (PLATFORM_HINTS[platform] ?? "") : ""
 }
 
 const MEDIA = "MEDIA:/absolute/path in your reply sends that file"
 const PLAIN = "Markdown is not shown: write plain text"
 
-/** One per platform key. Every word is part of each request, so they are short. */
+/** By platform key. They are part of every request, so they are short. */
 export const PLATFORM_HINTS: Readonly<Record<string, string>> = {
   cli: "You answer in a terminal: plain text, little Markdown. Files cannot be attached and MEDIA: tags do nothing; name files by absolute path.",
   cron:
-    "You run on a schedule and nobody is there: ask nothing, decide sensibly and finish. Your final text is delivered by itself, " +
+    "You run on a schedule without a user: ask nothing, decide sensibly and finish. Your final text is delivered automatically, " +
     "so write only what the reader needs.",
   telegram:
     "You answer in a Telegram chat. Markdown is converted: bold, italic, strikethrough, spoilers, code, quotes and links; tables " +
@@ -18,7 +18,7 @@ export const PLATFORM_HINTS: Readonly<Record<string, string>> = {
   whatsapp: `You answer in a WhatsApp chat. ${PLAIN}. ${MEDIA}: images and videos inline, audio as a voice message, the rest as documents.`,
   whatsapp_cloud:
     `You answer in a WhatsApp chat (Cloud API). Markdown is converted, without tables. ${MEDIA}. Free text is only accepted within ` +
-    "24 hours of the person's last message; error 131047 means that this time is over.",
+    "24 hours of the user's last message; error 131047 means that this time is over.",
   signal: `You answer in a Signal chat. ${PLAIN}. ${MEDIA} as an attachment.`,
   bluebubbles: `You answer in iMessage. ${PLAIN}, short as a text message. ${MEDIA} as an attachment.`,
   discord: `You answer in a Discord channel or message. Discord's Markdown works, tables do not; messages hold 2,000 characters. ${MEDIA} as an attachment.`,

@@ -15,7 +15,7 @@ const NAMES = [
 ] as const
 type Sizes = Partial<Record<(typeof NAMES)[number] | "identity", number>>
 
-/** Layers of so many tokens; introspection goes as a whole, skills become 600 tokens of names, the others are cut. */
+/** Layers of these many tokens. Introspection is dropped as a whole, skills shrink to 600 tokens of names, the others are cut. */
 function layersOf(sizes: Sizes): readonly DraftLayer[] {
   const identity = { name: "identity", text: "i".repeat((sizes.identity ?? 0) * 4) }
   return [identity, ...NAMES.map((name) => draft(name, (sizes[name] ?? 0) * 4))].filter(({ text }) => text !== "")
@@ -84,7 +84,7 @@ test.each<[string, Sizes, PromptBudget, Sizes]>([
   expect(fit(sizes, budget)).toEqual(expected)
 })
 
-test("the sum always fits, and the same layers give the same bytes", () => {
+test("the sum always fits, and equal layers give equal bytes", () => {
   const size = fc.nat({ max: 20_000 })
   const sizes = fc.record(
     Object.fromEntries(NAMES.filter((name) => name !== "skills index").map((name) => [name, size])),

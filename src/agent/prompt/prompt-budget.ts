@@ -1,23 +1,23 @@
-/** A piece of the prompt on its way. One with `shorten` may be reduced; the others are outside the budget. */
+/** A layer of the prompt before budgeting. Only layers with `shorten` count against the budget and may be reduced. */
 export interface DraftLayer {
   readonly name: string
   readonly text: string
-  /** The same in at most so many characters, as far as it goes; "" drops it. */
+  /** Returns the text in at most this many characters if possible; "" removes the layer. */
   readonly shorten?: (maxChars: number) => string
 }
 
 export interface PromptBudget {
-  /** 0 takes a share of the window. */
+  /** 0 means 15 % of the context window. */
   readonly totalTokens: number
   readonly contextLength: number
-  /** Most tokens of single layers, by name with `_` for a space. */
+  /** Maximum tokens of single layers, by name with `_` instead of spaces. */
   readonly layers: Readonly<Record<string, unknown>>
 }
 
 /**
- * Keeps the layers that grow with the project and the person within a budget. Nothing is reduced while everything fits together,
- * so a layer may use what others leave. Otherwise the least important gives way first, down to half its share, and the project's
- * own rules last. No model is asked: the same layers always give the same bytes.
+ * Keeps the layers that grow with the project and the user within a budget. Nothing is reduced while all layers fit together.
+ * Otherwise they are reduced in the order of `LEAST_IMPORTANT_FIRST`, the project's rules last. Deterministic: equal layers give
+ * equal bytes.
  */
 export function fitToBudget(layers: readonly DraftLayer[], budget: PromptBudget): readonly DraftLayer[] {
   const total =
@@ -28,7 +28,7 @@ export function fitToBudget(layers: readonly DraftLayer[], budget: PromptBudget)
       (tokens, layer) => (layer.shorten === undefined ? tokens : tokens + tokensOf(fitted.get(layer.name)?.text ?? "")),
       0,
     )
-  for (const { name, kept } of LEAST_FIRST) {
+  for (const { name, kept } of LEAST_IMPORTANT_FIRST) {
     const excess = sum() - total
     const layer = fitted.get(name)
     if (excess <= 0) break
@@ -40,8 +40,8 @@ export function fitToBudget(layers: readonly DraftLayer[], budget: PromptBudget)
 
 const MIN_TOTAL = 4000
 
-/** In the order in which they give way; `kept` is the part of the total that a layer keeps against the more important ones. */
-const LEAST_FIRST: readonly { readonly name: string; readonly kept: number }[] = [
+/** `kept` is the share of the total that a layer keeps, even when more important layers do not fit. */
+const LEAST_IMPORTANT_FIRST: readonly { readonly name: string; readonly kept: number }[] = [
   { name: "runtime introspection", kept: 0 },
   { name: "session context", kept: 0.025 },
   { name: "memory", kept: 0.06 },
@@ -62,7 +62,7 @@ function capped(layer: DraftLayer, caps: PromptBudget["layers"]): DraftLayer {
   return typeof cap === "number" && cap > 0 ? shortened(layer, cap) : layer
 }
 
-/** A layer that cannot get shorter stays as it is. */
+/** A layer that cannot be shortened stays unchanged. */
 function shortened(layer: DraftLayer, maxTokens: number): DraftLayer {
   if (layer.shorten === undefined || tokensOf(layer.text) <= maxTokens) return layer
   const text = layer.shorten(maxTokens * CHARS_PER_TOKEN).trim()

@@ -24,7 +24,7 @@ async function git(place: TemporaryHome, ...args: readonly string[]): Promise<vo
   if (ran.code !== 0) throw new Error(ran.stderr)
 }
 
-test("branch and changes of a repository, and what runs", async () => {
+test("the branch, the changes and the background processes of a repository", async () => {
   await using place = await temporaryHome()
   await git(place, "init", "--initial-branch", "topic/one")
   expect(await introspect(place)).toBe(
@@ -37,7 +37,7 @@ test("branch and changes of a repository, and what runs", async () => {
   )
 })
 
-test("a repository that was made to hurt neither runs its program nor speaks to the model", async () => {
+test("a malicious repository runs no program, and its names do not reach the model", async () => {
   await using place = await temporaryHome()
   await git(place, "init")
   await git(place, "config", "core.fsmonitor", `touch ${join(place.path, "started")}; false`)
@@ -46,7 +46,7 @@ test("a repository that was made to hurt neither runs its program nor speaks to 
   expect(existsSync(join(place.path, "started"))).toBe(false)
 })
 
-test("outside a repository only the processes are told", async () => {
+test("outside a repository only the processes are listed", async () => {
   await using place = await temporaryHome()
   await mkdir(join(place.workdir, "x"))
   expect([await introspect(place), await introspect(place, ["p"])]).toEqual([

@@ -3,8 +3,8 @@ import type { Workspace } from "../../exec/workspace.ts"
 import { scanThreats } from "../../knowledge/threat-scan.ts"
 
 /**
- * What the working directory looks like when the session begins: branch, uncommitted changes, background processes. Empty outside
- * a repository, when git is missing or slow, or when a name in it looks like an attack. Costs one run of git.
+ * Describes the working directory at the start of a session: branch, uncommitted changes, background processes. Empty outside a
+ * repository, when git is missing or slow, and when a name looks like a prompt injection. Runs git once.
  */
 export async function introspectRuntime(
   workspace: Pick<Workspace, "run" | "cwd">,
@@ -22,7 +22,7 @@ export async function introspectRuntime(
   return scanThreats(text, "context").length > 0 ? "" : text
 }
 
-/** Takes no lock and starts no program that the repository names. */
+/** Takes no lock and runs no program that the repository configures. */
 const GIT_STATUS =
   "GIT_OPTIONAL_LOCKS=0 GIT_NO_LAZY_FETCH=1 GIT_ALLOW_PROTOCOL= git -c core.fsmonitor=false -c core.quotePath=true status --porcelain " +
   "--branch --ignore-submodules=all"

@@ -4,7 +4,7 @@ import type { SlashOutcome } from "../../commands/slash-command.ts"
 import { createBusyInput } from "./busy-input.ts"
 import type { BusyMode } from "./busy-input.ts"
 
-const QUEUED = "Sent when this answer has ended."
+const QUEUED = "Queued until this reply is complete."
 
 function turn(mode: BusyMode, options: { readonly steerable?: boolean; readonly outcome?: SlashOutcome } = {}) {
   const calls: string[] = []
@@ -21,7 +21,7 @@ function turn(mode: BusyMode, options: { readonly steerable?: boolean; readonly 
         return options.steerable ?? true
       },
     },
-    command: (line) => Promise.resolve(options.outcome ?? { kind: "say", text: `ran ${line}` }),
+    command: (line) => Promise.resolve(options.outcome ?? { kind: "reply", text: `ran ${line}` }),
     note: (text) => calls.push(text),
     force: () => calls.push("force"),
     now: () => time.now,
@@ -29,13 +29,13 @@ function turn(mode: BusyMode, options: { readonly steerable?: boolean; readonly 
   return { busy, calls, outbox, time }
 }
 
-describe("a line typed while an answer runs", () => {
+describe("a line typed during a reply", () => {
   test.each<{ mode: BusyMode; steerable?: boolean; calls: string[]; outbox: string[] }>([
     { mode: "interrupt", calls: ["interrupt", "interrupt"], outbox: ["one\ntwo"] },
     { mode: "queue", calls: [QUEUED, QUEUED], outbox: ["one", "two"] },
     {
       mode: "steer",
-      calls: ["steer one", "Added to this answer.", "steer two", "Added to this answer."],
+      calls: ["steer one", "Added to the running turn.", "steer two", "Added to the running turn."],
       outbox: [],
     },
     { mode: "steer", steerable: false, calls: ["steer one", QUEUED, "steer two", QUEUED], outbox: ["one", "two"] },
@@ -44,11 +44,11 @@ describe("a line typed while an answer runs", () => {
     run.busy.line(" one ")
     run.busy.line("   ")
     run.busy.line("two")
-    expect(await run.busy.finish()).toEqual({ kind: "go-on" })
+    expect(await run.busy.finish()).toEqual({ kind: "continue" })
     expect([run.calls, run.outbox]).toEqual([calls, outbox])
   })
 
-  test("what replaces the answer comes before what was queued", async () => {
+  test("a message that interrupted the reply is sent before queued ones", async () => {
     const { busy, outbox } = turn("interrupt")
     outbox.push("queued earlier")
     busy.line("now")
@@ -56,7 +56,7 @@ describe("a line typed while an answer runs", () => {
     expect(outbox).toEqual(["now", "queued earlier"])
   })
 
-  test("after the end of the run it is simply the next message", async () => {
+  test("after the end of the run, a line is the next message", async () => {
     const { busy, calls, outbox } = turn("interrupt")
     busy.runEnded()
     busy.line("next")
@@ -66,11 +66,11 @@ describe("a line typed while an answer runs", () => {
   })
 })
 
-describe("a command typed while an answer runs", () => {
+describe("a command typed during a reply", () => {
   test.each<{ outcome: SlashOutcome; calls: string[]; outbox: string[]; after: string }>([
-    { outcome: { kind: "say", text: "hello" }, calls: ["hello"], outbox: [], after: "go-on" },
-    { outcome: { kind: "send", text: "later" }, calls: [QUEUED], outbox: ["later"], after: "go-on" },
-    { outcome: { kind: "leave" }, calls: ["interrupt"], outbox: [], after: "leave" },
+    { outcome: { kind: "reply", text: "hello" }, calls: ["hello"], outbox: [], after: "continue" },
+    { outcome: { kind: "send", text: "later" }, calls: [QUEUED], outbox: ["later"], after: "continue" },
+    { outcome: { kind: "quit" }, calls: ["interrupt"], outbox: [], after: "quit" },
   ])("$outcome.kind", async ({ outcome, calls, outbox, after }) => {
     const run = turn("interrupt", { outcome })
     run.busy.line("/x")

@@ -1,11 +1,11 @@
 import { assertNever } from "../../base/assert-never.ts"
-import type { Session } from "../../app/session.ts"
+import type { Session } from "../../app/session/session.ts"
 import type { SlashOutcome } from "../../commands/slash-command.ts"
 import { isSlashLine } from "../../commands/slash-table.ts"
 import type { Part } from "../../protocol/message.ts"
-import type { BusyWorker } from "./typed-lines.ts"
+import type { BusyListener } from "./line-reader.ts"
 
-/** What a line does that is typed while an answer runs: stop it and take its place, wait, or be added to it. */
+/** What a line does that is typed during a reply: interrupt it, be sent after it, or be added to the running turn. */
 export type BusyMode = "interrupt" | "queue" | "steer"
 
 export interface BusyInputOptions {
@@ -13,35 +13,35 @@ export interface BusyInputOptions {
   readonly session: Pick<Session, "interrupt" | "steer">
   /** Messages for later turns, the next one first. */
   readonly outbox: string[]
-  /** Images for the person's next message. */
+  /** Images for the next user message. */
   readonly attached: Part[]
-  /** Never rejects. */
+  /** Runs a slash command. Never rejects. */
   readonly command: (line: string) => Promise<SlashOutcome>
   readonly note: (text: string) => void
-  /** The person wants out although an interrupt is under way. */
+  /** Ends the process: the user pressed Ctrl+C again during an interrupt. */
   readonly force: () => void
   /** Milliseconds since the epoch. */
   readonly now: () => number
 }
 
-/** The person's side of a running turn. */
-export interface BusyInput extends BusyWorker {
-  /** The run has ended: nothing is left to stop or to add to. */
+/** Handles what the user types during a turn. */
+export interface BusyInput extends BusyListener {
+  /** Call it when the run has ended: there is nothing left to interrupt or to steer. */
   runEnded(): void
-  /** Waits for commands under way; gives what has to happen now that the turn is over. */
+  /** Waits for running commands and returns what to do after the turn. */
   finish(): Promise<AfterTurn>
 }
 
-export type AfterTurn = Extract<SlashOutcome, { kind: "switch" | "leave" }> | { readonly kind: "go-on" }
+export type AfterTurn = Extract<SlashOutcome, { kind: "switch" | "quit" }> | { readonly kind: "continue" }
 
-/** A second Ctrl+C within this time leaves. */
+/** A second Ctrl+C within this time ends the process. */
 const FORCE_WITHIN_MS = 2000
 
 export function createBusyInput(options: BusyInputOptions): BusyInput {
   const { session, outbox, note } = options
   const commands: Promise<void>[] = []
-  const instead: string[] = []
-  let after: AfterTurn = { kind: "go-on" }
+  const replacements: string[] = []
+  let after: AfterTurn = { kind: "continue" }
   let running = true
   let interruptedAt = Number.NEGATIVE_INFINITY
 
@@ -50,7 +50,7 @@ export function createBusyInput(options: BusyInputOptions): BusyInput {
   }
   const queue = (text: string): void => {
     outbox.push(text)
-    note("Sent when this answer has ended.")
+    note("Queued until this reply is complete.")
   }
   const send = (text: string): void => {
     if (!running) {
@@ -60,24 +60,24 @@ export function createBusyInput(options: BusyInputOptions): BusyInput {
     const mode = options.mode()
     switch (mode) {
       case "interrupt":
-        instead.push(text)
+        replacements.push(text)
         stop()
         return
       case "queue":
         queue(text)
         return
       case "steer":
-        if (session.steer(text)) note("Added to this answer.")
+        if (session.steer(text)) note("Added to the running turn.")
         else queue(text)
         return
       default:
         assertNever(mode)
     }
   }
-  const carryOut = async (line: string): Promise<void> => {
+  const runCommand = async (line: string): Promise<void> => {
     const outcome = await options.command(line)
     switch (outcome.kind) {
-      case "say":
+      case "reply":
         note(outcome.text)
         return
       case "send":
@@ -88,7 +88,7 @@ export function createBusyInput(options: BusyInputOptions): BusyInput {
         note(outcome.text)
         return
       case "switch":
-      case "leave":
+      case "quit":
         after = outcome
         stop()
         return
@@ -101,7 +101,7 @@ export function createBusyInput(options: BusyInputOptions): BusyInput {
     line: (typed) => {
       const text = typed.trim()
       if (text === "") return
-      if (isSlashLine(text)) commands.push(carryOut(text))
+      if (isSlashLine(text)) commands.push(runCommand(text))
       else send(text)
     },
     interrupt: () => {
@@ -115,7 +115,7 @@ export function createBusyInput(options: BusyInputOptions): BusyInput {
     },
     finish: async () => {
       await Promise.all(commands)
-      if (instead.length > 0) outbox.unshift(instead.join("\n"))
+      if (replacements.length > 0) outbox.unshift(replacements.join("\n"))
       return after
     },
   }

@@ -7,7 +7,7 @@ import type { Part } from "../../protocol/message.ts"
 import { CliError } from "../command.ts"
 import type { FlagValues, Invocation } from "../command.ts"
 
-/** How this invocation talks: for a person, for a person who wants only the answer, or for a program. */
+/** What this invocation prints, and for whom: a user, a user who wants only the answer, or a program. */
 export type ChatMode = "conversation" | "query" | "answer-only" | "script" | "json" | "stream-json"
 
 export interface ChatOptions {
@@ -16,8 +16,8 @@ export interface ChatOptions {
   readonly prompt: string | undefined
   readonly images: readonly Part[]
   readonly cwd: string
-  /** `--cwd`: the person has said where. */
-  readonly namesCwd: boolean
+  /** True when `--cwd` was given. */
+  readonly isCwdNamed: boolean
   readonly worktree: boolean
   readonly source: string
   readonly toolsets: readonly string[] | undefined
@@ -25,7 +25,7 @@ export interface ChatOptions {
   readonly model: string | undefined
   readonly provider: string | undefined
   readonly resume: string | undefined
-  /** `-c` without a name: the session used last. */
+  /** `-c` without a name: continue the most recent session. */
   readonly continueLast: boolean
   readonly permissionProfile: PermissionProfile | undefined
   readonly systemPromptAppend: string | undefined
@@ -37,7 +37,7 @@ export interface ChatOptions {
 const MAX_STDIN_BYTES = 1_000_000
 const FIRST_BYTE_MS = 10_000
 
-/** Reads the flags, the prompt and what is piped in. Throws `CliError` for what cannot be meant. */
+/** Reads the flags, the prompt and piped input. Throws a `CliError` for an invalid combination. */
 export async function readChatOptions(invocation: Invocation): Promise<ChatOptions> {
   const { flags, environment, terminal } = invocation
   const script = flags.text("oneshot")
@@ -46,18 +46,19 @@ export async function readChatOptions(invocation: Invocation): Promise<ChatOptio
   const typed = script ?? (query === "-" ? undefined : query)
   const piped = await readPiped(invocation, typed !== undefined)
   const prompt = joinPrompt(typed, piped)
-  const wantsOne = script !== undefined || query !== undefined || format !== "text" || !terminal.stdinIsTty
-  if (wantsOne && (prompt === undefined || prompt.trim() === "")) throw usage(missingPrompt(flags, terminal.stdinIsTty))
+  const isOneShot = script !== undefined || query !== undefined || format !== "text" || !terminal.stdinIsTty
+  if (isOneShot && (prompt === undefined || prompt.trim() === ""))
+    throw usage(missingPrompt(flags, terminal.stdinIsTty))
   if (script !== undefined && flags.text("provider") !== undefined && !namesModel(invocation)) {
-    throw usage("--provider needs a model as well: give one with --model, or set HERMES_INFERENCE_MODEL.")
+    throw usage("--provider needs a model: add --model, or set HERMES_INFERENCE_MODEL.")
   }
   const images = await readImages(flags.texts("image"), invocation)
   return {
-    mode: modeOf({ script, format, wantsOne, quiet: flags.has("quiet"), query, stdinIsTty: terminal.stdinIsTty }),
-    prompt: wantsOne ? prompt : undefined,
+    mode: modeOf({ script, format, isOneShot, quiet: flags.has("quiet"), query, stdinIsTty: terminal.stdinIsTty }),
+    prompt: isOneShot ? prompt : undefined,
     images,
-    cwd: workingDirectory(flags.text("cwd")),
-    namesCwd: flags.text("cwd") !== undefined,
+    cwd: resolveWorkingDirectory(flags.text("cwd")),
+    isCwdNamed: flags.text("cwd") !== undefined,
     worktree: flags.has("worktree"),
     source: flags.text("source") ?? (environment.get("HERMES_SESSION_SOURCE")?.trim() || "cli"),
     toolsets: flags
@@ -81,18 +82,18 @@ export async function readChatOptions(invocation: Invocation): Promise<ChatOptio
 function modeOf(facts: {
   readonly script: string | undefined
   readonly format: string
-  readonly wantsOne: boolean
+  readonly isOneShot: boolean
   readonly quiet: boolean
   readonly query: string | undefined
   readonly stdinIsTty: boolean
 }): ChatMode {
   if (facts.format === "json" || facts.format === "stream-json") return facts.format
   if (facts.script !== undefined) return "script"
-  if (!facts.wantsOne) return "conversation"
+  if (!facts.isOneShot) return "conversation"
   return facts.quiet || facts.query === undefined ? "answer-only" : "query"
 }
 
-/** A pipe that was put there on purpose is read; a terminal and /dev/null are not. */
+/** Reads pipes, sockets and files; a terminal and /dev/null are not read. */
 async function readPiped(invocation: Invocation, hasPrompt: boolean): Promise<string> {
   const { terminal, flags, signal } = invocation
   if (flags.has("no-stdin") || !terminal.stdinIsPiped) return ""
@@ -102,7 +103,9 @@ async function readPiped(invocation: Invocation, hasPrompt: boolean): Promise<st
     ...(hasPrompt ? { firstByteWithinMs: FIRST_BYTE_MS } : {}),
   })
   if (read.timedOut)
-    terminal.errLine("Nothing arrived on standard input; going on without it. Use --no-stdin to say so at once.")
+    terminal.errLine(
+      "No data arrived on standard input within 10 seconds; continuing without it. Use --no-stdin to skip the wait.",
+    )
   return read.truncated ? `${read.text}\n[input truncated]` : read.text
 }
 
@@ -115,9 +118,9 @@ function joinPrompt(typed: string | undefined, piped: string): string | undefine
 
 function missingPrompt(flags: FlagValues, stdinIsTty: boolean): string {
   if (!stdinIsTty && !flags.has("oneshot") && !flags.has("query")) {
-    return "There is no prompt: standard input is empty and not a terminal. Give one with -q, or pipe it in."
+    return "There is no prompt: standard input is empty and not a terminal. Pass one with -q, or pipe it in."
   }
-  return "The prompt is empty. Give one with -q or -z, or pipe it in."
+  return "The prompt is empty. Pass one with -q or -z, or pipe it in."
 }
 
 function namesModel(invocation: Invocation): boolean {
@@ -126,12 +129,12 @@ function namesModel(invocation: Invocation): boolean {
   )
 }
 
-function workingDirectory(given: string | undefined): string {
+function resolveWorkingDirectory(given: string | undefined): string {
   if (given === undefined) {
     try {
       return process.cwd()
     } catch (cause) {
-      throw new CliError("The working directory does not exist any more; go to another one.", { exitCode: 1, cause })
+      throw new CliError("The working directory no longer exists. Change to another directory.", { exitCode: 1, cause })
     }
   }
   const path = resolve(given)
@@ -145,16 +148,16 @@ function permissionProfile(flags: FlagValues): PermissionProfile | undefined {
   const named = flags.text("permission-profile")
   if (named === undefined) return undefined
   if (isPermissionProfile(named)) return named
-  throw usage(`Unknown permission profile "${named}". Known: ${PERMISSION_PROFILES.join(", ")}.`)
+  throw usage(`Unknown permission profile "${named}". Use one of: ${PERMISSION_PROFILES.join(", ")}.`)
 }
 
 async function readImages(paths: readonly string[], { home }: Invocation): Promise<readonly Part[]> {
   if (paths.length === 0) return []
-  const { readAttachedImage } = await import("../../commands/attached-image.ts")
-  const place = { cwd: workingDirectory(undefined), userHome: home.userHome }
+  const { readAttachedImage } = await import("../../app/services/attached-image.ts")
+  const context = { cwd: resolveWorkingDirectory(undefined), userHome: home.userHome }
   return await Promise.all(
     paths.map(async (path) => {
-      const image = await readAttachedImage(path, place)
+      const image = await readAttachedImage(path, context)
       if (!image.ok) throw usage(`--image: ${image.error}.`)
       return image.value.part
     }),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest"
 
 import type { ClarifyRequest } from "../../protocol/events.ts"
-import { clarifyQuestion, readClarify } from "./clarify-prompt.ts"
+import { clarifyQuestion, parseClarifyAnswer } from "./clarify-prompt.ts"
 
 function request(changes: Partial<ClarifyRequest> = {}): ClarifyRequest {
   return {
@@ -16,7 +16,7 @@ function request(changes: Partial<ClarifyRequest> = {}): ClarifyRequest {
   }
 }
 
-describe("what the person sees", () => {
+describe("clarifyQuestion", () => {
   test.each<{ name: string; changes: Partial<ClarifyRequest>; shown: string }>([
     {
       name: "choices and free text",
@@ -32,10 +32,10 @@ describe("what the person sees", () => {
     {
       name: "a secret",
       changes: { kind: "secret", question: "Token for the forge", choices: [] },
-      shown: "Token for the forge\n(what you type is not shown) ",
+      shown: "Token for the forge\n(input is hidden) ",
     },
     {
-      name: "text that would drive the terminal",
+      name: "control characters",
       changes: { question: "\u001B[2JWhich?", choices: ["a\n\u001B[31mb"], allowFreetext: false },
       shown: "[2JWhich?\n  1. a [31mb\nNumber: ",
     },
@@ -43,46 +43,46 @@ describe("what the person sees", () => {
     expect(clarifyQuestion(request(changes))).toBe(shown)
   })
 
-  test("six choices fit", () => {
+  test("numbers six choices", () => {
     const choices = ["a", "b", "c", "d", "e", "f"]
     expect(clarifyQuestion(request({ choices }))).toContain("  6. f\n  7. Other (type an answer)\n")
   })
 })
 
-describe("what a typed line means", () => {
-  test.each<{ typed: string; changes?: Partial<ClarifyRequest>; means: ReturnType<typeof readClarify> }>([
-    { typed: "2", means: { kind: "answer", text: "Blue" } },
-    { typed: " 1. ", means: { kind: "answer", text: "Red" } },
-    { typed: "2)", means: { kind: "answer", text: "Blue" } },
-    { typed: "blue", means: { kind: "answer", text: "Blue" } },
-    { typed: "green, please", means: { kind: "answer", text: "green, please" } },
-    { typed: "3", means: { kind: "other" } },
-    { typed: "Other", means: { kind: "other" } },
-    { typed: "9", means: { kind: "answer", text: "9" } },
-    { typed: "0", means: { kind: "answer", text: "0" } },
-    { typed: "  ", means: { kind: "unclear", hint: "Type an answer, or Ctrl+C for none." } },
+describe("parseClarifyAnswer", () => {
+  test.each<{ typed: string; changes?: Partial<ClarifyRequest>; expected: ReturnType<typeof parseClarifyAnswer> }>([
+    { typed: "2", expected: { kind: "answer", text: "Blue" } },
+    { typed: " 1. ", expected: { kind: "answer", text: "Red" } },
+    { typed: "2)", expected: { kind: "answer", text: "Blue" } },
+    { typed: "blue", expected: { kind: "answer", text: "Blue" } },
+    { typed: "green, please", expected: { kind: "answer", text: "green, please" } },
+    { typed: "3", expected: { kind: "other" } },
+    { typed: "Other", expected: { kind: "other" } },
+    { typed: "9", expected: { kind: "answer", text: "9" } },
+    { typed: "0", expected: { kind: "answer", text: "0" } },
+    { typed: "  ", expected: { kind: "unclear", hint: "Type an answer, or press Ctrl+C to skip." } },
     {
       typed: "green",
       changes: { allowFreetext: false },
-      means: { kind: "unclear", hint: "Type a number from 1 to 2, or Ctrl+C for none." },
+      expected: { kind: "unclear", hint: "Type a number from 1 to 2, or press Ctrl+C to skip." },
     },
     {
       typed: "3",
       changes: { allowFreetext: false },
-      means: { kind: "unclear", hint: "Type a number from 1 to 2, or Ctrl+C for none." },
+      expected: { kind: "unclear", hint: "Type a number from 1 to 2, or press Ctrl+C to skip." },
     },
-    { typed: "b", changes: { allowFreetext: false }, means: { kind: "answer", text: "Blue" } },
-    { typed: "b", means: { kind: "answer", text: "b" } },
+    { typed: "b", changes: { allowFreetext: false }, expected: { kind: "answer", text: "Blue" } },
+    { typed: "b", expected: { kind: "answer", text: "b" } },
     {
       typed: "re",
       changes: { allowFreetext: false, choices: ["Red", "Reddish"] },
-      means: { kind: "unclear", hint: "Type a number from 1 to 2, or Ctrl+C for none." },
+      expected: { kind: "unclear", hint: "Type a number from 1 to 2, or press Ctrl+C to skip." },
     },
-    { typed: "2", changes: { choices: [] }, means: { kind: "answer", text: "2" } },
-    { typed: "free", changes: { choices: [], allowFreetext: false }, means: { kind: "answer", text: "free" } },
-    { typed: " pa ss ", changes: { kind: "sudo", choices: [] }, means: { kind: "answer", text: " pa ss " } },
-    { typed: "", changes: { kind: "secret", choices: [] }, means: { kind: "answer", text: "" } },
-  ])("%j", ({ typed, changes = {}, means }) => {
-    expect(readClarify(typed, request(changes))).toEqual(means)
+    { typed: "2", changes: { choices: [] }, expected: { kind: "answer", text: "2" } },
+    { typed: "free", changes: { choices: [], allowFreetext: false }, expected: { kind: "answer", text: "free" } },
+    { typed: " pa ss ", changes: { kind: "sudo", choices: [] }, expected: { kind: "answer", text: " pa ss " } },
+    { typed: "", changes: { kind: "secret", choices: [] }, expected: { kind: "answer", text: "" } },
+  ])("%j", ({ typed, changes = {}, expected }) => {
+    expect(parseClarifyAnswer(typed, request(changes))).toEqual(expected)
   })
 })

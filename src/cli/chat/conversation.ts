@@ -1,21 +1,21 @@
 import type { App } from "../../app/app.ts"
-import type { Session } from "../../app/session.ts"
+import { isImagePath } from "../../app/services/attached-image.ts"
+import type { Session } from "../../app/session/session.ts"
 import { assertNever } from "../../base/assert-never.ts"
 import { systemClock } from "../../base/clock.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import type { SlashContext, SlashOutcome } from "../../commands/slash-command.ts"
-import { isImagePath } from "../../commands/attached-image.ts"
 import { isSlashLine, runSlashCommand } from "../../commands/slash-table.ts"
 import type { ChosenModel } from "../../llm/choose-model.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import type { Part, UserInput } from "../../protocol/message.ts"
-import type { Terminal } from "../terminal.ts"
+import type { Terminal } from "../terminal/terminal.ts"
 import { createBusyInput } from "./busy-input.ts"
 import type { AfterTurn, BusyInput, BusyMode } from "./busy-input.ts"
+import { openLineReader, WOKEN } from "./line-reader.ts"
+import type { LineReader } from "./line-reader.ts"
 import { createQuestions } from "./questions.ts"
 import { createTurnView } from "./turn-view.ts"
-import { openTypedLines, WOKEN } from "./typed-lines.ts"
-import type { TypedLines } from "./typed-lines.ts"
 
 export interface ConversationOptions {
   readonly app: App
@@ -24,192 +24,201 @@ export interface ConversationOptions {
   readonly terminal: Terminal
   readonly signal: AbortSignal
   readonly model: ChosenModel
-  /** For the first message. */
+  /** Attached to the first message. */
   readonly images: readonly Part[]
-  /** The first message, where the person has said it before the conversation was open; else empty. */
-  readonly words: string
-  /** Where the person types; standard input unless told. */
-  readonly input?: NodeJS.ReadableStream
+  /** A message that the user typed before the conversation was open; empty if there is none. */
+  readonly firstMessage: string
 }
 
-/** A conversation under way. */
-interface Talk {
+interface ConversationState {
   readonly options: ConversationOptions
-  readonly lines: TypedLines
+  readonly lines: LineReader
   session: Session
-  /** What the person has said already and the model has not heard yet. */
+  /** User messages that have not been sent yet, oldest first. */
   readonly outbox: string[]
   /** Lines that were typed before the conversation was open. */
-  readonly early: string[]
-  /** Images for the next message of the person. */
+  readonly typedEarly: string[]
+  /** Images for the next user message. */
   readonly attached: Part[]
-  /** What typing does while an answer runs is explained once. */
-  tipped: boolean
+  /** The hint about typing during a reply was shown in this conversation. */
+  hintShown: boolean
 }
 
 /**
- * A conversation line by line. While an answer runs the person may go on typing; Ctrl+C stops the answer. Ctrl+C at the empty
- * prompt, Ctrl+D or /quit leaves.
+ * Runs a conversation line by line and returns the exit code. The user can type while a reply is being generated; Ctrl+C interrupts
+ * the reply. Ctrl+C at the empty prompt, Ctrl+D and /quit end the conversation.
  */
 export async function converse(options: ConversationOptions): Promise<number> {
   const { terminal, signal } = options
-  // A question before the conversation has left the keyboard behind as something nobody waits for.
-  const lines = openTypedLines({ input: options.input ?? process.stdin.ref(), terminal, signal })
-  const talk: Talk = {
+  // A question asked before the conversation has unreferenced standard input, which would let the process exit.
+  const lines = openLineReader({ input: process.stdin.ref(), terminal, signal })
+  const state: ConversationState = {
     options,
     lines,
     session: options.session,
     outbox: [],
-    early: options.words === "" ? [] : [options.words],
+    typedEarly: options.firstMessage === "" ? [] : [options.firstMessage],
     attached: [...options.images],
-    tipped: false,
+    hintShown: false,
   }
   terminal.line(banner(options))
   try {
-    while (await takeTurn(talk)) continue
+    while (await handleNextInput(state)) continue
   } finally {
     lines.close()
-    await talk.session.close("user_exit")
-    if (talk.tipped) await options.app.rememberHint("busy_input_prompt")
+    await state.session.close("user_exit")
+    if (state.hintShown) await options.app.rememberHint("busy_input_prompt")
   }
-  if (talk.session.facts.unsaved === undefined) terminal.errLine(`Continue with: hermes --resume ${talk.session.id}`)
+  if (state.session.facts.unsaved === undefined) terminal.errLine(`Continue with: hermes --resume ${state.session.id}`)
   return 0
 }
 
 function banner({ session, model }: ConversationOptions): string {
   const { facts } = session
-  const what =
+  const modelText =
     model.runtime.provider === "demo" ? `${facts.model} (demo, not an AI)` : `${facts.model} (${facts.provider})`
   return [
-    `Hermes · ${what} · ${facts.cwd}`,
+    `Hermes · ${modelText} · ${facts.cwd}`,
     facts.resumed ? `Continuing ${session.id} with ${facts.messages} messages.` : "Type a message, or /help.",
   ].join("\n")
 }
 
-/** The one thing on the screen that is the person's own stands out. */
 function promptFor(terminal: Terminal): string {
   return terminal.color ? "\n\u{1B}[1;36myou>\u{1B}[0m " : "\nyou> "
 }
 
-/** What waits is sent first, then the next line is read. False when the person leaves. */
-async function takeTurn(talk: Talk): Promise<boolean> {
-  const { terminal, signal } = talk.options
+/** Handles a queued message, a notice of a background process, or the next typed line. Returns false when the user quits. */
+async function handleNextInput(state: ConversationState): Promise<boolean> {
+  const { terminal, signal } = state.options
   if (signal.aborted) return false
-  const waiting = talk.outbox.shift()
-  if (waiting !== undefined) {
-    terminal.line(promptFor(terminal) + waiting)
-    return await goOn(await runTurn(waiting, talk), talk)
+  const queued = state.outbox.shift()
+  if (queued !== undefined) {
+    terminal.line(promptFor(terminal) + queued)
+    return await applyOutcome(await sendMessage(queued, state), state)
   }
-  const notice = talk.session.background.take()
+  const notice = state.session.background.take()
   if (notice !== undefined) {
     terminal.line(`\n${notice.split("\n", 1)[0] ?? ""}`)
-    return await goOn(await runTurn(notice, talk, { notice: true }), talk)
+    return await applyOutcome(await sendMessage(notice, state, { notice: true }), state)
   }
-  const early = talk.early.shift()
-  if (early !== undefined) terminal.line(promptFor(terminal) + early)
-  const line = early ?? (await nextLineOrNotice(talk))
+  const typedEarly = state.typedEarly.shift()
+  if (typedEarly !== undefined) terminal.line(promptFor(terminal) + typedEarly)
+  const line = typedEarly ?? (await nextLineOrNotice(state))
   if (line === WOKEN) return true
   const text = line?.trim()
   if (text === undefined) return false
   if (text === "") return true
-  const dropped = isImagePath(text) ? await runCommand(`/image ${text}`, talk) : undefined
-  // What is no image after all is a message like any other.
-  if (dropped?.kind === "attach") return await goOn(dropped, talk)
-  return await goOn(isSlashLine(text) ? await runCommand(text, talk) : await runTurn(text, talk), talk)
+  const attachment = isImagePath(text) ? await runCommandWhenIdle(`/image ${text}`, state) : undefined
+  // A path that is not an image after all is sent as a message.
+  if (attachment?.kind === "attach") return await applyOutcome(attachment, state)
+  return await applyOutcome(
+    isSlashLine(text) ? await runCommandWhenIdle(text, state) : await sendMessage(text, state),
+    state,
+  )
 }
 
-/** A background process that ends while the person thinks is told at once. */
-async function nextLineOrNotice({ options, lines, session }: Talk): Promise<string | undefined | typeof WOKEN> {
+/** Reads a line. A background process that ends meanwhile wakes the prompt, so that its notice is handled at once. */
+async function nextLineOrNotice({
+  options,
+  lines,
+  session,
+}: ConversationState): Promise<string | undefined | typeof WOKEN> {
   const waiting = new AbortController()
   const wake = new AbortController()
   const noticed = session.background.waitForOne(waiting.signal).then(() => {
     if (!waiting.signal.aborted) wake.abort()
   })
   try {
-    return await lines.nextUnlessWoken(promptFor(options.terminal), wake.signal)
+    return await lines.next(promptFor(options.terminal), wake.signal)
   } finally {
     waiting.abort()
     await noticed
   }
 }
 
-async function goOn(outcome: AfterTurn | SlashOutcome, talk: Talk): Promise<boolean> {
-  const { terminal } = talk.options
+/** Carries out what a command or a turn asks for. Returns false when the user quits. */
+async function applyOutcome(outcome: AfterTurn | SlashOutcome, state: ConversationState): Promise<boolean> {
+  const { terminal } = state.options
   switch (outcome.kind) {
-    case "go-on":
+    case "continue":
       return true
-    case "say":
+    case "reply":
       terminal.line(outcome.text)
       return true
     case "send":
-      return await goOn(await runTurn(outcome.text, talk), talk)
+      return await applyOutcome(await sendMessage(outcome.text, state), state)
     case "switch":
-      await talk.session.close("session_switch")
-      talk.session = outcome.session
+      await state.session.close("session_switch")
+      state.session = outcome.session
       terminal.line(outcome.text)
       return true
     case "attach":
-      talk.attached.push(outcome.part)
+      state.attached.push(outcome.part)
       terminal.line(outcome.text)
       return true
-    case "leave":
+    case "quit":
       return false
     default:
       return assertNever(outcome)
   }
 }
 
-/** A command between the answers. Ctrl+C gives it up; what is typed meanwhile waits. */
-async function runCommand(line: string, talk: Talk): Promise<SlashOutcome> {
-  const givenUp = new AbortController()
+/** Runs a command between two turns. Ctrl+C cancels it; lines typed meanwhile are read afterwards. */
+async function runCommandWhenIdle(line: string, state: ConversationState): Promise<SlashOutcome> {
+  const cancelled = new AbortController()
   const typed: string[] = []
-  talk.lines.whileBusy({
+  state.lines.whileBusy({
     line: (text) => {
       typed.push(text)
     },
     interrupt: () => {
-      givenUp.abort()
+      cancelled.abort()
     },
   })
   try {
-    const signal = AbortSignal.any([talk.options.signal, givenUp.signal])
+    const signal = AbortSignal.any([state.options.signal, cancelled.signal])
     const confirm = async (question: string): Promise<boolean> => {
-      const answer = await talk.lines.answer(`${question} [y/N] `, { secret: false, signal })
+      const answer = await state.lines.answer(`${question} [y/N] `, { secret: false, signal })
       return /^\s*y(?:es)?\s*$/iu.test(answer ?? "")
     }
     const note = (text: string): void => {
-      talk.options.terminal.line(text)
+      state.options.terminal.line(text)
     }
-    return await command(line, talk, { running: false, signal, confirm, note })
+    return await executeSlashCommand(line, state, { running: false, signal, confirm, note })
   } finally {
-    // The outcome begins on a line of its own; the draft comes back with the next prompt.
-    if (talk.lines.hasDraft()) talk.options.terminal.line()
-    talk.lines.whileBusy(undefined)
-    talk.lines.putBack(typed)
+    // Starts the output on a new line; the next prompt shows the draft again.
+    if (state.lines.hasDraft()) state.options.terminal.line()
+    state.lines.whileBusy(undefined)
+    state.lines.putBack(typed)
   }
 }
 
-/** A command that breaks is told; the conversation goes on. */
-async function command(
+/** Runs a slash command. An error becomes a reply, so that the conversation continues. */
+async function executeSlashCommand(
   line: string,
-  { options, session }: Talk,
-  state: Pick<SlashContext, "running" | "signal" | "confirm" | "note">,
+  { options, session }: ConversationState,
+  context: Pick<SlashContext, "running" | "signal" | "confirm" | "note">,
 ): Promise<SlashOutcome> {
   try {
-    return await runSlashCommand(line, { app: options.app, session, open: options.open, ...state })
+    return await runSlashCommand(line, { app: options.app, session, open: options.open, ...context })
   } catch (error) {
-    return { kind: "say", text: `That did not work: ${errorMessage(error)}` }
+    return { kind: "reply", text: `The command failed: ${errorMessage(error)}` }
   }
 }
 
-async function runTurn(text: string, talk: Talk, how: { readonly notice?: boolean } = {}): Promise<AfterTurn> {
-  const { session, lines, outbox } = talk
-  const { terminal, signal } = talk.options
+/** Runs one turn of the session and shows it. */
+async function sendMessage(
+  text: string,
+  state: ConversationState,
+  options: { readonly notice?: boolean } = {},
+): Promise<AfterTurn> {
+  const { session, lines, outbox } = state
+  const { terminal, signal } = state.options
   const view = createTurnView({ terminal, progress: "stdout" })
   const note = (line: string): void => {
     view.note(line)
   }
-  const busy = listenWhileBusy(talk, note)
+  const busy = listenWhileBusy(state, note)
   const questions = createQuestions({
     session,
     ask: lines.answer,
@@ -219,16 +228,16 @@ async function runTurn(text: string, talk: Talk, how: { readonly notice?: boolea
     note,
   })
   try {
-    const input: UserInput = how.notice === true ? text : withImages(text, talk.attached.splice(0))
-    for await (const event of session.run(input, { signal, ...how })) {
+    const input: UserInput = options.notice === true ? text : withImages(text, state.attached.splice(0))
+    for await (const event of session.run(input, { signal, ...options })) {
       if (event.type !== "run-end") {
-        questions.pass(event)
+        questions.handle(event)
         continue
       }
       busy.runEnded()
       await questions.finish()
       view.end(event)
-      // It came too late for this answer, so it is the next message.
+      // A steering note that came too late for this turn becomes the next message.
       if (event.result.pendingSteer !== undefined) outbox.unshift(event.result.pendingSteer)
     }
   } finally {
@@ -241,28 +250,28 @@ function withImages(text: string, images: readonly Part[]): UserInput {
   return images.length === 0 ? text : [{ type: "text", text }, ...images]
 }
 
-function listenWhileBusy(talk: Talk, note: (text: string) => void): BusyInput {
-  const { config } = talk.options.app
+function listenWhileBusy(state: ConversationState, note: (text: string) => void): BusyInput {
+  const { config } = state.options.app
   const mode = config.get("display.busy_input_mode")
   const busy = createBusyInput({
-    // An image cannot be added to an answer that runs, so the words that go with it wait as well.
-    mode: () => (mode === "steer" && talk.attached.length > 0 ? "queue" : mode),
-    session: talk.session,
-    outbox: talk.outbox,
-    attached: talk.attached,
-    command: (line) => command(line, talk, { running: true, signal: talk.options.signal }),
+    // Images cannot be added to a running turn, so a message with images is queued.
+    mode: () => (mode === "steer" && state.attached.length > 0 ? "queue" : mode),
+    session: state.session,
+    outbox: state.outbox,
+    attached: state.attached,
+    command: (line) => executeSlashCommand(line, state, { running: true, signal: state.options.signal }),
     note,
     force: () => {
       process.kill(process.pid, "SIGINT")
     },
     now: () => systemClock.now(),
   })
-  talk.lines.whileBusy({
+  state.lines.whileBusy({
     line: (typed) => {
       busy.line(typed)
-      if (talk.tipped || isSlashLine(typed) || config.get("onboarding.seen")["busy_input_prompt"] === true) return
-      talk.tipped = true
-      note(tipFor(mode))
+      if (state.hintShown || isSlashLine(typed) || config.get("onboarding.seen")["busy_input_prompt"] === true) return
+      state.hintShown = true
+      note(busyInputHint(mode))
     },
     interrupt: () => {
       busy.interrupt()
@@ -271,12 +280,12 @@ function listenWhileBusy(talk: Talk, note: (text: string) => void): BusyInput {
   return busy
 }
 
-function tipFor(mode: BusyMode): string {
-  return `(While an answer runs, what you type ${TYPING_DOES[mode]}. display.busy_input_mode changes that; /queue and /steer work in any case.)`
+function busyInputHint(mode: BusyMode): string {
+  return `(A message typed during a reply ${BUSY_EFFECT[mode]}. Change this with display.busy_input_mode; /queue and /steer work in every mode.)`
 }
 
-const TYPING_DOES: Readonly<Record<BusyMode, string>> = {
-  interrupt: "stops it and is answered instead",
-  queue: "waits for its end",
-  steer: "is added to it",
+const BUSY_EFFECT: Readonly<Record<BusyMode, string>> = {
+  interrupt: "interrupts it",
+  queue: "is sent after it",
+  steer: "is added to the running turn",
 }

@@ -1,10 +1,10 @@
 import { assertNever } from "../../base/assert-never.ts"
 import { orAborted } from "../../base/abort.ts"
 import { epochSeconds, systemClock } from "../../base/clock.ts"
-import type { Session } from "../../app/session.ts"
+import type { Session } from "../../app/session/session.ts"
 import type { RunEnd } from "../../protocol/events.ts"
 import type { UserInput } from "../../protocol/message.ts"
-import type { Terminal } from "../terminal.ts"
+import type { Terminal } from "../terminal/terminal.ts"
 import type { ChatMode } from "./chat-options.ts"
 import type { LiveEvent, Questions } from "./questions.ts"
 
@@ -15,11 +15,11 @@ export interface OneShotOptions {
   readonly signal: AbortSignal
   readonly version: string
   readonly deltas: boolean
-  /** How long the end of an interrupted run may take before the process leaves without it. */
+  /** How long an interrupted run may take to end before the process exits without waiting for it. */
   readonly graceMs: number
 }
 
-/** One prompt, one answer, one exit code. */
+/** Runs one prompt, prints the answer and returns the exit code. */
 export async function runOneShot(input: UserInput, options: OneShotOptions): Promise<number> {
   const { session, terminal, mode } = options
   const output = await createOutput(options)
@@ -30,8 +30,8 @@ export async function runOneShot(input: UserInput, options: OneShotOptions): Pro
     let last: RunEnd | undefined
     for await (const event of session.run(input, { signal })) {
       if (event.type === "run-end") last = event
-      else questions.pass(event)
-      // Nobody reads any more: whatever the run would still say or do is for no one.
+      else questions.handle(event)
+      // The reader of standard output has gone, so nothing would see the rest of the run.
       if (terminal.closed && mode !== "script" && mode !== "answer-only") reader.abort()
     }
     await questions.finish()
@@ -40,13 +40,13 @@ export async function runOneShot(input: UserInput, options: OneShotOptions): Pro
   return output.end(end)
 }
 
-/** Scripts and programs are never asked, even where a terminal happens to be: their session has answered for itself. */
+/** Scripts and programs are never asked, even on a terminal: their session is unattended and decides without a user. */
 async function questionsFor(output: Output, { session, terminal, mode }: OneShotOptions): Promise<Questions> {
   const asks = terminal.stdinIsTty && (mode === "query" || mode === "answer-only")
   const show = (event: LiveEvent): void => {
     output.event(event)
   }
-  if (!asks) return { pass: show, finish: () => Promise.resolve() }
+  if (!asks) return { handle: show, finish: () => Promise.resolve() }
   const { createQuestions } = await import("./questions.ts")
   return createQuestions({
     session,
@@ -58,9 +58,9 @@ async function questionsFor(output: Output, { session, terminal, mode }: OneShot
   })
 }
 
-/** After an interrupt the run has a moment to end by itself; a stuck one is not waited for. */
+/** Gives an interrupted run `graceMs` to end. Resolves with undefined when it takes longer. */
 async function withGrace(options: OneShotOptions, run: () => Promise<RunEnd | undefined>): Promise<RunEnd | undefined> {
-  const { promise: gaveUp, resolve } = Promise.withResolvers<undefined>()
+  const { promise: timedOut, resolve } = Promise.withResolvers<undefined>()
   let timer: NodeJS.Timeout | undefined
   const onAbort = (): void => {
     timer = setTimeout(() => {
@@ -69,7 +69,7 @@ async function withGrace(options: OneShotOptions, run: () => Promise<RunEnd | un
   }
   options.signal.addEventListener("abort", onAbort, { once: true })
   try {
-    return await Promise.race([run(), gaveUp])
+    return await Promise.race([run(), timedOut])
   } finally {
     clearTimeout(timer)
     options.signal.removeEventListener("abort", onAbort)
@@ -81,13 +81,13 @@ interface Output {
   end(end: RunEnd | undefined): Promise<number>
 }
 
-/** Each way to answer loads what it alone needs: a script wants its answer soon. */
+/** Each mode loads only its own code, to keep the start of a script fast. */
 async function createOutput(options: OneShotOptions): Promise<Output> {
   switch (options.mode) {
     case "script":
-      return answerOutput(options, { prefix: "hermes -z: ", saysSession: false })
+      return answerOutput(options, { prefix: "hermes -z: ", printsSession: false })
     case "answer-only":
-      return answerOutput(options, { prefix: "Error: ", saysSession: true })
+      return answerOutput(options, { prefix: "Error: ", printsSession: true })
     case "query":
       return await queryOutput(options)
     case "json":
@@ -101,7 +101,7 @@ async function createOutput(options: OneShotOptions): Promise<Output> {
 
 function answerOutput(
   { terminal, session }: OneShotOptions,
-  how: { readonly prefix: string; readonly saysSession: boolean },
+  how: { readonly prefix: string; readonly printsSession: boolean },
 ): Output {
   return {
     event: (event) => {
@@ -110,9 +110,9 @@ function answerOutput(
     end: (end) => {
       const text = end?.result.finalResponse ?? ""
       if (text.trim() !== "") terminal.line(text.trimEnd())
-      if (how.saysSession) terminal.errLine(`session_id: ${end?.result.sessionId ?? session.id}`)
+      if (how.printsSession) terminal.errLine(`session_id: ${end?.result.sessionId ?? session.id}`)
       const code = exitCode(end)
-      if (code === 1) terminal.errLine(`${how.prefix}${end?.result.error?.message ?? "the run gave no answer"}`)
+      if (code === 1) terminal.errLine(`${how.prefix}${end?.result.error?.message ?? "the model returned no answer"}`)
       return Promise.resolve(code)
     },
   }
@@ -135,7 +135,7 @@ async function queryOutput({ terminal, session }: OneShotOptions): Promise<Outpu
 
 function jsonOutput({ terminal, session }: OneShotOptions): Output {
   return {
-    // Standard output belongs to the one object; what a person must know goes beside it.
+    // Standard output contains only the JSON object, so warnings go to stderr.
     event: (event) => {
       if (event.type === "status" && event.kind === "warning") terminal.errLine(event.text)
     },

@@ -7,8 +7,8 @@ import type { LiveEvent } from "./questions.ts"
 
 const envelope = { sessionId: toSessionId("s"), runId: "r", seq: 0, ts: 0 }
 
-/** A person who answers when the test says so. */
-function person() {
+/** A fake user who answers when the test calls `types`. */
+function fakeUser() {
   const answers: { id: string; answer: Answer }[] = []
   const asked: string[] = []
   const prompts: string[] = []
@@ -42,7 +42,7 @@ function person() {
     prompts,
     shown,
     notes,
-    /** Types a line and lets everything that follows from it happen. */
+    /** Types a line and waits until it was handled. */
     types: async (line: string | undefined) => {
       await settle()
       reply?.(line)
@@ -101,21 +101,21 @@ function answered(requestId: string): LiveEvent {
   }
 }
 
-test("the screen stands still while a question is open", async () => {
-  const { questions, shown, answers, types } = person()
-  questions.pass(text("before"))
-  questions.pass(approval("a1", "rm x"))
-  questions.pass(text("after"))
+test("holds events back while a question is open", async () => {
+  const { questions, shown, answers, types } = fakeUser()
+  questions.handle(text("before"))
+  questions.handle(approval("a1", "rm x"))
+  questions.handle(text("after"))
   expect(shown).toEqual(["before", "approval-request"])
   await types("o")
   expect(shown).toEqual(["before", "approval-request", "after"])
   expect(answers).toEqual([{ id: "a1", answer: { kind: "approval", choice: "once" } }])
 })
 
-test("several questions come one after another", async () => {
-  const { questions, asked, answers, types } = person()
-  questions.pass(clarify("q1"))
-  questions.pass(clarify("q2"))
+test("asks several questions one after another", async () => {
+  const { questions, asked, answers, types } = fakeUser()
+  questions.handle(clarify("q1"))
+  questions.handle(clarify("q2"))
   await settle()
   expect(asked).toEqual(["Which for q1?"])
   await types("2")
@@ -127,13 +127,13 @@ test("several questions come one after another", async () => {
   ])
 })
 
-test("Other asks for the words, and what is unclear is asked again", async () => {
-  const { questions, asked, answers, types } = person()
-  questions.pass(clarify("q"))
+test("Other asks for a free answer, and an unclear answer is asked for again", async () => {
+  const { questions, asked, answers, types } = fakeUser()
+  questions.handle(clarify("q"))
   await types("")
   await types("3")
   await types("1")
-  expect(asked).toEqual(["Which for q?", "Type an answer, or Ctrl+C for none.", "Your answer:"])
+  expect(asked).toEqual(["Which for q?", "Type an answer, or press Ctrl+C to skip.", "Your answer:"])
   expect(answers).toEqual([{ id: "q", answer: { kind: "clarify", text: "1" } }])
 })
 
@@ -146,15 +146,15 @@ test.each([
   },
   { name: "a secret is empty", event: clarify("x", { kind: "secret" }), answer: { kind: "clarify", text: "" } },
 ])("Ctrl+C: $name", async ({ event, answer }) => {
-  const { questions, answers, types } = person()
-  questions.pass(event)
+  const { questions, answers, types } = fakeUser()
+  questions.handle(event)
   await types(undefined)
   expect(answers).toEqual([{ id: "x", answer }])
 })
 
-test("a secret is read without echo and given as it was typed", async () => {
-  const { questions, asked, answers, types } = person()
-  questions.pass(clarify("x", { kind: "sudo", question: "Password", choices: [] }))
+test("reads a secret without echo and keeps its spaces", async () => {
+  const { questions, asked, answers, types } = fakeUser()
+  questions.handle(clarify("x", { kind: "sudo", question: "Password", choices: [] }))
   await types(" hunter 2 ")
   expect([asked, answers]).toEqual([
     ["secret Password"],
@@ -162,17 +162,17 @@ test("a secret is read without echo and given as it was typed", async () => {
   ])
 })
 
-test("a question nobody answered in time is taken back and the run is shown again", async () => {
-  const { questions, shown, answers, notes } = person()
-  questions.pass(clarify("q"))
+test("cancels a question after its time limit and shows the held events", async () => {
+  const { questions, shown, answers, notes } = fakeUser()
+  questions.handle(clarify("q"))
   await settle()
-  questions.pass(answered("q"))
-  questions.pass(text("on"))
+  questions.handle(answered("q"))
+  questions.handle(text("on"))
   await settle()
   expect([shown, answers, notes]).toEqual([
     ["clarify-request", "status", "on"],
     [],
-    ["No answer came in time; Hermes decides by itself."],
+    ["There was no answer in time; Hermes continues without one."],
   ])
 })
 
@@ -180,18 +180,18 @@ test.each([
   [null, /^[^(]*$/u],
   [45, /\(45 seconds to answer\) $/u],
   [120, /\(2 minutes to answer\) $/u],
-])("a question that waits %s seconds says so where the answer is typed", async (expiresAt, end) => {
-  const { questions, prompts } = person()
-  questions.pass(clarify("q", { expiresAt }))
+])("a question with a time limit of %s seconds shows it", async (expiresAt, end) => {
+  const { questions, prompts } = fakeUser()
+  questions.handle(clarify("q", { expiresAt }))
   await settle()
   expect(prompts).toEqual([expect.stringMatching(end)])
 })
 
-test("the end of the run takes back every question", async () => {
-  const { questions, shown, asked, answers } = person()
-  questions.pass(clarify("q1"))
-  questions.pass(clarify("q2"))
-  questions.pass(text("last"))
+test("the end of the run cancels all questions", async () => {
+  const { questions, shown, asked, answers } = fakeUser()
+  questions.handle(clarify("q1"))
+  questions.handle(clarify("q2"))
+  questions.handle(text("last"))
   await settle()
   await questions.finish()
   expect([asked, answers, shown]).toEqual([["Which for q1?"], [], ["clarify-request", "clarify-request", "last"]])

@@ -1,31 +1,31 @@
-import type { Session } from "../../app/session.ts"
+import type { Session } from "../../app/session/session.ts"
 import type { AgentEvent, ApprovalRequest, ClarifyRequest } from "../../protocol/events.ts"
-import { approvalQuestion, readChoice } from "./approval-prompt.ts"
-import { clarifyQuestion, readClarify } from "./clarify-prompt.ts"
+import { approvalQuestion, parseApprovalAnswer } from "./approval-prompt.ts"
+import { clarifyQuestion, parseClarifyAnswer } from "./clarify-prompt.ts"
 import type { ClarifyReply } from "./clarify-prompt.ts"
 
 export type LiveEvent = Exclude<AgentEvent, { type: "run-end" }>
 
-/** Reads one line from the person; undefined when they give none: Ctrl+C, end of input, or the signal took the question back. */
-export type AskPerson = (
+/** Reads one line from the user. Undefined after Ctrl+C, at the end of input and when the signal aborts. */
+export type AskUser = (
   question: string,
   options: { readonly secret: boolean; readonly signal: AbortSignal },
 ) => Promise<string | undefined>
 
 export interface QuestionsOptions {
   readonly session: Pick<Session, "answer">
-  readonly ask: AskPerson
+  readonly ask: AskUser
   readonly show: (event: LiveEvent) => void
   readonly note: (text: string) => void
 }
 
 /**
- * Stands between a run and the screen. Its questions are put to the person one after another; while one is open the screen
- * stands still, and what happens meanwhile is shown afterwards. A question that was settled without the person is taken back.
+ * Passes the events of a run to the screen and asks the user its questions, one after another. While a question is open, other
+ * events are held back and shown afterwards. A question that was answered elsewhere, or timed out, is cancelled.
  */
 export interface Questions {
-  pass(event: LiveEvent): void
-  /** The run is over: takes back what is open and shows what was held. */
+  handle(event: LiveEvent): void
+  /** Call it when the run has ended. Cancels open questions and shows the held events. */
   finish(): Promise<void>
 }
 
@@ -36,24 +36,24 @@ export function createQuestions(options: QuestionsOptions): Questions {
   const held: LiveEvent[] = []
   let asking = Promise.resolve()
 
-  const put = async (request: Request, takenBack: AbortSignal): Promise<void> => {
-    if (!takenBack.aborted) {
-      if (request.type === "approval-request") await askApproval(request, takenBack, options)
-      else await askClarify(request, takenBack, options)
+  const askUser = async (request: Request, cancelled: AbortSignal): Promise<void> => {
+    if (!cancelled.aborted) {
+      if (request.type === "approval-request") await askApproval(request, cancelled, options)
+      else await askClarify(request, cancelled, options)
     }
     open.delete(request.requestId)
     if (open.size === 0) for (const event of held.splice(0)) options.show(event)
   }
 
   return {
-    pass: (event) => {
+    handle: (event) => {
       if (event.type === "status" && event.kind === "answered") open.get(event.requestId)?.abort(event.choice)
       if (open.size === 0) options.show(event)
       else held.push(event)
       if (event.type !== "approval-request" && event.type !== "clarify-request") return
-      const takenBack = new AbortController()
-      open.set(event.requestId, takenBack)
-      asking = asking.then(() => put(event, takenBack.signal))
+      const cancellation = new AbortController()
+      open.set(event.requestId, cancellation)
+      asking = asking.then(() => askUser(event, cancellation.signal))
     },
     finish: async () => {
       for (const question of open.values()) question.abort()
@@ -67,10 +67,12 @@ async function askApproval(
   signal: AbortSignal,
   options: QuestionsOptions,
 ): Promise<void> {
-  const answer = await options.ask(`\n${withPatience(approvalQuestion(request), request)}`, { secret: false, signal })
+  const answer = await options.ask(`\n${withTimeLimit(approvalQuestion(request), request)}`, { secret: false, signal })
   if (signal.aborted)
-    options.note(signal.reason === "timeout" ? "No answer came in time, so it was not done." : TAKEN_BACK)
-  else options.session.answer(request.requestId, { kind: "approval", choice: readChoice(answer) })
+    options.note(
+      signal.reason === "timeout" ? "There was no answer in time, so the call was denied." : CLOSED_ELSEWHERE,
+    )
+  else options.session.answer(request.requestId, { kind: "approval", choice: parseApprovalAnswer(answer) })
 }
 
 async function askClarify(
@@ -79,18 +81,20 @@ async function askClarify(
   options: QuestionsOptions,
 ): Promise<void> {
   const secret = request.kind !== "question"
-  let question = `\n${withPatience(clarifyQuestion(request), request)}`
+  let question = `\n${withTimeLimit(clarifyQuestion(request), request)}`
   let typing = false
   for (;;) {
     const line = await options.ask(question, { secret, signal })
     if (signal.aborted) {
-      options.note(signal.reason === "timeout" ? "No answer came in time; Hermes decides by itself." : TAKEN_BACK)
+      options.note(
+        signal.reason === "timeout" ? "There was no answer in time; Hermes continues without one." : CLOSED_ELSEWHERE,
+      )
       return
     }
     const reply: ClarifyReply =
       line === undefined
         ? { kind: "answer", text: secret ? "" : CANCELLED }
-        : readClarify(line, typing ? { ...request, choices: [] } : request)
+        : parseClarifyAnswer(line, typing ? { ...request, choices: [] } : request)
     if (reply.kind === "answer") {
       options.session.answer(request.requestId, { kind: "clarify", text: reply.text })
       return
@@ -100,15 +104,15 @@ async function askClarify(
   }
 }
 
-/** Ends with how long the question waits, unless it waits for ever. */
-function withPatience(question: string, { expiresAt, ts }: Request): string {
+/** Appends how long the question stays open; a question without a time limit is unchanged. */
+function withTimeLimit(question: string, { expiresAt, ts }: Request): string {
   if (expiresAt === null) return question
   const seconds = Math.max(1, Math.round(expiresAt - ts))
   const [count, unit] = seconds < 120 ? [seconds, "second"] : [Math.round(seconds / 60), "minute"]
   return `${question.trimEnd()} (${count} ${unit}${count === 1 ? "" : "s"} to answer) `
 }
 
-const TAKEN_BACK = "The question is closed; Hermes goes on without an answer."
+const CLOSED_ELSEWHERE = "The question was closed; Hermes continues without your answer."
 
-/** What the model reads when the person does not want to answer. */
-const CANCELLED = "(The person cancelled this question. Go on without an answer, or say what you need it for.)"
+/** What the model reads when the user does not answer. */
+const CANCELLED = "(The user cancelled this question. Continue without an answer, or explain why you need it.)"

@@ -53,7 +53,7 @@ test.each<{ name: string; body: AgentEventBody; lines: readonly StreamLine[] }>(
     lines: [{ type: "status", kind: "warning", text: "Low credit." }],
   },
   {
-    name: "what a side job used",
+    name: "the usage of an auxiliary call",
     body: {
       type: "usage",
       usage: { input: 5, output: 2, cacheRead: 1, cacheWrite: 0, reasoning: 0 },
@@ -75,7 +75,7 @@ test.each<{ name: string; body: AgentEventBody; lines: readonly StreamLine[] }>(
       },
     ],
   },
-  { name: "a round", body: { type: "status", kind: "iteration", text: "", iteration: 2 }, lines: [] },
+  { name: "an iteration", body: { type: "status", kind: "iteration", text: "", iteration: 2 }, lines: [] },
 ])("$name", ({ body, lines }) => {
   const linesOf = createStreamJson({ version: "1", deltas: true })
   expect(linesOf({ ...body, sessionId: toSessionId("s1"), runId: "r", seq: 0, ts: 0 })).toEqual(lines)

@@ -1,7 +1,7 @@
 import { assertNever } from "../../base/assert-never.ts"
 import type { AgentEvent, RunEnd, StatusEvent } from "../../protocol/events.ts"
 
-/** One line of `stream-json` before it is numbered and stamped. */
+/** One line of `stream-json` without its sequence number and timestamp. */
 export interface StreamLine {
   readonly type: string
   readonly [field: string]: unknown
@@ -13,12 +13,12 @@ export interface StreamFacts {
 }
 
 /**
- * Turns the events of a run into `stream-json` lines. Stateful only in what the format itself needs: whether the current message
- * was announced.
+ * Converts the events of a run to `stream-json` lines. Keeps only the state that the format needs: the number of the current message,
+ * and whether its `message.start` line was written.
  */
 export function createStreamJson(facts: StreamFacts): (event: AgentEvent) => readonly StreamLine[] {
   let messages = 0
-  let announced = false
+  let isStarted = false
   const messageId = (): string => `m${messages}`
   return (event) => {
     switch (event.type) {
@@ -37,14 +37,14 @@ export function createStreamJson(facts: StreamFacts): (event: AgentEvent) => rea
           },
         ]
       case "text-delta": {
-        const start = announced ? [] : [{ type: "message.start", message_id: messageId() }]
-        announced = true
+        const start = isStarted ? [] : [{ type: "message.start", message_id: messageId() }]
+        isStarted = true
         return facts.deltas ? [...start, { type: "message.delta", message_id: messageId(), text: event.text }] : start
       }
       case "reasoning-delta":
         return facts.deltas ? [{ type: "reasoning.delta", text: event.text }] : []
       case "message-end": {
-        const start = announced ? [] : [{ type: "message.start", message_id: messageId() }]
+        const start = isStarted ? [] : [{ type: "message.start", message_id: messageId() }]
         const lines = [
           ...start,
           {
@@ -56,7 +56,7 @@ export function createStreamJson(facts: StreamFacts): (event: AgentEvent) => rea
           },
         ]
         messages += 1
-        announced = false
+        isStarted = false
         return lines
       }
       case "tool-start":
@@ -151,10 +151,7 @@ function statusLines(event: StatusEvent): readonly StreamLine[] {
       return [{ type: "approval.resolved", request_id: requestId, choice, by }]
     }
     case "iteration":
-    case "thinking":
     case "tool-generating":
-    case "notice-clear":
-    case "background":
       return []
     default:
       return assertNever(event)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
 
-import { recordedTerminal } from "../../../test/support/command-run.ts"
+import { recordingTerminal } from "../../../test/support/cli-home.ts"
 import type { AgentEventBody, RunEnd, RunOutcome } from "../../protocol/events.ts"
 import { toSessionId } from "../../protocol/identifiers.ts"
 import { NO_USAGE } from "../../protocol/usage.ts"
@@ -14,7 +14,7 @@ function shown(
   end: { readonly final?: string | null; readonly outcome?: RunOutcome; readonly error?: string } = {},
   progress: "stdout" | "stderr" = "stdout",
 ): { readonly out: string; readonly err: string } {
-  const terminal = recordedTerminal()
+  const terminal = recordingTerminal()
   const view = createTurnView({ terminal, progress })
   for (const body of bodies) {
     const event: LiveEvent = { ...body, sessionId: toSessionId("s"), runId: "r", seq: 0, ts: 0 }
@@ -71,27 +71,27 @@ describe("the final answer", () => {
   test.each<{ name: string; bodies: Body[]; final: string | null; out: string }>([
     { name: "streamed", bodies: [delta("Hel"), delta("lo."), ended("Hello.")], final: "Hello.", out: "Hello.\n" },
     { name: "not streamed", bodies: [ended("Hello.", false)], final: "Hello.", out: "Hello.\n" },
-    { name: "from nowhere", bodies: [], final: "Hello.", out: "Hello.\n" },
+    { name: "without any message", bodies: [], final: "Hello.", out: "Hello.\n" },
     {
-      name: "with a footer behind it",
+      name: "with a footer",
       bodies: [delta("Done."), ended("Done.")],
       final: "Done.\n\nNote: `a` was not written.",
       out: "Done.\n\n\nNote: `a` was not written.\n",
     },
     {
-      name: "another one than the model said on the way",
+      name: "different from the messages",
       bodies: [delta("Looking."), ended("Looking.")],
       final: "I stopped.",
       out: "Looking.\nI stopped.\n",
     },
     {
-      name: "spread over two messages",
+      name: "in two messages",
       bodies: [delta("abc"), ended("abc"), delta("def"), ended("def")],
       final: "abcdef",
       out: "abc\ndef\n",
     },
     {
-      name: "said before a silent message",
+      name: "before an empty message",
       bodies: [delta("done"), ended("done"), ended("")],
       final: "done",
       out: "done\n",
@@ -100,27 +100,31 @@ describe("the final answer", () => {
     expect(shown(bodies, { final })).toEqual({ out, err: "" })
   })
 
-  test("an error is told after what was said", () => {
-    expect(shown([delta("I think")], { outcome: "error", error: "the line was cut" })).toEqual({
+  test("shows an error after the text", () => {
+    expect(shown([delta("I think")], { outcome: "error", error: "the connection was closed" })).toEqual({
       out: "I think\n",
-      err: "Error: the line was cut\n",
+      err: "Error: the connection was closed\n",
     })
   })
 
-  test("an interrupt is told", () => {
+  test("shows an interrupt", () => {
     expect(shown([delta("I think")], { outcome: "interrupted" })).toEqual({ out: "I think\n", err: "Interrupted.\n" })
   })
 })
 
-describe("a tool that has ended", () => {
+describe("the end of a tool call", () => {
   const call = { id: "c", name: "terminal", args: {} }
   const end = { type: "tool-end", call, durationMs: 12, truncated: false } as const
   test.each<{ name: string; body: Body; out: string }>([
-    { name: "well", body: { ...end, outcome: "ok", summary: "exit code 0", exitCode: 0 }, out: "  ✓ exit code 0\n" },
-    { name: "without a code", body: { ...end, outcome: "ok", summary: "3 found" }, out: "  ✓ 3 found\n" },
-    { name: "with a failure", body: { ...end, outcome: "error", summary: "not there" }, out: "  ✗ not there\n" },
     {
-      name: "with a command that failed",
+      name: "successful",
+      body: { ...end, outcome: "ok", summary: "exit code 0", exitCode: 0 },
+      out: "  ✓ exit code 0\n",
+    },
+    { name: "without an exit code", body: { ...end, outcome: "ok", summary: "3 found" }, out: "  ✓ 3 found\n" },
+    { name: "failed", body: { ...end, outcome: "error", summary: "not there" }, out: "  ✗ not there\n" },
+    {
+      name: "with a failed command",
       body: { ...end, outcome: "ok", summary: "exit code 2", exitCode: 2 },
       out: "  ✗ exit code 2\n",
     },
@@ -132,22 +136,22 @@ describe("a tool that has ended", () => {
 describe("status", () => {
   test.each<{ name: string; body: Body; err: string }>([
     { name: "compress", body: { type: "status", kind: "compress", text: "Shortened." }, err: "Shortened.\n" },
-    { name: "half a sentence", body: { type: "status", kind: "compress", text: "made short" }, err: "Made short.\n" },
+    { name: "a fragment", body: { type: "status", kind: "compress", text: "made short" }, err: "Made short.\n" },
     { name: "warning", body: { type: "status", kind: "warning", text: "Careful." }, err: "Careful.\n" },
     { name: "notice", body: { type: "status", kind: "notice", key: "k", text: "Note." }, err: "Note.\n" },
-    { name: "no words", body: { type: "status", kind: "compress", text: "" }, err: "" },
+    { name: "an empty text", body: { type: "status", kind: "compress", text: "" }, err: "" },
     { name: "iteration", body: { type: "status", kind: "iteration", text: "1", iteration: 1 }, err: "" },
   ])("$name goes to stderr", ({ body, err }) => {
     expect(shown([body])).toEqual({ out: "", err })
   })
 
-  test("a line of the answer is closed first", () => {
+  test("ends an unfinished line of the answer first", () => {
     const warning: Body = { type: "status", kind: "warning", text: "Careful." }
     expect(shown([delta("Half"), warning, delta(" whole.\n")])).toEqual({ out: "Half\n whole.\n", err: "Careful.\n" })
   })
 })
 
-test("what a model or a tool wrote does not drive the terminal", () => {
+test("removes control characters", () => {
   const output = shown([delta("a\u001B[2Jb\u0007"), { type: "status", kind: "warning", text: "c\u001B]0;x\u0007" }])
   expect(output).toEqual({ out: "a[2Jb\n", err: "C]0;x.\n" })
 })

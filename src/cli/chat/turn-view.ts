@@ -1,14 +1,14 @@
 import { assertNever } from "../../base/assert-never.ts"
 import { ellipsize } from "../../base/text.ts"
 import type { AgentEvent, RunEnd, ToolEnd } from "../../protocol/events.ts"
-import { asSentence } from "../sentence.ts"
-import type { Terminal } from "../terminal.ts"
-import { printable } from "./printable-text.ts"
+import { asSentence } from "../../base/sentence.ts"
+import type { Terminal } from "../terminal/terminal.ts"
+import { withoutControlCharacters } from "../terminal/text-layout.ts"
 
 /** Shows a turn as it happens: the answer as it streams, tools as one line each. */
 export interface TurnView {
   event(event: Exclude<AgentEvent, { type: "run-end" }>): void
-  /** A line about the turn, beside the answer. */
+  /** Shows a line about the turn that is not part of the answer. */
   note(text: string): void
   end(end: RunEnd | undefined): void
 }
@@ -18,20 +18,20 @@ export function createTurnView(options: {
   readonly progress: "stdout" | "stderr"
 }): TurnView {
   const { terminal } = options
-  // With progress on the same screen as the answer, a line that is being written must be closed first.
+  // Progress and the answer share the screen, so an unfinished line must be ended first.
   let midLine = false
-  const said: string[] = []
+  const shownMessages: string[] = []
   const closeLine = (): void => {
     if (midLine) terminal.out("\n")
     midLine = false
   }
   const write = (text: string): void => {
-    terminal.out(printable(text))
+    terminal.out(withoutControlCharacters(text))
     if (text !== "") midLine = !text.endsWith("\n")
   }
   const aside = (text: string): void => {
     closeLine()
-    terminal.errLine(dim(printable(text), terminal.color && terminal.stderrIsTty))
+    terminal.errLine(dim(withoutControlCharacters(text), terminal.color && terminal.stderrIsTty))
   }
   const progress = (text: string): void => {
     if (options.progress === "stderr") {
@@ -39,7 +39,7 @@ export function createTurnView(options: {
       return
     }
     closeLine()
-    terminal.line(dim(printable(text), terminal.color))
+    terminal.line(dim(withoutControlCharacters(text), terminal.color))
   }
 
   return {
@@ -62,7 +62,7 @@ export function createTurnView(options: {
           return
         case "message-end":
           if (!event.streamed) write(event.message.text)
-          said.push(event.message.text)
+          shownMessages.push(event.message.text)
           closeLine()
           return
         case "run-start":
@@ -83,35 +83,35 @@ export function createTurnView(options: {
         aside("Interrupted.")
         return
       }
-      const unseen = unseenPart(end.result.finalResponse ?? "", said)
-      if (unseen !== "") terminal.line(printable(unseen))
+      const unseen = unseenPart(end.result.finalResponse ?? "", shownMessages)
+      if (unseen !== "") terminal.line(withoutControlCharacters(unseen))
       if (end.result.error !== undefined) terminal.errLine(`Error: ${end.result.error.message}`)
     },
   }
 }
 
 /**
- * What of the final answer is not on the screen yet: all of it when the messages of the turn said something else, a footer that
- * was put behind them, or nothing. An answer may be spread over several messages.
+ * Returns the part of the final answer that is not on the screen yet: all of it when it differs from the messages of the turn, a
+ * footer that was added to them, or nothing. An answer may span several messages.
  */
-function unseenPart(final: string, said: readonly string[]): string {
+function unseenPart(final: string, shown: readonly string[]): string {
   let seen = ""
   let unseen = final
-  for (const text of said.toReversed()) {
+  for (const text of shown.toReversed()) {
     seen = text + seen
     if (final.startsWith(seen.trimEnd())) unseen = final.slice(seen.trimEnd().length)
   }
   return unseen.trim() === "" ? "" : unseen.trimEnd()
 }
 
-/** What of the status is worth a line between the answers. */
+/** The kinds of status events that are shown. */
 const SHOWN_STATUS: ReadonlySet<string> = new Set(["warning", "retry", "notice", "fallback", "rotate", "compress"])
 
-/** A command that ran and failed has done its work for the tool, but not for the person who watches. */
+/** A command with a non-zero exit code is a successful tool call, but it is shown as failed. */
 function toolLine(event: ToolEnd): string {
-  const mark = event.outcome === "ok" && (event.exitCode ?? 0) === 0 ? "✓" : "✗"
+  const symbol = event.outcome === "ok" && (event.exitCode ?? 0) === 0 ? "✓" : "✗"
   const seconds = event.durationMs >= 1000 ? ` (${(event.durationMs / 1000).toFixed(1)} s)` : ""
-  return `${mark} ${ellipsize(event.summary.replaceAll("\n", " "), 200)}${seconds}`
+  return `${symbol} ${ellipsize(event.summary.replaceAll("\n", " "), 200)}${seconds}`
 }
 
 function previewRoom(terminal: Terminal, name: string): number {

@@ -3,31 +3,31 @@ import { integer, json, text, toggle, yes } from "./flag.ts"
 
 const snapshot: Positional = { name: "HASH", summary: "snapshot, as `checkpoints list` shows it", required: true }
 const file: Positional = { name: "FILE", summary: "only this path of the project", required: false }
-const dir = text("dir", "project directory (where you are)", { value: "DIR", complete: "directory" })
-const force = toggle("force", "do not ask", { short: "f" })
+const dir = text("dir", "project directory (default: the current directory)", { value: "DIR", complete: "directory" })
+const force = toggle("force", "do not ask for confirmation", { short: "f" })
 
 export const CHECKPOINTS_COMMAND: Command = {
   name: "checkpoints",
-  summary: "look at, restore and prune the snapshots behind /rollback",
+  summary: "list, restore and prune the snapshots of /rollback",
   group: "sessions",
   subcommands: [
     {
       name: "status",
-      summary: "show size and number of snapshots",
+      summary: "show the number and size of snapshots",
       group: "sessions",
       load: () => import("../commands/checkpoints/status.ts"),
     },
     {
       name: "list",
       aliases: ["ls"],
-      summary: "list snapshots of a project, newest first",
+      summary: "list the snapshots of a project, newest first",
       group: "sessions",
-      flags: [dir, integer("limit", "at most this many (20)", { value: "N", min: 1 }), json],
+      flags: [dir, integer("limit", "maximum number of snapshots (20)", { value: "N", min: 1 }), json],
       load: () => import("../commands/checkpoints/list.ts"),
     },
     {
       name: "diff",
-      summary: "show what changed since a snapshot",
+      summary: "show the changes since a snapshot",
       group: "sessions",
       positionals: [snapshot, file],
       flags: [dir],
@@ -35,9 +35,9 @@ export const CHECKPOINTS_COMMAND: Command = {
     },
     {
       name: "restore",
-      summary: "put a project or one file back as it was",
+      summary: "restore a project or one file from a snapshot",
       details:
-        "The present state is saved first, so that a restore can be undone. Build output, .git and .env are never touched.",
+        "A snapshot of the current state is taken first, so that a restore can be undone. Build output, .git and .env are never changed.",
       group: "sessions",
       positionals: [snapshot, file],
       flags: [dir, yes],
@@ -48,9 +48,9 @@ export const CHECKPOINTS_COMMAND: Command = {
       summary: "remove old snapshots",
       group: "sessions",
       flags: [
-        integer("retention-days", "keep younger ones (7)", { value: "N", min: 0 }),
-        integer("max-size-mb", "size to shrink to (500)", { value: "N", min: 0 }),
-        toggle("keep-orphans", "keep snapshots of directories that are gone"),
+        integer("retention-days", "days to keep snapshots (7)", { value: "N", min: 0 }),
+        integer("max-size-mb", "maximum total size in MB (500)", { value: "N", min: 0 }),
+        toggle("keep-orphans", "keep snapshots of directories that no longer exist"),
       ],
       load: () => import("../commands/checkpoints/prune.ts"),
     },

@@ -2,23 +2,23 @@ import type { Command, Positional } from "../command.ts"
 import { choice, integer, json, text, toggle } from "./flag.ts"
 
 const platform: Positional = { name: "PLATFORM", summary: "chat platform", required: true }
-const system = toggle("system", "the service of the whole machine")
-const all = toggle("all", "of every profile")
+const system = toggle("system", "use the system-wide service")
+const all = toggle("all", "apply to every profile")
 
 export const CONNECT_COMMANDS: readonly Command[] = [
   {
     name: "gateway",
-    summary: "be reachable from chat platforms",
+    summary: "connect chat platforms",
     group: "connect",
     subcommands: [
       {
         name: "run",
-        summary: "run in this terminal",
+        summary: "run in the foreground",
         group: "connect",
         flags: [
-          toggle("quiet", "write less", { short: "q" }),
-          toggle("replace", "take over from a running one"),
-          toggle("force", "start although one seems to run"),
+          toggle("quiet", "print less", { short: "q" }),
+          toggle("replace", "replace a running gateway"),
+          toggle("force", "start even if one seems to be running"),
         ],
       },
       { name: "start", summary: "start the service", group: "connect", flags: [all, system] },
@@ -26,22 +26,25 @@ export const CONNECT_COMMANDS: readonly Command[] = [
       { name: "restart", summary: "restart the service", group: "connect", flags: [all, system] },
       {
         name: "status",
-        summary: "show the service",
+        summary: "show the state of the service",
         group: "connect",
-        flags: [toggle("deep", "also ask the platforms"), toggle("logs", "also the last log lines", { short: "l" })],
+        flags: [
+          toggle("deep", "also test the platforms"),
+          toggle("logs", "also show the last log lines", { short: "l" }),
+        ],
       },
       {
         name: "install",
         summary: "install the service",
         group: "connect",
         flags: [
-          toggle("force", "replace one that exists"),
+          toggle("force", "replace an existing one"),
           system,
-          text("run-as-user", "account of the service", { value: "USER" }),
+          text("run-as-user", "user account of the service", { value: "USER" }),
         ],
       },
       { name: "uninstall", summary: "remove the service", group: "connect" },
-      { name: "list", summary: "list gateways of all profiles", group: "connect" },
+      { name: "list", summary: "list the gateways of all profiles", group: "connect" },
       { name: "setup", summary: "connect a platform", group: "connect" },
     ],
   },
@@ -49,7 +52,9 @@ export const CONNECT_COMMANDS: readonly Command[] = [
     name: "send",
     summary: "send a message to a chat",
     group: "connect",
-    positionals: [{ name: "TEXT", summary: "the message; standard input without it", required: false, rest: true }],
+    positionals: [
+      { name: "TEXT", summary: "the message; read from standard input when omitted", required: false, rest: true },
+    ],
     flags: [
       text("target", "platform and chat", { short: "t", value: "TARGET" }),
       text("file", "attach a file", { short: "f", value: "FILE", complete: "file" }),
@@ -61,7 +66,7 @@ export const CONNECT_COMMANDS: readonly Command[] = [
   },
   {
     name: "webhook",
-    summary: "start runs from web hooks",
+    summary: "start runs from webhooks",
     group: "connect",
     subcommands: [
       {
@@ -70,9 +75,9 @@ export const CONNECT_COMMANDS: readonly Command[] = [
         group: "connect",
         positionals: [{ name: "NAME", summary: "route", required: true }],
         flags: [
-          text("events", "events to act on", { value: "LIST" }),
+          text("events", "events to handle", { value: "LIST" }),
           text("prompt", "what to do", { value: "TEXT" }),
-          text("deliver", "where the answer goes", { value: "TARGET" }),
+          text("deliver", "where to send the answer", { value: "TARGET" }),
           text("secret", "shared secret", { value: "TEXT" }),
         ],
       },
@@ -80,7 +85,7 @@ export const CONNECT_COMMANDS: readonly Command[] = [
       { name: "remove", summary: "remove a route", group: "connect" },
       {
         name: "test",
-        summary: "send a test to a route",
+        summary: "send a test request to a route",
         group: "connect",
         flags: [text("payload", "JSON to send", { value: "JSON" })],
       },
@@ -88,10 +93,10 @@ export const CONNECT_COMMANDS: readonly Command[] = [
   },
   {
     name: "pairing",
-    summary: "decide who may write to the agent",
+    summary: "manage who may message the agent",
     group: "connect",
     subcommands: [
-      { name: "list", summary: "list requests and approved people", group: "connect" },
+      { name: "list", summary: "list requests and approved users", group: "connect" },
       {
         name: "approve",
         summary: "approve a request",
@@ -100,13 +105,13 @@ export const CONNECT_COMMANDS: readonly Command[] = [
       },
       {
         name: "revoke",
-        summary: "withdraw an approval",
+        summary: "revoke an approval",
         group: "connect",
         positionals: [platform, { name: "USER", summary: "user id", required: true }],
       },
       {
         name: "clear-pending",
-        summary: "drop open requests",
+        summary: "remove pending requests",
         group: "connect",
         positionals: [{ ...platform, required: false }],
       },
@@ -117,8 +122,8 @@ export const CONNECT_COMMANDS: readonly Command[] = [
     summary: "work inside an editor (Agent Client Protocol)",
     group: "connect",
     flags: [
-      toggle("check", "say whether it would start"),
-      toggle("setup", "show how to set the editor up"),
+      toggle("check", "check whether it would start"),
+      toggle("setup", "show how to set up the editor"),
       toggle("version", "show the protocol version"),
     ],
   },
@@ -127,44 +132,44 @@ export const CONNECT_COMMANDS: readonly Command[] = [
     summary: "open the web interface",
     group: "connect",
     flags: [
-      integer("port", "port (9119); 0 takes a free one", { value: "N", min: 0, max: 65_535 }),
+      integer("port", "port (9119); 0 for any free port", { value: "N", min: 0, max: 65_535 }),
       text("host", "address to listen on (127.0.0.1)", { value: "HOST" }),
       toggle("no-open", "do not open the browser"),
-      toggle("insecure", "allow other machines without a login"),
-      toggle("isolated", "only this profile"),
-      toggle("stop", "stop a running one"),
-      toggle("status", "say whether one runs"),
+      toggle("insecure", "allow access from other machines without a login"),
+      toggle("isolated", "show only this profile"),
+      toggle("stop", "stop the running dashboard"),
+      toggle("status", "show whether it is running"),
     ],
   },
   {
     name: "proxy",
-    summary: "offer your model to other programs (OpenAI-compatible)",
+    summary: "serve your model to other programs (OpenAI-compatible)",
     group: "connect",
     subcommands: [
-      { name: "start", summary: "start it on 127.0.0.1:8645", group: "connect" },
-      { name: "status", summary: "show whether it runs", group: "connect" },
-      { name: "providers", summary: "list what it can reach", group: "connect" },
+      { name: "start", summary: "start the proxy on 127.0.0.1:8645", group: "connect" },
+      { name: "status", summary: "show whether it is running", group: "connect" },
+      { name: "providers", summary: "list the available providers", group: "connect" },
     ],
   },
   {
     name: "node",
-    summary: "serve a shared database as one of several machines",
+    summary: "run this machine as a worker of a shared database",
     group: "connect",
     flags: [
-      text("roles", "what this machine does", { value: "LIST" }),
+      text("roles", "roles of this machine", { value: "LIST" }),
       text("labels", "labels of this machine", { value: "NAME=VALUE,…" }),
     ],
   },
   {
     name: "db",
-    summary: "move between SQLite and PostgreSQL",
+    summary: "migrate between SQLite and PostgreSQL",
     group: "connect",
     subcommands: [
       {
         name: "migrate",
-        summary: "copy everything to the other engine",
+        summary: "copy all data to the other database",
         group: "connect",
-        flags: [choice("to", "target engine", { of: ["postgres", "sqlite"] })],
+        flags: [choice("to", "target database", { of: ["postgres", "sqlite"] })],
       },
     ],
   },

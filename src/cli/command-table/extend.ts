@@ -1,7 +1,7 @@
 import type { Command, Positional } from "../command.ts"
 import { choice, integer, json, text, toggle, yes } from "./flag.ts"
 
-const platform = text("platform", "for this surface only", { value: "NAME" })
+const platform = text("platform", "only for this surface", { value: "NAME" })
 const name: Positional = { name: "NAME", summary: "name", required: true }
 const skill: Positional = { name: "NAME", summary: "skill", required: true, complete: "skill" }
 const toolNames: Positional = {
@@ -15,13 +15,13 @@ const toolNames: Positional = {
 export const EXTEND_COMMANDS: readonly Command[] = [
   {
     name: "tools",
-    summary: "switch toolsets on and off per surface",
+    summary: "enable and disable toolsets per surface",
     group: "extend",
-    flags: [toggle("summary", "print the state and end")],
+    flags: [toggle("summary", "print the state and exit")],
     subcommands: [
       { name: "list", summary: "list toolsets and tools", group: "extend", flags: [platform] },
-      { name: "enable", summary: "switch on", group: "extend", positionals: [toolNames], flags: [platform] },
-      { name: "disable", summary: "switch off", group: "extend", positionals: [toolNames], flags: [platform] },
+      { name: "enable", summary: "enable toolsets", group: "extend", positionals: [toolNames], flags: [platform] },
+      { name: "disable", summary: "disable toolsets", group: "extend", positionals: [toolNames], flags: [platform] },
     ],
   },
   {
@@ -34,56 +34,61 @@ export const EXTEND_COMMANDS: readonly Command[] = [
         summary: "list skills",
         group: "extend",
         flags: [
-          choice("source", "where they come from", { of: ["all", "hub", "builtin", "local"] }),
-          toggle("enabled-only", "leave disabled ones out"),
+          choice("source", "source of the skills", { of: ["all", "hub", "builtin", "local"] }),
+          toggle("enabled-only", "only enabled skills"),
         ],
       },
-      { name: "inspect", summary: "show a skill before you install it", group: "extend", positionals: [name] },
+      { name: "inspect", summary: "show a skill before installing it", group: "extend", positionals: [name] },
       {
         name: "install",
         summary: "install a skill",
         group: "extend",
         positionals: [{ name: "ID", summary: "id or address", required: true }],
         flags: [
-          text("category", "folder to put it in", { value: "NAME" }),
-          text("name", "name to give it", { value: "NAME" }),
-          toggle("force", "install although the scan complains"),
+          text("category", "category directory", { value: "NAME" }),
+          text("name", "name of the installed skill", { value: "NAME" }),
+          toggle("force", "install despite warnings of the security scan"),
           yes,
         ],
       },
       { name: "uninstall", summary: "remove a skill", group: "extend", positionals: [skill] },
-      { name: "enable", summary: "switch a skill on", group: "extend", positionals: [skill] },
-      { name: "disable", summary: "switch a skill off", group: "extend", positionals: [skill] },
+      { name: "enable", summary: "enable a skill", group: "extend", positionals: [skill] },
+      { name: "disable", summary: "disable a skill", group: "extend", positionals: [skill] },
       {
         name: "reset",
-        summary: "forget local changes of a bundled skill",
+        summary: "discard local changes of a bundled skill",
         group: "extend",
         positionals: [skill],
-        flags: [toggle("restore", "put the original back"), yes],
+        flags: [toggle("restore", "restore the original"), yes],
       },
       {
         name: "opt-out",
-        summary: "stop seeding bundled skills",
+        summary: "stop installing bundled skills",
         group: "extend",
-        flags: [toggle("remove", "also remove the unchanged ones"), yes],
+        flags: [toggle("remove", "also remove unchanged bundled skills"), yes],
       },
-      { name: "opt-in", summary: "seed bundled skills again", group: "extend", flags: [toggle("sync", "do it now")] },
-      { name: "config", summary: "set what a skill asks for", group: "extend" },
-      { name: "browse", summary: "look around in the hub", group: "extend" },
+      {
+        name: "opt-in",
+        summary: "install bundled skills again",
+        group: "extend",
+        flags: [toggle("sync", "install them now")],
+      },
+      { name: "config", summary: "set the options of a skill", group: "extend" },
+      { name: "browse", summary: "browse the hub", group: "extend" },
       {
         name: "search",
         summary: "search the hub",
         group: "extend",
         positionals: [{ name: "QUERY", summary: "words", required: true, rest: true }],
-        flags: [integer("limit", "at most this many (10)", { value: "N", min: 1 }), json],
+        flags: [integer("limit", "maximum number of results (10)", { value: "N", min: 1 }), json],
       },
-      { name: "check", summary: "look for newer versions", group: "extend" },
+      { name: "check", summary: "check for newer versions", group: "extend" },
       { name: "update", summary: "install newer versions", group: "extend" },
       {
         name: "audit",
         summary: "scan installed skills",
         group: "extend",
-        flags: [toggle("deep", "look at every file")],
+        flags: [toggle("deep", "scan every file")],
       },
       { name: "publish", summary: "publish a skill", group: "extend" },
       {
@@ -97,7 +102,7 @@ export const EXTEND_COMMANDS: readonly Command[] = [
       },
       {
         name: "tap",
-        summary: "manage further sources of skills",
+        summary: "manage additional skill sources",
         group: "extend",
         subcommands: [
           { name: "list", summary: "list sources", group: "extend" },
@@ -119,7 +124,7 @@ export const EXTEND_COMMANDS: readonly Command[] = [
   },
   {
     name: "plugins",
-    summary: "install and switch plugins",
+    summary: "install, enable and disable plugins",
     group: "extend",
     subcommands: [
       {
@@ -128,9 +133,9 @@ export const EXTEND_COMMANDS: readonly Command[] = [
         group: "extend",
         positionals: [{ name: "ID", summary: "id or address", required: true }],
         flags: [
-          toggle("force", "replace one that exists", { short: "f" }),
-          toggle("enable", "switch it on", { conflictsWith: ["no-enable"] }),
-          toggle("no-enable", "leave it off"),
+          toggle("force", "replace an existing one", { short: "f" }),
+          toggle("enable", "enable it", { conflictsWith: ["no-enable"] }),
+          toggle("no-enable", "do not enable it"),
         ],
       },
       { name: "update", summary: "update a plugin", group: "extend", positionals: [name] },
@@ -147,18 +152,18 @@ export const EXTEND_COMMANDS: readonly Command[] = [
         summary: "list plugins",
         group: "extend",
         flags: [
-          toggle("enabled", "only those that are on"),
-          toggle("user", "only your own"),
-          toggle("no-bundled", "leave bundled ones out"),
-          toggle("plain", "names only"),
+          toggle("enabled", "only enabled plugins"),
+          toggle("user", "only user plugins"),
+          toggle("no-bundled", "exclude bundled plugins"),
+          toggle("plain", "print only names"),
           json,
         ],
       },
-      { name: "enable", summary: "switch a plugin on", group: "extend", positionals: [name] },
-      { name: "disable", summary: "switch a plugin off", group: "extend", positionals: [name] },
+      { name: "enable", summary: "enable a plugin", group: "extend", positionals: [name] },
+      { name: "disable", summary: "disable a plugin", group: "extend", positionals: [name] },
       {
         name: "create",
-        summary: "start a plugin of your own",
+        summary: "create a plugin",
         group: "extend",
         positionals: [name],
         flags: [text("kind", "kind of plugin", { value: "KIND" })],
@@ -167,7 +172,7 @@ export const EXTEND_COMMANDS: readonly Command[] = [
   },
   {
     name: "hooks",
-    summary: "look at, test and revoke shell hooks",
+    summary: "list, test and revoke shell hooks",
     group: "extend",
     subcommands: [
       { name: "list", aliases: ["ls"], summary: "list hooks", group: "extend" },
@@ -177,22 +182,22 @@ export const EXTEND_COMMANDS: readonly Command[] = [
         group: "extend",
         positionals: [{ name: "EVENT", summary: "event name", required: true }],
         flags: [
-          text("for-tool", "as if for this tool", { value: "TOOL" }),
-          text("payload-file", "event data", { value: "FILE", complete: "file" }),
+          text("for-tool", "simulate an event of this tool", { value: "TOOL" }),
+          text("payload-file", "file with the event data", { value: "FILE", complete: "file" }),
         ],
       },
       {
         name: "revoke",
-        summary: "withdraw the approval of a command",
+        summary: "revoke the approval of a command",
         group: "extend",
         positionals: [{ name: "COMMAND", summary: "the command", required: true }],
       },
-      { name: "doctor", summary: "look for problems", group: "extend" },
+      { name: "doctor", summary: "check for problems", group: "extend" },
     ],
   },
   {
     name: "mcp",
-    summary: "use tools of MCP servers, or be one",
+    summary: "use the tools of MCP servers, or run as one",
     group: "extend",
     subcommands: [
       { name: "list", aliases: ["ls"], summary: "list servers", group: "extend" },
@@ -204,24 +209,24 @@ export const EXTEND_COMMANDS: readonly Command[] = [
         flags: [
           text("url", "address of the server", { value: "URL", conflictsWith: ["command"] }),
           text("command", "program to start", { value: "PROGRAM" }),
-          text("env", "variable for the program", { value: "NAME=VALUE", repeatable: true }),
+          text("env", "environment variable for the program", { value: "NAME=VALUE", repeatable: true }),
           choice("auth", "how to log in", { of: ["oauth", "header"] }),
-          text("preset", "known server to start from", { value: "NAME" }),
-          toggle("force", "save although the server does not answer"),
+          text("preset", "preset to start from", { value: "NAME" }),
+          toggle("force", "save even if the server does not respond"),
           {
             name: "args",
-            summary: "everything after it goes to the program",
+            summary: "arguments for the program: everything after this flag",
             value: { kind: "rest", placeholder: "ARGS…" },
           },
         ],
       },
       { name: "remove", aliases: ["rm"], summary: "remove a server", group: "extend", positionals: [name] },
-      { name: "test", summary: "connect and list its tools", group: "extend", positionals: [name] },
-      { name: "configure", summary: "choose which of its tools to use", group: "extend", positionals: [name] },
+      { name: "test", summary: "connect and list the tools", group: "extend", positionals: [name] },
+      { name: "configure", summary: "choose which tools to use", group: "extend", positionals: [name] },
       { name: "login", summary: "log in to a server", group: "extend", positionals: [name] },
       { name: "catalog", summary: "list known servers", group: "extend" },
       { name: "install", summary: "install a known server", group: "extend", positionals: [name] },
-      { name: "serve", summary: "offer Hermes itself as an MCP server on standard input and output", group: "extend" },
+      { name: "serve", summary: "run Hermes as an MCP server on standard input and output", group: "extend" },
     ],
   },
   {
@@ -231,7 +236,7 @@ export const EXTEND_COMMANDS: readonly Command[] = [
     subcommands: [
       {
         name: "status",
-        summary: "show the servers of this project, and which failed",
+        summary: "show the servers of this project and their failures",
         group: "extend",
         flags: [json],
         load: () => import("../commands/lsp/status.ts"),
@@ -239,23 +244,23 @@ export const EXTEND_COMMANDS: readonly Command[] = [
       {
         name: "list",
         aliases: ["ls"],
-        summary: "list all servers and where they were found",
+        summary: "list all servers and their locations",
         group: "extend",
         flags: [json],
         load: () => import("../commands/lsp/list.ts"),
       },
       {
         name: "install",
-        summary: "install servers that are npm packages into the home",
+        summary: "install language servers from npm into the home",
         details:
-          "Without a name: what the project you are in needs. Hermes itself never installs one during a conversation.",
+          "Without a name, installs the servers that the current project needs. Hermes never installs one during a conversation.",
         group: "extend",
         positionals: [{ name: "NAME", summary: "server, as `lsp list` shows it", required: false, rest: true }],
         load: () => import("../commands/lsp/install.ts"),
       },
       {
         name: "restart",
-        summary: "let servers that failed be started again",
+        summary: "allow failed servers to be started again",
         group: "extend",
         positionals: [{ name: "NAME", summary: "only this server", required: false }],
         load: () => import("../commands/lsp/restart.ts"),

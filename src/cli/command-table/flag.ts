@@ -7,7 +7,7 @@ export function toggle(name: string, summary: string, extras: Extras = {}): Flag
   return { name, summary, value: { kind: "none" }, ...extras }
 }
 
-/** A flag with any text as value. `value` is the placeholder shown in help. */
+/** A flag with a text value. `value` is the placeholder shown in help. */
 export function text(
   name: string,
   summary: string,
@@ -38,4 +38,4 @@ export function choice(name: string, summary: string, options: Extras & { readon
 }
 
 export const json = toggle("json", "print one JSON document")
-export const yes = toggle("yes", "do not ask", { short: "y" })
+export const yes = toggle("yes", "do not ask for confirmation", { short: "y" })

@@ -1,18 +1,18 @@
 import type { Flag } from "../command.ts"
 import { text, toggle } from "./flag.ts"
 
-/** Understood before and after every command. */
+/** Accepted before and after every command. */
 export const COMMON_FLAGS: readonly Flag[] = [
-  toggle("help", "show help for the command", { short: "h" }),
+  toggle("help", "show the help of the command", { short: "h" }),
   text("profile", "use this profile", { short: "p", value: "NAME", complete: "profile" }),
-  toggle("ignore-user-config", "leave config.yaml aside and use the defaults"),
-  toggle("ignore-rules", "leave project context files and rules aside"),
-  toggle("safe-mode", "start with defaults only: no user configuration, rules, plugins, hooks or MCP servers"),
-  toggle("no-color", "write no colours"),
-  toggle("verbose", "write debug messages to stderr", { short: "v" }),
+  toggle("ignore-user-config", "ignore config.yaml and use the defaults"),
+  toggle("ignore-rules", "ignore project context files and rules"),
+  toggle("safe-mode", "use only defaults: no user configuration, rules, plugins, hooks or MCP servers"),
+  toggle("no-color", "disable colours"),
+  toggle("verbose", "print debug messages to stderr", { short: "v" }),
 ]
 
-/** Understood before any command (they then apply to the chat that starts) and after `chat`. */
+/** Accepted before any command, where they apply to the chat that starts, and after `chat`. */
 export const RUN_FLAGS: readonly Flag[] = [
   text("oneshot", "answer one prompt and print only the answer, for scripts", {
     short: "z",
@@ -21,7 +21,7 @@ export const RUN_FLAGS: readonly Flag[] = [
   }),
   text("model", "use this model for this run", { short: "m", value: "MODEL" }),
   text("provider", "use this provider for this run", { value: "NAME", complete: "provider" }),
-  text("toolsets", "enable exactly these toolsets, comma-separated; all or * means every one", {
+  text("toolsets", "enable only these toolsets, comma-separated; all or * enables every toolset", {
     short: "t",
     value: "LIST",
     complete: "toolset",
@@ -36,7 +36,7 @@ export const RUN_FLAGS: readonly Flag[] = [
   {
     name: "continue",
     short: "c",
-    summary: "continue the last used session, or the named one",
+    summary: "continue the most recent session, or the named one",
     value: { kind: "optional-text", placeholder: "NAME", complete: "session" },
     joinsWords: true,
   },
@@ -47,22 +47,22 @@ export const RUN_FLAGS: readonly Flag[] = [
     complete: "skill",
     later: true,
   }),
-  toggle("worktree", "work in a git worktree of its own", { short: "w" }),
-  text("permission-profile", "plan, default, accept-edits, auto, full-auto or one of your own", { value: "NAME" }),
+  toggle("worktree", "work in a new git worktree", { short: "w" }),
+  text("permission-profile", "plan, default, accept-edits, auto, full-auto or a custom profile", { value: "NAME" }),
   toggle("plan", "same as --permission-profile plan", { conflictsWith: ["yolo", "permission-profile"] }),
   toggle("yolo", "same as --permission-profile full-auto", { conflictsWith: ["permission-profile"] }),
-  text("allow", "allow what matches, for this session", { value: "PATTERN", repeatable: true, later: true }),
-  text("deny", "refuse what matches, for this session; stronger than any allow", {
+  text("allow", "allow matching calls in this session", { value: "PATTERN", repeatable: true, later: true }),
+  text("deny", "deny matching calls in this session; overrides every allow", {
     value: "PATTERN",
     repeatable: true,
     later: true,
   }),
-  toggle("accept-hooks", "trust shell hooks that were not approved yet", { later: true }),
+  toggle("accept-hooks", "run shell hooks that have not been approved yet", { later: true }),
   toggle("pass-session-id", "tell the model the session id"),
   toggle("tui", "use the full-screen interface", { conflictsWith: ["cli"], later: true }),
   toggle("cli", "use the plain line interface"),
   toggle("quiet", "print only the answer", { short: "Q" }),
 ]
 
-/** Before a command only. */
+/** Accepted only before a command. */
 export const ROOT_FLAGS: readonly Flag[] = [toggle("version", "show the version", { short: "V" })]

@@ -4,7 +4,7 @@ import type { Command, Positional } from "../command.ts"
 import { choice, integer, json, text, toggle, yes } from "./flag.ts"
 
 const session: Positional = { name: "ID", summary: "id, start of an id, or title", required: true, complete: "session" }
-const source = text("source", "only sessions of this source", { value: "NAME" })
+const source = text("source", "only sessions from this source", { value: "NAME" })
 
 const sessionCommands: readonly Command[] = [
   {
@@ -14,8 +14,8 @@ const sessionCommands: readonly Command[] = [
     group: "sessions",
     flags: [
       source,
-      integer("limit", "at most this many (20)", { value: "N", min: 1 }),
-      toggle("all", "also children, delegates and archived sessions"),
+      integer("limit", "maximum number (20)", { value: "N", min: 1 }),
+      toggle("all", "include child, delegated and archived sessions"),
       json,
     ],
     load: () => import("../commands/sessions/list.ts"),
@@ -24,26 +24,26 @@ const sessionCommands: readonly Command[] = [
     name: "browse",
     summary: "pick a session from a list and continue it",
     group: "sessions",
-    flags: [source, integer("limit", "at most this many (500)", { value: "N", min: 1 })],
+    flags: [source, integer("limit", "maximum number (500)", { value: "N", min: 1 })],
     load: () => import("../commands/sessions/browse.ts"),
   },
   {
     name: "search",
     summary: "search the text of all sessions",
     group: "sessions",
-    positionals: [{ name: "QUERY", summary: "words to look for", required: true, rest: true }],
+    positionals: [{ name: "QUERY", summary: "words to search for", required: true, rest: true }],
     flags: [
       source,
-      text("role", "only messages of this role", { value: "ROLE", repeatable: true }),
-      choice("sort", "order of the hits; best match first without it", { of: ["newest", "oldest"] }),
-      integer("limit", "at most this many (20)", { value: "N", min: 1 }),
+      text("role", "only messages with this role", { value: "ROLE", repeatable: true }),
+      choice("sort", "order of the results (default: best match first)", { of: ["newest", "oldest"] }),
+      integer("limit", "maximum number (20)", { value: "N", min: 1 }),
       json,
     ],
     load: () => import("../commands/sessions/search.ts"),
   },
   {
     name: "show",
-    summary: "print what is known about a session and its messages",
+    summary: "show a session and its messages",
     group: "sessions",
     positionals: [{ ...session, rest: true }],
     flags: [json],
@@ -51,21 +51,21 @@ const sessionCommands: readonly Command[] = [
   },
   {
     name: "export",
-    summary: "write sessions to a JSONL file, one per line",
+    summary: "export sessions to a JSONL file, one per line",
     group: "sessions",
-    positionals: [{ name: "OUT", summary: "file to write; - is standard output", required: true, complete: "file" }],
+    positionals: [{ name: "OUT", summary: "output file; - for standard output", required: true, complete: "file" }],
     flags: [source, text("session-id", "only this session", { value: "ID", complete: "session" })],
     load: () => import("../commands/sessions/export.ts"),
   },
   {
     name: "import",
-    summary: "read sessions from an exported file",
+    summary: "import sessions from an exported file",
     group: "sessions",
     positionals: [{ name: "FILE", summary: "file written by `sessions export`", required: true, complete: "file" }],
   },
   {
     name: "rename",
-    summary: "give a session a title",
+    summary: "change the title of a session",
     group: "sessions",
     positionals: [session, { name: "TITLE", summary: "the new title", required: true, rest: true }],
     load: () => import("../commands/sessions/rename.ts"),
@@ -73,7 +73,7 @@ const sessionCommands: readonly Command[] = [
   {
     name: "delete",
     aliases: ["rm"],
-    summary: "delete a session for good",
+    summary: "delete a session permanently",
     group: "sessions",
     positionals: [{ ...session, rest: true }],
     flags: [yes],
@@ -83,7 +83,7 @@ const sessionCommands: readonly Command[] = [
     name: "prune",
     summary: "delete old sessions that have ended",
     group: "sessions",
-    flags: [integer("older-than", "age in days (90)", { value: "DAYS", min: 0 }), source, yes],
+    flags: [integer("older-than", "minimum age in days (90)", { value: "DAYS", min: 0 }), source, yes],
     load: () => import("../commands/sessions/prune.ts"),
   },
   {
@@ -110,7 +110,7 @@ const sessionCommands: readonly Command[] = [
   },
   {
     name: "stats",
-    summary: "count sessions and messages, show the size of the database",
+    summary: "show the number of sessions and messages and the size of the database",
     group: "sessions",
     flags: [json],
     load: () => import("../commands/sessions/stats.ts"),
@@ -123,11 +123,11 @@ const sessionCommands: readonly Command[] = [
   },
   {
     name: "repair",
-    summary: "check the database and mend it",
+    summary: "check the database and repair it",
     group: "sessions",
     flags: [
-      toggle("check-only", "only report; exit 1 when something is wrong"),
-      toggle("no-backup", "keep no copy of the damaged file"),
+      toggle("check-only", "only report problems; exit 1 if there are any"),
+      toggle("no-backup", "do not keep a copy of the damaged file"),
     ],
     load: () => import("../commands/sessions/repair.ts"),
   },
@@ -136,17 +136,17 @@ const sessionCommands: readonly Command[] = [
 export const SESSION_COMMANDS: readonly Command[] = [
   {
     name: "sessions",
-    summary: "list, search, export and tidy past conversations",
+    summary: "list, search, export and clean up past conversations",
     group: "sessions",
     subcommands: sessionCommands,
   },
   {
     name: "insights",
-    summary: "show what you used the agent for and what it cost",
+    summary: "show how you use the agent and what it costs",
     group: "sessions",
     flags: [
-      integer("days", "length of the window (30)", { value: "N", min: 1 }),
-      text("source", "only sessions of this source", { value: "NAME" }),
+      integer("days", "number of days (30)", { value: "N", min: 1 }),
+      text("source", "only sessions from this source", { value: "NAME" }),
       json,
     ],
   },

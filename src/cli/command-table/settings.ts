@@ -9,12 +9,12 @@ const key: Positional = {
 }
 const profile: Positional = { name: "NAME", summary: "profile", required: true, complete: "profile" }
 const provider: Positional = { name: "PROVIDER", summary: "provider id", required: true, complete: "provider" }
-const origin = toggle("origin", "say where each value comes from")
+const origin = toggle("origin", "show where each value comes from")
 
 const configCommands: readonly Command[] = [
   {
     name: "show",
-    summary: "show the settings in force",
+    summary: "show the effective settings",
     group: "settings",
     flags: [json, origin],
     load: () => import("../commands/config/show.ts"),
@@ -35,7 +35,7 @@ const configCommands: readonly Command[] = [
   },
   {
     name: "unset",
-    summary: "remove one value from your file",
+    summary: "remove one value from config.yaml",
     group: "settings",
     positionals: [key],
     load: () => import("../commands/config/unset.ts"),
@@ -48,25 +48,25 @@ const configCommands: readonly Command[] = [
   },
   {
     name: "path",
-    summary: "print where config.yaml is",
+    summary: "print the path of config.yaml",
     group: "settings",
     load: () => import("../commands/config/path.ts"),
   },
   {
     name: "env-path",
-    summary: "print where .env is",
+    summary: "print the path of .env",
     group: "settings",
     load: () => import("../commands/config/path.ts"),
   },
   {
     name: "check",
-    summary: "look for mistakes in the configuration",
+    summary: "check the configuration for mistakes",
     group: "settings",
     load: () => import("../commands/config/check.ts"),
   },
   {
     name: "migrate",
-    summary: "bring config.yaml to the current version",
+    summary: "migrate config.yaml to the current version",
     group: "settings",
     flags: [yes],
     load: () => import("../commands/config/migrate.ts"),
@@ -92,48 +92,48 @@ const profileCommands: readonly Command[] = [
   },
   {
     name: "create",
-    summary: "make a profile: a home of its own",
+    summary: "create a profile with its own home",
     group: "settings",
     positionals: [{ name: "NAME", summary: "lower-case letters, digits, - and _", required: true }],
     flags: [
-      toggle("clone", "copy settings, keys, persona, skills and memory of the current profile", {
+      toggle("clone", "copy settings, keys, persona, skills and memory from the current profile", {
         conflictsWith: ["no-skills"],
       }),
-      toggle("clone-all", "copy everything but history", { conflictsWith: ["no-skills"] }),
+      toggle("clone-all", "copy everything except the history", { conflictsWith: ["no-skills"] }),
       text("clone-from", "copy from this profile", {
         value: "NAME",
         complete: "profile",
         conflictsWith: ["no-skills"],
       }),
-      toggle("no-alias", "do not make a command of that name"),
+      toggle("no-alias", "do not create a command with this name"),
       toggle("no-skills", "start without the bundled skills"),
-      text("description", "what the profile is for", { value: "TEXT" }),
+      text("description", "description of the profile", { value: "TEXT" }),
     ],
     load: () => import("../commands/profile/create.ts"),
   },
   {
     name: "use",
-    summary: "make a profile the one that starts without -p",
+    summary: "set the default profile",
     group: "settings",
     positionals: [profile],
     load: () => import("../commands/profile/use.ts"),
   },
   {
     name: "describe",
-    summary: "show or set what a profile is for",
+    summary: "show or set the description of a profile",
     group: "settings",
     positionals: [{ ...profile, required: false }],
     flags: [
       text("text", "the description", { value: "TEXT", conflictsWith: ["auto"] }),
-      toggle("auto", "let the model write it", { later: true }),
-      toggle("overwrite", "replace one that exists"),
-      toggle("all", "every profile without one", { later: true }),
+      toggle("auto", "let the model write the description", { later: true }),
+      toggle("overwrite", "replace an existing description"),
+      toggle("all", "describe every profile without a description", { later: true }),
     ],
     load: () => import("../commands/profile/describe.ts"),
   },
   {
     name: "rename",
-    summary: "give a profile another name",
+    summary: "rename a profile",
     group: "settings",
     positionals: [profile, { name: "NEW", summary: "new name", required: true }],
     load: () => import("../commands/profile/rename.ts"),
@@ -149,15 +149,15 @@ const profileCommands: readonly Command[] = [
   },
   {
     name: "export",
-    summary: "pack a profile without its keys",
+    summary: "export a profile without its keys",
     group: "settings",
     positionals: [profile],
-    flags: [text("output", "file to write", { short: "o", value: "FILE", complete: "file" })],
+    flags: [text("output", "output file", { short: "o", value: "FILE", complete: "file" })],
     load: () => import("../commands/profile/export.ts"),
   },
   {
     name: "import",
-    summary: "unpack a profile",
+    summary: "import a profile",
     group: "settings",
     positionals: [{ name: "ARCHIVE", summary: "file written by `profile export`", required: true, complete: "file" }],
     flags: [text("name", "name of the new profile", { value: "NAME" })],
@@ -165,22 +165,22 @@ const profileCommands: readonly Command[] = [
   },
   { name: "install", summary: "install a shared profile", group: "settings" },
   { name: "update", summary: "update a shared profile", group: "settings" },
-  { name: "info", summary: "show where a shared profile came from", group: "settings" },
+  { name: "info", summary: "show the source of a shared profile", group: "settings" },
 ]
 
 const oauthFlags = [
-  toggle("no-browser", "print the address instead of opening it"),
-  toggle("manual-paste", "paste the answer by hand"),
-  decimal("timeout", "seconds to wait for an answer (15)", { value: "S" }),
-  text("ca-bundle", "authorities to believe at the login server", { value: "FILE", complete: "file" }),
-  toggle("insecure", "do not check the login server's certificate", { conflictsWith: ["ca-bundle"] }),
+  toggle("no-browser", "print the login URL instead of opening a browser"),
+  toggle("manual-paste", "paste the login code by hand"),
+  decimal("timeout", "seconds to wait for a response (15)", { value: "S" }),
+  text("ca-bundle", "CA certificates for the login server", { value: "FILE", complete: "file" }),
+  toggle("insecure", "do not verify the certificate of the login server", { conflictsWith: ["ca-bundle"] }),
 ]
 
 const authCommands: readonly Command[] = [
   {
     name: "list",
     aliases: ["ls"],
-    summary: "list credentials, never their values",
+    summary: "list credentials without their values",
     group: "settings",
     positionals: [{ ...provider, required: false }],
     flags: [json],
@@ -193,8 +193,8 @@ const authCommands: readonly Command[] = [
     positionals: [provider],
     flags: [
       choice("type", "kind of credential", { of: ["oauth", "api-key"] }),
-      text("label", "name for it", { value: "TEXT" }),
-      text("api-key", "the key; asked for without it", { value: "KEY" }),
+      text("label", "label of the credential", { value: "TEXT" }),
+      text("api-key", "the API key (default: ask for it)", { value: "KEY" }),
       ...oauthFlags,
     ],
     load: () => import("../commands/auth/add.ts"),
@@ -209,7 +209,7 @@ const authCommands: readonly Command[] = [
   },
   {
     name: "reset",
-    summary: "forget cooldowns",
+    summary: "clear the cooldowns of a provider's credentials",
     group: "settings",
     positionals: [provider],
     load: () => import("../commands/auth/reset.ts"),
@@ -224,14 +224,14 @@ const authCommands: readonly Command[] = [
   },
   {
     name: "logout",
-    summary: "log out",
+    summary: "log out of a provider",
     group: "settings",
     positionals: [provider],
     load: () => import("../commands/auth/logout.ts"),
   },
   {
     name: "strategy",
-    summary: "choose how several keys take turns",
+    summary: "choose how several credentials are rotated",
     group: "settings",
     positionals: [
       provider,
@@ -245,34 +245,34 @@ const fallbackCommands: readonly Command[] = [
   {
     name: "list",
     aliases: ["ls"],
-    summary: "list what is tried, in order",
+    summary: "list the fallback models in order",
     group: "settings",
     flags: [json],
     load: () => import("../commands/fallback/list.ts"),
   },
   {
     name: "add",
-    summary: "try one more provider, after the others",
+    summary: "add a fallback model at the end",
     group: "settings",
-    positionals: [provider, { name: "MODEL", summary: "model to ask there", required: true }],
+    positionals: [provider, { name: "MODEL", summary: "model of the provider", required: true }],
     flags: [
-      text("base-url", "address, when it is not the provider's usual one", { value: "URL" }),
-      text("key-env", "variable that holds the key", { value: "NAME" }),
-      text("api-mode", "wire format, when it cannot be worked out", { value: "NAME" }),
+      text("base-url", "base URL, if it is not the provider's default", { value: "URL" }),
+      text("key-env", "environment variable with the API key", { value: "NAME" }),
+      text("api-mode", "wire format, if it cannot be detected", { value: "NAME" }),
     ],
     load: () => import("../commands/fallback/add.ts"),
   },
   {
     name: "remove",
     aliases: ["rm"],
-    summary: "no longer try one of them",
+    summary: "remove a fallback model",
     group: "settings",
-    positionals: [{ name: "WHICH", summary: "its number, or provider and model", required: true, rest: true }],
+    positionals: [{ name: "WHICH", summary: "number, or provider and model", required: true, rest: true }],
     load: () => import("../commands/fallback/remove.ts"),
   },
   {
     name: "clear",
-    summary: "try nothing else",
+    summary: "remove all fallback models",
     group: "settings",
     flags: [yes],
     load: () => import("../commands/fallback/clear.ts"),
@@ -290,41 +290,41 @@ export const SETTINGS_COMMANDS: readonly Command[] = [
   },
   {
     name: "profile",
-    summary: "keep several homes apart: work, private, a bot",
+    summary: "manage profiles with separate homes",
     group: "settings",
     subcommands: profileCommands,
     load: () => import("../commands/profile/show.ts"),
   },
   {
     name: "setup",
-    summary: "answer a few questions and be ready",
+    summary: "set Hermes up interactively",
     group: "settings",
     positionals: [
       {
         name: "SECTION",
-        summary: "only this part",
+        summary: "only this section",
         required: false,
         choices: ["model", "terminal", "tools", "agent", "gateway", "tts"],
       },
     ],
     flags: [
-      toggle("non-interactive", "use defaults and the environment"),
+      toggle("non-interactive", "use defaults and environment variables"),
       toggle("reset", "start from the defaults"),
-      toggle("quick", "ask only for what is missing"),
+      toggle("quick", "ask only for missing settings"),
       toggle("reconfigure", "ask for everything again"),
     ],
     load: () => import("../commands/setup.ts"),
   },
   {
     name: "model",
-    summary: "choose provider and model",
+    summary: "choose the provider and model",
     group: "settings",
-    flags: [toggle("refresh", "fetch the lists again"), ...oauthFlags],
+    flags: [toggle("refresh", "fetch the model lists again"), ...oauthFlags],
     load: () => import("../commands/model/model.ts"),
   },
   {
     name: "fallback",
-    summary: "choose what to use when the provider fails",
+    summary: "manage the models to use when the provider fails",
     group: "settings",
     flags: [json],
     subcommands: fallbackCommands,
@@ -332,7 +332,7 @@ export const SETTINGS_COMMANDS: readonly Command[] = [
   },
   {
     name: "auth",
-    summary: "manage keys and logins",
+    summary: "manage API keys and logins",
     group: "settings",
     subcommands: authCommands,
     load: () => import("../commands/auth/interactive.ts"),
@@ -351,13 +351,13 @@ export const SETTINGS_COMMANDS: readonly Command[] = [
   },
   {
     name: "memory",
-    summary: "show and reset what is remembered",
+    summary: "show and reset the memory",
     group: "settings",
     load: () => import("../commands/memory/status.ts"),
     subcommands: [
       {
         name: "status",
-        summary: "show the memory files, the provider and what waits",
+        summary: "show the memory files, the memory provider and pending changes",
         group: "settings",
         load: () => import("../commands/memory/status.ts"),
       },
@@ -376,24 +376,24 @@ export const SETTINGS_COMMANDS: readonly Command[] = [
       },
       {
         name: "reset",
-        summary: "forget",
+        summary: "delete the memory files",
         group: "settings",
-        flags: [choice("target", "what to forget", { of: ["all", "memory", "user"] }), yes],
+        flags: [choice("target", "files to delete", { of: ["all", "memory", "user"] }), yes],
         load: () => import("../commands/memory/reset.ts"),
       },
     ],
   },
   {
     name: "audit",
-    summary: "show what tools were allowed to do, and why",
+    summary: "show the permission decisions for tool calls",
     group: "settings",
     flags: [
       text("session", "only this session", { value: "ID", complete: "session" }),
       text("tool", "only this tool", { value: "NAME" }),
       text("decision", "allow, deny or ask", { value: "NAME" }),
-      text("since", "only the last while, for example 24h", { value: "AGE" }),
+      text("since", "only decisions newer than this, for example 24h", { value: "AGE" }),
       json,
-      integer("limit", "at most this many", { value: "N", min: 1 }),
+      integer("limit", "maximum number", { value: "N", min: 1 }),
     ],
   },
 ]

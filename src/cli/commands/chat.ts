@@ -1,9 +1,9 @@
 import type { LogSink } from "../../base/logger.ts"
 import type { App } from "../../app/app.ts"
 import { startApp } from "../../app/start.ts"
-import type { Session } from "../../app/session.ts"
-import { builtInAliases } from "../../llm/catalog/model-names.ts"
-import type { ChosenModel, ModelWish } from "../../llm/choose-model.ts"
+import type { Session } from "../../app/session/session.ts"
+import { resolveStartupModel } from "../../app/services/resolve-startup-model.ts"
+import type { ChosenModel } from "../../llm/choose-model.ts"
 import { isPermissionProfile } from "../../policy/permission-profile.ts"
 import type { PermissionProfile } from "../../policy/permission-profile.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
@@ -12,19 +12,18 @@ import { CliError } from "../command.ts"
 import type { Invocation } from "../command.ts"
 import { readChatOptions } from "../chat/chat-options.ts"
 import type { ChatOptions } from "../chat/chat-options.ts"
-import type { ChatPlace, PlaceRequest } from "../chat/chat-place.ts"
-import { choosePlace } from "../chat/choose-place.ts"
+import type { WorkingDirectory, WorkingDirectoryRequest } from "../../app/session/working-directory.ts"
 import { VERSION } from "../version.ts"
 
 const DEFAULT_GRACE_SECONDS = 1.5
 
-/** `hermes`, `hermes chat`, `-q`, `-z` and pipes: one way in for all of them. */
+/** Runs `hermes`, `hermes chat`, `-q`, `-z` and piped prompts. */
 export async function run(invocation: Invocation): Promise<number> {
   const code = await chat(invocation)
   return code === "connected" ? await run(invocation) : code
 }
 
-/** "connected": instead of talking to the demo the person has connected a model, so it begins anew with other settings. */
+/** Returns the exit code, or "connected" when the user has connected a model first: the chat must start again with the new settings. */
 async function chat(invocation: Invocation): Promise<number | "connected"> {
   const { terminal, signal, flags } = invocation
   const options = await readChatOptions(invocation)
@@ -34,28 +33,36 @@ async function chat(invocation: Invocation): Promise<number | "connected"> {
     version: VERSION,
     extraSinks: flags.has("verbose") ? [stderrSink(invocation)] : [],
   })
-  // A second signal ends the process at once; its commands must not go on without it.
+  // A second signal ends the process at once, and must not leave its commands running.
   const abandon = (): void => {
     app.abandon()
   }
   process.once("exit", abandon)
-  let place: ChatPlace = { cwd: options.cwd }
+  let directory: WorkingDirectory | undefined
   try {
     if (options.mode !== "script") for (const warning of warnings) terminal.errLine(warning)
     checkToolsets(app, options, invocation)
-    const begun = await modelFor(app, options, invocation)
-    if (begun === "connected") return begun
-    const { model, words } = begun
-    const first = await sessionToResume(app, options)
-    place = await choosePlace({ app, options, environment, terminal, signal, resume: first })
-    const about = (resume: SessionId | undefined): string | undefined =>
-      resume === first?.id ? (place.aboutResumed ?? place.about) : place.about
+    const start = await chooseStart(app, options, invocation)
+    if (start === "connected") return start
+    const { model, firstMessage } = start
+    const resumed = await sessionToResume(app, options)
+    const working = await openChatDirectory(app, { options, resume: resumed, invocation })
+    directory = working
+    const note = (resume: SessionId | undefined): string | undefined =>
+      resume === resumed?.id ? (working.noteForResumed ?? working.note) : working.note
     const open = (resume: SessionId | undefined): Promise<Session> =>
-      openChatSession(app, { options, model, resume, place, about: about(resume), attended: isAttended(invocation) })
-    const session = await open(first?.id)
+      openChatSession(app, {
+        options,
+        model,
+        resume,
+        directory: working,
+        note: note(resume),
+        attended: isAttended(invocation),
+      })
+    const session = await open(resumed?.id)
     if (options.mode === "conversation") {
       const { converse } = await import("../chat/conversation.ts")
-      return await converse({ app, session, open, terminal, signal, model, images: options.images, words })
+      return await converse({ app, session, open, terminal, signal, model, images: options.images, firstMessage })
     }
     const { runOneShot } = await import("../chat/one-shot.ts")
     const grace = Number(environment.get("HERMES_SIGTERM_GRACE") ?? "")
@@ -73,89 +80,79 @@ async function chat(invocation: Invocation): Promise<number | "connected"> {
     return code
   } finally {
     await app.close()
-    if (place.leave !== undefined) {
+    if (directory !== undefined) {
       abandon()
-      await place.leave()
+      const notice = await directory.close()
+      if (notice !== undefined) terminal.errLine(notice)
     }
     process.off("exit", abandon)
   }
 }
 
-const DEMO_NOTICE = "No model is configured: the demo model answers, not an AI. Connect one with `hermes model`."
+const DEMO_NOTICE =
+  "No model is configured. Replies come from the demo, which is not an AI. Connect a model with `hermes model`."
 
-/** What is configured; else a server that runs here; else the demo. */
-async function modelFor(app: App, options: ChatOptions, invocation: Invocation): Promise<Begun | "connected"> {
+/** Chooses the configured model, or else a model of a local server, or else the demo. */
+async function chooseStart(app: App, options: ChatOptions, invocation: Invocation): Promise<ChatStart | "connected"> {
   const { terminal, signal } = invocation
   const chosen = await chosenModel(app, options)
-  if (!chosen.demoByDefault) return { model: chosen, words: "" }
+  if (!chosen.demoByDefault) return { model: chosen, firstMessage: "" }
   const local = await app.findLocalModel({ signal, named: options.model })
   if (local === undefined) {
-    const { takeFirstStep } = await import("../chat/first-steps.ts")
-    const step = options.mode === "conversation" ? await takeFirstStep(invocation) : { words: "" }
+    const { offerModelSetup } = await import("../chat/offer-model-setup.ts")
+    const step = options.mode === "conversation" ? await offerModelSetup(invocation) : { firstMessage: "" }
     if (step === "connected") return step
     terminal.errLine(DEMO_NOTICE)
-    return { model: chosen, words: step.words }
+    return { model: chosen, firstMessage: step.firstMessage }
   }
   if (local.kind === "one") {
     const { model, baseUrl } = local.chosen.runtime
-    terminal.errLine(`No model is configured: ${local.server} at ${baseUrl} answers with ${model}.`)
-    return { model: local.chosen, words: "" }
+    terminal.errLine(`No model is configured. Using ${model} of ${local.server} at ${baseUrl}.`)
+    return { model: local.chosen, firstMessage: "" }
   }
-  const { chooseLocalModel } = await import("../chat/choose-local-model.ts")
-  return { model: await chooseLocalModel(local, options.mode === "conversation" ? terminal : undefined), words: "" }
+  const { askForLocalModel } = await import("../chat/ask-for-local-model.ts")
+  return {
+    model: await askForLocalModel(local, options.mode === "conversation" ? terminal : undefined),
+    firstMessage: "",
+  }
 }
 
-interface Begun {
+interface ChatStart {
   readonly model: ChosenModel
-  /** What the person has said already. */
-  readonly words: string
+  /** A message that the user typed already; empty if there is none. */
+  readonly firstMessage: string
 }
 
 async function chosenModel(app: App, options: ChatOptions): Promise<ChosenModel> {
-  const wish = {
+  const selection = await resolveStartupModel(app, {
     ...(options.model === undefined ? {} : { model: options.model }),
     ...(options.provider === undefined ? {} : { provider: options.provider }),
-  }
-  const meant = namesShortly(app, options) ? await modelInWords(app, wish) : wish
-  const chosen = app.chooseModel(meant)
+  })
+  if (!selection.ok) throw new CliError(`${selection.error}.`, { exitCode: 1 })
+  const chosen = app.chooseModel(selection.value)
   if (!chosen.ok) throw new CliError(chosen.error.message, { exitCode: 1 })
   return chosen.value
-}
-
-/** Whether it has to be found out what the name means. That takes the catalogue, so whoever has named nothing goes without. */
-function namesShortly({ config }: App, { model }: ChatOptions): boolean {
-  const usual = config.get("model.default")
-  return model === undefined ? builtInAliases().includes(usual.toLowerCase()) : model !== usual
-}
-
-async function modelInWords(app: App, wish: ModelWish): Promise<ModelWish> {
-  const { modelNamedAtStart } = await import("../../app/typed-model.ts")
-  const meant = await modelNamedAtStart({ model: app.config.get("model.default"), ...wish }, app)
-  if (!meant.ok) throw new CliError(`${meant.error}.`, { exitCode: 1 })
-  return meant.value
 }
 
 interface OpenChat {
   readonly options: ChatOptions
   readonly model: ChosenModel
   readonly resume: SessionId | undefined
-  readonly place: ChatPlace
-  readonly about: string | undefined
+  readonly directory: WorkingDirectory
+  readonly note: string | undefined
   readonly attended: boolean
 }
 
 async function openChatSession(app: App, chat: OpenChat): Promise<Session> {
-  const { options, model, resume, place, about, attended } = chat
+  const { options, model, resume, directory, note, attended } = chat
   const { toolsets } = options
   const session = await app.openSession({
     model,
-    cwd: place.cwd,
-    ...(place.walls === undefined ? {} : { walls: place.walls }),
-    ...(about === undefined ? {} : { aboutPlace: about }),
-    source: options.source,
-    platform: "cli",
+    cwd: directory.cwd,
+    ...(directory.sandboxPaths === undefined ? {} : { sandboxPaths: directory.sandboxPaths }),
+    ...(note === undefined ? {} : { workspaceNote: note }),
+    origin: { surface: "cli", source: options.source, attended: () => attended },
     permissionProfile: options.permissionProfile ?? configuredProfile(app),
-    attended,
     passSessionId: options.passSessionId,
     ...(options.checkpoints ? { checkpoints: true } : {}),
     generateTitle: options.mode === "conversation",
@@ -168,17 +165,41 @@ async function openChatSession(app: App, chat: OpenChat): Promise<Session> {
   return session.value
 }
 
-/** A misspelt toolset is told; when nothing is left there is nothing to work with. */
+async function openChatDirectory(
+  app: App,
+  {
+    options,
+    resume,
+    invocation: { terminal, signal },
+  }: {
+    readonly options: ChatOptions
+    readonly resume: WorkingDirectoryRequest["resume"]
+    readonly invocation: Invocation
+  },
+): Promise<WorkingDirectory> {
+  const opened = await app.openWorkingDirectory({
+    cwd: options.cwd,
+    isCwdNamed: options.isCwdNamed,
+    worktree: options.worktree,
+    resume,
+    signal,
+  })
+  if (!opened.ok) throw new CliError(opened.error, { exitCode: 1 })
+  for (const notice of opened.value.notices) terminal.errLine(notice)
+  return opened.value
+}
+
+/** Warns about unknown toolsets. Throws when none of the named ones exists. */
 function checkToolsets(app: App, { toolsets, mode }: ChatOptions, { terminal }: Invocation): void {
   if (toolsets === undefined) return
   const { unknown, anyKnown } = app.toolsetProblem(toolsets)
   if (!anyKnown) throw new CliError(`None of these toolsets exists: ${unknown.join(", ")}.`, { exitCode: 2 })
   if (unknown.length > 0 && mode !== "script")
-    terminal.errLine(`There is no toolset ${unknown.join(", ")}; the others are used.`)
+    terminal.errLine(`There is no toolset ${unknown.join(", ")}; continuing with the others.`)
 }
 
-/** `-r`, `-c NAME` and `-c`: which session goes on, if any. */
-async function sessionToResume(app: App, options: ChatOptions): Promise<PlaceRequest["resume"]> {
+/** Finds the session to continue for `-r`, `-c NAME` and `-c`. Undefined without these flags. */
+async function sessionToResume(app: App, options: ChatOptions): Promise<WorkingDirectoryRequest["resume"]> {
   if (options.resume === undefined && !options.continueLast) return undefined
   const store = await app.store()
   const found =
@@ -189,7 +210,7 @@ async function sessionToResume(app: App, options: ChatOptions): Promise<PlaceReq
   throw new CliError(
     options.resume === undefined
       ? "There is no session to continue yet."
-      : `There is no session "${options.resume}". \`hermes sessions list\` shows what there is.`,
+      : `There is no session "${options.resume}". \`hermes sessions list\` lists the sessions.`,
     { exitCode: 1 },
   )
 }
@@ -198,10 +219,10 @@ function configuredProfile(app: App): PermissionProfile {
   const named = app.config.get("approvals.profile") ?? ""
   if (isPermissionProfile(named)) return named
   const mode = app.config.get("approvals.mode")
-  return MODES[mode] ?? "default"
+  return PROFILE_OF_MODE[mode] ?? "default"
 }
 
-const MODES: Record<string, PermissionProfile> = {
+const PROFILE_OF_MODE: Record<string, PermissionProfile> = {
   manual: "default",
   default: "default",
   smart: "auto",
@@ -213,7 +234,7 @@ const MODES: Record<string, PermissionProfile> = {
   "accept-edits": "accept-edits",
 }
 
-/** `-z` is for scripts: nobody is asked, even when a terminal happens to be there. */
+/** True when a user can be asked. `-z` and the JSON formats are for programs, even on a terminal. */
 function isAttended({ terminal, flags }: Invocation): boolean {
   return (
     terminal.stdinIsTty &&

@@ -1,54 +1,54 @@
-import { errorMessage } from "../../base/system-error.ts"
+import { acknowledgeAdvisory } from "../../admin/doctor/advisories.ts"
+import {
+  examineHome,
+  repairFindings,
+  type RepairProgress,
+  type SectionReport,
+} from "../../admin/doctor/examine-home.ts"
+import type { Finding } from "../../admin/doctor/finding.ts"
+import { asSentence } from "../../base/sentence.ts"
 import type { Invocation } from "../command.ts"
-import { acknowledge, type Advisory } from "../doctor/advisories.ts"
-import { examine, type SectionReport } from "../doctor/examination.ts"
-import type { DoctorContext, Finding } from "../doctor/finding.ts"
-import { printJson } from "../json-output.ts"
-import { asSentence } from "../sentence.ts"
-import { loadSettings } from "../settings-access.ts"
-import { bold } from "../text-layout.ts"
-
-/** Known weaknesses of this release and the ones before it. */
-const ADVISORIES: readonly Advisory[] = []
+import { valueOrCliError } from "../command-result.ts"
+import { homeContext } from "../home-context.ts"
+import { printJson } from "../terminal/json-output.ts"
+import { bold } from "../terminal/text-layout.ts"
+import { nodeVersionProblem } from "../version.ts"
 
 const MARKS: Readonly<Record<Finding["level"], string>> = { ok: "✓", info: "→", warning: "⚠", failure: "✗" }
 
-/** `hermes doctor`: exit 1 while a failure remains. */
-export async function run({ flags, terminal, home, environment, signal }: Invocation): Promise<number> {
-  const freshContext = async (): Promise<DoctorContext> => ({
-    home,
-    settings: await loadSettings({ home, environment }),
-    terminal,
-    signal,
-  })
-  const acknowledged = flags.text("ack")
-  if (acknowledged !== undefined) {
-    await acknowledge(acknowledged, { ...(await freshContext()), advisories: ADVISORIES })
-    terminal.line(`${acknowledged} is not shown again.`)
+/** `hermes doctor`: exits with 1 while a failure remains. */
+export async function run(invocation: Invocation): Promise<number> {
+  const { flags, terminal, signal } = invocation
+  const context = homeContext(invocation)
+  const id = flags.text("ack")
+  if (id !== undefined) {
+    valueOrCliError(await acknowledgeAdvisory(context, { id }))
+    terminal.line(`${id} is not shown again.`)
     return 0
   }
-  let reports = await examine(await freshContext(), ADVISORIES)
-  const say = (line: string): void => (flags.has("json") ? terminal.errLine(line) : terminal.line(line))
-  if (flags.has("fix") && (await repairAll(reports, say))) reports = await examine(await freshContext(), ADVISORIES)
+  const options = { nodeProblem: nodeVersionProblem(process.versions.node), terminal, signal }
+  let reports = await examineHome(context, options)
+  if (flags.has("fix") && (await repairAll(reports, invocation))) reports = await examineHome(context, options)
   const failures = findingsOf(reports).filter((finding) => finding.level === "failure").length
   if (flags.has("json")) printJson(terminal, reportJson(reports))
   else printReport(reports, terminal)
   return failures > 0 ? 1 : 0
 }
 
-/** Each repair is announced; one that fails leaves the others their chance. Gives whether anything was tried. */
-async function repairAll(reports: readonly SectionReport[], say: (line: string) => void): Promise<boolean> {
-  const repairs = findingsOf(reports).flatMap((finding) => finding.repair ?? [])
-  for (const repair of repairs) {
-    say(repair.announcement)
-    try {
-      await repair.run()
-    } catch (error) {
-      say(asSentence(`that did not work: ${errorMessage(error)}`))
-    }
+/** Runs and announces every repair. Returns whether there was any. */
+async function repairAll(reports: readonly SectionReport[], { flags, terminal }: Invocation): Promise<boolean> {
+  const print = (line: string): void => (flags.has("json") ? terminal.errLine(line) : terminal.line(line))
+  let repaired = false
+  for await (const progress of repairFindings(reports)) {
+    print(repairLine(progress))
+    repaired = true
   }
-  if (repairs.length > 0) say("")
-  return repairs.length > 0
+  if (repaired) print("")
+  return repaired
+}
+
+function repairLine(progress: RepairProgress): string {
+  return progress.kind === "repair-start" ? progress.announcement : asSentence(`that did not work: ${progress.reason}`)
 }
 
 function printReport(reports: readonly SectionReport[], terminal: Invocation["terminal"]): void {
@@ -64,10 +64,10 @@ function printReport(reports: readonly SectionReport[], terminal: Invocation["te
     for (const [index, finding] of fixable.entries())
       terminal.line(`  ${index + 1}. ${finding.text}: ${finding.fix ?? ""}`)
     if (open.some((finding) => finding.repair !== undefined))
-      terminal.line("`hermes doctor --fix` mends what can be mended safely.")
+      terminal.line("`hermes doctor --fix` repairs what can be repaired safely.")
     return
   }
-  terminal.line(open.length === 0 ? "Everything is in order." : `${open.length} things to look at.`)
+  terminal.line(open.length === 0 ? "Everything is in order." : `${open.length} findings to look at.`)
 }
 
 function findingsOf(reports: readonly SectionReport[]): readonly Finding[] {

@@ -1,43 +1,38 @@
+import { loadHome } from "../../admin/loaded-home.ts"
+import { changedSettings } from "../../admin/report/changed-settings.ts"
+import { collectSetup, type KeyFacts, type SetupFacts } from "../../admin/report/setup-facts.ts"
 import { createRedactor } from "../../base/redact.ts"
 import type { Config } from "../../config/load.ts"
-import { isSecretKey } from "../../config/secrets.ts"
-import { settingKeys } from "../../config/settings.ts"
 import type { Invocation } from "../command.ts"
-import { maskedSettings } from "../masked-settings.ts"
-import { collectSetup, type SetupFacts } from "../report/setup-facts.ts"
-import { loadSettings } from "../settings-access.ts"
-import { oneLine } from "../text-layout.ts"
-
-/** Settings that hold text a person wrote; it may be private and explains no bug. */
-const FREE_TEXT = new Set([
-  "agent.system_prompt",
-  "agent.environment_hint",
-  "agent.personalities",
-  "personalities",
-  "quick_commands",
-  "onboarding.seen",
-])
+import { homeContext } from "../home-context.ts"
+import { oneLine } from "../terminal/text-layout.ts"
+import { buildId, VERSION } from "../version.ts"
 
 /** `hermes dump`: the setup as plain text for a bug report. */
-export async function run({ flags, terminal, home, environment }: Invocation): Promise<number> {
-  const settings = await loadSettings({ home, environment })
-  const facts = collectSetup(home, settings)
+export async function run(invocation: Invocation): Promise<number> {
+  const { flags, terminal } = invocation
+  const home = await loadHome(homeContext(invocation))
+  const facts = collectSetup(home, { version: VERSION, build: buildId() })
   const redactor = createRedactor({ enabled: true, secrets: [] })
   const lines = [
     "--- hermes dump ---",
     ...setupLines(facts),
     "api_keys:",
-    ...facts.keys.map(
-      (key) => `  ${key.name}: ${key.masked === undefined ? "not set" : flags.has("show-keys") ? key.masked : "set"}`,
-    ),
+    ...facts.keys.map((key) => `  ${key.name}: ${keyText(key, flags.has("show-keys"))}`),
     "features:",
     ...featureLines(facts),
     "config_overrides:",
-    ...overrideLines(settings.config).map((line) => redactor.redact(line, { force: true })),
+    ...overrideLines(home.config).map((line) => redactor.redact(line, { force: true })),
     "--- end dump ---",
   ]
   for (const line of lines) terminal.line(line)
   return 0
+}
+
+function keyText(key: KeyFacts, showMasked: boolean): string {
+  if (key.state === "missing") return "not set"
+  const text = showMasked ? key.masked : "set"
+  return key.state === "removed" ? `${text} (removed with hermes auth remove)` : text
 }
 
 function setupLines(facts: SetupFacts): readonly string[] {
@@ -67,15 +62,7 @@ function featureLines(facts: SetupFacts): readonly string[] {
 }
 
 function overrideLines(config: Config): readonly string[] {
-  const changed = settingKeys().filter((key) => {
-    const last = key.split(".").at(-1) ?? ""
-    return key !== "_config_version" && config.origin(key) !== "default" && !isSecretKey(last) && !FREE_TEXT.has(key)
-  })
   if (config.broken !== undefined) return [`  (config.yaml does not parse: line ${config.broken.line})`]
-  return changed.length === 0
-    ? ["  (none)"]
-    : changed.map((key) => {
-        const shown = maskedSettings(config.lookup(key), { key: key.split(".").at(-1) ?? "", secrets: "hidden" })
-        return `  ${key}: ${oneLine(JSON.stringify(shown) ?? "")}`
-      })
+  const changed = changedSettings(config)
+  return changed.length === 0 ? ["  (none)"] : changed.map(({ key, json }) => `  ${key}: ${oneLine(json)}`)
 }

@@ -1,55 +1,35 @@
-import { existsSync, statSync } from "node:fs"
-import { join, resolve } from "node:path"
-import { makeDirectories } from "../../base/make-directories.ts"
-import { homeAt } from "../../config/home.ts"
-import { isProfileName } from "../../config/profiles/profile-name.ts"
-import { writeWrapper } from "../../config/profiles/profile-wrapper.ts"
-import { restoreBackup } from "../backup/restore.ts"
-import { CliError, type Invocation } from "../command.ts"
-import { confirmed } from "../confirmation.ts"
-import { refuseWhileGatewayRuns } from "../gateway-process.ts"
-import { asSentence } from "../sentence.ts"
-import { counted } from "../text-layout.ts"
+import { resolve } from "node:path"
+import { checkRestore, restoreBackup } from "../../admin/backup/restore-backup.ts"
+import { counted } from "../../base/counted.ts"
+import { asSentence } from "../../base/sentence.ts"
+import type { Invocation } from "../command.ts"
+import { commandNames } from "../command-line/command-lookup.ts"
+import { valueOrCliError } from "../command-result.ts"
+import { confirmed } from "../terminal/confirmation.ts"
+import { homeContext } from "../home-context.ts"
 
-const LISTED = 10
+const MAX_LISTED = 10
 
 /** `hermes import ZIP` */
-export async function run({
-  flags,
-  positionals,
-  terminal,
-  home,
-  environment,
-  signal,
-  tree,
-}: Invocation): Promise<number> {
-  const [given = ""] = positionals
-  const archive = resolve(given)
-  const { root } = home
-  if (statSync(archive, { throwIfNoEntry: false })?.isFile() !== true) {
-    throw new CliError(`There is no file ${archive}.`, { exitCode: 1 })
-  }
-  await refuseWhileGatewayRuns(home)
-  await refuseWhileGatewayRuns(homeAt(root, environment))
-  const installed = ["config.yaml", ".env", "state.db"].some((name) => existsSync(join(root, name)))
-  if (installed) {
-    const question = `${home.display(root)} is in use; replace what the backup holds?`
+export async function run(invocation: Invocation): Promise<number> {
+  const { flags, positionals, terminal, home, signal, tree } = invocation
+  const context = homeContext(invocation)
+  const archive = resolve(positionals[0] ?? "")
+  const { replacesData } = valueOrCliError(checkRestore(context, archive))
+  if (replacesData) {
+    const question = `${home.display(home.root)} is in use; replace its files with those of the backup?`
     if (!(await confirmed(question, { terminal, assumed: flags.has("force"), flag: "-f" }))) {
       terminal.line("Nothing was changed.")
       return 0
     }
   }
-  makeDirectories(root)
-  const restored = await restoreBackup(archive, { root, signal })
-  if (!restored.ok) throw new CliError(restored.error, { exitCode: 1 })
-  const { files, refused, profiles } = restored.value
-  terminal.line(`Restored ${counted(files, "file")} to ${home.display(root)}.`)
-  for (const line of refused.slice(0, LISTED)) terminal.errLine(`Not restored: ${line}`)
-  if (refused.length > LISTED) terminal.errLine(`Not restored: ${refused.length - LISTED} more.`)
-  const commands = tree.commands.flatMap((command) => [command.name, ...(command.aliases ?? [])])
-  for (const name of profiles.filter((profile) => isProfileName(profile))) {
-    const { path, hints } = writeWrapper(name, { home, environment, commands })
-    if (path !== undefined) terminal.line(`The command ${home.display(path)} starts the profile ${name}.`)
+  const restored = valueOrCliError(await restoreBackup(context, archive, { commands: commandNames(tree), signal }))
+  const { files, refused, wrappers } = restored
+  terminal.line(`Restored ${counted(files, "file")} to ${home.display(home.root)}.`)
+  for (const line of refused.slice(0, MAX_LISTED)) terminal.errLine(`Not restored: ${line}`)
+  if (refused.length > MAX_LISTED) terminal.errLine(`Not restored: ${refused.length - MAX_LISTED} more.`)
+  for (const { profile, path, hints } of wrappers) {
+    if (path !== undefined) terminal.line(`The command ${home.display(path)} starts the profile ${profile}.`)
     for (const hint of hints) terminal.errLine(asSentence(hint))
   }
   return 0

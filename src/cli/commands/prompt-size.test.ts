@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs"
 import { expect, test } from "vitest"
 
-import { createTestHome } from "../../../test/support/command-run.ts"
+import { createCliHome } from "../../../test/support/cli-home.ts"
 
 interface Row {
   readonly layer: string
@@ -10,11 +10,11 @@ interface Row {
   readonly reduced?: true
 }
 
-/** Rules of the directory the tests run in would be counted too. */
+/** Otherwise the rules files of the current directory would be counted too. */
 const variables = { HERMES_IGNORE_RULES: "1" }
 
-test("without a key or a network every layer and the tools are weighed", async () => {
-  using home = createTestHome()
+test("measures every layer and the tool schemas without a key or a network", async () => {
+  using home = createCliHome()
   const { code, out, err } = await home.run(["prompt-size", "--json"], { variables })
   const sizes = JSON.parse(out) as { readonly layers: readonly Row[]; readonly total: Omit<Row, "layer"> }
   expect({ code, err }).toEqual({ code: 0, err: "" })
@@ -26,8 +26,8 @@ test("without a key or a network every layer and the tools are weighed", async (
   })
 })
 
-test("the platform decides about its layer", async () => {
-  using home = createTestHome()
+test("the platform selects its layer", async () => {
+  using home = createCliHome()
   const identity = "I am Iris."
   writeFileSync(home.home.file("SOUL.md"), identity)
   const [sms, unknown] = [
@@ -39,8 +39,8 @@ test("the platform decides about its layer", async () => {
   expect(unknown.out).toMatch(/\ntotal +\d+ bytes {2}~ +\d+ tokens\n$/u)
 })
 
-test("a layer that was reduced is marked", async () => {
-  using home = createTestHome()
+test("a reduced layer is marked", async () => {
+  using home = createCliHome()
   writeFileSync(home.home.file("config.yaml"), "prompt_budget:\n  layers:\n    user_profile: 20\n")
   const entries = Array.from({ length: 30 }, (_, index) => `fact number ${index}`)
   mkdirSync(home.home.file("memories"), { recursive: true })

@@ -1,17 +1,17 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { expect, test } from "vitest"
-import { createTestHome } from "../../../test/support/command-run.ts"
+import { createCliHome } from "../../../test/support/cli-home.ts"
 
-test("without a terminal it says how to do it by hand", async () => {
-  using home = createTestHome()
+test("without a terminal the equivalent commands are printed", async () => {
+  using home = createCliHome()
   const asked = await home.run(["setup"])
   expect([asked.code, asked.out]).toEqual([1, ""])
   expect(asked.err).toContain("hermes config set model.provider")
   expect((await home.run(["setup", "--non-interactive"])).code).toBe(0)
 })
 
-test("a part of a later release is refused, nothing is written", async () => {
-  using home = createTestHome()
+test("a section of a later release is refused, and nothing is written", async () => {
+  using home = createCliHome()
   expect(await home.run(["setup", "gateway"])).toMatchObject({
     code: 1,
     err: expect.stringContaining("setup gateway") as string,
@@ -19,8 +19,8 @@ test("a part of a later release is refused, nothing is written", async () => {
   expect(readdirSync(home.home.path)).not.toContain("config.yaml")
 })
 
-test("with a model in the environment nothing is missing, and it says so", async () => {
-  using home = createTestHome()
+test("--non-interactive prints the configured model", async () => {
+  using home = createCliHome()
   const variables = { OPENROUTER_API_KEY: "sk-or-0123456789" }
   const asked = await home.run(["setup", "--non-interactive"], { variables })
   expect([asked.code, asked.out]).toEqual([0, ""])
@@ -29,8 +29,8 @@ test("with a model in the environment nothing is missing, and it says so", async
   )
 })
 
-test("the agent's questions change what was answered and keep a copy of the settings before", async () => {
-  using home = createTestHome()
+test("the agent questions save the answers and keep a copy of the previous settings", async () => {
+  using home = createCliHome()
   writeFileSync(home.home.file("config.yaml"), "# mine\nagent:\n  max_turns: 5\n")
   const asked = await home.run(["setup", "agent"], { answers: ["12", "no", "accept-edits"] })
   expect(asked.code).toBe(0)
@@ -41,8 +41,8 @@ test("the agent's questions change what was answered and keep a copy of the sett
   expect(readFileSync(home.home.file(copy), "utf8")).toContain("max_turns: 5")
 })
 
-test("a wrong answer is asked for again, an empty one keeps what is, and the end of input leaves the rest", async () => {
-  using home = createTestHome()
+test("a wrong answer is asked again, an empty one keeps the value, and the end of input skips the rest", async () => {
+  using home = createCliHome()
   const asked = await home.run(["setup", "agent"], { answers: ["many", "7", "", "wild"] })
   expect(asked.code).toBe(0)
   expect(asked.err).toMatch(/\[90\]: Give a whole number above zero\.\n[^]*\[90\]: [^]*profile "wild"\.\n/)
@@ -54,10 +54,10 @@ test.each([
   [["ssh", "box.local", "me"], "terminal:\n  backend: ssh\n  ssh_host: box.local\n  ssh_user: me\n"],
   [["moon", "local", "off"], "terminal:\n  backend: local\n  sandbox: false\n"],
 ])("where commands run: %j", async (answers, expected) => {
-  using home = createTestHome()
+  using home = createCliHome()
   expect((await home.run(["setup", "terminal"], { answers })).code).toBe(0)
   expect(settings(home)).toBe(expected)
 })
 
-const settings = (home: ReturnType<typeof createTestHome>): string =>
+const settings = (home: ReturnType<typeof createCliHome>): string =>
   readFileSync(home.home.file("config.yaml"), "utf8").replace(/^_config_version: \d+\n/, "")

@@ -1,20 +1,18 @@
-import { copyFileSync, existsSync } from "node:fs"
-import { systemClock } from "../../base/clock.ts"
-import { fileTimestamp } from "../../config/config-file.ts"
-import { saveConfig } from "../../config/edit.ts"
+import { loadHome } from "../../admin/loaded-home.ts"
+import { modelFacts } from "../../admin/report/setup-facts.ts"
+import { backUpConfig, resetConfig } from "../../admin/setup/config-backup.ts"
 import { ensureHome } from "../../config/home.ts"
-import { storedProviders } from "../../config/stored-logins.ts"
-import { chooseModel } from "../../llm/choose-model.ts"
 import { CliError, type Invocation } from "../command.ts"
-import { granted, loadSettings } from "../settings-access.ts"
-import { USUAL_LOGIN } from "./auth/log-in.ts"
+import { valueOrCliError } from "../command-result.ts"
+import { homeContext } from "../home-context.ts"
+import { DEFAULT_LOGIN_FLAGS } from "./auth/log-in.ts"
 import { chooseInteractively } from "./model/choose.ts"
-import { loginAt, WITHOUT_A_TERMINAL } from "./model/model.ts"
+import { loginPrompt, WITHOUT_A_TERMINAL } from "./model/model.ts"
 import { AGENT_QUESTIONS, askQuestions, TERMINAL_QUESTIONS } from "./setup-questions.ts"
 
 const SECTIONS = ["model", "terminal", "agent"]
 
-/** `hermes setup`: the questions a new person needs, each with the current value; what was answered before Ctrl+C stays. */
+/** `hermes setup`: asks what a new user has to decide, and shows the current value of each. Ctrl+C keeps the answers given so far. */
 export async function run(invocation: Invocation): Promise<number> {
   const { flags, positionals, terminal, home, environment } = invocation
   const [section] = positionals
@@ -27,48 +25,39 @@ export async function run(invocation: Invocation): Promise<number> {
     for (const line of ready ?? WITHOUT_A_TERMINAL) terminal.errLine(line)
     return flags.has("non-interactive") ? 0 : 1
   }
-  keepCopy(invocation)
+  const copy = backUpConfig(homeContext(invocation))
+  if (copy !== undefined) terminal.errLine(`The previous settings are kept in ${home.display(copy)}.`)
   if (flags.has("reset")) await resetSettings(invocation)
-  const wants = (name: string): boolean => (section ?? name) === name
-  if (wants("model") && !(flags.has("quick") && (await summary(invocation)) !== undefined)) await askModel(invocation)
-  if (wants("terminal") && !flags.has("quick")) await askQuestions(TERMINAL_QUESTIONS, invocation)
-  if (wants("agent") && !flags.has("quick")) await askQuestions(AGENT_QUESTIONS, invocation)
+  const includes = (name: string): boolean => (section ?? name) === name
+  const quick = flags.has("quick")
+  if (includes("model") && !(quick && (await summary(invocation)) !== undefined)) await askModel(invocation)
+  if (includes("terminal") && !quick) await askQuestions(TERMINAL_QUESTIONS, invocation)
+  if (includes("agent") && !quick) await askQuestions(AGENT_QUESTIONS, invocation)
   for (const line of (await summary(invocation)) ?? []) terminal.line(line)
   terminal.line('Done. Try it with `hermes -z "say hello"`, talk with `hermes`; `hermes doctor` checks everything.')
   return 0
 }
 
-/** Whoever answers wrongly can go back by hand. */
-function keepCopy({ home, terminal }: Invocation): void {
-  const path = home.file("config.yaml")
-  if (!existsSync(path)) return
-  const copy = `${path}.bak.${fileTimestamp(systemClock.now())}`
-  copyFileSync(path, copy)
-  terminal.errLine(`The settings so far are kept in ${home.display(copy)}.`)
+async function resetSettings(invocation: Invocation): Promise<void> {
+  const answer = await invocation.terminal.confirm("Start from the defaults? Your settings are replaced.")
+  if (answer === true) valueOrCliError(await resetConfig(homeContext(invocation)))
 }
 
-async function resetSettings({ terminal, home, environment }: Invocation): Promise<void> {
-  if ((await terminal.confirm("Start from the defaults? Your settings are replaced.")) !== true) return
-  granted(await saveConfig({ home, environment }, {}))
-}
-
-/** What a run would use now; undefined while there is no model. */
-async function summary({ home, environment }: Invocation): Promise<readonly string[] | undefined> {
-  const settings = await loadSettings({ home, environment })
-  const chosen = chooseModel({}, { ...settings, stored: storedProviders(home) })
-  if (!chosen.ok || chosen.value.demoByDefault) return undefined
-  const { model, provider, credentialSource } = chosen.value.runtime
-  const { config } = settings
+/** Describes what a session would use now; undefined while no model is configured. */
+async function summary(invocation: Invocation): Promise<readonly string[] | undefined> {
+  const home = await loadHome(homeContext(invocation))
+  const model = modelFacts(home)
+  if (model.kind === "unusable" || model.demo) return undefined
   return [
-    `Model        ${model} (${provider}), key: ${credentialSource}`,
-    `Commands     ${config.get("terminal.backend")}`,
-    `Permissions  ${config.get("approvals.profile") ?? "default"}`,
+    `Model        ${model.model} (${model.provider}), key: ${model.keySource}`,
+    `Commands     ${home.config.get("terminal.backend")}`,
+    `Permissions  ${home.config.get("approvals.profile") ?? "default"}`,
   ]
 }
 
 /** Asks for provider, key and model, as `hermes model` does. */
 export async function askModel(invocation: Invocation): Promise<void> {
-  const { home, environment, terminal, signal } = invocation
-  const settings = await loadSettings({ home, environment })
-  await chooseInteractively({ home, terminal, signal, ...settings, logIn: loginAt(invocation, USUAL_LOGIN) })
+  const { terminal, signal } = invocation
+  const home = await loadHome(homeContext(invocation))
+  await chooseInteractively({ home, terminal, signal, logIn: loginPrompt(invocation, DEFAULT_LOGIN_FLAGS) })
 }

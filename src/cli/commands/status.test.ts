@@ -2,12 +2,12 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
-import { createTestHome, type TestHome } from "../../../test/support/command-run.ts"
+import { createCliHome, type CliHome } from "../../../test/support/cli-home.ts"
 
 const SECRET = "sk-0123456789abcdefghijklmn"
 
-function configuredHome(): TestHome {
-  const home = createTestHome()
+function configuredHome(): CliHome {
+  const home = createCliHome()
   writeFileSync(home.home.file(".env"), `OPENROUTER_API_KEY=${SECRET}\nTELEGRAM_BOT_TOKEN=12345678:${"A".repeat(35)}\n`)
   writeFileSync(
     home.home.file("config.yaml"),
@@ -23,7 +23,7 @@ function configuredHome(): TestHome {
 
 describe("status", () => {
   test("a fresh home runs on the demo model", async () => {
-    using home = createTestHome()
+    using home = createCliHome()
     const { code, out, err } = await home.run(["status"])
     expect({ code, err }).toEqual({ code: 0, err: "" })
     expect(out).toMatch(/ {2}model +hermes-demo \(nothing is configured/)
@@ -55,7 +55,7 @@ describe("status", () => {
   })
 
   test("a damaged database and a broken configuration do not stop it", async () => {
-    using home = createTestHome()
+    using home = createCliHome()
     writeFileSync(home.home.file("state.db"), "no database".repeat(1000))
     writeFileSync(home.home.file("config.yaml"), "a: [")
     const { code, out } = await home.run(["status"])
@@ -69,10 +69,10 @@ describe("status", () => {
     [402, "failure", "has no credit left for this key"],
     [429, "warning", "limits the rate at the moment"],
     [500, "warning", "answers with code 500"],
-  ])("--deep asks the provider: %i", async (status, level, text) => {
+  ])("--deep reports the response of the provider: %i", async (status, level, text) => {
     const server = createServer((_request, response) => response.writeHead(status).end("{}"))
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-    using home = createTestHome()
+    using home = createCliHome()
     const { port } = server.address() as AddressInfo
     writeFileSync(home.home.file("config.yaml"), `model:\n  base_url: http://127.0.0.1:${port}/v1\n  default: m\n`)
     const { out } = await home.run(["status", "--deep", "--json"])

@@ -1,84 +1,36 @@
-import { storedProviders } from "../../config/stored-logins.ts"
-import { systemClock } from "../../base/clock.ts"
+import { homeStatus, type HomeStatus } from "../../admin/report/home-status.ts"
+import type { SandboxState } from "../../admin/report/sandbox-state.ts"
+import type { KeyFacts, ModelFacts } from "../../admin/report/setup-facts.ts"
 import { createRedactor } from "../../base/redact.ts"
-import type { Home } from "../../config/home.ts"
-import { chooseModel } from "../../llm/choose-model.ts"
 import type { Invocation } from "../command.ts"
-import { printJson } from "../json-output.ts"
-import { probeProvider, type ProbeResult } from "../report/connectivity.ts"
-import { sandboxState, type SandboxState } from "../report/sandbox-state.ts"
-import { collectSetup, type ModelFacts, type SetupFacts } from "../report/setup-facts.ts"
-import { withSessions } from "../session-store.ts"
-import { loadSettings, type Settings } from "../settings-access.ts"
-import { bold } from "../text-layout.ts"
-import { StoreError } from "../../state/store.ts"
+import { homeContext } from "../home-context.ts"
+import { printJson } from "../terminal/json-output.ts"
+import { bold } from "../terminal/text-layout.ts"
+import { buildId, VERSION } from "../version.ts"
 
 /** `hermes status` */
-export async function run({ flags, terminal, home, environment, signal }: Invocation): Promise<number> {
-  const settings = await loadSettings({ home, environment })
-  const facts = collectSetup(home, settings)
-  const sessions = await countSessions(home)
-  const sandbox = await sandboxState(settings, signal)
-  const reachable = flags.has("deep") ? await probe(settings, { home, signal: signal }) : undefined
+export async function run(invocation: Invocation): Promise<number> {
+  const { flags, terminal, signal } = invocation
+  const program = { version: VERSION, build: buildId() }
+  const status = await homeStatus(homeContext(invocation), { program, probe: flags.has("deep"), signal })
   if (flags.has("json")) {
-    printJson(terminal, statusJson(facts, { sessions, reachable, sandbox }))
+    printJson(terminal, statusJson(status))
     return 0
   }
   const redactor = createRedactor({ enabled: true, secrets: [] })
-  for (const [title, rows] of statusSections(facts, { sessions, reachable, sandbox, all: flags.has("all") })) {
+  for (const [title, rows] of statusSections(status, { all: flags.has("all") })) {
     terminal.line(bold(title, terminal.color))
     for (const [name, value] of rows) terminal.line(redactor.redact(`  ${name.padEnd(12)} ${value}`, { force: true }))
   }
   return 0
 }
 
-type SessionCounts =
-  | { readonly kind: "counted"; readonly today: number; readonly total: number }
-  | { readonly kind: "unreadable"; readonly reason: string }
-
-interface Live {
-  readonly sessions: SessionCounts
-  readonly reachable: ProbeResult | undefined
-  readonly sandbox: SandboxState
-}
-
-/** A damaged database must not keep the rest of the report from being read. */
-async function countSessions(home: Home): Promise<SessionCounts> {
-  const midnight = new Date(systemClock.now()).setHours(0, 0, 0, 0) / 1000
-  try {
-    return await withSessions<SessionCounts>(home, {
-      absent: () => ({ kind: "counted", today: 0, total: 0 }),
-      work: async (store) => {
-        const recent = await store.list({ limit: 1000, orderBy: "started", all: true })
-        return {
-          kind: "counted",
-          today: recent.filter((session) => session.startedAt >= midnight).length,
-          total: await store.count(),
-        }
-      },
-    })
-  } catch (error) {
-    if (error instanceof StoreError) return { kind: "unreadable", reason: error.message }
-    throw error
-  }
-}
-
-async function probe(
-  { config, environment }: Settings,
-  { home, signal }: { readonly home: Home; readonly signal: AbortSignal },
-): Promise<ProbeResult | undefined> {
-  const chosen = chooseModel({}, { config, environment, stored: storedProviders(home) })
-  if (!chosen.ok || chosen.value.runtime.provider === "demo") return undefined
-  return probeProvider({ address: chosen.value.runtime.baseUrl, key: chosen.value.key, signal })
-}
-
 type Rows = readonly (readonly [name: string, value: string])[]
 
 function statusSections(
-  facts: SetupFacts,
-  live: Live & { readonly all: boolean },
+  { setup: facts, sessions, sandbox, provider }: HomeStatus,
+  { all }: { readonly all: boolean },
 ): readonly (readonly [title: string, rows: Rows])[] {
-  const { sessions, reachable, sandbox, all } = live
   const terminalNote = facts.terminalOverride === undefined ? "" : ` (set by ${facts.terminalOverride})`
   const sections: readonly (readonly [string, Rows])[] = [
     [
@@ -91,7 +43,7 @@ function statusSections(
         ["home", facts.home],
       ],
     ],
-    ["Model", [...modelRows(facts.model), ...(reachable === undefined ? [] : [["provider", reachable.text] as const])]],
+    ["Model", [...modelRows(facts.model), ...(provider === undefined ? [] : [["provider", provider.text] as const])]],
     [
       "Logins",
       facts.logins.map((login) => [
@@ -128,11 +80,17 @@ function statusSections(
     [
       "Keys",
       facts.keys
-        .filter((key) => all || key.masked !== undefined)
-        .map((key) => [key.name, key.masked === undefined ? "not set" : all ? "set" : key.masked]),
+        .filter((key) => all || key.state !== "missing")
+        .map((key) => [key.name, keyText(key, { masked: !all })]),
     ],
   ]
   return sections.filter(([, rows]) => rows.length > 0)
+}
+
+function keyText(key: KeyFacts, { masked }: { readonly masked: boolean }): string {
+  if (key.state === "missing") return "not set"
+  if (key.state === "removed") return "not used: removed with `hermes auth remove`"
+  return masked ? key.masked : "set"
 }
 
 function modelRows(model: ModelFacts): Rows {
@@ -151,7 +109,7 @@ function sandboxText(sandbox: SandboxState): string {
   return `${sandbox.required ? "none, so no command runs" : "none"}: ${sandbox.text}`
 }
 
-function statusJson(facts: SetupFacts, { sessions, reachable, sandbox }: Live): object {
+function statusJson({ setup: facts, sessions, sandbox, provider }: HomeStatus): object {
   const { model } = facts
   return {
     version: facts.version,
@@ -170,7 +128,7 @@ function statusJson(facts: SetupFacts, { sessions, reachable, sandbox }: Live): 
             demo: model.demo,
           }
         : { error: model.reason },
-    provider_reachable: reachable === undefined ? null : { level: reachable.level, text: reachable.text },
+    provider_reachable: provider === undefined ? null : { level: provider.level, text: provider.text },
     logins: facts.logins.map((login) => ({ provider: login.provider, expires_at: login.expiresAt ?? null })),
     terminal_backend: facts.terminalBackend,
     sandbox: { state: sandbox.kind, text: sandbox.text },
@@ -183,6 +141,6 @@ function statusJson(facts: SetupFacts, { sessions, reachable, sandbox }: Live): 
     jobs: facts.jobs,
     sessions:
       sessions.kind === "counted" ? { today: sessions.today, total: sessions.total } : { error: sessions.reason },
-    keys_set: facts.keys.flatMap((key) => (key.masked === undefined ? [] : [key.name])),
+    keys_set: facts.keys.flatMap(({ name, state }) => (state === "set" ? [name] : [])),
   }
 }

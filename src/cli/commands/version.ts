@@ -1,7 +1,7 @@
 import type { Invocation } from "../command.ts"
 import { versionLine } from "../version.ts"
 
-/** `hermes version`: as `--version`, plus where things are. */
+/** `hermes version`: the version, and the paths of the program, the home and the runtime. */
 export function run({ terminal, home }: Invocation): Promise<number> {
   terminal.line(versionLine())
   terminal.line(`program  ${process.argv[1] ?? process.execPath}`)

@@ -1,13 +1,13 @@
-import { isAvailable } from "../command-lookup.ts"
+import { isAvailable } from "../command-line/command-lookup.ts"
 import type { Command, CommandTree, Completion, Flag } from "../command.ts"
 
-/** What a shell needs to know about one place on the command line. */
+/** What a shell can complete after a command. */
 export interface CompletionNode {
-  /** Every spelling of the way there: names and aliases joined by blanks; one empty string for the root. */
+  /** All spellings of the command: names and aliases joined by spaces; one empty string for the root. */
   readonly spellings: readonly string[]
   readonly commands: readonly { readonly words: readonly string[]; readonly summary: string }[]
   readonly flags: readonly CompletionFlag[]
-  /** What may stand there that is neither command nor flag. */
+  /** Suggestions for the first argument. */
   readonly argument: CompletionSource
 }
 
@@ -24,12 +24,12 @@ export type CompletionSource =
   | { readonly kind: "words"; readonly words: readonly string[] }
   | { readonly kind: "dynamic"; readonly completion: Completion }
 
-/** All places whose command works in this release; what does not work is not offered. */
+/** Returns a node for the root and each command that works in this release. */
 export function completionNodes(tree: CommandTree): readonly CompletionNode[] {
   const fallback = tree.commands.find((command) => command.name === tree.defaultCommand)
   const root: CompletionNode = {
     spellings: [""],
-    commands: offered(tree.commands),
+    commands: suggestions(tree.commands),
     flags: uniqueFlags([...tree.rootFlags, ...tree.commonFlags, ...tree.runFlags, ...(fallback?.flags ?? [])]),
     argument: { kind: "nothing" },
   }
@@ -51,7 +51,7 @@ function nodesBelow(
   const [positional] = command.positionals ?? []
   const node: CompletionNode = {
     spellings,
-    commands: offered(command.subcommands ?? []),
+    commands: suggestions(command.subcommands ?? []),
     flags: uniqueFlags([...flags, ...above.tree.commonFlags]),
     argument: source(positional ?? {}),
   }
@@ -59,13 +59,13 @@ function nodesBelow(
   return [node, ...below.flatMap((entry) => nodesBelow(entry, { tree: above.tree, spellings, flags }))]
 }
 
-function offered(commands: readonly Command[]): CompletionNode["commands"] {
+function suggestions(commands: readonly Command[]): CompletionNode["commands"] {
   return commands
     .filter(isAvailable)
     .map((command) => ({ words: [command.name, ...(command.aliases ?? [])], summary: command.summary }))
 }
 
-/** The nearest declaration of a name wins, as in the parser. */
+/** The nearest declaration of a flag wins, as in the parser. */
 function uniqueFlags(flags: readonly Flag[]): readonly CompletionFlag[] {
   const seen = new Set<string>()
   return flags.flatMap((flag) => {

@@ -1,8 +1,8 @@
 import type { CompletionNode, CompletionSource } from "./completion-nodes.ts"
 
 /**
- * The nodes as a function that bash and zsh both read. It sets `subs` (command words), `flags` (all spellings), `values`
- * (`spelling=source` for flags with a value) and `args` (the source for other words). A source is empty for nothing, `@a,b`
+ * Renders the nodes as a function for both bash and zsh. It sets `subs` (command words), `flags` (all spellings), `values`
+ * (`spelling=source` for flags with a value) and `args` (the source for other words). A source is empty for no suggestions, `@a,b`
  * for fixed words, or the name of a dynamic kind.
  */
 export function renderShellTable(nodes: readonly CompletionNode[]): string {

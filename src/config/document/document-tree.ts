@@ -3,7 +3,7 @@ import { isRecord } from "../../base/json.ts"
 /** A configuration document as plain data. */
 export type Tree = Readonly<Record<string, unknown>>
 
-/** Dotted text, or the segments themselves where a name may hold a dot. */
+/** Dotted text, or the segments where a name may contain a dot. */
 export type Path = string | readonly string[]
 
 export function splitPath(path: Path): readonly string[] {
@@ -33,7 +33,7 @@ export function hasPath(tree: unknown, path: Path): boolean {
   return valueAt(tree, path) !== undefined
 }
 
-/** A copy with one value replaced; mappings on the way are made where there are none. */
+/** A copy with one value replaced; missing mappings along the path are created. */
 export function withValueAt(tree: Tree, path: Path, value: unknown): Record<string, unknown> {
   return replaceIn(tree, splitPath(path), value)
 }
@@ -71,8 +71,8 @@ export function treeFrom(values: Iterable<readonly [string, unknown]>): Record<s
 }
 
 /**
- * Lays the user's document over the defaults: mappings merge, everything else replaces, lists never grow together.
- * `onNull` hears of a null where the defaults have a mapping; the mapping is kept there.
+ * Merges the user's document into the defaults: mappings merge, everything else, lists included, replaces. Where the user wrote
+ * null instead of a mapping, the default mapping stays and `onNull` is called.
  */
 export function mergeTrees(
   defaults: Tree,
@@ -104,14 +104,14 @@ export function expandVariables(value: unknown, lookup: (name: string) => string
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, expandVariables(inner, lookup)]))
 }
 
-/** A deep copy of plain data; much cheaper than a structured clone, and this runs at every start. */
+/** A deep copy of plain data; much faster than `structuredClone`, and this runs at every start. */
 function copyOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copyOf)
   if (!isRecord(value)) return value
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, copyOf(inner)]))
 }
 
-/** Object.fromEntries makes own properties of every name, also of `__proto__`. */
+/** Object.fromEntries creates own properties for every name, also for `__proto__`. */
 function ownCopy(base: Tree, changes: readonly (readonly [string, unknown])[]): Record<string, unknown> {
   return Object.fromEntries([...Object.entries(base), ...changes])
 }

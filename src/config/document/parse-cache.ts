@@ -5,20 +5,20 @@ import type { ConfigProblem } from "../config-problem.ts"
 import type { Tree } from "./document-tree.ts"
 import type { Home } from "../home.ts"
 
-/** What parsing `config.yaml` gave: the document as written, so never a value that came from `${VAR}`. */
+/** The parsed `config.yaml` as written, without values that `${VAR}` stands for. */
 export interface ParsedDocument {
   readonly tree: Tree
   readonly problems: readonly ConfigProblem[]
 }
 
-/** Names one state of a file. Raise the number when the parser's rules change. */
+/** Identifies one state of a file. Raise the number when the parser's rules change. */
 export function parseKey(path: string, stats: BigIntStats): string {
   return `1 ${stats.mtimeNs} ${stats.ctimeNs} ${stats.ino} ${stats.size} ${path}`
 }
 
 /**
- * The stored parse of exactly this state of the file. The cache only saves time: whatever is wrong with it — missing,
- * damaged, from another release — the answer is "not there" and the file is parsed.
+ * The cached parse of exactly this state of the file; undefined when the cache is missing, damaged or from another release, in
+ * which case the file is parsed.
  */
 export function readParseCache(home: Home, key: string): ParsedDocument | undefined {
   let text: string
@@ -34,7 +34,7 @@ export function readParseCache(home: Home, key: string): ParsedDocument | undefi
   return { tree: value["tree"], problems: value["problems"].filter(isProblem) }
 }
 
-/** Failing to store is ignored for the same reason: a read-only or full disk costs a few milliseconds per start. */
+/** A failure to store is ignored: without the cache a start only takes a few milliseconds longer. */
 export function writeParseCache(home: Home, key: string, parsed: ParsedDocument): void {
   if (!survivesJson(parsed.tree)) return
   try {

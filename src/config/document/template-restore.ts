@@ -3,8 +3,8 @@ import { expandVariables } from "./document-tree.ts"
 import type { Environment } from "../environment.ts"
 
 /**
- * Puts `${VAR}` back where a value about to be written still equals what the template in the file expands to, so that a
- * secret read through a variable never lands in the file. List items with a name are matched by it, others by position.
+ * Restores `${VAR}` where the value to write still equals what the template in the file expands to, so that a secret from a
+ * variable is never written to the file. List items are matched by their `name` if they have one, otherwise by index.
  */
 export function restoreTemplates(value: unknown, written: unknown, environment: Environment): unknown {
   if (typeof value === "string") {

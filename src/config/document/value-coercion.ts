@@ -1,7 +1,7 @@
 import { parseJson } from "../../base/json.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 
-/** What a word on the command line means as a value in the file. */
+/** Converts text from the command line to a value for the file. */
 export function coerceValue(text: string): Result<unknown> {
   const word = text.toLowerCase()
   if (["true", "yes", "on"].includes(word)) return ok(true)
@@ -12,10 +12,10 @@ export function coerceValue(text: string): Result<unknown> {
   if (!/^[[{"]/.test(text)) return ok(text)
   const parsed = parseJson(text)
   if (parsed !== undefined) return ok(parsed)
-  return fail(`the value starts like JSON but is not; check its brackets and quotes, or put it in "…"`)
+  return fail(`the value looks like JSON but is not valid; check its brackets and quotes, or put it in "…"`)
 }
 
-/** Ids of chat platforms are longer than a JavaScript number is exact; they stay text. */
+/** Ids of chat platforms exceed the exact range of JavaScript numbers, so they stay text. */
 function exactInteger(text: string): number | string {
   const number = Number(text)
   return Number.isSafeInteger(number) ? number : text

@@ -39,7 +39,7 @@ test.each<[string, unknown]>([
   expect(valueOf(scalar)).toEqual(expected)
 })
 
-test("a key written twice is a warning and the last one counts", () => {
+test("a duplicate key is a warning, and the last value is used", () => {
   const parsed = parseYaml("a:\n  b: 1\n  b: 2\n")
   expect(parsed.ok && [parsed.value.tree, parsed.value.problems.map((problem) => problem.path)]).toEqual([
     { a: { b: 2 } },
@@ -47,7 +47,7 @@ test("a key written twice is a warning and the last one counts", () => {
   ])
 })
 
-test("a broken text says where, anything but a mapping is refused, an empty one is an empty mapping", () => {
+test("a syntax error has a position, anything but a mapping is refused, an empty text is an empty mapping", () => {
   expect(parseYaml("a: 1\nb: [1\n")).toMatchObject({ ok: false, error: { line: 3, column: 1 } })
   expect(parseYaml("- 1\n").ok).toBe(false)
   expect(parseYaml("# nothing\n")).toMatchObject({ ok: true, value: { tree: {} } })
@@ -55,16 +55,16 @@ test("a broken text says where, anything but a mapping is refused, an empty one 
 
 test.each([
   ["a:\n\tb: 1\n", "a tab is used for indentation; use spaces"],
-  ["a: b: c\n", "a line holds two `key:` parts; put the value in quotes"],
-  ["a: *nope\n", "an alias (*name) points at nothing"],
-  ["a: 1\n---\nb: 2\n", "the file holds more than one document (a line with ---)"],
+  ["a: b: c\n", "a line has two `key:` parts; put the value in quotes"],
+  ["a: *nope\n", "an alias (*name) is undefined"],
+  ["a: 1\n---\nb: 2\n", "the file has more than one document (a line with ---)"],
   ["a: 'open\n", "a closing quote or bracket, or a space after `:`, is missing"],
   ["a: %x\n", "a value starts with a character that needs quotes"],
 ])("%j is explained", (text, message) => {
   expect(parseYaml(text)).toMatchObject({ ok: false, error: { message: expect.stringContaining(message) } })
 })
 
-test("aliases cannot unfold without bound", () => {
+test("aliases cannot expand without bound", () => {
   const levels = Array.from(
     { length: 12 },
     (_, level) =>
@@ -93,7 +93,7 @@ test.each([
   "a:\n- 1\n- b: 2\n  c: {x: 1}\n",
   "a:\n  - 1\n  - b: [ 1, 2 ]\n",
   "a:\n    b:\n        c: 1 # remark\n\n# end\n",
-])("the manner of the text is kept: %j", (text) => {
+])("the formatting of the text is kept: %j", (text) => {
   const parsed = parseYaml(text)
   expect(parsed.ok && renderYaml(parsed.value.document, text)).toBe(text)
 })

@@ -16,7 +16,7 @@ import { fail, ok, type Result } from "../../base/result.ts"
 import type { ConfigProblem } from "../config-problem.ts"
 import type { Tree } from "./document-tree.ts"
 
-/** Where and why a file is not the YAML mapping it should be. Lines and columns count from 1. */
+/** Where and why parsing failed. Lines and columns count from 1. */
 export interface ParseFailure {
   readonly message: string
   readonly line: number
@@ -29,7 +29,7 @@ export interface ParsedYaml {
   readonly problems: readonly ConfigProblem[]
 }
 
-/** The only user of the YAML library; loaded late because it is the heaviest part of reading settings. */
+/** The only module that uses the YAML library, which is loaded lazily because it is slow to load. */
 export function parseYaml(text: string): Result<ParsedYaml, ParseFailure> {
   const document = parseDocument(text, { version: "1.1", uniqueKeys: false, customTags: scalarRules })
   const [error] = document.errors
@@ -39,8 +39,8 @@ export function parseYaml(text: string): Result<ParsedYaml, ParseFailure> {
   try {
     value = document.toJS({ maxAliasCount: 100 }) ?? {}
   } catch {
-    // The library throws for aliases that point nowhere and for documents that unfold into gigabytes.
-    return fail({ message: "an alias (*name) points at nothing or is repeated without end", line: 1, column: 1 })
+    // The library throws for undefined aliases and for documents that expand to gigabytes.
+    return fail({ message: "an alias (*name) is undefined or expands without end", line: 1, column: 1 })
   }
   if (!isRecord(value))
     return fail({ message: "the file must be a mapping of settings (key: value)", line: 1, column: 1 })
@@ -48,15 +48,15 @@ export function parseYaml(text: string): Result<ParsedYaml, ParseFailure> {
 }
 
 /**
- * The edited document as text. Lines that the edit did not touch come out byte for byte as they were: the library would
- * tidy their spaces and remarks, and a person who keeps this file under version control would see changes nobody made.
+ * The edited document as text. Lines that the edit did not touch stay byte for byte the same: the library would reformat spaces
+ * and comments, which would show up as unrelated changes under version control.
  */
 export function renderYaml(document: Document, original: string): string {
-  const manner = mannerOf(original)
-  const rendered = document.toString(manner)
+  const style = styleOf(original)
+  const rendered = document.toString(style)
   const unedited = parseYaml(original)
   if (!unedited.ok) return rendered
-  const before = unedited.value.document.toString(manner).split("\n")
+  const before = unedited.value.document.toString(style).split("\n")
   const after = rendered.split("\n")
   const written = original.split("\n")
   if (before.length !== written.length) return rendered
@@ -81,7 +81,7 @@ function sameMeaning(one: string, other: string): boolean {
   return first.ok && second.ok && isDeepStrictEqual(first.value.tree, second.value.tree)
 }
 
-function mannerOf(text: string): ToStringOptions {
+function styleOf(text: string): ToStringOptions {
   const step = /^[^\s#-].*:[ \t]*\n( +)\S/m.exec(text)?.[1]?.length ?? 2
   return {
     lineWidth: 0,
@@ -91,23 +91,23 @@ function mannerOf(text: string): ToStringOptions {
   }
 }
 
-/** A node for a new value; text that the P-edition's reader would take for a time or date is quoted. */
+/** A node for a new value; quotes text that the Python edition's parser would read as a time or date. */
 export function yamlNode(document: Document, value: unknown): unknown {
   const node = document.createNode(value)
   visit(node, {
     Scalar: (_key, scalar) => {
-      if (typeof scalar.value === "string" && LOOKS_TIMED.test(scalar.value)) scalar.type = Scalar.QUOTE_DOUBLE
+      if (typeof scalar.value === "string" && LOOKS_LIKE_TIME.test(scalar.value)) scalar.type = Scalar.QUOTE_DOUBLE
     },
   })
   return node
 }
 
-const LOOKS_TIMED = /^[-+]?\d+(:[0-5]?\d)+(\.\d*)?$|^\d{4}-\d\d?-\d\d?/
+const LOOKS_LIKE_TIME = /^[-+]?\d+(:[0-5]?\d)+(\.\d*)?$|^\d{4}-\d\d?-\d\d?/
 
 /**
- * YAML 1.1 as the P-edition's reader resolves it, without its traps: `yes no on off` are booleans (`y` and `n` are not),
- * `0700` is octal, but dates and `22:30` stay the text a person wrote, and there are no binary or set types. A whole
- * number too long for JavaScript (chat platforms use such ids) stays text, so that no digit is lost.
+ * YAML 1.1 as the Python edition's parser resolves it, without its traps: `yes no on off` are booleans (`y` and `n` are not),
+ * `0700` is octal, but dates and `22:30` stay text, and there are no binary or set types. An integer too long for JavaScript
+ * (chat platforms use such ids) stays text, so that no digit is lost.
  */
 function scalarRules(tags: Tags): Tags {
   const kept = tags.filter((tag) => typeof tag === "string" || !REPLACED_TYPES.includes(tag.tag))
@@ -145,7 +145,7 @@ function booleanTag(value: boolean, test: RegExp): ScalarTag {
   }
 }
 
-/** A number the user wrote is rendered as it was written (`1_000`, `0x1F`), not as JavaScript would write it. */
+/** Renders a number as the user wrote it (`1_000`, `0x1F`). */
 function numberTag(type: "int" | "float", test: RegExp, toNumber: (digits: string) => number): ScalarTag {
   return {
     identify: (value) => typeof value === "number" && Number.isInteger(value) === (type === "int"),
@@ -176,20 +176,20 @@ function failureOf({ code, linePos }: YAMLParseError): ParseFailure {
   return { message: SENTENCES[code] ?? "this is not valid YAML", line: first?.line ?? 1, column: first?.col ?? 1 }
 }
 
-/** What usually lies behind the library's error codes, in words a person can act on. */
+/** The usual cause of each of the library's error codes. */
 const SENTENCES: Partial<Record<YAMLParseError["code"], string>> = {
-  BAD_ALIAS: "an alias (*name) points at nothing",
-  BAD_DIRECTIVE: "a line starting with % is not understood",
-  BAD_DQ_ESCAPE: "a backslash inside \"…\" is not understood; use '…' or double it",
-  BAD_INDENT: "the indentation does not fit the lines above, or a bracket is not closed",
+  BAD_ALIAS: "an alias (*name) is undefined",
+  BAD_DIRECTIVE: "a line that starts with % is not a known directive",
+  BAD_DQ_ESCAPE: "a backslash inside \"…\" is not a known escape; use '…' or double it",
+  BAD_INDENT: "the indentation does not match the lines above, or a bracket is not closed",
   BAD_SCALAR_START: "a value starts with a character that needs quotes",
-  BLOCK_AS_IMPLICIT_KEY: "a line holds two `key:` parts; put the value in quotes",
-  BLOCK_IN_FLOW: "a block of lines stands inside brackets",
+  BLOCK_AS_IMPLICIT_KEY: "a line has two `key:` parts; put the value in quotes",
+  BLOCK_IN_FLOW: "an indented block is inside brackets",
   MISSING_CHAR: "a closing quote or bracket, or a space after `:`, is missing",
   MULTILINE_IMPLICIT_KEY: "a key runs over several lines; a `:` or a quote is probably missing",
-  MULTIPLE_DOCS: "the file holds more than one document (a line with ---)",
+  MULTIPLE_DOCS: "the file has more than one document (a line with ---)",
   TAB_AS_INDENT: "a tab is used for indentation; use spaces",
-  UNEXPECTED_TOKEN: "something stands where nothing should; look for a stray quote, bracket or colon",
+  UNEXPECTED_TOKEN: "unexpected text; look for a stray quote, bracket or colon",
 }
 
 function duplicateKeys(document: Document): ConfigProblem[] {
@@ -205,8 +205,8 @@ function duplicateKeys(document: Document): ConfigProblem[] {
           problems.push({
             severity: "warning",
             path,
-            message: `\`${path}\` is written more than once; the last one counts`,
-            fix: "remove the others",
+            message: `\`${path}\` is set more than once; the last value is used`,
+            fix: "remove the other lines",
           })
         }
         seen.add(key)

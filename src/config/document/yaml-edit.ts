@@ -3,7 +3,7 @@ import { fail, ok, type Result } from "../../base/result.ts"
 import { splitPath, type Path } from "./document-tree.ts"
 import { yamlNode } from "./yaml-document.ts"
 
-/** Sets one path in the user's document; comments, order and all other keys stay. The error is a sentence. */
+/** Sets one path in the user's document; comments, order and all other keys stay. */
 export function setInDocument(document: Document, path: Path, value: unknown): Result<undefined> {
   const segments = splitPath(path)
   const parent = container(document, segments.slice(0, -1))
@@ -11,7 +11,7 @@ export function setInDocument(document: Document, path: Path, value: unknown): R
   return replaceMember(parent.value, segments.at(-1) ?? "", () => yamlNode(document, value))
 }
 
-/** Removes one path; false when it was not there. */
+/** Removes one path; false when it did not exist. */
 export function removeFromDocument(document: Document, path: Path): boolean {
   const segments = splitPath(path)
   const last = segments.at(-1) ?? ""
@@ -24,7 +24,7 @@ export function removeFromDocument(document: Document, path: Path): boolean {
   return current.items.length < before
 }
 
-/** The collection at a path; mappings are made on the way, and a scalar in the way becomes one. */
+/** The collection at a path. Missing mappings along it are created, and a scalar is replaced by a mapping. */
 function container(document: Document, segments: readonly string[]): Result<YAMLMap | YAMLSeq> {
   let current: YAMLMap | YAMLSeq = rootMap(document)
   for (const segment of segments) {
@@ -44,7 +44,7 @@ function rootMap(document: Document): YAMLMap {
   return root
 }
 
-/** Editing through an alias would change what it points at too, so the edited place gets a copy of its own. */
+/** Editing through an alias would also change its anchor, so the alias is replaced by a copy. */
 function resolved(document: Document, node: unknown): unknown {
   return isAlias(node) ? document.createNode(node.resolve(document)?.toJS(document) ?? null) : node
 }
@@ -55,26 +55,26 @@ function memberOf(parent: unknown, segment: string): unknown {
   return parent.items.findLast((pair) => keyOf(pair) === segment)?.value
 }
 
-function replaceMember(parent: YAMLMap | YAMLSeq, segment: string, make: () => unknown): Result<undefined> {
+function replaceMember(parent: YAMLMap | YAMLSeq, segment: string, create: () => unknown): Result<undefined> {
   const previous = memberOf(parent, segment)
   if (isSeq(parent)) {
-    if (!/^\d+$/.test(segment)) return fail(`"${segment}" is not a position in a list; use 0 for the first item`)
+    if (!/^\d+$/.test(segment)) return fail(`"${segment}" is not a list index; use 0 for the first item`)
     if (Number(segment) >= parent.items.length) {
       return fail(
-        `the list has ${parent.items.length} items, so there is no position ${segment}; set the whole list instead`,
+        `the list has ${parent.items.length} items, so there is no index ${segment}; set the whole list instead`,
       )
     }
-    parent.items[Number(segment)] = withCommentsOf(previous, make())
+    parent.items[Number(segment)] = withCommentsOf(previous, create())
     return ok(undefined)
   }
-  const value = withCommentsOf(previous, make())
+  const value = withCommentsOf(previous, create())
   const pair = parent.items.findLast((candidate) => keyOf(candidate) === segment)
   if (pair === undefined) {
     parent.items.push(new Pair<unknown>(segment, value))
     return ok(undefined)
   }
   pair.value = value
-  // Of a key written twice only the last counts; the shadowed ones would come back to life if it were removed.
+  // Of duplicate keys only the last is used; the others would take effect again if it were removed.
   parent.items = parent.items.filter((candidate) => candidate === pair || keyOf(candidate) !== segment)
   return ok(undefined)
 }
@@ -83,7 +83,7 @@ function keyOf(pair: Pair): string {
   return isScalar(pair.key) ? String(pair.key.value) : String(pair.key)
 }
 
-/** A remark behind the old value belongs to the line, not to the value. */
+/** A comment after the old value belongs to the line, not to the value. */
 function withCommentsOf(previous: unknown, next: unknown): unknown {
   if (previous === next || !isNode(previous) || !isNode(next) || isCollection(previous)) return next
   if (isCollection(next)) next.commentBefore = previous.comment ?? previous.commentBefore ?? null

@@ -8,7 +8,7 @@ import { dotted, hasPath, withoutPath, withValueAt, type Tree } from "../documen
 import { removeSecret } from "../dotenv.ts"
 import { rewriteConfig, type ConfigEdit } from "../edit.ts"
 import type { Refusal } from "../managed.ts"
-import { distrustShellServers, MIGRATION_STEPS, type MigrationContext, type StepOutcome } from "./migration-steps.ts"
+import { disableShellServers, MIGRATION_STEPS, type MigrationContext, type StepOutcome } from "./migration-steps.ts"
 import { CONFIG_VERSION } from "../settings.ts"
 import { configVersionOf } from "../validate.ts"
 
@@ -22,8 +22,8 @@ export interface Migration {
 }
 
 /**
- * Brings `config.yaml` to this release's layout, keeping a copy of it first. The environment is the one after `.env` was
- * loaded. A file that is absent, current or newer stays as it is; one that does not parse is refused.
+ * Migrates `config.yaml` to this release's layout after making a backup. The environment must include `.env`. A file that is
+ * absent, current or newer stays unchanged; one that does not parse is refused.
  */
 export async function migrateConfig(
   context: MigrationContext & { readonly clock?: Clock },
@@ -40,18 +40,18 @@ export async function migrateConfig(
   }
   const from = configVersionOf(file.tree)
   if (from > CONFIG_VERSION) {
-    const warning = `config.yaml has version ${from}, which is newer than this release; it stays as it is`
+    const warning = `config.yaml has version ${from}, which is newer than this release; it was not changed`
     return ok({ from, to: from, changed: [], warnings: [warning] })
   }
   const plan = planMigration(file.tree, from, context)
   if (plan.edits.length === 0 && plan.variables.length === 0)
     return ok({ from, to: from, changed: [], warnings: plan.warnings })
-  return await carryOut(plan, from, context)
+  return await applyMigration(plan, from, context)
 }
 
 /**
- * Whether a file has anything in it that this release writes in another form. One that states no version was written by hand: it
- * is as current as its contents, and defaults that a migration would add to it are no reason to migrate.
+ * Whether a file has settings that this release writes differently. A file without a version was written by hand: it is outdated
+ * only if a migration would change what it contains, not if it would merely add defaults.
  */
 export function isOutdated(tree: Tree, context: MigrationContext): boolean {
   const version = configVersionOf(tree)
@@ -65,13 +65,13 @@ interface Plan {
   readonly warnings: readonly string[]
 }
 
-/** Each step sees what the steps before it did. */
+/** Each step sees the changes of the steps before it. */
 function planMigration(start: Tree, from: number, context: MigrationContext): Plan {
   let tree = start
   const edits: ConfigEdit[] = []
   const variables: string[] = []
   const warnings: string[] = []
-  const take = (outcome: StepOutcome) => {
+  const apply = (outcome: StepOutcome) => {
     for (const edit of outcome.edits ?? []) {
       tree = "remove" in edit ? withoutPath(tree, edit.path) : withValueAt(tree, edit.path, edit.value)
       edits.push(edit)
@@ -79,13 +79,13 @@ function planMigration(start: Tree, from: number, context: MigrationContext): Pl
     variables.push(...(outcome.variables ?? []))
     warnings.push(...(outcome.warnings ?? []))
   }
-  for (const step of MIGRATION_STEPS) if (step.to > from) take(step.run(tree, context))
-  take(distrustShellServers(tree))
-  if (from < CONFIG_VERSION) take({ edits: [{ path: "_config_version", value: CONFIG_VERSION }] })
+  for (const step of MIGRATION_STEPS) if (step.to > from) apply(step.run(tree, context))
+  apply(disableShellServers(tree))
+  if (from < CONFIG_VERSION) apply({ edits: [{ path: "_config_version", value: CONFIG_VERSION }] })
   return { edits, variables, warnings }
 }
 
-async function carryOut(
+async function applyMigration(
   plan: Plan,
   from: number,
   context: MigrationContext & { readonly clock?: Clock },
@@ -100,7 +100,7 @@ async function carryOut(
     } catch (cause) {
       return fail({
         exitCode: 1,
-        message: `cannot keep a copy of config.yaml: ${explainSystemError(cause)}; nothing was changed`,
+        message: `cannot back up config.yaml: ${explainSystemError(cause)}; nothing was changed`,
       })
     }
     for (const edit of plan.edits) {

@@ -5,7 +5,7 @@ import { hasPath, treeFrom, valueAt, type Path, type Tree } from "../document/do
 import type { ConfigEdit } from "../edit.ts"
 import type { Environment } from "../environment.ts"
 import type { Home } from "../home.ts"
-import { providersFromList } from "./legacy-form.ts"
+import { providersFromList } from "./legacy-settings.ts"
 import { settingEntries, settingOf } from "../settings.ts"
 
 export interface MigrationContext {
@@ -21,12 +21,12 @@ export interface StepOutcome {
 }
 
 export interface MigrationStep {
-  /** The version this step leads to. */
+  /** The version after this step. */
   readonly to: number
   readonly run: (tree: Tree, context: MigrationContext) => StepOutcome
 }
 
-/** In order; a file runs the steps above its own version. Each writes only what it changes. */
+/** In order; a migration runs the steps above the file's version. */
 export const MIGRATION_STEPS: readonly MigrationStep[] = [
   { to: 4, run: (tree, { environment }) => toolProgress(tree, environment) },
   { to: 5, run: (tree, { environment }) => timezone(tree, environment) },
@@ -43,8 +43,8 @@ export const MIGRATION_STEPS: readonly MigrationStep[] = [
   { to: 29, run: writeModes },
 ]
 
-/** Runs at every migration: a server entry that downloads and runs a script is switched off until a person has looked. */
-export function distrustShellServers(tree: Tree): StepOutcome {
+/** Runs with every migration: disables an MCP server that downloads and runs a script, until the user enables it again. */
+export function disableShellServers(tree: Tree): StepOutcome {
   const servers = tree["mcp_servers"]
   if (!isRecord(servers)) return {}
   const suspicious = Object.entries(servers).filter(
@@ -54,7 +54,7 @@ export function distrustShellServers(tree: Tree): StepOutcome {
     edits: suspicious.map(([name]) => ({ path: ["mcp_servers", name, "enabled"], value: false })),
     warnings: suspicious.map(
       ([name]) =>
-        `the MCP server "${name}" downloads and runs a script, so it was switched off; set mcp_servers.${name}.enabled to true if you trust it`,
+        `the MCP server "${name}" downloads and runs a script, so it was disabled; set mcp_servers.${name}.enabled to true if you trust it`,
     ),
   }
 }
@@ -72,9 +72,9 @@ function toolProgress(tree: Tree, environment: Environment): StepOutcome {
   const variables = ["HERMES_TOOL_PROGRESS", "HERMES_TOOL_PROGRESS_MODE"]
   const [shown, mode] = variables.map((name) => environment.get(name)?.trim().toLowerCase() ?? "")
   const words: readonly string[] = settingOf("display.tool_progress").values ?? []
-  const wanted = ["0", "false", "no", "off"].includes(shown ?? "") ? "off" : mode
-  if (wanted === undefined || !words.includes(wanted)) return { variables }
-  return { variables, edits: addMissing(tree, "display.tool_progress", wanted) }
+  const value = ["0", "false", "no", "off"].includes(shown ?? "") ? "off" : mode
+  if (value === undefined || !words.includes(value)) return { variables }
+  return { variables, edits: addMissing(tree, "display.tool_progress", value) }
 }
 
 function timezone(tree: Tree, environment: Environment): StepOutcome {
@@ -91,7 +91,7 @@ function customProviders(tree: Tree): StepOutcome {
     value,
   }))
   const lost = list.length - moved.length
-  const warnings = lost === 0 ? [] : [`${lost} of your custom providers had no base_url and could not be moved`]
+  const warnings = lost === 0 ? [] : [`${lost} of your custom providers have no base_url and were not migrated`]
   return lost === 0 ? { edits: [...moved, { path: "custom_providers", remove: true }] } : { edits: moved, warnings }
 }
 
@@ -133,24 +133,24 @@ function pluginsOptIn(tree: Tree, home: Home): StepOutcome {
 }
 
 function installedPlugins(home: Home): readonly string[] {
-  const folders = subfolders(home.file("plugins"))
-  const found = folders.flatMap((folder) =>
-    isPlugin(folder.path)
-      ? [folder.name]
-      : subfolders(folder.path)
+  const directories = subdirectories(home.file("plugins"))
+  const found = directories.flatMap((directory) =>
+    isPlugin(directory.path)
+      ? [directory.name]
+      : subdirectories(directory.path)
           .filter((inner) => isPlugin(inner.path))
           .map((inner) => inner.name),
   )
   return [...new Set(found)].toSorted()
 }
 
-function subfolders(path: string): { readonly name: string; readonly path: string }[] {
+function subdirectories(path: string): { readonly name: string; readonly path: string }[] {
   try {
     return readdirSync(path, { withFileTypes: true })
       .filter((entry) => entry.isDirectory())
       .map((entry) => ({ name: entry.name, path: join(path, entry.name) }))
   } catch {
-    // No plugin folder, or one that cannot be read: nothing is enabled, which is the safe side.
+    // No plugin directory, or not readable: no plugin is enabled, which is safe.
     return []
   }
 }

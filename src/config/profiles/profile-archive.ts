@@ -22,7 +22,7 @@ export async function exportProfile(
   const { name, home } = found.value
   const temporary = `${options.output}.${process.pid}.tmp`
   try {
-    // A CommonJS library: once bundled it has a default export only.
+    // A CommonJS library: in the bundle it only has a default export.
     const { pack } = (await import("tar-stream")).default
     const archive = pack()
     const members = membersOf(home)
@@ -36,7 +36,7 @@ export async function exportProfile(
   }
 }
 
-/** Unpacks an archive into a new profile. Nothing outside the new directory can be written, whatever the archive says. */
+/** Unpacks an archive into a new profile. Entries that would be written outside its directory are refused. */
 export async function importProfile(
   context: ProfileContext,
   archive: string,
@@ -60,12 +60,12 @@ export async function importProfile(
   }
 }
 
-/** The archive is not one we accept; the message says why. */
+/** The archive was refused; the message gives the reason. */
 class ArchiveError extends Error {
   override readonly name = "ArchiveError"
 }
 
-/** Real profiles hold megabytes; an archive that unfolds beyond this is damaged or hostile. */
+/** Real profiles have megabytes; an archive that unpacks to more is damaged or malicious. */
 const MAX_UNPACKED_BYTES = 4_000_000_000
 
 const NEVER_EXPORTED = /^(?:\.env|auth\.json)(?:\..*|\.lock)?$|^auth\.lock$|\.(?:tmp|lock|sock)$|^gateway\.pid$/
@@ -85,7 +85,7 @@ function membersOf(home: Home, below = ""): Member[] {
     .flatMap((entry): Member[] => {
       const path = below === "" ? entry.name : `${below}/${entry.name}`
       const stats = lstatSync(home.file(path))
-      // Links are left out: an archive with links could not be imported again.
+      // Symbolic links are omitted: an archive with links is refused on import.
       if (stats.isDirectory()) return [{ path, stats }, ...membersOf(home, path)]
       return stats.isFile() ? [{ path, stats }] : []
     })
@@ -127,7 +127,7 @@ async function unpack(archive: string, staging: string): Promise<string> {
         makeDirectories(target)
         entry.resume()
       } else {
-        if (segments.length < 2) throw new ArchiveError("it must hold exactly one directory")
+        if (segments.length < 2) throw new ArchiveError("it must contain exactly one directory")
         makeDirectories(dirname(target))
         await pipeline(
           entry,
@@ -143,13 +143,15 @@ async function unpack(archive: string, staging: string): Promise<string> {
       : new ArchiveError(`it is not a readable tar.gz (${errorMessage(cause)})`, { cause })
   })
   const [folder, ...others] = folders
-  if (folder === undefined || others.length > 0) throw new ArchiveError("it must hold exactly one directory")
+  if (folder === undefined || others.length > 0) throw new ArchiveError("it must contain exactly one directory")
   return folder
 }
 
 function safeSegments({ name, type }: Header): readonly string[] {
   if (type !== "file" && type !== "directory" && type !== "contiguous-file") {
-    throw new ArchiveError(`it holds a ${type ?? "special"} entry (${name}); only files and directories are accepted`)
+    throw new ArchiveError(
+      `it contains a ${type ?? "special"} entry (${name}); only files and directories are accepted`,
+    )
   }
   const segments = name.split("/").filter((segment) => segment !== "" && segment !== ".")
   const escapes =

@@ -6,13 +6,13 @@ import { environmentFrom } from "../environment.ts"
 import { chooseProfile } from "./profile-choice.ts"
 
 async function machine(active?: string): Promise<TemporaryHome> {
-  const place = await temporaryHome({ files: active === undefined ? {} : { active_profile: active } })
-  for (const name of ["coder", "writer"]) mkdirSync(join(place.path, "profiles", name), { recursive: true })
-  return place
+  const fixture = await temporaryHome({ files: active === undefined ? {} : { active_profile: active } })
+  for (const name of ["coder", "writer"]) mkdirSync(join(fixture.path, "profiles", name), { recursive: true })
+  return fixture
 }
 
-function choose(place: TemporaryHome, argv: readonly string[], variables: Record<string, string> = {}) {
-  const chosen = chooseProfile(argv, environmentFrom({ HOME: place.userHome, ...variables }))
+function choose(fixture: TemporaryHome, argv: readonly string[], variables: Record<string, string> = {}) {
+  const chosen = chooseProfile(argv, environmentFrom({ HOME: fixture.userHome, ...variables }))
   if (!chosen.ok) return { refused: chosen.error.exitCode }
   const { argv: rest, home, environment } = chosen.value
   expect(environment.get("HERMES_HOME")).toBe(home.path)
@@ -38,45 +38,45 @@ test.each<[string[], string, string[]]>([
   [["-p", "../etc"], "default", ["-p", "../etc"]],
   [["-p"], "default", ["-p"]],
 ])("%j", async (argv, profile, rest) => {
-  await using place = await machine()
-  expect(choose(place, argv)).toEqual({ profile, rest })
+  await using fixture = await machine()
+  expect(choose(fixture, argv)).toEqual({ profile, rest })
 })
 
 test("the active profile is used unless a flag, a profile home or a supervisor says otherwise", async () => {
-  await using place = await machine("coder\n")
-  expect(choose(place, [])).toEqual({ profile: "coder", rest: [] })
-  expect(choose(place, ["-p", "default"])).toEqual({ profile: "default", rest: [] })
-  expect(choose(place, [], { HERMES_HOME: join(place.path, "profiles", "writer") })).toEqual({
+  await using fixture = await machine("coder\n")
+  expect(choose(fixture, [])).toEqual({ profile: "coder", rest: [] })
+  expect(choose(fixture, ["-p", "default"])).toEqual({ profile: "default", rest: [] })
+  expect(choose(fixture, [], { HERMES_HOME: join(fixture.path, "profiles", "writer") })).toEqual({
     profile: "writer",
     rest: [],
   })
-  expect(choose(place, [], { HERMES_S6_SUPERVISED_CHILD: "1" })).toEqual({ profile: "default", rest: [] })
+  expect(choose(fixture, [], { HERMES_S6_SUPERVISED_CHILD: "1" })).toEqual({ profile: "default", rest: [] })
 })
 
-test("a missing profile is refused with the command that makes it", async () => {
-  await using place = await machine("gone")
-  const refused = chooseProfile([], environmentFrom({ HOME: place.userHome }))
+test("a missing profile is refused with the command that creates it", async () => {
+  await using fixture = await machine("gone")
+  const refused = chooseProfile([], environmentFrom({ HOME: fixture.userHome }))
   expect(refused).toMatchObject({
     ok: false,
     error: { exitCode: 1, message: expect.stringContaining("profile create gone") },
   })
-  expect(choose(place, ["-p", "nobody"])).toEqual({ refused: 1 })
-  expect(choose(place, ["--profile=no/name"])).toEqual({ refused: 1 })
+  expect(choose(fixture, ["-p", "missing"])).toEqual({ refused: 1 })
+  expect(choose(fixture, ["--profile=no/name"])).toEqual({ refused: 1 })
 })
 
-test("an active_profile that is not text or no name does not keep the program from starting", async () => {
-  await using place = await machine()
-  writeFileSync(join(place.path, "active_profile"), Buffer.from([0xff, 0xfe, 0x41]))
-  expect(choose(place, [])).toEqual({ profile: "default", rest: [] })
-  writeFileSync(join(place.path, "active_profile"), "../../etc")
-  const chosen = chooseProfile([], environmentFrom({ HOME: place.userHome }))
+test("an invalid active_profile does not prevent a start", async () => {
+  await using fixture = await machine()
+  writeFileSync(join(fixture.path, "active_profile"), Buffer.from([0xff, 0xfe, 0x41]))
+  expect(choose(fixture, [])).toEqual({ profile: "default", rest: [] })
+  writeFileSync(join(fixture.path, "active_profile"), "../../etc")
+  const chosen = chooseProfile([], environmentFrom({ HOME: fixture.userHome }))
   expect(chosen).toMatchObject({ ok: true, value: { warning: expect.stringContaining("does not name a profile") } })
 })
 
-test("a home given explicitly that is no profile stays the home", async () => {
-  await using place = await machine()
-  const custom = join(place.workdir, "data")
-  expect(choose(place, [], { HERMES_HOME: custom })).toEqual({ profile: "default", rest: [] })
+test("an explicit home that is not a profile is used", async () => {
+  await using fixture = await machine()
+  const custom = join(fixture.workdir, "data")
+  expect(choose(fixture, [], { HERMES_HOME: custom })).toEqual({ profile: "default", rest: [] })
   mkdirSync(join(custom, "profiles", "own"), { recursive: true })
-  expect(choose(place, ["-p", "own"], { HERMES_HOME: custom })).toEqual({ profile: "own", rest: [] })
+  expect(choose(fixture, ["-p", "own"], { HERMES_HOME: custom })).toEqual({ profile: "own", rest: [] })
 })

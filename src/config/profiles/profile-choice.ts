@@ -23,7 +23,7 @@ export function chooseProfile(argv: readonly string[], environment: Environment)
   try {
     return chooseHome(flag.value, environment)
   } catch (cause) {
-    // Whatever goes wrong here, the person must still be able to start the program and repair it.
+    // The user must still be able to start the program to repair the problem.
     const home = resolveHome(environment)
     const root = homeAt(home.root, environment)
     const warning = `could not choose the profile (${errorMessage(cause)}); the default profile is used`
@@ -69,7 +69,7 @@ function findProfileFlag(argv: readonly string[]): Result<ProfileFlag, Refusal> 
   return ok({ name, rest })
 }
 
-/** What follows belongs to somebody else: `--`, or the command line of an MCP server. */
+/** The following arguments are not ours: after `--`, or the command line of an MCP server. */
 function endsScan(argument: string, before: readonly string[]): boolean {
   return argument === "--" || (argument === "--args" && before.includes("mcp") && before.includes("add"))
 }
@@ -116,7 +116,7 @@ function chooseHome(flag: ProfileFlag, environment: Environment): Result<Profile
   return ok(choice(flag.rest, homeAt(directory, environment), { environment }))
 }
 
-/** `HERMES_HOME` ends in `profiles/<name>`: whoever started us has chosen already. */
+/** `HERMES_HOME` ends in `profiles/<name>`: the parent process has already chosen a profile. */
 function isProfileHome(environment: Environment): boolean {
   const named = (environment.get("HERMES_HOME") ?? "").trim()
   if (named === "") return false
@@ -143,7 +143,7 @@ function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
-/** Under sudo the home is root's; the profile probably belongs to the person who typed the command. */
+/** Under sudo the home is root's, but the profile probably belongs to the user who ran sudo. */
 function invokingUserHome(environment: Environment): string | undefined {
   const user = environment.get("SUDO_USER") ?? ""
   if (!/^[A-Za-z_][\w.-]*$/.test(user)) return undefined
@@ -153,7 +153,7 @@ function invokingUserHome(environment: Environment): string | undefined {
       .find((entry) => entry.startsWith(`${user}:`))
     return line?.split(":")[5] ?? join("/home", user)
   } catch {
-    // Systems without this file keep their people under /home by convention.
+    // Systems without this file have home directories under /home by convention.
     return join("/home", user)
   }
 }
@@ -161,7 +161,7 @@ function invokingUserHome(environment: Environment): string | undefined {
 function missing(name: string, home: Home): string {
   return (
     `profile "${name}" does not exist under ${home.display(join(home.root, "profiles"))}; ` +
-    `create it with: hermes -p default profile create ${name} — or leave it with: hermes -p default profile use default`
+    `create it with: hermes -p default profile create ${name} — or switch to the default profile with: hermes -p default profile use default`
   )
 }
 

@@ -15,16 +15,16 @@ import { existingProfile, newProfileName, profilePath, systemResult, type Profil
 export interface CreateProfileOptions {
   readonly name: string
   readonly clone: "nothing" | "settings" | "everything"
-  /** Profile to copy from; the one in use unless told. */
+  /** Profile to copy from; default: the current one. */
   readonly cloneFrom?: string
   readonly alias: boolean
   readonly skills: boolean
   readonly description?: string
   /** Text of a fresh `SOUL.md`. */
   readonly soul: string
-  /** Names a wrapper must not take. */
+  /** Names that a wrapper must not use. */
   readonly commands: readonly string[]
-  /** Puts the bundled skills into the new home. */
+  /** Copies the bundled skills into the new home. */
   readonly seedSkills: (home: Home) => Promise<void>
 }
 
@@ -34,7 +34,7 @@ export interface CreatedProfile {
   readonly hints: readonly string[]
 }
 
-/** Makes a profile; it appears under its name only when it is complete. */
+/** Creates a profile; its directory gets its final name only when it is complete. */
 export async function createProfile(
   context: ProfileContext,
   options: CreateProfileOptions,
@@ -56,7 +56,7 @@ export async function createProfile(
   return await finish(homeAt(path, context.environment), { context, clone, options })
 }
 
-/** Runs `build` on a directory beside the target, then gives it the target's name; a failure leaves nothing behind. */
+/** Runs `build` on a temporary directory and renames it to the target; a failure removes it. */
 function buildUnder(path: string, build: (staging: string) => void): void {
   const staging = join(dirname(path), `.${basename(path)}.${randomHex(4)}.tmp`)
   makeDirectories(staging)
@@ -99,23 +99,23 @@ const HISTORY = /^(?:state\.db.*|sessions|backups|state-snapshots|checkpoints)$/
 const RUNTIME = /^(?:gateway\.pid|gateway\.lock|gateway_state\.json|processes\.json|runtime)$|\.(?:tmp|lock|sock)$/
 const ROOT_ONLY = /^(?:profiles|active_profile|\.worktrees|bin|node_modules|kanban|kanban\.db.*)$/
 
-/** Everything but history, what belongs to running processes, and what the root holds for all profiles. */
+/** Copies everything but history, files of running processes, and what the root stores for all profiles. */
 function copyEverything(source: Home, staging: string): void {
   for (const name of readdirSync(source.path)) {
     const from = source.file(name)
-    if (isLeftOut(from, source)) continue
+    if (isExcluded(from, source)) continue
     cpSync(from, join(staging, name), { recursive: true, verbatimSymlinks: true, filter: isCopied })
   }
 }
 
-function isLeftOut(path: string, source: Home): boolean {
+function isExcluded(path: string, source: Home): boolean {
   const name = basename(path)
   if (HISTORY.test(name)) return true
   if (source.path !== source.root) return false
   return ROOT_ONLY.test(name) || existsSync(join(path, ".git"))
 }
 
-/** Sockets and pipes cannot be copied; lock and process files describe somebody else. */
+/** Sockets and pipes cannot be copied; lock and process files belong to other processes. */
 function isCopied(path: string): boolean {
   const stats = lstatSync(path)
   return (stats.isFile() || stats.isDirectory() || stats.isSymbolicLink()) && !RUNTIME.test(basename(path))

@@ -11,7 +11,7 @@ export interface ProfileDescription {
   readonly auto: boolean
 }
 
-/** What `profile.yaml` says about a profile; nothing when there is no such file or it makes no sense. */
+/** Reads the description from `profile.yaml`; empty when the file is missing or invalid. */
 export async function readDescription(profileDirectory: string): Promise<ProfileDescription> {
   const text = readText(join(profileDirectory, "profile.yaml"))
   if (text === "") return { description: "", auto: false }
@@ -22,7 +22,7 @@ export async function readDescription(profileDirectory: string): Promise<Profile
   return { description: typeof description === "string" ? description : "", auto: tree["description_auto"] === true }
 }
 
-/** Stores a description. One that a person wrote is kept from being replaced by a model's unless `overwrite` says so. */
+/** Stores a description. Without `overwrite`, a model's text does not replace one that the user wrote. */
 export async function describeProfile(
   profileDirectory: string,
   next: ProfileDescription,
@@ -30,7 +30,10 @@ export async function describeProfile(
 ): Promise<Result<undefined, Refusal>> {
   const current = await readDescription(profileDirectory)
   if (next.auto && current.description !== "" && !current.auto && !options.overwrite) {
-    return fail({ exitCode: 1, message: "this profile has a description of your own; add --overwrite to replace it" })
+    return fail({
+      exitCode: 1,
+      message: "this profile already has a description that you wrote; add --overwrite to replace it",
+    })
   }
   const [{ parseYaml, renderYaml }, { setInDocument }] = await Promise.all([
     import("../document/yaml-document.ts"),
@@ -56,7 +59,7 @@ function readText(path: string): string {
   try {
     return readFileSync(path, "utf8")
   } catch {
-    // A profile without a description is the usual case; an unreadable one is shown like that too.
+    // Most profiles have no description; an unreadable one counts as none.
     return ""
   }
 }

@@ -13,7 +13,7 @@ interface WrapperContext {
   readonly environment: Environment
 }
 
-/** Makes `<name>` a command that starts the profile. Refusals are hints, not failures: the profile works without it. */
+/** Creates a command `<name>` that starts the profile. Refusals are hints, not failures: the profile works without it. */
 export function writeWrapper(
   name: string,
   { home, environment, commands }: WrapperContext & { readonly commands: readonly string[] },
@@ -41,7 +41,7 @@ export function wrapperOf(name: string, { home }: WrapperContext): string | unde
   return isOurs(path, name) ? path : undefined
 }
 
-/** Removes the wrapper if it is ours; says whether it was. */
+/** Removes the wrapper if it is ours; returns whether it was. */
 export function removeWrapper(name: string, context: WrapperContext): boolean {
   const path = wrapperOf(name, context)
   if (path !== undefined) rmSync(path, { force: true })
@@ -52,15 +52,16 @@ function refuseName(
   name: string,
   { home, environment, commands }: WrapperContext & { readonly commands: readonly string[] },
 ): string | undefined {
-  if (isReservedProfileName(name)) return `no command "${name}" was made because the name is reserved`
-  if (commands.includes(name)) return `no command "${name}" was made because hermes has a sub-command of that name`
+  if (isReservedProfileName(name)) return `the command "${name}" was not created because the name is reserved`
+  if (commands.includes(name))
+    return `the command "${name}" was not created because hermes has a subcommand of that name`
   const other = searchPath(environment)
     .map((directory) => join(directory, name))
     .find((path) => isProgram(path) && !isOurs(path, name))
-  if (other !== undefined) return `no command "${name}" was made because ${other} exists`
+  if (other !== undefined) return `the command "${name}" was not created because ${other} exists`
   const own = wrapperPath(name, home)
   if (statSync(own, { throwIfNoEntry: false }) !== undefined && !isOurs(own, name)) {
-    return `no command "${name}" was made because ${home.display(own)} exists`
+    return `the command "${name}" was not created because ${home.display(own)} exists`
   }
   return undefined
 }
@@ -73,13 +74,13 @@ function marker(name: string): string {
   return `# Made by hermes: starts the profile ${name}.`
 }
 
-/** Ours, or the P-edition's: a script that does nothing but start this profile. */
+/** Whether the file is a script of this or the Python edition that only starts this profile. */
 function isOurs(path: string, name: string): boolean {
   try {
     const text = readFileSync(path, "utf8")
     return text.length < 4_000 && (text.includes(marker(name)) || new RegExp(`hermes\\S* -p ${name}\\b`).test(text))
   } catch {
-    // Absent, a directory or unreadable: in no case a wrapper we wrote.
+    // Missing, a directory or unreadable: not a wrapper that we wrote.
     return false
   }
 }

@@ -15,6 +15,7 @@ import { createGzip } from "node:zlib"
 import { pack, type Header } from "tar-stream"
 import { expect, test } from "vitest"
 import { temporaryHome, type TemporaryHome } from "../../../test/support/temporary-home.ts"
+import { ok } from "../../base/result.ts"
 import { environmentFrom } from "../environment.ts"
 import { homeAt, type Home } from "../home.ts"
 import { exportProfile, importProfile } from "./profile-archive.ts"
@@ -22,16 +23,16 @@ import { createProfile, type CreateProfileOptions } from "./profile-create.ts"
 import { describeProfile, readDescription } from "./profile-description.ts"
 import { deleteProfile, listProfiles, renameProfile, showProfile, useProfile } from "./profiles.ts"
 
-function context(place: TemporaryHome, path = place.path) {
+function context(fixture: TemporaryHome, path = fixture.path) {
   const environment = environmentFrom({
-    ...place.env,
-    PATH: [join(place.userHome, ".local", "bin"), place.workdir].join(":"),
+    ...fixture.env,
+    PATH: [join(fixture.userHome, ".local", "bin"), fixture.workdir].join(":"),
   })
   return { home: homeAt(path, environment), environment }
 }
 
-async function create(place: TemporaryHome, options: Partial<CreateProfileOptions> & { name: string }) {
-  return await createProfile(context(place), {
+async function create(fixture: TemporaryHome, options: Partial<CreateProfileOptions> & { name: string }) {
+  return await createProfile(context(fixture), {
     clone: "nothing",
     alias: false,
     skills: true,
@@ -45,15 +46,15 @@ async function create(place: TemporaryHome, options: Partial<CreateProfileOption
   })
 }
 
-const profile = (place: TemporaryHome, ...segments: string[]) => join(place.path, "profiles", ...segments)
+const profile = (fixture: TemporaryHome, ...segments: string[]) => join(fixture.path, "profiles", ...segments)
 
 test("a new profile is complete and private", async () => {
-  await using place = await temporaryHome()
-  expect(await create(place, { name: "Coder", description: "Writes code." })).toMatchObject({
+  await using fixture = await temporaryHome()
+  expect(await create(fixture, { name: "Coder", description: "Writes code." })).toMatchObject({
     ok: true,
     value: { hints: [] },
   })
-  expect(readdirSync(profile(place, "coder")).toSorted()).toEqual(
+  expect(readdirSync(profile(fixture, "coder")).toSorted()).toEqual(
     [
       ".env",
       "SOUL.md",
@@ -69,16 +70,16 @@ test("a new profile is complete and private", async () => {
       "workspace",
     ].toSorted(),
   )
-  expect(readFileSync(profile(place, "coder", ".env"), "utf8")).toMatch(/^#/)
-  expect([profile(place, "coder"), profile(place, "coder", ".env")].map((path) => statSync(path).mode & 0o777)).toEqual(
-    [0o700, 0o600],
-  )
+  expect(readFileSync(profile(fixture, "coder", ".env"), "utf8")).toMatch(/^#/)
+  expect(
+    [profile(fixture, "coder"), profile(fixture, "coder", ".env")].map((path) => statSync(path).mode & 0o777),
+  ).toEqual([0o700, 0o600])
   expect([
-    readFileSync(profile(place, "coder", "SOUL.md"), "utf8"),
-    existsSync(profile(place, "coder", "skills", "seeded")),
+    readFileSync(profile(fixture, "coder", "SOUL.md"), "utf8"),
+    existsSync(profile(fixture, "coder", "skills", "seeded")),
   ]).toEqual(["Be kind.\n", true])
-  expect(await readDescription(profile(place, "coder"))).toEqual({ description: "Writes code.", auto: false })
-  expect(readdirSync(join(place.path, "profiles"))).toEqual(["coder"])
+  expect(await readDescription(profile(fixture, "coder"))).toEqual({ description: "Writes code.", auto: false })
+  expect(readdirSync(join(fixture.path, "profiles"))).toEqual(["coder"])
 })
 
 test.each([
@@ -88,25 +89,25 @@ test.each([
   [{ name: "no/slash" }, 2],
   [{ name: "x", skills: false, clone: "settings" as const }, 2],
   [{ name: "x", skills: false, cloneFrom: "coder" }, 2],
-  [{ name: "x", cloneFrom: "nobody" }, 1],
+  [{ name: "x", cloneFrom: "missing" }, 1],
 ])("%j is refused with exit %i", async (options, exitCode) => {
-  await using place = await temporaryHome()
-  await create(place, { name: "coder" })
-  expect(await create(place, options)).toMatchObject({ ok: false, error: { exitCode } })
-  expect(readdirSync(join(place.path, "profiles"))).toEqual(["coder"])
+  await using fixture = await temporaryHome()
+  await create(fixture, { name: "coder" })
+  expect(await create(fixture, options)).toMatchObject({ ok: false, error: { exitCode } })
+  expect(readdirSync(join(fixture.path, "profiles"))).toEqual(["coder"])
 })
 
-test("no bundled skills where none are wanted", async () => {
-  await using place = await temporaryHome()
-  await create(place, { name: "bare", skills: false })
+test("no bundled skills without the option", async () => {
+  await using fixture = await temporaryHome()
+  await create(fixture, { name: "bare", skills: false })
   expect([
-    existsSync(profile(place, "bare", ".no-bundled-skills")),
-    readdirSync(profile(place, "bare", "skills")),
+    existsSync(profile(fixture, "bare", ".no-bundled-skills")),
+    readdirSync(profile(fixture, "bare", "skills")),
   ]).toEqual([true, []])
 })
 
-test("cloning settings takes configuration, secrets, persona, skills and memory, and migrates at once", async () => {
-  await using place = await temporaryHome({
+test("cloning settings copies configuration, secrets, persona, skills and memory, and migrates at once", async () => {
+  await using fixture = await temporaryHome({
     config: "_config_version: 28\nmemory: {write_mode: approve}\n",
     files: {
       ".env": "K=1\n",
@@ -118,26 +119,27 @@ test("cloning settings takes configuration, secrets, persona, skills and memory,
       "logs/x.log": "l",
     },
   })
-  chmodSync(join(place.path, ".env"), 0o644)
-  await create(place, { name: "twin", clone: "settings" })
-  expect(readFileSync(profile(place, "twin", "config.yaml"), "utf8")).toBe(
+  chmodSync(join(fixture.path, ".env"), 0o644)
+  await create(fixture, { name: "twin", clone: "settings" })
+  expect(readFileSync(profile(fixture, "twin", "config.yaml"), "utf8")).toBe(
     "_config_version: 29\nmemory: {write_approval: true}\n",
   )
   const copied = [".env", "SOUL.md", "skills/a/SKILL.md", "memories/MEMORY.md", "memories/USER.md"]
-  expect(copied.map((name) => readFileSync(profile(place, "twin", name), "utf8"))).toEqual([
+  expect(copied.map((name) => readFileSync(profile(fixture, "twin", name), "utf8"))).toEqual([
     "K=1\n",
     "Me.",
     "s",
     "m",
     "u",
   ])
-  expect(statSync(profile(place, "twin", ".env")).mode & 0o777).toBe(0o600)
-  expect([existsSync(profile(place, "twin", "state.db")), existsSync(profile(place, "twin", "logs", "x.log"))]).toEqual(
-    [false, false],
-  )
+  expect(statSync(profile(fixture, "twin", ".env")).mode & 0o777).toBe(0o600)
+  expect([
+    existsSync(profile(fixture, "twin", "state.db")),
+    existsSync(profile(fixture, "twin", "logs", "x.log")),
+  ]).toEqual([false, false])
 })
 
-test("cloning everything leaves out history, running things and what the root holds for all", async () => {
+test("cloning everything omits history, files of running processes and what the root stores for all profiles", async () => {
   const taken = ["config.yaml", "auth.json", "plugins/p/plugin.yaml", "cron/jobs.json", "logs/agent.log"]
   const left = [
     "state.db",
@@ -157,125 +159,127 @@ test("cloning everything leaves out history, running things and what the root ho
     "kanban.db",
     "active_profile",
   ]
-  await using place = await temporaryHome({
+  await using fixture = await temporaryHome({
     files: Object.fromEntries([...taken, ...left].map((name) => [name, "default"])),
   })
-  await create(place, { name: "twin", clone: "everything" })
-  expect(taken.filter((name) => !existsSync(profile(place, "twin", name)))).toEqual([])
-  expect(left.filter((name) => existsSync(profile(place, "twin", name)))).toEqual([])
-  expect(existsSync(profile(place, "twin", "profiles"))).toBe(false)
+  await create(fixture, { name: "twin", clone: "everything" })
+  expect(taken.filter((name) => !existsSync(profile(fixture, "twin", name)))).toEqual([])
+  expect(left.filter((name) => existsSync(profile(fixture, "twin", name)))).toEqual([])
+  expect(existsSync(profile(fixture, "twin", "profiles"))).toBe(false)
 })
 
-test("a wrapper starts the profile, and no foreign program or command is shadowed", async () => {
-  await using place = await temporaryHome()
-  const made = await create(place, { name: "coder", alias: true })
-  const path = join(place.userHome, ".local", "bin", "coder")
+test("a wrapper starts the profile, and does not hide another program or command", async () => {
+  await using fixture = await temporaryHome()
+  const made = await create(fixture, { name: "coder", alias: true })
+  const path = join(fixture.userHome, ".local", "bin", "coder")
   expect(made).toMatchObject({ ok: true, value: { wrapper: path, hints: [] } })
   expect([readFileSync(path, "utf8").includes('exec hermes -p coder "$@"'), statSync(path).mode & 0o777]).toEqual([
     true,
     0o755,
   ])
-  writeFileSync(join(place.workdir, "taken"), "#!/bin/sh\n", { mode: 0o755 })
+  writeFileSync(join(fixture.workdir, "taken"), "#!/bin/sh\n", { mode: 0o755 })
   for (const name of ["config", "taken"]) {
-    const refused = await create(place, { name, alias: true })
+    const refused = await create(fixture, { name, alias: true })
     expect(refused).toMatchObject({ ok: true, value: { hints: [expect.stringContaining(`hermes -p ${name}`)] } })
-    expect(existsSync(join(place.userHome, ".local", "bin", name))).toBe(false)
+    expect(existsSync(join(fixture.userHome, ".local", "bin", name))).toBe(false)
   }
 })
 
 test("use, list, show, rename and delete agree with each other", async () => {
-  await using place = await temporaryHome()
-  const here = context(place)
-  const stopped: string[] = []
-  const stopServices = async (home: Home) => {
-    stopped.push(home.profile)
-    return await Promise.resolve()
+  await using fixture = await temporaryHome()
+  const here = context(fixture)
+  const checked: string[] = []
+  const refuseWhileRunning = (home: Home) => {
+    checked.push(home.profile)
+    return ok(undefined)
   }
-  await create(place, { name: "b", alias: true })
-  await create(place, { name: "a" })
+  await create(fixture, { name: "b", alias: true })
+  await create(fixture, { name: "a" })
   expect(useProfile(here, "b").ok).toBe(true)
-  expect(readFileSync(join(place.path, "active_profile"), "utf8")).toBe("b\n")
+  expect(readFileSync(join(fixture.path, "active_profile"), "utf8")).toBe("b\n")
   expect((await listProfiles(here)).map(({ name, active }) => [name, active])).toEqual([
     ["default", false],
     ["a", false],
     ["b", true],
   ])
-  expect(await renameProfile(here, { from: "b", to: "c" }, { stopServices, commands: [] })).toMatchObject({ ok: true })
-  expect(readFileSync(join(place.path, "active_profile"), "utf8")).toBe("c\n")
-  expect(readdirSync(join(place.userHome, ".local", "bin"))).toEqual(["c"])
+  expect(await renameProfile(here, { from: "b", to: "c" }, { refuseWhileRunning, commands: [] })).toMatchObject({
+    ok: true,
+  })
+  expect(readFileSync(join(fixture.path, "active_profile"), "utf8")).toBe("c\n")
+  expect(readdirSync(join(fixture.userHome, ".local", "bin"))).toEqual(["c"])
   expect(await showProfile(here, "c")).toMatchObject({
     ok: true,
-    value: { name: "c", active: true, wrapper: join(place.userHome, ".local", "bin", "c") },
+    value: { name: "c", active: true, wrapper: join(fixture.userHome, ".local", "bin", "c") },
   })
-  expect(await deleteProfile(here, "c", { stopServices })).toEqual({ ok: true, value: "c" })
+  expect(await deleteProfile(here, "c", { refuseWhileRunning })).toEqual({ ok: true, value: "c" })
   expect([
-    existsSync(join(place.path, "active_profile")),
-    existsSync(profile(place, "c")),
-    readdirSync(join(place.userHome, ".local", "bin")),
-    stopped,
+    existsSync(join(fixture.path, "active_profile")),
+    existsSync(profile(fixture, "c")),
+    readdirSync(join(fixture.userHome, ".local", "bin")),
+    checked,
   ]).toEqual([false, false, [], ["b", "c"]])
   const refusals = [
-    await deleteProfile(here, "default", { stopServices }),
-    await renameProfile(here, { from: "default", to: "x" }, { stopServices, commands: [] }),
-    await renameProfile(here, { from: "a", to: "default" }, { stopServices, commands: [] }),
+    await deleteProfile(here, "default", { refuseWhileRunning }),
+    await renameProfile(here, { from: "default", to: "x" }, { refuseWhileRunning, commands: [] }),
+    await renameProfile(here, { from: "a", to: "default" }, { refuseWhileRunning, commands: [] }),
     await showProfile(here, "c"),
     useProfile(here, "../a"),
   ]
   expect(refusals.map((refusal) => refusal.ok)).toEqual([false, false, false, false, false])
   useProfile(here, "a")
   useProfile(here, "default")
-  expect(existsSync(join(place.path, "active_profile"))).toBe(false)
+  expect(existsSync(join(fixture.path, "active_profile"))).toBe(false)
 })
 
-test("a description of your own is not replaced by a generated one unless asked", async () => {
-  await using place = await temporaryHome({ files: { "profile.yaml": "# about\nowner: me\n" } })
-  await describeProfile(place.path, { description: "Mine", auto: false }, { overwrite: false })
-  const refused = await describeProfile(place.path, { description: "Generated", auto: true }, { overwrite: false })
-  expect([refused.ok, await readDescription(place.path)]).toEqual([false, { description: "Mine", auto: false }])
-  await describeProfile(place.path, { description: "Generated", auto: true }, { overwrite: true })
-  expect(readFileSync(join(place.path, "profile.yaml"), "utf8")).toBe(
+test("a description by the user is not replaced by a generated one without overwrite", async () => {
+  await using fixture = await temporaryHome({ files: { "profile.yaml": "# about\nowner: me\n" } })
+  await describeProfile(fixture.path, { description: "Mine", auto: false }, { overwrite: false })
+  const refused = await describeProfile(fixture.path, { description: "Generated", auto: true }, { overwrite: false })
+  expect([refused.ok, await readDescription(fixture.path)]).toEqual([false, { description: "Mine", auto: false }])
+  await describeProfile(fixture.path, { description: "Generated", auto: true }, { overwrite: true })
+  expect(readFileSync(join(fixture.path, "profile.yaml"), "utf8")).toBe(
     "# about\nowner: me\ndescription: Generated\ndescription_auto: true\n",
   )
 })
 
-test("an exported profile comes back under another name, without its secrets", async () => {
-  await using place = await temporaryHome()
-  await create(place, { name: "coder" })
-  writeFileSync(profile(place, "coder", "auth.json"), "{}")
-  writeFileSync(profile(place, "coder", ".env"), "K=planted")
-  writeFileSync(profile(place, "coder", "config.yaml"), "model: x\n")
-  writeFileSync(profile(place, "coder", "state.db"), Buffer.alloc(100_000, 7))
-  mkdirSync(profile(place, "coder", "skills", "s"))
-  writeFileSync(profile(place, "coder", "skills", "s", "run.sh"), "#!/bin/sh\n", { mode: 0o755 })
-  symlinkSync("/etc/passwd", profile(place, "coder", "link"))
-  const output = join(place.workdir, "coder.tar.gz")
-  expect(await exportProfile(context(place), "coder", { output })).toMatchObject({ ok: true })
-  expect(await importProfile(context(place), output)).toMatchObject({ ok: false, error: { exitCode: 1 } })
-  expect(await importProfile(context(place), output, { name: "default" })).toMatchObject({ ok: false })
-  expect(await importProfile(context(place), output, { name: "twin" })).toMatchObject({ ok: true })
-  expect([".env", "auth.json", "link"].map((name) => existsSync(profile(place, "twin", name)))).toEqual([
+test("an exported profile can be imported under another name, without its secrets", async () => {
+  await using fixture = await temporaryHome()
+  await create(fixture, { name: "coder" })
+  writeFileSync(profile(fixture, "coder", "auth.json"), "{}")
+  writeFileSync(profile(fixture, "coder", ".env"), "K=planted")
+  writeFileSync(profile(fixture, "coder", "config.yaml"), "model: x\n")
+  writeFileSync(profile(fixture, "coder", "state.db"), Buffer.alloc(100_000, 7))
+  mkdirSync(profile(fixture, "coder", "skills", "s"))
+  writeFileSync(profile(fixture, "coder", "skills", "s", "run.sh"), "#!/bin/sh\n", { mode: 0o755 })
+  symlinkSync("/etc/passwd", profile(fixture, "coder", "link"))
+  const output = join(fixture.workdir, "coder.tar.gz")
+  expect(await exportProfile(context(fixture), "coder", { output })).toMatchObject({ ok: true })
+  expect(await importProfile(context(fixture), output)).toMatchObject({ ok: false, error: { exitCode: 1 } })
+  expect(await importProfile(context(fixture), output, { name: "default" })).toMatchObject({ ok: false })
+  expect(await importProfile(context(fixture), output, { name: "twin" })).toMatchObject({ ok: true })
+  expect([".env", "auth.json", "link"].map((name) => existsSync(profile(fixture, "twin", name)))).toEqual([
     false,
     false,
     false,
   ])
   expect([
-    readFileSync(profile(place, "twin", "config.yaml"), "utf8"),
-    statSync(profile(place, "twin", "state.db")).size,
+    readFileSync(profile(fixture, "twin", "config.yaml"), "utf8"),
+    statSync(profile(fixture, "twin", "state.db")).size,
   ]).toEqual(["model: x\n", 100_000])
-  expect(statSync(profile(place, "twin", "skills", "s", "run.sh")).mode & 0o111).not.toBe(0)
-  expect(readdirSync(join(place.path, "profiles")).toSorted()).toEqual(["coder", "twin"])
+  expect(statSync(profile(fixture, "twin", "skills", "s", "run.sh")).mode & 0o111).not.toBe(0)
+  expect(readdirSync(join(fixture.path, "profiles")).toSorted()).toEqual(["coder", "twin"])
 })
 
 test("the root is exported without databases, logs, caches, checkpoints and other profiles", async () => {
   const left = ["state.db", "kanban.db", "logs/a.log", "cache/x", "checkpoints/x", "profiles/p/x", ".env", "auth.json"]
-  await using place = await temporaryHome({
+  await using fixture = await temporaryHome({
     config: "a: 1\n",
     files: Object.fromEntries([...left, "SOUL.md"].map((name) => [name, "x"])),
   })
-  const output = join(place.workdir, "root.tar.gz")
-  await exportProfile(context(place), "default", { output })
-  await importProfile(context(place), output, { name: "copy" })
-  expect(readdirSync(profile(place, "copy")).toSorted()).toEqual(["SOUL.md", "config.yaml"])
+  const output = join(fixture.workdir, "root.tar.gz")
+  await exportProfile(context(fixture), "default", { output })
+  await importProfile(context(fixture), output, { name: "copy" })
+  expect(readdirSync(profile(fixture, "copy")).toSorted()).toEqual(["SOUL.md", "config.yaml"])
 })
 
 type Entry = Partial<Header> & { readonly name: string }
@@ -301,26 +305,26 @@ test.each<[string, Entry[]]>([
   ["a file at the top", [{ name: "file" }]],
   ["nothing", []],
 ])("an archive with %s is refused and leaves nothing", async (_, headers) => {
-  await using place = await temporaryHome()
-  const path = join(place.workdir, "a.tar.gz")
+  await using fixture = await temporaryHome()
+  const path = join(fixture.workdir, "a.tar.gz")
   await archiveOf(path, headers)
-  expect(await importProfile(context(place), path, { name: "new" })).toMatchObject({
+  expect(await importProfile(context(fixture), path, { name: "new" })).toMatchObject({
     ok: false,
     error: { exitCode: 1 },
   })
-  expect([readdirSync(join(place.path, "profiles")), existsSync(join(dirname(place.path), "evil"))]).toEqual([
+  expect([readdirSync(join(fixture.path, "profiles")), existsSync(join(dirname(fixture.path), "evil"))]).toEqual([
     [],
     false,
   ])
 })
 
-test("a file that is no archive is refused", async () => {
-  await using place = await temporaryHome({ workFiles: { "a.tar.gz": "not gzip" } })
-  expect(await importProfile(context(place), join(place.workdir, "a.tar.gz"), { name: "new" })).toMatchObject({
+test("a file that is not an archive is refused", async () => {
+  await using fixture = await temporaryHome({ workFiles: { "a.tar.gz": "not gzip" } })
+  expect(await importProfile(context(fixture), join(fixture.workdir, "a.tar.gz"), { name: "new" })).toMatchObject({
     ok: false,
   })
-  expect(await importProfile(context(place), join(place.workdir, "missing"), { name: "new" })).toMatchObject({
+  expect(await importProfile(context(fixture), join(fixture.workdir, "missing"), { name: "new" })).toMatchObject({
     ok: false,
   })
-  expect(readdirSync(join(place.path, "profiles"))).toEqual([])
+  expect(readdirSync(join(fixture.path, "profiles"))).toEqual([])
 })

@@ -11,7 +11,7 @@ import { isProfileName, isReservedProfileName, normalizeProfileName } from "./pr
 import { removeWrapper, wrapperOf, writeWrapper } from "./profile-wrapper.ts"
 
 export interface ProfileContext {
-  /** Any home of the installation; the root is found from it. */
+  /** Any home of the installation; it determines the root. */
   readonly home: Home
   readonly environment: Environment
 }
@@ -19,7 +19,7 @@ export interface ProfileContext {
 export interface ProfileSummary {
   readonly name: string
   readonly path: string
-  /** The profile a plain `hermes` uses. */
+  /** Whether `hermes` without -p uses this profile. */
   readonly active: boolean
   readonly hasConfig: boolean
   readonly hasSecrets: boolean
@@ -28,8 +28,8 @@ export interface ProfileSummary {
   readonly wrapper?: string
 }
 
-/** Stops whatever runs in the background for a profile; the surfaces that start such things provide it. */
-export type StopServices = (home: Home) => Promise<void>
+/** Refuses while a background process, such as a gateway, uses the profile. */
+export type RefuseWhileRunning = (home: Home) => Result<undefined, Refusal>
 
 /** The default profile first, the others by name. */
 export async function listProfiles(context: ProfileContext): Promise<readonly ProfileSummary[]> {
@@ -42,7 +42,7 @@ export async function showProfile(context: ProfileContext, given: string): Promi
   return found.ok ? ok(await summarize(found.value.name, context)) : found
 }
 
-/** Makes a profile the one a plain `hermes` uses. */
+/** Makes this the profile that `hermes` without -p uses. */
 export function useProfile(context: ProfileContext, given: string): Result<Home, Refusal> {
   const found = existingProfile(context, given)
   if (!found.ok) return found
@@ -52,17 +52,18 @@ export function useProfile(context: ProfileContext, given: string): Result<Home,
   })
 }
 
-/** Renames directory, wrapper and, where it points there, `active_profile`. */
+/** Renames the directory and the wrapper, and updates `active_profile`. */
 export async function renameProfile(
   context: ProfileContext,
   names: { readonly from: string; readonly to: string },
-  ports: { readonly stopServices: StopServices; readonly commands: readonly string[] },
+  ports: { readonly refuseWhileRunning: RefuseWhileRunning; readonly commands: readonly string[] },
 ): Promise<Result<{ readonly home: Home; readonly hints: readonly string[] }, Refusal>> {
   const source = changeableProfile(context, names.from)
   if (!source.ok) return source
   const target = newProfileName(context, names.to)
   if (!target.ok) return target
-  await ports.stopServices(source.value.home)
+  const idle = ports.refuseWhileRunning(source.value.home)
+  if (!idle.ok) return idle
   const { root } = context.home
   return systemResult(`cannot rename profile "${source.value.name}"`, () => {
     renameSync(source.value.home.path, profilePath(root, target.value))
@@ -74,16 +75,17 @@ export async function renameProfile(
   })
 }
 
-/** Removes a profile for good; the caller has asked. */
+/** Deletes a profile permanently; the caller has asked for confirmation. */
 export async function deleteProfile(
   context: ProfileContext,
   given: string,
-  ports: { readonly stopServices: StopServices },
+  ports: { readonly refuseWhileRunning: RefuseWhileRunning },
 ): Promise<Result<string, Refusal>> {
   const found = changeableProfile(context, given)
   if (!found.ok) return found
   const { name, home } = found.value
-  await ports.stopServices(home)
+  const idle = ports.refuseWhileRunning(home)
+  if (!idle.ok) return idle
   return systemResult(`cannot delete profile "${name}"`, () => {
     if (readActiveProfile(context.home.root) === name) setActive(context.home.root, "default")
     removeWrapper(name, context)
@@ -102,13 +104,13 @@ export function existingProfile(
 ): Result<{ readonly name: string; readonly home: Home }, Refusal> {
   const name = normalizeProfileName(given)
   if (name !== "default" && (!isProfileName(name) || !isDirectory(profilePath(home.root, name)))) {
-    const message = `there is no profile "${given}"; hermes profile list shows them, hermes profile create makes one`
+    const message = `there is no profile "${given}"; run hermes profile list to see them, or hermes profile create to create one`
     return fail({ exitCode: 1, message })
   }
   return ok({ name, home: homeAt(profilePath(home.root, name), environment) })
 }
 
-/** A name for a profile that is to be made: well formed, not reserved, not taken. */
+/** Checks the name of a new profile: valid, not reserved, not in use. */
 export function newProfileName({ home }: ProfileContext, given: string): Result<string, Refusal> {
   const name = normalizeProfileName(given)
   if (!isProfileName(name)) {
@@ -118,12 +120,12 @@ export function newProfileName({ home }: ProfileContext, given: string): Result<
   if (isReservedProfileName(name))
     return fail({ exitCode: 1, message: `the name "${name}" is reserved; choose another` })
   if (existsSync(profilePath(home.root, name))) {
-    return fail({ exitCode: 1, message: `profile "${name}" exists already; choose another name or delete it first` })
+    return fail({ exitCode: 1, message: `profile "${name}" already exists; choose another name or delete it first` })
   }
   return ok(name)
 }
 
-/** File operations that can only fail for reasons outside: the failure becomes one sentence. */
+/** Runs file operations and turns a system error into one sentence. */
 export function systemResult<T>(what: string, work: () => T): Result<T, Refusal> {
   try {
     return ok(work())
@@ -134,7 +136,7 @@ export function systemResult<T>(what: string, work: () => T): Result<T, Refusal>
 
 function changeableProfile(context: ProfileContext, given: string): ReturnType<typeof existingProfile> {
   if (normalizeProfileName(given) === "default") {
-    return fail({ exitCode: 1, message: "the default profile can be neither renamed nor deleted" })
+    return fail({ exitCode: 1, message: "the default profile cannot be renamed or deleted" })
   }
   return existingProfile(context, given)
 }
@@ -166,7 +168,7 @@ async function summarize(name: string, context: ProfileContext): Promise<Profile
   return wrapper === undefined ? summary : { ...summary, wrapper }
 }
 
-/** The default profile is the absence of the file. */
+/** For the default profile the file is removed. */
 function setActive(root: string, name: string): void {
   const path = join(root, "active_profile")
   if (name === "default") rmSync(path, { force: true })

@@ -1,36 +1,36 @@
 import { group, integer, list, mapping, optionalInteger, text, type Setting } from "../setting.ts"
 
-/** The fields every auxiliary task has; tasks of plugins get the same with the usual time-out. */
+/** The fields of every auxiliary task; tasks of plugins have the same fields with the default timeout. */
 export const AUXILIARY_FIELDS = {
-  provider: text("auto", "Provider; auto follows the main model, none switches the task off."),
-  model: text("", "Model; empty follows the provider."),
-  base_url: text("", "Endpoint when it is not the provider's usual one."),
-  api_key: text("", "Key for the endpoint; better kept in .env and named here as ${VAR}."),
-  api_mode: text("", "Wire format; empty means it is worked out."),
-  timeout: integer(30, "Seconds one call may take.", { min: 1 }),
+  provider: text("auto", "Provider; auto uses that of the main model, none disables the task."),
+  model: text("", "Model; empty uses the provider's default."),
+  base_url: text("", "URL of the endpoint when it is not the provider's default."),
+  api_key: text("", "API key for the endpoint; better stored in .env and referenced here as ${VAR}."),
+  api_mode: text("", "API format; empty derives it from provider and URL."),
+  timeout: integer(30, "Timeout of one call in seconds.", { min: 1 }),
   extra_body: mapping("Fields added to the request."),
-  max_tokens: optionalInteger("Longest reply in tokens.", { min: 1 }),
+  max_tokens: optionalInteger("Maximum length of a reply in tokens.", { min: 1 }),
   context_length: optionalInteger("Context window in tokens.", { min: 1 }),
   fallback_chain: list("Providers and models to try when the first one fails."),
 }
 
-/** Small side jobs that may run on a cheaper model than the conversation. */
+/** Auxiliary tasks, which may use a cheaper model than the conversation. */
 export const AUXILIARY_SETTINGS = {
   "auxiliary.vision": task(120, "Describing images.", {
-    download_timeout: integer(30, "Seconds to fetch an image.", { min: 1 }),
+    download_timeout: integer(30, "Timeout for downloading an image in seconds.", { min: 1 }),
   }),
-  "auxiliary.web_extract": task(360, "Condensing web pages."),
+  "auxiliary.web_extract": task(360, "Summarising web pages."),
   "auxiliary.compression": task(120, "Summarising old turns."),
-  "auxiliary.skills_hub": task(30, "Judging skills before they are installed."),
+  "auxiliary.skills_hub": task(30, "Checking skills before they are installed."),
   "auxiliary.approval": task(30, "Judging commands in the auto permission profile."),
   "auxiliary.mcp": task(30, "Answering sampling requests of MCP servers."),
-  "auxiliary.session_search": task(30, "Reserved: searching sessions needs no model."),
+  "auxiliary.session_search": task(30, "Reserved: searching sessions uses no model."),
   "auxiliary.title_generation": task(30, "Naming sessions."),
   "auxiliary.triage_specifier": task(120, "Turning rough kanban notes into tasks."),
   "auxiliary.kanban_decomposer": task(180, "Splitting kanban tasks."),
   "auxiliary.profile_describer": task(60, "Describing a profile."),
-  "auxiliary.curator": task(600, "Looking after the skill library."),
-  "auxiliary.memory_flush": task(60, "Saving memories before a conversation is shortened."),
+  "auxiliary.curator": task(600, "Maintaining the skill library."),
+  "auxiliary.memory_flush": task(60, "Saving facts to memory before a compression."),
   "auxiliary.evaluation_judge": task(120, "Judging evaluation answers."),
   "auxiliary.tts_audio_tags": task(30, "Marking up text for speech.", {}, "later"),
   "auxiliary.monitor": task(60, "Watching a running job.", {}, "later"),
@@ -42,6 +42,6 @@ function task(
   more: Readonly<Record<string, Setting>> = {},
   tag: "core" | "later" = "core",
 ): Setting<Readonly<Record<string, unknown>>> {
-  const own = integer(timeout, "Seconds one call may take.", { min: 1 })
+  const own = integer(timeout, "Timeout of one call in seconds.", { min: 1 })
   return group({ ...AUXILIARY_FIELDS, timeout: own, ...more }, help, { tag })
 }

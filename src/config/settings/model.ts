@@ -12,23 +12,25 @@ import {
   texts,
 } from "../setting.ts"
 
-/** Which model answers, and how its provider is reached. */
+/** The model, and how to connect to its provider. */
 export const MODEL_SETTINGS = {
-  "model.default": text("", "The model to talk to; empty lets Hermes choose.", {
+  "model.default": text("", "The model; empty lets Hermes choose.", {
     environment: { name: "HERMES_INFERENCE_MODEL", strength: "wins" },
   }),
-  "model.provider": text("auto", "The provider that serves the model; `auto` takes the first one with a usable key.", {
+  "model.provider": text("auto", "The provider that serves the model; `auto` uses the first one with a usable key.", {
     environment: { name: "HERMES_INFERENCE_PROVIDER", strength: "fills" },
   }),
-  "model.base_url": text("", "Address of the endpoint when it is not the provider's usual one."),
-  "model.api_key": text("", "Key for the endpoint; better kept in .env and named here as ${VAR}."),
-  "model.api_mode": text("", "Wire format; empty means it is worked out from provider, address and model."),
-  "model.context_length": optionalInteger("Context window in tokens when the catalogue is wrong or silent.", {
+  "model.base_url": text("", "URL of the endpoint when it is not the provider's default."),
+  "model.api_key": text("", "API key for the endpoint; better stored in .env and referenced here as ${VAR}."),
+  "model.api_mode": text("", "API format; empty derives it from provider, URL and model."),
+  "model.context_length": optionalInteger("Context window in tokens, when the catalogue has none or a wrong one.", {
     min: 1,
   }),
-  "model.max_tokens": optionalInteger("Longest reply in tokens; unset leaves it to the provider.", { min: 1 }),
+  "model.max_tokens": optionalInteger("Maximum length of a reply in tokens; unset uses the provider's default.", {
+    min: 1,
+  }),
   "model.default_headers": mapping("Extra HTTP headers for every model request."),
-  "model.supports_vision": optionalFlag("Whether the model sees images, when the catalogue does not know."),
+  "model.supports_vision": optionalFlag("Whether the model accepts images, when the catalogue does not list it."),
   "model.aliases": mapping("Short names for `provider/model`."),
   "model.max_session_tokens": optionalInteger("Stop a session before it uses more than this many tokens.", {
     min: 1,
@@ -36,23 +38,23 @@ export const MODEL_SETTINGS = {
   "model.max_session_cost_usd": optionalDecimal("Stop a session before it costs more than this many dollars.", {
     min: 0,
   }),
-  "model.auth_mode": text("", "How to sign in when a provider offers several ways."),
+  "model.auth_mode": text("", "Login method when a provider offers several."),
   "model.openai_runtime": text("", "Reserved for an external OpenAI runtime.", { tag: "later" }),
-  providers: mapping("Your own providers and overrides of built-in ones, by name."),
-  custom_providers: list("Older list form of `providers`; still read."),
-  model_aliases: mapping("Short names with model, provider and address."),
+  providers: mapping("Custom providers and overrides of built-in ones, by name."),
+  custom_providers: list("Legacy list form of `providers`; still read."),
+  model_aliases: mapping("Short names with model, provider and URL."),
   fallback_providers: list("Providers and models to try in order when the first one fails."),
   credential_pool_strategies: mapping(
-    "How to pick among several keys of a provider: fill_first, round_robin, random or least_used.",
+    "How to choose among several keys of a provider: fill_first, round_robin, random or least_used.",
   ),
   provider_routing: mapping("Aggregator preferences: sort, only, ignore, order, require_parameters, data_collection."),
   "openrouter.response_cache": flag(true, "Let OpenRouter answer repeated requests from its cache."),
-  "openrouter.response_cache_ttl": integer(300, "Seconds such an answer may be reused.", { min: 1, max: 86_400 }),
-  "openrouter.min_coding_score": decimal(0.65, "Lowest coding score of models OpenRouter may route to.", {
+  "openrouter.response_cache_ttl": integer(300, "Seconds a cached response may be reused.", { min: 1, max: 86_400 }),
+  "openrouter.min_coding_score": decimal(0.65, "Minimum coding score of models that OpenRouter may route to.", {
     min: 0,
     max: 1,
   }),
-  "bedrock.region": text("", "AWS region; empty takes the one of the AWS configuration."),
+  "bedrock.region": text("", "AWS region; empty uses the AWS configuration."),
   "bedrock.discovery.enabled": flag(true, "List the account's Bedrock models.", { tag: "later" }),
   "bedrock.discovery.provider_filter": texts([], "Only list models of these vendors.", { tag: "later" }),
   "bedrock.discovery.refresh_interval": integer(3600, "Seconds between two listings.", { min: 1, tag: "later" }),
@@ -62,7 +64,11 @@ export const MODEL_SETTINGS = {
   "model_catalog.url": text("", "Manifest to use instead of the project's own."),
   "model_catalog.ttl_hours": decimal(1, "Hours a fetched catalogue stays fresh.", { min: 0 }),
   "model_catalog.providers": mapping("Per-provider changes to the catalogue."),
-  prefill_messages_file: text("", "JSON list of messages put before every request and never stored.", {
-    environment: { name: "HERMES_PREFILL_MESSAGES_FILE", strength: "wins" },
-  }),
+  prefill_messages_file: text(
+    "",
+    "File with a JSON list of messages that precede every request and are never stored.",
+    {
+      environment: { name: "HERMES_PREFILL_MESSAGES_FILE", strength: "wins" },
+    },
+  ),
 } as const

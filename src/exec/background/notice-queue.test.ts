@@ -1,8 +1,8 @@
 import { expect, test } from "vitest"
-import { manualClock } from "../../../test/fixtures/exec/manual-clock.ts"
+import { manualClock } from "../../../test/support/manual-clock.ts"
 import { createNoticeQueue } from "./notice-queue.ts"
 
-const TRIP =
+const HELD_BACK =
   "[IMPORTANT: Background processes report too many watch pattern matches. Further matches are held back for 30 s.]"
 
 function queue() {
@@ -29,16 +29,16 @@ test("each notice is taken once, in order, by its owner", () => {
   expect([takeAll("a"), takeAll("a"), takeAll()]).toEqual([["1", "3"], [], ["2"]])
 })
 
-test("a notice that is no news any more is neither waited for nor given", async () => {
+test("a notice that is no longer pending neither ends a wait nor is returned", async () => {
   const { notices, takeAll } = queue()
-  notices.push({ owner: "a", isStillNews: () => false, text: () => undefined })
+  notices.push({ owner: "a", isPending: () => false, text: () => undefined })
   const stop = new AbortController()
   const waiting = notices.waitForOne(stop.signal).then(() => "ended")
   stop.abort()
   expect([await waiting, takeAll()]).toEqual(["ended", []])
 })
 
-test("waiting ends with the first notice of the owner", async () => {
+test("a wait ends with the first notice of its owner", async () => {
   const { notices, takeAll } = queue()
   const seen: string[] = []
   const waiting = notices.waitForOne(new AbortController().signal, "a").then(() => seen.push("woken"))
@@ -50,10 +50,10 @@ test("waiting ends with the first notice of the owner", async () => {
   expect(takeAll("a")).toEqual(["mine"])
 })
 
-test("the sixteenth match within 10 seconds trips; one message then, one when it is over", async () => {
+test("from the sixteenth match within 10 seconds on, matches are held back, with a message at the start and the end", async () => {
   const { clock, notices, takeAll } = queue()
   for (let index = 0; index < 40; index += 1) notices.pushMatch("a", `m${index}`)
-  expect(takeAll()).toEqual([...Array.from({ length: 15 }, (_, index) => `m${index}`), TRIP])
+  expect(takeAll()).toEqual([...Array.from({ length: 15 }, (_, index) => `m${index}`), HELD_BACK])
   await clock.advance(29_999)
   notices.pushMatch("a", "still too many")
   expect(takeAll()).toEqual([])
@@ -63,7 +63,7 @@ test("the sixteenth match within 10 seconds trips; one message then, one when it
   expect(takeAll()).toEqual(["again"])
 })
 
-test("matches that come slowly never trip", async () => {
+test("infrequent matches are never held back", async () => {
   const { clock, notices, takeAll } = queue()
   for (let index = 0; index < 50; index += 1) {
     notices.pushMatch("a", "m")
@@ -72,7 +72,7 @@ test("matches that come slowly never trip", async () => {
   expect(takeAll()).toEqual(Array.from({ length: 50 }, () => "m"))
 })
 
-test("closing ends the silence without a message", async () => {
+test("closing ends the cooldown without a message", async () => {
   const { stop, notices, takeAll } = queue()
   for (let index = 0; index < 16; index += 1) notices.pushMatch("a", "m")
   stop.abort()

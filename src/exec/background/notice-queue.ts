@@ -1,31 +1,31 @@
 import type { Clock } from "../../base/clock.ts"
 import { isAbort } from "../../base/abort.ts"
 
-/** What the agent must be told about background processes, each notice once. */
+/** Notices for the agent about background processes; each is delivered once. */
 export interface Notices {
-  /** The next one, or the next of one owner; undefined when there is none. It is gone then: whoever takes it delivers it. */
+  /** Removes and returns the next notice, or the next one of an owner. The caller must deliver it. */
   take(owner?: string): string | undefined
-  /** Resolves when `take` would give something, or when the signal aborts. Never rejects. */
+  /** Resolves when `take` would return a notice, or when the signal aborts. Never rejects. */
   waitForOne(signal: AbortSignal, owner?: string): Promise<void>
 }
 
 interface Notice {
   readonly owner: string
-  /** Undefined when the agent has learned it in another way meanwhile. */
+  /** Returns undefined when the agent has received the information by other means since. */
   readonly text: () => string | undefined
-  readonly isStillNews: () => boolean
+  readonly isPending: () => boolean
 }
 
-/** All processes together: this many reports of matches in this time, then silence for a while. */
+/** Limit for the matches of all processes together: after this many within the window, matches are held back. */
 const BREAKER_COUNT = 15
 const BREAKER_WINDOW_MS = 10_000
 const BREAKER_COOLDOWN_MS = 30_000
 
 export interface NoticeQueue extends Notices {
   push(notice: Notice): void
-  /** A report of a match; held back while there are too many of them. */
+  /** Adds a watch pattern match, unless matches are currently held back. */
   pushMatch(owner: string, text: string): void
-  /** Resolves when nothing is waited for any more; `signal` ends the waiting. */
+  /** Resolves when no cooldown is running; aborting the queue's signal ends the cooldown. */
   idle(): Promise<void>
 }
 
@@ -39,26 +39,26 @@ export function createNoticeQueue({
   let queue: readonly Notice[] = []
   let recent: readonly number[] = []
   let heldBack: number | undefined
-  let release: Promise<void> = Promise.resolve()
-  const waiting = new Set<() => void>()
+  let cooldown: Promise<void> = Promise.resolve()
+  const waiters = new Set<() => void>()
 
   const push = (notice: Notice): void => {
     queue = [...queue, notice]
-    for (const wake of waiting) wake()
+    for (const wake of waiters) wake()
   }
   const pushText = (owner: string, text: string): void => {
-    push({ owner, text: () => text, isStillNews: () => true })
+    push({ owner, text: () => text, isPending: () => true })
   }
   const has = (owner: string | undefined): boolean =>
-    queue.some((notice) => (owner === undefined || notice.owner === owner) && notice.isStillNews())
+    queue.some((notice) => (owner === undefined || notice.owner === owner) && notice.isPending())
 
-  const trip = (owner: string): void => {
+  const holdBack = (owner: string): void => {
     heldBack = 1
     pushText(
       owner,
       `[IMPORTANT: Background processes report too many watch pattern matches. Further matches are held back for ${BREAKER_COOLDOWN_MS / 1000} s.]`,
     )
-    release = clock.sleep(BREAKER_COOLDOWN_MS, { signal }).then(
+    cooldown = clock.sleep(BREAKER_COOLDOWN_MS, { signal }).then(
       () => {
         pushText(owner, `[IMPORTANT: Watch pattern matches are reported again; ${heldBack ?? 0} were held back.]`)
         heldBack = undefined
@@ -79,11 +79,11 @@ export function createNoticeQueue({
       }
       const now = clock.now()
       recent = [...recent.filter((time) => now - time < BREAKER_WINDOW_MS), now]
-      if (recent.length > BREAKER_COUNT) trip(owner)
+      if (recent.length > BREAKER_COUNT) holdBack(owner)
       else pushText(owner, text)
     },
     idle: async () => {
-      await release
+      await cooldown
     },
     take: (owner) => {
       for (const notice of queue) {
@@ -100,10 +100,10 @@ export function createNoticeQueue({
         const wake = (): void => {
           resolve(undefined)
         }
-        waiting.add(wake)
+        waiters.add(wake)
         stop.addEventListener("abort", wake, { once: true })
         await promise
-        waiting.delete(wake)
+        waiters.delete(wake)
         stop.removeEventListener("abort", wake)
       }
     },

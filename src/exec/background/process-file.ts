@@ -11,7 +11,7 @@ import { isSameProcess, startTokenOf } from "../process-tree.ts"
 
 const LOCK_WAIT_MS = 5000
 
-/** A process as `processes.json` keeps it. The names are those of the Python edition; `keeper` is ours. */
+/** An entry of `processes.json`. The field names are those of the Python edition; `keeper` is an addition. */
 export interface StoredProcess {
   readonly session_id: string
   readonly command: string
@@ -22,12 +22,13 @@ export interface StoredProcess {
   readonly started_at: number
   readonly task_id: string
   readonly notify_on_complete: boolean
-  /** Which running Hermes looks after it: process, its start, and one of its registries. */
+  /** The Hermes process and registry that manage this process. */
   readonly keeper?: Keeper
 }
 
-export type OwnProcess = Omit<StoredProcess, "keeper">
+export type ProcessRecord = Omit<StoredProcess, "keeper">
 
+/** A process id can be reused, so the start time identifies the Hermes process together with it. */
 interface Keeper {
   readonly pid: number
   readonly start: string
@@ -35,16 +36,16 @@ interface Keeper {
 }
 
 export interface ProcessFile {
-  /** Writes the entries as they are now; whoever asks during a write gets the next one. Never rejects. */
+  /** Writes the current entries; calls made during a write share the next one. Never rejects. */
   save(): Promise<void>
-  /** The entries that nobody looks after any more; the next save drops what this registry does not keep. */
+  /** Returns entries whose Hermes process has exited. The next `save` drops those that this registry has not taken over. */
   orphans(): readonly StoredProcess[]
 }
 
-/** The part of the file that belongs to one registry. A file that cannot be used costs only the recovery. */
+/** Manages the entries of one registry in the file. An unreadable file only prevents recovery. */
 export function openProcessFile(
   { file, log }: { readonly file: string; readonly log: Logger },
-  entries: () => readonly OwnProcess[],
+  entries: () => readonly ProcessRecord[],
 ): ProcessFile {
   const keeper: Keeper = { pid: process.pid, start: startTokenOf(process.pid), registry: randomHex(6) }
   let current: Promise<void> = Promise.resolve()
@@ -55,7 +56,7 @@ export function openProcessFile(
     try {
       await replaceEntries(file, keeper, entries)
     } catch (error) {
-      log.warning(`background processes could not be noted in ${file}: ${errorMessage(error)}`)
+      log.warning(`cannot record background processes in ${file}: ${errorMessage(error)}`)
     }
   }
   return {
@@ -68,7 +69,7 @@ export function openProcessFile(
       try {
         return readEntries(file).filter((entry) => !isKeptByAnother(entry, keeper) && !isKeptBy(entry, keeper))
       } catch (error) {
-        log.warning(`${file} could not be read: ${errorMessage(error)}`)
+        log.warning(`cannot read ${file}: ${errorMessage(error)}`)
         return []
       }
     },
@@ -76,10 +77,10 @@ export function openProcessFile(
 }
 
 /**
- * Entries of another registry stay while its Hermes runs. No sync to the disk: the file is for a Hermes that was killed, and a machine
- * that lost power has lost the processes too.
+ * Preserves entries of other registries while their Hermes process runs. Does not fsync: the file serves recovery after Hermes was
+ * killed, and a power failure ends the background processes too.
  */
-async function replaceEntries(file: string, keeper: Keeper, own: () => readonly OwnProcess[]): Promise<void> {
+async function replaceEntries(file: string, keeper: Keeper, own: () => readonly ProcessRecord[]): Promise<void> {
   makeDirectories(dirname(file))
   await withFileLock(`${file}.lock`, { waitMs: LOCK_WAIT_MS }, () => {
     const others = readEntries(file).filter((entry) => isKeptByAnother(entry, keeper))
@@ -114,7 +115,7 @@ function readEntries(file: string): readonly StoredProcess[] {
   return Array.isArray(entries) ? entries.flatMap((entry: unknown) => parseEntry(entry) ?? []) : []
 }
 
-/** An entry that cannot be understood is dropped: it describes nothing that could be found again. */
+/** Returns undefined for an invalid entry, which could not be recovered anyway. */
 function parseEntry(entry: unknown): StoredProcess | undefined {
   if (!isRecord(entry)) return undefined
   const { session_id, command, cwd, pid, host_start_time, started_at, task_id, notify_on_complete, keeper } = entry

@@ -9,18 +9,25 @@ import { createNoticeQueue } from "./notice-queue.ts"
 import type { Notices } from "./notice-queue.ts"
 import { openProcessFile } from "./process-file.ts"
 import { completionNotice } from "./process-notices.ts"
-import type { ProcessEnd, ProcessView } from "./process-view.ts"
-import { beginProcess, endOf, killFoundProcess, processFoundAgain, storedProcess, viewOf } from "./tracked-process.ts"
-import type { StartProcess, Tracked } from "./tracked-process.ts"
+import type { ProcessExit, ProcessView } from "./process-view.ts"
+import {
+  startTrackedProcess,
+  exitOf,
+  killRecoveredProcess,
+  recoverProcess,
+  processRecords,
+  viewOf,
+} from "./tracked-process.ts"
+import type { ProcessStartOptions, TrackedProcess } from "./tracked-process.ts"
 
 const MAX_TRACKED = 64
 const FINISHED_KEPT_MS = 1_800_000
-/** How often processes are looked at whose end nobody tells us. */
-const FOUND_CHECK_MS = 2000
+/** Poll interval for recovered processes: Hermes is not their parent, so the system does not report their exit. */
+const RECOVERED_POLL_MS = 2000
 
 export interface ProcessRegistryOptions {
   readonly clock: Clock
-  /** `processes.json` of the home; several sessions and several Hermes may share it. */
+  /** `processes.json` of the home; several sessions and Hermes processes may share it. */
   readonly file: string
   readonly log: Logger
   readonly redact: (text: string) => string
@@ -28,88 +35,89 @@ export interface ProcessRegistryOptions {
 }
 
 export interface ProcessRegistry {
-  /** Fails with a sentence when it cannot be started or too many run. */
-  start(options: StartProcess): Promise<Result<ProcessView>>
-  /** Those of one owner, and those found again after a restart. */
+  /** Fails with a message for the model when the command cannot be started or too many processes are running. */
+  start(options: ProcessStartOptions): Promise<Result<ProcessView>>
+  /** Returns all processes, or those of one owner and those recovered after a restart. */
   list(owner?: string): readonly ProcessView[]
   peek(id: string): ProcessView | undefined
-  /** As `peek`, but looking at a process that has ended counts as having been told: there will be no notice. */
-  look(id: string): ProcessView | undefined
+  /** As `peek`, but marks the exit of the process as reported: no notice of it will follow. */
+  acknowledge(id: string): ProcessView | undefined
   wait(
     id: string,
     options: { readonly timeoutMs: number; readonly signal: AbortSignal },
   ): Promise<"exited" | "timeout" | "interrupted" | "not_found">
   kill(id: string, source: string): Promise<"killed" | "already_exited" | "not_found">
-  /** False when its input is closed or out of reach. */
+  /** Returns false when its input is closed or not accessible. */
   write(id: string, data: string): boolean
   closeInput(id: string): boolean
   readonly notices: Notices
-  /** Finds the processes again that a Hermes which was killed has left. */
+  /** Takes over the processes that a killed Hermes process has left behind. */
   recover(): Promise<void>
-  /** Kills what it started and stops looking after the rest. */
+  /** Kills the processes it started and stops managing the recovered ones. */
   close(): Promise<void>
 }
 
-/** Commands that go on beside the conversation: what they said, how they ended, and who must be told. */
+/** Creates the registry of background commands: their output, their exit and the notices about them. */
 export function createProcessRegistry(options: ProcessRegistryOptions): ProcessRegistry {
   const { clock, log, redact, newId = () => `proc_${randomHex(6)}` } = options
   const closing = new AbortController()
   const notices = createNoticeQueue({ clock, signal: closing.signal })
-  const tracked = new Map<string, Tracked>()
+  const tracked = new Map<string, TrackedProcess>()
   const unfinished = new Set<Promise<void>>()
-  const file = openProcessFile(options, () => [...tracked.values()].flatMap(storedProcess))
+  const file = openProcessFile(options, () => [...tracked.values()].flatMap(processRecords))
   let starting = 0
-  let checking: Promise<void> | undefined
-
-  /** Work that nobody waits for now; `close` does. */
-  const keep = (work: Promise<void>): void => {
-    const kept = work.finally(() => unfinished.delete(kept))
-    unfinished.add(kept)
+  let polling: Promise<void> | undefined
+  /** Registers work that only `close` awaits. */
+  const awaitOnClose = (work: Promise<void>): void => {
+    const registered = work.finally(() => unfinished.delete(registered))
+    unfinished.add(registered)
   }
-  const finish = (one: Tracked, end: ProcessEnd): void => {
-    const { life } = one
-    if (life.end !== undefined) return
-    life.end = end
-    life.endedAt = clock.now()
-    if (life.waiters > 0) life.told = true
-    one.done.resolve(undefined)
-    if (life.notify && !life.told) {
-      const isStillNews = (): boolean => !life.told
+  const finish = (process: TrackedProcess, exit: ProcessExit): void => {
+    const { lifecycle } = process
+    if (lifecycle.exit !== undefined) return
+    lifecycle.exit = exit
+    lifecycle.exitedAt = clock.now()
+    if (lifecycle.waiters > 0) lifecycle.isReported = true
+    process.done.resolve(undefined)
+    if (lifecycle.notify && !lifecycle.isReported) {
+      const isPending = (): boolean => !lifecycle.isReported
       const text = (): string | undefined => {
-        if (life.told) return undefined
-        life.told = true
-        return redact(completionNotice(viewOf(one, clock.now()), end))
+        if (lifecycle.isReported) return undefined
+        lifecycle.isReported = true
+        return redact(completionNotice(viewOf(process, clock.now()), exit))
       }
-      notices.push({ owner: one.owner, isStillNews, text })
+      notices.push({ owner: process.owner, isPending, text })
     }
-    if (one.isOnHost) keep(file.save())
+    if (process.isOnHost) awaitOnClose(file.save())
   }
-  const reconcile = (one: Tracked): void => {
-    if (one.life.end !== undefined || one.handle !== undefined) return
-    if (!isSameProcess({ pid: one.pid, startedAt: one.startToken })) finish(one, endOf(one, undefined))
+  const reconcile = (process: TrackedProcess): void => {
+    if (process.lifecycle.exit !== undefined || process.handle !== undefined) return
+    if (!isSameProcess({ pid: process.pid, startedAt: process.startToken })) finish(process, exitOf(process, undefined))
   }
-  const find = (id: string): Tracked | undefined => {
-    const one = tracked.get(id)
-    if (one !== undefined) reconcile(one)
-    return one
+  const find = (id: string): TrackedProcess | undefined => {
+    const process = tracked.get(id)
+    if (process !== undefined) reconcile(process)
+    return process
   }
   const prune = (): void => {
     const now = clock.now()
     const ended = [...tracked.values()]
-      .filter(({ life }) => life.end !== undefined)
-      .toSorted((a, b) => (a.life.endedAt ?? 0) - (b.life.endedAt ?? 0))
-    for (const { id, life } of ended) {
-      const isOld = now - (life.endedAt ?? now) > FINISHED_KEPT_MS
+      .filter(({ lifecycle }) => lifecycle.exit !== undefined)
+      .toSorted((a, b) => (a.lifecycle.exitedAt ?? 0) - (b.lifecycle.exitedAt ?? 0))
+    for (const { id, lifecycle } of ended) {
+      const isOld = now - (lifecycle.exitedAt ?? now) > FINISHED_KEPT_MS
       if (isOld || tracked.size + starting >= MAX_TRACKED) tracked.delete(id)
     }
   }
-  const checkFoundProcesses = async (): Promise<void> => {
+  const pollRecoveredProcesses = async (): Promise<void> => {
     try {
       for (;;) {
-        const open = [...tracked.values()].filter(({ handle, life }) => handle === undefined && life.end === undefined)
+        const open = [...tracked.values()].filter(
+          ({ handle, lifecycle }) => handle === undefined && lifecycle.exit === undefined,
+        )
         if (open.length === 0) return
-        await clock.sleep(FOUND_CHECK_MS, { signal: closing.signal })
-        for (const one of open) reconcile(one)
+        await clock.sleep(RECOVERED_POLL_MS, { signal: closing.signal })
+        for (const process of open) reconcile(process)
       }
     } catch (error) {
       if (!isAbort(error)) throw error
@@ -118,23 +126,23 @@ export function createProcessRegistry(options: ProcessRegistryOptions): ProcessR
 
   return {
     notices,
-    start: async (wanted) => {
+    start: async (startOptions) => {
       prune()
       if (tracked.size + starting >= MAX_TRACKED) {
-        return fail(`${MAX_TRACKED} background processes are running already; end one with the process tool first`)
+        return fail(`${MAX_TRACKED} background processes are already running; kill one with the process tool first`)
       }
       starting += 1
       try {
-        const begun = await beginProcess(wanted, { id: newId(), clock, redact, notices })
-        if (!begun.ok) return begun
-        const one = begun.value
-        tracked.set(one.id, one)
-        const ended = one.handle.exit.then(({ code }) => {
-          finish(one, endOf(one, code))
+        const started = await startTrackedProcess(startOptions, { id: newId(), clock, redact, notices })
+        if (!started.ok) return started
+        const process = started.value
+        tracked.set(process.id, process)
+        const ended = process.handle.exit.then(({ code }) => {
+          finish(process, exitOf(process, code))
         })
-        keep(ended)
-        if (one.isOnHost) await file.save()
-        return ok(viewOf(one, clock.now()))
+        awaitOnClose(ended)
+        if (process.isOnHost) await file.save()
+        return ok(viewOf(process, clock.now()))
       } finally {
         starting -= 1
       }
@@ -142,67 +150,68 @@ export function createProcessRegistry(options: ProcessRegistryOptions): ProcessR
     list: (owner) => {
       prune()
       const all = [...tracked.values()].filter(
-        (one) => owner === undefined || one.owner === owner || one.handle === undefined,
+        (process) => owner === undefined || process.owner === owner || process.handle === undefined,
       )
-      for (const one of all) reconcile(one)
-      return all.map((one) => viewOf(one, clock.now()))
+      for (const process of all) reconcile(process)
+      return all.map((process) => viewOf(process, clock.now()))
     },
     peek: (id) => {
-      const one = find(id)
-      return one === undefined ? undefined : viewOf(one, clock.now())
+      const process = find(id)
+      return process === undefined ? undefined : viewOf(process, clock.now())
     },
-    look: (id) => {
-      const one = find(id)
-      if (one?.life.end !== undefined) one.life.told = true
-      return one === undefined ? undefined : viewOf(one, clock.now())
+    acknowledge: (id) => {
+      const process = find(id)
+      if (process?.lifecycle.exit !== undefined) process.lifecycle.isReported = true
+      return process === undefined ? undefined : viewOf(process, clock.now())
     },
     wait: async (id, { timeoutMs, signal }) => {
-      const one = find(id)
-      if (one === undefined) return "not_found"
-      if (one.life.end !== undefined) return "exited"
+      const process = find(id)
+      if (process === undefined) return "not_found"
+      if (process.lifecycle.exit !== undefined) return "exited"
       const enough = new AbortController()
-      one.life.waiters += 1
+      process.lifecycle.waiters += 1
       const outcome = await Promise.race([
-        one.done.promise.then(() => "exited" as const),
+        process.done.promise.then(() => "exited" as const),
         clock.sleep(timeoutMs, { signal: AbortSignal.any([signal, enough.signal]) }).then(
           () => "timeout" as const,
           () => "interrupted" as const,
         ),
       ])
-      one.life.waiters -= 1
+      process.lifecycle.waiters -= 1
       enough.abort()
       return outcome
     },
     kill: async (id, source) => {
-      const one = find(id)
-      if (one === undefined) return "not_found"
-      if (one.life.end !== undefined) return "already_exited"
-      one.life.killedBy = source
-      one.life.told = true
-      await (one.handle === undefined ? killFoundProcess(one, clock) : one.handle.kill())
-      finish(one, endOf(one, undefined))
+      const process = find(id)
+      if (process === undefined) return "not_found"
+      if (process.lifecycle.exit !== undefined) return "already_exited"
+      process.lifecycle.killedBy = source
+      process.lifecycle.isReported = true
+      await (process.handle === undefined ? killRecoveredProcess(process, clock) : process.handle.kill())
+      finish(process, exitOf(process, undefined))
       return "killed"
     },
     write: (id, data) => find(id)?.handle?.write(data) ?? false,
     closeInput: (id) => find(id)?.handle?.closeInput() ?? false,
     recover: async () => {
       const orphans = file.orphans().filter((entry) => !tracked.has(entry.session_id))
-      for (const one of orphans.map(processFoundAgain)) {
-        tracked.set(one.id, one)
-        if (one.isOnHost) log.info(`background process ${one.id} (pid ${one.pid}) still runs and was found again`)
-        else finish(one, endOf(one, undefined))
+      for (const process of orphans.map(recoverProcess)) {
+        tracked.set(process.id, process)
+        if (process.isOnHost)
+          log.info(`recovered background process ${process.id} (pid ${process.pid}), which is still running`)
+        else finish(process, exitOf(process, undefined))
       }
       if (orphans.length === 0) return
       await file.save()
-      checking ??= checkFoundProcesses()
+      polling ??= pollRecoveredProcesses()
     },
     close: async () => {
       closing.abort()
-      const running = [...tracked.values()].filter(({ life }) => life.end === undefined)
-      for (const { handle, life } of running) if (handle !== undefined) life.killedBy ??= "shutdown"
+      const running = [...tracked.values()].filter(({ lifecycle }) => lifecycle.exit === undefined)
+      for (const { handle, lifecycle } of running) if (handle !== undefined) lifecycle.killedBy ??= "shutdown"
       await Promise.all(running.map(async ({ handle }) => await handle?.kill()))
       while (unfinished.size > 0) await Promise.allSettled(unfinished)
-      await Promise.all([checking ?? Promise.resolve(), notices.idle()])
+      await Promise.all([polling, notices.idle()])
     },
   }
 }

@@ -1,4 +1,4 @@
-/** A background process as it is now. */
+/** The current state of a background process. */
 export interface ProcessView {
   readonly id: string
   readonly command: string
@@ -8,19 +8,19 @@ export interface ProcessView {
   readonly startedAt: number
   readonly uptimeMs: number
   readonly isPty: boolean
-  /** Found again after a restart: its output and input are out of reach. */
+  /** Recovered after a restart of Hermes, without access to its output and input. */
   readonly isDetached: boolean
-  readonly state: { readonly status: "running" } | ProcessEnd
-  /** The end of what it said, as it was said; begins in the middle when `isCut`. */
+  readonly state: { readonly status: "running" } | ProcessExit
+  /** The last part of its raw output; the beginning is missing when `isTruncated`. */
   readonly output: string
-  readonly isCut: boolean
+  readonly isTruncated: boolean
 }
 
-export interface ProcessEnd {
+export interface ProcessExit {
   readonly status: "exited"
-  /** Unknown for a process that ended while nobody looked. */
+  /** Undefined for a process that exited while Hermes was not its parent. */
   readonly exitCode: number | undefined
-  readonly reason: "exited" | "killed" | "lost" | "failed_start"
-  /** Who ended it, when it was killed. */
+  readonly reason: "exited" | "killed" | "lost"
+  /** What killed it, such as a tool call or the shutdown. */
   readonly source?: string
 }

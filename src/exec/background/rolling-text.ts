@@ -1,4 +1,4 @@
-/** The end of a text of any length, in bounded memory. */
+/** Keeps the last part of a text of any length in bounded memory. */
 export class RollingText {
   readonly #limit: number
   #text = ""
@@ -10,12 +10,11 @@ export class RollingText {
 
   push(text: string): void {
     this.#text += text
-    // Cutting only now and then keeps the cost per piece constant.
+    // Truncating only at twice the limit keeps the cost of each push constant.
     if (this.#text.length > 2 * this.#limit) this.#cut()
   }
 
-  /** Whether the beginning is missing. */
-  get isCut(): boolean {
+  get isTruncated(): boolean {
     return this.#dropped || this.#text.length > this.#limit
   }
 
@@ -25,7 +24,7 @@ export class RollingText {
   }
 
   #cut(): void {
-    // A cut may go through a surrogate pair; half a character is left out as well.
+    // The cut may split a surrogate pair; its second half is dropped.
     this.#text = this.#text.slice(-this.#limit).replace(/^[\uDC00-\uDFFF]/, "")
     this.#dropped = true
   }

@@ -3,24 +3,24 @@ import { Socket } from "node:net"
 import { createTreeKiller, signalGroup, startTokenOf } from "../process-tree.ts"
 import type { TreeKiller } from "../process-tree.ts"
 import {
-  decodeInto,
+  decodeOutput,
   DRAIN_AFTER_EXIT_MS,
   exitCode,
   ignoreClosedPipe,
-  notStarted,
-  onceClosed,
-  shellCall,
+  startFailure,
+  onClosed,
+  shellInvocation,
   startProcess,
   unusableDirectory,
 } from "../local/local-command.ts"
-import type { Ending, LocalShell, StartedProcess } from "../local/local-command.ts"
-import type { BackgroundCommand } from "../workspace.ts"
+import type { LocalShell, StartedProcess } from "../local/local-command.ts"
+import type { BackgroundCommand, ExitStatus } from "../workspace.ts"
 
-export interface LocalBackground extends BackgroundCommand {
-  /** Whether a command that has ended left something running in its process group. */
+export interface LocalBackgroundCommand extends BackgroundCommand {
+  /** Whether processes of its group are still running after the command has exited. */
   hasLeftovers(): boolean
-  /** SIGKILL to everything it started, without waiting. */
-  abandon(): void
+  /** Sends SIGKILL to everything the command started, without waiting. */
+  killImmediately(): void
 }
 
 interface StartLocalOptions extends LocalShell {
@@ -28,41 +28,41 @@ interface StartLocalOptions extends LocalShell {
   readonly onErrorOutput?: (text: string) => void
 }
 
-/** A command that goes on beside the conversation, in a session of its own. It always starts: what went wrong is its `exit`. */
-export function startPiped(command: string, options: StartLocalOptions): LocalBackground {
-  const call = shellCall(command, options)
-  const exit = Promise.withResolvers<Ending>()
+/** Starts a background command in its own process session. Never throws: `exit` reports a command that could not be started. */
+export function startPiped(command: string, options: StartLocalOptions): LocalBackgroundCommand {
+  const call = shellInvocation(command, options)
+  const exit = Promise.withResolvers<ExitStatus>()
   let started
   try {
     started = startProcess(call, { ...options, stdin: "pipe" })
   } catch (error) {
-    // Some failures are thrown instead of being told by the child's "error" event.
-    return neverStarted(notStarted(error, command, options))
+    // `spawn` throws some failures instead of emitting "error".
+    return failedCommand(startFailure(error, command, options))
   }
   const { child, output } = started
   const { pid, stdin, stderr } = child
   const { onErrorOutput } = options
   const flush =
     onErrorOutput === undefined
-      ? decodeInto(started, options.onOutput)
-      : decodeApart(started, { ...options, onErrorOutput })
+      ? decodeOutput(started, options.onOutput)
+      : decodeSeparately(started, { ...options, onErrorOutput })
   const killer = createTreeKiller(pid, call.commandId)
-  const end = (ending: Ending): void => {
+  const end = (ending: ExitStatus): void => {
     flush()
-    // What the command left behind may go on writing; it is read, so that it does not die of a full pipe, but keeps nobody waiting.
+    // Leftover processes may go on writing: keep reading, so that the pipe does not fill up, but do not keep Hermes alive for it.
     for (const stream of [output, stderr]) if (stream instanceof Socket) stream.unref()
     stdin?.destroy()
     exit.resolve(ending)
   }
   stdin?.on("error", ignoreClosedPipe)
   child.once("error", (error) => {
-    if (pid === undefined) end(notStarted(error, command, options))
+    if (pid === undefined) end(startFailure(error, command, options))
   })
   child.once("exit", (code, signal) => {
-    const ending: Ending = { how: "exited", code: exitCode(code, signal) }
+    const ending: ExitStatus = { how: "exited", code: exitCode(code, signal) }
     killer.finish()
     const draining = setTimeout(end, DRAIN_AFTER_EXIT_MS, ending)
-    onceClosed(started, () => {
+    onClosed(started, () => {
       clearTimeout(draining)
       end(ending)
     })
@@ -82,7 +82,7 @@ export function startPiped(command: string, options: StartLocalOptions): LocalBa
       stdin.end()
       return true
     },
-    ...endings(pid, {
+    ...killMethods(pid, {
       killer,
       exit: exit.promise,
       hasEnded: () => child.exitCode !== null || child.signalCode !== null,
@@ -90,22 +90,22 @@ export function startPiped(command: string, options: StartLocalOptions): LocalBa
   }
 }
 
-/** As `decodeInto`, with each stream for itself. */
-function decodeApart(
+/** As `decodeInto`, but passes standard output and standard error to separate callbacks. */
+function decodeSeparately(
   { child, output }: StartedProcess,
-  hears: { readonly onOutput: (text: string) => void; readonly onErrorOutput: (text: string) => void },
+  callbacks: { readonly onOutput: (text: string) => void; readonly onErrorOutput: (text: string) => void },
 ): () => void {
   const flushes = [
-    { stream: output, take: hears.onOutput },
-    { stream: child.stderr, take: hears.onErrorOutput },
-  ].map(({ stream, take }) => {
+    { stream: output, onText: callbacks.onOutput },
+    { stream: child.stderr, onText: callbacks.onErrorOutput },
+  ].map(({ stream, onText }) => {
     const decoder = new TextDecoder("utf-8")
     stream?.on("data", (chunk: Buffer) => {
-      take(decoder.decode(chunk, { stream: true }))
+      onText(decoder.decode(chunk, { stream: true }))
     })
     stream?.on("error", ignoreClosedPipe)
     return () => {
-      take(decoder.decode())
+      onText(decoder.decode())
     }
   })
   return () => {
@@ -115,16 +115,16 @@ function decodeApart(
 
 const TERMINAL_SIZE = { cols: 120, rows: 30 }
 
-/** The same in a terminal of its own; undefined where this machine cannot give one. */
+/** Starts a background command in a pseudo-terminal. Resolves with undefined when this machine has no support for it. */
 export async function startInTerminal(
   command: string,
   options: StartLocalOptions,
-): Promise<LocalBackground | undefined> {
+): Promise<LocalBackgroundCommand | undefined> {
   const pty = await loadPty()
   if (pty === undefined) return undefined
-  const refused = unusableDirectory(options.cwd)
-  if (refused !== undefined) return neverStarted({ how: "failed-to-start", code: -1, error: refused })
-  const call = shellCall(command, options)
+  const problem = unusableDirectory(options.cwd)
+  if (problem !== undefined) return failedCommand({ how: "failed-to-start", code: -1, error: problem })
+  const call = shellInvocation(command, options)
   let terminal
   try {
     terminal = pty.spawn(call.program, call.args, {
@@ -134,11 +134,11 @@ export async function startInTerminal(
       env: call.environment,
     })
   } catch (error) {
-    return neverStarted(notStarted(error, command, options))
+    return failedCommand(startFailure(error, command, options))
   }
   const { pid } = terminal
   const killer = createTreeKiller(pid, call.commandId)
-  const exit = Promise.withResolvers<Ending>()
+  const exit = Promise.withResolvers<ExitStatus>()
   let ended = false
   terminal.onData(options.onOutput)
   terminal.onExit(({ exitCode: code, signal }) => {
@@ -158,7 +158,7 @@ export async function startInTerminal(
     exit: exit.promise,
     write: type,
     closeInput: () => type(END_OF_INPUT),
-    ...endings(pid, { killer, exit: exit.promise, hasEnded: () => ended }),
+    ...killMethods(pid, { killer, exit: exit.promise, hasEnded: () => ended }),
   }
 }
 
@@ -169,20 +169,20 @@ async function loadPty() {
   try {
     return await import("@lydell/node-pty")
   } catch {
-    // There is no build of it for this machine.
+    // There is no build of node-pty for this platform.
     return undefined
   }
 }
 
-/** The number of a process that has ended may belong to somebody else; only its group can still be its own. */
-function endings(
+/** After the exit the process id may be reused by another process, so only the process group may still be signalled. */
+function killMethods(
   pid: number | undefined,
   {
     killer,
     exit,
     hasEnded,
-  }: { readonly killer: TreeKiller; readonly exit: Promise<Ending>; readonly hasEnded: () => boolean },
-): Pick<LocalBackground, "hasLeftovers" | "kill" | "abandon"> {
+  }: { readonly killer: TreeKiller; readonly exit: Promise<ExitStatus>; readonly hasEnded: () => boolean },
+): Pick<LocalBackgroundCommand, "hasLeftovers" | "kill" | "killImmediately"> {
   let leftovers = false
   const settled = exit.then(() => {
     leftovers = pid !== undefined && signalGroup(pid, 0)
@@ -198,14 +198,14 @@ function endings(
       await settled
       killLeftovers()
     },
-    abandon: () => {
+    killImmediately: () => {
       if (hasEnded()) killLeftovers()
       else killer.kill()
     },
   }
 }
 
-function neverStarted(ending: Ending): LocalBackground {
+function failedCommand(ending: ExitStatus): LocalBackgroundCommand {
   return {
     pid: 0,
     startToken: "",
@@ -215,6 +215,6 @@ function neverStarted(ending: Ending): LocalBackground {
     closeInput: () => false,
     hasLeftovers: () => false,
     kill: () => Promise.resolve(),
-    abandon: () => undefined,
+    killImmediately: () => undefined,
   }
 }

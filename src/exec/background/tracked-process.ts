@@ -5,35 +5,35 @@ import { errorMessage } from "../../base/system-error.ts"
 import { commandIdOf, createTreeKiller, isSameProcess } from "../process-tree.ts"
 import type { BackgroundCommand, Workspace } from "../workspace.ts"
 import type { NoticeQueue } from "./notice-queue.ts"
-import type { OwnProcess, StoredProcess } from "./process-file.ts"
+import type { ProcessRecord, StoredProcess } from "./process-file.ts"
 import { disabledNotice, matchNotice } from "./process-notices.ts"
-import type { ProcessEnd, ProcessView } from "./process-view.ts"
+import type { ProcessExit, ProcessView } from "./process-view.ts"
 import { RollingText } from "./rolling-text.ts"
-import { createWatch } from "./watch-patterns.ts"
+import { createPatternWatch } from "./watch-patterns.ts"
 
 const MAX_OUTPUT_CHARS = 200_000
 const KILLED_CODE = -15
 
-export interface StartProcess {
+export interface ProcessStartOptions {
   readonly workspace: Workspace
-  /** As people and the model see it. */
+  /** As shown to the user and the model. */
   readonly command: string
-  /** What is really run, where it differs. */
+  /** What is actually run, if different from `command`. */
   readonly script?: string
   readonly cwd?: string
   readonly pty: boolean
-  /** Who is told about it: the task that started it. */
+  /** The task that started it, which receives its notices. */
   readonly owner: string
   readonly notifyOnComplete: boolean
   readonly watchPatterns: readonly string[]
-  /** Written to its input at once. */
+  /** Written to its input immediately after the start. */
   readonly stdin?: string
-  /** Must not be shown, whoever prints it. */
+  /** Replaced by `***` in the output. */
   readonly secret?: string
 }
 
-/** A process of the registry. `life` is what changes. */
-export interface Tracked {
+/** A process of the registry. Only `lifecycle` and `output` change. */
+export interface TrackedProcess {
   readonly id: string
   readonly command: string
   readonly cwd: string
@@ -42,64 +42,64 @@ export interface Tracked {
   readonly owner: string
   readonly startedAt: number
   readonly output: RollingText
-  /** Absent for a process that was found again. */
+  /** Absent for a recovered process. */
   readonly handle?: BackgroundCommand
-  /** On this machine, so that it can be found again. */
+  /** Whether it runs on this machine, so that a later Hermes process can recover it. */
   readonly isOnHost: boolean
   readonly done: PromiseWithResolvers<undefined>
-  readonly life: Life
+  readonly lifecycle: Lifecycle
 }
 
-interface Life {
+interface Lifecycle {
   notify: boolean
-  /** The agent knows that it has ended. */
-  told: boolean
-  /** How many calls wait for its end right now. */
+  /** Whether the agent has been informed of its exit. */
+  isReported: boolean
+  /** How many calls are currently waiting for its exit. */
   waiters: number
   killedBy?: string
-  end?: ProcessEnd
-  endedAt?: number
+  exit?: ProcessExit
+  exitedAt?: number
 }
 
-interface Surroundings {
+interface StartContext {
   readonly id: string
   readonly clock: Clock
   readonly redact: (text: string) => string
   readonly notices: NoticeQueue
 }
 
-export async function beginProcess(
-  wanted: StartProcess,
-  { id, clock, redact, notices }: Surroundings,
-): Promise<Result<Tracked & { readonly handle: BackgroundCommand }>> {
-  const { workspace, command, owner } = wanted
-  const life: Life = { notify: wanted.notifyOnComplete, told: false, waiters: 0 }
+export async function startTrackedProcess(
+  options: ProcessStartOptions,
+  { id, clock, redact, notices }: StartContext,
+): Promise<Result<TrackedProcess & { readonly handle: BackgroundCommand }>> {
+  const { workspace, command, owner } = options
+  const lifecycle: Lifecycle = { notify: options.notifyOnComplete, isReported: false, waiters: 0 }
   const output = new RollingText(MAX_OUTPUT_CHARS)
-  const watch = wanted.watchPatterns.length === 0 ? undefined : createWatch(wanted.watchPatterns)
-  const onOutput = (said: string): void => {
-    const text = wanted.secret === undefined ? said : said.replaceAll(wanted.secret, "***")
+  const watch = options.watchPatterns.length === 0 ? undefined : createPatternWatch(options.watchPatterns)
+  const onOutput = (raw: string): void => {
+    const text = options.secret === undefined ? raw : raw.replaceAll(options.secret, "***")
     output.push(text)
-    if (watch === undefined || life.end !== undefined) return
+    if (watch === undefined || lifecycle.exit !== undefined) return
     const event = watch.scan(text, clock.now())
     if (event?.kind === "match") notices.pushMatch(owner, redact(matchNotice({ id, command }, event)))
     if (event?.kind === "disabled") {
-      life.notify = true
-      notices.push({ owner, isStillNews: () => true, text: () => redact(disabledNotice({ id, command })) })
+      lifecycle.notify = true
+      notices.push({ owner, isPending: () => true, text: () => redact(disabledNotice({ id, command })) })
     }
   }
-  const cwd = wanted.cwd ?? workspace.cwd()
+  const cwd = options.cwd ?? workspace.cwd()
   let handle: BackgroundCommand
   try {
-    handle = await workspace.start(wanted.script ?? command, {
-      pty: wanted.pty,
+    handle = await workspace.start(options.script ?? command, {
+      pty: options.pty,
       onOutput,
-      ...(wanted.cwd !== undefined && { cwd: wanted.cwd }),
+      ...(options.cwd !== undefined && { cwd: options.cwd }),
     })
   } catch (error) {
     return fail(errorMessage(error))
   }
   if (handle.pid === 0) return fail((await handle.exit).error ?? "unknown reason")
-  if (wanted.stdin !== undefined) handle.write(wanted.stdin)
+  if (options.stdin !== undefined) handle.write(options.stdin)
   return ok({
     id,
     command,
@@ -112,12 +112,12 @@ export async function beginProcess(
     handle,
     isOnHost: workspace.kind === "local",
     done: Promise.withResolvers(),
-    life,
+    lifecycle,
   })
 }
 
-/** An entry whose process is gone, or whose number belongs to another one now, is `isOnHost: false`. */
-export function processFoundAgain(entry: StoredProcess): Tracked {
+/** Sets `isOnHost: false` for an entry whose process is gone or whose process id belongs to another process now. */
+export function recoverProcess(entry: StoredProcess): TrackedProcess {
   const startToken = String(entry.host_start_time)
   return {
     id: entry.session_id,
@@ -130,60 +130,60 @@ export function processFoundAgain(entry: StoredProcess): Tracked {
     output: new RollingText(1),
     isOnHost: isSameProcess({ pid: entry.pid, startedAt: startToken }),
     done: Promise.withResolvers(),
-    life: { notify: entry.notify_on_complete, told: false, waiters: 0 },
+    lifecycle: { notify: entry.notify_on_complete, isReported: false, waiters: 0 },
   }
 }
 
-export function viewOf(one: Tracked, now: number): ProcessView {
+export function viewOf(process: TrackedProcess, now: number): ProcessView {
   return {
-    id: one.id,
-    command: one.command,
-    cwd: one.cwd,
-    pid: one.pid,
-    startedAt: one.startedAt,
-    uptimeMs: Math.max(0, (one.life.endedAt ?? now) - one.startedAt),
-    isPty: one.handle?.isPty ?? false,
-    isDetached: one.handle === undefined,
-    state: one.life.end ?? { status: "running" },
-    output: one.output.toString(),
-    isCut: one.output.isCut,
+    id: process.id,
+    command: process.command,
+    cwd: process.cwd,
+    pid: process.pid,
+    startedAt: process.startedAt,
+    uptimeMs: Math.max(0, (process.lifecycle.exitedAt ?? now) - process.startedAt),
+    isPty: process.handle?.isPty ?? false,
+    isDetached: process.handle === undefined,
+    state: process.lifecycle.exit ?? { status: "running" },
+    output: process.output.toString(),
+    isTruncated: process.output.isTruncated,
   }
 }
 
-/** A code of undefined: it ended and nobody saw how. */
-export function endOf(one: Tracked, code: number | undefined): ProcessEnd {
-  if (one.life.killedBy !== undefined) {
-    return { status: "exited", exitCode: KILLED_CODE, reason: "killed", source: one.life.killedBy }
+/** `code` is undefined when the exit was not observed. */
+export function exitOf(process: TrackedProcess, code: number | undefined): ProcessExit {
+  if (process.lifecycle.killedBy !== undefined) {
+    return { status: "exited", exitCode: KILLED_CODE, reason: "killed", source: process.lifecycle.killedBy }
   }
   return { status: "exited", exitCode: code, reason: code === undefined ? "lost" : "exited" }
 }
 
-/** A process without a handle is found by its number; the start time says that it is still the same one. */
-export async function killFoundProcess(one: Tracked, clock: Clock): Promise<void> {
-  const killer = createTreeKiller(one.pid, commandIdOf(one.pid))
-  const patience = AbortSignal.timeout(KILL_PATIENCE_MS)
+/** Kills a process without a handle by its id; the start time ensures that it is still the same process. */
+export async function killRecoveredProcess(process: TrackedProcess, clock: Clock): Promise<void> {
+  const killer = createTreeKiller(process.pid, commandIdOf(process.pid))
+  const timeout = AbortSignal.timeout(KILL_TIMEOUT_MS)
   killer.terminate()
-  while (!patience.aborted && isSameProcess({ pid: one.pid, startedAt: one.startToken })) {
+  while (!timeout.aborted && isSameProcess({ pid: process.pid, startedAt: process.startToken })) {
     await clock.sleep(20, { signal: new AbortController().signal })
   }
   killer.finish()
 }
 
-const KILL_PATIENCE_MS = 3000
+const KILL_TIMEOUT_MS = 3000
 
-/** What a later Hermes needs to find it again; nothing for what has ended or runs elsewhere. */
-export function storedProcess(one: Tracked): readonly OwnProcess[] {
-  if (!one.isOnHost || one.life.end !== undefined || one.startToken === "") return []
+/** Returns what a later Hermes process needs to recover it; nothing for a process that has exited or runs elsewhere. */
+export function processRecords(process: TrackedProcess): readonly ProcessRecord[] {
+  if (!process.isOnHost || process.lifecycle.exit !== undefined || process.startToken === "") return []
   return [
     {
-      session_id: one.id,
-      command: one.command,
-      cwd: one.cwd,
-      pid: one.pid,
-      host_start_time: Number(one.startToken),
-      started_at: one.startedAt / 1000,
-      task_id: one.owner,
-      notify_on_complete: one.life.notify,
+      session_id: process.id,
+      command: process.command,
+      cwd: process.cwd,
+      pid: process.pid,
+      host_start_time: Number(process.startToken),
+      started_at: process.startedAt / 1000,
+      task_id: process.owner,
+      notify_on_complete: process.lifecycle.notify,
     },
   ]
 }

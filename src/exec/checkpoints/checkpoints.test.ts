@@ -9,9 +9,9 @@ import type { TemporaryHome } from "../../../test/support/temporary-home.ts"
 import { createLogger } from "../../base/logger.ts"
 import { createCheckpoints } from "./checkpoints.ts"
 import type { Checkpoints, CheckpointsOptions } from "./checkpoints.ts"
-import { directoryBytes, pruneStore, storeSizes } from "./prune-store.ts"
+import { directoryBytes, pruneStore, storeUsage } from "./prune-store.ts"
 import { createShadowStore } from "./shadow-store.ts"
-import { storePlace } from "./store-files.ts"
+import { storePaths } from "./store-files.ts"
 
 const signal = new AbortController().signal
 const path = process.env["PATH"] ?? ""
@@ -26,7 +26,7 @@ const settings = {
   minIntervalHours: 24,
 }
 
-interface Place extends AsyncDisposable {
+interface TestProject extends AsyncDisposable {
   readonly home: TemporaryHome
   readonly root: string
   readonly checkpoints: Checkpoints
@@ -34,11 +34,11 @@ interface Place extends AsyncDisposable {
   readonly clock: { seconds: number }
   readonly write: (name: string, text: string) => void
   readonly read: (name: string) => string
-  /** Begins a turn that may change anything. */
+  /** Begins a turn with a command, which may change any file. */
   readonly turn: (id: string) => Promise<void>
 }
 
-async function opened(more: Partial<CheckpointsOptions> = {}): Promise<Place> {
+async function openProject(overrides: Partial<CheckpointsOptions> = {}): Promise<TestProject> {
   const home = await temporaryHome({ workFiles: { "package.json": "{}", "a.txt": "one" } })
   const root = home.workdir
   const lines: string[] = []
@@ -46,14 +46,14 @@ async function opened(more: Partial<CheckpointsOptions> = {}): Promise<Place> {
   const checkpoints = createCheckpoints({
     home: home.path,
     userHome: home.userHome,
-    startedIn: root,
+    initialDirectory: root,
     workdir: () => root,
     sessionId: () => "20260101_000000_abcdef",
     path,
     settings,
     clock: { now: () => clock.seconds * 1000, sleep: () => Promise.resolve() },
     log: createLogger({ sinks: [{ level: "INFO", write: (line) => lines.push(line) }], redact: (text) => text }),
-    ...more,
+    ...overrides,
   })
   return {
     home,
@@ -81,16 +81,16 @@ async function reasons(checkpoints: Checkpoints): Promise<readonly string[]> {
   return (await checkpoints.list({ signal })).map(({ reason }) => reason)
 }
 
-test("one snapshot in a turn though three files change, none where nothing had changed", async () => {
-  await using place = await opened()
-  place.checkpoints.beginTurn("first")
+test("a turn takes one snapshot even if it changes three files, and none if nothing has changed", async () => {
+  await using project = await openProject()
+  project.checkpoints.beginTurn("first")
   for (const name of ["a.txt", "b.txt", "deep/c.txt"]) {
-    await place.checkpoints.beforeChange({ paths: [name], reason: `write_file ${name}`, signal })
-    place.write(name, "two")
+    await project.checkpoints.beforeChange({ paths: [name], reason: `write_file ${name}`, signal })
+    project.write(name, "two")
   }
-  await place.turn("second")
-  await place.turn("third")
-  expect(await place.checkpoints.list({ signal })).toEqual([
+  await project.turn("second")
+  await project.turn("third")
+  expect(await project.checkpoints.list({ signal })).toEqual([
     {
       hash: expect.stringMatching(/^[0-9a-f]{40}$/u) as string,
       short: expect.stringMatching(/^[0-9a-f]{8}$/u) as string,
@@ -106,63 +106,63 @@ test("one snapshot in a turn though three files change, none where nothing had c
   ])
 })
 
-test("a deleted file comes back, a new one goes, and restoring what was before undoes it", async () => {
-  await using place = await opened()
-  place.write("gone.txt", "keep me")
-  await place.turn("1")
-  rmSync(join(place.root, "gone.txt"))
-  place.write("new/file.txt", "new")
-  const [snapshot] = await place.checkpoints.list({ signal })
-  const restored = await place.checkpoints.restore(snapshot!.hash, { signal })
+test("a restore brings deleted files back and removes new ones; restoring the undo snapshot reverts it", async () => {
+  await using project = await openProject()
+  project.write("gone.txt", "keep me")
+  await project.turn("1")
+  rmSync(join(project.root, "gone.txt"))
+  project.write("new/file.txt", "new")
+  const [snapshot] = await project.checkpoints.list({ signal })
+  const restored = await project.checkpoints.restore(snapshot!.hash, { signal })
   expect(restored).toEqual({
     ok: true,
     value: {
       written: ["gone.txt"],
       removed: ["new/file.txt", "new/"],
-      kept: [],
-      before: expect.any(String) as string,
+      notRestored: [],
+      undoHash: expect.any(String) as string,
     },
   })
-  expect([place.read("gone.txt"), existsSync(join(place.root, "new"))]).toEqual(["keep me", false])
-  expect(await reasons(place.checkpoints)).toEqual(["pre-rollback", "terminal 1"])
-  const before = restored.ok ? restored.value.before : ""
-  expect((await place.checkpoints.restore(before.slice(0, 10), { signal })).ok).toBe(true)
-  expect([place.read("new/file.txt"), existsSync(join(place.root, "gone.txt"))]).toEqual(["new", false])
+  expect([project.read("gone.txt"), existsSync(join(project.root, "new"))]).toEqual(["keep me", false])
+  expect(await reasons(project.checkpoints)).toEqual(["pre-rollback", "terminal 1"])
+  const undoHash = restored.ok ? restored.value.undoHash : ""
+  expect((await project.checkpoints.restore(undoHash.slice(0, 10), { signal })).ok).toBe(true)
+  expect([project.read("new/file.txt"), existsSync(join(project.root, "gone.txt"))]).toEqual(["new", false])
 })
 
-test("one file alone is shown and brought back, through directories that became something else", async () => {
-  await using place = await opened()
-  place.write("dir/one", "1")
-  place.write("dir/two", "2")
-  await place.turn("1")
-  rmSync(join(place.root, "dir"), { recursive: true })
-  symlinkSync(place.home.userHome, join(place.root, "dir"))
-  place.write("a.txt", "changed")
-  const hash = (await place.checkpoints.list({ signal }))[0]!.hash
-  expect(await place.checkpoints.diff(hash, { file: "a.txt", signal })).toMatchObject({
+test("diff and restore work on a single file, even if a parent directory was replaced by a link", async () => {
+  await using project = await openProject()
+  project.write("dir/one", "1")
+  project.write("dir/two", "2")
+  await project.turn("1")
+  rmSync(join(project.root, "dir"), { recursive: true })
+  symlinkSync(project.home.userHome, join(project.root, "dir"))
+  project.write("a.txt", "changed")
+  const hash = (await project.checkpoints.list({ signal }))[0]!.hash
+  expect(await project.checkpoints.diff(hash, { file: "a.txt", signal })).toMatchObject({
     ok: true,
     value: { files: ["a.txt"], truncated: false, text: expect.stringContaining("-one\n") as string },
   })
-  const done = await place.checkpoints.restore(hash, { file: "./dir/one", signal })
-  expect(done).toMatchObject({ ok: true, value: { written: ["dir/", "dir/one"], removed: [], kept: [] } })
-  expect([place.read("dir/one"), existsSync(join(place.root, "dir/two")), place.read("a.txt")]).toEqual([
+  const done = await project.checkpoints.restore(hash, { file: "./dir/one", signal })
+  expect(done).toMatchObject({ ok: true, value: { written: ["dir/", "dir/one"], removed: [], notRestored: [] } })
+  expect([project.read("dir/one"), existsSync(join(project.root, "dir/two")), project.read("a.txt")]).toEqual([
     "1",
     false,
     "changed",
   ])
-  expect(existsSync(join(place.home.userHome, "one"))).toBe(false)
+  expect(existsSync(join(project.home.userHome, "one"))).toBe(false)
 })
 
-test("secrets, build output and version control are never in the store", async () => {
-  await using place = await opened()
+test("the store never contains secrets, build output or version control data", async () => {
+  await using project = await openProject()
   for (const name of [".env", ".env.local", "node_modules/x/index.js", "sub/dist/out.js", "app.log", "x.zip"]) {
-    place.write(name, `planted-${name}`)
+    project.write(name, `planted-${name}`)
   }
-  place.write("build", "a file of that name is covered")
-  execFileSync("git", ["init", "-q", join(place.root, "nested")])
-  place.write("nested/code", "covered")
-  await place.turn("1")
-  const store = storePlace(place.home.path, path).gitDir
+  project.write("build", "only directories of that name are excluded")
+  execFileSync("git", ["init", "-q", join(project.root, "nested")])
+  project.write("nested/code", "covered")
+  await project.turn("1")
+  const store = storePaths(project.home.path, path).gitDir
   const names = execFileSync("git", [
     "--git-dir",
     store,
@@ -174,7 +174,7 @@ test("secrets, build output and version control are never in the store", async (
     "-m",
     "--root",
   ])
-  const tree = execFileSync("git", ["--git-dir", store, "ls-tree", "-r", "--name-only", "-z", await head(place)])
+  const tree = execFileSync("git", ["--git-dir", store, "ls-tree", "-r", "--name-only", "-z", await head(project)])
   expect(tree.toString().split("\0").filter(Boolean)).toEqual(["a.txt", "build", "nested/code", "package.json"])
   expect(names.toString()).not.toContain(".env")
   expect(
@@ -182,227 +182,234 @@ test("secrets, build output and version control are never in the store", async (
   ).toBe("")
 })
 
-async function head(place: Place): Promise<string> {
-  return (await place.checkpoints.list({ limit: 1, signal }))[0]!.hash
+async function head(project: TestProject): Promise<string> {
+  return (await project.checkpoints.list({ limit: 1, signal }))[0]!.hash
 }
 
-test("what could not be saved is not overwritten, and what was left out is not removed", async () => {
-  await using place = await opened({ settings: { ...settings, maxFileMb: 0.001 } })
-  place.write("grows", "small")
-  place.write("large", "x".repeat(50_000))
-  await place.turn("1")
-  place.write("grows", "y".repeat(50_000))
-  place.write("large", "small now")
-  place.write("also", "z".repeat(50_000))
-  const done = await place.checkpoints.restore(await head(place), { signal })
-  // A file that the snapshot knows is saved before the restore however large it is.
-  expect(done).toMatchObject({ ok: true, value: { written: ["grows"], removed: [], kept: [] } })
-  expect([place.read("grows"), place.read("large"), place.read("also").length]).toEqual(["small", "small now", 50_000])
-  expect((await place.checkpoints.restore(done.ok ? done.value.before : "", { signal })).ok).toBe(true)
-  expect(place.read("grows").length).toBe(50_000)
+test("a restore does not overwrite or remove files that are too large for a snapshot", async () => {
+  await using project = await openProject({ settings: { ...settings, maxFileMb: 0.001 } })
+  project.write("grows", "small")
+  project.write("large", "x".repeat(50_000))
+  await project.turn("1")
+  project.write("grows", "y".repeat(50_000))
+  project.write("large", "small now")
+  project.write("also", "z".repeat(50_000))
+  const done = await project.checkpoints.restore(await head(project), { signal })
+  // The undo snapshot saves files that the restore overwrites, regardless of their size.
+  expect(done).toMatchObject({ ok: true, value: { written: ["grows"], removed: [], notRestored: [] } })
+  expect([project.read("grows"), project.read("large"), project.read("also").length]).toEqual([
+    "small",
+    "small now",
+    50_000,
+  ])
+  expect((await project.checkpoints.restore(done.ok ? done.value.undoHash : "", { signal })).ok).toBe(true)
+  expect(project.read("grows").length).toBe(50_000)
 })
 
-test("a directory with files that no checkpoint covers stays, and is told", async () => {
-  await using place = await opened()
-  place.write("thing", "a file")
-  await place.turn("1")
-  rmSync(join(place.root, "thing"))
-  place.write("thing/node_modules/x", "installed")
-  place.write("thing/y", "new")
-  const done = await place.checkpoints.restore(await head(place), { signal })
+test("a restore keeps and reports a directory that contains excluded files", async () => {
+  await using project = await openProject()
+  project.write("thing", "a file")
+  await project.turn("1")
+  rmSync(join(project.root, "thing"))
+  project.write("thing/node_modules/x", "installed")
+  project.write("thing/y", "new")
+  const done = await project.checkpoints.restore(await head(project), { signal })
   expect(done).toMatchObject({
     ok: true,
-    value: { removed: ["thing/y"], kept: [{ path: "thing", why: "it holds files that no checkpoint covers" }] },
+    value: {
+      removed: ["thing/y"],
+      notRestored: [{ path: "thing", why: "the directory contains files that checkpoints do not cover" }],
+    },
   })
-  expect(place.read("thing/node_modules/x")).toBe("installed")
+  expect(project.read("thing/node_modules/x")).toBe("installed")
 })
 
-test("read-only directories are opened for the restore and closed again", async () => {
-  await using place = await opened()
-  place.write("locked/x", "1")
-  chmodSync(join(place.root, "locked"), 0o555)
-  await place.turn("1")
-  chmodSync(join(place.root, "locked"), 0o755)
-  place.write("locked/x", "2")
-  chmodSync(join(place.root, "locked"), 0o500)
-  expect((await place.checkpoints.restore(await head(place), { signal })).ok).toBe(true)
-  expect([place.read("locked/x"), lstatSync(join(place.root, "locked")).mode & 0o777]).toEqual(["1", 0o555])
+test("a restore writes into read-only directories and restores their mode", async () => {
+  await using project = await openProject()
+  project.write("locked/x", "1")
+  chmodSync(join(project.root, "locked"), 0o555)
+  await project.turn("1")
+  chmodSync(join(project.root, "locked"), 0o755)
+  project.write("locked/x", "2")
+  chmodSync(join(project.root, "locked"), 0o500)
+  expect((await project.checkpoints.restore(await head(project), { signal })).ok).toBe(true)
+  expect([project.read("locked/x"), lstatSync(join(project.root, "locked")).mode & 0o777]).toEqual(["1", 0o555])
 })
 
-test("a checkpoint of another project is not known here", async () => {
-  await using place = await opened()
-  await using other = await opened()
-  await place.turn("1")
+test("a restore rejects the checkpoint of another project", async () => {
+  await using project = await openProject()
+  await using other = await openProject()
+  await project.turn("1")
   await other.turn("1")
-  const hash = await head(place)
+  const hash = await head(project)
   expect(await other.checkpoints.restore(hash, { signal })).toEqual({
     ok: false,
-    error: `there is no checkpoint ${hash} of ${other.root}; list them first`,
+    error: `there is no checkpoint ${hash} of ${other.root}; list the checkpoints to see their hashes`,
   })
 })
 
-test("a file outside the project gets a snapshot of the project it is in", async () => {
-  await using place = await opened()
-  const other = join(place.home.userHome, "other")
+test("a change outside the project takes a snapshot of the project that contains the file", async () => {
+  await using project = await openProject()
+  const other = join(project.home.userHome, "other")
   mkdirSync(join(other, "src"), { recursive: true })
   writeFileSync(join(other, "go.mod"), "")
   writeFileSync(join(other, "src", "x.go"), "1")
-  place.checkpoints.beginTurn("1")
-  await place.checkpoints.beforeChange({ paths: ["~/other/src/x.go", "src/new/y.ts"], reason: "patch", signal })
-  const sizes = await storeSizes(storePlace(place.home.path, path), signal)
-  expect(sizes.projects.map(({ workdir, snapshots }) => [workdir, snapshots])).toEqual(
+  project.checkpoints.beginTurn("1")
+  await project.checkpoints.beforeChange({ paths: ["~/other/src/x.go", "src/new/y.ts"], reason: "patch", signal })
+  const usage = await storeUsage(storePaths(project.home.path, path), signal)
+  expect(usage.projects.map(({ workdir, snapshots }) => [workdir, snapshots])).toEqual(
     expect.arrayContaining([
       [other, 1],
-      [place.root, 1],
+      [project.root, 1],
     ]),
   )
 })
 
 test.each([
-  ["the home directory", (home: TemporaryHome) => home.userHome, "work in a folder of it"],
-  ["the root", () => "/", "the root of the file system is too much"],
-  ["our own home", (home: TemporaryHome) => home.path, "Hermes' own files get no checkpoints"],
-])("%s gets no checkpoint, and the call goes on", async (_name, workdir, why) => {
-  const where = { place: undefined as TemporaryHome | undefined }
-  await using place = await opened({ workdir: () => workdir(where.place!) })
-  where.place = place.home
-  await place.turn("1")
-  await place.turn("2")
-  expect(place.lines).toEqual([expect.stringContaining(why)])
+  ["the home directory", (home: TemporaryHome) => home.userHome, "work in one of its subdirectories"],
+  ["the root", () => "/", "the root of the file system is too large"],
+  ["the Hermes home", (home: TemporaryHome) => home.path, "checkpoints do not cover the Hermes home directory"],
+])("no checkpoint is taken of %s, and the call proceeds", async (_name, workdir, reason) => {
+  const opened: { home?: TemporaryHome } = {}
+  await using project = await openProject({ workdir: () => workdir(opened.home!) })
+  opened.home = project.home
+  await project.turn("1")
+  await project.turn("2")
+  expect(project.lines).toEqual([expect.stringContaining(reason)])
 })
 
-test("without git the call goes on, with one warning", async () => {
-  await using place = await opened({ path: "/nonexistent" })
-  await place.turn("1")
-  await place.turn("2")
-  expect(place.lines).toEqual([expect.stringContaining("git cannot be started; install it to use checkpoints")])
+test("without git the call proceeds, with one warning", async () => {
+  await using project = await openProject({ path: "/nonexistent" })
+  await project.turn("1")
+  await project.turn("2")
+  expect(project.lines).toEqual([expect.stringContaining("git cannot be started; install it to use checkpoints")])
 })
 
-test("switched off it does nothing", async () => {
-  await using place = await opened({ settings: { ...settings, enabled: false } })
-  await place.turn("1")
-  expect(existsSync(join(place.home.path, "checkpoints"))).toBe(false)
+test("disabled checkpoints write nothing", async () => {
+  await using project = await openProject({ settings: { ...settings, enabled: false } })
+  await project.turn("1")
+  expect(existsSync(join(project.home.path, "checkpoints"))).toBe(false)
 })
 
-test("an interrupt ends the snapshot; a later call of the turn takes it", async () => {
-  await using place = await opened()
-  place.checkpoints.beginTurn("1")
-  await place.checkpoints.beforeChange({ reason: "stopped", signal: AbortSignal.abort() })
-  await place.checkpoints.beforeChange({ reason: "again", signal })
-  expect(await reasons(place.checkpoints)).toEqual(["again"])
+test("after an interrupted snapshot, the next call of the turn takes it", async () => {
+  await using project = await openProject()
+  project.checkpoints.beginTurn("1")
+  await project.checkpoints.beforeChange({ reason: "stopped", signal: AbortSignal.abort() })
+  await project.checkpoints.beforeChange({ reason: "again", signal })
+  expect(await reasons(project.checkpoints)).toEqual(["again"])
 })
 
-test("a new process takes up where the last one was, and two do not disturb each other", async () => {
-  await using place = await opened()
-  for (let index = 0; index < 600; index += 1) place.write(`many/f${index}`, String(index))
-  await place.turn("1")
-  place.checkpoints.close()
+test("a second process continues from the first one's store, and both can take snapshots at the same time", async () => {
+  await using project = await openProject()
+  for (let index = 0; index < 600; index += 1) project.write(`many/f${index}`, String(index))
+  await project.turn("1")
+  project.checkpoints.close()
   const another = createShadowStore({
-    home: place.home.path,
+    home: project.home.path,
     path,
     ...settings,
     clock: { now: () => Date.now(), sleep: () => Promise.resolve() },
   })
-  place.write("many/f7", "changed")
+  project.write("many/f7", "changed")
   const taken = await Promise.all([
-    another.snapshot(place.root, { reason: "other process" }, signal),
-    place.turn("2").then(() => undefined),
+    another.snapshot(project.root, { reason: "other process" }, signal),
+    project.turn("2").then(() => undefined),
   ])
   expect(taken[0].hash).toMatch(/^[0-9a-f]{40}$/u)
-  expect((await reasons(place.checkpoints)).length).toBe(2)
-  place.write("many/f7", "again")
-  expect((await another.restore(place.root, await head(place), { signal })).ok).toBe(true)
-  expect(place.read("many/f7")).toBe("changed")
+  expect((await reasons(project.checkpoints)).length).toBe(2)
+  project.write("many/f7", "again")
+  expect((await another.restore(project.root, await head(project), { signal })).ok).toBe(true)
+  expect(project.read("many/f7")).toBe("changed")
 })
 
-test("only so many snapshots are kept, and their names do not change", async () => {
-  await using place = await opened({ settings: { ...settings, maxSnapshots: 3 } })
+test("the store keeps at most maxSnapshots, and pruning does not change their hashes", async () => {
+  await using project = await openProject({ settings: { ...settings, maxSnapshots: 3 } })
   for (const id of ["1", "2", "3", "4", "5"]) {
-    place.write("a.txt", id)
-    await place.turn(id)
+    project.write("a.txt", id)
+    await project.turn(id)
   }
-  const listed = await place.checkpoints.list({ signal })
+  const listed = await project.checkpoints.list({ signal })
   expect(listed.map(({ reason }) => reason)).toEqual(["terminal 5", "terminal 4", "terminal 3"])
-  const store = storePlace(place.home.path, path)
+  const store = storePaths(project.home.path, path)
   await pruneStore(store, {
     ...settings,
-    clock: { now: () => place.clock.seconds * 1000, sleep: () => Promise.resolve() },
+    clock: { now: () => project.clock.seconds * 1000, sleep: () => Promise.resolve() },
     signal,
   })
-  expect(await place.checkpoints.list({ signal })).toEqual(listed)
-  await place.turn("6")
-  expect((await place.checkpoints.restore(listed[2]!.hash, { signal })).ok).toBe(true)
-  expect(place.read("a.txt")).toBe("3")
+  expect(await project.checkpoints.list({ signal })).toEqual(listed)
+  await project.turn("6")
+  expect((await project.checkpoints.restore(listed[2]!.hash, { signal })).ok).toBe(true)
+  expect(project.read("a.txt")).toBe("3")
 })
 
-test("a clean-up removes what is old, too much or without a directory; another process notices", async () => {
-  await using place = await opened()
-  await using gone = await opened({ home: place.home.path })
-  await place.turn("1")
+test("pruning removes old snapshots and those of deleted directories, and later snapshots store their objects again", async () => {
+  await using project = await openProject()
+  await using gone = await openProject({ home: project.home.path })
+  await project.turn("1")
   await gone.turn("1")
-  place.write("a.txt", "two")
-  place.clock.seconds += 8 * 86_400
-  await place.turn("2")
+  project.write("a.txt", "two")
+  project.clock.seconds += 8 * 86_400
+  await project.turn("2")
   rmSync(gone.root, { recursive: true })
-  const store = storePlace(place.home.path, path)
-  const clock = { now: () => place.clock.seconds * 1000, sleep: () => Promise.resolve() }
+  const store = storePaths(project.home.path, path)
+  const clock = { now: () => project.clock.seconds * 1000, sleep: () => Promise.resolve() }
   expect(await pruneStore(store, { ...settings, clock, signal })).toMatchObject({ snapshots: 2, projects: 1 })
-  expect(await reasons(place.checkpoints)).toEqual(["terminal 2"])
-  // What the clean-up took out of the store is stored again when it is needed.
-  place.write("a.txt", "one")
-  await place.turn("3")
-  place.write("a.txt", "later")
-  expect((await place.checkpoints.restore(await head(place), { signal })).ok).toBe(true)
-  expect(place.read("a.txt")).toBe("one")
-  place.clock.seconds += 30 * 86_400
+  expect(await reasons(project.checkpoints)).toEqual(["terminal 2"])
+  // This content was pruned from the store, so the snapshot must store it again.
+  project.write("a.txt", "one")
+  await project.turn("3")
+  project.write("a.txt", "later")
+  expect((await project.checkpoints.restore(await head(project), { signal })).ok).toBe(true)
+  expect(project.read("a.txt")).toBe("one")
+  project.clock.seconds += 30 * 86_400
   expect(await pruneStore(store, { ...settings, clock, signal })).toMatchObject({ projects: 1 })
-  expect((await storeSizes(store, signal)).projects).toEqual([])
+  expect((await storeUsage(store, signal)).projects).toEqual([])
 })
 
-test("the store shrinks to its limit, the newest snapshot stays", async () => {
-  await using place = await opened()
+test("pruning shrinks the store to its limit but keeps the newest snapshot", async () => {
+  await using project = await openProject()
   for (const id of ["1", "2", "3"]) {
-    place.write("random", Array.from({ length: 20_000 }, () => Math.random().toString(36)).join(""))
-    await place.turn(id)
+    project.write("random", Array.from({ length: 20_000 }, () => Math.random().toString(36)).join(""))
+    await project.turn(id)
   }
-  const store = storePlace(place.home.path, path)
-  const clock = { now: () => place.clock.seconds * 1000, sleep: () => Promise.resolve() }
+  const store = storePaths(project.home.path, path)
+  const clock = { now: () => project.clock.seconds * 1000, sleep: () => Promise.resolve() }
   expect(await pruneStore(store, { ...settings, maxTotalMb: 0.3, clock, signal })).toMatchObject({ snapshots: 2 })
-  expect(await reasons(place.checkpoints)).toEqual(["terminal 3"])
+  expect(await reasons(project.checkpoints)).toEqual(["terminal 3"])
 })
 
-test("the store grows with what changed, not with what is there", async () => {
-  await using place = await opened()
-  for (let index = 0; index < 300; index += 1) place.write(`f${index}`, `${index} ${"text ".repeat(2000)}`)
-  await place.turn("1")
-  const store = storePlace(place.home.path, path)
+test("the store grows with the size of the changes, not of the workspace", async () => {
+  await using project = await openProject()
+  for (let index = 0; index < 300; index += 1) project.write(`f${index}`, `${index} ${"text ".repeat(2000)}`)
+  await project.turn("1")
+  const store = storePaths(project.home.path, path)
   const objects = join(store.gitDir, "objects")
   const before = directoryBytes(objects)
-  place.write("f1", "x".repeat(1000))
-  await place.turn("2")
+  project.write("f1", "x".repeat(1000))
+  await project.turn("2")
   expect(directoryBytes(objects) - before).toBeLessThan(20_000)
 })
 
-test("a shell that went elsewhere leaves the way back where the session began", async () => {
+test("undo stays with the initial project when the shell changes directory", async () => {
   await using other = await temporaryHome({ workFiles: { "go.mod": "module x", "b.txt": "b" } })
   let workdir = ""
-  await using place = await opened({ workdir: () => workdir })
-  workdir = place.root
-  await place.turn("one")
+  await using project = await openProject({ workdir: () => workdir })
+  workdir = project.root
+  await project.turn("one")
   workdir = "/usr"
-  await place.turn("two")
-  expect([place.checkpoints.root(), place.checkpoints.others()]).toEqual([place.root, []])
-  expect(await place.checkpoints.list({ signal })).toHaveLength(1)
+  await project.turn("two")
+  expect([project.checkpoints.root(), project.checkpoints.otherRoots()]).toEqual([project.root, []])
+  expect(await project.checkpoints.list({ signal })).toHaveLength(1)
   workdir = other.workdir
-  await place.turn("three")
-  expect([place.checkpoints.root(), place.checkpoints.others()]).toEqual([place.root, [other.workdir]])
+  await project.turn("three")
+  expect([project.checkpoints.root(), project.checkpoints.otherRoots()]).toEqual([project.root, [other.workdir]])
 })
 
-test("a session that began where no snapshot can be has its way back where it last changed something", async () => {
+test("a session that began in an unsupported directory can undo in the project that it changed last", async () => {
   let workdir = ""
-  await using place = await opened({ startedIn: "/", workdir: () => workdir })
-  workdir = place.root
-  await place.turn("one")
+  await using project = await openProject({ initialDirectory: "/", workdir: () => workdir })
+  workdir = project.root
+  await project.turn("one")
   workdir = "/usr"
-  expect([place.checkpoints.root(), place.checkpoints.others()]).toEqual([place.root, []])
+  expect([project.checkpoints.root(), project.checkpoints.otherRoots()]).toEqual([project.root, []])
 })

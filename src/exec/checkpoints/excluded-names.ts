@@ -1,6 +1,6 @@
 /**
- * What no checkpoint holds: what a build or an install can make again, the records of version control, large media, and secrets.
- * Names are compared exactly, wherever they stand in the tree.
+ * Names that checkpoints leave out: build and install output, version control data, large media and secrets. The comparison is
+ * exact and applies at every level of the tree.
  */
 export function isExcluded(name: string, kind: "directory" | "other"): boolean {
   if (ALWAYS.has(name) || EXCLUDED_ENDING.test(name) || name.startsWith(".env.")) return true
@@ -14,7 +14,7 @@ const DIRECTORIES = new Set(
   ).split(" "),
 )
 
-/** `.git` is a file in a worktree or a submodule. */
+/** Excluded as files too: `.git` is a file in a worktree or a submodule. */
 const ALWAYS = new Set([".git", ".env", ".coverage", ".DS_Store", "Thumbs.db"])
 
 const EXCLUDED_ENDING =

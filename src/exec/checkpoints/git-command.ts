@@ -1,18 +1,18 @@
 import { spawn } from "node:child_process"
 import type { ChildProcessWithoutNullStreams } from "node:child_process"
 
-/** How git is called: on the shadow store alone, blind to every setting, hook and repository of the person. */
-export interface GitPlace {
+/** The repository that checkpoints use. Git runs on it without the user's settings, hooks and repositories. */
+export interface ShadowRepository {
   readonly gitDir: string
-  /** Where git is looked for. */
-  readonly path: string
+  /** Value of the PATH variable, to find git. */
+  readonly searchPath: string
 }
 
-export interface GitAnswer {
+export interface GitProcessResult {
   readonly code: number
   readonly stdout: Buffer
   readonly stderr: string
-  /** Output beyond the limit was dropped. */
+  /** Whether output beyond the limit was dropped. */
   readonly truncated: boolean
 }
 
@@ -28,33 +28,41 @@ export class GitMissingError extends Error {
   override readonly name = "GitMissingError"
 }
 
-/** Runs git to its end. Rejects with `GitMissingError` where there is none, and with the signal's reason. */
-export async function runGit(place: GitPlace, args: readonly string[], options: GitOptions): Promise<GitAnswer> {
+/** Runs git until it exits. Rejects with `GitMissingError` when git is not installed, and with the signal's reason on abort. */
+export async function runGit(
+  repository: ShadowRepository,
+  args: readonly string[],
+  options: GitOptions,
+): Promise<GitProcessResult> {
   options.signal.throwIfAborted()
-  const child = startGit(place, args)
+  const child = startGit(repository, args)
   child.stdin.end()
   const limit = options.maxBytes ?? MAX_BYTES
   const output = collect(child.stdout, limit)
   const errors = collect(child.stderr, 10_000)
-  const code = await ended(child, options.signal)
+  const code = await waitForExit(child, options.signal)
   return { code, stdout: output.bytes(), stderr: errors.bytes().toString("utf8"), truncated: output.truncated() }
 }
 
-/** As `runGit`, for commands that must not fail. */
-export async function gitOutput(place: GitPlace, args: readonly string[], options: GitOptions): Promise<Buffer> {
-  const answer = await runGit(place, args, options)
-  if (answer.code !== 0) throw new Error(`git ${args[0] ?? ""} failed: ${answer.stderr.trim().slice(0, 500)}`)
-  return answer.stdout
+/** As `runGit`, but rejects when git exits with a code other than 0. */
+export async function gitOutput(
+  repository: ShadowRepository,
+  args: readonly string[],
+  options: GitOptions,
+): Promise<Buffer> {
+  const result = await runGit(repository, args, options)
+  if (result.code !== 0) throw new Error(`git ${args[0] ?? ""} failed: ${result.stderr.trim().slice(0, 500)}`)
+  return result.stdout
 }
 
-/** A running git that the caller feeds, reads and ends. */
-export function startGit(place: GitPlace, args: readonly string[]): ChildProcessWithoutNullStreams {
+/** Starts git. The caller writes its input, reads its output and ends it. */
+export function startGit(repository: ShadowRepository, args: readonly string[]): ChildProcessWithoutNullStreams {
   const child = spawn("git", [...SETTINGS, ...args], {
     cwd: "/",
     env: {
-      PATH: place.path,
+      PATH: repository.searchPath,
       LC_ALL: "C",
-      GIT_DIR: place.gitDir,
+      GIT_DIR: repository.gitDir,
       GIT_CONFIG_GLOBAL: "/dev/null",
       GIT_CONFIG_SYSTEM: "/dev/null",
       GIT_CONFIG_NOSYSTEM: "1",
@@ -66,7 +74,7 @@ export function startGit(place: GitPlace, args: readonly string[]): ChildProcess
     stdio: ["pipe", "pipe", "pipe"],
   })
   child.stdin.on("error", () => {
-    // It ended before reading everything; its exit code says whether that matters.
+    // Git exited before reading all input; the exit code shows whether that is an error.
   })
   return child
 }
@@ -83,12 +91,12 @@ const SETTINGS = [
   "fastimport.unpackLimit=1",
 ].flatMap((setting) => ["-c", setting])
 
-/** The exit code of a git that ends by itself. */
-export function ended(child: ChildProcessWithoutNullStreams, signal: AbortSignal): Promise<number> {
+/** Resolves with the exit code. Kills the process and rejects when the signal aborts. */
+export function waitForExit(child: ChildProcessWithoutNullStreams, signal: AbortSignal): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
   const onAbort = (): void => {
     child.kill("SIGKILL")
-    reject(signal.reason instanceof Error ? signal.reason : new Error("stopped"))
+    reject(signal.reason instanceof Error ? signal.reason : new Error("interrupted"))
   }
   if (signal.aborted) onAbort()
   else signal.addEventListener("abort", onAbort, { once: true })

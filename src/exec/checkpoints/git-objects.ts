@@ -2,7 +2,7 @@ import { createHash } from "node:crypto"
 
 import type { TreeNode } from "./tree-node.ts"
 
-/** What git stores: a type, a length and bytes, named by their SHA-1. */
+/** A git object: header (type and length) and content, identified by their SHA-1. */
 export interface GitObject {
   readonly id: string
   readonly header: Buffer
@@ -16,15 +16,15 @@ export function gitObject(type: ObjectType, content: Buffer): GitObject {
   return { id: createHash("sha1").update(header).update(content).digest("hex"), header, content }
 }
 
-/** What stands in a tree for something that was left out. It looks like a submodule, which git never follows. */
+/** Tree entry for an omitted file or directory. It has the form of a submodule, which git never follows. */
 const OMITTED_ID = "6c6566742d6f75742d6f662d636865636b706f69"
 const LINK_MODE = 0o120000
 const SUBMODULE_MODE = 0o160000
 const TYPE_BITS = 0o170000
 
 /**
- * A tree with all permission bits of the workspace. Git itself looks only at the type and the executable bit and carries the
- * rest along; an empty directory is an empty tree.
+ * Encodes a tree with all permission bits of the workspace. Git interprets only the type and the executable bit and preserves
+ * the others; an empty directory is an empty tree.
  */
 export function encodeTree(children: ReadonlyMap<string, TreeNode>): Buffer {
   const entries = [...children].map(([name, node]) => ({
@@ -46,7 +46,6 @@ function treeMode(node: TreeNode): number {
   return node.kind === "link" ? LINK_MODE : node.mode
 }
 
-/** One line of a stored tree. */
 export interface TreeEntry {
   readonly kind: "directory" | "file" | "link" | "omitted"
   readonly mode: number
@@ -55,17 +54,17 @@ export interface TreeEntry {
 
 export function decodeTree(content: Buffer): ReadonlyMap<string, TreeEntry> {
   const entries = new Map<string, TreeEntry>()
-  for (let at = 0; at < content.length;) {
-    const space = content.indexOf(0x20, at)
+  for (let offset = 0; offset < content.length;) {
+    const space = content.indexOf(0x20, offset)
     const end = content.indexOf(0, space)
     if (space < 0 || end < 0 || end + 21 > content.length) throw new Error("a tree in the checkpoint store is damaged")
-    const mode = Number.parseInt(content.toString("latin1", at, space), 8)
+    const mode = Number.parseInt(content.toString("latin1", offset, space), 8)
     const name = content.toString("latin1", space + 1, end)
-    // Trees are made by us alone, but what is written into the workspace must stay inside it whatever the store says.
+    // Only Hermes writes these trees, but even a manipulated store must not make a restore write outside the workspace.
     if (name === "" || name === "." || name === ".." || name === ".git" || name.includes("/"))
-      throw new Error("a tree in the checkpoint store has a forbidden name")
+      throw new Error("a tree in the checkpoint store contains a forbidden file name")
     entries.set(name, { kind: entryKind(mode), mode, id: content.toString("hex", end + 1, end + 21) })
-    at = end + 21
+    offset = end + 21
   }
   return entries
 }

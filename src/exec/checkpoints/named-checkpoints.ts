@@ -8,19 +8,19 @@ import { isRecord, parseJson } from "../../base/json.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { isNotFound } from "../../base/system-error.ts"
-import type { Difference, Restored, ShadowStore } from "./shadow-store.ts"
+import type { SnapshotDiff, RestoreOutcome, ShadowStore } from "./shadow-store.ts"
 
-/** States of a session's workspace that somebody gave a name. */
+/** Checkpoints of a session's workspace that the user or the model saved under a name. */
 export interface NamedCheckpoints {
-  save(name: string, options: NamedOptions): Promise<Result<SavedCheckpoint>>
+  save(name: string, options: NamedCheckpointOptions): Promise<Result<SavedCheckpoint>>
   list(): readonly SavedCheckpoint[]
-  diff(name: string, signal: AbortSignal): Promise<Result<Difference>>
-  /** Files first; then, where it was asked for and saved, the conversation, at the end of the running turn. */
-  restore(name: string, options: NamedOptions): Promise<Result<NamedRestore>>
+  diff(name: string, signal: AbortSignal): Promise<Result<SnapshotDiff>>
+  /** Restores the files at once, and the conversation, if requested and saved, at the end of the running turn. */
+  restore(name: string, options: NamedCheckpointOptions): Promise<Result<NamedRestore>>
   delete(name: string, signal: AbortSignal): Promise<Result<undefined>>
 }
 
-export interface NamedOptions {
+export interface NamedCheckpointOptions {
   readonly includeConversation: boolean
   readonly signal: AbortSignal
 }
@@ -34,82 +34,89 @@ export interface SavedCheckpoint {
   readonly withConversation: boolean
 }
 
-export interface NamedRestore extends Restored {
+export interface NamedRestore extends RestoreOutcome {
   readonly commit: string
   readonly conversationRestored: boolean
 }
 
-/** What a checkpoint may know of the conversation; without it only files are saved. */
+/** Access to the conversation, to save and restore it along with the files. */
 export interface ConversationAccess {
   messages(): readonly unknown[]
   todo(): unknown
-  /** Cuts the history to what was saved, when the running turn has ended; what is sent to the model stays a prefix. */
+  /** Truncates the history to the saved messages when the running turn has ended, so that requests keep their prefix. */
   rewind(saved: { readonly messageCount: number; readonly messages: readonly unknown[]; readonly todo: unknown }): void
 }
 
-export interface NamedCheckpointParts {
+export interface NamedCheckpointsOptions {
   readonly store: ShadowStore
-  /** The project root that is saved. */
+  /** The project root to save. */
   readonly root: () => string
   readonly sessionId: () => string
   readonly clock: Clock
   readonly conversation?: ConversationAccess
 }
 
-/** Taken before each restore, so that restoring it undoes the restore. */
-const BEFORE_RESTORE = "pre-restore"
+/** Name of the checkpoint saved before each restore; restoring it undoes the restore. */
+const UNDO_CHECKPOINT = "pre-restore"
 
-export function createNamedCheckpoints(parts: NamedCheckpointParts): NamedCheckpoints {
-  const { store } = parts
-  const folder = (): string => join(store.place.directory, folderName(parts.sessionId()))
-  const keyOf = (name: string): string => `${parts.sessionId()}/${name}`
-  const known = (name: string): Result<Saved> => {
+export function createNamedCheckpoints({
+  store,
+  root: currentRoot,
+  sessionId,
+  clock,
+  conversation,
+}: NamedCheckpointsOptions): NamedCheckpoints {
+  const directory = (): string => join(store.paths.directory, directoryName(sessionId()))
+  const keyOf = (name: string): string => `${sessionId()}/${name}`
+  const find = (name: string): Result<CheckpointRecord> => {
     if (!NAME.test(name)) return fail(NAME_RULE)
-    const saved = readSaved(join(folder(), `${name}.json`))
-    return saved === undefined ? fail(unknownText(name, listed(folder()))) : ok(saved)
+    const saved = readRecord(join(directory(), `${name}.json`))
+    return saved === undefined ? fail(unknownNameText(name, readRecords(directory()))) : ok(saved)
   }
-  const keep = async (name: string, { includeConversation, signal, of }: NamedOptions & { readonly of?: string }) => {
-    const root = parts.root()
-    const reason = `checkpoint ${name}`
-    const commit = await store.keep(root, keyOf(name), { reason, signal, ...(of === undefined ? {} : { of }) })
-    const messages = parts.conversation?.messages() ?? []
-    const saved: Saved = {
+  const saveAs = async (
+    name: string,
+    { includeConversation, ...options }: NamedCheckpointOptions & { readonly fromSnapshot?: string },
+  ) => {
+    const root = currentRoot()
+    const commit = await store.saveNamed(root, keyOf(name), { ...options, reason: `checkpoint ${name}` })
+    const messages = conversation?.messages() ?? []
+    const saved: CheckpointRecord = {
       name,
-      createdAt: epochSeconds(parts.clock),
-      sessionId: parts.sessionId(),
+      createdAt: epochSeconds(clock),
+      sessionId: sessionId(),
       messageCount: messages.length,
-      messages: includeConversation && parts.conversation !== undefined ? messages : undefined,
-      todo: parts.conversation?.todo(),
+      messages: includeConversation && conversation !== undefined ? messages : undefined,
+      todo: conversation?.todo(),
       cwd: root,
       commit,
     }
-    writeSaved(folder(), saved)
+    writeRecord(directory(), saved)
     return saved
   }
   return {
-    save: async (name, options) => (NAME.test(name) ? ok(summaryOf(await keep(name, options))) : fail(NAME_RULE)),
-    list: () => listed(folder()).map(summaryOf),
+    save: async (name, options) => (NAME.test(name) ? ok(summaryOf(await saveAs(name, options))) : fail(NAME_RULE)),
+    list: () => readRecords(directory()).map(summaryOf),
     diff: async (name, signal) => {
-      const saved = known(name)
+      const saved = find(name)
       return saved.ok ? await store.diff(saved.value.cwd, saved.value.commit, { signal }) : saved
     },
     restore: async (name, options) => {
-      const saved = known(name)
+      const saved = find(name)
       if (!saved.ok) return saved
       const { commit, cwd, messages, messageCount, todo } = saved.value
       const { signal } = options
-      const restored = await store.restore(cwd, commit, { signal, before: BEFORE_RESTORE })
+      const restored = await store.restore(cwd, commit, { signal, undoReason: UNDO_CHECKPOINT })
       if (!restored.ok) return restored
-      await keep(BEFORE_RESTORE, { includeConversation: true, signal, of: restored.value.before })
-      const rewound = options.includeConversation && messages !== undefined && parts.conversation !== undefined
-      if (rewound) parts.conversation.rewind({ messageCount, messages, todo })
+      await saveAs(UNDO_CHECKPOINT, { includeConversation: true, signal, fromSnapshot: restored.value.undoHash })
+      const rewound = options.includeConversation && messages !== undefined && conversation !== undefined
+      if (rewound) conversation.rewind({ messageCount, messages, todo })
       return ok({ ...restored.value, commit, conversationRestored: rewound })
     },
     delete: async (name, signal) => {
-      const saved = known(name)
+      const saved = find(name)
       if (!saved.ok) return saved
-      await store.drop(saved.value.cwd, keyOf(name), signal)
-      rmSync(join(folder(), `${name}.json`), { force: true })
+      await store.deleteNamed(saved.value.cwd, keyOf(name), signal)
+      rmSync(join(directory(), `${name}.json`), { force: true })
       return ok(undefined)
     },
   }
@@ -118,7 +125,7 @@ export function createNamedCheckpoints(parts: NamedCheckpointParts): NamedCheckp
 const NAME = /^[A-Za-z0-9._-]{1,64}$/u
 const NAME_RULE = "a checkpoint's name has 1 to 64 letters, digits, dots, dashes or underscores"
 
-interface Saved {
+interface CheckpointRecord {
   readonly name: string
   readonly createdAt: number
   readonly sessionId: string
@@ -129,23 +136,23 @@ interface Saved {
   readonly commit: string
 }
 
-function summaryOf({ name, createdAt, commit, messageCount, messages }: Saved): SavedCheckpoint {
+function summaryOf({ name, createdAt, commit, messageCount, messages }: CheckpointRecord): SavedCheckpoint {
   return { name, createdAt, commit, messageCount, withConversation: messages !== undefined }
 }
 
-function unknownText(name: string, saved: readonly Saved[]): string {
+function unknownNameText(name: string, saved: readonly CheckpointRecord[]): string {
   const names = saved.map((entry) => entry.name).join(", ")
   return `there is no checkpoint ${name} in this session; ${names === "" ? "none was saved" : `saved: ${names}`}`
 }
 
-/** Ids of foreign sessions are any text. */
-function folderName(sessionId: string): string {
+/** Escapes the session id: imported sessions may have any text as id, and `store` is the repository's directory. */
+function directoryName(sessionId: string): string {
   const safe = encodeURIComponent(sessionId).slice(0, 200)
   return safe.startsWith(".") || safe === "store" ? `_${safe}` : safe
 }
 
-function writeSaved(folder: string, saved: Saved): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+function writeRecord(directory: string, saved: CheckpointRecord): void {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
   const record = {
     name: saved.name,
     created_at: saved.createdAt,
@@ -156,28 +163,28 @@ function writeSaved(folder: string, saved: Saved): void {
     cwd: saved.cwd,
     commit: saved.commit,
   }
-  writeFileAtomic(join(folder, `${saved.name}.json`), `${JSON.stringify(record)}\n`)
+  writeFileAtomic(join(directory, `${saved.name}.json`), `${JSON.stringify(record)}\n`)
 }
 
 /** Newest first. */
-function listed(folder: string): readonly Saved[] {
-  const saved = namesIn(folder).flatMap((name) => {
-    const entry = name.endsWith(".json") ? readSaved(join(folder, name)) : undefined
+function readRecords(directory: string): readonly CheckpointRecord[] {
+  const saved = fileNamesIn(directory).flatMap((name) => {
+    const entry = name.endsWith(".json") ? readRecord(join(directory, name)) : undefined
     return entry === undefined ? [] : [entry]
   })
   return saved.toSorted((a, b) => b.createdAt - a.createdAt)
 }
 
-function namesIn(folder: string): readonly string[] {
+function fileNamesIn(directory: string): readonly string[] {
   try {
-    return readdirSync(folder)
+    return readdirSync(directory)
   } catch (error) {
     if (isNotFound(error)) return []
     throw error
   }
 }
 
-function readSaved(path: string): Saved | undefined {
+function readRecord(path: string): CheckpointRecord | undefined {
   let text: string
   try {
     text = readFileSync(path, "utf8")

@@ -1,9 +1,9 @@
-import { ended, startGit } from "./git-command.ts"
-import type { GitPlace } from "./git-command.ts"
+import { waitForExit, startGit } from "./git-command.ts"
+import type { ShadowRepository } from "./git-command.ts"
 import { decodeTree } from "./git-objects.ts"
 import type { TreeEntry } from "./git-objects.ts"
 
-/** Reads objects of the store, one after the other, through one git. Whoever opens it closes it. */
+/** Reads objects from the store one after the other, through one `git cat-file` process. The caller must close it. */
 export interface ObjectReader {
   /** Rejects when the store does not hold the object. */
   content(id: string): Promise<Buffer>
@@ -11,38 +11,38 @@ export interface ObjectReader {
   close(): Promise<void>
 }
 
-export function openObjectReader(place: GitPlace, signal: AbortSignal): ObjectReader {
-  const child = startGit(place, ["cat-file", "--batch"])
-  const exit = ended(child, signal)
+export function openObjectReader(repository: ShadowRepository, signal: AbortSignal): ObjectReader {
+  const child = startGit(repository, ["cat-file", "--batch"])
+  const exit = waitForExit(child, signal)
   exit.catch(() => undefined)
   const chunks = child.stdout.iterator({ destroyOnReturn: false })
-  let rest: Buffer = Buffer.alloc(0)
-  const more = async (): Promise<void> => {
+  let buffered: Buffer = Buffer.alloc(0)
+  const readMore = async (): Promise<void> => {
     const next = await chunks.next()
     const chunk: unknown = next.value
     if (next.done === true || !Buffer.isBuffer(chunk)) {
       await exit
-      throw new Error("git ended while the checkpoint store was read")
+      throw new Error("git exited while reading the checkpoint store")
     }
-    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
+    buffered = buffered.length === 0 ? chunk : Buffer.concat([buffered, chunk])
   }
   const content = async (id: string): Promise<Buffer> => {
     child.stdin.write(`${id}\n`)
-    while (!rest.includes(0x0a)) await more()
-    const end = rest.indexOf(0x0a)
-    const [, type = "", size = ""] = rest.toString("latin1", 0, end).split(" ")
-    rest = rest.subarray(end + 1)
-    if (type === "missing" || size === "") throw new Error(`the checkpoint store lacks the object ${id}`)
+    while (!buffered.includes(0x0a)) await readMore()
+    const end = buffered.indexOf(0x0a)
+    const [, type = "", size = ""] = buffered.toString("latin1", 0, end).split(" ")
+    buffered = buffered.subarray(end + 1)
+    if (type === "missing" || size === "") throw new Error(`object ${id} is missing from the checkpoint store`)
     const parts: Buffer[] = []
-    let wanted = Number(size) + 1
-    while (wanted > rest.length) {
-      parts.push(rest)
-      wanted -= rest.length
-      rest = Buffer.alloc(0)
-      await more()
+    let missing = Number(size) + 1
+    while (missing > buffered.length) {
+      parts.push(buffered)
+      missing -= buffered.length
+      buffered = Buffer.alloc(0)
+      await readMore()
     }
-    parts.push(rest.subarray(0, wanted))
-    rest = rest.subarray(wanted)
+    parts.push(buffered.subarray(0, missing))
+    buffered = buffered.subarray(missing)
     const whole = Buffer.concat(parts)
     return whole.subarray(0, whole.length - 1)
   }

@@ -4,37 +4,36 @@ import { deflateSync } from "node:zlib"
 
 import { randomHex } from "../../base/random-and-hash.ts"
 import { isNotFound } from "../../base/system-error.ts"
-import { ended, startGit } from "./git-command.ts"
-import type { GitPlace } from "./git-command.ts"
+import { waitForExit, startGit } from "./git-command.ts"
+import type { ShadowRepository } from "./git-command.ts"
 import { gitObject } from "./git-objects.ts"
 import type { GitObject } from "./git-objects.ts"
 
 /**
- * Adds objects to the store. A few are written directly, because starting git would take longer than the whole snapshot; many
- * (a first snapshot) go through `git fast-import` into one pack. Nothing counts as stored before `finish`.
+ * Adds objects to the store. The first ones are written as loose objects, because starting git would take longer than a small
+ * snapshot; from `MAX_LOOSE_BLOBS` on, `git fast-import` writes one pack. Nothing is stored for certain before `finish`.
  */
 export interface ObjectWriter {
   blob(content: Buffer): string
   tree(content: Buffer): string
   commit(text: string): string
-  /** More waits for git than should be kept in memory. */
+  /** Whether so much unwritten data is queued for git that the caller should `drain` first. */
   isCongested(): boolean
   drain(): Promise<void>
   finish(): Promise<void>
-  /** Ends git if it still runs. */
+  /** Kills git if it is still running. */
   abandon(): void
 }
 
-/** From this many blobs on git makes a pack of them. */
-const DIRECT_BLOBS = 100
-const MAX_WAITING_BYTES = 8 * 1024 * 1024
+const MAX_LOOSE_BLOBS = 100
+const MAX_QUEUED_BYTES = 8 * 1024 * 1024
 
-export function createObjectWriter(place: GitPlace, signal: AbortSignal): ObjectWriter {
+export function createObjectWriter(repository: ShadowRepository, signal: AbortSignal): ObjectWriter {
   const written = new Set<string>()
   let blobs = 0
-  let bulk: ReturnType<typeof startBulk> | undefined
-  const direct = (object: GitObject): string => {
-    if (!written.has(object.id)) writeLoose(place.gitDir, object)
+  let fastImport: ReturnType<typeof startFastImport> | undefined
+  const writeOnce = (object: GitObject): string => {
+    if (!written.has(object.id)) writeLoose(repository.gitDir, object)
     written.add(object.id)
     return object.id
   }
@@ -43,37 +42,37 @@ export function createObjectWriter(place: GitPlace, signal: AbortSignal): Object
       const object = gitObject("blob", content)
       if (written.has(object.id)) return object.id
       blobs += 1
-      if (blobs <= DIRECT_BLOBS) return direct(object)
-      bulk ??= startBulk(place, signal)
-      bulk.push(content)
+      if (blobs <= MAX_LOOSE_BLOBS) return writeOnce(object)
+      fastImport ??= startFastImport(repository, signal)
+      fastImport.push(content)
       written.add(object.id)
       return object.id
     },
-    tree: (content) => direct(gitObject("tree", content)),
-    commit: (text) => direct(gitObject("commit", Buffer.from(text))),
-    isCongested: () => bulk !== undefined && bulk.waiting() > MAX_WAITING_BYTES,
+    tree: (content) => writeOnce(gitObject("tree", content)),
+    commit: (text) => writeOnce(gitObject("commit", Buffer.from(text))),
+    isCongested: () => fastImport !== undefined && fastImport.queuedBytes() > MAX_QUEUED_BYTES,
     drain: async () => {
-      await bulk?.drain()
+      await fastImport?.drain()
     },
     finish: async () => {
-      await bulk?.finish()
-      bulk = undefined
+      await fastImport?.finish()
+      fastImport = undefined
     },
     abandon: () => {
-      bulk?.abandon()
+      fastImport?.abandon()
     },
   }
 }
 
 function writeLoose(gitDir: string, { id, header, content }: GitObject): void {
-  const folder = join(gitDir, "objects", id.slice(0, 2))
-  const path = join(folder, id.slice(2))
-  // An empty one was left by a power failure.
+  const directory = join(gitDir, "objects", id.slice(0, 2))
+  const path = join(directory, id.slice(2))
+  // A power failure can leave an empty object file, which must be written again.
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0) return
-  const temporary = join(folder, `tmp_obj_${randomHex(6)}`)
+  const temporary = join(directory, `tmp_obj_${randomHex(6)}`)
   const data = deflateSync(Buffer.concat([header, content]), { level: 1 })
   try {
-    writeInto(folder, temporary, data)
+    writeInto(directory, temporary, data)
     renameSync(temporary, path)
   } catch (cause) {
     rmSync(temporary, { force: true })
@@ -81,25 +80,25 @@ function writeLoose(gitDir: string, { id, header, content }: GitObject): void {
   }
 }
 
-function writeInto(folder: string, path: string, data: Buffer): void {
+function writeInto(directory: string, path: string, data: Buffer): void {
   try {
     writeFileSync(path, data, { flag: "wx", mode: 0o444 })
   } catch (cause) {
     if (!isNotFound(cause)) throw cause
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
     writeFileSync(path, data, { flag: "wx", mode: 0o444 })
   }
 }
 
-function startBulk(place: GitPlace, signal: AbortSignal) {
-  const child = startGit(place, ["fast-import", "--quiet"])
-  let said = ""
+function startFastImport(repository: ShadowRepository, signal: AbortSignal) {
+  const child = startGit(repository, ["fast-import", "--quiet"])
+  let errorOutput = ""
   child.stderr.on("data", (chunk: Buffer) => {
-    said = `${said}${chunk.toString("utf8")}`.slice(0, 500)
+    errorOutput = `${errorOutput}${chunk.toString("utf8")}`.slice(0, 500)
   })
   child.stdout.resume()
-  const exit = ended(child, signal)
-  // Whoever waits hears of a failure; until somebody does it must not count as unhandled.
+  const exit = waitForExit(child, signal)
+  // `drain` and `finish` report a failure; until one of them is awaited, the rejection must not count as unhandled.
   exit.catch(() => undefined)
   return {
     push: (content: Buffer): void => {
@@ -107,7 +106,7 @@ function startBulk(place: GitPlace, signal: AbortSignal) {
       child.stdin.write(content)
       child.stdin.write("\n")
     },
-    waiting: () => child.stdin.writableLength,
+    queuedBytes: () => child.stdin.writableLength,
     drain: async (): Promise<void> => {
       if (!child.stdin.writableNeedDrain || child.stdin.destroyed) return
       const { promise, resolve } = Promise.withResolvers<undefined>()
@@ -119,7 +118,7 @@ function startBulk(place: GitPlace, signal: AbortSignal) {
     finish: async (): Promise<void> => {
       child.stdin.end()
       const code = await exit
-      if (code !== 0) throw new Error(`git could not store the files: ${said.trim()}`)
+      if (code !== 0) throw new Error(`git could not store the files: ${errorOutput.trim()}`)
     },
     abandon: (): void => {
       child.kill("SIGKILL")

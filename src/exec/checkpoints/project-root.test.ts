@@ -4,7 +4,7 @@ import { join } from "node:path"
 
 import { afterEach, beforeEach, expect, test } from "vitest"
 
-import { projectRoot, realDirectory, whyNoCheckpoints } from "./project-root.ts"
+import { projectRoot, nearestExistingDirectory, unsupportedRootReason } from "./project-root.ts"
 
 let root = ""
 beforeEach(() => {
@@ -18,23 +18,24 @@ test.each([
   ["/", /root of the file system/],
   ["/home/alice", /home directory/],
   ["/home", /home directory/],
-  ["/home/alice/.hermes", /Hermes' own files/],
-  ["/usr", /directories of the system/],
-  ["/usr/share/doc", /directories of the system/],
-  ["/etc/nginx", /directories of the system/],
-  ["/opt", /directories of the system/],
-  ["/tmp", /directories of the system/],
+  ["/home/alice/.hermes", /Hermes home directory/],
+  ["/home/alice/.hermes/checkpoints/store", /Hermes home directory/],
+  ["/usr", /system directories/],
+  ["/usr/share/doc", /system directories/],
+  ["/etc/nginx", /system directories/],
+  ["/opt", /system directories/],
+  ["/tmp", /system directories/],
   ["/opt/site", undefined],
   ["/tmp/x", undefined],
   ["/app", undefined],
   ["/home/alice/notes", undefined],
-])("whether %s gets checkpoints", (path, why) => {
-  const reason = whyNoCheckpoints(path, { userHome: "/home/alice", home: "/home/alice/.hermes" })
-  if (why === undefined) expect(reason).toBeUndefined()
-  else expect(reason).toMatch(why)
+])("why %s is excluded from checkpoints: %s", (path, expected) => {
+  const reason = unsupportedRootReason(path, { userHome: "/home/alice", home: "/home/alice/.hermes" })
+  if (expected === undefined) expect(reason).toBeUndefined()
+  else expect(reason).toMatch(expected)
 })
 
-test("the nearest directory with the mark of a project is meant, else the directory itself", () => {
+test("the project root is the nearest directory with a marker, otherwise the directory itself", () => {
   mkdirSync(join(root, "project/src/deep"), { recursive: true })
   writeFileSync(join(root, "project/package.json"), "{}")
   mkdirSync(join(root, "plain/below"), { recursive: true })
@@ -42,11 +43,11 @@ test("the nearest directory with the mark of a project is meant, else the direct
   expect(projectRoot(join(root, "plain/below"), "/home/alice")).toBe(join(root, "plain/below"))
 })
 
-test("a path that cannot be looked at lies in the nearest directory that can", () => {
+test("an unreadable path resolves to the nearest readable directory above it", () => {
   symlinkSync("loop", join(root, "loop"))
   expect([
-    realDirectory(join(root, "loop")),
-    realDirectory(join(root, "loop/below")),
-    realDirectory(join(root, "nul\0l")),
+    nearestExistingDirectory(join(root, "loop")),
+    nearestExistingDirectory(join(root, "loop/below")),
+    nearestExistingDirectory(join(root, "nul\0l")),
   ]).toEqual([root, root, root])
 })

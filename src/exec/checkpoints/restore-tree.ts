@@ -14,68 +14,72 @@ import {
 import { assertNever } from "../../base/assert-never.ts"
 import { randomHex } from "../../base/random-and-hash.ts"
 import { explainSystemError } from "../../base/system-error.ts"
-import { byteText, shownText, systemPath } from "./byte-text.ts"
+import { toByteString, decodeByteString, toNodePath } from "./byte-string.ts"
 import type { TreeEntry } from "./git-objects.ts"
 import type { ObjectReader } from "./object-reader.ts"
 import type { DirectoryNode, TreeNode } from "./tree-node.ts"
 
 export interface RestoreOptions {
   readonly root: string
-  /** The workspace as a snapshot has just saved it: what is not in there is never overwritten. */
+  /** The workspace as the undo snapshot has just saved it. The restore never overwrites anything that this does not contain. */
   readonly current: DirectoryNode
   readonly target: string
   readonly reader: ObjectReader
-  /** Only this path below the root, as byte text. */
-  readonly only?: readonly string[]
+  /** Restores only this path below the root, given as segments in byte strings. */
+  readonly onlyPath?: readonly string[]
   readonly signal: AbortSignal
 }
 
-/** Paths below the root, for people. */
+/** Paths are relative to the root and decoded for display. */
 export interface RestoreReport {
   readonly written: readonly string[]
   readonly removed: readonly string[]
-  /** What stayed as it is, and why. */
-  readonly kept: readonly { readonly path: string; readonly why: string }[]
+  readonly notRestored: readonly { readonly path: string; readonly why: string }[]
 }
 
 /**
- * Makes a workspace what the target tree says: contents, links, permission bits, empty directories. Touches only what differs.
- * Goes on after a failure, so that as much as possible comes back; each failure is reported.
+ * Brings a workspace to the state of the target tree: contents, links, permission bits, empty directories. Touches only what
+ * differs. Continues after a failure, to restore as much as possible, and reports each failure.
  */
 export async function restoreTree(options: RestoreOptions): Promise<RestoreReport> {
-  const work: Work = { ...options, written: [], removed: [], kept: [] }
-  await restoreDirectory(byteText(options.root), { current: options.current, target: options.target }, work)
-  return { written: work.written, removed: work.removed, kept: work.kept }
+  const run: RestoreRun = { ...options, written: [], removed: [], notRestored: [] }
+  await restoreDirectory(toByteString(options.root), { current: options.current, target: options.target }, run)
+  return { written: run.written, removed: run.removed, notRestored: run.notRestored }
 }
 
-interface Work extends RestoreOptions {
+interface RestoreRun extends RestoreOptions {
   readonly written: string[]
   readonly removed: string[]
-  readonly kept: { path: string; why: string }[]
+  readonly notRestored: { path: string; why: string }[]
 }
 
-interface Pair {
+interface DirectoryPair {
   readonly current: DirectoryNode | undefined
   readonly target: string
 }
 
-async function restoreDirectory(path: string, { current, target }: Pair, work: Work, depth = 0): Promise<void> {
+async function restoreDirectory(
+  path: string,
+  { current, target }: DirectoryPair,
+  run: RestoreRun,
+  depth = 0,
+): Promise<void> {
   if (current?.id === target) return
-  work.signal.throwIfAborted()
-  const wanted = await work.reader.tree(target)
-  const only = work.only?.[depth]
+  run.signal.throwIfAborted()
+  const targetEntries = await run.reader.tree(target)
+  const onlyName = run.onlyPath?.[depth]
   const present = current?.children ?? new Map<string, TreeNode>()
-  const isMeant = ([name]: readonly [string, unknown]): boolean => only === undefined || only === name
-  const unlocked = unlock(path)
+  const isSelected = ([name]: readonly [string, unknown]): boolean => onlyName === undefined || onlyName === name
+  const modeBefore = makeWritable(path)
   try {
-    for (const [name, node] of [...present].filter(isMeant)) {
-      if (!wanted.has(name)) attempt(`${path}/${name}`, work, (below) => remove(below, node, work))
+    for (const [name, node] of [...present].filter(isSelected)) {
+      if (!targetEntries.has(name)) attempt(`${path}/${name}`, run, (below) => remove(below, node, run))
     }
-    for (const [name, entry] of [...wanted].filter(isMeant)) {
-      await restoreEntry(`${path}/${name}`, { node: present.get(name), entry, depth: depth + 1 }, work)
+    for (const [name, entry] of [...targetEntries].filter(isSelected)) {
+      await restoreEntry(`${path}/${name}`, { node: present.get(name), entry, depth: depth + 1 }, run)
     }
   } finally {
-    if (unlocked !== undefined) chmodSync(systemPath(path), unlocked)
+    if (modeBefore !== undefined) chmodSync(toNodePath(path), modeBefore)
   }
 }
 
@@ -85,79 +89,77 @@ interface EntryPair {
   readonly depth: number
 }
 
-async function restoreEntry(path: string, pair: EntryPair, work: Work): Promise<void> {
+async function restoreEntry(path: string, pair: EntryPair, run: RestoreRun): Promise<void> {
   switch (pair.entry.kind) {
     case "omitted":
       return
     case "directory":
-      await restoreSubdirectory(path, pair, work)
+      await restoreSubdirectory(path, pair, run)
       return
     case "file":
     case "link":
-      await restoreFile(path, pair, work)
+      await restoreFile(path, pair, run)
       return
     default:
       assertNever(pair.entry.kind)
   }
 }
 
-async function restoreSubdirectory(path: string, { node, entry, depth }: EntryPair, work: Work): Promise<void> {
+async function restoreSubdirectory(path: string, { node, entry, depth }: EntryPair, run: RestoreRun): Promise<void> {
   const current = node?.kind === "directory" ? node : undefined
-  const isThere = attempt(path, work, () => {
+  const exists = attempt(path, run, () => {
     if (current !== undefined) return
-    clear(path, node, work)
-    mkdirSync(systemPath(path), { mode: 0o700 })
-    takeOwner(path)
-    work.written.push(`${relative(path, work)}/`)
+    removeObstacle(path, node, run)
+    mkdirSync(toNodePath(path), { mode: 0o700 })
+    inheritOwner(path)
+    run.written.push(`${relative(path, run)}/`)
   })
-  if (!isThere) return
-  await restoreDirectory(path, { current, target: entry.id }, work, depth)
-  // A directory on the way to the one file that is meant stays as it is.
-  if (current !== undefined && depth < (work.only?.length ?? 0)) return
-  attempt(path, work, () => {
-    setMode(path, current?.mode, { entry, work })
+  if (!exists) return
+  await restoreDirectory(path, { current, target: entry.id }, run, depth)
+  // Restoring a single path leaves the mode of existing parent directories alone.
+  if (current !== undefined && depth < (run.onlyPath?.length ?? 0)) return
+  attempt(path, run, () => {
+    setMode(path, current?.mode, { entry, run })
   })
 }
 
-async function restoreFile(path: string, { node, entry }: EntryPair, work: Work): Promise<void> {
+async function restoreFile(path: string, { node, entry }: EntryPair, run: RestoreRun): Promise<void> {
   if ((node?.kind === "file" || node?.kind === "link") && node.kind === entry.kind && node.id === entry.id) {
-    attempt(path, work, () => {
-      if (entry.kind === "file") setMode(path, node.mode, { entry, work })
+    attempt(path, run, () => {
+      if (entry.kind === "file") setMode(path, node.mode, { entry, run })
     })
     return
   }
-  const content = await readOrReport(path, entry, work)
+  const content = await readOrReport(path, entry, run)
   if (content === undefined) return
-  attempt(path, work, () => {
-    if (node?.kind !== "file" && node?.kind !== "link") clear(path, node, work)
-    place(path, entry, content)
-    work.written.push(relative(path, work))
+  attempt(path, run, () => {
+    if (node?.kind !== "file" && node?.kind !== "link") removeObstacle(path, node, run)
+    writeEntry(path, entry, content)
+    run.written.push(relative(path, run))
   })
 }
 
-async function readOrReport(path: string, entry: TreeEntry, work: Work): Promise<Buffer | undefined> {
+async function readOrReport(path: string, entry: TreeEntry, run: RestoreRun): Promise<Buffer | undefined> {
   try {
-    return await work.reader.content(entry.id)
+    return await run.reader.content(entry.id)
   } catch (error) {
-    work.signal.throwIfAborted()
-    keep(path, work, explainSystemError(error))
+    run.signal.throwIfAborted()
+    reportNotRestored(path, run, explainSystemError(error))
     return undefined
   }
 }
 
-/** A new file takes the name in one step: links to the old one elsewhere keep their content. */
-function place(path: string, entry: TreeEntry, content: Buffer): void {
+/** Renames a temporary file into position, which is atomic and leaves other hard links to the old file untouched. */
+function writeEntry(path: string, entry: TreeEntry, content: Buffer): void {
   const temporary = `${path.slice(0, path.lastIndexOf("/"))}/.hermes-restore-${randomHex(6)}`
   try {
-    if (entry.kind === "link") symlinkSync(content, systemPath(temporary))
-    else {
-      writeFileSync(systemPath(temporary), content, { flag: "wx", mode: 0o600 })
-    }
-    takeOwner(temporary, path)
-    if (entry.kind === "file") chmodSync(systemPath(temporary), entry.mode & PERMISSIONS)
-    renameSync(systemPath(temporary), systemPath(path))
+    if (entry.kind === "link") symlinkSync(content, toNodePath(temporary))
+    else writeFileSync(toNodePath(temporary), content, { flag: "wx", mode: 0o600 })
+    inheritOwner(temporary, path)
+    if (entry.kind === "file") chmodSync(toNodePath(temporary), entry.mode & PERMISSIONS)
+    renameSync(toNodePath(temporary), toNodePath(path))
   } catch (cause) {
-    rmSync(systemPath(temporary), { force: true })
+    rmSync(toNodePath(temporary), { force: true })
     throw cause
   }
 }
@@ -167,89 +169,89 @@ const PERMISSIONS = 0o7777
 function setMode(
   path: string,
   current: number | undefined,
-  { entry, work }: { readonly entry: TreeEntry; readonly work: Work },
+  { entry, run }: { readonly entry: TreeEntry; readonly run: RestoreRun },
 ): void {
   if (current === entry.mode) return
-  chmodSync(systemPath(path), entry.mode & PERMISSIONS)
-  if (current !== undefined) work.written.push(relative(path, work))
+  chmodSync(toNodePath(path), entry.mode & PERMISSIONS)
+  if (current !== undefined) run.written.push(relative(path, run))
 }
 
-/** Takes away what stands where something of another kind belongs; what could not be saved stays. */
-function clear(path: string, node: TreeNode | undefined, work: Work): void {
-  const found = lstatSync(systemPath(path), { throwIfNoEntry: false })
+/** Removes an entry of another kind to make room. Throws for an entry that the undo snapshot could not save. */
+function removeObstacle(path: string, node: TreeNode | undefined, run: RestoreRun): void {
+  const found = lstatSync(toNodePath(path), { throwIfNoEntry: false })
   if (found === undefined) return
-  if (node === undefined || (node.kind === "omitted" && node.why !== "special"))
-    throw new KeptError("what is there now could not be saved first")
-  if (node.kind === "directory") removeDirectory(path, node, work)
-  else unlinkSync(systemPath(path))
+  if (node === undefined || (node.kind === "omitted" && node.reason !== "special"))
+    throw new RefusedError("the current file could not be saved first")
+  if (node.kind === "directory") removeDirectory(path, node, run)
+  else unlinkSync(toNodePath(path))
 }
 
-function remove(path: string, node: TreeNode, work: Work): void {
+function remove(path: string, node: TreeNode, run: RestoreRun): void {
   switch (node.kind) {
     case "omitted":
       return
     case "directory":
-      removeDirectory(path, node, work)
+      removeDirectory(path, node, run)
       return
     case "file":
     case "link":
-      unlinkSync(systemPath(path))
-      work.removed.push(relative(path, work))
+      unlinkSync(toNodePath(path))
+      run.removed.push(relative(path, run))
       return
     default:
       assertNever(node)
   }
 }
 
-/** Only what was saved goes; a directory that still holds something else stays. */
-function removeDirectory(path: string, node: DirectoryNode, work: Work): void {
-  const unlocked = unlock(path)
-  for (const [name, child] of node.children) attempt(`${path}/${name}`, work, (below) => remove(below, child, work))
+/** Removes only saved files; a directory that holds anything else stays. */
+function removeDirectory(path: string, node: DirectoryNode, run: RestoreRun): void {
+  const modeBefore = makeWritable(path)
+  for (const [name, child] of node.children) attempt(`${path}/${name}`, run, (below) => remove(below, child, run))
   try {
-    rmdirSync(systemPath(path))
-    work.removed.push(`${relative(path, work)}/`)
+    rmdirSync(toNodePath(path))
+    run.removed.push(`${relative(path, run)}/`)
   } catch (cause) {
-    if (unlocked !== undefined) chmodSync(systemPath(path), unlocked)
-    throw new KeptError("it holds files that no checkpoint covers", { cause })
+    if (modeBefore !== undefined) chmodSync(toNodePath(path), modeBefore)
+    throw new RefusedError("the directory contains files that checkpoints do not cover", { cause })
   }
 }
 
-/** Opens a directory that its owner may not write; gives the mode to put back. */
-function unlock(path: string): number | undefined {
-  const found = lstatSync(systemPath(path), { throwIfNoEntry: false })
+/** Makes a read-only directory writable and returns its previous mode; undefined when it was writable. */
+function makeWritable(path: string): number | undefined {
+  const found = lstatSync(toNodePath(path), { throwIfNoEntry: false })
   if (found === undefined || (found.mode & 0o300) === 0o300) return undefined
-  chmodSync(systemPath(path), (found.mode & PERMISSIONS) | 0o700)
+  chmodSync(toNodePath(path), (found.mode & PERMISSIONS) | 0o700)
   return found.mode & PERMISSIONS
 }
 
-/** Run as root, a restore does not take files away from whoever owns the place. */
-function takeOwner(path: string, replaced = path): void {
+/** When Hermes runs as root, restored files get the owner of the file they replace or of the parent directory. */
+function inheritOwner(path: string, replaced = path): void {
   if (process.getuid?.() !== 0) return
   const parent = replaced.slice(0, replaced.lastIndexOf("/"))
-  const before = replaced === path ? undefined : lstatSync(systemPath(replaced), { throwIfNoEntry: false })
-  const { uid, gid } = before ?? lstatSync(systemPath(parent))
-  if (uid !== 0 || gid !== 0) lchownSync(systemPath(path), uid, gid)
+  const before = replaced === path ? undefined : lstatSync(toNodePath(replaced), { throwIfNoEntry: false })
+  const { uid, gid } = before ?? lstatSync(toNodePath(parent))
+  if (uid !== 0 || gid !== 0) lchownSync(toNodePath(path), uid, gid)
 }
 
-/** Our own reason, in words for people. */
-class KeptError extends Error {
-  override readonly name = "KeptError"
+/** The restore declined to touch an entry; the message is shown to the user. */
+class RefusedError extends Error {
+  override readonly name = "RefusedError"
 }
 
-function attempt(path: string, work: Work, step: (path: string) => void): boolean {
+function attempt(path: string, run: RestoreRun, step: (path: string) => void): boolean {
   try {
     step(path)
     return true
   } catch (error) {
-    keep(path, work, explainSystemError(error))
+    reportNotRestored(path, run, explainSystemError(error))
     return false
   }
 }
 
-function keep(path: string, work: Work, why: string): void {
-  work.kept.push({ path: relative(path, work), why })
+function reportNotRestored(path: string, run: RestoreRun, why: string): void {
+  run.notRestored.push({ path: relative(path, run), why })
 }
 
-function relative(path: string, work: Work): string {
-  return shownText(path.slice(byteText(work.root).length + 1))
+function relative(path: string, run: RestoreRun): string {
+  return decodeByteString(path.slice(toByteString(run.root).length + 1))
 }

@@ -2,11 +2,11 @@ import { readFileSync } from "node:fs"
 
 import { writeFileAtomic } from "../../base/atomic-file.ts"
 import { isRecord, parseJson } from "../../base/json.ts"
-import type { DirectoryNode, Omission, TreeNode } from "./tree-node.ts"
+import type { DirectoryNode, OmissionReason, TreeNode } from "./tree-node.ts"
 
-/** The last picture of a workspace, kept so that a new process need not read every file again. Only a saving of time. */
+/** The result of the last scan of a workspace, cached so that a new process need not read every file again. */
 interface CachedScan {
-  /** The store it belongs to; after a clean-up the objects it names may be gone. */
+  /** The store epoch it belongs to; pruning the store may remove objects that the scan refers to. */
   readonly epoch: string
   readonly root: DirectoryNode
 }
@@ -17,7 +17,7 @@ export function writeScanCache(path: string, { epoch, root }: CachedScan): void 
   writeFileAtomic(path, JSON.stringify({ format: FORMAT, epoch, root: packDirectory(root) }))
 }
 
-/** Undefined when there is none, or none that fits: it is then made anew. */
+/** Returns undefined when there is no cache for this epoch or it is damaged; the caller then scans everything. */
 export function readScanCache(path: string, epoch: string): DirectoryNode | undefined {
   let text: string
   try {
@@ -33,14 +33,14 @@ export function readScanCache(path: string, epoch: string): DirectoryNode | unde
 
 type Packed = readonly unknown[]
 
-/** Lists instead of records: the file is read on the way to the first change of a session. */
+/** Arrays instead of objects keep the file small: the first change of a session waits for it to be read. */
 function packDirectory(node: DirectoryNode): Packed {
   const children = [...node.children].flatMap(([name, child]) => [name, pack(child)])
   return ["d", node.mode, node.mtimeMs, node.ctimeMs, node.ino, node.settled ? 1 : 0, node.id, children]
 }
 
 function pack(node: TreeNode): Packed {
-  if (node.kind === "omitted") return ["o", node.why]
+  if (node.kind === "omitted") return ["o", node.reason]
   if (node.kind === "directory") return packDirectory(node)
   const kind = node.kind === "link" ? "l" : "f"
   return [kind, node.mode, node.mtimeMs, node.ctimeMs, node.ino, node.settled ? 1 : 0, node.id, node.size]
@@ -49,16 +49,16 @@ function pack(node: TreeNode): Packed {
 function unpack(packed: unknown): TreeNode | undefined {
   if (!Array.isArray(packed)) return undefined
   const [kind, mode, mtimeMs, ctimeMs, ino, settled, id, last]: readonly unknown[] = packed
-  if (kind === "o") return isOmission(mode) ? { kind: "omitted", why: mode } : undefined
+  if (kind === "o") return isOmission(mode) ? { kind: "omitted", reason: mode } : undefined
   if (typeof mode !== "number" || typeof mtimeMs !== "number" || typeof ctimeMs !== "number") return undefined
   if (typeof ino !== "number" || typeof id !== "string" || !OBJECT_ID.test(id)) return undefined
-  const stamp = { mode, mtimeMs, ctimeMs, ino, settled: settled === 1, id }
+  const statData = { mode, mtimeMs, ctimeMs, ino, settled: settled === 1, id }
   if (kind === "d") {
     const children = unpackChildren(last)
-    return children === undefined ? undefined : { kind: "directory", ...stamp, children }
+    return children === undefined ? undefined : { kind: "directory", ...statData, children }
   }
   if ((kind !== "f" && kind !== "l") || typeof last !== "number") return undefined
-  return { kind: kind === "f" ? "file" : "link", ...stamp, size: last }
+  return { kind: kind === "f" ? "file" : "link", ...statData, size: last }
 }
 
 function unpackChildren(packed: unknown): ReadonlyMap<string, TreeNode> | undefined {
@@ -75,6 +75,6 @@ function unpackChildren(packed: unknown): ReadonlyMap<string, TreeNode> | undefi
 
 const OBJECT_ID = /^[0-9a-f]{40}$/u
 
-function isOmission(value: unknown): value is Omission {
+function isOmission(value: unknown): value is OmissionReason {
   return value === "too-large" || value === "unreadable" || value === "special"
 }

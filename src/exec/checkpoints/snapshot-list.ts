@@ -1,17 +1,17 @@
 import { gitOutput } from "./git-command.ts"
-import type { StorePlace } from "./store-files.ts"
+import type { StorePaths } from "./store-files.ts"
 
-/** One snapshot as people see it. */
+/** One snapshot as listed to the user. */
 export interface Snapshot {
   readonly hash: string
   readonly short: string
   /** Epoch seconds. */
   readonly time: number
   readonly reason: string
-  /** The turn of the conversation it was taken before, where there was one. */
+  /** The turn of the conversation that it was taken in; absent when it was not taken by a session. */
   readonly turn?: string
   readonly session?: string
-  /** Against the snapshot before it; nothing for the first. */
+  /** Compared to the previous snapshot; 0 for the first. */
   readonly filesChanged: number
   readonly insertions: number
   readonly deletions: number
@@ -19,13 +19,13 @@ export interface Snapshot {
 
 /** Newest first. */
 export async function listSnapshots(
-  place: StorePlace,
+  paths: StorePaths,
   head: string,
   options: { readonly limit: number; readonly signal: AbortSignal },
 ): Promise<readonly Snapshot[]> {
   const format = `--format=${["%x1e%H", "%ct", "%s", "%(trailers:key=Turn,valueonly,separator=)", "%(trailers:key=Session,valueonly,separator=)", ""].join("%x1f")}`
   const output = await gitOutput(
-    place,
+    paths,
     ["log", "--first-parent", `--max-count=${options.limit}`, "--shortstat", "--ignore-submodules=all", format, head],
     { signal: options.signal },
   )
@@ -45,28 +45,28 @@ function parseRecord(record: string): Snapshot {
     reason,
     ...(turn.trim() === "" ? {} : { turn: turn.trim() }),
     ...(session.trim() === "" ? {} : { session: session.trim() }),
-    filesChanged: figure(stat, /(\d+) files? changed/u),
-    insertions: figure(stat, /(\d+) insertion/u),
-    deletions: figure(stat, /(\d+) deletion/u),
+    filesChanged: parseCount(stat, /(\d+) files? changed/u),
+    insertions: parseCount(stat, /(\d+) insertion/u),
+    deletions: parseCount(stat, /(\d+) deletion/u),
   }
 }
 
-function figure(text: string, pattern: RegExp): number {
+function parseCount(text: string, pattern: RegExp): number {
   return Number(pattern.exec(text)?.[1] ?? 0)
 }
 
-/** The text of a commit. A reason is one line; turn and session are found again by their keys. */
+/** Formats the body of a commit object: the reason is the subject line, turn and session are trailers. */
 export function commitText(commit: {
   readonly tree: string
   readonly parent: string | undefined
-  /** Keeps equal snapshots of two workspaces apart: each has its own history. */
+  /** Gives identical snapshots of two workspaces different hashes, because each workspace has its own history. */
   readonly project: string
   readonly reason: string
   readonly turn?: string | undefined
   readonly session?: string | undefined
   readonly seconds: number
 }): string {
-  const who = `Hermes <hermes@localhost> ${Math.floor(commit.seconds)} +0000`
+  const author = `Hermes <hermes@localhost> ${Math.floor(commit.seconds)} +0000`
   const trailers = [
     `Project: ${commit.project}`,
     ...(commit.turn === undefined ? [] : [`Turn: ${oneLine(commit.turn)}`]),
@@ -75,8 +75,8 @@ export function commitText(commit: {
   return [
     `tree ${commit.tree}`,
     ...(commit.parent === undefined ? [] : [`parent ${commit.parent}`]),
-    `author ${who}`,
-    `committer ${who}`,
+    `author ${author}`,
+    `committer ${author}`,
     "",
     oneLine(commit.reason) || "checkpoint",
     "",

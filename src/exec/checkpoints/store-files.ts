@@ -5,18 +5,18 @@ import { isRecord, parseJson } from "../../base/json.ts"
 import { randomHex, sha256Hex } from "../../base/random-and-hash.ts"
 import { isNotFound } from "../../base/system-error.ts"
 import { gitOutput } from "./git-command.ts"
-import type { GitPlace } from "./git-command.ts"
+import type { ShadowRepository } from "./git-command.ts"
 
-/** Where everything about checkpoints lies in a home. */
-export interface StorePlace extends GitPlace {
+/** Where a Hermes home keeps its checkpoints. */
+export interface StorePaths extends ShadowRepository {
   /** `<home>/checkpoints`. */
   readonly directory: string
   readonly lockPath: string
 }
 
-export function storePlace(home: string, path: string): StorePlace {
+export function storePaths(home: string, searchPath: string): StorePaths {
   const directory = join(home, "checkpoints")
-  return { directory, gitDir: join(directory, "store"), lockPath: join(directory, "store.lock"), path }
+  return { directory, gitDir: join(directory, "store"), lockPath: join(directory, "store.lock"), searchPath }
 }
 
 /** A workspace and its snapshots, oldest first. */
@@ -26,10 +26,10 @@ export interface Project {
   /** Epoch seconds. */
   readonly createdAt: number
   readonly lastTouch: number
-  readonly snapshots: readonly SnapshotName[]
+  readonly snapshots: readonly SnapshotCommit[]
 }
 
-export interface SnapshotName {
+export interface SnapshotCommit {
   readonly hash: string
   readonly tree: string
 }
@@ -38,90 +38,91 @@ export function projectId(workdir: string): string {
   return sha256Hex(workdir).slice(0, 16)
 }
 
-export function scanCachePath({ gitDir }: StorePlace, id: string): string {
+export function scanCachePath({ gitDir }: StorePaths, id: string): string {
   return join(gitDir, "indexes", id)
 }
 
-export function storeExists({ gitDir }: StorePlace): boolean {
+export function storeExists({ gitDir }: StorePaths): boolean {
   return existsSync(join(gitDir, "HEAD"))
 }
 
-/** One bare repository for all workspaces, closed to other people. */
-export async function ensureStore(place: StorePlace, signal: AbortSignal): Promise<void> {
-  if (storeExists(place)) return
-  mkdirSync(place.gitDir, { recursive: true, mode: 0o700 })
-  await gitOutput(place, ["init", "--quiet", "--bare", "--template=", "--object-format=sha1"], { signal })
-  // Our trees hold all permission bits, which a check of the repository would find unusual.
-  await gitOutput(place, ["config", "fsck.badFilemode", "ignore"], { signal })
-  for (const folder of ["indexes", "projects"]) mkdirSync(join(place.gitDir, folder), { recursive: true, mode: 0o700 })
-  renewEpoch(place)
+/** Creates the store if necessary: one bare repository for all workspaces, accessible to its owner only. */
+export async function ensureStore(paths: StorePaths, signal: AbortSignal): Promise<void> {
+  if (storeExists(paths)) return
+  mkdirSync(paths.gitDir, { recursive: true, mode: 0o700 })
+  await gitOutput(paths, ["init", "--quiet", "--bare", "--template=", "--object-format=sha1"], { signal })
+  // The trees hold all permission bits, which `git fsck` would report.
+  await gitOutput(paths, ["config", "fsck.badFilemode", "ignore"], { signal })
+  for (const directory of ["indexes", "projects"])
+    mkdirSync(join(paths.gitDir, directory), { recursive: true, mode: 0o700 })
+  renewEpoch(paths)
 }
 
-/** Changes whenever objects may have been removed; who remembers what the store holds must forget it then. */
-export function readEpoch({ gitDir }: StorePlace): string {
+/** The epoch changes whenever objects may have been removed; cached knowledge of the store's contents is then invalid. */
+export function readEpoch({ gitDir }: StorePaths): string {
   return readOptional(join(gitDir, "hermes-epoch"))?.trim() ?? ""
 }
 
-export function renewEpoch({ gitDir }: StorePlace): void {
+export function renewEpoch({ gitDir }: StorePaths): void {
   replaceFile(join(gitDir, "hermes-epoch"), randomHex(8))
 }
 
-/** Undefined for a workspace without snapshots. */
-export async function loadProject(place: StorePlace, id: string, signal: AbortSignal): Promise<Project | undefined> {
-  const text = readOptional(join(place.gitDir, "projects", `${id}.json`))
+/** Returns undefined for a workspace without snapshots. */
+export async function loadProject(paths: StorePaths, id: string, signal: AbortSignal): Promise<Project | undefined> {
+  const text = readOptional(join(paths.gitDir, "projects", `${id}.json`))
   const project = text === undefined ? undefined : parseProject(id, text)
   if (project === undefined) return undefined
-  const head = readOptional(join(place.gitDir, refName(id)))?.trim()
-  // A process that was killed between the two writes leaves a reference that is ahead of the list.
+  const head = readOptional(join(paths.gitDir, refName(id)))?.trim()
+  // A process that was killed between the two writes of `saveProject` leaves a ref that is ahead of the list.
   if (head === undefined || head === project.snapshots.at(-1)?.hash) return project
-  return { ...project, snapshots: await chainOf(place, head, signal) }
+  return { ...project, snapshots: await readCommits(paths, head, signal) }
 }
 
-export async function loadProjects(place: StorePlace, signal: AbortSignal): Promise<readonly Project[]> {
-  const folder = join(place.gitDir, "projects")
-  const names = existsSync(folder) ? readdirSync(folder) : []
+export async function loadProjects(paths: StorePaths, signal: AbortSignal): Promise<readonly Project[]> {
+  const directory = join(paths.gitDir, "projects")
+  const names = existsSync(directory) ? readdirSync(directory) : []
   const projects: Project[] = []
   for (const name of names.toSorted()) {
     if (!/^[0-9a-f]{16}\.json$/u.test(name)) continue
-    const project = await loadProject(place, name.slice(0, 16), signal)
+    const project = await loadProject(paths, name.slice(0, 16), signal)
     if (project !== undefined) projects.push(project)
   }
   return projects
 }
 
-/** The reference first: it alone keeps the snapshots alive. */
-export async function saveProject(place: StorePlace, project: Project, signal: AbortSignal): Promise<void> {
+/** Writes the ref first: it protects the snapshots from garbage collection. */
+export async function saveProject(paths: StorePaths, project: Project, signal: AbortSignal): Promise<void> {
   const head = project.snapshots.at(-1)?.hash
-  if (head === undefined) await gitOutput(place, ["update-ref", "-d", refName(project.id)], { signal })
-  else replaceFile(join(place.gitDir, refName(project.id)), `${head}\n`)
+  if (head === undefined) await gitOutput(paths, ["update-ref", "-d", refName(project.id)], { signal })
+  else replaceFile(join(paths.gitDir, refName(project.id)), `${head}\n`)
   const record = {
     workdir: project.workdir,
     created_at: project.createdAt,
     last_touch: project.lastTouch,
     snapshots: project.snapshots.map(({ hash, tree }) => [hash, tree]),
   }
-  replaceFile(join(place.gitDir, "projects", `${project.id}.json`), JSON.stringify(record))
+  replaceFile(join(paths.gitDir, "projects", `${project.id}.json`), JSON.stringify(record))
 }
 
-export async function removeProject(place: StorePlace, id: string, signal: AbortSignal): Promise<void> {
-  const named = await namedRefs(place, id, signal)
-  for (const ref of [refName(id), ...named]) await gitOutput(place, ["update-ref", "-d", ref], { signal })
-  rmSync(join(place.gitDir, "projects", `${id}.json`), { force: true })
-  rmSync(scanCachePath(place, id), { force: true })
+export async function removeProject(paths: StorePaths, id: string, signal: AbortSignal): Promise<void> {
+  const named = await namedRefs(paths, id, signal)
+  for (const ref of [refName(id), ...named]) await gitOutput(paths, ["update-ref", "-d", ref], { signal })
+  rmSync(join(paths.gitDir, "projects", `${id}.json`), { force: true })
+  rmSync(scanCachePath(paths, id), { force: true })
 }
 
 /**
- * Older snapshots are cut off the way a shallow clone is: the names of those that stay do not change, and the next clean-up
- * finds the others unreachable.
+ * Cuts off older snapshots like a shallow clone does: the hashes of the remaining ones do not change, and the next garbage
+ * collection removes the unreachable ones.
  */
-export function cutHistory(
-  place: StorePlace,
-  cut: { readonly from: readonly string[]; readonly to: readonly string[] },
+export function moveShallowBoundary(
+  paths: StorePaths,
+  boundary: { readonly from: readonly string[]; readonly to: readonly string[] },
 ): void {
-  const path = join(place.gitDir, "shallow")
+  const path = join(paths.gitDir, "shallow")
   const lines = new Set((readOptional(path) ?? "").split("\n").filter((line) => line !== ""))
-  for (const hash of cut.from) lines.delete(hash)
-  for (const hash of cut.to) lines.add(hash)
+  for (const hash of boundary.from) lines.delete(hash)
+  for (const hash of boundary.to) lines.add(hash)
   if (lines.size === 0) rmSync(path, { force: true })
   else replaceFile(path, `${[...lines].join("\n")}\n`)
 }
@@ -130,21 +131,21 @@ export function refName(id: string): string {
   return `refs/hermes/${id}`
 }
 
-/** Names that the person or the model chose may not be valid as a reference. */
+/** Hashes the key, because names chosen by the user or the model may not be valid in a ref. */
 export function namedRef(id: string, key: string): string {
   return `refs/hermes-named/${id}/${sha256Hex(key).slice(0, 24)}`
 }
 
-export async function namedRefs(place: StorePlace, id: string, signal: AbortSignal): Promise<readonly string[]> {
-  const output = await gitOutput(place, ["for-each-ref", "--format=%(refname)", `refs/hermes-named/${id}/`], { signal })
+export async function namedRefs(paths: StorePaths, id: string, signal: AbortSignal): Promise<readonly string[]> {
+  const output = await gitOutput(paths, ["for-each-ref", "--format=%(refname)", `refs/hermes-named/${id}/`], { signal })
   return output
     .toString("utf8")
     .split("\n")
     .filter((line) => line !== "")
 }
 
-async function chainOf(place: StorePlace, head: string, signal: AbortSignal): Promise<readonly SnapshotName[]> {
-  const output = await gitOutput(place, ["log", "--first-parent", "--reverse", "--format=%H %T", head], { signal })
+async function readCommits(paths: StorePaths, head: string, signal: AbortSignal): Promise<readonly SnapshotCommit[]> {
+  const output = await gitOutput(paths, ["log", "--first-parent", "--reverse", "--format=%H %T", head], { signal })
   const lines = output
     .toString("utf8")
     .split("\n")
@@ -174,7 +175,7 @@ function readOptional(path: string): string | undefined {
   }
 }
 
-/** Without waiting for the disk: after a power failure an undo step may be missing, but no change had to wait for it. */
+/** Replaces a file atomically but without fsync: a power failure may cost an undo step, but no change waits for the disk. */
 function replaceFile(path: string, text: string): void {
   const temporary = `${path}.${randomHex(6)}.new`
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })

@@ -1,36 +1,36 @@
-/** A directory as it was last seen, and as a checkpoint holds it. Names are byte text. */
-export interface DirectoryNode extends Stamp {
+/** A directory as the last scan found it and as a checkpoint stores it. Names are byte strings. */
+export interface DirectoryNode extends StatData {
   readonly kind: "directory"
   readonly children: ReadonlyMap<string, TreeNode>
-  /** The tree object with everything below, permission bits included. */
+  /** Id of the tree object, which covers everything below, permission bits included. */
   readonly id: string
 }
 
-export interface FileNode extends Stamp {
+export interface FileNode extends StatData {
   readonly kind: "file" | "link"
   readonly size: number
   readonly id: string
 }
 
-/** Something that no checkpoint can hold. It is marked in the tree, so that a restore leaves the place alone. */
+/** An entry that a checkpoint cannot hold. The tree records its name, and a restore leaves files of that name untouched. */
 export interface OmittedNode {
   readonly kind: "omitted"
-  readonly why: Omission
+  readonly reason: OmissionReason
 }
 
-export type Omission = "too-large" | "unreadable" | "special"
+export type OmissionReason = "too-large" | "unreadable" | "special"
 export type TreeNode = DirectoryNode | FileNode | OmittedNode
 
-/** How the file system described something; while all of it stays the same, so does the content. */
-export interface Stamp {
-  /** With the type bits. */
+/** The `stat` fields that reveal a change: while all of them stay the same, so does the content. */
+export interface StatData {
+  /** Includes the file type bits. */
   readonly mode: number
   readonly mtimeMs: number
   readonly ctimeMs: number
   readonly ino: number
   /**
-   * False when it had changed so shortly before we looked that a further change could bear the same time. The content is then
-   * read again the next time.
+   * False when the last change came so shortly before the scan that a further change could have the same timestamp (git calls
+   * this "racily clean"). The next scan then reads the content again.
    */
   readonly settled: boolean
 }

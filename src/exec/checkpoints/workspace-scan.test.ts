@@ -7,7 +7,7 @@ import { expect, test } from "vitest"
 import type { ObjectWriter } from "./object-writer.ts"
 import { scanWorkspace, TooManyFilesError } from "./workspace-scan.ts"
 
-test("of a workspace that is too large nothing is stored", async () => {
+test("nothing is stored of a workspace with too many files", async () => {
   const root = mkdtempSync(join(tmpdir(), "hermes-scan-"))
   try {
     for (const folder of ["a", "b", "node_modules"]) {
@@ -15,11 +15,11 @@ test("of a workspace that is too large nothing is stored", async () => {
       for (let number = 0; number < 6; number += 1) writeFileSync(join(root, folder, `${number}.txt`), folder)
     }
     const stored: string[] = []
-    const note = (what: string) => (): string => {
-      stored.push(what)
+    const record = (type: string) => (): string => {
+      stored.push(type)
       return "0".repeat(40)
     }
-    const writer = { blob: note("blob"), tree: note("tree"), isCongested: () => false } as unknown as ObjectWriter
+    const writer = { blob: record("blob"), tree: record("tree"), isCongested: () => false } as unknown as ObjectWriter
     const scan = (maxFiles: number) =>
       scanWorkspace({
         root,

@@ -3,21 +3,21 @@ import type { Dirent, Stats } from "node:fs"
 import { setImmediate as nextTick } from "node:timers/promises"
 
 import { errorCode } from "../../base/system-error.ts"
-import { byteText, systemPath } from "./byte-text.ts"
+import { toByteString, toNodePath } from "./byte-string.ts"
 import { isExcluded } from "./excluded-names.ts"
 import { encodeTree } from "./git-objects.ts"
 import type { ObjectWriter } from "./object-writer.ts"
-import type { DirectoryNode, FileNode, OmittedNode, Stamp, TreeNode } from "./tree-node.ts"
+import type { DirectoryNode, FileNode, OmittedNode, StatData, TreeNode } from "./tree-node.ts"
 
 export interface ScanOptions {
   readonly root: string
-  /** What the last scan found; what the file system describes as before is taken from there. */
+  /** Result of the last scan; entries whose `stat` data is unchanged are taken from it. */
   readonly previous: DirectoryNode | undefined
   readonly writer: ObjectWriter
   readonly maxFiles: number
-  /** The largest file to keep, in bytes; asked for each large one with its path below the root. */
+  /** Returns the size limit in bytes for a path below the root. */
   readonly sizeLimit: (path: string) => number
-  /** Absolute paths that are not looked into, for example our own home. */
+  /** Absolute paths that are left out, such as the Hermes home. */
   readonly skipped: ReadonlySet<string>
   readonly signal: AbortSignal
 }
@@ -25,7 +25,7 @@ export interface ScanOptions {
 export interface ScanResult {
   readonly root: DirectoryNode
   readonly files: number
-  /** How many contents were read. */
+  /** How many files were read. */
   readonly read: number
 }
 
@@ -34,25 +34,25 @@ export class TooManyFilesError extends Error {
   override readonly name = "TooManyFilesError"
 }
 
-/** Two changes this close together may bear the same time, on coarse file systems too. */
-const SAME_TIME_MS = 2000
-/** How long the event loop may be kept waiting. */
+/** Two changes within this time may have the same timestamp on file systems with coarse timestamps. */
+const TIMESTAMP_RESOLUTION_MS = 2000
+/** How long the scan may block the event loop. */
 const SLICE_MS = 8
 
 /**
- * Brings the picture of a workspace up to date and stores what is new in it. The file system is asked about every file, but only
- * directories whose time changed are listed and only files that changed are read. It works in slices, so that nobody else waits.
+ * Scans a workspace and stores what has changed. Calls `lstat` on every file, but lists only directories whose timestamp
+ * changed and reads only files that changed. Works in short slices to keep the event loop responsive.
  */
 export async function scanWorkspace(options: ScanOptions): Promise<ScanResult> {
   const scan: Scan = {
     ...options,
-    prefix: byteText(options.root).length + 1,
+    prefix: toByteString(options.root).length + 1,
     files: 0,
     read: 0,
-    slice: performance.now(),
+    sliceStart: performance.now(),
   }
-  const path = byteText(options.root)
-  const stats = lstatSync(systemPath(path))
+  const path = toByteString(options.root)
+  const stats = lstatSync(toNodePath(path))
   if (!stats.isDirectory()) throw new Error(`${options.root} is not a directory`)
   if (options.previous === undefined) await countFiles(path, scan)
   const root = await scanDirectory({ path, stats, previous: options.previous }, scan)
@@ -60,50 +60,51 @@ export async function scanWorkspace(options: ScanOptions): Promise<ScanResult> {
   return { root, files: scan.files, read: scan.read }
 }
 
-/** Before a first scan: half of a workspace that is too large must not be stored before that is noticed. */
+/** Counts before a first scan, so that nothing is stored of a workspace that turns out to be too large. */
 async function countFiles(root: string, scan: Scan): Promise<void> {
   let files = 0
-  const waiting = [root]
-  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+  const pending = [root]
+  for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
     for (const entry of entriesIn(path)) {
       const isDirectory = entry.isDirectory()
       const name = `${path}/${entry.name}`
       if (isExcluded(entry.name, isDirectory ? "directory" : "other") || scan.skipped.has(name)) continue
-      if (isDirectory) waiting.push(name)
+      if (isDirectory) pending.push(name)
       else files += 1
     }
-    if (files > scan.maxFiles) throw new TooManyFilesError(`it has more than ${scan.maxFiles} files`)
-    if (performance.now() - scan.slice > SLICE_MS) await rest(scan)
+    if (files > scan.maxFiles) throw new TooManyFilesError(`the directory has more than ${scan.maxFiles} files`)
+    if (performance.now() - scan.sliceStart > SLICE_MS) await yieldToEventLoop(scan)
   }
 }
 
 function entriesIn(path: string): readonly Dirent[] {
   try {
-    return readdirSync(systemPath(path), { withFileTypes: true, encoding: "latin1" })
+    return readdirSync(toNodePath(path), { withFileTypes: true, encoding: "latin1" })
   } catch {
-    // It cannot be read, or has gone: the scan itself says what that means.
+    // Unreadable or deleted meanwhile; the scan itself handles that.
     return []
   }
 }
 
 interface Scan extends ScanOptions {
+  /** Length of the root with its slash: where the path below the root begins. */
   readonly prefix: number
   files: number
   read: number
-  slice: number
+  sliceStart: number
 }
 
-interface Place<Node extends TreeNode> {
+interface ScannedEntry<Node extends TreeNode> {
   readonly path: string
   readonly stats: Stats
   readonly previous: Node | undefined
 }
 
-async function scanDirectory(place: Place<DirectoryNode>, scan: Scan): Promise<DirectoryNode | OmittedNode> {
-  const { path, stats, previous } = place
-  const stamp = stampOf(stats)
-  const names = namesIn(place)
-  if (names === undefined) return { kind: "omitted", why: "unreadable" }
+async function scanDirectory(entry: ScannedEntry<DirectoryNode>, scan: Scan): Promise<DirectoryNode | OmittedNode> {
+  const { path, stats, previous } = entry
+  const statData = statDataOf(stats)
+  const names = namesIn(entry)
+  if (names === undefined) return { kind: "omitted", reason: "unreadable" }
   const children = new Map<string, TreeNode>()
   let unchanged = previous !== undefined
   for (const name of names) {
@@ -111,20 +112,23 @@ async function scanDirectory(place: Place<DirectoryNode>, scan: Scan): Promise<D
     const found = scanEntry(`${path}/${name}`, { name, before, scan })
     const child = found instanceof Promise ? await found : found
     if (child === undefined) continue
-    if (child.kind === "omitted" ? before?.kind !== "omitted" : !sameObject(child, before)) unchanged = false
+    if (child.kind === "omitted" ? before?.kind !== "omitted" : !isSameObject(child, before)) unchanged = false
     children.set(name, child)
-    if (performance.now() - scan.slice > SLICE_MS || scan.writer.isCongested()) await rest(scan)
+    if (performance.now() - scan.sliceStart > SLICE_MS || scan.writer.isCongested()) await yieldToEventLoop(scan)
   }
   if (previous !== undefined && unchanged && previous.children.size === children.size)
-    return { kind: "directory", ...stamp, children, id: previous.id }
-  return { kind: "directory", ...stamp, children, id: scan.writer.tree(encodeTree(children)) }
+    return { kind: "directory", ...statData, children, id: previous.id }
+  return { kind: "directory", ...statData, children, id: scan.writer.tree(encodeTree(children)) }
 }
 
-/** Creating, removing or renaming something in a directory changes the directory's own time. Undefined: we may not look. */
-function namesIn({ path, stats, previous }: Place<DirectoryNode>): Iterable<string> | undefined {
-  if (previous?.settled === true && isSame(previous, stats)) return previous.children.keys()
+/**
+ * Returns undefined for an unreadable directory. Uses the names of the last scan while the directory's own timestamp is
+ * unchanged: creating, removing or renaming an entry changes it.
+ */
+function namesIn({ path, stats, previous }: ScannedEntry<DirectoryNode>): Iterable<string> | undefined {
+  if (previous?.settled === true && isUnchanged(previous, stats)) return previous.children.keys()
   try {
-    return readdirSync(systemPath(path), "latin1")
+    return readdirSync(toNodePath(path), "latin1")
   } catch (error) {
     if (isDenied(error)) return undefined
     if (isGone(error)) return []
@@ -132,16 +136,16 @@ function namesIn({ path, stats, previous }: Place<DirectoryNode>): Iterable<stri
   }
 }
 
-/** Undefined for what is gone or never kept. Not asynchronous for files: ten thousand promises would cost as much as the scan. */
+/** Returns undefined for deleted and excluded entries. Synchronous for files: a promise for each would double the scan time. */
 function scanEntry(
   path: string,
   { name, before, scan }: { readonly name: string; readonly before: TreeNode | undefined; readonly scan: Scan },
 ): TreeNode | undefined | Promise<TreeNode> {
   let stats: Stats | undefined
   try {
-    stats = lstatSync(systemPath(path), { throwIfNoEntry: false })
+    stats = lstatSync(toNodePath(path), { throwIfNoEntry: false })
   } catch (error) {
-    if (isDenied(error)) return { kind: "omitted", why: "unreadable" }
+    if (isDenied(error)) return { kind: "omitted", reason: "unreadable" }
     throw error
   }
   if (stats === undefined) return undefined
@@ -152,34 +156,34 @@ function scanEntry(
   return scanDirectory({ path, stats, previous: before?.kind === "directory" ? before : undefined }, scan)
 }
 
-function scanFile({ path, stats, previous }: Place<TreeNode>, scan: Scan): FileNode | OmittedNode | undefined {
+function scanFile({ path, stats, previous }: ScannedEntry<TreeNode>, scan: Scan): FileNode | OmittedNode | undefined {
   scan.files += 1
-  if (scan.files > scan.maxFiles) throw new TooManyFilesError(`it has more than ${scan.maxFiles} files`)
+  if (scan.files > scan.maxFiles) throw new TooManyFilesError(`the directory has more than ${scan.maxFiles} files`)
   const kind = stats.isFile() ? "file" : stats.isSymbolicLink() ? "link" : undefined
-  if (kind === undefined) return { kind: "omitted", why: "special" }
+  if (kind === undefined) return { kind: "omitted", reason: "special" }
   const known = previous?.kind === kind ? previous : undefined
-  if (known !== undefined && known.settled && known.size === stats.size && isSame(known, stats)) return known
-  // Asking for the limit is slow, and nearly all files are small.
-  if (stats.size > SMALL_FILE && stats.size > scan.sizeLimit(path.slice(scan.prefix)))
-    return { kind: "omitted", why: "too-large" }
-  const stamp = stampOf(stats)
+  if (known !== undefined && known.settled && known.size === stats.size && isUnchanged(known, stats)) return known
+  // Computing the limit is slow, and nearly all files are small.
+  if (stats.size > SMALL_FILE_BYTES && stats.size > scan.sizeLimit(path.slice(scan.prefix)))
+    return { kind: "omitted", reason: "too-large" }
+  const statData = statDataOf(stats)
   try {
-    const content = kind === "link" ? readlinkSync(systemPath(path), "buffer") : readRegularFile(path)
-    if (content === undefined) return { kind: "omitted", why: "special" }
+    const content = kind === "link" ? readlinkSync(toNodePath(path), "buffer") : readRegularFile(path)
+    if (content === undefined) return { kind: "omitted", reason: "special" }
     scan.read += 1
-    return { kind, ...stamp, size: stats.size, id: scan.writer.blob(content) }
+    return { kind, ...statData, size: stats.size, id: scan.writer.blob(content) }
   } catch (error) {
     if (isGone(error)) return undefined
-    if (isDenied(error) || errorCode(error) === "EIO") return { kind: "omitted", why: "unreadable" }
+    if (isDenied(error) || errorCode(error) === "EIO") return { kind: "omitted", reason: "unreadable" }
     throw error
   }
 }
 
-const SMALL_FILE = 4096
+const SMALL_FILE_BYTES = 4096
 
-/** What was a file a moment ago may be a pipe or a link now: neither is followed, and nobody waits for a writer. */
+/** The file may have become a pipe or a link since the `lstat`: does not follow links and does not block on a pipe. */
 function readRegularFile(path: string): Buffer | undefined {
-  const descriptor = openSync(systemPath(path), constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+  const descriptor = openSync(toNodePath(path), constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
   try {
     return fstatSync(descriptor).isFile() ? readFileSync(descriptor) : undefined
   } finally {
@@ -187,20 +191,20 @@ function readRegularFile(path: string): Buffer | undefined {
   }
 }
 
-async function rest(scan: Scan): Promise<void> {
+async function yieldToEventLoop(scan: Scan): Promise<void> {
   if (scan.writer.isCongested()) await scan.writer.drain()
   await nextTick()
   scan.signal.throwIfAborted()
-  scan.slice = performance.now()
+  scan.sliceStart = performance.now()
 }
 
-/** Made before the content is read, by the clock that file times come from. */
-function stampOf(stats: Stats): Stamp {
+/** Call it before reading the content. Uses the system clock, because file timestamps come from it. */
+function statDataOf(stats: Stats): StatData {
   const { mode, mtimeMs, ctimeMs, ino } = stats
-  return { mode, mtimeMs, ctimeMs, ino, settled: ctimeMs < Date.now() - SAME_TIME_MS }
+  return { mode, mtimeMs, ctimeMs, ino, settled: ctimeMs < Date.now() - TIMESTAMP_RESOLUTION_MS }
 }
 
-function isSame(known: Stamp, stats: Stats): boolean {
+function isUnchanged(known: StatData, stats: Stats): boolean {
   return (
     known.ctimeMs === stats.ctimeMs &&
     known.mtimeMs === stats.mtimeMs &&
@@ -209,7 +213,7 @@ function isSame(known: Stamp, stats: Stats): boolean {
   )
 }
 
-function sameObject(child: DirectoryNode | FileNode, before: TreeNode | undefined): boolean {
+function isSameObject(child: DirectoryNode | FileNode, before: TreeNode | undefined): boolean {
   return before?.kind === child.kind && before.id === child.id && before.mode === child.mode
 }
 

@@ -33,7 +33,7 @@ const HARDENED = [
 ].join(" ")
 const LABELS = "--label hermes-agent=1 --label hermes-task-id=default --label hermes-profile=work"
 
-test("the whole list, with everything that can be in it", () => {
+test("docker run gets all options of a persistent container", () => {
   expect(runArguments(plan)).toEqual([
     ...`run --detach --name hermes-0123456789ab --init ${HARDENED} --cpus 1 --memory 5120m --storage-opt size=51200m`.split(
       " ",
@@ -57,7 +57,7 @@ test("the whole list, with everything that can be in it", () => {
   ])
 })
 
-test("as the person, without a network or limits, for an image with its own init, with files that go", () => {
+test("docker run gets all options of a temporary container as the host user, without network and limits", () => {
   const other: ContainerPlan = {
     ...plan,
     hasOwnInit: true,
@@ -80,12 +80,12 @@ test("as the person, without a network or limits, for an image with its own init
 })
 
 test.each([
-  ["the directory of the person", { workspaceBind: "/home/me/project", volumes: [] }, ["/home/me/project:/workspace"]],
   [
-    "a volume of the settings",
-    { workspaceBind: "/home/me/project", volumes: ["/own:/workspace"] },
-    ["/own:/workspace"],
+    "the configured host directory",
+    { workspaceBind: "/home/me/project", volumes: [] },
+    ["/home/me/project:/workspace"],
   ],
+  ["a configured volume", { workspaceBind: "/home/me/project", volumes: ["/own:/workspace"] }, ["/own:/workspace"]],
 ])("/workspace is %s", (_, changes, expected) => {
   const args = runArguments({ ...plan, ...changes })
   expect(args.filter((word) => word.endsWith(":/workspace"))).toEqual(expected)

@@ -1,25 +1,25 @@
 import { posix } from "node:path"
 
-/** What a container is made from. All decisions are taken; this is data. */
+/** Everything that determines the arguments of `docker run`. */
 export interface ContainerPlan {
   readonly name: string
   readonly image: string
-  /** The image brings an init program of its own (s6). */
+  /** The image has its own init program (s6). */
   readonly hasOwnInit: boolean
   readonly cpus: number
   readonly memoryMb: number
-  /** Undefined where the storage driver has no limits. */
+  /** Undefined when the storage driver cannot limit the disk. */
   readonly diskMb: number | undefined
   readonly network: boolean
-  /** `uid:gid` when commands run as the person and not as root. */
+  /** `uid:gid` when commands run as the host user instead of root. */
   readonly hostUser: string | undefined
   readonly taskId: string
   readonly profile: string
   readonly storage: ContainerStorage
-  /** A directory of this machine that is `/workspace`, because the person asked for it. */
+  /** A host directory to mount at `/workspace`, if the user configured one. */
   readonly workspaceBind: string | undefined
   readonly readOnlyBinds: readonly ReadOnlyBind[]
-  /** `source:target[:options]`, checked. */
+  /** `source:target[:options]`, validated. */
   readonly volumes: readonly string[]
   readonly variables: Readonly<Record<string, string>>
   readonly extraArguments: readonly string[]
@@ -34,7 +34,7 @@ export interface ReadOnlyBind {
   readonly target: string
 }
 
-/** The arguments of `docker run`, without the program. */
+/** Returns the arguments of `docker run`, without the program. */
 export function runArguments(plan: ContainerPlan): readonly string[] {
   return [
     ...words("run --detach --name"),
@@ -63,13 +63,13 @@ export function runArguments(plan: ContainerPlan): readonly string[] {
   ]
 }
 
-/** Which containers are ours, as filters of `docker ps`. */
+/** Returns `docker ps` filters for the containers that Hermes created. */
 export function labelFilters(labels: { readonly profile: string; readonly taskId?: string }): readonly string[] {
-  const wanted = ["hermes-agent=1", ...(labels.taskId === undefined ? [] : [`hermes-task-id=${labels.taskId}`])]
-  return [...wanted, `hermes-profile=${labels.profile}`].flatMap((label) => ["--filter", `label=${label}`])
+  const required = ["hermes-agent=1", ...(labels.taskId === undefined ? [] : [`hermes-task-id=${labels.taskId}`])]
+  return [...required, `hermes-profile=${labels.profile}`].flatMap((label) => ["--filter", `label=${label}`])
 }
 
-/** A task name as a label and a folder can carry it. */
+/** Makes a task id valid as a container label and a directory name. */
 export function sanitiseTaskId(taskId: string): string {
   const name = taskId.replaceAll(/[^A-Za-z0-9_.-]/g, "-").replace(/^[.-]+/, "")
   return name === "" ? "default" : name.slice(0, 63)
@@ -77,18 +77,18 @@ export function sanitiseTaskId(taskId: string): string {
 
 export type VolumeCheck = { readonly kind: "accepted" } | { readonly kind: "skipped"; readonly why: string }
 
-/** A volume of the settings: `source:/target` with optional `:ro`, `:rw`, `:z` or `:Z`. Source is an absolute path or a volume's name. */
+/** Validates a configured volume: `source:/target` with optional `:ro`, `:rw`, `:z` or `:Z`. The source is an absolute path or a volume name. */
 export function checkVolume(volume: string): VolumeCheck {
   const [source = "", target = "", options, ...rest] = volume.split(":")
   if (rest.length > 0 || source === "" || !target.startsWith("/")) {
-    return { kind: "skipped", why: `the volume "${volume}" is not of the form source:/target or source:/target:ro` }
+    return { kind: "skipped", why: `the volume "${volume}" does not have the form source:/target or source:/target:ro` }
   }
   if (!posix.isAbsolute(source) && !/^[A-Za-z0-9][\w.-]*$/.test(source)) {
     return { kind: "skipped", why: `the source of the volume "${volume}" must be an absolute path or a volume name` }
   }
-  if (ENGINE_SOCKET_PLACES.has(posix.normalize(source).replace(/(?<=.)\/$/, ""))) {
-    const why = `the volume "${volume}" would hand over the socket of the container engine, which owns this machine`
-    return { kind: "skipped", why: `${why}; name the socket itself if you mean it` }
+  if (ENGINE_SOCKET_DIRECTORIES.has(posix.normalize(source).replace(/(?<=.)\/$/, ""))) {
+    const why = `the volume "${volume}" would expose the container engine's socket, which gives full control of this machine`
+    return { kind: "skipped", why: `${why}; to allow that, list the socket itself` }
   }
   if (options !== undefined && !/^(?:ro|rw|z|Z)(?:,(?:ro|rw|z|Z))*$/.test(options)) {
     return { kind: "skipped", why: `the volume "${volume}" has unknown options; use ro or rw` }
@@ -96,8 +96,8 @@ export function checkVolume(volume: string): VolumeCheck {
   return { kind: "accepted" }
 }
 
-/** Directories that hold the socket of a container engine on most machines. */
-const ENGINE_SOCKET_PLACES = new Set(["/", "/run", "/var", "/var/run"])
+/** Directories that contain the socket of a container engine on most machines. */
+const ENGINE_SOCKET_DIRECTORIES = new Set(["/", "/run", "/var", "/var/run"])
 
 export function targetOf(volume: string): string | undefined {
   return volume.split(":")[1]
@@ -112,23 +112,23 @@ function labelArguments({ taskId, profile }: ContainerPlan): readonly string[] {
   return labels.flatMap((label) => ["--label", label])
 }
 
-/** A volume of the settings at `/workspace` or `/root` wins over what we would put there. */
+/** A configured volume at `/workspace`, `/home` or `/root` takes precedence over the default mount. */
 function storageArguments({ storage, workspaceBind, volumes }: ContainerPlan): readonly string[] {
   const taken = new Set(volumes.map(targetOf))
-  const free = (target: string): boolean => !taken.has(target)
+  const isFree = (target: string): boolean => !taken.has(target)
   const workspace = workspaceBind === undefined ? [] : ["--volume", `${workspaceBind}:/workspace`]
-  const ownWorkspace = free("/workspace") && workspaceBind === undefined
+  const ownWorkspace = isFree("/workspace") && workspaceBind === undefined
   if (storage.kind === "kept") {
     return [
-      ...(free("/root") ? ["--volume", `${storage.home}:/root`] : []),
+      ...(isFree("/root") ? ["--volume", `${storage.home}:/root`] : []),
       ...(ownWorkspace ? ["--volume", `${storage.workspace}:/workspace`] : []),
-      ...(free("/workspace") ? workspace : []),
+      ...(isFree("/workspace") ? workspace : []),
     ]
   }
   return [
     ...(ownWorkspace ? ["--tmpfs", "/workspace:rw,exec,size=10g"] : []),
-    ...(free("/workspace") ? workspace : []),
-    ...(free("/home") ? ["--tmpfs", "/home:rw,exec,size=1g"] : []),
-    ...(free("/root") ? ["--tmpfs", "/root:rw,exec,size=1g"] : []),
+    ...(isFree("/workspace") ? workspace : []),
+    ...(isFree("/home") ? ["--tmpfs", "/home:rw,exec,size=1g"] : []),
+    ...(isFree("/root") ? ["--tmpfs", "/root:rw,exec,size=1g"] : []),
   ]
 }

@@ -8,10 +8,11 @@ import { sha256Hex } from "../../base/random-and-hash.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { errorMessage } from "../../base/system-error.ts"
-import { createIdleWatch } from "../remote/idle-watch.ts"
-import { askPlaceFacts } from "../remote/place-facts.ts"
+import { createIdleTimeout } from "../remote/idle-timeout.ts"
 import { createRemoteWorkspace } from "../remote/remote-workspace.ts"
 import type { Transport, TransportFailure } from "../remote/transport.ts"
+import { readWorkspaceFacts } from "../remote/workspace-facts.ts"
+import { lastLine } from "../run-program.ts"
 import type { Workspace } from "../workspace.ts"
 import { checkVolume, runArguments, sanitiseTaskId, targetOf } from "./container-arguments.ts"
 import type { ContainerPlan, ReadOnlyBind } from "./container-arguments.ts"
@@ -25,21 +26,21 @@ import {
   reapOrphans,
   removeContainer,
   stopContainer,
-} from "./container-life.ts"
+} from "./container-lifecycle.ts"
 
 export interface ContainerOptions {
-  /** The environment of docker or podman itself. */
+  /** The environment of the docker or podman client. */
   readonly clientEnvironment: Readonly<Record<string, string>>
   /** HERMES_DOCKER_BINARY. */
   readonly program: string | undefined
   readonly image: string
   readonly taskId: string
   readonly profile: string
-  /** `<home>/sandboxes/docker`: kept files and locks of the containers. */
+  /** `<home>/sandboxes/docker`: persistent files and locks of the containers. */
   readonly sandboxes: string
-  /** Files survive the container. */
+  /** Keeps files when the container is removed. */
   readonly isPersistent: boolean
-  /** The container itself survives this process. */
+  /** Keeps the container running when this process exits. */
   readonly survivesProcess: boolean
   readonly removesOrphans: boolean
   readonly lifetimeSeconds: number
@@ -53,7 +54,7 @@ export interface ContainerOptions {
   readonly readOnlyBinds: readonly ReadOnlyBind[]
   readonly volumes: readonly string[]
   readonly variables: Readonly<Record<string, string>>
-  /** Values for commands that must not be seen in a process list. */
+  /** Variables for commands whose values must not appear in a process list. */
   readonly forwarded: Readonly<Record<string, string>>
   readonly extraArguments: readonly string[]
   readonly startupFiles?: readonly string[] | undefined
@@ -63,24 +64,24 @@ export interface ContainerOptions {
   readonly signal: AbortSignal
 }
 
-/** Opens the task's container, or makes it. The error names what to do. */
+/** Opens the task's container and creates it if necessary. The error says what to do. */
 export async function openContainerWorkspace(options: ContainerOptions): Promise<Result<Workspace>> {
   const found = await findEngine({
     environment: options.clientEnvironment,
-    named: options.program,
+    configuredProgram: options.program,
     signal: options.signal,
   })
   if (!found.ok) return found
   const engine = found.value
   const planned = await planContainer(engine, options)
   if (!planned.ok) return planned
-  const keeper = createKeeper(engine, planned.value, options)
-  if (options.removesOrphans) await keeper.reap()
-  const opened = await keeper.open(options.signal)
+  const container = createTaskContainer(engine, planned.value, options)
+  if (options.removesOrphans) await container.reap()
+  const opened = await container.open(options.signal)
   if (!opened.ok) return opened
-  const transport = containerTransport(engine, keeper, options.forwarded)
-  const facts = await askPlaceFacts(transport, { signal: options.signal, timeoutMs: 60_000 })
-  if (!facts.ok) return fail(`the container started but runs no commands: ${facts.error}`)
+  const transport = containerTransport(engine, container, options.forwarded)
+  const facts = await readWorkspaceFacts(transport, { signal: options.signal, timeoutMs: 60_000 })
+  if (!facts.ok) return fail(`the container started but cannot run commands: ${facts.error}`)
   const workspace = createRemoteWorkspace({
     kind: "docker",
     isContainer: true,
@@ -89,17 +90,17 @@ export async function openContainerWorkspace(options: ContainerOptions): Promise
     cwd: "/workspace",
     startupFiles: options.startupFiles,
     persistentShell: options.persistentShell,
-    release: keeper.release,
+    release: container.release,
   })
-  return ok(keeper.watched(workspace))
+  return ok(container.track(workspace))
 }
 
-/** The plan for the container; what the engine must be asked is asked here. */
+/** Determines the container's arguments, querying the engine where necessary. */
 async function planContainer(engine: ContainerEngine, options: ContainerOptions): Promise<Result<ContainerPlan>> {
   const image = await inspectImage(engine, options.image, options.signal)
   if (!image.ok) return image
   const taskId = sanitiseTaskId(options.taskId)
-  const folder = join(options.sandboxes, taskId)
+  const directory = join(options.sandboxes, taskId)
   const volumes = acceptedVolumes(options)
   const limitsDisk = options.diskMb > 0 && (await canLimitDisk(engine, options.image, options.signal))
   const plan: ContainerPlan = {
@@ -114,7 +115,7 @@ async function planContainer(engine: ContainerEngine, options: ContainerOptions)
     taskId,
     profile: options.profile,
     storage: options.isPersistent
-      ? { kind: "kept", home: join(folder, "home"), workspace: join(folder, "workspace") }
+      ? { kind: "kept", home: join(directory, "home"), workspace: join(directory, "workspace") }
       : { kind: "temporary" },
     workspaceBind: volumes.some((volume) => targetOf(volume) === "/workspace") ? undefined : options.workspaceBind,
     readOnlyBinds: options.readOnlyBinds,
@@ -128,7 +129,7 @@ async function planContainer(engine: ContainerEngine, options: ContainerOptions)
 function acceptedVolumes({ volumes, log }: ContainerOptions): readonly string[] {
   return volumes.filter((volume) => {
     const check = checkVolume(volume)
-    if (check.kind === "skipped") log.warning(`${check.why}; it is left out`)
+    if (check.kind === "skipped") log.warning(`${check.why}; it is ignored`)
     return check.kind === "accepted"
   })
 }
@@ -138,8 +139,8 @@ function hostUser(): string | undefined {
   return uid === undefined ? undefined : `${uid}:${process.getgid?.() ?? uid}`
 }
 
-/** Holds the container of one task: makes it, brings it back, stops it when nobody uses it, gives it up. */
-function createKeeper(engine: ContainerEngine, plan: ContainerPlan, options: ContainerOptions) {
+/** Manages the container of one task: creates, restarts, suspends and releases it. */
+function createTaskContainer(engine: ContainerEngine, plan: ContainerPlan, options: ContainerOptions) {
   let id: string | undefined
   let isClosed = false
   const never = new AbortController().signal
@@ -147,7 +148,7 @@ function createKeeper(engine: ContainerEngine, plan: ContainerPlan, options: Con
   const open = async (signal: AbortSignal): Promise<Result<string>> => {
     try {
       if (plan.storage.kind === "kept") {
-        for (const folder of [plan.storage.home, plan.storage.workspace]) mkdirSync(folder, { recursive: true })
+        for (const directory of [plan.storage.home, plan.storage.workspace]) mkdirSync(directory, { recursive: true })
       }
       mkdirSync(options.sandboxes, { recursive: true })
       const lock = join(options.sandboxes, `${plan.taskId}.lock`)
@@ -162,56 +163,56 @@ function createKeeper(engine: ContainerEngine, plan: ContainerPlan, options: Con
       return fail(`the container cannot be opened: ${errorMessage(error)}`)
     }
   }
-  const giveUp = async (current: string): Promise<void> => {
+  const stopOrRemove = async (current: string): Promise<void> => {
     if (options.isPersistent) await stopContainer(engine, current, never)
     else await removeContainer(engine, current, never)
   }
-  const openAgain = async (signal: AbortSignal): Promise<Result<undefined>> => {
+  const resume = async (signal: AbortSignal): Promise<Result<undefined>> => {
     const opened = await open(signal)
     return opened.ok ? ok(undefined) : opened
   }
-  const watch = createIdleWatch({
+  const idleTimeout = createIdleTimeout({
     ...options,
-    rest: async () => {
+    suspend: async () => {
       const current = id
       id = undefined
-      if (current !== undefined) await giveUp(current)
+      if (current !== undefined) await stopOrRemove(current)
     },
-    wake: openAgain,
+    resume,
   })
   return {
-    /** For a call that is about to be made. */
+    /** Returns the id for a call that follows immediately, and records the use. */
     id: () => {
-      watch.touch()
+      idleTimeout.touch()
       return id ?? plan.name
     },
     open,
-    /** Brings the container back when that was what was missing. */
+    /** Restores the container if the failure means that it is gone. Undefined for other failures. */
     reopen: async (failure: TransportFailure, signal: AbortSignal): Promise<Result<undefined> | undefined> => {
       if (isClosed || !isGone(failure)) return undefined
-      return (await watch.wake(signal)) ?? (await openAgain(signal))
+      return (await idleTimeout.resume(signal)) ?? (await resume(signal))
     },
     reap: async (): Promise<void> => {
       const olderThanMs = 2 * options.lifetimeSeconds * 1000
       const removed = await reapOrphans(engine, { ...options, olderThanMs })
-      if (removed > 0) options.log.info(`removed ${removed} containers that nobody used any more`)
+      if (removed > 0) options.log.info(`removed ${removed} unused containers`)
     },
     release: async (): Promise<void> => {
       isClosed = true
-      watch.stop()
+      idleTimeout.stop()
       const current = id
       id = undefined
       if (current === undefined) return
       if (options.survivesProcess && (await isHealthy(engine, current, never))) return
-      await giveUp(current)
+      await stopOrRemove(current)
     },
-    watched: (workspace: Workspace): Workspace => watch.watched(workspace),
+    track: idleTimeout.track,
   }
 }
 
 const LOCK_WAIT_MS = 120_000
 
-/** In the words of docker and of podman. A stopped one counts too: it is started again. */
+/** Matches the messages of docker and podman. A stopped container counts as gone, because `reopen` restarts it. */
 function isGone({ stderr }: TransportFailure): boolean {
   return /no such container|no container with name or id|is not running|container state improper|can only create exec sessions on running/i.test(
     stderr,
@@ -220,7 +221,7 @@ function isGone({ stderr }: TransportFailure): boolean {
 
 function containerTransport(
   engine: ContainerEngine,
-  keeper: ReturnType<typeof createKeeper>,
+  container: ReturnType<typeof createTaskContainer>,
   forwarded: Readonly<Record<string, string>>,
 ): Transport {
   const variables = Object.keys(forwarded).flatMap((name) => ["--env", name])
@@ -233,24 +234,24 @@ function containerTransport(
       "exec",
       "--interactive",
       ...variables,
-      keeper.id(),
+      container.id(),
       "sh",
       "-c",
       script,
       "hermes",
       ...args,
     ],
-    explain: (failure) => explainContainer(failure, keeper.id()),
-    reopen: keeper.reopen,
+    explain: (failure) => explainContainer(failure, container.id()),
+    reopen: container.reopen,
   }
 }
 
 function explainContainer(failure: TransportFailure, id: string): string {
   if (failure.notStarted !== undefined) return `the container engine cannot be started: ${failure.notStarted}`
   if (isGone(failure)) return `the container ${id.slice(0, 12)} is gone`
-  const said = failure.stderr.trim().split("\n").at(-1) ?? ""
-  if (/cannot connect to the docker daemon|connection refused/i.test(said)) {
-    return "the container engine does not answer; start it, then try again"
+  const message = lastLine(failure.stderr)
+  if (/cannot connect to the docker daemon|connection refused/i.test(message)) {
+    return "the container engine does not respond; start it, then try again"
   }
-  return `the container ${id.slice(0, 12)} did not answer${said === "" ? "" : `: ${said.slice(0, 300)}`}`
+  return `the container ${id.slice(0, 12)} did not respond${message === "" ? "" : `: ${message}`}`
 }

@@ -1,60 +1,66 @@
+import { quoteForShell } from "../../base/quote-for-shell.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
-import { askClient, lastLine } from "../remote/client-process.ts"
-import { NOBODY_THERE } from "../remote/idle-watch.ts"
-import type { IdleWatch } from "../remote/idle-watch.ts"
-import { workspaceInRented } from "../remote/rented-sandbox.ts"
-import type { RentedSandboxOptions } from "../remote/rented-sandbox.ts"
+import { createCloudWorkspace } from "../remote/cloud-sandbox.ts"
+import type { CloudSandboxOptions } from "../remote/cloud-sandbox.ts"
+import { FAILING_COMMAND_LINE } from "../remote/idle-timeout.ts"
+import type { IdleTimeout } from "../remote/idle-timeout.ts"
 import type { Transport } from "../remote/transport.ts"
-import { quote } from "../shell-state.ts"
+import { lastLine, runProgram } from "../run-program.ts"
 import type { Workspace } from "../workspace.ts"
 
-export interface DaytonaOptions extends RentedSandboxOptions {
+export interface DaytonaOptions extends CloudSandboxOptions {
   readonly diskMb: number
 }
 
-const CREATE_MS = 300_000
+const CREATE_TIMEOUT_MS = 300_000
 const MAX_DISK_GB = 10
-/** The service ends a command that runs for longer than it was told; ours end by their own limit long before. */
-const COMMAND_SECONDS = 86_400
+/** The service kills a command after this time. Hermes enforces its own, much shorter timeouts. */
+const SERVICE_TIMEOUT_SECONDS = 86_400
 
-/** A sandbox of the Daytona service, through its command line: found by name and started, or made. */
+/** Opens a Daytona sandbox through the `daytona` program: starts the existing one with the task's name, or creates it. */
 export async function openDaytonaWorkspace(options: DaytonaOptions): Promise<Result<Workspace>> {
   const name = `hermes-${options.taskId}`
-  const ask = async (args: readonly string[], signal = options.signal) =>
-    await askClient(["daytona", ...args], { environment: options.clientEnvironment, signal, timeoutMs: CREATE_MS })
-  const known = await ask(["info", name])
+  const runDaytona = async (args: readonly string[], signal = options.signal) =>
+    await runProgram(["daytona", ...args], {
+      environment: options.clientEnvironment,
+      signal,
+      timeoutMs: CREATE_TIMEOUT_MS,
+    })
+  const known = await runDaytona(["info", name])
   if (known.notStarted !== undefined) {
     return fail("the daytona program is not installed; install it, or set terminal.backend to local")
   }
   if (/unauthori[sz]ed|not logged in|no active profile|api key/i.test(known.stderr)) {
-    return fail("Daytona does not know who you are; run `daytona login` or set DAYTONA_API_KEY")
+    return fail("you are not logged in to Daytona; run `daytona login` or set DAYTONA_API_KEY")
   }
-  const begin = async (exists: boolean, signal: AbortSignal): Promise<Result<undefined>> => {
-    const begun = await ask(exists ? ["start", name] : createArguments(options, name), signal)
-    return begun.code === 0
+  const startOrCreate = async (exists: boolean, signal: AbortSignal): Promise<Result<undefined>> => {
+    const result = await runDaytona(exists ? ["start", name] : createArguments(options, name), signal)
+    return result.code === 0
       ? ok(undefined)
-      : fail(`the Daytona sandbox could not be started: ${lastLine(begun.stderr)}`)
+      : fail(`the Daytona sandbox could not be started: ${lastLine(result.stderr)}`)
   }
-  const begun = await begin(known.code === 0, options.signal)
-  if (!begun.ok) return begun
-  return await workspaceInRented(
+  const started = await startOrCreate(known.code === 0, options.signal)
+  if (!started.ok) return started
+  return await createCloudWorkspace(
     {
       kind: "daytona",
-      giveUp: async () => {
-        await ask([options.isPersistent ? "stop" : "delete", name], new AbortController().signal)
+      suspend: async () => {
+        await runDaytona([options.isPersistent ? "stop" : "delete", name], new AbortController().signal)
       },
-      wake: async (signal) => await begin(options.isPersistent, signal),
-      transport: (watch) => sandboxTransport(name, { ...options, watch }),
+      resume: async (signal) => await startOrCreate(options.isPersistent, signal),
+      transport: (idleTimeout) => sandboxTransport(name, { ...options, idleTimeout }),
     },
     options,
   )
 }
 
 function createArguments(options: DaytonaOptions, name: string): readonly string[] {
-  const wantedGb = Math.ceil(options.diskMb / 1024)
-  if (wantedGb > MAX_DISK_GB) {
-    options.log.warning(`Daytona gives at most ${MAX_DISK_GB} GB of disk; terminal.container_disk asks for ${wantedGb}`)
+  const requestedGb = Math.ceil(options.diskMb / 1024)
+  if (requestedGb > MAX_DISK_GB) {
+    options.log.warning(
+      `Daytona allows at most ${MAX_DISK_GB} GB of disk; terminal.container_disk requests ${requestedGb}`,
+    )
   }
   return [
     "create",
@@ -64,19 +70,19 @@ function createArguments(options: DaytonaOptions, name: string): readonly string
     options.image,
     ...(options.cpus > 0 ? ["--cpu", String(Math.ceil(options.cpus))] : []),
     ...(options.memoryMb > 0 ? ["--memory", String(options.memoryMb)] : []),
-    ...(wantedGb > 0 ? ["--disk", String(Math.min(wantedGb, MAX_DISK_GB))] : []),
+    ...(requestedGb > 0 ? ["--disk", String(Math.min(requestedGb, MAX_DISK_GB))] : []),
     "--auto-stop",
     "0",
   ]
 }
 
 /**
- * The command line has no standard input, gives output and errors back as one text, and splits arguments in its own way: so the whole
- * script travels as one word without any quotes.
+ * The `daytona` program has no stdin, merges stdout and stderr into one text, and splits arguments by its own rules. Therefore the whole
+ * script is passed as one base64 word without quotes.
  */
 function sandboxTransport(
   name: string,
-  { clientEnvironment, watch }: Pick<DaytonaOptions, "clientEnvironment"> & { readonly watch: IdleWatch },
+  { clientEnvironment, idleTimeout }: Pick<DaytonaOptions, "clientEnvironment"> & { readonly idleTimeout: IdleTimeout },
 ): Transport {
   return {
     name: `daytona sandbox ${name}`,
@@ -84,15 +90,15 @@ function sandboxTransport(
     pipesInput: false,
     isTextOnly: true,
     commandLine: (script, args) => {
-      if (watch.isResting()) return NOBODY_THERE
-      watch.touch()
-      const whole = `set -- ${args.map(quote).join(" ")}\n${script}`
-      const word = Buffer.from(whole).toString("base64")
+      if (idleTimeout.isSuspended()) return FAILING_COMMAND_LINE
+      idleTimeout.touch()
+      const scriptWithArguments = `set -- ${args.map(quoteForShell).join(" ")}\n${script}`
+      const word = Buffer.from(scriptWithArguments).toString("base64")
       const evaluate = `eval "$(printf %s ${word} | base64 -d)"`
-      return ["daytona", "exec", name, "--timeout", String(COMMAND_SECONDS), "--", "sh", "-c", evaluate]
+      return ["daytona", "exec", name, "--timeout", String(SERVICE_TIMEOUT_SECONDS), "--", "sh", "-c", evaluate]
     },
     explain: ({ notStarted, stderr }) =>
-      `the Daytona sandbox ${name} did not answer: ${notStarted ?? lastLine(stderr)}`,
-    reopen: async (_failure, signal) => await watch.wake(signal),
+      `the Daytona sandbox ${name} did not respond: ${notStarted ?? lastLine(stderr)}`,
+    reopen: async (_failure, signal) => await idleTimeout.resume(signal),
   }
 }

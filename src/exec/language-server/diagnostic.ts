@@ -1,6 +1,6 @@
 import { isRecord } from "../../base/json.ts"
 
-/** What a server says is wrong, at a place counted from zero in UTF-16 units. */
+/** A diagnostic of a language server; line and character are zero-based, in UTF-16 code units. */
 export interface Diagnostic {
   readonly severity: number
   readonly code: string
@@ -13,25 +13,24 @@ export interface Diagnostic {
 export type PositionEncoding = "utf-16" | "utf-8"
 
 const ERROR = 1
-/** A server may send any number; nobody reads more of them. */
-const MAX_READ = 2000
+const MAX_DIAGNOSTICS = 2000
 const MAX_MESSAGE_CHARS = 2000
 
-/** The diagnostics of one document as the server sent them; entries that are none are left out. */
+/** Parses the diagnostics of one document; skips invalid entries. */
 export function readDiagnostics(
   items: unknown,
   document: { readonly text: string; readonly encoding: PositionEncoding },
 ): readonly Diagnostic[] {
   if (!Array.isArray(items)) return []
   const lines = document.encoding === "utf-8" ? document.text.split("\n") : []
-  return items.slice(0, MAX_READ).flatMap((item: unknown) => {
+  return items.slice(0, MAX_DIAGNOSTICS).flatMap((item: unknown) => {
     const start = isRecord(item) && isRecord(item["range"]) ? item["range"]["start"] : undefined
     if (!isRecord(item) || !isRecord(start)) return []
     const { line, character } = start
     const { message, severity, code, source } = item
     if (typeof line !== "number" || typeof character !== "number" || typeof message !== "string") return []
     return {
-      // A diagnostic without a severity is for the client to judge; what is not said to be an error is none.
+      // The protocol leaves a missing severity to the client; Hermes does not treat it as an error.
       severity: typeof severity === "number" ? severity : 0,
       code: typeof code === "string" || typeof code === "number" ? String(code) : "",
       source: typeof source === "string" ? source : "",
@@ -52,45 +51,46 @@ export interface DiagnosedText {
 }
 
 /**
- * The errors that an edit brought: those whose words and place were not there before. Places below the edit are shifted by the lines
- * it added or took. Inside the part that was replaced places mean nothing, so there an error is the same one by its words alone.
+ * Returns the errors that an edit introduced: those whose content and position did not exist before. Positions below the edit are
+ * shifted by the lines that it added or removed. Inside the replaced lines only the content is compared.
  */
 export function newErrors(before: DiagnosedText, after: DiagnosedText): readonly Diagnostic[] {
   const edit = changedLines(before.text, after.text)
   const kept = new Map<string, number>()
   const replaced = new Map<string, number>()
-  for (const one of before.diagnostics) {
-    if (one.severity !== ERROR) continue
-    const line = edit.lineAfter(one.line)
-    if (line === undefined) count(replaced, wordsOf(one))
-    else count(kept, placedKey(one, line))
+  for (const error of before.diagnostics) {
+    if (error.severity !== ERROR) continue
+    const line = edit.lineAfter(error.line)
+    if (line === undefined) increment(replaced, contentKey(error))
+    else increment(kept, positionKey(error, line))
   }
   return after.diagnostics
     .filter(({ severity }) => severity === ERROR)
-    .filter((one) => !take(kept, placedKey(one, one.line)))
-    .filter((one) => !(edit.isReplaced(one.line) && take(replaced, wordsOf(one))))
-    .toSorted((one, other) => one.line - other.line || one.character - other.character)
+    .filter((error) => !decrement(kept, positionKey(error, error.line)))
+    .filter((error) => !(edit.isReplaced(error.line) && decrement(replaced, contentKey(error))))
+    .toSorted((a, b) => a.line - b.line || a.character - b.character)
 }
 
-function wordsOf({ severity, code, source, message }: Diagnostic): string {
+function contentKey({ severity, code, source, message }: Diagnostic): string {
   return JSON.stringify([severity, code, source, message])
 }
 
-function placedKey(diagnostic: Diagnostic, line: number): string {
-  return `${line}:${diagnostic.character} ${wordsOf(diagnostic)}`
+function positionKey(diagnostic: Diagnostic, line: number): string {
+  return `${line}:${diagnostic.character} ${contentKey(diagnostic)}`
 }
 
-function count(counts: Map<string, number>, key: string): void {
+function increment(counts: Map<string, number>, key: string): void {
   counts.set(key, (counts.get(key) ?? 0) + 1)
 }
 
-function take(counts: Map<string, number>, key: string): boolean {
-  const left = counts.get(key) ?? 0
-  if (left > 0) counts.set(key, left - 1)
-  return left > 0
+/** Returns false when the count is already zero. */
+function decrement(counts: Map<string, number>, key: string): boolean {
+  const count = counts.get(key) ?? 0
+  if (count > 0) counts.set(key, count - 1)
+  return count > 0
 }
 
-/** What lies between the lines that both texts begin with and those that both end with. */
+/** Finds the lines between the common prefix and the common suffix of both texts. */
 function changedLines(before: string, after: string) {
   const old = before.split(/\r?\n/u)
   const fresh = after.split(/\r?\n/u)
@@ -102,7 +102,7 @@ function changedLines(before: string, after: string) {
   const oldEnd = old.length - tail
   const newEnd = fresh.length - tail
   return {
-    /** Where a line of the old text is now; undefined for one that was replaced. */
+    /** Returns the new number of an old line; undefined for a replaced one. */
     lineAfter: (line: number): number | undefined => {
       if (line < head) return line
       return line >= oldEnd ? line + newEnd - oldEnd : undefined

@@ -31,21 +31,21 @@ async function inProject(work: (project: Project) => Promise<void>): Promise<voi
     find: (path, settings = {}) => {
       const { servers } = configureServers(settings)
       const clock: Clock = { now: () => 0, sleep: () => Promise.resolve() }
-      const path_ = [at("bin"), "relative", at("repo/node_modules/.bin")].join(":")
+      const searchPath = [at("bin"), "relative", at("repo/node_modules/.bin")].join(":")
       const finder = createServerFinder({
         servers,
         modules: at("lsp/node_modules"),
-        path: path_,
+        path: searchPath,
         userHome: at(""),
         clock,
       })
       const found = finder.find(at(path))
-      return found && [found.server.name, found.command, found.from, found.root, found.languageId, found.needsWalls]
+      return found && [found.server.name, found.command, found.from, found.root, found.languageId, found.needsSandbox]
     },
   })
 }
 
-test("the program is looked for among our packages, then on the PATH, and never in the project", async () => {
+test("a program is found among the installed packages, then on the PATH, and never in the project", async () => {
   await inProject(async ({ at, program, find }) => {
     await program("repo/node_modules/.bin/pyright-langserver")
     expect(find("repo/a.py")).toBeUndefined()
@@ -59,7 +59,7 @@ test("the program is looked for among our packages, then on the PATH, and never 
   })
 })
 
-test("outside a git work tree there is no server; the nearest marker names the root", async () => {
+test("there is no server outside a git work tree; the nearest marker determines the root", async () => {
   await inProject(async ({ at, program, file, find }) => {
     const gopls = await program("bin/gopls")
     expect(find("elsewhere/a.go")).toBeUndefined()
@@ -73,7 +73,7 @@ test("outside a git work tree there is no server; the nearest marker names the r
   })
 })
 
-test("a tsc older than 7, or of no known package, is not taken; the older server is", async () => {
+test("a tsc older than version 7 or outside a package is not used; typescript-language-server is", async () => {
   await inProject(async ({ at, program, file, find }) => {
     const tsc = await program("pkg/typescript/bin/tsc")
     await file("pkg/typescript/package.json", '{"name": "typescript", "version": "5.9.3"}')
@@ -94,7 +94,7 @@ test("a tsc older than 7, or of no known package, is not taken; the older server
   })
 })
 
-test("settings name other programs, trust a server, switch one off, or add one", async () => {
+test("settings override the program, trust a server, disable one, or add one", async () => {
   await inProject(async ({ at, program, find }) => {
     const own = await program("tools/my server")
     const named = await program("bin/other-pyright")
@@ -116,9 +116,9 @@ test("settings name other programs, trust a server, switch one off, or add one",
   })
 })
 
-test("settings that mean nothing are told", () => {
+test("invalid settings are reported", () => {
   expect(configureServers({ nope: { command: "x" }, pyright: 3, gone: { disabled: true } }).problems).toEqual([
     "lsp.servers.pyright must be a mapping",
-    "lsp.servers.nope is no server that Hermes knows; give it `command` and `extensions`",
+    "lsp.servers.nope is not a known server; define it with `command` and `extensions`",
   ])
 })

@@ -4,15 +4,15 @@ import { delimiter, isAbsolute, join } from "node:path"
 import { writeFileAtomic } from "../../base/atomic-file.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
-import { askClient } from "../remote/client-process.ts"
-import { serversDirectory } from "./places.ts"
+import { runProgram } from "../run-program.ts"
+import { serversDirectory } from "./server-paths.ts"
 
-const INSTALL_MS = 600_000
+const INSTALL_TIMEOUT_MS = 600_000
 const MAX_REASON_CHARS = 500
 
 /**
- * Installs npm packages into the home, with the npm of the person. Scripts of packages are not run: no server of the table needs one,
- * and it is where a stolen package would begin.
+ * Installs npm packages into the Hermes home, with the user's npm. Does not run install scripts: no server of the table needs them,
+ * and a compromised package would use them.
  */
 export async function installPackages(
   packages: readonly string[],
@@ -31,9 +31,9 @@ export async function installPackages(
   const directory = serversDirectory(options.home)
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const manifest = join(directory, "package.json")
-  // Without one npm would install into the nearest directory above that has one.
+  // Without a package.json here, npm would install into the nearest parent directory that has one.
   if (!existsSync(manifest)) writeFileAtomic(manifest, `${JSON.stringify({ private: true }, undefined, 2)}\n`)
-  const answer = await askClient(
+  const result = await runProgram(
     [
       npm,
       "install",
@@ -45,11 +45,11 @@ export async function installPackages(
       "--loglevel=error",
       ...packages,
     ],
-    { environment: options.environment, signal: options.signal, timeoutMs: INSTALL_MS },
+    { environment: options.environment, signal: options.signal, timeoutMs: INSTALL_TIMEOUT_MS },
   )
-  if (answer.ended === "interrupted") return fail("it was interrupted")
-  if (answer.ended === "timed-out") return fail("npm did not finish within 10 minutes")
-  if (answer.code === 0) return ok(undefined)
-  const said = answer.notStarted ?? answer.stderr.trim()
-  return fail(`npm failed: ${said === "" ? `it ended with code ${answer.code}` : said.slice(0, MAX_REASON_CHARS)}`)
+  if (result.ended === "interrupted") return fail("npm was interrupted")
+  if (result.ended === "timed-out") return fail("npm did not finish within 10 minutes")
+  if (result.code === 0) return ok(undefined)
+  const reason = result.notStarted ?? result.stderr.trim()
+  return fail(`npm failed: ${reason === "" ? `it exited with code ${result.code}` : reason.slice(0, MAX_REASON_CHARS)}`)
 }

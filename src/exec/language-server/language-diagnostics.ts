@@ -1,23 +1,25 @@
-import { dirname, extname, join } from "node:path"
-import { existsSync, realpathSync } from "node:fs"
+import { extname } from "node:path"
+import { existsSync } from "node:fs"
 
 import { orAborted } from "../../base/abort.ts"
 import type { Clock } from "../../base/clock.ts"
+import { lazy } from "../../base/lazy.ts"
 import type { Logger } from "../../base/logger.ts"
+import { realPath } from "../../base/real-path.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import type { Workspace } from "../workspace.ts"
 import { createBrokenServers } from "./broken-servers.ts"
 import { newErrors } from "./diagnostic.ts"
 import type { DiagnosedText, Diagnostic } from "./diagnostic.ts"
-import { diagnosticsOf } from "./document-diagnostics.ts"
+import { fetchDiagnostics } from "./document-diagnostics.ts"
 import { createServerFinder } from "./find-server.ts"
 import type { FoundServer } from "./find-server.ts"
-import { brokenFile, modulesDirectory } from "./places.ts"
+import { brokenServersFile, serverModulesDirectory } from "./server-paths.ts"
 import { configureServers } from "./server-settings.ts"
 import type { PooledServer, PoolLimits, ServerPool } from "./server-pool.ts"
-import type { ServerFacts } from "./running-server.ts"
+import type { ServerCapabilities } from "./running-server.ts"
 
-/** Errors that a change brought into a file; places count from one. */
+/** Errors that a change introduced into a file; lines and columns start at one. */
 export interface FileErrors {
   readonly path: string
   readonly errors: readonly NewError[]
@@ -27,36 +29,36 @@ export interface NewError {
   readonly line: number
   readonly column: number
   readonly message: string
-  /** "" where the server gives none. */
+  /** Empty when the server provides none. */
   readonly code: string
   readonly source: string
 }
 
-/** What language servers say about changes of files. Nothing here fails, and no call waits longer than the settings allow. */
+/** Finds errors that file changes introduce, with language servers. Never rejects, and waits no longer than the settings allow. */
 export interface LanguageDiagnostics {
   /**
-   * Before files are changed, new ones included: takes down what is wrong with them already. Paths are absolute. Undefined where no
-   * server knows them.
+   * Call it before files are changed or created: records their existing errors. Paths are absolute. Resolves with undefined when no
+   * server handles any of the files.
    */
   before(paths: readonly string[], signal: AbortSignal): Promise<PendingDiagnostics | undefined>
   close(): Promise<void>
 }
 
 export interface PendingDiagnostics {
-  /** After the change: the new errors of these files. Empty also when the servers did not answer in time. */
+  /** Call it after the change: resolves with the new errors of these files, or with none when the servers respond too late. */
   after(paths: readonly string[], signal: AbortSignal): Promise<readonly FileErrors[]>
 }
 
 export interface LanguageDiagnosticsOptions {
   readonly settings: {
     readonly waitMode: "document" | "full"
-    /** Seconds that one change may be held up; twice that in mode `full`. */
+    /** Maximum delay of one change in seconds; doubled in mode `full`. */
     readonly waitTimeout: number
     readonly servers: Readonly<Record<string, unknown>>
   }
   readonly start: Workspace["start"]
-  /** Whether commands of the session run in the sandbox. */
-  readonly hasWalls: () => Promise<boolean>
+  /** Whether the session's commands run in the sandbox. */
+  readonly hasSandbox: () => Promise<boolean>
   readonly home: string
   readonly userHome: string
   readonly path: string
@@ -66,11 +68,11 @@ export interface LanguageDiagnosticsOptions {
   readonly limits?: Partial<PoolLimits>
 }
 
-/** A server that has been waited for in vain this often gets only a moment, until it has answered once. */
-const MAX_FRUITLESS = 2
-const MOMENT_MS = 1000
-/** In mode `full`: how many other open files are looked at. */
-const MAX_OTHERS = 20
+/** After this many timeouts in a row a server gets only the short wait, until it has responded once. */
+const MAX_CONSECUTIVE_TIMEOUTS = 2
+const SHORT_WAIT_MS = 1000
+/** How many other open files are checked in mode `full`. */
+const MAX_OTHER_FILES = 20
 
 export function createLanguageDiagnostics(options: LanguageDiagnosticsOptions): LanguageDiagnostics {
   const { clock, log } = options
@@ -78,70 +80,69 @@ export function createLanguageDiagnostics(options: LanguageDiagnosticsOptions): 
   const waitMs = Math.round(waitTimeout * 1000) * (waitMode === "full" ? 2 : 1)
   const { servers, problems } = configureServers(options.settings.servers)
   for (const problem of problems) log.warning(problem)
-  const modules = modulesDirectory(options.home)
+  const modules = serverModulesDirectory(options.home)
   const finder = createServerFinder({ ...options, servers, modules })
-  const broken = createBrokenServers({ file: brokenFile(options.home), clock, log })
-  let walls: Promise<boolean> | undefined
-  let opening: Promise<ServerPool> | undefined
-  /** What speaks the protocol is loaded with the first server that is needed. */
-  const openPool = async (): Promise<ServerPool> => {
+  const broken = createBrokenServers({ file: brokenServersFile(options.home), clock, log })
+  const hasSandbox = lazy(() => options.hasSandbox())
+  /** Loads the protocol library with the first server that is needed. */
+  const pool = lazy(async (): Promise<ServerPool> => {
     const { createServerPool } = await import("./server-pool.ts")
     return createServerPool({ ...options, modules, broken })
+  })
+
+  const acquire = async (found: FoundServer, signal: AbortSignal): Promise<PooledServer | undefined> => {
+    if (found.needsSandbox && (await orAborted(hasSandbox(), signal)) !== true) return undefined
+    return (await pool()).acquire(found)
   }
 
-  const take = async (found: FoundServer, signal: AbortSignal): Promise<PooledServer | undefined> => {
-    if (found.needsWalls && (await orAborted((walls ??= options.hasWalls()), signal)) !== true) return undefined
-    return (await (opening ??= openPool())).take(found)
-  }
-
-  /** Whatever goes wrong here, the write that it is about goes on. */
-  const orNothing = async <T>(work: () => Promise<T>, nothing: T): Promise<T> => {
+  /** Logs errors, which must not fail the file change. */
+  const orFallback = async <T>(work: () => Promise<T>, fallback: T): Promise<T> => {
     try {
       return await work()
     } catch (error) {
-      log.warning(`language servers could not be asked: ${errorMessage(error)}`)
-      return nothing
+      log.warning(`cannot get diagnostics from language servers: ${errorMessage(error)}`)
+      return fallback
     }
   }
-  const leftOf = (spent: number): number => Math.max(0, waitMs - spent)
+  const remainingMs = (spent: number): number => Math.max(0, waitMs - spent)
 
-  const editsOf = async (paths: readonly string[], signal: AbortSignal): Promise<readonly Edit[]> => {
-    const groups = groupByServer(paths.map(realOrSame), (path) => finder.find(path))
-    const begun = clock.now()
+  const beginEdits = async (paths: readonly string[], signal: AbortSignal): Promise<readonly Edit[]> => {
+    const groups = groupByServer(paths.map(realPath), (path) => finder.find(path))
+    const startedAt = clock.now()
     const edits = await Promise.all(
       groups.map(async ({ found, files }) => {
-        const pooled = await take(found, AbortSignal.any([signal, AbortSignal.timeout(waitMs)]))
+        const pooled = await acquire(found, AbortSignal.any([signal, AbortSignal.timeout(waitMs)]))
         return pooled === undefined ? [] : [createEdit(pooled, files, { found, waitMode, clock })]
       }),
     )
-    await Promise.all(edits.flat().map((edit) => edit.before(leftOf(clock.now() - begun), signal)))
+    await Promise.all(edits.flat().map((edit) => edit.before(remainingMs(clock.now() - startedAt), signal)))
     return edits.flat()
   }
-  const errorsOf = async (
+  const collectErrors = async (
     edits: readonly Edit[],
     paths: readonly string[],
-    { left, signal }: { readonly left: number; readonly signal: AbortSignal },
+    { timeLeftMs, signal }: { readonly timeLeftMs: number; readonly signal: AbortSignal },
   ): Promise<readonly FileErrors[]> => {
-    const real = new Map(paths.map((path) => [realOrSame(path), path]))
-    const found = await Promise.all(edits.map((edit) => edit.after(new Set(real.keys()), left, signal)))
+    const originalPaths = new Map(paths.map((path) => [realPath(path), path]))
+    const found = await Promise.all(edits.map((edit) => edit.after(new Set(originalPaths.keys()), timeLeftMs, signal)))
     return found
       .flat()
       .filter(({ errors }) => errors.length > 0)
-      .map(({ path, errors }) => ({ path: real.get(path) ?? path, errors }))
+      .map(({ path, errors }) => ({ path: originalPaths.get(path) ?? path, errors }))
   }
 
   return {
     before: async (paths, signal) => {
-      const begun = clock.now()
-      const edits = await orNothing(() => editsOf(paths, signal), [])
-      const left = leftOf(clock.now() - begun)
+      const startedAt = clock.now()
+      const edits = await orFallback(() => beginEdits(paths, signal), [])
+      const timeLeftMs = remainingMs(clock.now() - startedAt)
       if (edits.length === 0) return undefined
       return {
-        after: (changed, later) => orNothing(() => errorsOf(edits, changed, { left, signal: later }), []),
+        after: (changed, later) => orFallback(() => collectErrors(edits, changed, { timeLeftMs, signal: later }), []),
       }
     },
     close: async () => {
-      await (await opening)?.close()
+      await (await pool.peek())?.close()
     },
   }
 }
@@ -173,65 +174,65 @@ interface EditOptions {
 
 type Edit = ReturnType<typeof createEdit>
 
-/** One change of files of one server: what was wrong before it, and what is after it. */
+/** Compares the errors of one server's files before and after a change. */
 function createEdit(pooled: PooledServer, files: readonly EditedFile[], { found, waitMode, clock }: EditOptions) {
   const { running, documents } = pooled
   const baseline = new Map<string, DiagnosedText>()
   const languageId = (path: string): string => found.server.languages[extname(path).toLowerCase()] ?? found.languageId
-  /** Gives the server the time that is left, and remembers whether that was of any use. */
+  /** Runs the work with a time limit and counts consecutive timeouts of the server. */
   const within = async <T>(
     leftMs: number,
     outer: AbortSignal,
-    work: (facts: ServerFacts, signal: AbortSignal) => Promise<T>,
+    work: (capabilities: ServerCapabilities, signal: AbortSignal) => Promise<T>,
   ): Promise<T | undefined> => {
-    const ms = pooled.fruitless < MAX_FRUITLESS ? leftMs : Math.min(leftMs, MOMENT_MS)
-    const enough = new AbortController()
+    const ms = pooled.consecutiveTimeouts < MAX_CONSECUTIVE_TIMEOUTS ? leftMs : Math.min(leftMs, SHORT_WAIT_MS)
+    const timeout = new AbortController()
     const timer = setTimeout(() => {
-      enough.abort()
+      timeout.abort()
     }, ms)
-    const signal = AbortSignal.any([outer, enough.signal])
+    const signal = AbortSignal.any([outer, timeout.signal])
     try {
       const ready = await orAborted(running.ready, signal)
       return ready?.ok === true ? await work(ready.value, signal) : undefined
     } finally {
       clearTimeout(timer)
-      if (enough.signal.aborted && ms > 0) pooled.fruitless += 1
+      if (timeout.signal.aborted && ms > 0) pooled.consecutiveTimeouts += 1
     }
   }
   const diagnose = async (
     path: string,
     id: string,
-    asked: { readonly facts: ServerFacts; readonly signal: AbortSignal; readonly whenIdle: boolean },
+    request: { readonly capabilities: ServerCapabilities; readonly signal: AbortSignal; readonly whenIdle: boolean },
   ): Promise<DiagnosedText | undefined> => {
     const document = documents.sync(path, id)
     if (document === undefined) return undefined
-    const diagnostics = await diagnosticsOf(document, { server: running, clock, ...asked })
+    const diagnostics = await fetchDiagnostics(document, { server: running, clock, ...request })
     if (diagnostics === undefined) return undefined
-    pooled.fruitless = 0
+    pooled.consecutiveTimeouts = 0
     return { text: document.text, diagnostics }
   }
-  const others = (): readonly string[] => {
+  const otherOpenFiles = (): readonly string[] => {
     if (waitMode !== "full") return []
     const edited = new Set(files.map(({ path }) => path))
     return documents
       .list()
       .map(({ path }) => path)
       .filter((path) => !edited.has(path))
-      .slice(-MAX_OTHERS)
+      .slice(-MAX_OTHER_FILES)
   }
   return {
     before: async (leftMs: number, outer: AbortSignal): Promise<void> => {
       const known = files.filter(({ isNew }) => !isNew)
-      // Nothing is wrong with a file that does not exist; its server may go on starting meanwhile.
+      // A file that does not exist has no errors, so there is no need to wait for its server to start.
       for (const { path, isNew } of files) if (isNew) baseline.set(path, { text: "", diagnostics: [] })
       if (known.length === 0) return
-      await within(leftMs, outer, async (facts, signal) => {
+      await within(leftMs, outer, async (capabilities, signal) => {
         documents.refresh(languageId)
-        documents.tellChanges()
-        const paths = [...known, ...others().map((path) => ({ path, languageId: languageId(path) }))]
+        documents.sendFileChanges()
+        const paths = [...known, ...otherOpenFiles().map((path) => ({ path, languageId: languageId(path) }))]
         await Promise.all(
           paths.map(async (file) => {
-            const found = await diagnose(file.path, file.languageId, { facts, signal, whenIdle: true })
+            const found = await diagnose(file.path, file.languageId, { capabilities, signal, whenIdle: true })
             if (found !== undefined) baseline.set(file.path, found)
           }),
         )
@@ -239,41 +240,31 @@ function createEdit(pooled: PooledServer, files: readonly EditedFile[], { found,
     },
     after: async (changed: ReadonlySet<string>, leftMs: number, outer: AbortSignal): Promise<readonly FileErrors[]> => {
       const errors: FileErrors[] = []
-      await within(leftMs, outer, async (facts, signal) => {
-        for (const { path } of files) documents.noteChange(path)
+      await within(leftMs, outer, async (capabilities, signal) => {
+        for (const { path } of files) documents.markChanged(path)
         documents.refresh(languageId)
-        documents.tellChanges()
+        documents.sendFileChanges()
         for (const { path, languageId: id } of files) {
           const document = documents.sync(path, id)
-          if (document !== undefined && facts.wantsSave) documents.saved(document)
+          if (document !== undefined && capabilities.wantsSave) documents.sendSaved(document)
         }
-        const wanted = files.filter(({ path }) => changed.has(path)).map(({ path }) => path)
+        const changedFiles = files.filter(({ path }) => changed.has(path)).map(({ path }) => path)
         await Promise.all(
-          [...wanted, ...others()].map(async (path) => {
+          [...changedFiles, ...otherOpenFiles()].map(async (path) => {
             const was = baseline.get(path)
             if (was === undefined) return
-            // A file of its own that is new is looked at with the whole project, as one that was there.
+            // For a new file `before` did not wait until the server was idle, so it is done here.
             const whenIdle = waitMode === "full" || was.text === ""
-            const now = await diagnose(path, languageId(path), { facts, signal, whenIdle })
-            if (now !== undefined) errors.push({ path, errors: newErrors(was, now).map(shown) })
+            const now = await diagnose(path, languageId(path), { capabilities, signal, whenIdle })
+            if (now !== undefined) errors.push({ path, errors: newErrors(was, now).map(toNewError) })
           }),
         )
       })
-      return errors.toSorted((one, other) => (one.path < other.path ? -1 : 1))
+      return errors.toSorted((a, b) => (a.path < b.path ? -1 : 1))
     },
   }
 }
 
-function shown({ line, character, message, code, source }: Diagnostic): NewError {
+function toNewError({ line, character, message, code, source }: Diagnostic): NewError {
   return { line: line + 1, column: character + 1, message, code, source }
-}
-
-/** A server knows a file by the place it really lies in; one that is still to be written is known by its directory. */
-function realOrSame(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    const parent = dirname(path)
-    return parent === path ? path : join(realOrSame(parent), path.slice(parent.length + (parent.endsWith("/") ? 0 : 1)))
-  }
 }

@@ -3,32 +3,34 @@ import { pathToFileURL } from "node:url"
 
 import type { RunningServer } from "./running-server.ts"
 
-/** A file as the server was last told about it. */
+/** A file in the state last sent to the server. */
 export interface OpenDocument {
   readonly path: string
   readonly uri: string
   readonly version: number
   readonly text: string
-  /** Its place in the order of everything sent and received. */
+  /** Sequence number among all messages sent and received. */
   readonly order: number
+  /** Changes when the file on disk changes. */
   readonly stamp: string
 }
 
-/** Larger files are left to the compiler. */
+/** Larger files are not sent to the server. */
 const MAX_DOCUMENT_BYTES = 1_000_000
-/** What a server holds open costs it memory; the one that was touched longest ago goes first. */
+/** Open documents cost the server memory; beyond this number the least recently used one is closed. */
 const MAX_OPEN = 30
 
-const MAX_TOUCHED = 5000
+const MAX_CHANGED = 5000
+/** File change types of the protocol. */
 const CREATED = 1
 const CHANGED = 2
 const DELETED = 3
 
-/** The documents that one server has open, kept equal to the files on the disk. */
+/** Manages the documents that one server has open and keeps them in sync with the files on disk. */
 export function createOpenDocuments(server: RunningServer, nextOrder: () => number) {
   const open = new Map<string, OpenDocument>()
-  const touched = new Set<string>()
-  const tell = (path: string, file: FileOnDisk, languageId: string): OpenDocument => {
+  const changed = new Set<string>()
+  const sendContent = (path: string, file: FileOnDisk, languageId: string): OpenDocument => {
     const known = open.get(path)
     open.delete(path)
     const { text, stamp } = file
@@ -56,46 +58,46 @@ export function createOpenDocuments(server: RunningServer, nextOrder: () => numb
     server.notify("textDocument/didClose", { textDocument: { uri: known.uri } })
   }
   return {
-    /** Opens a file, or tells what became of it. Undefined for one that is not there or is too large; a server is not shown it. */
+    /** Opens a document or sends its new content. Closes it and returns undefined if the file is missing or too large. */
     sync: (path: string, languageId: string): OpenDocument | undefined => {
-      const file = readDisk(path)
+      const file = readFromDisk(path)
       if (file === undefined) {
         close(path)
         return undefined
       }
-      const document = tell(path, file, languageId)
+      const document = sendContent(path, file, languageId)
       const [oldest] = open.keys()
       if (open.size > MAX_OPEN && oldest !== undefined) close(oldest)
       return document
     },
-    /** Somebody else may have changed what is open: commands, the person, another session. */
+    /** Sends the new content of all open documents whose files have changed on disk. */
     refresh: (languageId: (path: string) => string): void => {
       for (const document of list()) {
         if (stampOf(document.path) === document.stamp) continue
-        const file = readDisk(document.path)
+        const file = readFromDisk(document.path)
         if (file === undefined) close(document.path)
-        else tell(document.path, file, languageId(document.path))
+        else sendContent(document.path, file, languageId(document.path))
       }
     },
-    /** A file on the disk may have come, changed or gone. */
-    noteChange: (path: string): void => {
-      if (touched.size < MAX_TOUCHED) touched.add(path)
+    /** Records that a file on disk may have been created, changed or deleted. */
+    markChanged: (path: string): void => {
+      if (changed.size < MAX_CHANGED) changed.add(path)
     },
-    /** Tells the server of the files that were noted, if it asked to hear of them. */
-    tellChanges: (): void => {
-      const changes = [...touched].flatMap((path) => {
+    /** Notifies the server of the recorded changes, if it has registered for them. */
+    sendFileChanges: (): void => {
+      const changes = [...changed].flatMap((path) => {
         const uri = pathToFileURL(path).href
-        // Whether it is new nobody has kept; a server that hears both does what either needs.
+        // It is not known whether the file is new, so the server gets both events.
         return stampOf(path) === undefined
           ? [{ uri, type: DELETED }]
           : [CREATED, CHANGED].map((type) => ({ uri, type }))
       })
-      touched.clear()
+      changed.clear()
       if (changes.length > 0 && server.watchesFiles()) {
         server.notify("workspace/didChangeWatchedFiles", { changes })
       }
     },
-    saved: (document: OpenDocument): void => {
+    sendSaved: (document: OpenDocument): void => {
       server.notify("textDocument/didSave", { textDocument: { uri: document.uri } })
     },
     list,
@@ -109,7 +111,7 @@ interface FileOnDisk {
   readonly stamp: string
 }
 
-function readDisk(path: string): FileOnDisk | undefined {
+function readFromDisk(path: string): FileOnDisk | undefined {
   const stamp = stampOf(path)
   if (stamp === undefined) return undefined
   try {
@@ -117,12 +119,12 @@ function readDisk(path: string): FileOnDisk | undefined {
     if (bytes.length > MAX_DOCUMENT_BYTES) return undefined
     return { text: new TextDecoder("utf-8").decode(bytes), stamp }
   } catch {
-    // It has gone since, or is not ours to read.
+    // The file was deleted meanwhile or is not readable.
     return undefined
   }
 }
 
-/** Undefined for what is no regular file. */
+/** Returns undefined for anything but a regular file. */
 function stampOf(path: string): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false })
   return found?.isFile() === true ? `${found.mtimeMs} ${found.size} ${found.ino}` : undefined

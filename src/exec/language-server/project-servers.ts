@@ -7,22 +7,22 @@ import type { ConfiguredServer } from "./server-settings.ts"
 
 const MAX_ENTRIES = 20_000
 
-/** The servers that the files below a directory would use, those of the most files first. A very large project is looked at in part. */
+/** Returns the servers for the files below a directory, the most used first. Scans only a part of a very large project. */
 export function projectServers(
   directory: string,
   servers: readonly ConfiguredServer[],
 ): readonly { readonly server: ConfiguredServer; readonly files: number }[] {
   const counts = new Map<ConfiguredServer, number>()
-  const waiting = [directory]
+  const pending = [directory]
   let seen = 0
-  // Breadth first: what lies near the root says most about a project.
-  for (const place of waiting) {
-    for (const entry of entriesOf(place)) {
+  // Breadth first: files near the root are the most representative.
+  for (const current of pending) {
+    for (const entry of entriesOf(current)) {
       seen += 1
       if (seen > MAX_ENTRIES) break
       const isDirectory = entry.isDirectory()
       if (isIgnoredName(entry.name, isDirectory ? "directory" : "other")) continue
-      if (isDirectory) waiting.push(join(place, entry.name))
+      if (isDirectory) pending.push(join(current, entry.name))
       const server = entry.isFile() ? serverFor(entry.name, servers) : undefined
       if (server !== undefined) counts.set(server, (counts.get(server) ?? 0) + 1)
     }
@@ -30,14 +30,14 @@ export function projectServers(
   }
   return [...counts]
     .map(([server, files]) => ({ server, files }))
-    .toSorted((one, other) => other.files - one.files || (one.server.name < other.server.name ? -1 : 1))
+    .toSorted((a, b) => b.files - a.files || (a.server.name < b.server.name ? -1 : 1))
 }
 
-function entriesOf(place: string) {
+function entriesOf(directory: string) {
   try {
-    return readdirSync(place, { withFileTypes: true })
+    return readdirSync(directory, { withFileTypes: true })
   } catch {
-    // It may not be listed, or has just gone.
+    // The directory is not readable or was just deleted.
     return []
   }
 }

@@ -7,60 +7,59 @@ import type { InitializeParams } from "vscode-languageserver-protocol"
 import { orAborted } from "../../base/abort.ts"
 import type { Clock } from "../../base/clock.ts"
 import { isRecord } from "../../base/json.ts"
+import { quoteForShell } from "../../base/quote-for-shell.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { errorMessage } from "../../base/system-error.ts"
-import { quote } from "../shell-state.ts"
 import type { Workspace } from "../workspace.ts"
 import type { PositionEncoding } from "./diagnostic.ts"
 import type { FoundServer } from "./find-server.ts"
-import { openMessageLink } from "./message-link.ts"
-import type { MessageLink } from "./message-link.ts"
-import { createPulse } from "./pulse.ts"
+import { startJsonRpcProcess } from "./json-rpc-process.ts"
+import type { JsonRpcProcess } from "./json-rpc-process.ts"
 
-/** A language server that was started. It never throws; when it fails, `ended` says why. */
+/** A started language server. Its methods never throw; `ended` resolves with the reason when the server fails. */
 export interface RunningServer {
   readonly found: FoundServer
-  /** Resolves when it can be asked, or with why it never will. */
-  readonly ready: Promise<Result<ServerFacts>>
-  /** Resolves with the reason when it is gone. */
+  /** Resolves when the server has been initialized, or with the reason why that failed. */
+  readonly ready: Promise<Result<ServerCapabilities>>
+  /** Resolves with the reason when the server has exited or its connection has failed. */
   readonly ended: Promise<string>
   hasEnded(): boolean
   notify(method: string, params: object): void
-  request(method: string, params: object, signal: AbortSignal): Promise<ServerAnswer>
-  /** What it published last about a document. */
+  request(method: string, params: object, signal: AbortSignal): Promise<ServerResponse>
+  /** Returns the last diagnostics that the server published for a document. */
   published(uri: string): Publication | undefined
-  /** It has told of work that has not ended yet. */
+  /** Whether the server has reported work in progress that has not finished. */
   isBusy(): boolean
-  /** It wants to be asked for diagnostics, under this identifier; undefined: it publishes them. */
-  pullIdentifier(): { readonly identifier?: string } | undefined
-  /** It wants to hear of changes on the disk. */
+  /** Returns the identifier for diagnostic requests; undefined when the server publishes diagnostics instead. */
+  pullDiagnostics(): { readonly identifier?: string } | undefined
+  /** Whether the server has registered for notifications of file changes. */
   watchesFiles(): boolean
-  /** Resolves when something has changed, or the signal fires. */
-  change(signal: AbortSignal): Promise<void>
+  /** Resolves with the next publication, progress report or end of the server, or when the signal aborts. */
+  nextChange(signal: AbortSignal): Promise<void>
   kill(): Promise<void>
 }
 
-export interface ServerFacts {
+export interface ServerCapabilities {
   readonly encoding: PositionEncoding
   readonly wantsSave: boolean
-  /** When it was ready. */
-  readonly at: number
+  /** Time when the initialization finished. */
+  readonly readyAt: number
 }
 
 export interface Publication {
   readonly version: number | undefined
   readonly items: unknown
   readonly at: number
-  /** Counts everything sent and received, so that it can be told what came first. */
+  /** Sequence number among all messages sent and received. */
   readonly order: number
 }
 
-export type ServerAnswer =
-  | { readonly kind: "answer"; readonly value: unknown }
-  /** The document has changed meanwhile or the server was not ready: worth asking again. */
-  | { readonly kind: "again" }
-  | { readonly kind: "refused" }
+export type ServerResponse =
+  | { readonly kind: "result"; readonly value: unknown }
+  /** The document has changed meanwhile or the server was not ready: the request should be repeated. */
+  | { readonly kind: "retry" }
+  | { readonly kind: "failed" }
 
 export interface RunOptions {
   readonly start: Workspace["start"]
@@ -68,65 +67,65 @@ export interface RunOptions {
   readonly modules: string
   readonly version: string
   readonly clock: Clock
-  /** How long it may take to answer `initialize`. */
+  /** Time limit for the response to `initialize`. */
   readonly startMs: number
-  /** The next number of everything that is sent or received. */
+  /** Returns the next sequence number for messages sent or received. */
   readonly nextOrder: () => number
 }
 
 const MAX_REASON_CHARS = 300
 /** Some servers publish for every file of a project. */
 const MAX_PUBLICATIONS = 1000
-/** Answers of the protocol that mean "ask again". */
+/** Error codes of the protocol that ask the client to repeat the request. */
 const CONTENT_MODIFIED = -32801
 const SERVER_CANCELLED = -32802
 
 export function runServer(found: FoundServer, options: RunOptions): RunningServer {
   const { clock } = options
-  const pulse = createPulse()
+  const changes = createNotifier()
   const publications = new Map<string, Publication>()
   const working = new Set<unknown>()
   const registered = new Map<string, { readonly method: string; readonly options: unknown }>()
   const ended = Promise.withResolvers<string>()
-  let link: MessageLink | undefined
+  let server: JsonRpcProcess | undefined
   let reason: string | undefined
   let pull: { readonly identifier?: string } | undefined
 
   const end = (why: string): void => {
     if (reason !== undefined) return
     reason = why
-    link?.connection.dispose()
+    server?.connection.dispose()
     ended.resolve(why)
-    pulse.beat()
+    changes.notify()
   }
   const kill = async (): Promise<void> => {
-    end("it was ended")
-    await link?.process.kill()
+    end("it was stopped")
+    await server?.process.kill()
   }
-  const answer = (method: string, params: unknown): unknown => {
+  const handleRequest = (method: string, params: unknown): unknown => {
     switch (method) {
       case "workspace/configuration":
         return configurationOf(params, found.server.settings ?? {})
       case "workspace/workspaceFolders":
-        return [folderOf(found.root)]
+        return [workspaceFolder(found.root)]
       case "client/registerCapability":
-        for (const one of entriesOf(params, "registrations")) {
-          registered.set(String(one["id"]), { method: String(one["method"]), options: one["registerOptions"] })
+        for (const { id, method: registeredMethod, registerOptions } of entriesOf(params, "registrations")) {
+          registered.set(String(id), { method: String(registeredMethod), options: registerOptions })
         }
         return null
       case "client/unregisterCapability":
-        for (const one of entriesOf(params, "unregisterations")) registered.delete(String(one["id"]))
+        for (const { id } of entriesOf(params, "unregisterations")) registered.delete(String(id))
         return null
       case "workspace/applyEdit":
         return { applied: false }
       case "window/showDocument":
         return { success: false }
       default:
-        if (QUIETLY_ANSWERED.has(method)) return null
+        if (ACKNOWLEDGED_REQUESTS.has(method)) return null
         throw new ResponseError(ErrorCodes.MethodNotFound, `${method} is not supported`)
     }
   }
-  const hear = (method: string, params: unknown): void => {
+  const handleNotification = (method: string, params: unknown): void => {
     if (method !== "textDocument/publishDiagnostics" || !isRecord(params)) return
     const { uri, version, diagnostics } = params
     if (typeof uri !== "string") return
@@ -139,49 +138,49 @@ export function runServer(found: FoundServer, options: RunOptions): RunningServe
       at: clock.now(),
       order: options.nextOrder(),
     })
-    pulse.beat()
+    changes.notify()
   }
-  const heedProgress = (token: unknown, value: unknown): void => {
+  const handleProgress = (token: unknown, value: unknown): void => {
     if (!isRecord(value)) return
     if (value["kind"] === "begin") working.add(token)
     else if (value["kind"] === "end") working.delete(token)
     else return
-    pulse.beat()
+    changes.notify()
   }
-  const open = async (): Promise<Result<ServerFacts>> => {
-    const opened = await openMessageLink(commandLine(found), { start: options.start, cwd: found.root })
-    link = opened
+  const open = async (): Promise<Result<ServerCapabilities>> => {
+    const opened = await startJsonRpcProcess(commandLine(found), { start: options.start, cwd: found.root })
+    server = opened
     const { connection, process } = opened
-    connection.onRequest((method, params) => answer(method, params))
+    connection.onRequest((method, params) => handleRequest(method, params))
     connection.onNotification((method, params) => {
-      hear(method, params)
+      handleNotification(method, params)
     })
     connection.onUnhandledProgress(({ token, value }) => {
-      heedProgress(token, value)
+      handleProgress(token, value)
     })
-    const giveUp = (why: string): void => {
+    const failWith = (why: string): void => {
       end(why)
       process.kill().catch(alreadyReported)
     }
     connection.onError(([error]) => {
-      giveUp(`it sent what cannot be read: ${errorMessage(error)}`)
+      failWith(`it sent an invalid message: ${errorMessage(error)}`)
     })
     connection.onClose(() => {
-      giveUp("it sent a message without an end")
+      failWith("it sent a message that exceeds the size limit")
     })
     process.exit
       .then(({ code, error }) => {
-        end(explainExit(code, error ?? complaintIn(opened.errorOutput())))
+        end(explainExit(code, error ?? findErrorLine(opened.errorOutput())))
       })
       .catch(alreadyReported)
-    // Killed while it was being started.
+    // `kill` was called during the start.
     if (reason !== undefined) {
       await process.kill()
       return fail(reason)
     }
     connection.listen()
-    const answered = await connection.sendRequest("initialize", initializeParams(found, options))
-    const capabilities = isRecord(answered) && isRecord(answered["capabilities"]) ? answered["capabilities"] : {}
+    const response = await connection.sendRequest("initialize", initializeParams(found, options))
+    const capabilities = isRecord(response) && isRecord(response["capabilities"]) ? response["capabilities"] : {}
     pull = pullOf(capabilities["diagnosticProvider"])
     await connection.sendNotification("initialized", {})
     const { settings = {} } = found.server
@@ -191,21 +190,21 @@ export function runServer(found: FoundServer, options: RunOptions): RunningServe
     return ok({
       encoding: capabilities["positionEncoding"] === "utf-8" ? "utf-8" : "utf-16",
       wantsSave: wantsSave(capabilities["textDocumentSync"]),
-      at: clock.now(),
+      readyAt: clock.now(),
     })
   }
-  const patience = new AbortController()
+  const timeout = new AbortController()
   const timer = setTimeout(() => {
-    patience.abort()
+    timeout.abort()
   }, options.startMs)
-  const ready = Promise.race([orAborted(open(), patience.signal), ended.promise.then((why) => fail(why))])
+  const ready = Promise.race([orAborted(open(), timeout.signal), ended.promise.then((why) => fail(why))])
     .catch((error: unknown) => fail(errorMessage(error)))
-    .then((result) => result ?? fail(`it did not answer within ${Math.round(options.startMs / 1000)} seconds`))
+    .then((result) => result ?? fail(`it did not respond within ${Math.round(options.startMs / 1000)} seconds`))
     .then((result) => {
       clearTimeout(timer)
       if (!result.ok) {
         end(result.error)
-        link?.process.kill().catch(alreadyReported)
+        server?.process.kill().catch(alreadyReported)
       }
       return result
     })
@@ -216,42 +215,54 @@ export function runServer(found: FoundServer, options: RunOptions): RunningServe
     ended: ended.promise,
     hasEnded: () => reason !== undefined,
     notify: (method, params) => {
-      if (reason === undefined) link?.connection.sendNotification(method, params).catch(alreadyReported)
+      if (reason === undefined) server?.connection.sendNotification(method, params).catch(alreadyReported)
     },
     request: async (method, params, signal) => {
-      if (reason !== undefined || link === undefined) return { kind: "refused" }
+      if (reason !== undefined || server === undefined) return { kind: "failed" }
       const cancel = new CancellationTokenSource()
       const onAbort = (): void => {
         cancel.cancel()
       }
       signal.addEventListener("abort", onAbort, { once: true })
       try {
-        const asked = link.connection.sendRequest(method, params, cancel.token)
-        const value: unknown = await Promise.race([orAborted(asked, signal), ended.promise.then(() => undefined)])
-        return value === undefined ? { kind: "refused" } : { kind: "answer", value }
+        const sent = server.connection.sendRequest(method, params, cancel.token)
+        const value: unknown = await Promise.race([orAborted(sent, signal), ended.promise.then(() => undefined)])
+        return value === undefined ? { kind: "failed" } : { kind: "result", value }
       } catch (error) {
         const code = error instanceof ResponseError ? error.code : 0
-        return { kind: code === CONTENT_MODIFIED || code === SERVER_CANCELLED ? "again" : "refused" }
+        return { kind: code === CONTENT_MODIFIED || code === SERVER_CANCELLED ? "retry" : "failed" }
       } finally {
         signal.removeEventListener("abort", onAbort)
       }
     },
     published: (uri) => publications.get(uri),
     isBusy: () => working.size > 0,
-    pullIdentifier: () => {
+    pullDiagnostics: () => {
       const dynamic = [...registered.values()].find(({ method }) => method === "textDocument/diagnostic")
       return pull ?? (dynamic === undefined ? undefined : (pullOf(dynamic.options) ?? {}))
     },
     watchesFiles: () => [...registered.values()].some(({ method }) => method === "workspace/didChangeWatchedFiles"),
-    change: async (signal) => {
-      await orAborted(pulse.next(), signal)
+    nextChange: async (signal) => {
+      await orAborted(changes.next(), signal)
     },
     kill,
   }
 }
 
-/** Requests of servers that need no more than an answer. */
-const QUIETLY_ANSWERED = new Set([
+/** Notifies waiting callers that something has changed. */
+function createNotifier(): { notify(): void; next(): Promise<void> } {
+  let pending = Promise.withResolvers<void>()
+  return {
+    notify: () => {
+      pending.resolve()
+      pending = Promise.withResolvers<void>()
+    },
+    next: () => pending.promise,
+  }
+}
+
+/** Requests of servers that only need an empty response. */
+const ACKNOWLEDGED_REQUESTS = new Set([
   "window/workDoneProgress/create",
   "window/showMessageRequest",
   "workspace/diagnostic/refresh",
@@ -263,24 +274,27 @@ const QUIETLY_ANSWERED = new Set([
 ])
 
 function alreadyReported(): void {
-  // The server is gone or about to be, and `ended` says why.
+  // The server has ended or is about to, and `ended` gives the reason.
 }
 
 function commandLine({ command, server }: FoundServer): string {
-  const variables = Object.entries(server.environment).map(([name, value]) => quote(`${name}=${value}`))
-  return ["exec", ...(variables.length === 0 ? [] : ["env", ...variables]), ...command.map(quote)].join(" ")
+  const variables = Object.entries(server.environment).map(([name, value]) => quoteForShell(`${name}=${value}`))
+  return ["exec", ...(variables.length === 0 ? [] : ["env", ...variables]), ...command.map(quoteForShell)].join(" ")
 }
 
 function initializeParams({ root, server }: FoundServer, options: RunOptions): InitializeParams {
-  const folder = folderOf(root)
+  const folder = workspaceFolder(root)
   return {
-    // In the sandbox process numbers are others; a server that looks for ours would take us for gone. Its input tells it when we leave.
+    // The sandbox has its own process ids, so a server that checked Hermes' id would assume that Hermes has exited.
     processId: null,
     clientInfo: { name: "hermes", version: options.version },
     rootUri: folder.uri,
     rootPath: root,
     workspaceFolders: [folder],
-    initializationOptions: { ...server.options?.(options.modules), ...server.initializationOptions },
+    initializationOptions: {
+      ...server.defaultInitializationOptions?.(options.modules),
+      ...server.initializationOptions,
+    },
     capabilities: {
       general: { positionEncodings: ["utf-16", "utf-8"] },
       window: { workDoneProgress: true },
@@ -300,11 +314,11 @@ function initializeParams({ root, server }: FoundServer, options: RunOptions): I
   }
 }
 
-function folderOf(root: string): { readonly uri: string; readonly name: string } {
+function workspaceFolder(root: string): { readonly uri: string; readonly name: string } {
   return { uri: pathToFileURL(root).href, name: basename(root) }
 }
 
-/** Each item asks for one section, `a.b` or everything; what nobody has set is null. */
+/** Each item requests one section (`a.b`) or all settings; the value of an unset section is null. */
 function configurationOf(params: unknown, settings: Readonly<Record<string, unknown>>): readonly unknown[] {
   return entriesOf(params, "items").map(({ section }) => {
     if (typeof section !== "string" || section === "") return settings
@@ -329,12 +343,12 @@ function wantsSave(sync: unknown): boolean {
   return isRecord(sync) && (sync["save"] === true || isRecord(sync["save"]))
 }
 
-function explainExit(code: number, said: string): string {
-  return `it ended with code ${code}${said === "" ? "" : `: ${said}`}`
+function explainExit(code: number, message: string): string {
+  return `it exited with code ${code}${message === "" ? "" : `: ${message}`}`
 }
 
-/** The line that says what is wrong; often a trace follows it. */
-function complaintIn(output: string): string {
+/** Returns the line that looks like an error message; a stack trace often follows it. */
+function findErrorLine(output: string): string {
   const lines = output
     .split("\n")
     .map((line) => line.trim())

@@ -15,8 +15,8 @@ import type { RunningServer } from "./running-server.ts"
 export interface PooledServer {
   readonly running: RunningServer
   readonly documents: OpenDocuments
-  /** How often in a row it was waited for in vain. */
-  fruitless: number
+  /** How many waits for this server have timed out in a row. */
+  consecutiveTimeouts: number
 }
 
 export interface PoolOptions {
@@ -30,9 +30,9 @@ export interface PoolOptions {
 }
 
 export interface PoolLimits {
-  /** How long a server may take to answer `initialize`. */
+  /** Time limit for the response to `initialize`. */
   readonly startMs: number
-  /** A server that nobody has asked for so long is ended. */
+  /** A server that has not been used for this time is stopped. */
   readonly idleMs: number
 }
 
@@ -42,18 +42,18 @@ const MAX_WATCHED_DIRECTORIES = 20_000
 
 export type ServerPool = ReturnType<typeof createServerPool>
 
-/** The running servers of a session, one for each kind and project root. One that fails is left alone from then on. */
+/** The running servers of a session, one for each kind and project root. A server that fails is not started again for an hour. */
 export function createServerPool(options: PoolOptions) {
   const { broken, log } = options
   const limits = { ...LIMITS, ...options.limits }
-  const servers = new Map<string, PooledServer & { rest(): void; stop(): Promise<void> }>()
+  const servers = new Map<string, PooledServer & { restartIdleTimer(): void; stop(): Promise<void> }>()
   let order = 0
   const nextOrder = (): number => (order += 1)
   let closed = false
 
   const launch = (key: string, found: FoundServer) => {
     const { name } = found.server
-    log.info(`language server ${name} is started for ${found.root}: ${found.command.join(" ")}`)
+    log.info(`starting language server ${name} for ${found.root}: ${found.command.join(" ")}`)
     const running = runServer(found, { ...options, startMs: limits.startMs, nextOrder })
     const documents = createOpenDocuments(running, nextOrder)
     let stopping = false
@@ -68,17 +68,16 @@ export function createServerPool(options: PoolOptions) {
     const pooled = {
       running,
       documents,
-      fruitless: 0,
+      consecutiveTimeouts: 0,
       stop,
-      /** It was used: the time until it counts as idle begins again. */
-      rest: () => {
+      restartIdleTimer: () => {
         clearTimeout(idle)
         idle = setTimeout(() => {
-          log.info(`language server ${name} is ended: nobody has asked it for a while`)
+          log.info(`stopping idle language server ${name}`)
           stop().catch(reportFailedStop)
         }, limits.idleMs)
         idle.unref()
-        // What commands and others do to the files is told to servers that want to hear of it.
+        // The server wants to be notified of file changes, including those by commands and other programs.
         if (running.watchesFiles()) watch ??= watchFor(found, documents)
       },
     }
@@ -89,27 +88,27 @@ export function createServerPool(options: PoolOptions) {
         if (servers.get(key) === pooled) servers.delete(key)
         if (stopping) return
         broken.add(name, found.root, why)
-        log.warning(`language server ${name} is left alone for an hour in ${found.root}: ${why}`)
+        log.warning(`language server ${name} failed in ${found.root} and is not started again for an hour: ${why}`)
       })
       .catch(reportFailedStop)
     servers.set(key, pooled)
     return pooled
   }
   const reportFailedStop = (error: unknown): void => {
-    log.warning(`a language server could not be ended: ${errorMessage(error)}`)
+    log.warning(`cannot stop a language server: ${errorMessage(error)}`)
   }
 
   return {
-    /** The server for a file, started if need be. Undefined for one that has failed. */
-    take: (found: FoundServer): PooledServer | undefined => {
+    /** Returns the server for a file and starts it if necessary. Returns undefined for a server that has failed. */
+    acquire: (found: FoundServer): PooledServer | undefined => {
       const key = `${found.server.name}\0${found.root}`
       const known = servers.get(key)
       if (known === undefined && (closed || broken.has(found.server.name, found.root))) return undefined
       const pooled = known ?? launch(key, found)
-      // The order of the map is the order of use.
+      // Keeps the map ordered by last use.
       servers.delete(key)
       servers.set(key, pooled)
-      pooled.rest()
+      pooled.restartIdleTimer()
       const [oldest] = servers.values()
       if (servers.size > MAX_SERVERS) oldest?.stop().catch(reportFailedStop)
       return pooled
@@ -125,7 +124,7 @@ function watchFor({ root }: FoundServer, documents: OpenDocuments): DirectoryWat
   return watchDirectories(root, {
     maxDirectories: MAX_WATCHED_DIRECTORIES,
     onChange: (path) => {
-      documents.noteChange(path)
+      documents.markChanged(path)
     },
   })
 }

@@ -1,27 +1,27 @@
-import { readFileSync, readdirSync } from "node:fs"
+import { readdirSync, readFileSync } from "node:fs"
 
 /**
- * What a shell of this machine must be started by, so that it gets no descriptor which Hermes itself was given by whoever started it: a
- * lock, a socket, the pipe of another program. Node keeps only the low numbers to itself. Hermes does not close them, they may be a lock
- * held for its sake. Undefined where there is none, as is usual, or where the shell cannot name them.
+ * Returns a command line prefix that closes the descriptors which Hermes inherited from its parent process (a lock, a socket, another
+ * program's pipe) before it starts the shell. Node sets close-on-exec only for low descriptor numbers. Hermes itself keeps them open
+ * because one may be a lock held on its behalf. Undefined when there are none, as is usual, or when the shell is not bash.
  */
-export function closingPrefix(shell: string): readonly string[] | undefined {
+export function closeInheritedDescriptors(shell: string): readonly string[] | undefined {
   if (process.platform !== "linux" || !shell.endsWith("/bash")) return undefined
-  const closed = inheritable().map((descriptor) => `${descriptor}>&-`)
-  if (closed.length === 0) return undefined
-  // As a POSIX shell it reads no file first, whatever the environment names.
-  return [shell, "--posix", "--noprofile", "--norc", "-c", `exec ${closed.join(" ")}; exec "$@"`, "bash"]
+  const redirections = inheritableDescriptors().map((descriptor) => `${descriptor}>&-`)
+  if (redirections.length === 0) return undefined
+  // In POSIX mode bash ignores BASH_ENV, so it sources no file.
+  return [shell, "--posix", "--noprofile", "--norc", "-c", `exec ${redirections.join(" ")}; exec "$@"`, "bash"]
 }
 
-const CLOSED_ON_EXEC = 0o2000000
+const O_CLOEXEC = 0o2000000
 
-function inheritable(): readonly number[] {
+function inheritableDescriptors(): readonly number[] {
   try {
     return readdirSync("/proc/self/fd")
       .map(Number)
       .filter((descriptor) => descriptor > 2 && isInheritable(descriptor))
   } catch {
-    // There is no /proc to look into.
+    // This system has no /proc.
     return []
   }
 }
@@ -29,9 +29,9 @@ function inheritable(): readonly number[] {
 function isInheritable(descriptor: number): boolean {
   try {
     const [, flags] = /^flags:\s*([0-7]+)$/mu.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, "latin1")) ?? []
-    return flags !== undefined && (Number.parseInt(flags, 8) & CLOSED_ON_EXEC) === 0
+    return flags !== undefined && (Number.parseInt(flags, 8) & O_CLOEXEC) === 0
   } catch {
-    // It was the one that the list was read by.
+    // It was the descriptor that read the directory.
     return false
   }
 }

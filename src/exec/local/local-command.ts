@@ -8,71 +8,71 @@ import { randomHex } from "../../base/random-and-hash.ts"
 import { errorCode, explainSystemError } from "../../base/system-error.ts"
 import { BoundedOutput } from "../bounded-output.ts"
 import { LiveOutput } from "../live-output.ts"
-import type { OutputPipe } from "./pipe-supply.ts"
 import { COMMAND_VARIABLE, createTreeKiller, signalGroup } from "../process-tree.ts"
-import type { CommandExit, RunOptions, RunningCommand } from "../workspace.ts"
+import type { ExitStatus, RunningCommand, RunOptions } from "../workspace.ts"
+import type { OutputPipe } from "./named-pipe-pool.ts"
 
-/** A grandchild may keep the pipe open for ever; the shell's own end is what counts. */
+/** A grandchild may keep the pipe open forever, so reading stops this long after the shell itself has exited. */
 export const DRAIN_AFTER_EXIT_MS = 300
-/** Nobody is left who could hold the pipe; what was said is read within moments. */
+/** After a kill no process holds the pipe, so the remaining output is available at once. */
 const DRAIN_AFTER_KILL_MS = 50
-/** Whoever interrupts gets an answer within 100 ms, also from a command that takes its time to leave. */
-const ANSWER_AFTER_INTERRUPT_MS = 50
-/** A longer timer would fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
+/** An interrupt must settle within 100 ms, even when the command is slow to exit. */
+const SETTLE_AFTER_INTERRUPT_MS = 50
+/** Node fires a longer timer immediately. */
+const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** What a shell of this machine is started with. */
+/** How to start a shell on this machine. */
 export interface LocalShell {
   readonly cwd: string
   readonly shell: string
   readonly environment: Readonly<Record<string, string>>
-  /** What the shell runs, made from the command: given the id that the command must carry in `COMMAND_VARIABLE`. */
+  /** Returns the script to run instead of the plain command. Receives the value for `COMMAND_VARIABLE`. */
   readonly script?: ((commandId: string) => string) | undefined
-  /** A program that the shell is started by, with its arguments: a sandbox. */
+  /** Command line that starts the shell, for example a sandbox. */
   readonly prefix?: readonly string[] | undefined
-  /** What the command writes its output into; without it, or when there is none, a socket that it cannot open by name. */
+  /** Supplies a pipe for stdout. Without one, stdout is a socket, which the command cannot open by name. */
   readonly takePipe?: (() => OutputPipe | undefined) | undefined
 }
 
-/** A process with where its standard output is read. */
+/** A process and the stream to read its stdout from. */
 export interface StartedProcess {
   readonly child: ChildProcess
   readonly output: Readable | null
 }
 
-/** A shell that was started ahead and waits for its script. Each is good for one command. */
-export interface WaitingShell extends StartedProcess {
-  /** What its command carries in `COMMAND_VARIABLE`. */
+/** A shell that was started in advance and waits for its script. Runs one command only. */
+export interface PrewarmedShell extends StartedProcess {
+  /** The value of `COMMAND_VARIABLE` for its command. */
   readonly commandId: string
-  isWaiting(): boolean
-  begin(script: string, stdin: string | undefined): void
-  /** False after its end: it died before it had the whole script, and nothing of that was run. */
-  hasBegun(): boolean
-  /** What the command itself printed: to be given everything from the shell's standard output, in order. */
-  withoutMark(chunk: Buffer): Buffer
-  /** Kills one that nobody needs. */
+  isReady(): boolean
+  run(script: string, stdin: string | undefined): void
+  /** False after the shell has exited means that it died before it received the whole script and that nothing of it ran. */
+  hasStarted(): boolean
+  /** Returns the command's own output. Must be called with every chunk of the shell's stdout, in order. */
+  stripStartMarker(chunk: Buffer): Buffer
+  /** Kills an unused shell. */
   discard(): void
 }
 
-/** The shell that a command is given to instead of a new one, and what it is told to prepare and to run. */
-export interface Handover {
-  readonly waiting: WaitingShell
+/** Runs a command in a prewarmed shell instead of a new one. */
+export interface PrewarmedRun {
+  readonly shell: PrewarmedShell
   readonly script: (commandId: string) => string
 }
 
 interface LocalRun extends Omit<RunOptions, "cwd">, LocalShell {
-  readonly handover?: Handover | undefined
+  readonly prewarmed?: PrewarmedRun | undefined
 }
 
 export interface LocalCommand extends RunningCommand {
-  /** Resolves when the command itself is gone: after an interrupt `exit` does not wait for one that ignores it. */
-  readonly gone: Promise<void>
-  /** Whether an ended command has left something running in its process group. */
+  /** Resolves when the command has really exited: after an interrupt `exit` does not wait for a command that ignores SIGTERM. */
+  readonly terminated: Promise<void>
+  /** Whether processes remain in the group of a command that has exited. */
   hasLeftovers(): boolean
   killLeftovers(): void
 }
 
-/** Runs one command in a new session, so that ending it ends everything it started. `exit` never rejects. */
+/** Runs one command in a new session, so that killing it kills everything it started. `exit` never rejects. */
 export function runLocalCommand(command: string, options: LocalRun): LocalCommand {
   const kept = new BoundedOutput(options.keepChars)
   const live = new LiveOutput()
@@ -82,7 +82,7 @@ export function runLocalCommand(command: string, options: LocalRun): LocalComman
     return {
       output: live,
       exit: Promise.resolve({ ...started, output: "", omittedChars: 0 }),
-      gone: Promise.resolve(),
+      terminated: Promise.resolve(),
       hasLeftovers: () => false,
       killLeftovers: () => undefined,
     }
@@ -90,17 +90,17 @@ export function runLocalCommand(command: string, options: LocalRun): LocalComman
   const { child, commandId } = started
   const { pid } = child
   const killer = createTreeKiller(pid, commandId)
-  const followed = follow(started, { ...options, command, killer }, (text) => {
+  const watched = watchExit(started, { ...options, command, killer }, (text) => {
     kept.push(text)
     live.push(text)
   })
   return {
     output: live,
-    exit: followed.exit.then((how) => {
+    exit: watched.exit.then((how) => {
       live.end()
       return { ...how, output: kept.toString(), omittedChars: kept.omittedChars }
     }),
-    gone: followed.gone,
+    terminated: watched.terminated,
     hasLeftovers: () => pid !== undefined && signalGroup(pid, 0),
     killLeftovers: () => {
       if (child.exitCode === null && child.signalCode === null) killer.kill()
@@ -109,51 +109,52 @@ export function runLocalCommand(command: string, options: LocalRun): LocalComman
   }
 }
 
-export type Ending = Pick<CommandExit, "how" | "code" | "error">
+const INTERRUPTED: ExitStatus = { how: "interrupted", code: 130 }
 
-const INTERRUPTED: Ending = { how: "interrupted", code: 130 }
-
-/** Program, arguments and environment of a shell that runs the command, and the id that finds its processes. */
-export function shellCall(command: string, options: LocalShell) {
+/** Returns program, arguments and environment of a shell that runs the command, and the id that identifies its processes. */
+export function shellInvocation(command: string, options: LocalShell) {
   const commandId = randomHex(8)
   const script = options.script?.(commandId) ?? command
-  const call = [...(options.prefix ?? []), options.shell, ...shellArguments(options.shell, script)]
+  const commandLine = [...(options.prefix ?? []), options.shell, ...shellArguments(options.shell, script)]
   return {
     commandId,
-    program: call[0] ?? options.shell,
-    args: call.slice(1),
+    program: commandLine[0] ?? options.shell,
+    args: commandLine.slice(1),
     environment: { ...options.environment, [COMMAND_VARIABLE]: commandId },
   }
 }
 
-/** Node's pipes are sockets, which bash takes for a remote login: it would read the person's ~/.bashrc first. */
+/** Node's pipes are sockets, which bash takes for a remote login: without `--norc` it would source ~/.bashrc. */
 function shellArguments(shell: string, script: string): string[] {
   return shell.endsWith("/bash") ? ["--noprofile", "--norc", "-c", script] : ["-c", script]
 }
 
-function start(command: string, options: LocalRun): (StartedProcess & { readonly commandId: string }) | Ending {
-  if (options.handover !== undefined) {
-    const { waiting, script } = options.handover
-    waiting.begin(script(waiting.commandId), options.stdin)
-    return waiting
+function start(command: string, options: LocalRun): (StartedProcess & { readonly commandId: string }) | ExitStatus {
+  if (options.prewarmed !== undefined) {
+    const { shell, script } = options.prewarmed
+    shell.run(script(shell.commandId), options.stdin)
+    return shell
   }
   try {
-    const call = shellCall(command, options)
-    const { child, output } = startProcess(call, { ...options, stdin: options.stdin === undefined ? "ignore" : "pipe" })
+    const invocation = shellInvocation(command, options)
+    const { child, output } = startProcess(invocation, {
+      ...options,
+      stdin: options.stdin === undefined ? "ignore" : "pipe",
+    })
     if (options.stdin !== undefined && child.stdin !== null) {
       child.stdin.on("error", ignoreClosedPipe)
       child.stdin.end(options.stdin)
     }
-    return { child, output, commandId: call.commandId }
+    return { child, output, commandId: invocation.commandId }
   } catch (error) {
-    // Some failures are thrown instead of being told by the child's "error" event.
-    return notStarted(error, command, options)
+    // Node throws some failures instead of emitting "error".
+    return startFailure(error, command, options)
   }
 }
 
-/** In a session of its own, so that ending it ends everything it started. Throws what the system says at once. */
+/** Starts a process in a new session, so that killing its group kills everything it started. Throws when Node refuses to spawn it. */
 export function startProcess(
-  { program, args, environment }: ReturnType<typeof shellCall>,
+  { program, args, environment }: ReturnType<typeof shellInvocation>,
   { cwd, stdin, takePipe }: Pick<LocalShell, "cwd" | "takePipe"> & { readonly stdin: "ignore" | "pipe" },
 ): StartedProcess {
   const pipe = takePipe?.()
@@ -165,13 +166,13 @@ export function startProcess(
     pipe?.output.destroy()
     throw error
   } finally {
-    // Only the command may hold it, or its end would not be seen.
+    // While Hermes holds the write end, it would never see the end of the output.
     if (pipe !== undefined) closeSync(pipe.writeEnd)
   }
 }
 
-/** Calls back once the process has ended and everything it said was read. */
-export function onceClosed({ child, output }: StartedProcess, done: () => void): void {
+/** Calls back once the process has exited and all its output has been read. */
+export function onClosed({ child, output }: StartedProcess, done: () => void): void {
   let isOpen = output !== null && output !== child.stdout && !output.closed
   let hasEnded = false
   const closed = (): void => {
@@ -188,11 +189,11 @@ export function onceClosed({ child, output }: StartedProcess, done: () => void):
   })
 }
 
-export function notStarted(error: unknown, command: string, place: Pick<LocalShell, "cwd">): Ending {
-  return { how: "failed-to-start", code: -1, error: whyNotStarted(error, command, place.cwd) }
+export function startFailure(error: unknown, command: string, { cwd }: Pick<LocalShell, "cwd">): ExitStatus {
+  return { how: "failed-to-start", code: -1, error: whyNotStarted(error, command, cwd) }
 }
 
-/** The system blames the shell for a missing working directory, so that is looked at first. */
+/** Checks the working directory before the error: the system reports a missing one as a missing shell. */
 function whyNotStarted(error: unknown, command: string, cwd: string): string {
   if (command.includes("\0")) return "the command contains a NUL character"
   if (errorCode(error) === "E2BIG")
@@ -208,76 +209,76 @@ export function unusableDirectory(cwd: string): string | undefined {
   }
 }
 
-interface Following extends LocalRun {
+interface WatchOptions extends LocalRun {
   readonly command: string
   readonly killer: ReturnType<typeof createTreeKiller>
 }
 
-function follow(started: StartedProcess, options: Following, onText: (text: string) => void) {
+function watchExit(started: StartedProcess, options: WatchOptions, onText: (text: string) => void) {
   const { killer } = options
   const { child, output } = started
-  const exit = Promise.withResolvers<Ending>()
-  const gone = Promise.withResolvers<undefined>()
-  const flush = decodeInto(started, onText, options.handover?.waiting)
-  let forced: Ending | undefined
-  let natural: Ending | undefined
-  let waiting: NodeJS.Timeout | undefined
+  const exit = Promise.withResolvers<ExitStatus>()
+  const terminated = Promise.withResolvers<undefined>()
+  const flush = decodeOutput(started, onText, options.prewarmed?.shell)
+  let forced: ExitStatus | undefined
+  let natural: ExitStatus | undefined
+  let settleTimer: NodeJS.Timeout | undefined
 
-  const settle = (ending: Ending): void => {
+  const settle = (ending: ExitStatus): void => {
     clearTimeout(timeout)
-    clearTimeout(waiting)
+    clearTimeout(settleTimer)
     options.signal.removeEventListener("abort", onAbort)
     output?.destroy()
     child.stderr?.destroy()
     flush()
     exit.resolve(forced ?? ending)
   }
-  const end = (ending: Ending): void => {
-    // The shell is gone, but a time-out or an interrupt must leave no descendant either.
+  const end = (ending: ExitStatus): void => {
+    // The shell is gone, but after a timeout or an interrupt its descendants must go too.
     killer.finish()
     settle(ending)
-    gone.resolve(undefined)
+    terminated.resolve(undefined)
   }
-  const stop = (why: Ending): void => {
+  const stop = (why: ExitStatus): void => {
     forced ??= why
     killer.terminate()
   }
   const onAbort = (): void => {
     stop(INTERRUPTED)
-    waiting ??= setTimeout(settle, ANSWER_AFTER_INTERRUPT_MS, INTERRUPTED)
+    settleTimer ??= setTimeout(settle, SETTLE_AFTER_INTERRUPT_MS, INTERRUPTED)
   }
-  const timeout = setTimeout(stop, Math.min(options.timeoutMs, LONGEST_TIMER_MS), { how: "timed-out", code: 124 })
+  const timeout = setTimeout(stop, Math.min(options.timeoutMs, MAX_TIMER_MS), { how: "timed-out", code: 124 })
   options.signal.addEventListener("abort", onAbort, { once: true })
   child.once("error", (error) => {
-    if (child.pid === undefined) end(notStarted(error, options.command, options))
+    if (child.pid === undefined) end(startFailure(error, options.command, options))
   })
   child.once("exit", (code, signal) => {
-    const ending: Ending = { how: "exited", code: exitCode(code, signal) }
+    const ending: ExitStatus = { how: "exited", code: exitCode(code, signal) }
     natural = ending
     killer.finish()
-    clearTimeout(waiting)
-    waiting = setTimeout(end, forced === undefined ? DRAIN_AFTER_EXIT_MS : DRAIN_AFTER_KILL_MS, ending)
+    clearTimeout(settleTimer)
+    settleTimer = setTimeout(end, forced === undefined ? DRAIN_AFTER_EXIT_MS : DRAIN_AFTER_KILL_MS, ending)
   })
-  onceClosed(started, () => {
+  onClosed(started, () => {
     if (natural !== undefined) end(natural)
   })
-  return { exit: exit.promise, gone: gone.promise }
+  return { exit: exit.promise, terminated: terminated.promise }
 }
 
 export function exitCode(code: number | null, signal: NodeJS.Signals | null): number {
   return code ?? (signal === null ? -1 : 128 + constants.signals[signal])
 }
 
-/** Hands on both streams as text; the returned function gives out what an unfinished character left behind. */
-export function decodeInto(
+/** Decodes both streams as UTF-8. The returned function flushes an incomplete character at the end. */
+export function decodeOutput(
   { child, output }: StartedProcess,
   onText: (text: string) => void,
-  waiting?: Pick<WaitingShell, "withoutMark">,
+  prewarmed?: Pick<PrewarmedShell, "stripStartMarker">,
 ): () => void {
   const decoders = [output, child.stderr].map((stream) => {
     const decoder = new TextDecoder("utf-8")
     stream?.on("data", (chunk: Buffer) => {
-      const own = waiting === undefined || stream === child.stderr ? chunk : waiting.withoutMark(chunk)
+      const own = prewarmed === undefined || stream === child.stderr ? chunk : prewarmed.stripStartMarker(chunk)
       onText(decoder.decode(own, { stream: true }))
     })
     stream?.on("error", ignoreClosedPipe)
@@ -289,5 +290,5 @@ export function decodeInto(
 }
 
 export function ignoreClosedPipe(): void {
-  // The command closed its end before reading or writing everything; its exit code tells the rest.
+  // The command closed its end before everything was transferred; its exit code reports the outcome.
 }

@@ -1,71 +1,68 @@
-import { chmod, lstat, mkdir, readFile, readdir, stat, symlink, writeFile } from "node:fs/promises"
+import { chmod, lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises"
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { makePipe } from "../../../test/fixtures/tools/make-pipe.ts"
+import { createNamedPipe } from "../../../test/fixtures/tools/named-pipe.ts"
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
 import { createLocalFiles } from "./local-files.ts"
 
-const filesOf = (place: { workdir: string; userHome: string }) =>
-  createLocalFiles({ cwd: () => place.workdir, userHome: place.userHome })
+const filesOf = (home: { workdir: string; userHome: string }) =>
+  createLocalFiles({ cwd: () => home.workdir, userHome: home.userHome })
 
-test("paths are absolute and normalised; ~ is the account's home", async () => {
-  await using place = await temporaryHome()
-  const files = filesOf(place)
+test("resolve returns absolute, normalised paths with ~ expanded", async () => {
+  await using home = await temporaryHome()
+  const files = filesOf(home)
   expect(["a/../b", "~", "~/x", "~x", "/a//b/", "-rf", "a b\n'c"].map((path) => files.resolve(path))).toEqual([
-    join(place.workdir, "b"),
-    place.userHome,
-    join(place.userHome, "x"),
-    join(place.workdir, "~x"),
+    join(home.workdir, "b"),
+    home.userHome,
+    join(home.userHome, "x"),
+    join(home.workdir, "~x"),
     "/a/b",
-    join(place.workdir, "-rf"),
-    join(place.workdir, "a b\n'c"),
+    join(home.workdir, "-rf"),
+    join(home.workdir, "a b\n'c"),
   ])
 })
 
-test("a file is written whole with its parents, follows a link and keeps its bits", async () => {
-  await using place = await temporaryHome()
-  const files = filesOf(place)
+test("write creates parent directories, follows a link and keeps the mode", async () => {
+  await using home = await temporaryHome()
+  const files = filesOf(home)
   expect(await files.write("new/deep/file", "é")).toEqual({
     bytes: 2,
-    path: join(place.workdir, "new/deep/file"),
+    path: join(home.workdir, "new/deep/file"),
     createdDirectories: true,
   })
-  const real = join(place.workdir, "real")
+  const real = join(home.workdir, "real")
   await writeFile(real, "old")
   await chmod(real, 0o755)
-  await symlink("real", join(place.workdir, "link"))
+  await symlink("real", join(home.workdir, "link"))
   await files.write("link", "new")
   expect([await readFile(real, "utf8"), (await stat(real)).mode & 0o777]).toEqual(["new", 0o755])
-  expect((await lstat(join(place.workdir, "link"))).isSymbolicLink()).toBe(true)
+  expect((await lstat(join(home.workdir, "link"))).isSymbolicLink()).toBe(true)
 })
 
-test.runIf(process.platform === "linux")(
-  "a place where no folder can be made is refused and not waited for",
-  async () => {
-    await using place = await temporaryHome()
-    await expect(filesOf(place).write("/proc/nowhere/deep/file", "x")).rejects.toThrow("ENOENT")
-  },
-)
+test.runIf(process.platform === "linux")("a write below a directory that cannot be created is rejected", async () => {
+  await using home = await temporaryHome()
+  await expect(filesOf(home).write("/proc/nowhere/deep/file", "x")).rejects.toThrow("ENOENT")
+})
 
-test("a write that fails takes the directories along that were made for it", async () => {
-  await using place = await temporaryHome({ workFiles: { "old/file": "" } })
+test("a failed write removes the directories created for it", async () => {
+  await using home = await temporaryHome({ workFiles: { "old/file": "" } })
   const module = join(import.meta.dirname, "local-files.ts")
   const script = `
     import { createLocalFiles } from ${JSON.stringify(module)}
-    const files = createLocalFiles({ cwd: () => ${JSON.stringify(place.workdir)}, userHome: "/" })
+    const files = createLocalFiles({ cwd: () => ${JSON.stringify(home.workdir)}, userHome: "/" })
     await files.write("old/new/deep/file", "x").catch((error) => process.stdout.write(error.code))
   `
   const words = ["-c", `ulimit -f 0; exec "$@"`, "sh", process.execPath, "--input-type=module", "-e", script]
   expect(spawnSync("/bin/sh", words, { encoding: "utf8" }).stdout).toBe("EFBIG")
-  await expect(filesOf(place).rename("missing", "old/new/deep/file")).rejects.toThrow("ENOENT")
-  expect(await readdir(join(place.workdir, "old"))).toEqual(["file"])
+  await expect(filesOf(home).rename("missing", "old/new/deep/file")).rejects.toThrow("ENOENT")
+  expect(await readdir(join(home.workdir, "old"))).toEqual(["file"])
 })
 
-test("a NUL in a path is told in our words, whatever is asked", async () => {
-  await using place = await temporaryHome({ workFiles: { a: "" } })
-  const files = filesOf(place)
-  const answers = await Promise.allSettled([
+test("every operation rejects a path with a NUL character", async () => {
+  await using home = await temporaryHome({ workFiles: { a: "" } })
+  const files = filesOf(home)
+  const results = await Promise.allSettled([
     files.stat("a\0"),
     files.read("a\0"),
     files.readRange?.("a\0", { start: 0, length: 1 }),
@@ -75,41 +72,41 @@ test("a NUL in a path is told in our words, whatever is asked", async () => {
     files.rename("a", "new/a\0"),
     files.realPath("a\0"),
   ])
-  const words = answers.map((answer) => (answer.status === "rejected" ? String(answer.reason) : "done"))
-  expect(new Set(words)).toEqual(new Set(["Error: a path cannot contain a NUL character"]))
-  expect(await readdir(place.workdir)).toEqual(["a"])
+  const errors = results.map((result) => (result.status === "rejected" ? String(result.reason) : "done"))
+  expect(new Set(errors)).toEqual(new Set(["Error: a path cannot contain a NUL character"]))
+  expect(await readdir(home.workdir)).toEqual(["a"])
 })
 
-test("a new file gets what the umask leaves", async () => {
-  await using place = await temporaryHome()
+test("the umask applies to a new file", async () => {
+  await using home = await temporaryHome()
   const previous = process.umask(0o077)
   try {
-    await filesOf(place).write("private", "x")
+    await filesOf(home).write("private", "x")
   } finally {
     process.umask(previous)
   }
-  expect((await stat(join(place.workdir, "private"))).mode & 0o777).toBe(0o600)
+  expect((await stat(join(home.workdir, "private"))).mode & 0o777).toBe(0o600)
 })
 
-test("a pipe is neither read, which would hang, nor replaced", async () => {
-  await using place = await temporaryHome()
-  const files = filesOf(place)
-  await makePipe(join(place.workdir, "pipe"))
+test("a pipe is neither read, which would block, nor replaced", async () => {
+  await using home = await temporaryHome()
+  const files = filesOf(home)
+  await createNamedPipe(join(home.workdir, "pipe"))
   expect((await files.stat("pipe"))?.kind).toBe("other")
   await expect(files.read("pipe")).rejects.toThrow("not a regular file")
   await expect(files.write("pipe", "x")).rejects.toThrow("not a regular file")
-  expect((await lstat(join(place.workdir, "pipe"))).isFIFO()).toBe(true)
+  expect((await lstat(join(home.workdir, "pipe"))).isFIFO()).toBe(true)
 })
 
-test("the real path of what does not exist yet is where a write would arrive", async () => {
-  await using place = await temporaryHome()
-  const files = filesOf(place)
-  const elsewhere = join(place.userHome, "elsewhere")
+test("the real path of a missing file is where a write would arrive", async () => {
+  await using home = await temporaryHome()
+  const files = filesOf(home)
+  const elsewhere = join(home.userHome, "elsewhere")
   await mkdir(elsewhere)
-  await symlink(elsewhere, join(place.workdir, "dir"))
-  await symlink(join(elsewhere, "not-yet"), join(place.workdir, "dangling"))
-  await symlink("dangling", join(place.workdir, "chain"))
-  await symlink("loop", join(place.workdir, "loop"))
+  await symlink(elsewhere, join(home.workdir, "dir"))
+  await symlink(join(elsewhere, "not-yet"), join(home.workdir, "dangling"))
+  await symlink("dangling", join(home.workdir, "chain"))
+  await symlink("loop", join(home.workdir, "loop"))
   expect(await Promise.all(["dir/new/file", "dangling", "chain"].map((path) => files.realPath(path)))).toEqual([
     join(elsewhere, "new/file"),
     join(elsewhere, "not-yet"),
@@ -118,9 +115,9 @@ test("the real path of what does not exist yet is where a write would arrive", a
   await expect(files.realPath("loop")).rejects.toThrow("ELOOP")
 })
 
-test("a missing file has no facts, also below a file", async () => {
-  await using place = await temporaryHome({ workFiles: { file: "x" } })
-  const files = filesOf(place)
+test("stat returns undefined for a missing file, also below a file", async () => {
+  await using home = await temporaryHome({ workFiles: { file: "x" } })
+  const files = filesOf(home)
   expect([await files.stat("no"), await files.stat("file/below"), (await files.stat("file"))?.size]).toEqual([
     undefined,
     undefined,
@@ -129,43 +126,43 @@ test("a missing file has no facts, also below a file", async () => {
   expect(await files.list(".")).toEqual([{ name: "file", kind: "file" }])
 })
 
-test("a directory for results belongs to us alone", async () => {
-  await using place = await temporaryHome()
-  const path = await filesOf(place).temporaryDirectory()
+test("the directory for results is private", async () => {
+  await using home = await temporaryHome()
+  const path = await filesOf(home).temporaryDirectory()
   const found = await stat(path)
   expect([found.isDirectory(), found.uid, found.mode & 0o077]).toEqual([true, process.getuid?.(), 0])
 })
 
-test("a part of a file is read where it lies, and ends with the file", async () => {
-  await using place = await temporaryHome({ workFiles: { f: "0123456789" } })
-  const files = filesOf(place)
+test("readRange reads a part and stops at the end of the file", async () => {
+  await using home = await temporaryHome({ workFiles: { f: "0123456789" } })
+  const files = filesOf(home)
   const part = async (start: number, length: number): Promise<string> =>
     Buffer.from(await files.readRange!("f", { start, length })).toString()
   expect([await part(0, 4), await part(8, 4), await part(20, 4), await part(3, 0)]).toEqual(["0123", "89", "", ""])
-  await makePipe(join(place.workdir, "pipe"))
+  await createNamedPipe(join(home.workdir, "pipe"))
   await expect(files.readRange!("pipe", { start: 0, length: 1 })).rejects.toThrow("not a regular file")
 })
 
-test("one file or link is removed, never a directory", async () => {
-  await using place = await temporaryHome({ workFiles: { f: "x", "d/x": "x" } })
-  const files = filesOf(place)
-  await symlink("f", join(place.workdir, "link"))
+test("remove deletes one file or link, never a directory", async () => {
+  await using home = await temporaryHome({ workFiles: { f: "x", "d/x": "x" } })
+  const files = filesOf(home)
+  await symlink("f", join(home.workdir, "link"))
   await files.remove("link")
-  expect((await readdir(place.workdir)).toSorted()).toEqual(["d", "f"])
+  expect((await readdir(home.workdir)).toSorted()).toEqual(["d", "f"])
   await files.remove("f")
   await expect(files.remove("d")).rejects.toThrow(/EISDIR|EPERM/)
   await expect(files.remove("f")).rejects.toThrow("ENOENT")
-  expect(await readdir(place.workdir)).toEqual(["d"])
+  expect(await readdir(home.workdir)).toEqual(["d"])
 })
 
-test("a file moves with its content and bits into a new directory, and never onto another", async () => {
-  await using place = await temporaryHome({ workFiles: { a: "a", b: "b" } })
-  const files = filesOf(place)
-  await chmod(join(place.workdir, "a"), 0o750)
+test("rename keeps content and mode, creates directories and never replaces a file", async () => {
+  await using home = await temporaryHome({ workFiles: { a: "a", b: "b" } })
+  const files = filesOf(home)
+  await chmod(join(home.workdir, "a"), 0o750)
   await files.rename("a", "new/deep/c")
-  const moved = join(place.workdir, "new/deep/c")
+  const moved = join(home.workdir, "new/deep/c")
   expect([await readFile(moved, "utf8"), (await stat(moved)).mode & 0o777]).toEqual(["a", 0o750])
   await expect(files.rename("b", "new/deep/c")).rejects.toThrow("EEXIST")
   await expect(files.rename("missing", "x")).rejects.toThrow("ENOENT")
-  expect([await readFile(moved, "utf8"), (await readdir(place.workdir)).toSorted()]).toEqual(["a", ["b", "new"]])
+  expect([await readFile(moved, "utf8"), (await readdir(home.workdir)).toSorted()]).toEqual(["a", ["b", "new"]])
 })

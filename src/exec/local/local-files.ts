@@ -5,14 +5,14 @@ import { tmpdir } from "node:os"
 import { basename, dirname, isAbsolute, join, resolve } from "node:path"
 
 import { writeFileAtomic } from "../../base/atomic-file.ts"
-import { makeDirectories, removeMade } from "../../base/make-directories.ts"
+import { makeDirectories, removeCreatedDirectories } from "../../base/make-directories.ts"
 import { errorCode } from "../../base/system-error.ts"
 import { refuseNul } from "../refuse-nul.ts"
 import type { DirectoryEntry, FileFacts, FileSystem } from "../workspace.ts"
 
 /**
- * Why a file may not be read or written, given where it really is; undefined where it may. What was allowed by name may be another file a
- * moment later: a command that runs beside can put a link in its place.
+ * Returns why the file at a real path must not be accessed, or undefined when it may be. Checked again at the time of access, because a
+ * concurrent command may have replaced the path that was allowed with a link.
  */
 export type FileGuard = (realPath: string, access: "read" | "write") => Promise<string | undefined>
 
@@ -22,14 +22,14 @@ interface LocalFilesOptions {
   readonly guard?: FileGuard | undefined
 }
 
-/** The files of this machine. `cwd` is asked at each call because it follows the shell. */
+/** File access on this machine. Relative paths follow `cwd`, which changes with the shell. */
 export function createLocalFiles(options: LocalFilesOptions): FileSystem {
   const { guard } = options
   const resolvePath = (path: string): string => {
     if (path === "~" || path.startsWith("~/")) return join(options.userHome, path.slice(1))
     return isAbsolute(path) ? resolve(path) : resolve(options.cwd(), path)
   }
-  const placeOf = (path: string): string => {
+  const checkedPath = (path: string): string => {
     refuseNul(path)
     return resolvePath(path)
   }
@@ -44,62 +44,62 @@ export function createLocalFiles(options: LocalFilesOptions): FileSystem {
   }
   return {
     resolve: resolvePath,
-    stat: async (path) => await factsOf(placeOf(path)),
-    read: async (path) => await readRegularFile(placeOf(path), (file) => file.readFile(), guard),
-    readRange: async (path, range) => await readRegularFile(placeOf(path), (file) => readPart(file, range), guard),
+    stat: async (path) => await factsOf(checkedPath(path)),
+    read: async (path) => await readRegularFile(checkedPath(path), (file) => file.readFile(), guard),
+    readRange: async (path, range) => await readRegularFile(checkedPath(path), (file) => readPart(file, range), guard),
     write: async (path, data) => {
-      const target = placeOf(path)
+      const target = checkedPath(path)
       if ((await factsOf(target))?.kind === "other") throw notRegular(target)
-      const reached = guard === undefined ? target : await allowedPlace(target, guard)
+      const reached = guard === undefined ? target : await guardedRealPath(target, guard)
       const created = makeParents(reached)
       try {
         writeFileAtomic(reached, data, { mode: newFileMode() })
       } catch (error) {
-        if (created !== undefined) removeMade(dirname(reached), created)
+        if (created !== undefined) removeCreatedDirectories(dirname(reached), created)
         throw error
       }
       const bytes = typeof data === "string" ? Buffer.byteLength(data) : data.byteLength
       return { bytes, path: target, createdDirectories: created !== undefined }
     },
     list: async (path) => {
-      const entries = await readdir(placeOf(path), { withFileTypes: true })
+      const entries = await readdir(checkedPath(path), { withFileTypes: true })
       return entries.map((entry): DirectoryEntry => ({ name: entry.name, kind: kindOf(entry) }))
     },
     remove: async (path) => {
-      await unlink(placeOf(path))
+      await unlink(checkedPath(path))
     },
     rename: async (from, to) => {
-      const [source, target] = [placeOf(from), placeOf(to)]
+      const [source, target] = [checkedPath(from), checkedPath(to)]
       const created = makeParents(target)
       try {
-        // A hard link refuses to replace what is there, which no rename of the system does.
+        // Creating a hard link fails when the target exists; rename(2) would replace it.
         await link(source, target)
       } catch (error) {
-        if (created !== undefined) removeMade(dirname(target), created)
+        if (created !== undefined) removeCreatedDirectories(dirname(target), created)
         throw error
       }
       await unlink(source)
     },
-    realPath: async (path) => await nearestRealPath(placeOf(path), MAX_LINKS),
+    realPath: async (path) => await nearestRealPath(checkedPath(path), MAX_LINKS),
     temporaryDirectory: () => privateDirectory(join(tmpdir(), `hermes-results-${process.getuid?.() ?? "user"}`)),
   }
 }
 
-/** The umask takes its part of it. */
-const NEW_FOLDER_MODE = 0o777
+/** Before the umask is applied. */
+const NEW_DIRECTORY_MODE = 0o777
 
-/** A file where a directory is needed is told as that, not as something that exists already. */
+/** Returns the topmost directory it created. Reports a file in the path as ENOTDIR instead of EEXIST. */
 function makeParents(target: string): string | undefined {
   const parent = dirname(target)
   try {
-    return makeDirectories(parent, NEW_FOLDER_MODE)
+    return makeDirectories(parent, NEW_DIRECTORY_MODE)
   } catch (error) {
     if (errorCode(error) !== "EEXIST") throw error
     throw Object.assign(new Error(`ENOTDIR: not a directory, mkdir '${parent}'`, { cause: error }), { code: "ENOTDIR" })
   }
 }
 
-/** What a shell would give a new file; existing ones keep their bits. */
+/** The mode that a shell would give a new file; existing files keep theirs. */
 function newFileMode(): number {
   return 0o666 & ~process.umask()
 }
@@ -109,7 +109,7 @@ function kindOf(entry: { isFile(): boolean; isDirectory(): boolean }): FileFacts
   return entry.isDirectory() ? "directory" : "other"
 }
 
-/** Opened without blocking and looked at afterwards, so that no swap in between makes the reader hang on a pipe. */
+/** Opens without blocking and checks the open file, so that a path replaced by a pipe in between cannot block the reader. */
 async function readRegularFile(
   path: string,
   read: (file: FileHandle) => Promise<Uint8Array>,
@@ -127,20 +127,20 @@ async function readRegularFile(
   }
 }
 
-/** Of the very file that is open, where the system tells it. */
+/** The real path of the open file itself where the system provides it. */
 async function openedPath(file: FileHandle, path: string): Promise<string> {
   return process.platform === "linux" ? await readlink(`/proc/self/fd/${file.fd}`) : await realpath(path)
 }
 
-/** Without links, so that one that comes in between is not followed. */
-async function allowedPlace(target: string, guard: FileGuard): Promise<string> {
+/** Returns the path without links, so that a link created after the check is not followed. */
+async function guardedRealPath(target: string, guard: FileGuard): Promise<string> {
   const reached = await nearestRealPath(target, MAX_LINKS)
   const refused = await guard(reached, "write")
   if (refused !== undefined) throw new Error(refused)
   return reached
 }
 
-/** One read may give less than was asked for although the file goes on. */
+/** Reads in a loop because a single read may return fewer bytes than requested. */
 async function readPart(
   file: FileHandle,
   { start, length }: { readonly start: number; readonly length: number },
@@ -159,12 +159,12 @@ function notRegular(path: string): Error {
   return new Error(`${path} is a pipe, a socket or a device, not a regular file`)
 }
 
-/** As many as the kernel follows. */
+/** The limit of the Linux kernel. */
 const MAX_LINKS = 40
 
 /**
- * A path that does not exist yet belongs where its nearest existing ancestor really is. A link that points at nothing counts as
- * its target: that is where a write through it would arrive.
+ * Resolves a path that does not exist yet through its nearest existing ancestor. A dangling link resolves to its target, because a write
+ * through it would arrive there.
  */
 async function nearestRealPath(path: string, linksLeft: number): Promise<string> {
   try {
@@ -182,12 +182,12 @@ async function linkTarget(path: string): Promise<string | undefined> {
   try {
     return await readlink(path)
   } catch {
-    // Nothing there, or no link: the path itself is meant.
+    // The path does not exist or is not a link.
     return undefined
   }
 }
 
-/** A known name in a shared directory may have been taken by somebody else, who could then read and change what we write. */
+/** Another user may have created the predictable name in the shared directory and could read our files; then a random name is used. */
 async function privateDirectory(path: string): Promise<string> {
   await mkdir(path, { recursive: true, mode: 0o700 })
   const found = await lstat(path)

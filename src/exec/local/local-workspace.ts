@@ -1,50 +1,50 @@
 import { accessSync, existsSync } from "node:fs"
 import { release, type } from "node:os"
 
-import type { LocalBackground } from "../background/start-local.ts"
+import type { LocalBackgroundCommand } from "../background/start-local.ts"
 import { visibleVariables } from "../command-environment.ts"
-import { LiveOutput } from "../live-output.ts"
+import { LiveOutput, outputOnceStarted } from "../live-output.ts"
+import type { RunningCommand, RunOptions, Workspace } from "../workspace.ts"
+import { runLocalCommand } from "./local-command.ts"
+import type { LocalCommand, LocalShell, PrewarmedRun, PrewarmedShell } from "./local-command.ts"
 import { createLocalFiles } from "./local-files.ts"
 import type { FileGuard } from "./local-files.ts"
-import { runLocalCommand } from "./local-command.ts"
-import type { Handover, LocalCommand, LocalShell, WaitingShell } from "./local-command.ts"
-import { createLocalShellState } from "./shell-state-local.ts"
-import type { OpenSandbox } from "./shell-state-local.ts"
-import type { PipeSupply } from "./pipe-supply.ts"
-import type { SpareShell } from "./spare-shell.ts"
-import type { RunningCommand, RunOptions, Workspace } from "../workspace.ts"
+import { createLocalShellState } from "./local-shell-state.ts"
+import type { OpenSandbox } from "./local-shell-state.ts"
+import type { NamedPipePool } from "./named-pipe-pool.ts"
+import type { ShellPrewarmer } from "./shell-prewarmer.ts"
 
 export interface LocalWorkspaceOptions {
   readonly cwd: string
   readonly userHome: string
   /** The complete environment of commands, already filtered. */
   readonly environment: Readonly<Record<string, string>>
-  /** The shell's start-up files, sourced once; the usual ones unless told, none when empty. */
+  /** Shell start-up files, sourced once. Default: profile and bashrc. */
   readonly startupFiles?: readonly string[]
-  /** Names and patterns of variables that these files may add to the environment. */
+  /** Names and shell patterns of the variables that the start-up files may add. */
   readonly startupVariables?: readonly string[]
-  /** False: each command starts in `cwd` with the same variables. Default true. */
+  /** False: every command starts in `cwd` with the same variables. Default true. */
   readonly persistentShell?: boolean
-  /** Walls for every command. */
+  /** Opens the sandbox for all commands. */
   readonly openSandbox?: OpenSandbox
   readonly fileGuard?: FileGuard
 }
 
-/** With a good margin. */
-const WALLS_TAKE_MS = 20
+/** How long it takes to set up a sandbox, with a margin. */
+const SANDBOX_START_MS = 20
 
 const STARTUP_FILES = ["/etc/profile", "~/.profile", "~/.bash_profile", "~/.bashrc"]
 
-/** This machine. Each command is a process group of its own; none outlives `close`, nor does what it left in the background. */
+/** The workspace on this machine. Each command has its own process group; `close` also kills what commands left in the background. */
 export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace {
   const closing = new AbortController()
   const running = new Set<Promise<unknown>>()
   const started = new Set<LocalCommand>()
-  const background = new Set<LocalBackground>()
+  const background = new Set<LocalBackgroundCommand>()
   const { environment } = options
   const shell = findShell()
-  let spare: SpareShell | undefined
-  let pipes: PipeSupply | undefined
+  let prewarmer: ShellPrewarmer | undefined
+  let pipes: NamedPipePool | undefined
   const takePipe = () => pipes?.take()
   const state = createLocalShellState({
     cwd: options.cwd,
@@ -56,123 +56,129 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     openSandbox: options.openSandbox,
     onPreparing: async () => {
       await pipes?.prepare()
-      spare?.prepare()
+      prewarmer?.prepare()
     },
     signal: closing.signal,
   })
 
-  /** Loaded with the first command: a conversation without one needs neither. */
-  const loadSupplies = async (): Promise<void> => {
+  /** Loaded with the first command, so that a conversation without commands does not pay for them. */
+  const loadPreparations = async (): Promise<void> => {
     if (pipes !== undefined) return
-    const [{ createPipeSupply }, { createSpareShell }] = await Promise.all([
-      import("./pipe-supply.ts"),
-      import("./spare-shell.ts"),
+    const [{ createNamedPipePool }, { createShellPrewarmer }] = await Promise.all([
+      import("./named-pipe-pool.ts"),
+      import("./shell-prewarmer.ts"),
     ])
     if (closing.signal.aborted) return
-    pipes ??= createPipeSupply()
+    pipes ??= createNamedPipePool()
     if (!shell.endsWith("/bash")) return
-    spare ??= createSpareShell({ shell, environment, prefix: () => state.prefixFor("/"), takePipe })
+    prewarmer ??= createShellPrewarmer({ shell, environment, prefix: () => state.prefixFor("/"), takePipe })
   }
-  /** Undefined when the signal came first. */
+  /** Resolves to undefined when the signal aborts first. */
   const prepare = async (signal: AbortSignal) => {
-    await loadSupplies()
+    await loadPreparations()
     const [opened] = await Promise.all([state.prepare(signal), pipes?.prepare()])
     return opened
   }
-  /** Where commands follow each other faster than walls go up, those for the next are begun beside this one; else they only disturb it. */
-  let lastEnd = -WALLS_TAKE_MS
-  /** When nothing else is to be done at the moment. */
-  const prepareSpare = (): void => {
-    setImmediate(() => spare?.prepare()).unref()
+  /**
+   * When commands follow each other faster than a sandbox starts, the next shell is prewarmed while this command runs. Otherwise it would
+   * only slow the command down, so it is prewarmed afterwards.
+   */
+  let lastExitAt = -SANDBOX_START_MS
+  const prewarmWhenIdle = (): void => {
+    setImmediate(() => prewarmer?.prepare()).unref()
   }
 
   const begin = (
     command: string,
     run: RunOptions,
-    place: LocalShell & { readonly handover?: Handover | undefined },
+    shellOptions: LocalShell & { readonly prewarmed?: PrewarmedRun | undefined },
   ): LocalCommand => {
-    const local = runLocalCommand(command, { ...run, ...place })
+    const local = runLocalCommand(command, { ...run, ...shellOptions })
     started.add(local)
-    const ended = Promise.all([local.exit, local.gone]).finally(() => {
+    const ended = Promise.all([local.exit, local.terminated]).finally(() => {
       running.delete(ended)
       if (!local.hasLeftovers()) started.delete(local)
     })
     running.add(ended)
     return local
   }
-  const runOnce = (command: string, run: RunOptions): RunningCommand => {
+  const runStateless = (command: string, run: RunOptions): RunningCommand => {
     const cwd = run.cwd ?? state.cwd()
     const local = begin(command, run, { cwd, shell, environment, prefix: state.prefixFor(cwd) })
     return { output: local.output, exit: local.exit }
   }
-  /** With walls to be opened first, or start-up files to be sourced, the command starts a little later. */
-  const later = (prepare: () => Promise<RunningCommand>): RunningCommand => {
-    const local = prepare()
-    return { output: outputOf(local), exit: local.then(({ exit }) => exit) }
+  /** For a command that starts only after the sandbox is open or the start-up files are sourced. */
+  const startLater = (startCommand: () => Promise<RunningCommand>): RunningCommand => {
+    const local = startCommand()
+    return { output: outputOnceStarted(local), exit: local.then(({ exit }) => exit) }
   }
-  const runBehindWalls = (command: string, run: RunOptions): RunningCommand =>
-    later(async () => {
-      const opened = await state.openWalls()
-      return opened.ok ? runOnce(command, run) : refused(opened.error)
+  const runStatelessInSandbox = (command: string, run: RunOptions): RunningCommand =>
+    startLater(async () => {
+      const opened = await state.openSandbox()
+      return opened.ok ? runStateless(command, run) : refused(opened.error)
     })
-  const runInState = (command: string, run: RunOptions): RunningCommand =>
-    later(async () => {
+  const runWithState = (command: string, run: RunOptions): RunningCommand =>
+    startLater(async () => {
       const opened = await prepare(run.signal)
       if (opened?.ok === false) return refused(opened.error)
-      if (run.signal.aborted) return runOnce(command, run)
-      const { note, finish, preparedScript, ...place } = state.begin(command, run.cwd)
-      const fresh = (): LocalCommand => begin(command, run, { ...place, prefix: state.prefixFor(place.cwd), takePipe })
-      const waiting = fitsSpare(command, place.cwd) ? spare?.take() : undefined
-      const handOver = (to: WaitingShell): LocalCommand =>
-        begin(command, run, { ...place, handover: { waiting: to, script: preparedScript } })
-      const begun = waiting === undefined ? fresh() : begunBy(waiting, handOver(waiting), fresh)
-      if (state.hasWalls && performance.now() - lastEnd < WALLS_TAKE_MS) prepareSpare()
-      const exit = begun.exit.then((ended) => {
+      if (run.signal.aborted) return runStateless(command, run)
+      const { note, finish, preparedScript, ...shellOptions } = state.beginCommand(command, run.cwd)
+      const runInNewShell = (): LocalCommand =>
+        begin(command, run, { ...shellOptions, prefix: state.prefixFor(shellOptions.cwd), takePipe })
+      const prewarmedShell = suitsPrewarmedShell(command, shellOptions.cwd) ? prewarmer?.take() : undefined
+      const runInPrewarmed = (prewarmed: PrewarmedShell): RunningCommand => {
+        const first = begin(command, run, { ...shellOptions, prewarmed: { shell: prewarmed, script: preparedScript } })
+        return withFallback(prewarmed, first, runInNewShell)
+      }
+      const handle = prewarmedShell === undefined ? runInNewShell() : runInPrewarmed(prewarmedShell)
+      if (state.hasSandbox && performance.now() - lastExitAt < SANDBOX_START_MS) prewarmWhenIdle()
+      const exit = handle.exit.then((ended) => {
         finish()
-        lastEnd = performance.now()
-        prepareSpare()
+        lastExitAt = performance.now()
+        prewarmWhenIdle()
         return note === undefined ? ended : { ...ended, cwdNote: note }
       })
-      return { output: begun.output, exit }
+      return { output: handle.output, exit }
     })
 
   return {
     kind: "local",
     isContainer: false,
     cwd: state.cwd,
-    warm: () => {
-      // What goes wrong is told to the command itself, which waits for the same.
+    prewarm: () => {
+      // A command awaits the same preparations and reports their failure.
       prepare(closing.signal).catch(() => undefined)
     },
     files: createLocalFiles({ cwd: state.cwd, userHome: options.userHome, guard: options.fileGuard }),
     run: (command, run) => {
       const bounded = { ...run, signal: AbortSignal.any([run.signal, closing.signal]) }
-      if (run.keepState === true) return runInState(command, bounded)
-      return state.hasWalls ? runBehindWalls(command, bounded) : runOnce(command, bounded)
+      if (run.keepState === true) return runWithState(command, bounded)
+      return state.hasSandbox ? runStatelessInSandbox(command, bounded) : runStateless(command, bounded)
     },
-    start: async (command, { cwd, pty, ...hears }) => {
+    start: async (command, { cwd, pty, ...callbacks }) => {
       const { startInTerminal, startPiped } = await import("../background/start-local.ts")
       const opened = await prepare(closing.signal)
-      if (opened === undefined) throw new Error("the place to work is being closed")
+      if (opened === undefined) throw new Error("the workspace is being closed")
       if (!opened.ok) throw new Error(opened.error)
-      const streams = { hasTerminal: pty, keepsErrorsApart: hears.onErrorOutput !== undefined }
-      const place = { ...state.look(command, cwd, streams), ...hears, takePipe }
-      const begun = (pty ? await startInTerminal(command, place) : undefined) ?? startPiped(command, place)
-      background.add(begun)
-      const ended = begun.exit.finally(() => {
+      const streams = { hasTerminal: pty, separateStderr: callbacks.onErrorOutput !== undefined }
+      const shellOptions = { ...state.beginBackground(command, cwd, streams), ...callbacks, takePipe }
+      const inTerminal = pty ? await startInTerminal(command, shellOptions) : undefined
+      const handle = inTerminal ?? startPiped(command, shellOptions)
+      background.add(handle)
+      const ended = handle.exit.finally(() => {
         running.delete(ended)
-        if (!begun.hasLeftovers()) background.delete(begun)
+        if (!handle.hasLeftovers()) background.delete(handle)
       })
       running.add(ended)
-      if (closing.signal.aborted) begun.abandon()
-      return begun
+      if (closing.signal.aborted) handle.killImmediately()
+      return handle
     },
     ripgrep: async () => {
       try {
         const { rgPath } = await import("@vscode/ripgrep")
         return existsSync(rgPath) ? rgPath : undefined
       } catch {
-        // Its platform package is not installed; the search tool then uses grep and find.
+        // The package for this platform is not installed; the search tool falls back to grep and find.
         return undefined
       }
     },
@@ -186,7 +192,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
       }),
     close: async () => {
       closing.abort()
-      spare?.dispose()
+      prewarmer?.dispose()
       await Promise.allSettled([...[...background].map((one) => one.kill()), ...running])
       for (const local of started) local.killLeftovers()
       started.clear()
@@ -195,34 +201,40 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
       state.dispose()
     },
     abandon: () => {
-      spare?.dispose()
+      prewarmer?.dispose()
       for (const local of started) local.killLeftovers()
-      for (const one of background) one.abandon()
+      for (const one of background) one.killImmediately()
       pipes?.dispose()
       state.dispose()
     },
   }
 }
 
-/** What a waiting shell cannot be given, or what a start tells better. */
-function fitsSpare(command: string, cwd: string): boolean {
-  if (command.length > MOST_CHARS_FOR_SPARE || command.includes("\0")) return false
+/** False for a command that a prewarmed shell cannot run, or whose error only a new shell reports properly. */
+function suitsPrewarmedShell(command: string, cwd: string): boolean {
+  if (command.length > MAX_CHARS_FOR_PREWARMED || command.includes("\0")) return false
   try {
     accessSync(`${cwd}/.`)
     return true
   } catch {
-    // It cannot be entered.
+    // The directory cannot be entered.
     return false
   }
 }
 
-/** Far below what can be given to a new shell, so that what is too long is so in either way. */
-const MOST_CHARS_FOR_SPARE = 16_000
+/** Far below the limit for a new shell, so that a command which is too long is rejected in the same way with or without prewarming. */
+const MAX_CHARS_FOR_PREWARMED = 16_000
 
-/** The command by a shell that was waiting; by a fresh one, if that died before it began. */
-function begunBy(waiting: WaitingShell, first: LocalCommand, fresh: () => LocalCommand): RunningCommand {
-  const second = first.exit.then(({ how }) => (how === "exited" && !waiting.hasBegun() ? fresh() : undefined))
-  return { output: outputOfBoth(first, second), exit: second.then((again) => (again ?? first).exit) }
+/** Runs the command in a new shell if the prewarmed one died before it started the command. */
+function withFallback(
+  prewarmed: PrewarmedShell,
+  first: LocalCommand,
+  runInNewShell: () => LocalCommand,
+): RunningCommand {
+  const second = first.exit.then(({ how }) =>
+    how === "exited" && !prewarmed.hasStarted() ? runInNewShell() : undefined,
+  )
+  return { output: outputOfBoth(first, second), exit: second.then((retried) => (retried ?? first).exit) }
 }
 
 async function* outputOfBoth(
@@ -230,8 +242,8 @@ async function* outputOfBoth(
   second: Promise<RunningCommand | undefined>,
 ): AsyncGenerator<string, void, void> {
   yield* first.output
-  const again = await second
-  if (again !== undefined) yield* again.output
+  const retried = await second
+  if (retried !== undefined) yield* retried.output
 }
 
 function refused(reason: string): RunningCommand {
@@ -243,16 +255,11 @@ function refused(reason: string): RunningCommand {
   }
 }
 
-/** The output of a command that is still to be started. */
-async function* outputOf(command: Promise<RunningCommand>): AsyncGenerator<string, void, void> {
-  yield* (await command).output
-}
-
 function findShell(): string {
   return ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"].find((path) => existsSync(path)) ?? "/bin/sh"
 }
 
-/** Not from the account database: asking it costs a start several milliseconds, and a container's user may not be in it. */
+/** Avoids the account database: querying it takes several milliseconds, and a container's user may be missing there. */
 function userName(environment: Readonly<Record<string, string>>): string {
   return environment["USER"] ?? environment["LOGNAME"] ?? String(process.getuid?.() ?? "unknown")
 }

@@ -5,61 +5,61 @@ import { join } from "node:path"
 import { isProcessAlive } from "../../base/process-alive.ts"
 
 const IN_MEMORY = "/dev/shm"
-/** A shared place may also hold the directories of processes that cannot be seen from here. */
-const LEFT_BEHIND_AFTER_MS = 24 * 3600_000
+/** A shared directory may also hold the directories of live processes in other PID namespaces, which cannot be checked from here. */
+const STALE_AFTER_MS = 24 * 3600_000
 
 /**
- * In memory where the system has such a place: writing to a disk can take longer than the command. In a sandbox nothing else of that
- * place is seen, so that no command finds what belongs to another, which it could change.
+ * Creates a private directory in memory (tmpfs) where the system has one: writing to a disk can take longer than the command. A sandbox
+ * exposes nothing else of that file system, so commands cannot find or change another session's directory.
  */
-export function makeMemoryDirectory(purpose: "shell" | "pipes"): string {
-  const name = `hermes-${purpose}-${processNamespace()}-${process.pid}-`
+export function createMemoryDirectory(purpose: "shell" | "pipes"): string {
+  const name = `hermes-${purpose}-${pidNamespace()}-${process.pid}-`
   try {
     return mkdtempSync(join(IN_MEMORY, name))
   } catch {
-    // There is no such place, or it is not ours to write; the disk will do.
+    // The system has no /dev/shm, or it is not writable: use the disk.
   }
   return mkdtempSync(join(tmpdir(), name))
 }
 
-/** Also removes, from the same place, what processes that were killed have left behind. */
+/** Removes the directory, and those beside it that killed processes have left behind. */
 export function removeMemoryDirectory(directory: string, now: number): void {
-  // Something may still be put there while it goes.
+  // Retries because a process may still create files in it meanwhile.
   rmSync(directory, { recursive: true, force: true, maxRetries: 3, retryDelay: 5 })
-  const place = join(directory, "..")
-  const namespace = processNamespace()
-  for (const name of namesIn(place)) {
+  const parent = join(directory, "..")
+  const namespace = pidNamespace()
+  for (const name of namesIn(parent)) {
     const { owner, pid } = NAME.exec(name)?.groups ?? {}
     if (owner === undefined || isProcessAlive(Number(pid))) continue
-    removeFrom(join(place, name), owner === namespace ? 0 : LEFT_BEHIND_AFTER_MS, now)
+    removeIfOlder(join(parent, name), owner === namespace ? 0 : STALE_AFTER_MS, now)
   }
 }
 
-/** Tells whose process numbers these are: a container has its own. */
-function processNamespace(): string {
+/** Identifies the PID namespace, because process ids of another container mean nothing here. */
+function pidNamespace(): string {
   try {
     return readlinkSync("/proc/self/ns/pid").replaceAll(/\D/gu, "") || "0"
   } catch {
-    // This system has one for all.
+    // This system has only one.
     return "0"
   }
 }
 
-function namesIn(place: string): readonly string[] {
+function namesIn(directory: string): readonly string[] {
   try {
-    return readdirSync(place)
+    return readdirSync(directory)
   } catch {
-    // A temporary place that went before us took everything along.
+    // A temporary parent directory has been removed with everything in it.
     return []
   }
 }
 
 const NAME = /^hermes-(?:shell|pipes)-(?<owner>\d+)-(?<pid>\d+)-\w+$/u
 
-function removeFrom(directory: string, age: number, now: number): void {
+function removeIfOlder(directory: string, ageMs: number, now: number): void {
   try {
-    if (age === 0 || now - statSync(directory).mtimeMs > age) rmSync(directory, { recursive: true, force: true })
+    if (ageMs === 0 || now - statSync(directory).mtimeMs > ageMs) rmSync(directory, { recursive: true, force: true })
   } catch {
-    // Somebody else's, or somebody else was quicker.
+    // It belongs to another user, or another process has removed it.
   }
 }

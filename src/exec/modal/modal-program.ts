@@ -1,6 +1,6 @@
 /**
- * Modal has no command line for sandboxes, only a Python library, so this small program is run with the person's Python. It prints one
- * line of its own per call and passes input, output and the exit code of commands through.
+ * Modal has no command-line program for sandboxes, only a Python library, so the user's Python runs this small program. `exec` passes the
+ * output and the exit code of a command through; the other actions print one line.
  */
 export const MODAL_PROGRAM = `
 import sys

@@ -16,33 +16,34 @@ import { dirname, join } from "node:path"
 import { pack } from "tar-stream"
 import { expect, test } from "vitest"
 
-import type { Clock } from "../../base/clock.ts"
-import { createLogger } from "../../base/logger.ts"
-import { HERMES_SECRETS } from "../../config/protected-places.ts"
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
 import type { TemporaryHome } from "../../../test/support/temporary-home.ts"
+import type { Clock } from "../../base/clock.ts"
+import { createLogger } from "../../base/logger.ts"
+import { HERMES_SECRETS } from "../../config/protected-paths.ts"
 import { createFileSync } from "./file-sync.ts"
 import type { FileSync } from "./file-sync.ts"
-import { unpackReturning } from "./sync-archive.ts"
+import { unpackDownload } from "./sync-archive.ts"
 
-interface Rig {
+interface SyncFixture {
   readonly sync: FileSync
-  /** The base in the other place, which is a directory of this machine. */
+  /** The remote base, which is a local directory. */
   readonly base: string
-  /** How many scripts were run over there. */
+  /** Number of scripts that were run remotely. */
   calls(): number
-  /** Makes some of the next calls fail. */
-  breakLink(times: number, how?: { readonly after: number }): void
-  readonly waits: readonly number[]
+  /** Makes `times` calls fail, after the next `after` calls. */
+  breakConnection(times: number, options?: { readonly after: number }): void
+  /** Delays between retries. */
+  readonly delays: readonly number[]
   readonly lines: readonly string[]
-  pass(ms: number): void
+  advance(ms: number): void
 }
 
 const SHELLS = [["sh"], ["busybox", "sh"]].filter(
   ([program = ""]) => spawnSync(program, ["--help"]).error === undefined,
 )
 
-function rigFor(
+function createFixture(
   home: TemporaryHome,
   changes: {
     readonly files?: readonly string[]
@@ -50,10 +51,10 @@ function rigFor(
     readonly maxInputBytes?: number
     readonly shell?: readonly string[]
   } = {},
-): Rig {
-  const base = changes.base ?? join(home.workdir, "there/.hermes")
+): SyncFixture {
+  const base = changes.base ?? join(home.workdir, "remote/.hermes")
   const [program = "sh", ...words] = changes.shell ?? ["sh"]
-  const waits: number[] = []
+  const delays: number[] = []
   const lines: string[] = []
   let now = 1_000_000
   let calls = 0
@@ -61,12 +62,12 @@ function rigFor(
   const clock: Clock = {
     now: () => now,
     sleep: (ms) => {
-      waits.push(ms)
+      delays.push(ms)
       return Promise.resolve()
     },
   }
   const sync = createFileSync({
-    places: {
+    paths: {
       home: home.path,
       directories: ["skills"],
       caches: ["cache/images"],
@@ -74,33 +75,33 @@ function rigFor(
       except: HERMES_SECRETS,
     },
     base,
-    placeName: "test place",
+    workspaceName: "test workspace",
     maxInputBytes: changes.maxInputBytes ?? Number.POSITIVE_INFINITY,
     clock,
     log: createLogger({ redact: (text) => text, sinks: [{ level: "DEBUG", write: (line) => lines.push(line) }] }),
-    ask: (script, args, { stdin }) => {
+    runScript: (script, args, { stdin }) => {
       calls += 1
       if (calls > broken.after && calls <= broken.after + broken.times) {
-        return Promise.reject(new Error("the link is down"))
+        return Promise.reject(new Error("the connection is down"))
       }
       expect(locks(home)).toHaveLength(1)
-      const answer = spawnSync(program, [...words, "-c", script, "hermes", ...args], {
+      const result = spawnSync(program, [...words, "-c", script, "hermes", ...args], {
         input: stdin ?? new Uint8Array(),
         maxBuffer: 64 * 1024 * 1024,
       })
-      return answer.status === 0 ? Promise.resolve(answer.stdout) : Promise.reject(new Error(answer.stderr.toString()))
+      return result.status === 0 ? Promise.resolve(result.stdout) : Promise.reject(new Error(result.stderr.toString()))
     },
   })
   return {
     sync,
     base,
-    waits,
+    delays,
     lines,
     calls: () => calls,
-    breakLink: (times, { after } = { after: 0 }) => {
+    breakConnection: (times, { after } = { after: 0 }) => {
       broken = { after: calls + after, times }
     },
-    pass: (ms) => {
+    advance: (ms) => {
       now += ms
     },
   }
@@ -115,7 +116,7 @@ function put(folder: string, path: string, text: string): void {
   writeFileSync(join(folder, path), text)
 }
 
-/** All files below a folder with their content, but not those that only the sync itself uses. */
+/** All files below a directory with their content, except for the sync's own files. */
 function filesIn(folder: string, at = ""): Record<string, string> {
   if (!existsSync(join(folder, at))) return {}
   return Object.assign(
@@ -131,7 +132,7 @@ function filesIn(folder: string, at = ""): Record<string, string> {
 const LONG = `skills/${"long-name-".repeat(9)}/${"ünïcödé".repeat(9)}.md`
 
 test.each(SHELLS.map((shell) => ({ shell })))(
-  "what is in the places goes over, and nothing else ($shell)",
+  "uploads the synced paths and nothing else ($shell)",
   async ({ shell }) => {
     await using home = await temporaryHome({
       files: {
@@ -150,9 +151,9 @@ test.each(SHELLS.map((shell) => ({ shell })))(
     })
     chmodSync(join(home.path, "skills/greet/run.sh"), 0o755)
     symlinkSync("/etc/passwd", join(home.path, "skills/link"))
-    const rig = rigFor(home, { files: ["tokens/google.json"], shell })
-    await rig.sync.push()
-    expect(filesIn(rig.base)).toEqual({
+    const fixture = createFixture(home, { files: ["tokens/google.json"], shell })
+    await fixture.sync.upload()
+    expect(filesIn(fixture.base)).toEqual({
       "skills/greet/SKILL.md": "hello",
       "skills/greet/run.sh": "#!/bin/sh",
       [LONG]: "long",
@@ -161,247 +162,259 @@ test.each(SHELLS.map((shell) => ({ shell })))(
       "cache/images/a.png": "png",
       "tokens/google.json": "token",
     })
-    expect(statSync(join(rig.base, "skills/greet/run.sh")).mode & 0o777).toBe(0o700)
-    expect(readdirSync(join(rig.base, ".sync"))).toHaveLength(1)
-    expect([rig.calls(), rig.sync.takeNote(), locks(home)]).toEqual([2, undefined, []])
+    expect(statSync(join(fixture.base, "skills/greet/run.sh")).mode & 0o777).toBe(0o700)
+    expect(readdirSync(join(fixture.base, ".sync"))).toHaveLength(1)
+    expect([fixture.calls(), fixture.sync.takeNote(), locks(home)]).toEqual([2, undefined, []])
   },
 )
 
-test("only what changed goes over, at most every five seconds, and what vanished is removed", async () => {
+test("uploads only changes, at most every five seconds, and removes deleted files", async () => {
   await using home = await temporaryHome({ files: { "skills/a/one": "1", "skills/a/two": "2", "skills/b": "b" } })
-  const rig = rigFor(home)
-  await rig.sync.push()
+  const fixture = createFixture(home)
+  await fixture.sync.upload()
   put(home.path, "skills/b", "changed")
-  writeFileSync(join(rig.base, "skills/a/two"), "of that place")
-  await rig.sync.push()
-  expect([rig.calls(), filesIn(rig.base)["skills/b"]]).toEqual([2, "b"])
-  rig.pass(5000)
-  await Promise.all([rig.sync.push(), rig.sync.push()])
-  expect([rig.calls(), filesIn(rig.base)]).toEqual([
+  writeFileSync(join(fixture.base, "skills/a/two"), "changed remotely")
+  await fixture.sync.upload()
+  expect([fixture.calls(), filesIn(fixture.base)["skills/b"]]).toEqual([2, "b"])
+  fixture.advance(5000)
+  await Promise.all([fixture.sync.upload(), fixture.sync.upload()])
+  expect([fixture.calls(), filesIn(fixture.base)]).toEqual([
     3,
-    { "skills/a/one": "1", "skills/a/two": "of that place", "skills/b": "changed" },
+    { "skills/a/one": "1", "skills/a/two": "changed remotely", "skills/b": "changed" },
   ])
-  rig.pass(5000)
-  await rig.sync.push()
-  expect(rig.calls()).toBe(3)
+  fixture.advance(5000)
+  await fixture.sync.upload()
+  expect(fixture.calls()).toBe(3)
   rmSync(join(home.path, "skills/a"), { recursive: true })
-  rig.pass(5000)
-  await rig.sync.push()
-  expect([filesIn(rig.base), existsSync(join(rig.base, "skills/a"))]).toEqual([{ "skills/b": "changed" }, false])
+  fixture.advance(5000)
+  await fixture.sync.upload()
+  expect([filesIn(fixture.base), existsSync(join(fixture.base, "skills/a"))]).toEqual([
+    { "skills/b": "changed" },
+    false,
+  ])
 })
 
-test("a later session sends only what has changed since, and takes away what is registered no more", async () => {
+test("a later session uploads only what changed since, and removes files that are no longer synced", async () => {
   await using home = await temporaryHome({ files: { "skills/a": "1", "token.json": "t" } })
-  await rigFor(home, { files: ["token.json"] }).sync.push()
-  const later = rigFor(home)
-  await later.sync.push()
+  await createFixture(home, { files: ["token.json"] }).sync.upload()
+  const later = createFixture(home)
+  await later.sync.upload()
   expect([later.calls(), filesIn(later.base)]).toEqual([2, { "skills/a": "1" }])
-  const again = rigFor(home)
-  await again.sync.push()
+  const again = createFixture(home)
+  await again.sync.upload()
   expect(again.calls()).toBe(1)
   rmSync(join(again.base, "skills"), { recursive: true })
-  await rigFor(home).sync.push()
+  await createFixture(home).sync.upload()
   expect(filesIn(again.base)).toEqual({ "skills/a": "1" })
 })
 
-test("a failure is told once, changes nothing over there, and is made up for later", async () => {
+test("a failed upload is reported once, changes nothing remotely, and is retried later", async () => {
   await using home = await temporaryHome({ files: { "skills/a": "1" } })
-  const rig = rigFor(home)
-  await rig.sync.push()
+  const fixture = createFixture(home)
+  await fixture.sync.upload()
   put(home.path, "skills/a", "22")
-  rig.breakLink(2)
+  fixture.breakConnection(2)
   for (let round = 0; round < 2; round += 1) {
-    rig.pass(5000)
-    await rig.sync.push()
+    fixture.advance(5000)
+    await fixture.sync.upload()
   }
-  expect(filesIn(rig.base)).toEqual({ "skills/a": "1" })
-  expect([rig.sync.takeNote(), rig.sync.takeNote()]).toEqual([
-    `Skills and attachments of this home could not be copied to ${rig.base} there; the log says why.`,
+  expect(filesIn(fixture.base)).toEqual({ "skills/a": "1" })
+  expect([fixture.sync.takeNote(), fixture.sync.takeNote()]).toEqual([
+    `Skills and attachments of this home could not be copied to ${fixture.base} in the workspace; see the log for the reason.`,
     undefined,
   ])
-  expect(rig.lines.filter((line) => line.includes("the link is down"))).toHaveLength(1)
-  rig.pass(5000)
-  await rig.sync.push()
-  expect(filesIn(rig.base)).toEqual({ "skills/a": "22" })
+  expect(fixture.lines.filter((line) => line.includes("the connection is down"))).toHaveLength(1)
+  fixture.advance(5000)
+  await fixture.sync.upload()
+  expect(filesIn(fixture.base)).toEqual({ "skills/a": "22" })
 })
 
-test("what is longer than one call is sent in parts, and one that is lost in the middle replaces nothing", async () => {
+test("a large upload is sent in parts, and an incomplete one replaces nothing", async () => {
   await using home = await temporaryHome({ files: { "skills/a": "1", "skills/b": "x".repeat(5000) } })
-  const rig = rigFor(home, { maxInputBytes: 2048 })
-  await rig.sync.push()
-  const parts = rig.calls() - 1
+  const fixture = createFixture(home, { maxInputBytes: 2048 })
+  await fixture.sync.upload()
+  const parts = fixture.calls() - 1
   expect(parts).toBeGreaterThan(2)
   put(home.path, "skills/a", "22")
   put(home.path, "skills/b", "y".repeat(5001))
-  rig.pass(5000)
-  rig.breakLink(1, { after: parts - 1 })
-  await rig.sync.push()
-  expect(filesIn(rig.base)).toEqual({ "skills/a": "1", "skills/b": "x".repeat(5000) })
-  rig.pass(5000)
-  await rig.sync.push()
-  expect(filesIn(rig.base)).toEqual({ "skills/a": "22", "skills/b": "y".repeat(5001) })
+  fixture.advance(5000)
+  fixture.breakConnection(1, { after: parts - 1 })
+  await fixture.sync.upload()
+  expect(filesIn(fixture.base)).toEqual({ "skills/a": "1", "skills/b": "x".repeat(5000) })
+  fixture.advance(5000)
+  await fixture.sync.upload()
+  expect(filesIn(fixture.base)).toEqual({ "skills/a": "22", "skills/b": "y".repeat(5001) })
 })
 
-test("the very same home is left alone", async () => {
+test("nothing is synced when the remote directory is this very home", async () => {
   await using home = await temporaryHome({ files: { "skills/a": "1" } })
-  const rig = rigFor(home, { base: home.path })
-  await rig.sync.push()
-  rig.pass(5000)
-  await rig.sync.push()
-  await rig.sync.pull()
-  expect([rig.calls(), existsSync(join(home.path, ".sync")), filesIn(home.path)]).toEqual([
+  const fixture = createFixture(home, { base: home.path })
+  await fixture.sync.upload()
+  fixture.advance(5000)
+  await fixture.sync.upload()
+  await fixture.sync.download()
+  expect([fixture.calls(), existsSync(join(home.path, ".sync")), filesIn(home.path)]).toEqual([
     1,
     false,
     { "skills/a": "1" },
   ])
 })
 
-test("where another Hermes lives, its files stay its own", async () => {
+test("files of another Hermes home are neither overwritten nor downloaded", async () => {
   await using home = await temporaryHome({ files: { "skills/both": "ours", "skills/ours": "1" } })
-  const rig = rigFor(home)
-  put(rig.base, "config.yaml", "theirs")
-  put(rig.base, "skills/both", "theirs")
-  await rig.sync.push()
-  put(rig.base, "cache/images/theirs.png", "made by them")
-  put(rig.base, "skills/ours", "changed over there")
-  await rig.sync.pull()
-  expect(filesIn(rig.base)).toMatchObject({ "skills/both": "theirs", "config.yaml": "theirs" })
-  expect(filesIn(home.path)).toEqual({ "skills/both": "ours", "skills/ours": "changed over there" })
+  const fixture = createFixture(home)
+  put(fixture.base, "config.yaml", "theirs")
+  put(fixture.base, "skills/both", "theirs")
+  await fixture.sync.upload()
+  put(fixture.base, "cache/images/theirs.png", "made by them")
+  put(fixture.base, "skills/ours", "changed remotely")
+  await fixture.sync.download()
+  expect(filesIn(fixture.base)).toMatchObject({ "skills/both": "theirs", "config.yaml": "theirs" })
+  expect(filesIn(home.path)).toEqual({ "skills/both": "ours", "skills/ours": "changed remotely" })
 })
 
 test.each(SHELLS.map((shell) => ({ shell })))(
-  "changed files come back, new ones only into the caches ($shell)",
+  "downloads changed files, and new ones only in the caches ($shell)",
   async ({ shell }) => {
     await using home = await temporaryHome({
       files: {
         "skills/a": "1",
-        "skills/gone-here": "1",
-        "skills/newer-here": "1",
+        "skills/removed-locally": "1",
+        "skills/newer-locally": "1",
         "token.json": "t",
         "cache/images/old": "1",
       },
     })
-    const rig = rigFor(home, { files: ["token.json"], shell })
-    put(rig.base, "cache/images/theirs-before", "1")
-    await rig.sync.push()
-    for (const path of ["skills/a", "skills/gone-here", "skills/newer-here", "token.json", "cache/images/old"]) {
-      put(rig.base, path, `${path} changed there`)
+    const fixture = createFixture(home, { files: ["token.json"], shell })
+    put(fixture.base, "cache/images/theirs-before", "1")
+    await fixture.sync.upload()
+    for (const path of [
+      "skills/a",
+      "skills/removed-locally",
+      "skills/newer-locally",
+      "token.json",
+      "cache/images/old",
+    ]) {
+      put(fixture.base, path, `${path} changed remotely`)
     }
-    put(rig.base, "cache/images/new/shot.png", "new")
-    put(rig.base, "cache/images/line\nbreak", "odd")
-    put(rig.base, "skills/planted/SKILL.md", "evil")
-    put(rig.base, "skills/.hub/x", "evil")
-    put(rig.base, "auth.json", "evil")
-    symlinkSync("/etc/passwd", join(rig.base, "cache/images/link"))
-    rmSync(join(home.path, "skills/gone-here"))
-    put(home.path, "skills/newer-here", "changed here")
-    await rig.sync.pull()
+    put(fixture.base, "cache/images/new/shot.png", "new")
+    put(fixture.base, "cache/images/line\nbreak", "odd")
+    put(fixture.base, "skills/planted/SKILL.md", "evil")
+    put(fixture.base, "skills/.hub/x", "evil")
+    put(fixture.base, "auth.json", "evil")
+    symlinkSync("/etc/passwd", join(fixture.base, "cache/images/link"))
+    rmSync(join(home.path, "skills/removed-locally"))
+    put(home.path, "skills/newer-locally", "changed locally")
+    await fixture.sync.download()
     expect(filesIn(home.path)).toEqual({
-      "skills/a": "skills/a changed there",
-      "skills/newer-here": "changed here",
-      "token.json": "token.json changed there",
-      "cache/images/old": "cache/images/old changed there",
+      "skills/a": "skills/a changed remotely",
+      "skills/newer-locally": "changed locally",
+      "token.json": "token.json changed remotely",
+      "cache/images/old": "cache/images/old changed remotely",
       "cache/images/new/shot.png": "new",
     })
-    expect([locks(home), readdirSync(join(rig.base, ".sync")).length, rig.waits]).toEqual([[], 1, []])
+    expect([locks(home), readdirSync(join(fixture.base, ".sync")).length, fixture.delays]).toEqual([[], 1, []])
   },
 )
 
-test("a link of this machine does not lead a file out of the home", async () => {
+test("a local link does not redirect a download out of the home", async () => {
   await using home = await temporaryHome({ files: { "cache/images/x": "1" } })
-  const rig = rigFor(home)
-  await rig.sync.push()
+  const fixture = createFixture(home)
+  await fixture.sync.upload()
   mkdirSync(join(home.workdir, "outside"))
   symlinkSync(join(home.workdir, "outside"), join(home.path, "cache/images/out"))
-  put(rig.base, "cache/images/out/file", "evil")
-  await rig.sync.pull()
-  expect([filesIn(join(home.workdir, "outside")), rig.lines.some((line) => line.includes("leads it out of"))]).toEqual([
-    {},
+  put(fixture.base, "cache/images/out/file", "evil")
+  await fixture.sync.download()
+  expect([
+    filesIn(join(home.workdir, "outside")),
+    fixture.lines.some((line) => line.includes("a link points it outside")),
+  ]).toEqual([{}, true])
+})
+
+test("a large file is downloaded in parts", async () => {
+  await using home = await temporaryHome({ files: { "skills/a": "1" } })
+  const fixture = createFixture(home)
+  await fixture.sync.upload()
+  const large = Buffer.alloc(20 * 1024 * 1024, "0123456789abcdef")
+  mkdirSync(join(fixture.base, "cache/images"), { recursive: true })
+  writeFileSync(join(fixture.base, "cache/images/large"), large)
+  const before = fixture.calls()
+  await fixture.sync.download()
+  expect([fixture.calls() - before, readFileSync(join(home.path, "cache/images/large")).equals(large)]).toEqual([
+    4,
     true,
   ])
 })
 
-test("a large file comes in parts", async () => {
+test("a failed download is retried after 2, 4 and 8 seconds, then logged", async () => {
   await using home = await temporaryHome({ files: { "skills/a": "1" } })
-  const rig = rigFor(home)
-  await rig.sync.push()
-  const large = Buffer.alloc(20 * 1024 * 1024, "0123456789abcdef")
-  mkdirSync(join(rig.base, "cache/images"), { recursive: true })
-  writeFileSync(join(rig.base, "cache/images/large"), large)
-  const before = rig.calls()
-  await rig.sync.pull()
-  expect([rig.calls() - before, readFileSync(join(home.path, "cache/images/large")).equals(large)]).toEqual([4, true])
+  const fixture = createFixture(home)
+  await fixture.sync.upload()
+  put(fixture.base, "skills/a", "changed")
+  fixture.breakConnection(3)
+  await fixture.sync.download()
+  expect([fixture.delays, filesIn(home.path)]).toEqual([[2000, 4000, 8000], { "skills/a": "changed" }])
+  fixture.breakConnection(4)
+  await fixture.sync.download()
+  expect(fixture.lines.filter((line) => line.includes("cannot download changed files"))).toHaveLength(1)
 })
 
-test("fetching is tried again after 2, 4 and 8 seconds, then given up with a word in the log", async () => {
+test("after stop nothing is downloaded", async () => {
   await using home = await temporaryHome({ files: { "skills/a": "1" } })
-  const rig = rigFor(home)
-  await rig.sync.push()
-  put(rig.base, "skills/a", "changed")
-  rig.breakLink(3)
-  await rig.sync.pull()
-  expect([rig.waits, filesIn(home.path)]).toEqual([[2000, 4000, 8000], { "skills/a": "changed" }])
-  rig.breakLink(4)
-  await rig.sync.pull()
-  expect(rig.lines.filter((line) => line.includes("could not be fetched"))).toHaveLength(1)
+  const fixture = createFixture(home)
+  await fixture.sync.upload()
+  const before = fixture.calls()
+  fixture.sync.stop()
+  await fixture.sync.download()
+  expect(fixture.calls()).toBe(before)
 })
 
-test("whoever leaves waits for nothing and asks for nothing", async () => {
+test("nothing is downloaded without an earlier upload", async () => {
   await using home = await temporaryHome({ files: { "skills/a": "1" } })
-  const rig = rigFor(home)
-  await rig.sync.push()
-  const before = rig.calls()
-  rig.sync.stop()
-  await rig.sync.pull()
-  expect(rig.calls()).toBe(before)
+  const fixture = createFixture(home)
+  await fixture.sync.download()
+  expect(fixture.calls()).toBe(0)
 })
 
-test("a place that has got nothing is asked for nothing", async () => {
-  await using home = await temporaryHome({ files: { "skills/a": "1" } })
-  const rig = rigFor(home)
-  await rig.sync.pull()
-  expect(rig.calls()).toBe(0)
-})
-
-test("an archive that holds other things than it should puts nothing anywhere", async () => {
+test("only wanted archive entries with the expected checksum are stored", async () => {
   await using home = await temporaryHome({ files: { "skills/a": "1", "skills/b": "1", "skills/late": "1" } })
   const archive = pack()
   archive.entry({ name: "../evil" }, "evil")
   archive.entry({ name: "/tmp/evil" }, "evil")
   archive.entry({ name: "skills/other" }, "evil")
   archive.entry({ name: "skills/a", type: "symlink", linkname: "/etc/passwd" })
-  archive.entry({ name: "./skills/b" }, "not what was announced")
+  archive.entry({ name: "./skills/b" }, "other content")
   archive.entry({ name: "./skills/late" }, "good")
   archive.entry({ name: "./skills/good" }, "good")
   archive.entry({ name: "./skills/good" }, "twice")
   archive.finalize()
-  const returning = (path: string, mayReplace = true) => ({
+  const target = (path: string, mayReplace = true) => ({
     hash: createHash("sha256").update("good").digest("hex"),
     target: join(home.path, path),
     mode: 0o600,
     mayReplace: () => mayReplace,
   })
   const wanted = new Map([
-    ["skills/a", returning("skills/a")],
-    ["skills/b", returning("skills/b")],
-    ["skills/late", returning("skills/late", false)],
-    ["skills/good", returning("skills/good")],
+    ["skills/a", target("skills/a")],
+    ["skills/b", target("skills/b")],
+    ["skills/late", target("skills/late", false)],
+    ["skills/good", target("skills/good")],
   ])
   const parts: Uint8Array[] = []
   for await (const part of archive) parts.push(Buffer.from(part as Uint8Array))
   const iterate = async function* (): AsyncGenerator<Uint8Array> {
     yield await Promise.resolve(Buffer.concat(parts))
   }
-  expect(await unpackReturning(iterate(), wanted)).toEqual(["skills/good"])
+  expect(await unpackDownload(iterate(), wanted)).toEqual(["skills/good"])
   expect(filesIn(home.path)).toEqual({ "skills/a": "1", "skills/b": "1", "skills/late": "1", "skills/good": "good" })
 })
 
-test("a file that is touched without a change is the newer one: it goes over, and does not come back", async () => {
+test("a local file with a newer modification time is not overwritten by a download", async () => {
   await using home = await temporaryHome({ files: { "skills/a": "1" } })
-  const rig = rigFor(home)
-  await rig.sync.push()
-  put(rig.base, "skills/a", "2")
+  const fixture = createFixture(home)
+  await fixture.sync.upload()
+  put(fixture.base, "skills/a", "2")
   utimesSync(join(home.path, "skills/a"), new Date(), new Date(Date.now() + 60_000))
-  await rig.sync.pull()
+  await fixture.sync.download()
   expect(filesIn(home.path)).toEqual({ "skills/a": "1" })
 })

@@ -9,103 +9,105 @@ import { isRecord, parseJson } from "../../base/json.ts"
 import type { Logger } from "../../base/logger.ts"
 import { randomHex, sha256Hex } from "../../base/random-and-hash.ts"
 import { errorMessage } from "../../base/system-error.ts"
-import { bringBack } from "./bring-back.ts"
-import { packShipment } from "./sync-archive.ts"
-import type { SentFile } from "./sync-archive.ts"
-import { OPEN_SCRIPT, PUSH_SCRIPT } from "./sync-scripts.ts"
-import type { AskPlace } from "./sync-scripts.ts"
-import { hostFiles, rootsOf, wayBack } from "./synced-files.ts"
-import type { HostFile, SyncedPlaces } from "./synced-files.ts"
+import { downloadChanges } from "./download-changes.ts"
+import { packUpload } from "./sync-archive.ts"
+import type { UploadedFile } from "./sync-archive.ts"
+import { INSPECT_SCRIPT, UPLOAD_SCRIPT } from "./sync-scripts.ts"
+import type { RunSyncScript } from "./sync-scripts.ts"
+import { downloadRule, listLocalFiles, syncedRoots } from "./synced-files.ts"
+import type { LocalFile, SyncedPaths } from "./synced-files.ts"
 
 export interface FileSyncOptions {
-  readonly places: SyncedPlaces
-  /** Where they are kept in the other place: `~/.hermes` there. */
+  readonly paths: SyncedPaths
+  /** The directory that holds the copies in the remote workspace: `~/.hermes` there. */
   readonly base: string
-  /** Tells that place from others, for the lock. */
-  readonly placeName: string
-  readonly ask: AskPlace
-  /** How much one call can carry. */
+  /** Identifies the workspace, for the lock and the log. */
+  readonly workspaceName: string
+  readonly runScript: RunSyncScript
+  /** How much input one script can receive. */
   readonly maxInputBytes: number
   readonly clock: Clock
   readonly log: Logger
 }
 
-/** Skills, caches and registered credential files of this home, kept the same in another place. */
+/** Keeps copies of this home's skills, caches and configured credential files in a remote workspace. */
 export interface FileSync {
-  /** Before a command: sends what has changed since the last time, at most every five seconds. Never rejects. */
-  push(): Promise<void>
-  /** What to say about a failure, the first time there is one; then undefined. */
+  /** To be called before a command: uploads what has changed, at most every five seconds. Never rejects. */
+  upload(): Promise<void>
+  /** Returns a message about a failed upload once, then undefined. */
   takeNote(): string | undefined
-  /** At the end: brings back what was changed over there. Never rejects. */
-  pull(): Promise<void>
-  /** Whoever leaves now waits for nothing. */
+  /** To be called when the workspace closes: downloads what was changed remotely. Never rejects. */
+  download(): Promise<void>
+  /** Aborts transfers, for a process that is about to exit. */
   stop(): void
 }
 
-const PUSH_EVERY_MS = 5000
+const UPLOAD_INTERVAL_MS = 5000
 const RETRY_DELAYS_MS = [2000, 4000, 8000]
 const LOCK_WAIT_MS = 10_000
 const MAX_PART_BYTES = 8 * 1024 * 1024
 
 export function createFileSync(options: FileSyncOptions): FileSync {
-  const { places, clock, log } = options
+  const { paths, clock, log } = options
   const stopping = new AbortController()
   const { signal } = stopping
-  const lock = join(lockFolder(places.home), `${sha256Hex(options.placeName).slice(0, 16)}.lock`)
-  let other: OtherPlace | undefined
-  let isOurHome = false
-  let pushing: Promise<void> | undefined
-  let pushedAt = Number.NEGATIVE_INFINITY
-  let failure: "none" | "new" | "told" = "none"
+  const lock = join(lockDirectory(paths.home), `${sha256Hex(options.workspaceName).slice(0, 16)}.lock`)
+  let copy: RemoteCopy | undefined
+  let isSameHome = false
+  let uploading: Promise<void> | undefined
+  let uploadedAt = Number.NEGATIVE_INFINITY
+  let failure: "none" | "new" | "reported" = "none"
 
   const locked = async (work: () => Promise<void>): Promise<void> => {
-    mkdirSync(lockFolder(places.home), { recursive: true, mode: 0o700 })
+    mkdirSync(lockDirectory(paths.home), { recursive: true, mode: 0o700 })
     await withFileLock(lock, { waitMs: LOCK_WAIT_MS, signal }, work)
   }
-  const pushNow = async (): Promise<void> => {
-    if (isOurHome) return
+  const uploadNow = async (): Promise<void> => {
+    if (isSameHome) return
     try {
-      const present = await hostFiles(places)
+      const files = await listLocalFiles(paths)
       await locked(async () => {
-        other ??= await openPlace(options, signal)
-        isOurHome = other.owner === "same"
-        if (!isOurHome) other = await sendChanges(present, other, { ...options, signal })
+        copy ??= await inspectCopy(options, signal)
+        isSameHome = copy.owner === "same"
+        if (!isSameHome) copy = await uploadChanges(files, copy, { ...options, signal })
       })
       if (failure === "new") failure = "none"
     } catch (error) {
       if (signal.aborted) return
       if (failure === "none") {
         failure = "new"
-        log.warning(`files of this home could not be sent to ${options.placeName}: ${errorMessage(error)}`)
+        log.warning(`cannot upload files of this home to ${options.workspaceName}: ${errorMessage(error)}`)
       }
     }
   }
   return {
-    push: async () => {
-      if (pushing === undefined && clock.now() - pushedAt < PUSH_EVERY_MS) return
-      pushing ??= pushNow().finally(() => {
-        pushedAt = clock.now()
-        pushing = undefined
+    upload: async () => {
+      if (uploading === undefined && clock.now() - uploadedAt < UPLOAD_INTERVAL_MS) return
+      uploading ??= uploadNow().finally(() => {
+        uploadedAt = clock.now()
+        uploading = undefined
       })
-      await pushing
+      await uploading
     },
     takeNote: () => {
       if (failure !== "new") return undefined
-      failure = "told"
-      return `Skills and attachments of this home could not be copied to ${options.base} there; the log says why.`
+      failure = "reported"
+      return `Skills and attachments of this home could not be copied to ${options.base} in the workspace; see the log for the reason.`
     },
-    pull: async () => {
-      await pushing
-      if (other === undefined || isOurHome || signal.aborted) return
-      const { sent, before, owner } = other
+    download: async () => {
+      await uploading
+      if (copy === undefined || isSameHome || signal.aborted) return
+      const { uploaded, preexisting, owner } = copy
       for (const delay of [...RETRY_DELAYS_MS, undefined]) {
         try {
-          await locked(() => bringBack({ ...options, sent, before, takesNew: owner === "free", signal }))
+          await locked(() =>
+            downloadChanges({ ...options, uploaded, preexisting, includeNew: owner === "free", signal }),
+          )
           return
         } catch (error) {
           if (signal.aborted) return
           if (delay === undefined) {
-            log.warning(`changed files could not be fetched from ${options.placeName}: ${errorMessage(error)}`)
+            log.warning(`cannot download changed files from ${options.workspaceName}: ${errorMessage(error)}`)
           } else await pause(delay)
         }
       }
@@ -124,90 +126,92 @@ export function createFileSync(options: FileSyncOptions): FileSync {
   }
 }
 
-/** What the other place has of ours. */
-interface OtherPlace {
+/** The copy of this home's files in the remote workspace. */
+interface RemoteCopy {
+  /** `same`: the directory is this very home. `taken`: it is the home of another Hermes. */
   readonly owner: "same" | "taken" | "free"
-  readonly sent: ReadonlyMap<string, SentFile>
-  /** What was there before we came, whoever put it there. */
-  readonly before: ReadonlySet<string>
+  readonly uploaded: ReadonlyMap<string, UploadedFile>
+  /** Files that existed before the first upload of this session, from any source. */
+  readonly preexisting: ReadonlySet<string>
 }
 
-/** A file of this home that exists for a moment shows whether the other place is this very home. */
-async function openPlace({ places, base, ask }: FileSyncOptions, signal: AbortSignal): Promise<OtherPlace> {
+/** A temporary file in this home shows whether the remote directory is this very home. */
+async function inspectCopy({ paths, base, runScript }: FileSyncOptions, signal: AbortSignal): Promise<RemoteCopy> {
   const token = randomHex(12)
-  const file = join(lockFolder(places.home), token)
+  const file = join(lockDirectory(paths.home), token)
   writeFileSync(file, "")
   try {
-    const answer = await ask(OPEN_SCRIPT, [base, listName(places.home), token, ...rootsOf(places)], { signal })
-    const [owner = "", list = "", ...files] = answer.toString("utf8").split("\0")
-    const before = new Set(files.filter((path) => path !== ""))
-    // What was removed over there is sent again; what is not asked for any more is still to be removed.
-    const isThere = (path: string): boolean => before.has(path) || wayBack(path, places) === "never"
+    const args = [base, manifestName(paths.home), token, ...syncedRoots(paths)]
+    const output = await runScript(INSPECT_SCRIPT, args, { signal })
+    const [owner = "", manifest = "", ...files] = output.toString("utf8").split("\0")
+    const preexisting = new Set(files.filter((path) => path !== ""))
+    // A file that was removed remotely is uploaded again. A file that is no longer synced stays listed, so that it is removed remotely.
+    const isKnown = (path: string): boolean => preexisting.has(path) || downloadRule(path, paths) === "never"
     return {
       owner: owner === "same" || owner === "taken" ? owner : "free",
-      sent: new Map([...readList(list)].filter(([path]) => isThere(path))),
-      before,
+      uploaded: new Map([...parseManifest(manifest)].filter(([path]) => isKnown(path))),
+      preexisting,
     }
   } finally {
     rmSync(file, { force: true })
   }
 }
 
-async function sendChanges(
-  present: readonly HostFile[],
-  other: OtherPlace,
+async function uploadChanges(
+  files: readonly LocalFile[],
+  copy: RemoteCopy,
   options: FileSyncOptions & { readonly signal: AbortSignal },
-): Promise<OtherPlace> {
-  const { places, base, ask, log, signal } = options
-  const isForeign = ({ path }: HostFile): boolean =>
-    other.owner === "taken" && other.before.has(path) && !other.sent.has(path)
-  const foreign = present.filter(isForeign)
-  const changed = present.filter((file) => !isForeign(file) && !isSame(file, other.sent.get(file.path)))
-  const names = new Set(present.map(({ path }) => path))
-  const removed = [...other.sent.keys()].filter((path) => !names.has(path))
-  if (changed.length === 0 && removed.length === 0) return other
-  const sent = new Map([...other.sent].filter(([path]) => names.has(path)))
+): Promise<RemoteCopy> {
+  const { paths, base, runScript, log, signal } = options
+  const isForeign = ({ path }: LocalFile): boolean =>
+    copy.owner === "taken" && copy.preexisting.has(path) && !copy.uploaded.has(path)
+  const foreign = files.filter(isForeign)
+  const changed = files.filter((file) => !isForeign(file) && !isUnchanged(file, copy.uploaded.get(file.path)))
+  const present = new Set(files.map(({ path }) => path))
+  const removed = [...copy.uploaded.keys()].filter((path) => !present.has(path))
+  if (changed.length === 0 && removed.length === 0) return copy
+  const uploaded = new Map([...copy.uploaded].filter(([path]) => present.has(path)))
   const stage = `stage-${randomHex(8)}`
-  const list = (all: ReadonlyMap<string, SentFile>): string => JSON.stringify(Object.fromEntries(all))
+  const manifest = (all: ReadonlyMap<string, UploadedFile>): string => JSON.stringify(Object.fromEntries(all))
   const partBytes = Math.min(options.maxInputBytes, MAX_PART_BYTES)
   let held: Uint8Array | undefined
-  const send = async (part: Uint8Array, which: "more" | "last"): Promise<void> => {
-    await ask(PUSH_SCRIPT, [base, listName(places.home), stage, which], { stdin: part, signal })
+  const send = async (part: Uint8Array, position: "more" | "last"): Promise<void> => {
+    await runScript(UPLOAD_SCRIPT, [base, manifestName(paths.home), stage, position], { stdin: part, signal })
   }
-  for await (const part of packShipment({ home: places.home, changed, removed, list }, { sent, partBytes })) {
+  for await (const part of packUpload({ home: paths.home, changed, removed, manifest }, { uploaded, partBytes })) {
     if (held !== undefined) await send(held, "more")
     held = part
   }
   await send(held ?? new Uint8Array(), "last")
-  log.info(`${changed.length} files sent to ${options.placeName}, ${removed.length} removed there`)
+  log.info(`uploaded ${changed.length} files to ${options.workspaceName}, removed ${removed.length} there`)
   if (foreign.length > 0) {
-    log.info(`${foreign.length} files of ${base} there belong to another Hermes and were left as they are`)
+    log.info(`left ${foreign.length} files in ${base} there unchanged: they belong to another Hermes`)
   }
-  return { ...other, sent }
+  return { ...copy, uploaded }
 }
 
-function isSame(file: HostFile, sent: SentFile | undefined): boolean {
-  return sent !== undefined && sent.size === file.size && sent.modifiedMs === file.modifiedMs
+function isUnchanged(file: LocalFile, uploaded: UploadedFile | undefined): boolean {
+  return uploaded !== undefined && uploaded.size === file.size && uploaded.modifiedMs === file.modifiedMs
 }
 
-/** Several homes may send files to the same account; each has a list of its own there. */
-function listName(home: string): string {
+/** Several homes may upload to the same account, so each has its own manifest there. */
+function manifestName(home: string): string {
   return sha256Hex(`${hostname()}\0${home}`).slice(0, 16)
 }
 
-function lockFolder(home: string): string {
+function lockDirectory(home: string): string {
   return join(home, "cache", "remote-sync")
 }
 
-function readList(text: string): ReadonlyMap<string, SentFile> {
-  const list = parseJson(text)
-  if (!isRecord(list)) return new Map()
+function parseManifest(text: string): ReadonlyMap<string, UploadedFile> {
+  const manifest = parseJson(text)
+  if (!isRecord(manifest)) return new Map()
   return new Map(
-    Object.entries(list).flatMap(([path, value]): readonly (readonly [string, SentFile])[] => {
+    Object.entries(manifest).flatMap(([path, value]): readonly (readonly [string, UploadedFile])[] => {
       if (!isRecord(value)) return []
       const { size, modifiedMs, hash } = value
-      const isWhole = typeof size === "number" && typeof modifiedMs === "number" && typeof hash === "string"
-      return isWhole ? [[path, { size, modifiedMs, hash }]] : []
+      const isComplete = typeof size === "number" && typeof modifiedMs === "number" && typeof hash === "string"
+      return isComplete ? [[path, { size, modifiedMs, hash }]] : []
     }),
   )
 }

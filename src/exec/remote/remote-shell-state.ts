@@ -1,113 +1,115 @@
 import { posix } from "node:path"
 
+import { lazy } from "../../base/lazy.ts"
+import { cwdMarker } from "../cwd-marker.ts"
 import { COMMAND_VARIABLE } from "../process-tree.ts"
 import { createStateFiles } from "../shell-state-files.ts"
-import { cwdMarker } from "../shell-state-marker.ts"
 import { snapshotScript, statefulScript } from "../shell-state.ts"
-import { askScript } from "./transport.ts"
-import type { ScriptAnswer, Transport } from "./transport.ts"
+import { runScript } from "./transport.ts"
+import type { ScriptResult, Transport } from "./transport.ts"
 
 export interface RemoteShellStateOptions {
   readonly transport: Transport
   readonly cwd: string
   readonly shell: string
-  /** Over there; need not exist yet. */
+  /** Remote directory for the state files; need not exist yet. */
   readonly directory: string
   /** Sourced once, before the first command of the conversation. */
   readonly startupFiles: readonly string[]
-  /** False: every command starts from the same state and directory. */
+  /** False: every command starts with the same state and directory. */
   readonly persistent: boolean
   readonly signal: AbortSignal
 }
 
-/** One command of the conversation. */
-interface StateOfCommand {
+/** How to run one command of the conversation. */
+interface RemoteCommandState {
   readonly cwd: string
   readonly commandLine: readonly string[]
   readonly marker: string | undefined
-  /** To be called once, when the command has ended, with the directory it reported. */
-  finish(reached: string | undefined): void
+  /** To be called once, after the command has ended, with its final directory; undefined discards the state that it left. */
+  readonly finish: (reached: string | undefined) => void
 }
 
 const SNAPSHOT_TIMEOUT_MS = 30_000
 
-/** The directory, variables, functions and aliases of the conversation, in another place: its files are over there. */
+/** Keeps the directory, variables, functions and aliases of the conversation in files of the remote workspace. */
 export function createRemoteShellState(options: RemoteShellStateOptions) {
-  const kind = options.shell.endsWith("/bash") ? "bash" : "sh"
+  const shellKind = options.shell.endsWith("/bash") ? "bash" : "sh"
   const files = createStateFiles(options.directory)
   const marker = cwdMarker(posix.basename(options.directory))
   let cwd = options.cwd
-  let ready: Promise<void> | undefined
 
   const takeSnapshot = async (): Promise<void> => {
-    if (kind !== "bash" || options.startupFiles.length === 0) return
-    const turn = files.begin()
-    const answer = await askSnapshot(SNAPSHOT_SCRIPT, turn.to, true)
-    if (answer.kind === "answered" && answer.code === 0) turn.adopt()
-    turn.release()
+    if (shellKind !== "bash" || options.startupFiles.length === 0) return
+    const commandFiles = files.begin()
+    const result = await runSnapshotScript(SNAPSHOT_SCRIPT, commandFiles.to, true)
+    if (result.kind === "completed" && result.code === 0) commandFiles.commit()
+    commandFiles.release()
   }
-  const askSnapshot = async (script: string, to: string, mayReopen: boolean): Promise<ScriptAnswer> =>
-    await askScript(
+  const runSnapshotScript = async (script: string, to: string, mayReopen: boolean): Promise<ScriptResult> =>
+    await runScript(
       options.transport,
       {
         script,
-        args: [options.directory, to, ...commandLine(snapshotScript({ files: options.startupFiles, to, fixed: {} }))],
+        args: [options.directory, to, ...commandLine(snapshotScript({ files: options.startupFiles, to }))],
       },
       { signal: options.signal, timeoutMs: SNAPSHOT_TIMEOUT_MS, mayReopen },
     )
   const commandLine = (script: string): readonly string[] =>
-    kind === "bash" ? [options.shell, "--noprofile", "--norc", "-c", script] : [options.shell, "-c", script]
+    shellKind === "bash" ? [options.shell, "--noprofile", "--norc", "-c", script] : [options.shell, "-c", script]
 
   return {
     cwd: () => cwd,
-    /** Reads the start-up files before the first command. Never rejects. */
-    prepare: async (): Promise<void> => {
-      await (ready ??= takeSnapshot())
-    },
+    /** Sources the start-up files before the first command. Never rejects. */
+    prepare: lazy(takeSnapshot),
     /**
-     * The place was brought back. Where the state went with it, the start-up files are read again, into the file that a command which is
-     * about to be tried once more starts from. True when something was lost.
+     * To be called after the workspace was reopened. If the state files were lost, sources the start-up files again, into the file that the
+     * retried command starts from. Returns whether state was lost.
      */
     restore: async (): Promise<boolean> => {
       const current = files.current()
-      if (kind !== "bash" || current === undefined) return false
-      const answer = await askSnapshot(`${STILL_THERE}\n${SNAPSHOT_SCRIPT}`, current, false)
-      return answer.kind === "answered" && answer.code !== STATE_IS_THERE
+      if (shellKind !== "bash" || current === undefined) return false
+      const result = await runSnapshotScript(`${SKIP_IF_STATE_EXISTS}\n${SNAPSHOT_SCRIPT}`, current, false)
+      return result.kind === "completed" && result.code !== STATE_EXISTS
     },
-    /** A command that sees nothing of the state. */
-    plain: commandLine,
-    /** A command that leaves its state. It is started in its directory, so the script stays there. */
-    begin: (command: string, wanted: string | undefined, tag: string): StateOfCommand => {
-      const turn = files.begin()
+    /** For a command that sees none of the state. */
+    stateless: commandLine,
+    /** For a command that leaves its state to the next one. The transport starts it in `cwd`, so the script stays in `.`. */
+    beginCommand: (command: string, requestedCwd: string | undefined, tag: string): RemoteCommandState => {
+      const commandFiles = files.begin()
       const script = statefulScript({
         command,
-        shell: kind,
+        shell: shellKind,
         cwd: ".",
-        from: turn.from,
-        ...(options.persistent && { to: turn.to, marker }),
+        from: commandFiles.from,
+        ...(options.persistent && { to: commandFiles.to, marker }),
         variables: { [COMMAND_VARIABLE]: tag },
       })
       return {
-        cwd: wanted ?? cwd,
+        cwd: requestedCwd ?? cwd,
         commandLine: commandLine(script),
         marker: options.persistent ? marker : undefined,
         finish: (reached) => {
           if (reached !== undefined) {
-            turn.adopt()
-            // A directory given for one command is not where the conversation is, unless the command itself moved on.
-            if (wanted === undefined || reached !== wanted) cwd = reached
+            commandFiles.commit()
+            // A directory requested for one command does not move the conversation, unless the command itself changed it.
+            if (requestedCwd === undefined || reached !== requestedCwd) cwd = reached
           }
-          turn.release()
+          commandFiles.release()
         },
       }
     },
-    /** A command beside the conversation: it starts from the state and leaves none. */
-    look: (command: string, wanted: string | undefined, tag: string): Pick<StateOfCommand, "cwd" | "commandLine"> => ({
-      cwd: wanted ?? cwd,
+    /** For a background command: starts from the state and leaves none. */
+    beginBackground: (
+      command: string,
+      requestedCwd: string | undefined,
+      tag: string,
+    ): Pick<RemoteCommandState, "cwd" | "commandLine"> => ({
+      cwd: requestedCwd ?? cwd,
       commandLine: commandLine(
         statefulScript({
           command,
-          shell: kind,
+          shell: shellKind,
           cwd: ".",
           from: files.current(),
           variables: { [COMMAND_VARIABLE]: tag },
@@ -117,10 +119,10 @@ export function createRemoteShellState(options: RemoteShellStateOptions) {
   }
 }
 
-const STATE_IS_THERE = 41
-const STILL_THERE = `[ ! -s "$2" ] || exit ${STATE_IS_THERE}`
+const STATE_EXISTS = 41
+const SKIP_IF_STATE_EXISTS = `[ ! -s "$2" ] || exit ${STATE_EXISTS}`
 
-/** `$1` the directory of the state, `$2` the file the snapshot goes to, then the command that takes it. */
+/** Arguments: `$1` state directory, `$2` state file for the snapshot, then the command line that takes it. */
 const SNAPSHOT_SCRIPT = `[ -d "$1" ] || mkdir -p -m 700 -- "$1" || exit 40
 to=$2; shift 2
 "$@" </dev/null >/dev/null 2>&1

@@ -1,28 +1,28 @@
 import { existsSync, lstatSync, mkdirSync, mkdtempSync } from "node:fs"
 import { join } from "node:path"
 
+import { quoteForShell } from "../../base/quote-for-shell.ts"
 import { sha256Hex } from "../../base/random-and-hash.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
-import { quote } from "../shell-state.ts"
+import { lastLine, runProgram } from "../run-program.ts"
 import type { Workspace } from "../workspace.ts"
-import { askClient } from "./client-process.ts"
-import { askPlaceFacts } from "./place-facts.ts"
 import { createRemoteWorkspace } from "./remote-workspace.ts"
 import type { SyncRequest } from "./remote-workspace.ts"
 import type { Transport, TransportFailure } from "./transport.ts"
+import { readWorkspaceFacts } from "./workspace-facts.ts"
 
 export interface SshOptions {
-  /** The environment of ssh itself. */
+  /** The environment of the ssh client. */
   readonly clientEnvironment: Readonly<Record<string, string>>
   readonly host: string
   readonly user: string
   readonly port: number
   /** The private key file; "" leaves the choice to ssh. */
   readonly keyFile: string
-  /** The directory over there that commands start in; the account's home when it is not absolute. */
+  /** Initial remote directory; the account's home unless it is absolute. */
   readonly cwd: string
-  /** Where the socket of the shared connection is kept. */
+  /** Directory for the control socket of the shared connection. */
   readonly temporaryDirectory: string
   readonly startupFiles?: readonly string[] | undefined
   readonly persistentShell?: boolean | undefined
@@ -30,9 +30,9 @@ export interface SshOptions {
   readonly signal: AbortSignal
 }
 
-/** Opens a connection that all commands and file operations share. The error names what to do. */
+/** Opens a connection that all commands and file operations share. The error says what to do. */
 export async function openSshWorkspace(options: SshOptions): Promise<Result<Workspace>> {
-  if (options.host === "") return fail("no host is named for the ssh backend; set terminal.ssh_host")
+  if (options.host === "") return fail("the ssh backend has no host; set terminal.ssh_host")
   if (options.host.startsWith("-") || options.user.startsWith("-")) {
     return fail("terminal.ssh_host and terminal.ssh_user must not begin with a dash")
   }
@@ -41,7 +41,7 @@ export async function openSshWorkspace(options: SshOptions): Promise<Result<Work
   }
   const ssh = [...sshArguments(options, socketDirectory(options.temporaryDirectory)), destination(options)]
   const transport = sshTransport(ssh, options)
-  const facts = await askPlaceFacts(transport, { signal: options.signal, timeoutMs: OPEN_MS })
+  const facts = await readWorkspaceFacts(transport, { signal: options.signal, timeoutMs: OPEN_MS })
   if (!facts.ok) return fail(facts.error)
   return ok(
     createRemoteWorkspace({
@@ -54,8 +54,8 @@ export async function openSshWorkspace(options: SshOptions): Promise<Result<Work
       persistentShell: options.persistentShell,
       sync: options.sync,
       release: async () => {
-        // The connection may serve other sessions too: it takes no new ones and ends when the last of them has ended.
-        await askClient(["ssh", ...ssh.slice(0, -1), "-O", "stop", destination(options)], {
+        // Other sessions may share the connection: "stop" makes it refuse new ones and close after the last.
+        await runProgram(["ssh", ...ssh.slice(0, -1), "-O", "stop", destination(options)], {
           environment: options.clientEnvironment,
           signal: new AbortController().signal,
           timeoutMs: 5000,
@@ -78,7 +78,7 @@ export function sshArguments(
     "BatchMode=yes",
     "StrictHostKeyChecking=accept-new",
     "ConnectTimeout=10",
-    // A link that is cut without a word is noticed within a minute.
+    // Detects a silently dropped connection within a minute.
     "ServerAliveInterval=15",
   ]
   return [
@@ -90,14 +90,14 @@ export function sshArguments(
 }
 
 const OPEN_MS = 30_000
-/** The path of a socket has room for about a hundred bytes, of which ssh needs some for itself. */
+/** The path of a socket is limited to about a hundred bytes, and ssh appends a suffix. */
 const MAX_SOCKET_DIRECTORY = 60
 
 function destination({ host, user }: SshOptions): string {
   return user === "" ? host : `${user}@${host}`
 }
 
-/** Only we may reach the connection: a directory that somebody else made is not used. */
+/** Only this user may use the connection: a directory that another user created is not used. */
 function socketDirectory(temporary: string): string {
   const base = temporary.length > MAX_SOCKET_DIRECTORY ? "/tmp" : temporary
   const directory = join(base, "hermes-ssh")
@@ -112,28 +112,35 @@ function sshTransport(ssh: readonly string[], options: SshOptions): Transport {
     name: `ssh ${destination(options)}:${options.port}`,
     environment: options.clientEnvironment,
     pipesInput: true,
-    // The account's own shell reads this, whichever it is; it only has to start another one.
-    commandLine: (script, args) => ["ssh", ...ssh, ["exec sh -c", ...[script, "hermes", ...args].map(quote)].join(" ")],
+    // The login shell, which may be any shell, parses this line; it only has to start a POSIX shell.
+    commandLine: (script, args) => [
+      "ssh",
+      ...ssh,
+      ["exec sh -c", ...[script, "hermes", ...args].map(quoteForShell)].join(" "),
+    ],
     explain: (failure) => explainSsh(failure, options),
   }
 }
 
-/** ssh's own words, turned into what to do. */
+/** Turns ssh's error message into one that says what to do. */
 function explainSsh(failure: TransportFailure, options: SshOptions): string {
   const to = destination(options)
   if (failure.notStarted !== undefined)
     return `ssh cannot be started (${failure.notStarted}); install the OpenSSH client`
   const found = REASONS.find(([pattern]) => pattern.test(failure.stderr))
   if (found !== undefined) return `${to} cannot be reached: ${found[1]}`
-  const said = failure.stderr.trim().split("\n").at(-1) ?? ""
-  return `the connection to ${to} broke${said === "" ? "" : ` (${said.slice(0, 300)})`}; the next command opens a new one`
+  const message = lastLine(failure.stderr)
+  return `the connection to ${to} broke${message === "" ? "" : ` (${message})`}; the next command opens a new one`
 }
 
 const REASONS: readonly (readonly [RegExp, string])[] = [
   [/permission denied/i, "the login was refused; check terminal.ssh_user and terminal.ssh_key"],
-  [/could not resolve hostname/i, "the name is not known; check terminal.ssh_host"],
+  [/could not resolve hostname/i, "the host name cannot be resolved; check terminal.ssh_host"],
   [/connection refused/i, "nothing listens on that port; check terminal.ssh_port and that sshd runs there"],
-  [/connection timed out|operation timed out|no route to host|network is unreachable/i, "no answer; check the network"],
+  [
+    /connection timed out|operation timed out|no route to host|network is unreachable/i,
+    "no response; check the network",
+  ],
   [
     /host key verification failed|remote host identification has changed/i,
     "its host key has changed; check why, then correct ~/.ssh/known_hosts",

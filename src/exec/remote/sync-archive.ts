@@ -6,35 +6,35 @@ import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import type { Pack } from "tar-stream"
 
-import type { HostFile } from "./synced-files.ts"
+import type { LocalFile } from "./synced-files.ts"
 
-/** A file as the other place has got it. */
-export interface SentFile {
+/** A local file at the time it was uploaded. */
+export interface UploadedFile {
   readonly size: number
   readonly modifiedMs: number
   readonly hash: string
 }
 
-export interface Shipment {
+export interface UploadBatch {
   readonly home: string
-  readonly changed: readonly HostFile[]
+  readonly changed: readonly LocalFile[]
   readonly removed: readonly string[]
-  /** What the other place holds when all of it has arrived. */
-  readonly list: (sent: ReadonlyMap<string, SentFile>) => string
+  /** Returns the manifest of all files that the remote workspace has after this upload. */
+  readonly manifest: (uploaded: ReadonlyMap<string, UploadedFile>) => string
 }
 
 /**
- * An archive in parts of at most so many bytes; the checksums of its files are in `sent` when it has ended. Files have numbers in it: not every
- * tar understands long and foreign names. What must not be missing comes last.
+ * Yields a tar archive in parts of at most `partBytes`, and adds its files with their checksums to `uploaded`. The archive names files by
+ * number, because not every tar supports long or non-ASCII names. Required entries come last, so that their presence proves completeness.
  */
-export async function* packShipment(
-  shipment: Shipment,
-  { sent, partBytes }: { readonly sent: Map<string, SentFile>; readonly partBytes: number },
+export async function* packUpload(
+  batch: UploadBatch,
+  { uploaded, partBytes }: { readonly uploaded: Map<string, UploadedFile>; readonly partBytes: number },
 ): AsyncGenerator<Uint8Array, void, void> {
-  // A CommonJS library: once bundled it has a default export only.
+  // tar-stream is CommonJS: once bundled it has a default export only.
   const { pack } = (await import("tar-stream")).default
   const archive = pack()
-  const adding = addAll(archive, shipment, sent).catch((error: unknown) => {
+  const adding = addEntries(archive, batch, uploaded).catch((error: unknown) => {
     archive.destroy(error instanceof Error ? error : new Error(String(error)))
   })
   let held: Buffer[] = []
@@ -55,28 +55,28 @@ export async function* packShipment(
   yield Buffer.concat(held)
 }
 
-/** The types of the library leave open what its streams carry. */
+/** The library's types do not say what its streams yield. */
 function bytesOf(chunk: unknown): Buffer {
   if (Buffer.isBuffer(chunk)) return chunk
-  throw new Error("a part of the archive is no bytes")
+  throw new Error("unexpected chunk in the archive stream")
 }
 
-async function addAll(archive: Pack, shipment: Shipment, sent: Map<string, SentFile>): Promise<void> {
-  for (const [index, file] of shipment.changed.entries()) {
+async function addEntries(archive: Pack, batch: UploadBatch, uploaded: Map<string, UploadedFile>): Promise<void> {
+  for (const [index, file] of batch.changed.entries()) {
     const { size, modifiedMs } = file
     const header = { name: `files/${index}`, mode: file.mode & 0o700, mtime: new Date(modifiedMs), size }
-    sent.set(file.path, { size, modifiedMs, hash: await addFile(archive, header, join(shipment.home, file.path)) })
+    uploaded.set(file.path, { size, modifiedMs, hash: await addFile(archive, header, join(batch.home, file.path)) })
   }
-  const moves = shipment.changed.map(({ path }, index) => `${index}\0${path}\0`).join("")
+  const moves = batch.changed.map(({ path }, index) => `${index}\0${path}\0`).join("")
   await addText(archive, "moves", moves)
-  await addText(archive, "removed", shipment.removed.map((path) => `${path}\0`).join(""))
-  await addText(archive, "list", shipment.list(sent))
+  await addText(archive, "removed", batch.removed.map((path) => `${path}\0`).join(""))
+  await addText(archive, "manifest", batch.manifest(uploaded))
   archive.finalize()
 }
 
 type FileHeader = Parameters<Pack["entry"]>[0] & { readonly size: number }
 
-/** Exactly as many bytes as were announced, or a failure: a file that is just being written comes with the next shipment. */
+/** Adds exactly `header.size` bytes and returns their checksum. Throws for a file that changes meanwhile; the next upload retries it. */
 async function addFile(archive: Pack, header: FileHeader, source: string): Promise<string> {
   const hash = createHash("sha256")
   const file = await open(source, "r")
@@ -111,42 +111,42 @@ async function addText(archive: Pack, name: string, text: string): Promise<void>
   })
 }
 
-/** A file that comes back: its checksum was told before, and it goes to a place that was judged. */
-export interface Returning {
+/** Where to store a downloaded file whose checksum is known and whose path has been checked. */
+export interface DownloadTarget {
   readonly hash: string
   readonly target: string
   readonly mode: number
-  /** Asked last of all: false leaves the file of this machine as it is. */
+  /** Checked right before the file is replaced; false keeps the local file. */
   readonly mayReplace: () => boolean
 }
 
-/** Puts what was asked for in its place, whole and with the right checksum, and nothing else. Gives the paths that have come. */
-export async function unpackReturning(
+/** Stores the wanted files whose checksums match and ignores all other entries. Returns the paths it stored. */
+export async function unpackDownload(
   parts: AsyncIterable<Uint8Array>,
-  wanted: ReadonlyMap<string, Returning>,
+  wanted: ReadonlyMap<string, DownloadTarget>,
 ): Promise<readonly string[]> {
   const { extract } = (await import("tar-stream")).default
   const entries = extract()
-  const arrived: string[] = []
+  const stored: string[] = []
   const reading = pipeline(Readable.from(parts), entries)
   const writing = (async () => {
     for await (const entry of entries) {
       const path = entry.header.name.replace(/^\.\//, "")
       const file = entry.header.type === "file" ? wanted.get(path) : undefined
-      if (file === undefined || arrived.includes(path)) entry.resume()
-      else if (await store(entry, file)) arrived.push(path)
+      if (file === undefined || stored.includes(path)) entry.resume()
+      else if (await store(entry, file)) stored.push(path)
     }
   })()
   await Promise.all([reading, writing]).catch((error: unknown) => {
     entries.destroy()
     throw error
   })
-  return arrived
+  return stored
 }
 
 async function store(
   content: AsyncIterable<unknown>,
-  { hash: expected, target, mode, mayReplace }: Returning,
+  { hash: expected, target, mode, mayReplace }: DownloadTarget,
 ): Promise<boolean> {
   const stage = `${target}.${randomUUID()}.tmp`
   const hash = createHash("sha256")
@@ -161,7 +161,7 @@ async function store(
       },
       createWriteStream(stage, { flags: "wx", mode }),
     )
-    // It was changed once more while it was packed, or is not what was announced.
+    // It changed again while it was packed, or is not the listed file.
     if (hash.digest("hex") !== expected || !mayReplace()) return false
     await rename(stage, target)
     return true

@@ -1,11 +1,11 @@
-/** Runs a script in the other place. Rejects when it fails or the place cannot be reached. */
-export type AskPlace = (
+/** Runs a script in the remote workspace and returns its stdout. Rejects when it fails or the workspace cannot be reached. */
+export type RunSyncScript = (
   script: string,
   args: readonly string[],
   more: { readonly stdin?: Uint8Array; readonly signal: AbortSignal },
 ) => Promise<Buffer>
 
-// What keeping files the same does over there. `$1` is always the base, `~/.hermes` there; a script that fails ends with 40.
+// Scripts that sync files on the remote side. `$1` is always the base directory, `~/.hermes` there. A script that fails exits with 40.
 
 const PARTS = `LC_ALL=C; export LC_ALL
 fail() { echo "$1" >&2; exit 40; }
@@ -13,29 +13,29 @@ umask 077
 `
 
 /**
- * What is there: `$2` names the list of what this home has sent, `$3` a file that exists in this home at the moment; the rest are the
- * places. Says whether it is the very same home, somebody else's or nobody's; then the list; then the files.
+ * Reports what exists. `$2` is the name of this home's manifest, `$3` a file that currently exists in this home, the rest are the synced
+ * paths. Prints `same` if the base is this very home, `taken` if it is another Hermes home, else `free`; then the manifest; then the files.
  */
-export const OPEN_SCRIPT = `${PARTS}base=$1 list=$2 token=$3; shift 3
+export const INSPECT_SCRIPT = `${PARTS}base=$1 manifest=$2 token=$3; shift 3
 if [ -e "$base/cache/remote-sync/$token" ]; then printf 'same\\000\\000'; exit 0; fi
 if [ -e "$base/config.yaml" ] || [ -e "$base/state.db" ]; then printf 'taken\\000'; else printf 'free\\000'; fi
-cat -- "$base/.sync/$list" 2>/dev/null
+cat -- "$base/.sync/$manifest" 2>/dev/null
 printf '\\000'
 cd -- "$base" 2>/dev/null || exit 0
 find -H "$@" -type f -print0 2>/dev/null
 exit 0`
 
 /**
- * Takes a part of an archive. `$2` is the list as above, `$3` the stage, `$4` whether it is the last part: then everything is put in its
- * place, each file at once, and the list says so last of all.
+ * Receives one part of an archive. `$2` is the name of the manifest, `$3` the staging directory, `$4` is `last` for the last part: then
+ * each file is moved into place atomically and the manifest is replaced last.
  */
-export const PUSH_SCRIPT = `${PARTS}base=$1 stage=$1/.sync/$3
+export const UPLOAD_SCRIPT = `${PARTS}base=$1 stage=$1/.sync/$3
 giveUp() { rm -rf -- "$stage"; fail "$1"; }
-mkdir -p -- "$stage" && cat >>"$stage/archive" || giveUp "no room"
+mkdir -p -- "$stage" && cat >>"$stage/archive" || giveUp "the data cannot be stored"
 [ "$4" = last ] || exit 0
-command -v tar >/dev/null || giveUp "tar is missing there"
+command -v tar >/dev/null || giveUp "tar is not installed in the workspace"
 cd -- "$stage" && tar -xof archive || giveUp "the archive cannot be unpacked"
-[ -f list ] && [ -f moves ] && [ -f removed ] || giveUp "the data did not arrive completely"
+[ -f manifest ] && [ -f moves ] && [ -f removed ] || giveUp "the data did not arrive completely"
 rm -f archive
 xargs -0 -n 20 sh -c 'base=$1; shift
 while [ $# -gt 1 ]; do
@@ -46,32 +46,32 @@ done' hermes "$base" <moves
 xargs -0 -n 20 sh -c 'base=$1; shift
 for path; do
   rm -f -- "$base/$path"
-  above=\${path%/*}
-  while [ "$above" != "$path" ] && rmdir -- "$base/$above" 2>/dev/null; do path=$above above=\${above%/*}; done
+  parent=\${path%/*}
+  while [ "$parent" != "$path" ] && rmdir -- "$base/$parent" 2>/dev/null; do path=$parent parent=\${parent%/*}; done
 done' hermes "$base" <removed
-[ ! -e failed ] || giveUp "a file could not be put in its place"
-mv -f -- list "$base/.sync/$2" || giveUp "the list of files could not be kept"
+[ ! -e failed ] || giveUp "a file cannot be moved into place"
+mv -f -- manifest "$base/.sync/$2" || giveUp "the manifest cannot be written"
 rm -rf -- "$stage"`
 
-/** The checksums of what is below the places `$2`, …; then their sizes. */
+/** Prints the checksums of the files below the paths `$2`, …; then their sizes. */
 export const LIST_SCRIPT = `${PARTS}cd -- "$1" || exit 0
 shift
-command -v sha256sum >/dev/null || fail "sha256sum is missing there"
+command -v sha256sum >/dev/null || fail "sha256sum is not installed in the workspace"
 find -H "$@" -type f -exec sha256sum -- {} + 2>/dev/null
 printf '\\036'
 find -H "$@" -type f -exec stat -c '%s %n' -- {} + 2>/dev/null
 exit 0`
 
 /**
- * A part of an archive of the files `$5`, …: `$3` is its first byte, counted from one, `$4` how many. The first part makes the archive, in the
- * stage `$2`, and the last removes it. Begins with the size of the whole.
+ * Prints one part of an archive of the files `$5`, …: `$3` is its first byte, counted from one, `$4` the number of bytes. Requesting the
+ * first part creates the archive in the staging directory `$2`, and the last part removes it. Prints the total size first.
  */
-export const PULL_SCRIPT = `${PARTS}stage=$1/.sync/$2 start=$3 length=$4
+export const DOWNLOAD_SCRIPT = `${PARTS}stage=$1/.sync/$2 start=$3 length=$4
 cd -- "$1" || exit 40
 shift 4
 if [ "$start" = 1 ]; then
-  command -v tar >/dev/null || fail "tar is missing there"
-  mkdir -p -- "$stage" || fail "no room"
+  command -v tar >/dev/null || fail "tar is not installed in the workspace"
+  mkdir -p -- "$stage" || fail "the staging directory cannot be created"
   for file; do shift; [ -L "$file" ] || [ ! -f "$file" ] || set -- "$@" "$file"; done
   if [ $# -gt 0 ]; then tar -cf "$stage/archive" "$@"; else : >"$stage/archive"; fi || { rm -rf -- "$stage"; exit 40; }
 fi

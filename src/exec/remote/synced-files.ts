@@ -4,68 +4,68 @@ import { dirname, join, sep } from "node:path"
 
 import { isNotFound } from "../../base/system-error.ts"
 
-/** What of a Hermes home goes to another place. Paths are relative to the home, with slashes. */
-export interface SyncedPlaces {
+/** The parts of a Hermes home that are kept in sync with a remote workspace. Paths are relative to the home and use slashes. */
+export interface SyncedPaths {
   readonly home: string
-  /** Of these only changed files come back: what is read as instructions or as a login is never made over there. */
+  /** Only changed files are downloaded, never new ones: commands must not create files that Hermes reads as instructions or logins. */
   readonly directories: readonly string[]
-  /** Directories from which new files come back too. */
+  /** Directories from which new files are downloaded too. */
   readonly caches: readonly string[]
-  /** Credential files that somebody has registered by name. */
+  /** Credential files that the user has configured by name. */
   readonly files: readonly string[]
-  /** Never sent or brought back, although they are in one of the directories. */
+  /** Never uploaded or downloaded, even inside one of the directories. */
   readonly except: readonly string[]
 }
 
-export function rootsOf({ directories, caches, files }: SyncedPlaces): readonly string[] {
+export function syncedRoots({ directories, caches, files }: SyncedPaths): readonly string[] {
   return [...directories, ...caches, ...files]
 }
 
-export interface HostFile {
+export interface LocalFile {
   readonly path: string
   readonly size: number
   readonly modifiedMs: number
   readonly mode: number
 }
 
-/** The files as they are now. Links are left out: they may lead anywhere. */
-export async function hostFiles(places: SyncedPlaces): Promise<readonly HostFile[]> {
-  const found: HostFile[] = []
+/** Returns the current files. Skips symbolic links, which may point anywhere. */
+export async function listLocalFiles(paths: SyncedPaths): Promise<readonly LocalFile[]> {
+  const found: LocalFile[] = []
   const add = async (path: string): Promise<void> => {
-    const facts = await ifThere(() => lstat(join(places.home, path)))
+    const facts = await ifExists(() => lstat(join(paths.home, path)))
     if (facts?.isFile() !== true || !isPlainName(path)) return
-    if (found.length === MAX_FILES) throw new Error(`more than ${MAX_FILES} files are to be kept the same there`)
+    if (found.length === MAX_FILES) throw new Error(`there are more than ${MAX_FILES} files to sync`)
     found.push({ path, size: facts.size, modifiedMs: Math.trunc(facts.mtimeMs), mode: facts.mode & 0o777 })
   }
   const walk = async (directory: string): Promise<void> => {
-    const entries = (await ifThere(() => readdir(join(places.home, directory), { withFileTypes: true }))) ?? []
+    const entries = (await ifExists(() => readdir(join(paths.home, directory), { withFileTypes: true }))) ?? []
     for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
       const path = `${directory}/${entry.name}`
-      if (places.except.includes(path)) continue
+      if (paths.except.includes(path)) continue
       if (entry.isDirectory()) await walk(path)
       else if (entry.isFile()) await add(path)
     }
   }
-  for (const directory of [...places.directories, ...places.caches]) await walk(directory)
-  for (const path of places.files) if (!found.some((file) => file.path === path)) await add(path)
+  for (const directory of [...paths.directories, ...paths.caches]) await walk(directory)
+  for (const path of paths.files) if (!found.some((file) => file.path === path)) await add(path)
   return found
 }
 
 const MAX_FILES = 20_000
 
-/** How a path that another place names may come back. */
-export function wayBack(path: string, places: SyncedPlaces): "new-or-changed" | "changed" | "never" {
+/** Which changes to a path from the remote workspace may be downloaded. */
+export function downloadRule(path: string, paths: SyncedPaths): "new-or-changed" | "changed" | "never" {
   const segments = path.split("/")
-  const strays = segments.some((segment) => segment === "" || segment === "." || segment === "..")
-  if (strays || !isPlainName(path)) return "never"
-  if (places.files.includes(path)) return "changed"
-  if (places.except.some((place) => isBelow(path, place))) return "never"
-  if (places.caches.some((directory) => isBelow(path, directory))) return "new-or-changed"
-  return places.directories.some((directory) => isBelow(path, directory)) ? "changed" : "never"
+  const escapes = segments.some((segment) => segment === "" || segment === "." || segment === "..")
+  if (escapes || !isPlainName(path)) return "never"
+  if (paths.files.includes(path)) return "changed"
+  if (paths.except.some((excluded) => isBelow(path, excluded))) return "never"
+  if (paths.caches.some((directory) => isBelow(path, directory))) return "new-or-changed"
+  return paths.directories.some((directory) => isBelow(path, directory)) ? "changed" : "never"
 }
 
-/** Where a file that comes back goes, or undefined when a link of this machine would lead it out of the home. */
-export function hostTarget(path: string, home: string): string | undefined {
+/** Returns the local path for a downloaded file; undefined when a local link would redirect it out of the home. */
+export function downloadPath(path: string, home: string): string | undefined {
   const target = join(home, path)
   if (isLink(target)) return undefined
   const real = realpathSync(nearestExisting(dirname(target)))
@@ -92,19 +92,19 @@ function isLink(path: string): boolean {
   }
 }
 
-function isBelow(path: string, place: string): boolean {
-  return path === place || path.startsWith(`${place}/`)
+function isBelow(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(`${directory}/`)
 }
 
-/** Lists of names travel as lines, and some programs read a backslash as the beginning of something. */
+/** Lists of names are transferred as lines, and some programs treat a backslash as an escape. */
 function isPlainName(path: string): boolean {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  // oxlint-disable-next-line no-control-regex -- matches control characters on purpose
   return !/[\u0000-\u001F\u007F\\]/.test(path)
 }
 
-async function ifThere<T>(look: () => Promise<T>): Promise<T | undefined> {
+async function ifExists<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
-    return await look()
+    return await read()
   } catch (error) {
     if (isNotFound(error)) return undefined
     throw error

@@ -6,16 +6,16 @@ import { expect, test } from "vitest"
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
 import type { TemporaryHome } from "../../../test/support/temporary-home.ts"
 import { fail, ok } from "../../base/result.ts"
+import type { SandboxTrial } from "../local/local-shell-state.ts"
 import { createLocalWorkspace } from "../local/local-workspace.ts"
-import type { SandboxTrial } from "../local/shell-state-local.ts"
 import { chooseSandbox } from "./choose-sandbox.ts"
 
-/** A bubblewrap that counts its starts and works, or does not. */
-async function doubleIn(home: TemporaryHome, work: string): Promise<{ starts(): Promise<number> }> {
+/** Installs a fake bubblewrap that counts its starts and then runs `script`. */
+async function fakeBubblewrap(home: TemporaryHome, script: string): Promise<{ starts(): Promise<number> }> {
   const log = join(home.userHome, "starts")
   const program = join(home.userHome, "bwrap")
   await writeFile(log, "")
-  await writeFile(program, `#!/bin/sh\necho >>${log}\n${work}\n`)
+  await writeFile(program, `#!/bin/sh\necho >>${log}\n${script}\n`)
   await chmod(program, 0o755)
   return { starts: async () => (await readFile(log, "utf8")).length }
 }
@@ -29,53 +29,48 @@ function settingsFor(home: TemporaryHome, trial?: SandboxTrial) {
 }
 
 test.skipIf(process.platform !== "linux")(
-  "work that succeeds inside is trial enough; without it one is made",
+  "a successful trial replaces the probe; a failed or missing trial does not",
   async () => {
     await using home = await temporaryHome()
-    const double = await doubleIn(home, WORKS)
+    const bubblewrap = await fakeBubblewrap(home, WORKS)
     const seen: (string | undefined)[] = []
     const trial: SandboxTrial = (prefix) => {
       seen.push(prefix({ cwd: "/", stateDirectory: "/tmp", hasTerminal: false })[0])
       return Promise.resolve(true)
     }
     expect(await chooseSandbox(settingsFor(home, trial))).toMatchObject({ ok: true, value: { kind: "on" } })
-    expect([seen, await double.starts()]).toEqual([[join(home.userHome, "bwrap")], 0])
+    expect([seen, await bubblewrap.starts()]).toEqual([[join(home.userHome, "bwrap")], 0])
     expect(await chooseSandbox(settingsFor(home))).toMatchObject({ ok: true, value: { kind: "on" } })
-    expect(await double.starts()).toBe(1)
+    expect(await bubblewrap.starts()).toBe(1)
     const failing = settingsFor(home, () => Promise.resolve(false))
     expect(await chooseSandbox(failing)).toMatchObject({ ok: true, value: { kind: "on" } })
-    expect(await double.starts()).toBe(2)
+    expect(await bubblewrap.starts()).toBe(2)
   },
 )
 
-test.skipIf(process.platform !== "linux")(
-  "without the sandbox nothing takes the network away, so commands that may have none are refused",
-  async () => {
-    await using home = await temporaryHome()
-    const settings = { ...settingsFor(home), network: false }
-    const why = "commands may have no network, which only the sandbox takes away, but "
-    expect(await chooseSandbox(settings)).toEqual(
-      fail(
-        `${why}bubblewrap is not installed; install the package bubblewrap, or set terminal.sandbox_network to true`,
-      ),
-    )
-    await doubleIn(home, "echo no namespaces >&2; exit 1")
-    expect(await chooseSandbox(settings)).toEqual(
-      fail(
-        `${why}bubblewrap does not work here (no namespaces); allow user namespaces, or set terminal.sandbox_network to true`,
-      ),
-    )
-    expect(await chooseSandbox({ ...settings, network: true })).toMatchObject({ value: { kind: "unavailable" } })
-    expect(await chooseSandbox({ ...settings, mode: "off" })).toEqual(ok({ kind: "off" }))
-  },
-)
+test.skipIf(process.platform !== "linux")("with the network disabled, an unavailable sandbox is an error", async () => {
+  await using home = await temporaryHome()
+  const settings = { ...settingsFor(home), network: false }
+  const why = "terminal.sandbox_network is false, which needs the sandbox, but "
+  expect(await chooseSandbox(settings)).toEqual(
+    fail(`${why}bubblewrap is not installed; install the package bubblewrap, or set terminal.sandbox_network to true`),
+  )
+  await fakeBubblewrap(home, "echo no namespaces >&2; exit 1")
+  expect(await chooseSandbox(settings)).toEqual(
+    fail(
+      `${why}bubblewrap does not work here (no namespaces); allow user namespaces, or set terminal.sandbox_network to true`,
+    ),
+  )
+  expect(await chooseSandbox({ ...settings, network: true })).toMatchObject({ value: { kind: "unavailable" } })
+  expect(await chooseSandbox({ ...settings, mode: "off" })).toEqual(ok({ kind: "off" }))
+})
 
 test.skipIf(process.platform !== "linux").each([
   ["works", WORKS, 0],
   ["does not work", "exit 1", 1],
-])("start-up files are read once where bubblewrap %s", async (_, work, failures) => {
+])("start-up files are sourced once when bubblewrap %s", async (_, script, failures) => {
   await using home = await temporaryHome()
-  await doubleIn(home, work)
+  await fakeBubblewrap(home, script)
   const startup = join(home.userHome, "startup")
   await writeFile(startup, `echo >>${home.userHome}/sourced\ngreet() { echo hello; }\n`)
   let refusals = 0

@@ -8,7 +8,7 @@ import { sandboxArguments } from "./sandbox-arguments.ts"
 
 const signal = new AbortController().signal
 
-test("what is hidden covers what is writable, and what is writable inside a hidden place stays", async () => {
+test("a hidden path covers a writable one, and a writable path inside a hidden one stays writable", async () => {
   await using home = await temporaryHome()
   const at = (name: string): string => join(home.workdir, name)
   for (const name of ["root/.ssh/deep/project", "hermes"]) await mkdir(at(name), { recursive: true })
@@ -39,7 +39,7 @@ test("what is hidden covers what is writable, and what is writable inside a hidd
   )
 })
 
-test("of places in one another the innermost decides, and what is read-only stays hidden in a hidden place", async () => {
+test("of nested paths the innermost decides, and a read-only path inside a hidden one stays hidden", async () => {
   await using home = await temporaryHome()
   const at = (name: string): string => join(home.workdir, name)
   for (const name of ["tree/git/own", "hidden/read"]) await mkdir(at(name), { recursive: true })
@@ -53,12 +53,12 @@ test("of places in one another the innermost decides, and what is read-only stay
     network: true,
     cwd: "/",
   })
-  const places = words.flatMap((word, index) =>
+  const mounts = words.flatMap((word, index) =>
     word.startsWith(home.workdir) && words[index + 1] !== word
       ? [`${words[index - 1] === word ? words[index - 2] : words[index - 1]} ${word}`]
       : [],
   )
-  expect(places).toEqual([
+  expect(mounts).toEqual([
     `--bind ${home.workdir}`,
     `--ro-bind ${at("tree")}`,
     `--tmpfs ${at("hidden")}`,
@@ -68,7 +68,7 @@ test("of places in one another the innermost decides, and what is read-only stay
   ])
 })
 
-test("what is shown of a hidden place is put back there, a link as what it leads to", async () => {
+test("a shown path inside a hidden one is mounted again, a link as its target", async () => {
   await using home = await temporaryHome()
   const at = (name: string): string => join(home.workdir, name)
   for (const name of ["hidden/skills", "elsewhere"]) await mkdir(at(name), { recursive: true })
@@ -87,14 +87,14 @@ test("what is shown of a hidden place is put back there, a link as what it leads
   )
 })
 
-test("with a network and a terminal, two walls less", () => {
+test("the network and the terminal are isolated unless the options keep them", () => {
   const base = { program: "bwrap", writable: [], readOnly: [], hidden: [], shown: [], cwd: "/" }
-  const open = sandboxArguments({ ...base, network: true, keepTerminal: true })
-  const shut = sandboxArguments({ ...base, network: false })
-  expect(shut.filter((word) => !open.includes(word))).toEqual(["--unshare-net", "--new-session"])
+  const unisolated = sandboxArguments({ ...base, network: true, keepTerminal: true })
+  const isolated = sandboxArguments({ ...base, network: false })
+  expect(isolated.filter((word) => !unisolated.includes(word))).toEqual(["--unshare-net", "--new-session"])
 })
 
-test("without bubblewrap, auto goes on with a note and required refuses", async () => {
+test("without bubblewrap, auto runs commands with a note and required fails", async () => {
   const homes = { userHome: "/nowhere", hermesHome: "/nowhere/.hermes", hermesRoot: "/nowhere/.hermes" }
   const settings = { network: true, writable: [], homes, path: "/nowhere", signal }
   const reason = "bubblewrap is not installed; install the package bubblewrap, or set terminal.sandbox to off"

@@ -8,18 +8,18 @@ import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import type { ReadOnlyBind } from "../container/container-arguments.ts"
-import { askClient, lastLine } from "../remote/client-process.ts"
-import { askPlaceFacts } from "../remote/place-facts.ts"
 import { createRemoteWorkspace } from "../remote/remote-workspace.ts"
 import type { Transport } from "../remote/transport.ts"
+import { readWorkspaceFacts } from "../remote/workspace-facts.ts"
+import { lastLine, runProgram } from "../run-program.ts"
 import type { Workspace } from "../workspace.ts"
 
 export interface SingularityOptions {
   readonly clientEnvironment: Readonly<Record<string, string>>
-  /** `docker://…`, another address Apptainer understands, or a `.sif` file. */
+  /** `docker://…`, another URI that Apptainer supports, or a `.sif` file. */
   readonly image: string
   readonly taskId: string
-  /** `<home>/sandboxes/singularity`: overlays, built images and their lock. */
+  /** `<home>/sandboxes/singularity`: overlays, built images and their locks. */
   readonly sandboxes: string
   /** Credential files, skills and caches that commands may read. */
   readonly readOnlyBinds?: readonly ReadOnlyBind[]
@@ -31,33 +31,36 @@ export interface SingularityOptions {
   readonly signal: AbortSignal
 }
 
-const BUILD_MS = 600_000
-const START_MS = 60_000
+const BUILD_TIMEOUT_MS = 600_000
+const START_TIMEOUT_MS = 60_000
 
-/** Starts an instance of the image and works in it. Prefers `apptainer` over `singularity`. */
+/** Starts an instance of the image and opens it as a workspace. Prefers `apptainer` over `singularity`. */
 export async function openSingularityWorkspace(options: SingularityOptions): Promise<Result<Workspace>> {
   const path = options.clientEnvironment["PATH"] ?? ""
   const program = findProgram("apptainer", path) ?? findProgram("singularity", path)
   if (program === undefined) {
     return fail("neither apptainer nor singularity is installed; install one, or set terminal.backend to local")
   }
-  const ask = async (args: readonly string[], timeoutMs: number, signal = options.signal) =>
-    await askClient([program, ...args], { environment: options.clientEnvironment, signal, timeoutMs })
-  const image = await builtImage(options, async (args) => await ask(args, BUILD_MS))
+  const runEngine = async (args: readonly string[], timeoutMs: number, signal = options.signal) =>
+    await runProgram([program, ...args], { environment: options.clientEnvironment, signal, timeoutMs })
+  const image = await builtImage(options, async (args) => await runEngine(args, BUILD_TIMEOUT_MS))
   if (!image.ok) return image
   const name = `hermes-${options.taskId}`
   const overlay = options.isPersistent ? join(options.sandboxes, options.taskId, "overlay") : undefined
   if (overlay !== undefined) mkdirSync(overlay, { recursive: true })
   const limits = limitArguments(options)
   const binds = options.readOnlyBinds ?? []
-  let started = await ask(startArguments({ overlay, binds, limits, image: image.value, name }), START_MS)
-  // Limits need rights that a cluster does not always give; the place itself is worth more than its limits.
+  let started = await runEngine(startArguments({ overlay, binds, limits, image: image.value, name }), START_TIMEOUT_MS)
+  // Limits need permissions that many clusters do not grant: without them, start without limits.
   if (started.code !== 0 && limits.length > 0) {
-    started = await ask(startArguments({ overlay, binds, limits: [], image: image.value, name }), START_MS)
+    started = await runEngine(
+      startArguments({ overlay, binds, limits: [], image: image.value, name }),
+      START_TIMEOUT_MS,
+    )
   }
   if (started.code !== 0) return fail(`the instance could not be started: ${lastLine(started.stderr)}`)
   const transport = instanceTransport(program, name, options.clientEnvironment)
-  const facts = await askPlaceFacts(transport, { signal: options.signal, timeoutMs: START_MS })
+  const facts = await readWorkspaceFacts(transport, { signal: options.signal, timeoutMs: START_TIMEOUT_MS })
   if (!facts.ok) return facts
   return ok(
     createRemoteWorkspace({
@@ -69,7 +72,7 @@ export async function openSingularityWorkspace(options: SingularityOptions): Pro
       startupFiles: options.startupFiles,
       persistentShell: options.persistentShell,
       release: async () => {
-        await ask(["instance", "stop", name], START_MS, new AbortController().signal)
+        await runEngine(["instance", "stop", name], START_TIMEOUT_MS, new AbortController().signal)
       },
     }),
   )
@@ -93,17 +96,17 @@ function limitArguments({ cpus, memoryMb }: SingularityOptions): readonly string
   return [...(memoryMb > 0 ? ["--memory", `${memoryMb}M`] : []), ...(cpus > 0 ? ["--cpus", String(cpus)] : [])]
 }
 
-/** An image from a registry is converted once; two processes do not convert it side by side. */
+/** Converts an image from a registry to a `.sif` file once. A lock keeps two processes from converting it at the same time. */
 async function builtImage(
   { image, sandboxes, signal }: SingularityOptions,
   build: (args: readonly string[]) => Promise<{ readonly code: number; readonly stderr: string }>,
 ): Promise<Result<string>> {
   if (!image.includes("://")) return existsSync(image) ? ok(image) : fail(`the image ${image} does not exist`)
-  const folder = join(sandboxes, "images")
-  const file = join(folder, `${sha256Hex(image).slice(0, 16)}.sif`)
+  const directory = join(sandboxes, "images")
+  const file = join(directory, `${sha256Hex(image).slice(0, 16)}.sif`)
   try {
-    mkdirSync(folder, { recursive: true })
-    return await withFileLock(`${file}.lock`, { waitMs: BUILD_MS, signal }, async () => {
+    mkdirSync(directory, { recursive: true })
+    return await withFileLock(`${file}.lock`, { waitMs: BUILD_TIMEOUT_MS, signal }, async () => {
       if (existsSync(file)) return ok(file)
       const built = await build(["build", file, image])
       return built.code === 0 ? ok(file) : fail(`the image ${image} cannot be built: ${lastLine(built.stderr)}`)
@@ -119,6 +122,6 @@ function instanceTransport(program: string, name: string, environment: Readonly<
     environment,
     pipesInput: true,
     commandLine: (script, args) => [program, "exec", `instance://${name}`, "sh", "-c", script, "hermes", ...args],
-    explain: ({ notStarted, stderr }) => `the instance ${name} did not answer: ${notStarted ?? lastLine(stderr)}`,
+    explain: ({ notStarted, stderr }) => `the instance ${name} did not respond: ${notStarted ?? lastLine(stderr)}`,
   }
 }

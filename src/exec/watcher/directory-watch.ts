@@ -6,9 +6,9 @@ import { setImmediate as nextTick } from "node:timers/promises"
 import { errorCode } from "../../base/system-error.ts"
 import { isExcluded } from "../checkpoints/excluded-names.ts"
 
-/** Hears of changes below a directory. */
+/** Watches the files pending a directory. */
 export interface DirectoryWatch {
-  /** Resolves when everything that was there at the start is watched, or nothing will be. */
+  /** Resolves when all existing directories are watched, or when watching has failed. */
   readonly ready: Promise<WatchState>
   state(): WatchState
   close(): void
@@ -18,24 +18,24 @@ export type WatchState = "starting" | "watching" | "too-many" | "unsupported" | 
 
 export interface DirectoryWatchOptions {
   readonly maxDirectories: number
-  /** A path that was created, changed, renamed or removed. */
+  /** Called with a path that was created, changed, renamed or removed. */
   readonly onChange: (path: string) => void
 }
 
 /**
- * One watch for each directory that is worth it: unlike the system's recursive watch this spends nothing on files, installed
- * packages and build output. Nothing here keeps a process alive.
+ * Watches each directory except those with ignored names. Unlike Node's recursive watch, this does not spend watches on files,
+ * installed packages and build output. The watches do not keep the process alive.
  */
 export function watchDirectories(root: string, options: DirectoryWatchOptions): DirectoryWatch {
   const watches = new Map<string, FSWatcher>()
   let state: WatchState = "starting"
-  const stop = (why: WatchState): void => {
-    state = why
+  const stop = (final: WatchState): void => {
+    state = final
     for (const watcher of watches.values()) watcher.close()
     watches.clear()
   }
-  const isOver = (): boolean => state !== "starting" && state !== "watching"
-  const forget = (path: string): void => {
+  const hasStopped = (): boolean => state !== "starting" && state !== "watching"
+  const unwatch = (path: string): void => {
     watches.get(path)?.close()
     watches.delete(path)
   }
@@ -47,43 +47,43 @@ export function watchDirectories(root: string, options: DirectoryWatchOptions): 
     }
     try {
       const watcher = watch(path, { persistent: false }, (event, name) => {
-        if (name === null || isOver()) return
+        if (name === null || hasStopped()) return
         const changed = join(path, name)
-        if (event === "rename" && !isIgnoredName(name, "directory")) follow(changed)
+        if (event === "rename" && !isIgnoredName(name, "directory")) watchNewDirectory(changed)
         options.onChange(changed)
       })
       watcher.on("error", () => {
-        forget(path)
+        unwatch(path)
       })
       watches.set(path, watcher)
       return true
     } catch (error) {
-      // The system has no watches left, or offers none; a directory that is gone or closed to us is no reason to stop.
+      // The system has no watches left or does not support them. Other errors concern only this directory.
       if (["ENOSPC", "EMFILE", "ENOSYS", "ERR_FEATURE_UNAVAILABLE_ON_PLATFORM"].includes(errorCode(error) ?? ""))
         stop("unsupported")
       return false
     }
   }
-  /** A new directory is watched, and what it already holds is told. */
-  const follow = (path: string): void => {
-    forget(path)
-    const below = [path]
-    for (let next = below.pop(); next !== undefined && !isOver(); next = below.pop()) {
+  /** Watches a new directory and reports the files that it already contains. */
+  const watchNewDirectory = (path: string): void => {
+    unwatch(path)
+    const pending = [path]
+    for (let next = pending.pop(); next !== undefined && !hasStopped(); next = pending.pop()) {
       const entries = entriesOf(next)
       if (entries === undefined || !add(next)) continue
       for (const { name, isDirectory } of entries) {
-        if (isDirectory) below.push(join(next, name))
+        if (isDirectory) pending.push(join(next, name))
         else if (next !== path || state === "watching") options.onChange(join(next, name))
       }
     }
   }
   const start = async (): Promise<WatchState> => {
-    const below = [root]
-    for (let next = below.pop(), count = 1; next !== undefined && !isOver(); next = below.pop(), count += 1) {
+    const pending = [root]
+    for (let next = pending.pop(), count = 1; next !== undefined && !hasStopped(); next = pending.pop(), count += 1) {
       if (add(next)) {
-        for (const { name, isDirectory } of entriesOf(next) ?? []) if (isDirectory) below.push(join(next, name))
+        for (const { name, isDirectory } of entriesOf(next) ?? []) if (isDirectory) pending.push(join(next, name))
       }
-      if (count % DIRECTORIES_AT_ONCE === 0) await nextTick()
+      if (count % DIRECTORIES_PER_TICK === 0) await nextTick()
     }
     if (state === "starting") state = "watching"
     return state
@@ -92,14 +92,14 @@ export function watchDirectories(root: string, options: DirectoryWatchOptions): 
     ready: start(),
     state: () => state,
     close: () => {
-      if (!isOver()) stop("closed")
+      if (!hasStopped()) stop("closed")
     },
   }
 }
 
-const DIRECTORIES_AT_ONCE = 50
+const DIRECTORIES_PER_TICK = 50
 
-/** Without what no checkpoint holds either; undefined for what is no directory. Links are not followed. */
+/** Returns undefined for anything but a readable directory. Leaves out ignored names and does not follow links. */
 function entriesOf(path: string): readonly { readonly name: string; readonly isDirectory: boolean }[] | undefined {
   try {
     return readdirSync(path, { withFileTypes: true })
@@ -110,7 +110,7 @@ function entriesOf(path: string): readonly { readonly name: string; readonly isD
   }
 }
 
-/** Also temporary files of editors, and our own. */
+/** Whether checkpoints exclude the name, or it is a temporary file of an editor or of Hermes. */
 export function isIgnoredName(name: string, kind: "directory" | "other"): boolean {
   return isExcluded(name, kind) || name === ".hermes" || EDITOR_FILE.test(name)
 }

@@ -1,50 +1,51 @@
 import { spawnSync } from "node:child_process"
 import { existsSync, readFileSync, statSync, watch } from "node:fs"
 import type { FSWatcher } from "node:fs"
-import { isAbsolute, join, matchesGlob, relative, resolve, sep } from "node:path"
+import { join, matchesGlob, relative, resolve, sep } from "node:path"
 
 import type { Clock } from "../../base/clock.ts"
+import { isInside } from "../../base/is-inside.ts"
 import type { Logger } from "../../base/logger.ts"
 import { isIgnoredName, watchDirectories } from "./directory-watch.ts"
 import type { WatchState } from "./directory-watch.ts"
 
-/** Tells the model what changed in the workspace without it. */
+/** Reports external changes of the workspace to the model. */
 export interface Watcher {
   /**
-   * What changed outside since the last note, for the end of the next tool result or user message; each change is told once.
-   * Costs nothing while nothing changed.
+   * Returns the external changes since the last note, to append to the next tool result or user message. Reports each change
+   * once. Costs almost nothing while there are none.
    */
   note(): string | undefined
-  /** A command of the session begins; what changes until the returned function is called belongs to it. */
+  /** Call it when a command of the session starts; changes until the returned function is called are attributed to the command. */
   commandStarted(cwd: string): () => void
-  /** Resolves when changes are noticed. */
+  /** Resolves when the watches are set up, or when that has failed. */
   readonly ready: Promise<WatchState>
   close(): void
 }
 
-/** What the session knows about its files, by absolute path without links; its file tracker is one. */
+/** What the session knows about its files, by absolute path with links resolved. The file tracker implements it. */
 export interface WatcherHooks {
-  /** Whether a file is as the model last saw or wrote it; `now` is undefined for a file that is gone. */
-  changedSince(path: string, now: Seen | undefined): "unknown" | "unchanged" | "changed"
-  /** The change was told: reading the file again is no repetition. */
+  /** Compares a file with its state when the model last read or wrote it; `now` is undefined for a deleted file. */
+  changedSince(path: string, now: FileState | undefined): "unknown" | "unchanged" | "changed"
+  /** Called when a change was reported, so that reading the file again does not count as a repeated read. */
   forgetFile(path: string): void
-  /** Files the model has read or written; looked at where the system can watch no directories. */
+  /** Files that the model has read or written; polled where the system cannot watch directories. */
   knownFiles?(): Iterable<string>
 }
 
-interface Seen {
+interface FileState {
   readonly modifiedMs: number
   readonly size: number
 }
 
 export interface WatcherOptions {
-  /** Absolute, without links. */
+  /** Absolute path with links resolved. */
   readonly root: string
   readonly settings: { readonly include: readonly string[]; readonly reportAll: boolean }
   readonly hooks: WatcherHooks
   readonly clock: Clock
   readonly log: Logger
-  /** Where git is looked for. */
+  /** Value of the PATH variable, to find git. */
   readonly path: string
   readonly maxDirectories?: number
 }
@@ -54,37 +55,38 @@ const DEBOUNCE_MS = 500
 const POLL_MS = 2000
 const MAX_CANDIDATES = 5000
 const MAX_SHOWN = 10
-/** How late the system may tell of what a command did last. */
+/** How long after a command the system may still deliver events for its last changes. */
 const EVENT_DELAY_MS = 300
 
 export function createWatcher(options: WatcherOptions): Watcher {
   const { root, clock, log } = options
-  /** Path to the time of its last event. */
+  /** Maps a path to the time of its last event. */
   const candidates = new Map<string, number>()
-  /** What was told last of a path: the same is not told again. */
-  const said = new Map<string, string>()
+  /** The version of each path that was reported last, to avoid reporting it again. */
+  const reported = new Map<string, string>()
   const commands = createCommandWindows(clock)
   const head = watchHead(root)
   const add = (path: string): void => {
     if (candidates.size < MAX_CANDIDATES || candidates.has(path)) candidates.set(path, clock.now())
   }
-  const native = watchDirectories(root, {
+  const directories = watchDirectories(root, {
     maxDirectories: options.maxDirectories ?? MAX_DIRECTORIES,
     onChange: (path) => {
       const name = path.slice(path.lastIndexOf(sep) + 1)
       if (!isIgnoredName(name, "other")) add(path)
     },
   })
-  const ready = native.ready.then((state) => {
-    if (state === "too-many") log.warning(`${root} has too many directories to watch; changes outside are not told`)
-    if (state === "unsupported") log.info(`${root} cannot be watched by the system; known files are looked at instead`)
+  const ready = directories.ready.then((state) => {
+    if (state === "too-many")
+      log.warning(`${root} has too many directories to watch; external changes are not reported`)
+    if (state === "unsupported") log.info(`the system cannot watch ${root}; known files are polled instead`)
     return state
   })
-  let polled = clock.now()
+  let lastPoll = clock.now()
   const poll = (): void => {
-    if (native.state() !== "unsupported" || clock.now() - polled < POLL_MS) return
-    polled = clock.now()
-    for (const path of options.hooks.knownFiles?.() ?? []) candidates.set(path, polled - DEBOUNCE_MS)
+    if (directories.state() !== "unsupported" || clock.now() - lastPoll < POLL_MS) return
+    lastPoll = clock.now()
+    for (const path of options.hooks.knownFiles?.() ?? []) candidates.set(path, lastPoll - DEBOUNCE_MS)
   }
 
   return {
@@ -94,22 +96,22 @@ export function createWatcher(options: WatcherOptions): Watcher {
       poll()
       const due = [...candidates].filter(([, at]) => clock.now() - at >= DEBOUNCE_MS)
       for (const [path] of due) candidates.delete(path)
-      const moved = head.changed((at) => commands.covers(at))
+      const newHead = head.changed((at) => commands.covers(at))
       const found = due
         .flatMap(([path, at]) => changeOf(path, { at, options, commands }))
-        .filter(({ path, version }) => said.get(path) !== version)
-      const told = found.length === 0 ? found : withoutIgnored(found, options)
-      for (const { path, version } of told) {
+        .filter(({ path, version }) => reported.get(path) !== version)
+      const changes = found.length === 0 ? found : withoutIgnored(found, options)
+      for (const { path, version } of changes) {
         options.hooks.forgetFile(path)
-        said.set(path, version)
-        if (said.size > MAX_CANDIDATES) said.clear()
+        reported.set(path, version)
+        if (reported.size > MAX_CANDIDATES) reported.clear()
       }
-      if (moved !== undefined)
-        return `[Note: the git branch was switched outside; HEAD is now ${moved}. Files you read may differ.]`
-      return told.length === 0 ? undefined : noteText(told)
+      if (newHead !== undefined)
+        return `[Note: the git branch was switched externally; HEAD is now ${newHead}. Files you read may differ.]`
+      return changes.length === 0 ? undefined : noteText(changes)
     },
     close: () => {
-      native.close()
+      directories.close()
       head.close()
     },
   }
@@ -117,58 +119,59 @@ export function createWatcher(options: WatcherOptions): Watcher {
 
 interface FileChange {
   readonly path: string
-  readonly shown: string
-  readonly what: "modified" | "created" | "deleted"
+  readonly relativePath: string
+  readonly kind: "modified" | "created" | "deleted"
   readonly version: string
 }
 
-interface Looking {
+interface Candidate {
+  /** Time of the last event. */
   readonly at: number
   readonly options: WatcherOptions
   readonly commands: ReturnType<typeof createCommandWindows>
 }
 
-/** Nothing for an own write, a command's doing, a directory, or a file nobody asked about. */
-function changeOf(path: string, { at, options, commands }: Looking): readonly FileChange[] {
+/** Returns nothing for the session's own writes, changes by its commands, directories and files that are not to be reported. */
+function changeOf(path: string, { at, options, commands }: Candidate): readonly FileChange[] {
   const { root, hooks, settings } = options
-  const shown = relative(root, path)
+  const relativePath = relative(root, path)
   const found = statSync(path, { throwIfNoEntry: false })
   if (found?.isDirectory() === true) return []
   const now = found === undefined ? undefined : { modifiedMs: found.mtimeMs, size: found.size }
   const seen = hooks.changedSince(path, now)
-  const isAsked = settings.reportAll || settings.include.some((pattern) => matchesGlob(shown, pattern))
-  if (seen === "unchanged" || (seen === "unknown" && !isAsked)) return []
+  const isIncluded = settings.reportAll || settings.include.some((pattern) => matchesGlob(relativePath, pattern))
+  if (seen === "unchanged" || (seen === "unknown" && !isIncluded)) return []
   if (found === undefined ? commands.covers(at, EVENT_DELAY_MS) : commands.covers(found.ctimeMs)) return []
   if (found === undefined) {
-    // A file that came and went between two notes is not worth a word.
-    return seen === "unknown" ? [] : [{ path, shown, what: "deleted", version: "" }]
+    // A file that was created and deleted between two notes is not reported.
+    return seen === "unknown" ? [] : [{ path, relativePath, kind: "deleted", version: "" }]
   }
   const isNew = seen === "unknown" && found.birthtimeMs >= at - POLL_MS
-  return [{ path, shown, what: isNew ? "created" : "modified", version: `${found.mtimeMs} ${found.size}` }]
+  return [{ path, relativePath, kind: isNew ? "created" : "modified", version: `${found.mtimeMs} ${found.size}` }]
 }
 
-/** Asked only when there is something to tell. A repository that cannot be asked ignores nothing. */
+/** Runs git only when there are changes to report. If git fails, no file counts as ignored. */
 function withoutIgnored(changes: readonly FileChange[], { root, path }: WatcherOptions): readonly FileChange[] {
   if (!existsSync(join(root, ".git"))) return changes
-  const asked = spawnSync("git", [...NO_HOOKS, "check-ignore", "-z", "--stdin"], {
+  const result = spawnSync("git", [...NO_HOOKS, "check-ignore", "-z", "--stdin"], {
     cwd: root,
     env: { PATH: path, LC_ALL: "C", GIT_OPTIONAL_LOCKS: "0", ...NO_FETCH },
-    input: changes.map(({ shown }) => shown).join("\0"),
+    input: changes.map(({ relativePath }) => relativePath).join("\0"),
     timeout: 2000,
     encoding: "utf8",
   })
-  const ignored = new Set(asked.status === 0 ? asked.stdout.split("\0") : [])
-  return changes.filter(({ shown }) => !ignored.has(shown))
+  const ignored = new Set(result.status === 0 ? result.stdout.split("\0") : [])
+  return changes.filter(({ relativePath }) => !ignored.has(relativePath))
 }
 
-/** The repository is the person's, or a stranger's: asking it must not start a program that it names. */
+/** The repository may be untrusted: `check-ignore` must not start programs that its settings name. */
 const NO_HOOKS = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]
 
-/** A missing object would be fetched in the way that the repository's settings name, which may be a program. */
+/** In a partial clone git would fetch a missing object, with a program that the repository's settings may name. */
 const NO_FETCH = { GIT_NO_LAZY_FETCH: "1", GIT_ALLOW_PROTOCOL: "" }
 
 function noteText(changes: readonly FileChange[]): string {
-  const shown = changes.slice(0, MAX_SHOWN).map(({ shown: name, what }) => `${oneLine(name)} (${what})`)
+  const shown = changes.slice(0, MAX_SHOWN).map(({ relativePath, kind }) => `${oneLine(relativePath)} (${kind})`)
   const more = changes.length - shown.length
   return `[Note: changed externally since you last read them: ${[...shown, ...(more > 0 ? [`and ${more} more`] : [])].join(", ")}]`
 }
@@ -177,7 +180,7 @@ function oneLine(name: string): string {
   return name.replaceAll(/[\p{Cc}[\]]/gu, "?")
 }
 
-/** When commands ran. Changes in such a time are theirs. */
+/** Records when commands ran. Changes during that time are attributed to them. */
 function createCommandWindows(clock: Clock) {
   const windows: { from: number; to: number }[] = []
   return {
@@ -195,36 +198,36 @@ function createCommandWindows(clock: Clock) {
 }
 
 const MAX_WINDOWS = 50
-/** File times come from a coarser clock than ours. */
+/** File timestamps come from a coarser clock. */
 const CLOCK_STEP_MS = 20
 
-/** Which commit or branch the repository of the workspace is on. */
+/** Watches HEAD of the workspace's repository. */
 function watchHead(root: string) {
-  const folder = gitFolder(join(root, ".git"))
-  const file = join(folder, "HEAD")
+  const directory = resolveGitDirectory(join(root, ".git"))
+  const file = join(directory, "HEAD")
   let known = readHead(file)
   let touched = false
   let watcher: FSWatcher | undefined
   if (known !== undefined) {
     try {
-      watcher = watch(folder, { persistent: false }, (_event, name) => {
+      watcher = watch(directory, { persistent: false }, (_event, name) => {
         if (name === "HEAD") touched = true
       })
       watcher.on("error", () => watcher?.close())
     } catch {
-      // Without a watch a switch of branch is not told; the files that it changes are.
+      // Without this watch a branch switch is not reported, only the files that it changes.
       watcher = undefined
     }
   }
   return {
-    /** The new head, when somebody else than a command of ours moved it. */
-    changed: (isOurs: (at: number) => boolean): string | undefined => {
+    /** Returns the new HEAD if it was changed by anything but a command of the session. */
+    changed: (isByCommand: (at: number) => boolean): string | undefined => {
       if (!touched) return undefined
       touched = false
       const now = readHead(file)
       if (now === undefined || now.text === known?.text) return undefined
       known = now
-      return isOurs(now.at) ? undefined : oneLine(now.text.replace(/^ref: (?:refs\/heads\/)?/u, "")).slice(0, 200)
+      return isByCommand(now.at) ? undefined : oneLine(now.text.replace(/^ref: (?:refs\/heads\/)?/u, "")).slice(0, 200)
     },
     close: () => {
       watcher?.close()
@@ -232,13 +235,13 @@ function watchHead(root: string) {
   }
 }
 
-/** In a worktree `.git` is a file that names the folder. */
-function gitFolder(path: string): string {
+/** In a worktree `.git` is a file that contains the path of the git directory. */
+function resolveGitDirectory(path: string): string {
   try {
-    const [, named] = /^gitdir: (.+)$/mu.exec(readFileSync(path, "utf8")) ?? []
-    return named === undefined ? path : resolve(path, "..", named)
+    const [, target] = /^gitdir: (.+)$/mu.exec(readFileSync(path, "utf8")) ?? []
+    return target === undefined ? path : resolve(path, "..", target)
   } catch {
-    // It is the folder itself, or there is none.
+    // `.git` is the directory itself or does not exist.
     return path
   }
 }
@@ -247,12 +250,7 @@ function readHead(file: string): { readonly text: string; readonly at: number } 
   try {
     return { text: readFileSync(file, "utf8").trim(), at: statSync(file).ctimeMs }
   } catch {
-    // No repository, or one of a kind that keeps its head elsewhere.
+    // There is no repository, or it stores HEAD elsewhere.
     return undefined
   }
-}
-
-function isInside(path: string, directory: string): boolean {
-  const way = relative(directory, path)
-  return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way))
 }

@@ -1,21 +1,21 @@
-import { askClient } from "../remote/client-process.ts"
+import { runProgram } from "../run-program.ts"
 
-/** Runs git on a repository of the person. Never rejects. */
-export type Git = (args: readonly string[], how: GitCall) => Promise<GitAnswer>
+/** Runs git in one of the user's repositories. Never rejects. */
+export type Git = (args: readonly string[], options: GitCallOptions) => Promise<GitResult>
 
-export interface GitCall {
+export interface GitCallOptions {
   readonly directory: string
   readonly signal: AbortSignal
   readonly timeoutMs?: number
-  /** Beside the usual ones: which repository is meant, where that must not be looked up in files that a command could change. */
+  /** Additional environment variables, such as GIT_DIR to avoid trusting a `.git` file that a command could have changed. */
   readonly variables?: Readonly<Record<string, string>>
 }
 
-export interface GitAnswer {
+export interface GitResult {
   readonly ok: boolean
-  /** Without the line break at the end. */
+  /** Standard output without the trailing line break. */
   readonly text: string
-  /** Why it failed, in git's words or ours; empty when it did not. */
+  /** Why git failed; empty on success. */
   readonly problem: string
   readonly notInstalled: boolean
 }
@@ -23,28 +23,28 @@ export interface GitAnswer {
 const TIMEOUT_MS = 30_000
 
 /**
- * The person's own settings count, because they say how files are checked out (line ends, large files). What would start programs of
- * the repository or wait for a person is off.
+ * Respects the user's git settings, because they determine how files are checked out (line endings, LFS). Disables everything that
+ * would run programs of the repository or prompt the user.
  */
 export function createGit(environment: Readonly<Record<string, string>>): Git {
   return async (args, { directory, signal, timeoutMs = TIMEOUT_MS, variables = {} }) => {
-    const answer = await askClient(["git", "-C", directory, ...SETTINGS, ...args], {
-      environment: { ...environment, ...QUIET, ...variables },
+    const result = await runProgram(["git", "-C", directory, ...SETTINGS, ...args], {
+      environment: { ...environment, ...NO_PROMPTS, ...variables },
       signal,
       timeoutMs,
     })
-    const ok = answer.ended === "exited" && answer.code === 0
-    const problem = ok ? "" : problemOf(answer, timeoutMs)
+    const ok = result.ended === "exited" && result.code === 0
+    const problem = ok ? "" : problemOf(result, timeoutMs)
     return {
       ok,
-      text: answer.stdout.toString("utf8").replace(/\n$/u, ""),
+      text: result.stdout.toString("utf8").replace(/\n$/u, ""),
       problem,
-      notInstalled: answer.notStarted !== undefined,
+      notInstalled: result.notStarted !== undefined,
     }
   }
 }
 
-const QUIET = { LC_ALL: "C", GIT_TERMINAL_PROMPT: "0", GIT_ASKPASS: "true", SSH_ASKPASS: "true" }
+const NO_PROMPTS = { LC_ALL: "C", GIT_TERMINAL_PROMPT: "0", GIT_ASKPASS: "true", SSH_ASKPASS: "true" }
 
 const SETTINGS = [
   "core.hooksPath=/dev/null",
@@ -56,15 +56,15 @@ const SETTINGS = [
 ].flatMap((setting) => ["-c", setting])
 
 function problemOf(
-  answer: { readonly ended: string; readonly notStarted?: string; readonly stderr: string; readonly code: number },
+  result: { readonly ended: string; readonly notStarted?: string; readonly stderr: string; readonly code: number },
   timeoutMs: number,
 ): string {
-  if (answer.ended === "timed-out") return `git did not finish within ${timeoutMs / 1000} s`
-  if (answer.ended === "interrupted") return "it was interrupted"
-  if (answer.notStarted !== undefined) return "git cannot be started; install it"
-  const lines = answer.stderr.split("\n").filter((line) => line.trim() !== "")
+  if (result.ended === "timed-out") return `git did not finish within ${timeoutMs / 1000} s`
+  if (result.ended === "interrupted") return "git was interrupted"
+  if (result.notStarted !== undefined) return "git cannot be started; install it"
+  const lines = result.stderr.split("\n").filter((line) => line.trim() !== "")
   const fatal = lines.find((line) => /^(?:fatal|error): /u.test(line)) ?? lines.at(-1)
-  return fatal?.replace(/^(?:fatal|error): /u, "").slice(0, MAX_PROBLEM_CHARS) ?? `git ended with code ${answer.code}`
+  return fatal?.replace(/^(?:fatal|error): /u, "").slice(0, MAX_PROBLEM_CHARS) ?? `git exited with code ${result.code}`
 }
 
 const MAX_PROBLEM_CHARS = 300

@@ -13,48 +13,51 @@ import {
 } from "node:fs"
 import { dirname, isAbsolute, join, normalize, relative, sep } from "node:path"
 
+import { isInside } from "../../base/is-inside.ts"
 import { errorMessage } from "../../base/system-error.ts"
-import { WORKTREES } from "./worktree.ts"
+import { WORKTREES_DIRECTORY } from "./worktree.ts"
 
-interface Places {
+interface WorktreePaths {
+  /** The checkout to copy from. */
   readonly root: string
+  /** The worktree. */
   readonly path: string
 }
 
-export interface Inclusion {
+export interface CopiedFiles {
   /** Relative paths that are now in the worktree. */
   readonly included: readonly string[]
-  /** For the person: what was named and could not be taken over, and why. */
+  /** Messages for the user about names that could not be copied. */
   readonly warnings: readonly string[]
 }
 
 /**
- * Takes over what `.worktreeinclude` names and git does not keep: files are copied, directories linked. What the worktree has already
- * stays. Nothing is read outside the checkout or written outside the worktree, also where links lead there.
+ * Copies the files and links the directories that `.worktreeinclude` lists. Skips what the worktree already has. Never reads outside
+ * the checkout or writes outside the worktree, not even through links.
  */
-export function takeOverIncluded(places: Places): Inclusion {
+export function copyIncludedFiles(paths: WorktreePaths): CopiedFiles {
   const included: string[] = []
   const warnings: string[] = []
-  for (const name of namesIn(places.root)) {
+  for (const name of namesIn(paths.root)) {
     try {
-      const outcome = takeOver(name, places)
-      if (outcome === "taken over") included.push(name)
-      else if (outcome !== "left alone") warnings.push(`.worktreeinclude: ${name} ${outcome}`)
+      const outcome = copyIncluded(name, paths)
+      if (outcome === "copied") included.push(name)
+      else if (outcome !== "skipped") warnings.push(`.worktreeinclude: ${name} ${outcome}`)
     } catch (error) {
-      warnings.push(`.worktreeinclude: ${name} could not be taken over: ${errorMessage(error)}`)
+      warnings.push(`.worktreeinclude: ${name} could not be copied: ${errorMessage(error)}`)
     }
   }
   return { included, warnings }
 }
 
-/** What the worktree has just as `.worktreeinclude` names it: what was taken over, and what git keeps in both places. */
-export function includedNames(places: Places): readonly string[] {
-  return namesIn(places.root).filter((name) => isIncluded(name, places))
+/** Returns listed files that are identical in checkout and worktree: copied ones, and those that git tracks. */
+export function unmodifiedIncludedFiles(paths: WorktreePaths): readonly string[] {
+  return namesIn(paths.root).filter((name) => isUnmodified(name, paths))
 }
 
-/** The links themselves go, never what they lead to. */
-export function removeIncluded(places: Places, names: readonly string[]): void {
-  for (const name of names) rmSync(join(places.path, name), { recursive: true, force: true })
+/** Removes links, never their targets. */
+export function removeIncludedFiles(paths: WorktreePaths, names: readonly string[]): void {
+  for (const name of names) rmSync(join(paths.path, name), { recursive: true, force: true })
 }
 
 const MAX_NAMES = 1000
@@ -64,7 +67,7 @@ function namesIn(root: string): readonly string[] {
   try {
     text = readFileSync(join(root, ".worktreeinclude"), "utf8")
   } catch {
-    // There is none, or it is a directory: nothing is named.
+    // There is no such file, or it is a directory.
     return []
   }
   const names = text
@@ -76,42 +79,42 @@ function namesIn(root: string): readonly string[] {
   return [...new Set(names)].slice(0, MAX_NAMES)
 }
 
-/** What became of it; every other answer is a reason against it. */
-function takeOver(name: string, { root, path }: Places): "taken over" | "left alone" | (string & {}) {
-  if (isAbsolute(name) || !isWithin(join(root, name), root)) return "is not inside the repository"
-  if (isGits(name)) return "belongs to git, not to the project"
+/** Returns any outcome other than "copied" and "skipped" as the end of a warning. */
+function copyIncluded(name: string, { root, path }: WorktreePaths): "copied" | "skipped" | (string & {}) {
+  if (isAbsolute(name) || !isInside(join(root, name), root)) return "is not inside the repository"
+  if (isGitInternal(name)) return "belongs to git, not to the project"
   const target = join(path, name)
-  if (lstatSync(target, { throwIfNoEntry: false }) !== undefined) return "left alone"
+  if (lstatSync(target, { throwIfNoEntry: false }) !== undefined) return "skipped"
   const found = statSync(join(root, name), { throwIfNoEntry: false })
-  // A file that not everybody has is named all the same.
-  if (found === undefined) return "left alone"
+  // A shared `.worktreeinclude` may list files that not every checkout has.
+  if (found === undefined) return "skipped"
   const source = realpathSync(join(root, name))
-  if (!isWithin(source, root)) return "leads out of the repository"
-  if (isGits(relative(root, source))) return "belongs to git, not to the project"
-  if (!isWithin(realAncestor(dirname(target)), path)) return "would be written outside the worktree"
+  if (!isInside(source, root)) return "is a link to a target outside the repository"
+  if (isGitInternal(relative(root, source))) return "belongs to git, not to the project"
+  if (!isInside(nearestRealPath(dirname(target)), path)) return "would be written outside the worktree"
   mkdirSync(dirname(target), { recursive: true })
   if (found.isFile()) copyFileSync(source, target, constants.COPYFILE_EXCL)
-  else if (found.isDirectory()) link(source, target)
+  else if (found.isDirectory()) linkDirectory(source, target)
   else return "is neither a file nor a directory"
-  return "taken over"
+  return "copied"
 }
 
-function isGits(name: string): boolean {
+function isGitInternal(name: string): boolean {
   const [first] = name.split(sep)
-  return first === ".git" || first === WORKTREES
+  return first === ".git" || first === WORKTREES_DIRECTORY
 }
 
-function link(source: string, target: string): void {
+function linkDirectory(source: string, target: string): void {
   try {
     symlinkSync(source, target, "dir")
   } catch {
-    // This file system knows no links.
+    // The file system does not support symbolic links.
     cpSync(source, target, { recursive: true, verbatimSymlinks: true })
   }
 }
 
-/** A copied directory counts as somebody's work: comparing it would take longer than keeping it costs. */
-function isIncluded(name: string, { root, path }: Places): boolean {
+/** Treats a copied directory as modified: comparing it would cost more than keeping it. */
+function isUnmodified(name: string, { root, path }: WorktreePaths): boolean {
   const target = join(path, name)
   const found = lstatSync(target, { throwIfNoEntry: false })
   try {
@@ -120,19 +123,15 @@ function isIncluded(name: string, { root, path }: Places): boolean {
     const source = join(root, name)
     return statSync(source).size === found.size && readFileSync(source).equals(readFileSync(target))
   } catch {
-    // One of them cannot be read, or is gone: then nothing is known about it.
+    // One of the files is unreadable or missing.
     return false
   }
 }
 
-function realAncestor(directory: string): string {
-  for (let place = directory; ; place = dirname(place)) {
-    if (lstatSync(place, { throwIfNoEntry: false }) !== undefined) return realpathSync(place)
-    if (dirname(place) === place) return place
+/** Throws for a dangling link, so that nothing is written through it. */
+function nearestRealPath(directory: string): string {
+  for (let ancestor = directory; ; ancestor = dirname(ancestor)) {
+    if (lstatSync(ancestor, { throwIfNoEntry: false }) !== undefined) return realpathSync(ancestor)
+    if (dirname(ancestor) === ancestor) return ancestor
   }
-}
-
-function isWithin(path: string, directory: string): boolean {
-  const way = relative(directory, path)
-  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way)
 }

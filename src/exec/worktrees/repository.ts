@@ -3,39 +3,39 @@ import { basename, dirname, join, relative, resolve } from "node:path"
 
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
-import type { Git, GitCall } from "./git.ts"
-import { isWorktreeName, WORKTREES } from "./worktree.ts"
+import type { Git, GitCallOptions } from "./git.ts"
+import { isWorktreeName, WORKTREES_DIRECTORY } from "./worktree.ts"
 
-/** A repository with something to make a worktree from. */
+/** A repository in which worktrees can be created. */
 export interface Repository {
-  /** The checkout that the person works in; worktrees are made below it. */
+  /** The user's checkout; worktrees are created below it. */
   readonly root: string
   readonly commonDirectory: string
-  /** The commit that is checked out where the person is. */
+  /** The commit that is checked out in the user's directory. */
   readonly head: string
-  /** Where in the checkout the person is; empty at its root. */
-  readonly startedIn: string
+  /** The user's directory relative to the checkout; empty at its root. */
+  readonly subdirectory: string
 }
 
 export type RepositoryFailure =
   | { readonly kind: "outside"; readonly message: string }
-  /** There is a repository, and no worktree can be made in it; the message names what to do. */
+  /** There is a repository, but it does not allow worktrees; the message says what to do. */
   | { readonly kind: "unusable"; readonly message: string }
 
 type Found<T> = Result<T, RepositoryFailure>
 
 export async function findRepository(directory: string, git: Git, signal: AbortSignal): Promise<Found<Repository>> {
-  const place = await findCheckout(directory, git, signal)
-  if (!place.ok) return place
-  const head = await readHead(place.value, git, { directory, signal })
+  const checkout = await findCheckout(directory, git, signal)
+  if (!checkout.ok) return checkout
+  const head = await readHead(checkout.value, git, { directory, signal })
   if (!head.ok) return head
-  const { top, commonDirectory } = place.value
-  const startedIn = relative(top, directory)
+  const { top, commonDirectory } = checkout.value
+  const subdirectory = relative(top, directory)
   return ok({
-    root: outermost(top),
+    root: mainCheckout(top),
     commonDirectory,
     head: head.value,
-    startedIn: startedIn.startsWith("..") ? "" : startedIn,
+    subdirectory: subdirectory.startsWith("..") ? "" : subdirectory,
   })
 }
 
@@ -49,33 +49,33 @@ async function findCheckout(directory: string, git: Git, signal: AbortSignal): P
     directory,
     signal,
   })
-  if (kind.notInstalled) return unusable("a worktree needs git, which cannot be started here; install it")
+  if (kind.notInstalled) return unusable("a worktree needs git, which cannot be started; install it")
   if (!kind.ok) {
     const repository = repositoryAbove(directory)
     return repository === undefined
-      ? fail({ kind: "outside", message: `${directory} is in no git repository; go to one` })
+      ? fail({ kind: "outside", message: `${directory} is not in a git repository; change to one` })
       : unusable(`git cannot read the repository at ${repository}: ${kind.problem}`)
   }
   const [isBare, isInside, ...common] = kind.text.split("\n")
   if (isInside !== "true") {
     return unusable(
       isBare === "true"
-        ? `${directory} is a bare repository, without files to work on; clone it, or go to one of its worktrees`
-        : `${directory} is inside the files that git keeps for itself; go to the checkout`,
+        ? `${directory} is a bare repository without a checkout; clone it, or change to one of its worktrees`
+        : `${directory} is inside a .git directory; change to the checkout`,
     )
   }
   const top = await git(["rev-parse", "--show-toplevel"], { directory, signal })
-  if (!top.ok) return unusable(`git cannot say where the checkout of ${directory} begins: ${top.problem}`)
+  if (!top.ok) return unusable(`git cannot find the top directory of the checkout at ${directory}: ${top.problem}`)
   return ok({ top: top.text, commonDirectory: resolve(directory, common.join("\n")) })
 }
 
-async function readHead({ commonDirectory }: Checkout, git: Git, call: GitCall): Promise<Found<string>> {
+async function readHead({ commonDirectory }: Checkout, git: Git, call: GitCallOptions): Promise<Found<string>> {
   const head = await git(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], call)
   if (head.ok) return ok(head.text)
   const branch = await git(["symbolic-ref", "--quiet", "HEAD"], call)
   return branch.ok && !refExists(branch.text, commonDirectory)
-    ? unusable(`the branch ${branch.text.replace("refs/heads/", "")} has no commit yet; make a first one`)
-    : unusable("git cannot read HEAD, the commit that is checked out; look at it with `git status` and `git fsck`")
+    ? unusable(`the branch ${branch.text.replace("refs/heads/", "")} has no commits yet; create one first`)
+    : unusable("git cannot read HEAD, the commit that is checked out; check it with `git status` and `git fsck`")
 }
 
 function refExists(ref: string, commonDirectory: string): boolean {
@@ -83,21 +83,21 @@ function refExists(ref: string, commonDirectory: string): boolean {
   try {
     return readFileSync(join(commonDirectory, "packed-refs"), "utf8").includes(` ${ref}\n`)
   } catch {
-    // No references are packed.
+    // There are no packed refs.
     return false
   }
 }
 
-/** From inside one of our own worktrees another one is made beside it, not in it. */
-function outermost(top: string): string {
-  const folder = dirname(top)
-  return isWorktreeName(basename(top)) && basename(folder) === WORKTREES ? dirname(folder) : top
+/** Inside a worktree that Hermes created, a new one is created next to it, not nested. */
+function mainCheckout(top: string): string {
+  const parent = dirname(top)
+  return isWorktreeName(basename(top)) && basename(parent) === WORKTREES_DIRECTORY ? dirname(parent) : top
 }
 
 function repositoryAbove(directory: string): string | undefined {
-  for (let place = directory; ; place = dirname(place)) {
-    if (existsSync(join(place, ".git"))) return place
-    if (dirname(place) === place) return undefined
+  for (let ancestor = directory; ; ancestor = dirname(ancestor)) {
+    if (existsSync(join(ancestor, ".git"))) return ancestor
+    if (dirname(ancestor) === ancestor) return undefined
   }
 }
 

@@ -1,64 +1,68 @@
 import { readFileSync } from "node:fs"
 import { basename, dirname, join, resolve } from "node:path"
 
-/** A checkout of its own for one conversation, on a branch of its own. */
+/** A separate git worktree for one conversation, on its own branch. */
 export interface Worktree {
   readonly path: string
   readonly branch: string
-  /** The checkout it was made from. */
+  /** The checkout it was created from. */
   readonly root: string
-  /** What git keeps for the whole repository, and for this worktree alone. */
+  /** Git's directory for the whole repository ($GIT_COMMON_DIR). */
   readonly commonDirectory: string
-  readonly ownDirectory: string
-  /** The commit it was made from, where this process has made it. */
+  /** Git's directory for this worktree ($GIT_DIR). */
+  readonly gitDirectory: string
+  /** The commit it was created from, if this process has created it. */
   readonly base?: string
-  /** Where in the checkout the person was; empty at its root. */
-  readonly startedIn: string
-  /** What was taken over from the checkout because `.worktreeinclude` names it: relative paths. */
+  /** The user's directory relative to the checkout; empty at its root. */
+  readonly subdirectory: string
+  /** Relative paths that were copied or linked from the checkout because `.worktreeinclude` lists them. */
   readonly included: readonly string[]
 }
 
-/** The folder in the checkout that worktrees are made in. */
-export const WORKTREES = ".worktrees"
+/** What follows from the name of a worktree and its repository. */
+export type WorktreeLocation = Pick<Worktree, "path" | "branch" | "root" | "commonDirectory" | "gitDirectory">
+
+/** The directory in the checkout that contains the worktrees. */
+export const WORKTREES_DIRECTORY = ".worktrees"
 
 export function isWorktreeName(name: string): boolean {
   return /^hermes-[0-9a-f]{8}$/u.test(name)
 }
 
-/** Whether a directory is where a worktree of ours lies or has lain. */
+/** Whether a path has the form of a worktree that Hermes created; it need not exist. */
 export function isWorktreePath(path: string): boolean {
-  return isWorktreeName(basename(path)) && basename(dirname(path)) === WORKTREES
+  return isWorktreeName(basename(path)) && basename(dirname(path)) === WORKTREES_DIRECTORY
 }
 
 export function worktreeAt(
   name: string,
   repository: { readonly root: string; readonly commonDirectory: string },
-): Pick<Worktree, "path" | "branch" | "root" | "commonDirectory" | "ownDirectory"> {
+): WorktreeLocation {
   const { root, commonDirectory } = repository
   return {
-    path: join(root, WORKTREES, name),
+    path: join(root, WORKTREES_DIRECTORY, name),
     branch: `hermes/${name}`,
     root,
     commonDirectory,
-    ownDirectory: join(commonDirectory, "worktrees", name),
+    gitDirectory: join(commonDirectory, "worktrees", name),
   }
 }
 
-/** Whether git knows the worktree. Its own `.git` file is not asked: a command may have changed that. */
-export function isRegistered({ path, ownDirectory }: Pick<Worktree, "path" | "ownDirectory">): boolean {
+/** Whether git knows the worktree. Does not trust the worktree's `.git` file, which a command may have changed. */
+export function isRegistered({ path, gitDirectory }: Pick<Worktree, "path" | "gitDirectory">): boolean {
   try {
-    const pointer = readFileSync(join(ownDirectory, "gitdir"), "utf8").trim()
-    return resolve(ownDirectory, pointer) === join(path, ".git")
+    const pointer = readFileSync(join(gitDirectory, "gitdir"), "utf8").trim()
+    return resolve(gitDirectory, pointer) === join(path, ".git")
   } catch {
-    // Git keeps nothing about it.
+    // Git has no entry for this worktree.
     return false
   }
 }
 
-/** Makes git look at this worktree and the repository it was made from, whatever files in it say. */
-export function gitVariables(worktree: Pick<Worktree, "path" | "commonDirectory" | "ownDirectory">) {
+/** Environment variables that bind git to this worktree and its repository, regardless of the `.git` file in it. */
+export function gitVariables(worktree: Pick<Worktree, "path" | "commonDirectory" | "gitDirectory">) {
   return {
-    GIT_DIR: worktree.ownDirectory,
+    GIT_DIR: worktree.gitDirectory,
     GIT_COMMON_DIR: worktree.commonDirectory,
     GIT_WORK_TREE: worktree.path,
     GIT_OPTIONAL_LOCKS: "0",

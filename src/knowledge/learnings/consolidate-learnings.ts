@@ -1,5 +1,5 @@
-import { jaccard, wordsOf } from "./error-words.ts"
-import { fingerprintOf, mergeLearnings, provenAt } from "./learning.ts"
+import { jaccard, errorWords } from "./error-words.ts"
+import { fingerprintOf, mergeLearnings, lastConfirmedAt } from "./learning.ts"
 import type { Learning } from "./learning.ts"
 
 const NEAR_DUPLICATE = 0.8
@@ -7,18 +7,18 @@ const UNUSED_AUTO_SECONDS = 180 * 86_400
 const MAX_LEARNINGS = 1000
 
 /**
- * What is left of many learnings: those that say nearly the same become one, what was noticed automatically and did not help in
- * half a year is dropped, and of too many the least proven go. Gives for each one that stays what it has become, in order.
+ * Merges near-duplicates, drops automatic learnings that did not help for half a year, and drops the least useful ones beyond the
+ * limit. Returns each learning that stays, mapped to its merged form, in order.
  */
 export function consolidateLearnings(
   learnings: readonly Learning[],
   options: { readonly now: number },
 ): ReadonlyMap<Learning, Learning> {
-  const alive = learnings.filter(
-    (learning) => learning.source !== "auto" || options.now - provenAt(learning) <= UNUSED_AUTO_SECONDS,
+  const recent = learnings.filter(
+    (learning) => learning.source !== "auto" || options.now - lastConfirmedAt(learning) <= UNUSED_AUTO_SECONDS,
   )
-  const kept = withoutNearDuplicates(alive)
-  const best = new Set(kept.toSorted((a, b) => byWorth(a.learning, b.learning)).slice(0, MAX_LEARNINGS))
+  const kept = withoutNearDuplicates(recent)
+  const best = new Set(kept.toSorted((a, b) => byUsefulness(a.learning, b.learning)).slice(0, MAX_LEARNINGS))
   return new Map(kept.filter((entry) => best.has(entry)).map(({ original, learning }) => [original, learning]))
 }
 
@@ -32,12 +32,12 @@ interface Kept {
 function withoutNearDuplicates(learnings: readonly Learning[]): readonly Kept[] {
   const byType = new Map<string, Kept[]>()
   return learnings.flatMap((learning) => {
-    const words = wordsOf(learning.pattern)
+    const words = errorWords(learning.pattern)
     const fingerprint = fingerprintOf(learning)
     const sameType = byType.get(learning.errorType) ?? []
-    const twin = sameType.find((other) => other.fingerprint === fingerprint || nearlyEqual(other.words, words))
-    if (twin !== undefined) {
-      twin.learning = mergeLearnings(twin.learning, learning)
+    const duplicate = sameType.find((other) => other.fingerprint === fingerprint || nearlyEqual(other.words, words))
+    if (duplicate !== undefined) {
+      duplicate.learning = mergeLearnings(duplicate.learning, learning)
       return []
     }
     const entry: Kept = { original: learning, learning, words, fingerprint }
@@ -52,8 +52,8 @@ function nearlyEqual(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
   return sizes >= NEAR_DUPLICATE && jaccard(a, b) >= NEAR_DUPLICATE
 }
 
-function byWorth(a: Learning, b: Learning): number {
-  return isAuto(a) - isAuto(b) || b.timesUsed - a.timesUsed || provenAt(b) - provenAt(a)
+function byUsefulness(a: Learning, b: Learning): number {
+  return isAuto(a) - isAuto(b) || b.timesUsed - a.timesUsed || lastConfirmedAt(b) - lastConfirmedAt(a)
 }
 
 function isAuto(learning: Learning): number {

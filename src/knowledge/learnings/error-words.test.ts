@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest"
 
 import { fc } from "../../../test/support/property.ts"
-import { errorFingerprint, jaccard, normaliseError, wordsOf } from "./error-words.ts"
+import { errorFingerprint, jaccard, normaliseError, errorWords } from "./error-words.ts"
 
 describe("normaliseError", () => {
   test.each([
@@ -18,13 +18,13 @@ describe("normaliseError", () => {
     expect(normaliseError(text)).toBe(expected)
   })
 
-  test("megabytes of hostile text take no time", () => {
+  test("megabytes of hostile text are processed in linear time", () => {
     for (const piece of ["/", ":1", "0x", "'", "a-", "1."]) {
       expect(normaliseError(piece.repeat(1_000_000)).length).toBeLessThanOrEqual(4000)
     }
   })
 
-  test("what is normalised stays as it is", () => {
+  test("normalizing twice changes nothing", () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...Array.from("aZ10:x-./ '\n数É")) }), (text) => {
         const once = normaliseError(text)
@@ -41,17 +41,17 @@ describe("errorFingerprint", () => {
     ["Cannot find module 'x'", "Cannot find module 'y'", false],
     ["error TS2345", "error TS2322", false],
     ["404", "500", false],
-  ])("%s | %s", (a, b, same) => {
+  ])("%s and %s have the same fingerprint: %s", (a, b, same) => {
     expect(errorFingerprint(a, "T") === errorFingerprint(b, "t")).toBe(same)
   })
 
-  test("the type of the error is part of it", () => {
+  test("includes the error type", () => {
     expect(errorFingerprint("x", "KeyError")).not.toBe(errorFingerprint("x", "TypeError"))
   })
 })
 
-test("words: parts of names, no stop words, pairs in scripts without spaces", () => {
-  expect([...wordsOf("the no_such-module in 数据库")]).toEqual(["no", "such", "module", "数据", "据库"])
+test("words are parts of names, without stop words, and pairs in scripts without spaces", () => {
+  expect([...errorWords("the no_such-module in 数据库")]).toEqual(["no", "such", "module", "数据", "据库"])
 })
 
 test.each([
@@ -59,6 +59,6 @@ test.each([
   ["foo bar", "bar baz", 1 / 3],
   ["foo", "bar", 0],
   ["", "", 0],
-])("jaccard of %s and %s", (a, b, expected) => {
-  expect(jaccard(wordsOf(a), wordsOf(b))).toBeCloseTo(expected)
+])("the Jaccard index of %s and %s is %f", (a, b, expected) => {
+  expect(jaccard(errorWords(a), errorWords(b))).toBeCloseTo(expected)
 })

@@ -2,30 +2,30 @@ import { fingerprint } from "../../base/random-and-hash.ts"
 import { takeCodePoints } from "../../base/text.ts"
 
 /**
- * An error as it would read anywhere: lower case, without numbers, paths, addresses, hexadecimal values and quotes. Two reports
- * of the same fault from other lines, files and machines become equal.
+ * Normalizes an error message: lower case, without numbers, paths, addresses, hexadecimal values and quotes. Reports of the same error
+ * from different lines, files and machines become equal.
  */
 export function normaliseError(text: string): string {
   return takeCodePoints(text, MAX_NORMALISED_CHARS)
     .toLowerCase()
     .split(BREAKS)
     .map((token) => token.replaceAll(POSITION, "").replaceAll(EDGES, ""))
-    .filter((token) => token !== "" && !isPlaceSpecific(token))
+    .filter((token) => token !== "" && !isMachineSpecific(token))
     .join(" ")
 }
 
 /** Two learnings with the same fingerprint are the same learning. */
 export function errorFingerprint(pattern: string, errorType: string): string {
   const form = normaliseError(pattern)
-  // Of a bare number or path nothing is left, and nothing would make all of them one.
+  // Nothing is left of a bare number or path; keep the original, or all of them would be equal.
   return fingerprint(`${form === "" ? pattern.trim() : form}\0${errorType.toLowerCase()}`)
 }
 
 /**
- * The distinct words of a text, by which texts are compared. Names such as `no_such-module` count in parts, so that another
- * spelling of them still meets; scripts without spaces are taken in pairs of characters.
+ * Returns the distinct words of a text, for comparison. Splits names such as `no_such-module` into words, so that other spellings
+ * match, and scripts without spaces into pairs of characters.
  */
-export function wordsOf(text: string): ReadonlySet<string> {
+export function errorWords(text: string): ReadonlySet<string> {
   const words = new Set<string>()
   for (const [run] of normaliseError(text).matchAll(/[\p{L}\p{N}]+/gu)) {
     if (UNSPACED.test(run)) for (const pair of pairsOf(run)) words.add(pair)
@@ -34,7 +34,7 @@ export function wordsOf(text: string): ReadonlySet<string> {
   return words
 }
 
-/** How much of two sets is shared: 0 nothing, 1 everything. */
+/** Jaccard index of two sets, 0 to 1. */
 export function jaccard(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
   const union = a.size + b.size
   if (union === 0) return 0
@@ -45,7 +45,7 @@ export function jaccard(a: ReadonlySet<string>, b: ReadonlySet<string>): number 
 
 const MAX_NORMALISED_CHARS = 4000
 const BREAKS = /[\s"'`‘’“”«»()[\]{}<>,;|=]+/u
-/** `:12` and `:12:5` behind a name. */
+/** `:12` and `:12:5` after a name. */
 const POSITION = /(?::\d+)+/gu
 const EDGES = /^[.:!?*#&-]+|[.:!?*#&-]+$/gu
 const NUMBER = /^v?\d[\d.:_x/+-]*[a-z%]{0,3}$/u
@@ -53,8 +53,8 @@ const TIMESTAMP = /^\d{4}-\d\d-\d\d/u
 const HEXADECIMAL = /^(?:0x[0-9a-f]+|(?=[a-f]*\d)[0-9a-f]{6,}|[0-9a-f]{8}-[0-9a-f-]{27})$/u
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
 
-/** Names with letters and digits (`ts2345`, `utf8`) tell errors apart and stay. */
-function isPlaceSpecific(token: string): boolean {
+/** Names with letters and digits (`ts2345`, `utf8`) are not machine-specific: they distinguish errors. */
+function isMachineSpecific(token: string): boolean {
   return /[/\\]/u.test(token) || NUMBER.test(token) || TIMESTAMP.test(token) || HEXADECIMAL.test(token)
 }
 

@@ -1,7 +1,7 @@
 import { isRecord, parseJson } from "../../base/json.ts"
 import { errorFingerprint } from "./error-words.ts"
 
-/** What went wrong once, and what helped. Times are epoch seconds. */
+/** An error and its fix. Times are epoch seconds. */
 export interface Learning {
   readonly id: string
   readonly pattern: string
@@ -10,19 +10,19 @@ export interface Learning {
   readonly context: string
   readonly tags: readonly string[]
   readonly createdAt: number
-  /** Null while it has not helped again. */
+  /** Null until it has helped again. */
   readonly lastUsedAt: number | null
   readonly timesUsed: number
   readonly tool?: string
-  /** `auto`: noticed by Hermes, not saved by the agent. */
+  /** `auto`: detected by Hermes, not saved by the agent. */
   readonly source?: string
-  /** The arguments of the call that failed, as plain words; later calls are compared with them. */
+  /** The arguments of the failed call as plain words, to compare with later calls. */
   readonly args?: string
-  /** Keys of the line that this version does not know; they are written back. */
+  /** Keys of the line that this version does not know. They are preserved. */
   readonly unknown: Readonly<Record<string, unknown>>
 }
 
-/** One line of `learnings.jsonl`, or undefined when it is not a learning. Absent and odd fields get their defaults. */
+/** Parses a line of `learnings.jsonl`; undefined when it is not a learning. Missing and invalid fields get defaults. */
 export function parseLearning(line: string): Learning | undefined {
   const record = parseJson(line)
   if (!isRecord(record)) return undefined
@@ -66,19 +66,19 @@ export function formatLearning(learning: Learning): string {
 }
 
 /**
- * Learnings with the same one are the same. Worked out when somebody writes: reading happens at every start, and a pattern that a
- * person corrected by hand counts in its new form.
+ * Learnings with the same fingerprint are the same. Computed when writing, not when reading: reading happens at every start, and a
+ * pattern that the user edited by hand must count in its new form.
  */
 export function fingerprintOf({ pattern, errorType }: Pick<Learning, "pattern" | "errorType">): string {
   return errorFingerprint(pattern, errorType)
 }
 
-/** When it last proved right: the moment its age is counted from. */
-export function provenAt({ createdAt, lastUsedAt }: Pick<Learning, "createdAt" | "lastUsedAt">): number {
+/** When the learning last helped, or was created. Its age counts from here. */
+export function lastConfirmedAt({ createdAt, lastUsedAt }: Pick<Learning, "createdAt" | "lastUsedAt">): number {
   return Math.max(createdAt, lastUsedAt ?? 0)
 }
 
-/** The other describes the same fault: the longer fix is kept, and everything that only one of them has. */
+/** Merges two learnings about the same error: keeps the longer fix, and every field that only one of them has. */
 export function mergeLearnings(kept: Learning, other: Learning): Learning {
   const source = kept.source === other.source ? kept.source : undefined
   const { source: _source, ...rest } = kept
@@ -106,7 +106,7 @@ function text(value: unknown): string {
   return typeof value === "string" ? value : ""
 }
 
-/** Somebody who edits the file by hand may write a date. */
+/** Users who edit the file may write a date. */
 function seconds(value: unknown): number | undefined {
   const time = typeof value === "string" ? Date.parse(value) / 1000 : value
   return typeof time === "number" && Number.isFinite(time) ? time : undefined

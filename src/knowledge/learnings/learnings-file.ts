@@ -6,13 +6,13 @@ import { isNotFound } from "../../base/system-error.ts"
 import { formatLearning, parseLearning } from "./learning.ts"
 import type { Learning } from "./learning.ts"
 
-/** The lines of the file. What is no learning keeps its bytes and its place: it may be of a later version, or be mended. */
+/** A line of the file. Unparsed lines are preserved: a later version may have written them, or the user may repair them. */
 export type LearningLine =
   | { readonly kind: "learning"; readonly learning: Learning; readonly bytes?: Buffer }
-  | { readonly kind: "foreign"; readonly bytes: Buffer }
+  | { readonly kind: "unparsed"; readonly bytes: Buffer }
 
 export interface LearningsFile {
-  /** As it is on disk now. Read again only when the file has changed. Throws when it cannot be read. */
+  /** Returns the lines on disk; reads the file only when it has changed. Throws when it cannot be read. */
   lines(): readonly LearningLine[]
   append(learning: Learning): void
   replace(lines: readonly LearningLine[]): void
@@ -21,18 +21,18 @@ export interface LearningsFile {
 const MAX_BYTES = 64_000_000
 const NEWLINE = 0x0a
 
-/** Reading needs no lock; who writes holds one around reading and writing. */
+/** Reading needs no lock. A writer must hold the lock while it reads and writes. */
 export function openLearningsFile(path: string): LearningsFile {
-  let known: Content | undefined
+  let cached: Content | undefined
   const content = (): Content => {
-    if (known === undefined || known.state !== fileState(path)) known = readContent(path)
-    return known
+    if (cached === undefined || cached.version !== fileVersion(path)) cached = readContent(path)
+    return cached
   }
   return {
     lines: () => content().lines,
     append: (learning) => {
-      // A line that was cut off by a crash must not swallow this one.
-      const start = content().cutOff ? "\n" : ""
+      // A crash may have left an incomplete last line.
+      const start = content().truncated ? "\n" : ""
       appendFileSync(path, `${start}${formatLearning(learning)}\n`, { mode: 0o600 })
     },
     replace: (lines) => {
@@ -43,32 +43,32 @@ export function openLearningsFile(path: string): LearningsFile {
 }
 
 interface Content {
-  /** Tells this content from a later one. */
-  readonly state: string
+  /** Changes when the file changes. */
+  readonly version: string
   readonly lines: readonly LearningLine[]
-  /** The last line has no end. */
-  readonly cutOff: boolean
+  /** The last line has no line break. */
+  readonly truncated: boolean
 }
 
 function readContent(path: string): Content {
   try {
     const { bytes, stats } = readRegularFile(path, { maxBytes: MAX_BYTES })
-    const cutOff = bytes.length > 0 && bytes.at(-1) !== NEWLINE
-    return { state: stateOf(stats), lines: splitLines(bytes).map(toLine), cutOff }
+    const truncated = bytes.length > 0 && bytes.at(-1) !== NEWLINE
+    return { version: versionOf(stats), lines: splitLines(bytes).map(toLine), truncated }
   } catch (error) {
-    if (isNotFound(error)) return { state: NO_FILE, lines: [], cutOff: false }
+    if (isNotFound(error)) return { version: NO_FILE, lines: [], truncated: false }
     throw error
   }
 }
 
 const NO_FILE = "none"
 
-function fileState(path: string): string {
+function fileVersion(path: string): string {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
-  return stats === undefined ? NO_FILE : stateOf(stats)
+  return stats === undefined ? NO_FILE : versionOf(stats)
 }
 
-function stateOf(stats: { readonly ino: bigint; readonly size: bigint; readonly mtimeNs: bigint }): string {
+function versionOf(stats: { readonly ino: bigint; readonly size: bigint; readonly mtimeNs: bigint }): string {
   return `${stats.ino}:${stats.size}:${stats.mtimeNs}`
 }
 
@@ -85,9 +85,9 @@ function splitLines(bytes: Buffer): readonly Buffer[] {
 
 function toLine(bytes: Buffer): LearningLine {
   const learning = parseLearning(bytes.toString("utf8"))
-  return learning === undefined ? { kind: "foreign", bytes } : { kind: "learning", learning, bytes }
+  return learning === undefined ? { kind: "unparsed", bytes } : { kind: "learning", learning, bytes }
 }
 
 function bytesOf(line: LearningLine): Buffer {
-  return line.kind === "foreign" ? line.bytes : (line.bytes ?? Buffer.from(formatLearning(line.learning)))
+  return line.kind === "unparsed" ? line.bytes : (line.bytes ?? Buffer.from(formatLearning(line.learning)))
 }

@@ -12,14 +12,14 @@ import { explainSystemError } from "../../base/system-error.ts"
 import { ellipsize, scrubSurrogates } from "../../base/text.ts"
 import { scanThreats } from "../threat-scan.ts"
 import { consolidateLearnings } from "./consolidate-learnings.ts"
-import { fingerprintOf, mergeLearnings, provenAt } from "./learning.ts"
+import { fingerprintOf, mergeLearnings, lastConfirmedAt } from "./learning.ts"
 import type { Learning } from "./learning.ts"
 import { openLearningsFile } from "./learnings-file.ts"
 import type { LearningLine, LearningsFile } from "./learnings-file.ts"
 import { indexLearnings, rankLearnings } from "./rank-learnings.ts"
 import type { FoundLearning, RankIndex } from "./rank-learnings.ts"
 
-/** What a caller says about an error and what helped. */
+/** An error and its fix, as reported by the caller. */
 export interface NewLearning {
   readonly pattern: string
   readonly fix: string
@@ -33,13 +33,13 @@ export interface NewLearning {
 
 export interface SavedLearning {
   readonly learning: Learning
-  /** It was known already and has been brought up to date. */
+  /** True when an existing learning was updated. */
   readonly merged: boolean
 }
 
 /**
- * `<home>/learnings.jsonl`: error → fix pairs, shared by all sessions of a home. Kept in memory and read again when another
- * process has changed the file. Failures are sentences; nothing here throws.
+ * Stores pairs of error and fix in `<home>/learnings.jsonl`, shared by all sessions of a home. Caches the file in memory and reads it
+ * again when another process has changed it. Returns failures as messages; never throws.
  */
 export interface LearningsStore {
   save(learning: NewLearning): Promise<Result<SavedLearning>>
@@ -47,16 +47,16 @@ export interface LearningsStore {
   /** Newest first. */
   list(limit?: number): Result<readonly Learning[]>
   remove(id: string): Promise<Result<Learning>>
-  /** It helped once more. */
-  used(id: string): Promise<Result<Learning>>
-  /** Those that helped most often, without those that never did. */
-  top(count: number): Result<readonly Learning[]>
-  /** Merges, drops and bounds; called at the end of a session, it does its work once a day or when the file has grown. */
+  /** Records that a learning has helped. */
+  recordUse(id: string): Promise<Result<Learning>>
+  /** Returns the learnings that helped most often, without those that never did. */
+  mostUsed(count: number): Result<readonly Learning[]>
+  /** Merges duplicates and drops useless learnings. Unless forced, runs once a day or when a large file has changed. */
   consolidate(options?: { readonly force?: boolean }): Promise<Result<ConsolidateOutcome>>
 }
 
 export interface SearchOptions {
-  /** Only learnings with all of these. */
+  /** Return only learnings with all of these tags. */
   readonly tags?: readonly string[] | undefined
   readonly limit?: number | undefined
 }
@@ -76,73 +76,89 @@ export function createLearningsStore(options: StoreOptions): LearningsStore {
   const { path, clock } = options
   const file = openLearningsFile(path)
   const indexed = createIndex(file)
-  const change = <T>(work: () => Result<T>): Promise<Result<T>> => locked(path, work)
+  const withLock = <T>(work: () => Result<T>): Promise<Result<T>> => lockedChange(path, work)
 
   return {
-    save: async (wanted) => {
-      const checked = acceptable(wanted, options)
+    save: async (learning) => {
+      const checked = validate(learning, options)
       if (!checked.ok) return checked
-      return await change(() => ok(saveIn(file, checked.value)))
+      return await withLock(() => ok(saveIn(file, checked.value)))
     },
-    search: (query, { tags = [], limit = DEFAULT_FOUND } = {}) =>
-      reading(() => rankLearnings(query, indexed(), { now: epochSeconds(clock), tags }).slice(0, limit)),
+    search: (query, { tags = [], limit = DEFAULT_LIMIT } = {}) =>
+      tryRead(() => rankLearnings(query, indexed(), { now: epochSeconds(clock), tags }).slice(0, limit)),
     list: (limit = Number.POSITIVE_INFINITY) =>
-      reading(() =>
+      tryRead(() =>
         learningsOf(file.lines())
           .toSorted((a, b) => b.createdAt - a.createdAt)
           .slice(0, limit),
       ),
-    remove: async (id) => await change(() => editIn(file, id, () => undefined)),
-    used: async (id) =>
-      await change(() =>
+    remove: async (id) => await withLock(() => editIn(file, id, () => undefined)),
+    recordUse: async (id) =>
+      await withLock(() =>
         editIn(file, id, (learning) => ({
           ...learning,
           timesUsed: learning.timesUsed + 1,
           lastUsedAt: epochSeconds(clock),
         })),
       ),
-    top: (count) =>
-      reading(() =>
+    mostUsed: (count) =>
+      tryRead(() =>
         learningsOf(file.lines())
           .filter(({ timesUsed }) => timesUsed > 0)
-          .toSorted((a, b) => b.timesUsed - a.timesUsed || provenAt(b) - provenAt(a))
+          .toSorted((a, b) => b.timesUsed - a.timesUsed || lastConfirmedAt(b) - lastConfirmedAt(a))
           .slice(0, count),
       ),
     consolidate: async ({ force = false } = {}) => {
-      const state = reading(() => {
+      const state = tryRead(() => {
         const count = learningsOf(file.lines()).length
         return { count, due: force || isDue(path, count, clock) }
       })
       if (!state.ok) return state
       const { count, due } = state.value
-      return due ? await change(() => ok(consolidateIn(file, { path, clock }))) : ok({ before: count, after: count })
+      return due ? await withLock(() => ok(consolidateIn(file, { path, clock }))) : ok({ before: count, after: count })
     },
   }
 }
 
-const DEFAULT_FOUND = 5
-const MAX = { pattern: 300, fix: 800, context: 500, errorType: 60, tool: 64, tag: 40, tags: 10, args: 300 } as const
+const DEFAULT_LIMIT = 5
+const MAX_LENGTH = {
+  pattern: 300,
+  fix: 800,
+  context: 500,
+  errorType: 60,
+  tool: 64,
+  tag: 40,
+  tags: 10,
+  args: 300,
+} as const
 const LOCK_WAIT_MS = 2000
 
-/** The learning as it may be kept: without orders to the agent, without secrets, bounded. */
-function acceptable(wanted: NewLearning, { clock, redact }: StoreOptions): Result<Learning> {
+/** Redacts and truncates the fields of a learning, and rejects prompt injection. */
+function validate(learning: NewLearning, { clock, redact }: StoreOptions): Result<Learning> {
   const clean = (value: string | undefined, max: number): string =>
     ellipsize(redact(scrubSurrogates(value ?? "").trim()), max)
-  const pattern = clean(wanted.pattern, MAX.pattern)
-  const fix = clean(wanted.fix, MAX.fix)
-  if (pattern === "") return fail("nothing was kept: pattern is empty; say what went wrong")
-  if (fix === "") return fail("nothing was kept: fix is empty; say what helped")
-  const tags = [...new Set((wanted.tags ?? []).map((tag) => clean(tag, MAX.tag).toLowerCase()))].filter(
+  const pattern = clean(learning.pattern, MAX_LENGTH.pattern)
+  const fix = clean(learning.fix, MAX_LENGTH.fix)
+  if (pattern === "") return fail("nothing was saved: pattern is empty; describe the error")
+  if (fix === "") return fail("nothing was saved: fix is empty; describe what helped")
+  const tags = [...new Set((learning.tags ?? []).map((tag) => clean(tag, MAX_LENGTH.tag).toLowerCase()))].filter(
     (tag) => tag !== "",
   )
-  const errorType = clean(wanted.errorType, MAX.errorType)
-  const context = clean(wanted.context, MAX.context)
-  const tool = clean(wanted.tool, MAX.tool)
-  const args = clean(wanted.args, MAX.args)
-  const everything = [wanted.pattern, wanted.fix, wanted.context, wanted.errorType, wanted.args, ...tags].join("\n")
+  const errorType = clean(learning.errorType, MAX_LENGTH.errorType)
+  const context = clean(learning.context, MAX_LENGTH.context)
+  const tool = clean(learning.tool, MAX_LENGTH.tool)
+  const args = clean(learning.args, MAX_LENGTH.args)
+  const everything = [
+    learning.pattern,
+    learning.fix,
+    learning.context,
+    learning.errorType,
+    learning.args,
+    ...tags,
+  ].join("\n")
   const threats = scanThreats(everything, "strict")
   if (threats.length > 0) {
-    return fail(`nothing was kept: the text reads like an attack on the agent (${threats.join(", ")}); reword it`)
+    return fail(`nothing was saved: the text looks like prompt injection (${threats.join(", ")}); rephrase it`)
   }
   return ok({
     id: randomHex(4),
@@ -150,12 +166,12 @@ function acceptable(wanted: NewLearning, { clock, redact }: StoreOptions): Resul
     errorType,
     fix,
     context,
-    tags: tags.slice(0, MAX.tags),
+    tags: tags.slice(0, MAX_LENGTH.tags),
     createdAt: epochSeconds(clock),
     lastUsedAt: null,
     timesUsed: 0,
     ...(tool === "" ? {} : { tool }),
-    ...(wanted.source === undefined ? {} : { source: wanted.source }),
+    ...(learning.source === undefined ? {} : { source: learning.source }),
     ...(args === "" ? {} : { args }),
     unknown: {},
   })
@@ -193,35 +209,35 @@ function consolidateIn(file: LearningsFile, { path, clock }: Pick<StoreOptions, 
   const before = learningsOf(lines)
   const after = consolidateLearnings(before, { now: epochSeconds(clock) })
   if (before.length !== after.size) file.replace(lines.flatMap((line) => consolidatedLine(line, after)))
-  markDone(path, clock)
+  touchMarker(path, clock)
   return { before: before.length, after: after.size }
 }
 
 function consolidatedLine(line: LearningLine, after: ReadonlyMap<Learning, Learning>): readonly LearningLine[] {
-  if (line.kind === "foreign") return [line]
+  if (line.kind === "unparsed") return [line]
   const kept = after.get(line.learning)
   if (kept === undefined) return []
   return [kept === line.learning ? line : { kind: "learning", learning: kept }]
 }
 
-const MANY = 200
+const LARGE_COUNT = 200
 const DAY_MS = 86_400_000
 
-/** An empty file beside the learnings whose time says when they were last put in order. */
-function markOf(path: string): string {
+/** An empty file whose modification time is that of the last consolidation. */
+function markerPath(path: string): string {
   return `${path}.consolidated`
 }
 
 function isDue(path: string, count: number, clock: Clock): boolean {
   if (count === 0) return false
-  const done = statSync(markOf(path), { throwIfNoEntry: false })
-  if (done === undefined || clock.now() - done.mtimeMs > DAY_MS) return true
-  return count > MANY && (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) > done.mtimeMs
+  const marker = statSync(markerPath(path), { throwIfNoEntry: false })
+  if (marker === undefined || clock.now() - marker.mtimeMs > DAY_MS) return true
+  return count > LARGE_COUNT && (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) > marker.mtimeMs
 }
 
-function markDone(path: string, clock: Clock): void {
-  writeFileSync(markOf(path), "", { mode: 0o600 })
-  utimesSync(markOf(path), new Date(clock.now()), new Date(clock.now()))
+function touchMarker(path: string, clock: Clock): void {
+  writeFileSync(markerPath(path), "", { mode: 0o600 })
+  utimesSync(markerPath(path), new Date(clock.now()), new Date(clock.now()))
 }
 
 function learningsOf(lines: readonly LearningLine[]): readonly Learning[] {
@@ -232,17 +248,17 @@ function isOf(line: LearningLine, learning: Learning): boolean {
   return line.kind === "learning" && line.learning === learning
 }
 
-/** The word index follows the lines it was made from. */
+/** Rebuilds the word index when the lines change. */
 function createIndex(file: LearningsFile): () => RankIndex {
-  let made: { readonly of: readonly LearningLine[]; readonly index: RankIndex } | undefined
+  let cached: { readonly lines: readonly LearningLine[]; readonly index: RankIndex } | undefined
   return () => {
     const lines = file.lines()
-    if (made?.of !== lines) made = { of: lines, index: indexLearnings(learningsOf(lines)) }
-    return made.index
+    if (cached?.lines !== lines) cached = { lines, index: indexLearnings(learningsOf(lines)) }
+    return cached.index
   }
 }
 
-async function locked<T>(path: string, work: () => Result<T>): Promise<Result<T>> {
+async function lockedChange<T>(path: string, work: () => Result<T>): Promise<Result<T>> {
   try {
     makeDirectories(dirname(path))
     return await withFileLock(`${path}.lock`, { waitMs: LOCK_WAIT_MS }, work)
@@ -251,7 +267,7 @@ async function locked<T>(path: string, work: () => Result<T>): Promise<Result<T>
   }
 }
 
-function reading<T>(work: () => T): Result<T> {
+function tryRead<T>(work: () => T): Result<T> {
   try {
     return ok(work())
   } catch (error) {

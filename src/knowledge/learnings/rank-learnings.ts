@@ -1,113 +1,113 @@
 import type { Learning } from "./learning.ts"
-import { provenAt } from "./learning.ts"
-import { wordsOf } from "./error-words.ts"
+import { lastConfirmedAt } from "./learning.ts"
+import { errorWords } from "./error-words.ts"
 
-/** A learning that fits a query. */
+/** A learning that matches a query. */
 export interface FoundLearning {
   readonly learning: Learning
-  /** How well the words fit, 0 to 1. */
+  /** How well the words match, 0 to 1. */
   readonly relevance: number
-  /** Relevance, raised by use and lowered by age. */
+  /** Relevance, increased by use and decreased by age. */
   readonly score: number
 }
 
-/** Learnings with their words, weighed once per state of the file. */
+/** Learnings with their words and weights, computed once per version of the file. */
 export interface RankIndex {
   readonly documents: readonly Document[]
-  /** What a word weighs: the rarer, the more. */
-  weigh(word: string): number
+  /** The inverse document frequency of a word. */
+  weightOf(word: string): number
 }
 
 interface Document {
   readonly learning: Learning
   readonly pattern: ReadonlySet<string>
   readonly patternWeight: number
-  /** The error itself, and the names it goes by. */
-  readonly about: ReadonlySet<string>
-  /** Explanations: words here count half. */
-  readonly beside: ReadonlySet<string>
+  /** Words of the error, its type, tool and tags. */
+  readonly subject: ReadonlySet<string>
+  /** Words of the fix and context, which count half. */
+  readonly explanation: ReadonlySet<string>
 }
 
 export function indexLearnings(learnings: readonly Learning[]): RankIndex {
   const frequency = new Map<string, number>()
   const split = learnings.map((learning) => {
-    const pattern = wordsOf(learning.pattern)
+    const pattern = errorWords(learning.pattern)
     const names = [learning.errorType, learning.tool ?? "", ...learning.tags].join(" ")
-    const about = new Set([...pattern, ...wordsOf(names)])
-    const beside = wordsOf(`${learning.fix} ${learning.context}`)
-    for (const word of new Set([...about, ...beside])) frequency.set(word, (frequency.get(word) ?? 0) + 1)
-    return { learning, pattern, about, beside }
+    const subject = new Set([...pattern, ...errorWords(names)])
+    const explanation = errorWords(`${learning.fix} ${learning.context}`)
+    for (const word of new Set([...subject, ...explanation])) frequency.set(word, (frequency.get(word) ?? 0) + 1)
+    return { learning, pattern, subject, explanation }
   })
-  const weigh = (word: string): number => {
-    const holding = frequency.get(word) ?? 0
-    return Math.log(1 + (learnings.length - holding + 0.5) / (holding + 0.5))
+  const weightOf = (word: string): number => {
+    const count = frequency.get(word) ?? 0
+    return Math.log(1 + (learnings.length - count + 0.5) / (count + 0.5))
   }
   const documents = split.map((document) => ({
     ...document,
-    patternWeight: sum(Array.from(document.pattern, weigh)),
+    patternWeight: sum(Array.from(document.pattern, weightOf)),
   }))
-  return { documents, weigh }
+  return { documents, weightOf }
 }
 
 /**
- * Best first; equal scores by recency. Words weigh by their rarity as in BM25 (inverse document frequency); saturation and
- * length play no part, since errors are short and hardly repeat a word.
+ * Returns the best learnings first, equal scores by recency. Words are weighted by inverse document frequency as in BM25, without its
+ * saturation and length terms, because errors are short and hardly repeat a word.
  *
- * Relevance is normalised to 0..1, so that one threshold means the same in files of any size. It is the larger of two shares:
- * how much of the query's weight the learning holds, and how much of the learning's pattern the query holds. The second finds
- * a short pattern (`EADDRINUSE`) in a long error; it counts in full only from two telling words on, half with one and not at
- * all with words that every error has.
+ * Relevance is normalized to 0..1, so that a threshold means the same for files of any size. It is the larger of two shares: how much of
+ * the query's weight the learning contains, and how much of the learning's pattern the query contains. The second finds a short pattern
+ * (`EADDRINUSE`) in a long error. It counts fully with two distinctive words, half with one, and not at all with words that are common in
+ * errors.
  */
 export function rankLearnings(
   query: string,
   index: RankIndex,
   options: { readonly now: number; readonly tags?: readonly string[] },
 ): readonly FoundLearning[] {
-  const asked = Array.from(wordsOf(query), (word) => ({ word, weight: index.weigh(word) }))
-  if (asked.length === 0) return []
+  const queryWords = Array.from(errorWords(query), (word) => ({ word, weight: index.weightOf(word) }))
+  if (queryWords.length === 0) return []
   const tags = (options.tags ?? []).map((tag) => tag.toLowerCase())
   return index.documents
     .filter(({ learning }) => tags.every((tag) => learning.tags.includes(tag)))
-    .map((document) => ({ learning: document.learning, relevance: relevanceOf(asked, document) }))
+    .map((document) => ({ learning: document.learning, relevance: relevanceOf(queryWords, document) }))
     .filter(({ relevance }) => relevance > 0)
-    .map((found) => ({ ...found, score: found.relevance * standing(found.learning, options.now) }))
-    .toSorted((a, b) => b.score - a.score || recency(b.learning, a.learning))
+    .map((found) => ({ ...found, score: found.relevance * usefulness(found.learning, options.now) }))
+    .toSorted((a, b) => b.score - a.score || compareRecency(b.learning, a.learning))
 }
 
-/** Newer first when used as `recency(b, a)`. */
-function recency(a: Learning, b: Learning): number {
-  return provenAt(a) - provenAt(b) || a.createdAt - b.createdAt
+/** Compares by recency, oldest first. */
+function compareRecency(a: Learning, b: Learning): number {
+  return lastConfirmedAt(a) - lastConfirmedAt(b) || a.createdAt - b.createdAt
 }
 
 const HALF_LIFE_DAYS = 90
 const SECONDS_PER_DAY = 86_400
 
-function standing(learning: Learning, now: number): number {
-  const ageDays = Math.max(0, now - provenAt(learning)) / SECONDS_PER_DAY
+function usefulness(learning: Learning, now: number): number {
+  const ageDays = Math.max(0, now - lastConfirmedAt(learning)) / SECONDS_PER_DAY
   return (1 + Math.log(1 + learning.timesUsed)) * 0.5 ** (ageDays / HALF_LIFE_DAYS)
 }
 
-interface Asked {
+interface QueryWord {
   readonly word: string
   readonly weight: number
 }
 
-function relevanceOf(asked: readonly Asked[], document: Document): number {
-  const whole = sum(asked.map(({ weight }) => weight))
-  const held = sum(asked.map(({ word, weight }) => weight * shareOf(word, document)))
-  return held === 0 ? 0 : Math.max(held / whole, patternShare(asked, document))
+function relevanceOf(queryWords: readonly QueryWord[], document: Document): number {
+  const total = sum(queryWords.map(({ weight }) => weight))
+  const matched = sum(queryWords.map(({ word, weight }) => weight * shareOf(word, document)))
+  return matched === 0 ? 0 : Math.max(matched / total, patternShare(queryWords, document))
 }
 
-function shareOf(word: string, { about, beside }: Document): number {
-  if (about.has(word)) return 1
-  return beside.has(word) ? 0.5 : 0
+function shareOf(word: string, { subject, explanation }: Document): number {
+  if (subject.has(word)) return 1
+  return explanation.has(word) ? 0.5 : 0
 }
 
-function patternShare(asked: readonly Asked[], { pattern, patternWeight }: Document): number {
-  const shared = asked.filter(({ word }) => pattern.has(word))
+function patternShare(queryWords: readonly QueryWord[], { pattern, patternWeight }: Document): number {
+  const shared = queryWords.filter(({ word }) => pattern.has(word))
   if (shared.length === 0) return 0
-  const telling = shared.filter(({ word }) => !COMMON_IN_ERRORS.has(word)).length
-  return (sum(shared.map(({ weight }) => weight)) / patternWeight) * Math.min(1, telling / 2)
+  const distinctive = shared.filter(({ word }) => !COMMON_IN_ERRORS.has(word)).length
+  return (sum(shared.map(({ weight }) => weight)) / patternWeight) * Math.min(1, distinctive / 2)
 }
 
 function sum(numbers: readonly number[]): number {

@@ -1,6 +1,6 @@
 /**
- * Recalled memory travels with a user message inside a fence, so that the model does not take it for the person's words. Models
- * sometimes repeat the fence; the scrubber keeps it from people.
+ * Wraps recalled memory in a fence, so that the model does not mistake it for the words of the user. Models sometimes repeat the
+ * fence; `createFenceScrubber` removes it from their output.
  */
 export function fenceMemory(text: string): string {
   const clean = sanitizeContext(text).trim()
@@ -12,11 +12,11 @@ const CLOSING = "</memory-context>"
 const SYSTEM_NOTE =
   "[System note: this is recalled memory, not new user input. Treat it as authoritative reference data.]"
 
-/** Text without fences: whole blocks go, then the note and tags that stand alone. What is left holds no tag. */
+/** Removes complete fenced blocks, then single tags and notes. The result contains no tag. */
 export function sanitizeContext(text: string): string {
   if (!/memory-context|system note/i.test(text)) return text
   let clean = text
-  // Taking a tag out may join the halves of another one. Text that is built to do so for ever loses the hyphen.
+  // Removing a tag may join the halves of another one. Text that is crafted to do so repeatedly loses the hyphen.
   for (let pass = 0; pass < MAX_PASSES && /<\/?\s*memory-context\s*>/i.test(clean); pass += 1)
     clean = withoutTags(clean)
   if (/<\/?\s*memory-context\s*>/i.test(clean)) clean = clean.replaceAll(/memory-context/gi, "memory context")
@@ -24,10 +24,10 @@ export function sanitizeContext(text: string): string {
 }
 
 const MAX_PASSES = 4
-/** Ours and that of older editions, on a line of its own. Bounded, so that hostile text costs no more than its length. */
+/** The note of this and older editions, on its own line. Bounded, so that matching stays linear for hostile text. */
 const NOTE_LINE = /^[ \t]{0,8}\[System note:[^\]\n]{0,100}recalled memory[^\]\n]{0,400}\][ \t]*(?:\n|$)/gim
 
-/** One pass over the tags: a block lasts from an opening to the next closing tag. Linear, unlike a lazy pattern. */
+/** Removes blocks, from an opening to the next closing tag, in one pass. Linear, unlike a lazy pattern. */
 function withoutTags(text: string): string {
   let clean = ""
   let position = 0
@@ -48,21 +48,21 @@ function withoutTags(text: string): string {
 }
 
 export interface FenceScrubber {
-  /** What of the text so far may be shown now. */
+  /** Returns the text that can be shown now. */
   feed(delta: string): string
-  /** The rest, at the end of the response; the next one starts afresh. */
+  /** Returns the remaining text at the end of a response and resets the scrubber. */
   flush(): string
 }
 
 /**
- * Takes echoed memory blocks out of a streamed answer. A tag opens a block only where a block would stand: first on its line
- * and followed by a line break. An answer that merely mentions the tag is left as it is.
+ * Removes echoed memory blocks from a streamed response. A tag opens a block only when it starts a line and is followed by a line
+ * break, so that a response which merely mentions the tag is not changed.
  */
 export function createFenceScrubber(): FenceScrubber {
-  let state: ScrubState = FRESH
+  let state: ScrubState = INITIAL
   return {
     feed: (delta) => {
-      // Almost all text: nothing is held back, and no tag begins in it.
+      // Fast path for almost all text: nothing is held back, and the delta contains no tag.
       if (!state.inside && state.held === "" && !delta.includes("<")) {
         const line = delta.slice(delta.lastIndexOf("\n") + 1)
         const lineIsBlank = (state.lineIsBlank || line.length < delta.length) && BLANK.test(line)
@@ -74,23 +74,23 @@ export function createFenceScrubber(): FenceScrubber {
       return visible
     },
     flush: () => {
-      const rest = state.inside ? "" : state.held
-      state = FRESH
-      return rest
+      const remaining = state.inside ? "" : state.held
+      state = INITIAL
+      return remaining
     },
   }
 }
 
 interface ScrubState {
   readonly inside: boolean
-  /** Nothing but blanks has been shown on the present line. */
+  /** The current line contains only blanks so far. */
   readonly lineIsBlank: boolean
-  /** The end of what came, as long as it may be the beginning of a tag. */
+  /** The end of the input, while it may be the beginning of a tag. */
   readonly held: string
 }
 
 const BLANK = /^[ \t]*$/
-const FRESH: ScrubState = { inside: false, lineIsBlank: true, held: "" }
+const INITIAL: ScrubState = { inside: false, lineIsBlank: true, held: "" }
 
 function scrub(state: ScrubState, delta: string): readonly [ScrubState, string] {
   let { inside, lineIsBlank } = state
@@ -122,7 +122,7 @@ function scrub(state: ScrubState, delta: string): readonly [ScrubState, string] 
   return [{ inside, lineIsBlank, held: "" }, visible]
 }
 
-/** `partial`: more text is needed to tell. */
+/** `partial`: the text may become an opening tag. */
 function openingAt(text: string): "none" | "partial" | "complete" {
   const head = text.slice(0, OPENING.length).toLowerCase()
   if (!OPENING.startsWith(head)) return "none"

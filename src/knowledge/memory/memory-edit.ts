@@ -1,9 +1,9 @@
 import { assertNever } from "../../base/assert-never.ts"
 import { codePointLength, ellipsize, scrubSurrogates } from "../../base/text.ts"
 import { scanThreats } from "../threat-scan.ts"
-import { holdsSeparator, joinEntries, unixText, usageText, type MemoryTarget } from "./memory-file.ts"
+import { containsSeparator, joinEntries, normalizeLineEndings, usageText, type MemoryTarget } from "./memory-file.ts"
 
-/** One change to one file. `oldText` is a part of the entry that is meant. */
+/** A change to a memory file. `oldText` is a part of the entry to change. */
 export type MemoryWrite =
   | { readonly action: "add"; readonly target: MemoryTarget; readonly content: string }
   | {
@@ -14,20 +14,20 @@ export type MemoryWrite =
     }
   | { readonly action: "remove"; readonly target: MemoryTarget; readonly oldText: string }
 
-/** Why nothing was changed, with what helps to do better. */
+/** Why nothing was changed, with information for the next attempt. */
 export interface MemoryRefusal {
   readonly kind: "refused"
   readonly error: string
   readonly usage?: string
-  /** Everything in the file, so that it can be consolidated. */
+  /** All entries of the file, so that they can be consolidated. */
   readonly entries?: readonly string[]
-  /** The entries that `oldText` could mean. */
+  /** The entries that contain `oldText`. */
   readonly matches?: readonly string[]
-  /** Where a file that must not be overwritten was copied to. */
+  /** The path of a copy of a file that must not be overwritten. */
   readonly backup?: string
 }
 
-/** What a write would make of the entries. `same` needs no write. */
+/** The effect of a write. `same`: the file already contains the entry. */
 export type EditPlan =
   | { readonly kind: "change"; readonly entries: readonly string[]; readonly message: string }
   | { readonly kind: "same"; readonly message: string }
@@ -39,8 +39,8 @@ export function refused(error: string, more: Omit<MemoryRefusal, "kind" | "error
   return { kind: "refused", error, ...more }
 }
 
-/** The write in the form it is kept, or why it cannot be kept whatever the file holds. */
-export function checkedWrite(write: MemoryWrite): MemoryWrite | MemoryRefusal {
+/** Returns the normalized write, or why it is invalid regardless of the contents of the file. */
+export function validateWrite(write: MemoryWrite): MemoryWrite | MemoryRefusal {
   if (write.action === "remove") {
     const oldText = cleanText(write.oldText)
     return oldText === "" ? refused("old_text is missing: name a part of the entry to remove") : { ...write, oldText }
@@ -52,24 +52,25 @@ export function checkedWrite(write: MemoryWrite): MemoryWrite | MemoryRefusal {
     if (content === "") return refused("content is empty: use action remove to delete an entry")
     return contentProblem(content) ?? { ...write, oldText, content }
   }
-  if (content === "") return refused("content is missing: give the fact to keep as one short sentence")
+  if (content === "") return refused("content is missing: give the fact to remember as one short sentence")
   return contentProblem(content) ?? { ...write, content }
 }
 
 function cleanText(text: string): string {
-  return unixText(scrubSurrogates(text)).trim()
+  return normalizeLineEndings(scrubSurrogates(text)).trim()
 }
 
 function contentProblem(content: string): MemoryRefusal | undefined {
-  if (holdsSeparator(content)) return refused("content may not hold a line with only §: add each entry by itself")
+  if (containsSeparator(content))
+    return refused("content must not contain a line with only §: add each entry separately")
   const threats = scanThreats(content, "strict")
   if (threats.length === 0) return undefined
   return refused(
-    `content was refused because it looks like ${threats.join(", ")}; memory is part of every later prompt, so keep plain facts only`,
+    `content was rejected because it looks like ${threats.join(", ")}; memory is part of every later prompt, so store plain facts only`,
   )
 }
 
-/** The effect of a checked write on what the file holds now. */
+/** Applies a validated write to the current entries. */
 export function planWrite(write: MemoryWrite, entries: readonly string[], limitChars: number): EditPlan {
   switch (write.action) {
     case "add":
@@ -92,7 +93,7 @@ export function planWrite(write: MemoryWrite, entries: readonly string[], limitC
   }
 }
 
-/** Entries that are equal are one for the matching: the first of them is taken. */
+/** Treats equal entries as one and returns the index of the first. */
 function findEntry(part: string, entries: readonly string[]): number | MemoryRefusal {
   const matches = [...new Set(entries.filter((entry) => entry.includes(part)))]
   const [only, ...others] = matches
@@ -110,7 +111,7 @@ function withinLimit(
   const chars = codePointLength(joinEntries(entries))
   if (chars <= limit.limitChars) return { kind: "change", entries, message: limit.message }
   return refused(
-    `memory is full: this would make ${chars} of ${limit.limitChars} characters. Merge or remove entries now, in this turn, then try again`,
+    `memory is full: the file would have ${chars} of ${limit.limitChars} characters. Merge or remove entries now, in this turn, then try again`,
     { usage: usageText(limit.before, limit.limitChars), entries: limit.before },
   )
 }

@@ -5,12 +5,12 @@ import { readRegularFile } from "../../base/regular-file.ts"
 import { explainSystemError, isNotFound } from "../../base/system-error.ts"
 import { codePointLength } from "../../base/text.ts"
 
-/** `memory`: what the agent notes about projects and the machine. `user`: who the person is. */
+/** `memory`: notes of the agent about projects and the machine. `user`: facts about the user. */
 export type MemoryTarget = "memory" | "user"
 
 export const MEMORY_TARGETS = ["memory", "user"] as const
 
-/** Where a home keeps its memory, in both editions. */
+/** The memory paths of a home, the same in both editions. */
 export function memoryPaths(home: string): {
   readonly memoryPath: string
   readonly userPath: string
@@ -23,15 +23,15 @@ export function memoryPaths(home: string): {
   }
 }
 
-/** Curated facts in a small Markdown file: entries separated by a line that holds only `§`. */
+/** A small Markdown file of facts, separated by lines with only `§`. */
 export interface MemoryFile {
   readonly path: string
   readonly limitChars: number
 }
 
 /**
- * What is on disk. `drifted`: somebody else wrote it in a way that a rewrite would not give back, so it may be shown but not
- * written; `bytes` is then the file itself. `unreadable` ends a sentence that names the file.
+ * The contents of a memory file. `drifted`: another program or the user edited it so that rewriting would lose something; it may be
+ * shown but not written. The `reason` completes a sentence that names the file.
  */
 export type MemoryContent =
   | { readonly kind: "usable"; readonly entries: readonly string[]; readonly changedAt: number }
@@ -45,10 +45,10 @@ export type MemoryContent =
   | { readonly kind: "unreadable"; readonly reason: string }
 
 const SEPARATOR = "\n§\n"
-/** Far beyond any limit of settings; whatever is larger is not a memory file. */
+/** Far beyond any configurable limit; a larger file is not a memory file. */
 const MAX_BYTES = 1_000_000
 
-/** Synchronous, because the prompt of a new session is built from it before anything else can happen. Never throws. */
+/** Never throws. Synchronous, because the prompt of a new session needs it first. */
 export function readMemoryFile(file: MemoryFile): MemoryContent {
   try {
     const { bytes, stats } = readRegularFile(file.path, { maxBytes: MAX_BYTES })
@@ -63,7 +63,7 @@ function memoryContent(
   bytes: Buffer,
   { limitChars, changedAt }: { readonly limitChars: number; readonly changedAt: number },
 ): MemoryContent {
-  const text = unixText(bytes.toString("utf8"))
+  const text = normalizeLineEndings(bytes.toString("utf8"))
   const entries = text
     .split(SEPARATOR)
     .map((entry) => entry.trim())
@@ -81,14 +81,14 @@ function driftReason(read: {
   readonly limitChars: number
 }): string | undefined {
   if (!isUtf8(read.bytes)) return "it is not valid UTF-8"
-  if (joinEntries(read.entries) !== read.text.trim()) return "its entries are not separated by lines that hold only §"
+  if (joinEntries(read.entries) !== read.text.trim()) return "its entries are not separated by lines with only §"
   const longest = Math.max(0, ...read.entries.map(codePointLength))
   if (longest <= read.limitChars) return undefined
-  return `one of its entries has ${withThousands(longest)} characters, more than the ${withThousands(read.limitChars)} the whole file may hold`
+  return `one of its entries has ${withThousands(longest)} characters, more than the limit of ${withThousands(read.limitChars)} for the whole file`
 }
 
-/** Line ends of other systems, and the mark some editors put first, mean nothing here. */
-export function unixText(text: string): string {
+/** Converts CRLF to LF and removes a byte order mark. */
+export function normalizeLineEndings(text: string): string {
   return text.replace(/^\uFEFF/u, "").replaceAll("\r\n", "\n")
 }
 
@@ -96,8 +96,8 @@ export function joinEntries(entries: readonly string[]): string {
   return entries.join(SEPARATOR)
 }
 
-/** Whether a text would fall apart into several entries when it is read again. */
-export function holdsSeparator(entry: string): boolean {
+/** True when the text would be read back as several entries. */
+export function containsSeparator(entry: string): boolean {
   return entry.split("\n").includes("§")
 }
 
@@ -108,7 +108,7 @@ export function usageText(entries: readonly string[], limitChars: number): strin
   return `${percent}% — ${withThousands(used)}/${withThousands(limitChars)} chars`
 }
 
-/** The same in every locale: the text goes to the model. */
+/** Independent of the locale, because the text goes to the model. */
 function withThousands(count: number): string {
   return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ",")
 }

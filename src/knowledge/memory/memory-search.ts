@@ -1,17 +1,17 @@
-/** Something that may be found: an entry of one of the files, or a learning. */
-export interface SearchedText {
+/** An entry of a memory file, or a learning. */
+export interface SearchableText {
   readonly source: "memory" | "user" | "learning"
   readonly text: string
   /** Milliseconds since the epoch. */
   readonly at: number
-  /** Names a learning. */
+  /** The id of a learning. */
   readonly id?: string
 }
 
 const MAX_RESULTS = 20
 
-/** Texts that hold words of the query, most words first, then the newest; of equal age the later in the list is newer. */
-export function searchTexts(query: string, texts: readonly SearchedText[]): readonly SearchedText[] {
+/** Returns the texts with words of the query: most words first, then newest. Of equal age, the later in the list counts as newer. */
+export function searchByKeywords(query: string, texts: readonly SearchableText[]): readonly SearchableText[] {
   const words = [...new Set(wordsOf(query))]
   return texts
     .map((text, index) => ({ text, index, hits: countHits(words, text.text) }))
@@ -24,7 +24,7 @@ export function searchTexts(query: string, texts: readonly SearchedText[]): read
 function countHits(words: readonly string[], text: string): number {
   const lower = text.toLowerCase()
   const own = new Set(wordsOf(lower))
-  // "test" finds "tests", and scripts without spaces are found too; a word of one or two letters would be everywhere.
+  // Substrings match too, for "tests" and for scripts without spaces, but not for words of one or two letters.
   return words.filter((word) => own.has(word) || (!/^[a-z0-9]{1,2}$/.test(word) && lower.includes(word))).length
 }
 

@@ -8,7 +8,7 @@ import { makeDirectories } from "../../base/make-directories.ts"
 import type { Result } from "../../base/result.ts"
 import { explainSystemError } from "../../base/system-error.ts"
 import { codePointLength, ellipsize } from "../../base/text.ts"
-import { checkedWrite, planWrite, refused, type MemoryRefusal, type MemoryWrite } from "./memory-edit.ts"
+import { validateWrite, planWrite, refused, type MemoryRefusal, type MemoryWrite } from "./memory-edit.ts"
 import {
   joinEntries,
   MEMORY_TARGETS,
@@ -18,23 +18,23 @@ import {
   type MemoryFile,
   type MemoryTarget,
 } from "./memory-file.ts"
-import { searchTexts, type SearchedText } from "./memory-search.ts"
-import { moveFromOlderPlace } from "./older-layout.ts"
+import { searchByKeywords, type SearchableText } from "./memory-search.ts"
+import { migrateMemoryFile } from "./migrate-memory-file.ts"
 
-/** The two memory files of a home. What went wrong is part of every answer; nothing here throws. */
+/** The two memory files of a home. Reports failures in its results; never throws. */
 export interface MemoryStore {
-  add(target: MemoryTarget, content: string, approval?: Approval): Promise<MemoryAnswer>
+  add(target: MemoryTarget, content: string, askApproval?: AskApproval): Promise<MemoryResult>
   replace(
     target: MemoryTarget,
     change: { readonly oldText: string; readonly content: string },
-    approval?: Approval,
-  ): Promise<MemoryAnswer>
-  remove(target: MemoryTarget, oldText: string, approval?: Approval): Promise<MemoryAnswer>
-  read(target: MemoryTarget): MemoryAnswer
-  search(query: string): Promise<readonly SearchedText[]>
-  /** What a new session's prompt shows. */
+    askApproval?: AskApproval,
+  ): Promise<MemoryResult>
+  remove(target: MemoryTarget, oldText: string, askApproval?: AskApproval): Promise<MemoryResult>
+  read(target: MemoryTarget): MemoryResult
+  search(query: string): Promise<readonly SearchableText[]>
+  /** The entries for the prompt of a new session. */
   snapshot(): MemorySnapshot
-  /** When the writes that have begun are done. */
+  /** Resolves when all pending writes have finished. */
   settled(): Promise<void>
 }
 
@@ -43,20 +43,20 @@ export interface MemoryStoreOptions {
   readonly userPath: string
   readonly limits: Readonly<Record<MemoryTarget, number>>
   readonly clock: Clock
-  /** Files that are switched off: not shown, not written. */
-  readonly off?: readonly MemoryTarget[]
-  /** Given when a person must agree to every write: keeps one for later and gives its id. */
+  /** Files that are neither shown nor written. */
+  readonly disabled?: readonly MemoryTarget[]
+  /** Set when the user must approve every write: stores a write for later and returns its id. */
   readonly stage?: (write: MemoryWrite) => Result<string>
-  /** Told about every change that reached the disk. */
+  /** Called after every change on disk. */
   readonly onWrite?: (write: MemoryWrite) => void
-  /** Learnings that may answer a query, to be ranked with the entries. Must not reject. */
-  readonly searchLearnings?: (query: string) => Promise<readonly Omit<SearchedText, "source">[]>
+  /** Returns learnings to rank together with the entries. Must not reject. */
+  readonly searchLearnings?: (query: string) => Promise<readonly Omit<SearchableText, "source">[]>
 }
 
-/** Asks the person about a write. `nobody`: there is no one to ask, so it waits. */
-export type Approval = (write: MemoryWrite) => Promise<"yes" | "no" | "nobody">
+/** Asks the user to approve a write. `unattended`: no user is present, so the write is staged. */
+export type AskApproval = (write: MemoryWrite) => Promise<"yes" | "no" | "unattended">
 
-export type MemoryAnswer =
+export type MemoryResult =
   | {
       readonly kind: "done"
       readonly target: MemoryTarget
@@ -70,56 +70,56 @@ export type MemoryAnswer =
 export interface MemorySnapshot {
   readonly memory: readonly string[]
   readonly user: readonly string[]
-  /** Sentences for the person: a file that was moved, cut or could not be read. */
+  /** Messages for the user: a file that was moved, truncated or could not be read. */
   readonly notices: readonly string[]
 }
 
 const LOCK_WAIT_MS = 5000
-/** A prompt may show somewhat more than the limit, since limits change; beyond this the file is no longer curated. */
-const SNAPSHOT_LIMITS = 4
+/** A prompt may show more than the limit, because the limit may have been lowered, but at most this multiple of it. */
+const SNAPSHOT_FACTOR = 4
 
 export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
-  const { limits, off = [] } = options
+  const { limits, disabled = [] } = options
   const files: Readonly<Record<MemoryTarget, MemoryFile>> = {
     memory: { path: options.memoryPath, limitChars: limits.memory },
     user: { path: options.userPath, limitChars: limits.user },
   }
-  const moved = onceFor((target) => moveFromOlderPlace(files[target].path))
-  const running = new Set<Promise<MemoryAnswer>>()
+  const migrate = memoizeByTarget((target) => migrateMemoryFile(files[target].path))
+  const pending = new Set<Promise<MemoryResult>>()
 
   const content = (target: MemoryTarget): MemoryContent => {
-    moved(target)
+    migrate(target)
     return readMemoryFile(files[target])
   }
-  const write = async (wanted: MemoryWrite, approval: Approval | undefined): Promise<MemoryAnswer> => {
-    if (off.includes(wanted.target)) return refused(`the ${wanted.target} file is switched off in the settings`)
-    moved(wanted.target)
-    const work = approvedWrite(wanted, { ...options, approval, file: files[wanted.target] })
-    running.add(work)
+  const write = async (request: MemoryWrite, askApproval: AskApproval | undefined): Promise<MemoryResult> => {
+    if (disabled.includes(request.target)) return refused(`the ${request.target} file is disabled in the settings`)
+    migrate(request.target)
+    const work = approvedWrite(request, { ...options, askApproval, file: files[request.target] })
+    pending.add(work)
     try {
       return await work
     } finally {
-      running.delete(work)
+      pending.delete(work)
     }
   }
 
   return {
-    add: (target, text, approval) => write({ action: "add", target, content: text }, approval),
-    replace: (target, change, approval) => write({ action: "replace", target, ...change }, approval),
-    remove: (target, oldText, approval) => write({ action: "remove", target, oldText }, approval),
-    read: (target) => readAnswer(target, content(target), files[target]),
+    add: (target, text, askApproval) => write({ action: "add", target, content: text }, askApproval),
+    replace: (target, change, askApproval) => write({ action: "replace", target, ...change }, askApproval),
+    remove: (target, oldText, askApproval) => write({ action: "remove", target, oldText }, askApproval),
+    read: (target) => readResult(target, content(target), files[target]),
     search: async (query) => {
       const learnings = (await options.searchLearnings?.(query)) ?? []
-      return searchTexts(query, [
+      return searchByKeywords(query, [
         ...MEMORY_TARGETS.flatMap((target) => searchedEntries(target, content(target))),
-        ...learnings.map((learning): SearchedText => ({ ...learning, source: "learning" })),
+        ...learnings.map((learning): SearchableText => ({ ...learning, source: "learning" })),
       ])
     },
     snapshot: () => {
       const shown = (target: MemoryTarget): Shown =>
-        off.includes(target) ? { entries: [], notices: [] } : shownEntries(content(target), files[target])
+        disabled.includes(target) ? { entries: [], notices: [] } : shownEntries(content(target), files[target])
       const [memory, user] = [shown("memory"), shown("user")]
-      const moves = MEMORY_TARGETS.flatMap((target) => moved(target) ?? [])
+      const moves = MEMORY_TARGETS.flatMap((target) => migrate(target) ?? [])
       return {
         memory: memory.entries,
         user: user.entries,
@@ -127,43 +127,43 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
       }
     },
     settled: async () => {
-      await Promise.allSettled(running)
+      await Promise.allSettled(pending)
     },
   }
 }
 
-function onceFor<T>(work: (target: MemoryTarget) => T): (target: MemoryTarget) => T {
+function memoizeByTarget<T>(work: (target: MemoryTarget) => T): (target: MemoryTarget) => T {
   const done = new Map<MemoryTarget, { readonly value: T }>()
   return (target) => {
-    const known = done.get(target) ?? { value: work(target) }
-    done.set(target, known)
-    return known.value
+    const result = done.get(target) ?? { value: work(target) }
+    done.set(target, result)
+    return result.value
   }
 }
 
 interface WriteContext extends MemoryStoreOptions {
   readonly file: MemoryFile
-  readonly approval: Approval | undefined
+  readonly askApproval: AskApproval | undefined
 }
 
-/** A write nobody has to agree to happens at once. Otherwise it must be possible first: a person is not asked in vain. */
-async function approvedWrite(wanted: MemoryWrite, context: WriteContext): Promise<MemoryAnswer> {
-  const write = checkedWrite(wanted)
+/** Writes at once when no approval is required. Otherwise checks first that the write is possible, before it asks the user. */
+async function approvedWrite(request: MemoryWrite, context: WriteContext): Promise<MemoryResult> {
+  const write = validateWrite(request)
   if ("kind" in write) return write
   if (context.stage === undefined) return await commit(write, context)
   const possible = await underLock(context.file, () => changedEntries(write, context))
   if (possible.kind !== "change") return possible
-  const verdict = (await context.approval?.(write)) ?? "nobody"
-  if (verdict === "yes") return await commit(write, context)
-  if (verdict === "no") return refused("the person does not want this change; do not try it again")
+  const answer = (await context.askApproval?.(write)) ?? "unattended"
+  if (answer === "yes") return await commit(write, context)
+  if (answer === "no") return refused("the user rejected this change; do not try it again")
   const staged = context.stage(write)
   return staged.ok ? { kind: "staged", target: write.target, id: staged.value } : refused(staged.error)
 }
 
-async function commit(write: MemoryWrite, context: WriteContext): Promise<MemoryAnswer> {
+async function commit(write: MemoryWrite, context: WriteContext): Promise<MemoryResult> {
   const { file } = context
   let written = false
-  const answer = await underLock(file, () => {
+  const result = await underLock(file, () => {
     const planned = changedEntries(write, context)
     if (planned.kind !== "change") return planned
     writeFileAtomic(file.path, joinEntries(planned.entries), { mode: 0o600 })
@@ -171,7 +171,7 @@ async function commit(write: MemoryWrite, context: WriteContext): Promise<Memory
     return done(write.target, planned.entries, { file, message: planned.message })
   })
   if (written) context.onWrite?.(write)
-  return answer
+  return result
 }
 
 async function underLock<T>(file: MemoryFile, work: () => T): Promise<T | MemoryRefusal> {
@@ -185,9 +185,9 @@ async function underLock<T>(file: MemoryFile, work: () => T): Promise<T | Memory
 
 type Planned =
   | { readonly kind: "change"; readonly entries: readonly string[]; readonly message: string }
-  | Exclude<MemoryAnswer, { readonly kind: "staged" }>
+  | Exclude<MemoryResult, { readonly kind: "staged" }>
 
-/** To be called under the lock: decides on what the file holds at this moment. */
+/** Plans a write from the current contents of the file. The caller must hold the lock. */
 function changedEntries(write: MemoryWrite, { file, clock }: WriteContext): Planned {
   const content = readMemoryFile(file)
   if (content.kind === "unreadable") return refused(`memory was not changed: ${unreadable(file, content.reason)}`)
@@ -200,22 +200,22 @@ function driftRefusal(
   content: Extract<MemoryContent, { kind: "drifted" }>,
   { file, clock }: { readonly file: MemoryFile; readonly clock: Clock },
 ): MemoryRefusal {
-  const backup = keepCopy(file.path, content.bytes, Math.floor(epochSeconds(clock)))
+  const backup = backUp(file.path, content.bytes, Math.floor(epochSeconds(clock)))
   return refused(
-    `${basename(file.path)} was changed by somebody else and was not overwritten: ${content.reason}. ` +
-      `A copy is in ${backup}. Ask the person to put ${file.path} in order: short entries, a line with only § between them`,
+    `${basename(file.path)} was edited outside Hermes and was not overwritten: ${content.reason}. ` +
+      `A copy is in ${backup}. Ask the user to fix ${file.path}: short entries, separated by lines with only §`,
     { backup },
   )
 }
 
-/** A copy beside the file. The same content is copied once, however often a write is tried. */
-function keepCopy(path: string, bytes: Buffer, epoch: number): string {
+/** Copies the file to a backup next to it, unless a backup with the same content exists. Returns its path. */
+function backUp(path: string, bytes: Buffer, epoch: number): string {
   const directory = dirname(path)
   const prefix = `${basename(path)}.bak.`
-  const known = readdirSync(directory, { withFileTypes: true })
+  const existing = readdirSync(directory, { withFileTypes: true })
     .filter((item) => item.isFile() && item.name.startsWith(prefix))
     .find(({ name }) => readFileSync(join(directory, name)).equals(bytes))?.name
-  if (known !== undefined) return join(directory, known)
+  if (existing !== undefined) return join(directory, existing)
   const free = freeName(join(directory, `${prefix}${epoch}`), new Set(readdirSync(directory)))
   writeFileSync(free, bytes, { mode: 0o600, flag: "wx" })
   return free
@@ -229,11 +229,10 @@ function freeName(path: string, taken: ReadonlySet<string>): string {
   }
 }
 
-function readAnswer(target: MemoryTarget, content: MemoryContent, file: MemoryFile): MemoryAnswer {
+function readResult(target: MemoryTarget, content: MemoryContent, file: MemoryFile): MemoryResult {
   if (content.kind === "unreadable") return refused(unreadable(file, content.reason))
   const count = content.entries.length === 1 ? "1 entry" : `${content.entries.length} entries`
-  const message =
-    content.kind === "drifted" ? `${basename(file.path)} cannot be written at present: ${content.reason}` : count
+  const message = content.kind === "drifted" ? `${basename(file.path)} cannot be written now: ${content.reason}` : count
   return done(target, content.entries, { file, message })
 }
 
@@ -241,7 +240,7 @@ function done(
   target: MemoryTarget,
   entries: readonly string[],
   { file, message }: { readonly file: MemoryFile; readonly message: string },
-): Extract<MemoryAnswer, { kind: "done" }> {
+): Extract<MemoryResult, { kind: "done" }> {
   return { kind: "done", target, entries, usage: usageText(entries, file.limitChars), message }
 }
 
@@ -249,7 +248,7 @@ function unreadable(file: MemoryFile, reason: string): string {
   return `${file.path} could not be read: ${reason}`
 }
 
-function searchedEntries(target: MemoryTarget, content: MemoryContent): readonly SearchedText[] {
+function searchedEntries(target: MemoryTarget, content: MemoryContent): readonly SearchableText[] {
   if (content.kind === "unreadable") return []
   return content.entries.map((text) => ({ source: target, text, at: content.changedAt }))
 }
@@ -259,19 +258,19 @@ interface Shown {
   readonly notices: readonly string[]
 }
 
-/** The entries of a prompt are bounded, whatever somebody put into the file. */
+/** Bounds the entries for the prompt, because users may edit the file. */
 function shownEntries(content: MemoryContent, file: MemoryFile): Shown {
   if (content.kind === "unreadable") return { entries: [], notices: [`${unreadable(file, content.reason)}.`] }
   const cut = content.entries.map((entry) => ellipsize(entry, Math.max(file.limitChars, 1), " […]"))
-  const room = file.limitChars * SNAPSHOT_LIMITS
+  const maxChars = file.limitChars * SNAPSHOT_FACTOR
   let used = 0
-  const entries = cut.filter((entry) => (used += codePointLength(entry)) <= room)
-  const left = content.entries.length - entries.length
+  const entries = cut.filter((entry) => (used += codePointLength(entry)) <= maxChars)
+  const omitted = content.entries.length - entries.length
   return {
     entries,
     notices: [
-      ...(content.kind === "drifted" ? [`${file.path} is not in order: ${content.reason}.`] : []),
-      ...(left === 0 ? [] : [`${left} entries of ${file.path} are beyond its limit and were left out.`]),
+      ...(content.kind === "drifted" ? [`${file.path} cannot be updated: ${content.reason}.`] : []),
+      ...(omitted === 0 ? [] : [`${omitted} entries of ${file.path} exceed its limit and were left out.`]),
     ],
   }
 }

@@ -11,8 +11,8 @@ import { applyStagedWrite, discardStagedWrite, listStagedWrites, stageWrite } fr
 let now = 1_700_000_000_000
 const clock = { now: () => (now += 1000), sleep: () => Promise.resolve() }
 
-function storeIn(place: TemporaryHome): MemoryStore {
-  const { memoryPath, userPath } = memoryPaths(place.path)
+function storeIn(home: TemporaryHome): MemoryStore {
+  const { memoryPath, userPath } = memoryPaths(home.path)
   return createMemoryStore({ memoryPath, userPath, limits: { memory: 100, user: 100 }, clock })
 }
 
@@ -28,9 +28,9 @@ const WRITES: readonly MemoryWrite[] = [
   { action: "remove", target: "memory", oldText: "old" },
 ]
 
-test("writes wait in files of their own and are applied once", async () => {
-  await using place = await temporaryHome({ files: { "memories/MEMORY.md": "uses npm\n§\nold fact" } })
-  const { stagingPath, memoryPath, userPath } = memoryPaths(place.path)
+test("each write is staged in its own file and applied once", async () => {
+  await using home = await temporaryHome({ files: { "memories/MEMORY.md": "uses npm\n§\nold fact" } })
+  const { stagingPath, memoryPath, userPath } = memoryPaths(home.path)
   const ids = WRITES.map((write) => staged(stagingPath, write))
   expect(listStagedWrites(stagingPath).map(({ id, write }) => ({ id, write }))).toEqual(
     WRITES.map((write, index) => ({ id: ids[index], write })),
@@ -43,7 +43,7 @@ test("writes wait in files of their own and are applied once", async () => {
     content: "uses pnpm",
     old_text: "npm",
   })
-  const store = storeIn(place)
+  const store = storeIn(home)
   for (const id of ids) expect(await applyStagedWrite(stagingPath, id, store)).toMatchObject({ kind: "done" })
   expect([readFileSync(memoryPath, "utf8"), readFileSync(userPath, "utf8"), listStagedWrites(stagingPath)]).toEqual([
     "uses pnpm",
@@ -52,21 +52,21 @@ test("writes wait in files of their own and are applied once", async () => {
   ])
   expect(await applyStagedWrite(stagingPath, ids[0]!, store)).toEqual({
     kind: "refused",
-    error: `no change with the id ${ids[0]} waits`,
+    error: `there is no staged change with the id ${ids[0]}`,
   })
 })
 
-test("a write that the store refuses goes on waiting", async () => {
-  await using place = await temporaryHome()
-  const { stagingPath } = memoryPaths(place.path)
+test("a write that the store refuses stays staged", async () => {
+  await using home = await temporaryHome()
+  const { stagingPath } = memoryPaths(home.path)
   const id = staged(stagingPath, { action: "remove", target: "memory", oldText: "gone" })
-  expect(await applyStagedWrite(stagingPath, id, storeIn(place))).toMatchObject({ kind: "refused" })
+  expect(await applyStagedWrite(stagingPath, id, storeIn(home))).toMatchObject({ kind: "refused" })
   expect(listStagedWrites(stagingPath)).toHaveLength(1)
   expect([discardStagedWrite(stagingPath, id), discardStagedWrite(stagingPath, id)]).toEqual([true, false])
 })
 
-test("ids cannot name files elsewhere, and what is no staged write is left out and kept", async () => {
-  await using place = await temporaryHome({
+test("ids cannot point to other directories, and invalid files are ignored and kept", async () => {
+  await using home = await temporaryHome({
     files: {
       "pending/memory/a.json": "{",
       "pending/memory/b.json": '{"action":"add","target":"other","content":"x"}',
@@ -76,26 +76,26 @@ test("ids cannot name files elsewhere, and what is no staged write is left out a
       "pending/other.json": '{"action":"add","target":"user","content":"x"}',
     },
   })
-  const { stagingPath } = memoryPaths(place.path)
+  const { stagingPath } = memoryPaths(home.path)
   expect(listStagedWrites(stagingPath)).toEqual([])
   expect([discardStagedWrite(stagingPath, "../other"), discardStagedWrite(stagingPath, "a")]).toEqual([false, false])
-  expect(await applyStagedWrite(stagingPath, "../other", storeIn(place))).toMatchObject({ kind: "refused" })
-  expect(existsSync(join(place.path, "pending/other.json"))).toBe(true)
+  expect(await applyStagedWrite(stagingPath, "../other", storeIn(home))).toMatchObject({ kind: "refused" })
+  expect(existsSync(join(home.path, "pending/other.json"))).toBe(true)
 })
 
-test("no folder means nothing waits; a folder that cannot be made, and too many writes, are refused", async () => {
-  await using place = await temporaryHome({ files: { pending: "a file" } })
-  const { stagingPath } = memoryPaths(place.path)
+test("without a directory nothing is staged; a directory that cannot be created and too many writes are refused", async () => {
+  await using home = await temporaryHome({ files: { pending: "a file" } })
+  const { stagingPath } = memoryPaths(home.path)
   expect(listStagedWrites(stagingPath)).toEqual([])
   expect(stageWrite(stagingPath, WRITES[0]!, clock)).toEqual({
     ok: false,
-    error: expect.stringMatching(/^the change could not be kept for the person: /),
+    error: expect.stringMatching(/^the change could not be staged for approval: /),
   })
-  const full = join(place.path, "full")
+  const full = join(home.path, "full")
   staged(full, WRITES[0]!)
   for (let index = 0; index < 199; index += 1) writeFileSync(join(full, `x${index}.json`), "{}")
   expect(stageWrite(full, WRITES[0]!, clock)).toEqual({
     ok: false,
-    error: "200 changes already wait for the person; they can decide with /memory",
+    error: "200 changes already wait for approval; the user can review them with /memory",
   })
 })

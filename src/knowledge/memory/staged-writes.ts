@@ -11,9 +11,9 @@ import { readRegularFile } from "../../base/regular-file.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import { explainSystemError } from "../../base/system-error.ts"
 import { refused, type MemoryWrite } from "./memory-edit.ts"
-import type { MemoryAnswer, MemoryStore } from "./memory-store.ts"
+import type { MemoryResult, MemoryStore } from "./memory-store.ts"
 
-/** A write that waits for a person, in a file of its own below `<home>/pending/memory`. */
+/** A write that waits for approval, stored as a file in `<home>/pending/memory`. */
 export interface StagedWrite {
   readonly id: string
   /** ISO time. */
@@ -22,22 +22,22 @@ export interface StagedWrite {
 }
 
 const MAX_BYTES = 100_000
-/** More than a person would ever look through; beyond it a write is refused. */
-const MAX_WAITING = 200
+/** Further writes are refused: no user would review more. */
+const MAX_STAGED = 200
 
-/** Keeps a write for later and gives its id. */
+/** Stores a write for later approval and returns its id. */
 export function stageWrite(directory: string, write: MemoryWrite, clock: Clock): Result<string> {
   try {
     makeDirectories(directory)
-    if (stagedNames(directory).length >= MAX_WAITING) {
-      return fail(`${MAX_WAITING} changes already wait for the person; they can decide with /memory`)
+    if (stagedNames(directory).length >= MAX_STAGED) {
+      return fail(`${MAX_STAGED} changes already wait for approval; the user can review them with /memory`)
     }
     const id = randomHex(4)
     const created_at = new Date(clock.now()).toISOString()
     writeFileAtomic(stagedPath(directory, id), `${JSON.stringify({ id, created_at, ...fileForm(write) }, null, 2)}\n`)
     return ok(id)
   } catch (error) {
-    return fail(`the change could not be kept for the person: ${explainSystemError(error)}`)
+    return fail(`the change could not be staged for approval: ${explainSystemError(error)}`)
   }
 }
 
@@ -51,7 +51,7 @@ function fileForm(write: MemoryWrite): object {
   }
 }
 
-/** What waits, oldest first. A file that is not a staged write is left out. */
+/** Returns the staged writes, oldest first. Ignores other files. */
 export function listStagedWrites(directory: string): readonly StagedWrite[] {
   return stagedNames(directory)
     .flatMap((name) => readStaged(directory, name.slice(0, -".json".length)) ?? [])
@@ -62,7 +62,7 @@ function stagedNames(directory: string): readonly string[] {
   try {
     return readdirSync(directory).filter((name) => name.endsWith(".json") && isId(name.slice(0, -".json".length)))
   } catch {
-    return [] // there is no such folder yet, or none that can be read: then nothing can be decided about
+    return [] // the directory is missing or unreadable, so nothing can be approved
   }
 }
 
@@ -70,7 +70,7 @@ function stagedPath(directory: string, id: string): string {
   return join(directory, `${id}.json`)
 }
 
-/** Ids become file names, and people type them. */
+/** Ids become file names, and users type them. */
 function isId(text: string): boolean {
   return /^[\w-]{1,64}$/.test(text)
 }
@@ -80,7 +80,7 @@ function readStaged(directory: string, id: string): StagedWrite | undefined {
     const { bytes } = readRegularFile(stagedPath(directory, id), { maxBytes: MAX_BYTES })
     return stagedWrite(id, parseJson(bytes.toString("utf8")))
   } catch {
-    return undefined // gone, or not a file that can be read: then nothing of ours waits there
+    return undefined // missing or unreadable, so there is no staged write
   }
 }
 
@@ -88,24 +88,24 @@ function stagedWrite(id: string, value: unknown): StagedWrite | undefined {
   if (!isRecord(value)) return undefined
   const { action, target, content, old_text: oldText, created_at: createdAt } = value
   if (target !== "memory" && target !== "user") return undefined
-  const at = { id, createdAt: typeof createdAt === "string" ? createdAt : "" }
-  if (action === "add" && typeof content === "string") return { ...at, write: { action, target, content } }
+  const header = { id, createdAt: typeof createdAt === "string" ? createdAt : "" }
+  if (action === "add" && typeof content === "string") return { ...header, write: { action, target, content } }
   if (typeof oldText !== "string") return undefined
-  if (action === "remove") return { ...at, write: { action, target, oldText } }
+  if (action === "remove") return { ...header, write: { action, target, oldText } }
   if (action !== "replace" || typeof content !== "string") return undefined
-  return { ...at, write: { action, target, oldText, content } }
+  return { ...header, write: { action, target, oldText, content } }
 }
 
-/** Does what was staged. It waits no longer, unless the store refuses it. `store` must not ask for approval again. */
-export async function applyStagedWrite(directory: string, id: string, store: MemoryStore): Promise<MemoryAnswer> {
+/** Applies a staged write. It stays staged when the store refuses it. `store` must not require approval. */
+export async function applyStagedWrite(directory: string, id: string, store: MemoryStore): Promise<MemoryResult> {
   const staged = isId(id) ? readStaged(directory, id) : undefined
-  if (staged === undefined) return refused(`no change with the id ${id} waits`)
-  const answer = await applyWrite(staged.write, store)
-  if (answer.kind === "done") removeStaged(directory, id)
-  return answer
+  if (staged === undefined) return refused(`there is no staged change with the id ${id}`)
+  const result = await applyWrite(staged.write, store)
+  if (result.kind === "done") removeStaged(directory, id)
+  return result
 }
 
-function applyWrite(write: MemoryWrite, store: MemoryStore): Promise<MemoryAnswer> {
+function applyWrite(write: MemoryWrite, store: MemoryStore): Promise<MemoryResult> {
   switch (write.action) {
     case "add":
       return store.add(write.target, write.content)
@@ -118,7 +118,7 @@ function applyWrite(write: MemoryWrite, store: MemoryStore): Promise<MemoryAnswe
   }
 }
 
-/** Whether there was such a write; it is gone then. */
+/** Deletes a staged write. Returns whether it existed. */
 export function discardStagedWrite(directory: string, id: string): boolean {
   if (!isId(id) || readStaged(directory, id) === undefined) return false
   return removeStaged(directory, id)
@@ -129,6 +129,6 @@ function removeStaged(directory: string, id: string): boolean {
     rmSync(stagedPath(directory, id), { force: true })
     return true
   } catch {
-    return false // it goes on waiting; applied twice it changes nothing
+    return false // it stays staged; applying it twice is harmless
   }
 }

@@ -1,35 +1,35 @@
 import type { Clock } from "../../base/clock.ts"
 import { errorMessage } from "../../base/system-error.ts"
-import { isolated, withinTime } from "./bounded-call.ts"
+import { captureOutcome, withTimeout } from "./call-outcome.ts"
 
-/** Work that nobody waits for, one piece after the other, in the order in which it came. */
+/** Runs background tasks one after another, in order. */
 export interface WorkQueue {
   add(name: string, work: () => unknown): void
-  /** When everything that was added is done or given up. */
+  /** Resolves when all tasks have finished or timed out. */
   idle(): Promise<void>
-  /** Gives up what runs, drops what waits and takes nothing new. */
+  /** Stops waiting for the running task, drops the others and accepts no new ones. */
   stop(): void
 }
 
-/** Beyond this the oldest piece is dropped: something hangs, and the newest matters most. */
-const MAX_WAITING = 100
+/** When more tasks wait, a task hangs. The oldest is then dropped, because the newest matters most. */
+const MAX_QUEUED = 100
 
 export function createWorkQueue(options: {
   readonly clock: Clock
-  /** After this a piece is given up and the next one begins. */
-  readonly limitMs: number
+  /** After this time the queue continues with the next task. */
+  readonly timeoutMs: number
   readonly onProblem: (what: string) => void
 }): WorkQueue {
-  const { clock, limitMs, onProblem } = options
-  const waiting: { readonly name: string; readonly work: () => unknown }[] = []
+  const { clock, timeoutMs, onProblem } = options
+  const queued: { readonly name: string; readonly work: () => unknown }[] = []
   const stop = new AbortController()
   let running: Promise<void> | undefined
 
   const runAll = async (): Promise<void> => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    for (let next = queued.shift(); next !== undefined; next = queued.shift()) {
       const { name, work } = next
-      const outcome = await withinTime(isolated(work), limitMs, { clock, signal: stop.signal })
-      if (outcome.kind === "late") onProblem(`${name} was given up`)
+      const outcome = await withTimeout(captureOutcome(work), timeoutMs, { clock, signal: stop.signal })
+      if (outcome.kind === "timed-out") onProblem(`${name} timed out`)
       if (outcome.kind === "failed") onProblem(`${name} failed: ${errorMessage(outcome.error)}`)
     }
     running = undefined
@@ -38,15 +38,15 @@ export function createWorkQueue(options: {
   return {
     add: (name, work) => {
       if (stop.signal.aborted) return
-      waiting.push({ name, work })
-      if (waiting.length > MAX_WAITING) onProblem(`${waiting.shift()?.name ?? ""} was dropped, because too much waits`)
+      queued.push({ name, work })
+      if (queued.length > MAX_QUEUED) onProblem(`${queued.shift()?.name ?? ""} was dropped, because the queue is full`)
       running ??= Promise.resolve().then(runAll)
     },
     idle: async () => {
       await running
     },
     stop: () => {
-      waiting.length = 0
+      queued.length = 0
       stop.abort()
     },
   }

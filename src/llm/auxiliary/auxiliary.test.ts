@@ -20,15 +20,15 @@ import { loadConfig } from "../../config/load.ts"
 import type { SettingKey } from "../../config/settings.ts"
 import type { Usage } from "../../protocol/usage.ts"
 import { chooseModel } from "../choose-model.ts"
-import type { ModelWish } from "../choose-model.ts"
+import type { ModelSelection } from "../choose-model.ts"
 import { openModel } from "../open-model.ts"
 import { createAuxiliary } from "./auxiliary.ts"
 import type { AuxiliaryCall } from "./auxiliary.ts"
 
 const OPEN_ROUTER = "google/gemini-3-flash-preview"
 
-describe("an answer", () => {
-  test("comes from the main model when nothing else is set up", async () => {
+describe("a reply", () => {
+  test("comes from the main model when nothing else is configured", async () => {
     await using main = await startModelServer([says("A title", { usage: { input: 7, output: 2 } })])
     using side = await start({ main })
     expect(await side.call({ system: "Name it.", temperature: 0.3, maxTokens: 500 })).toEqual({
@@ -44,7 +44,7 @@ describe("an answer", () => {
     expect(main.requests[0]?.body).not.toMatchObject({ max_tokens: 500 })
   })
 
-  test("may be calls of the tools that were offered; nothing runs them", async () => {
+  test("may contain calls of the offered tools, which are not run", async () => {
     await using main = await startModelServer([callsTool("memory", { action: "add" }, { id: "c1" }), says("nothing")])
     using side = await start({ main })
     const tools = [{ name: "memory", description: "keeps facts", parameters: { type: "object" } }]
@@ -61,7 +61,7 @@ describe("an answer", () => {
     expect(main.requests[0]?.body).toMatchObject({ tools: [{ function: { name: "memory" } }] })
   })
 
-  test("is counted under its task, also when nobody reports what it used", async () => {
+  test("reports its usage under its task, also when the server reports none", async () => {
     await using main = await startModelServer([
       says("a", { usage: { input: 7, output: 2 } }),
       refuses(400, "bad field"),
@@ -77,7 +77,7 @@ describe("an answer", () => {
     ])
   })
 
-  test("is asked for with a limit where the wire wants one, and where the settings set one", async () => {
+  test("has an output limit when the wire requires one or the settings set one", async () => {
     await using main = await startModelServer([says("a"), says("b")])
     using claude = await start({ main, wire: "anthropic_messages" })
     await claude.call({ maxTokens: 500 })
@@ -99,14 +99,14 @@ describe("an answer", () => {
     expect(main.requests[0]?.wire).toBe("responses")
   })
 
-  test("of thoughts alone is the thoughts, but not for an image", async () => {
+  test("with reasoning only returns the reasoning, except for an image", async () => {
     await using main = await startModelServer([repeat(reply({ reasoning: "A login bug" }))])
     using side = await start({ main, settings: { "model.supports_vision": true } })
     expect(await side.call({})).toMatchObject({ value: { text: "A login bug" } })
     expect(await side.call({ task: "vision" })).toMatchObject({ value: { text: "" } })
   })
 
-  test("that breaks off is asked for once more", async () => {
+  test("that breaks off is retried once", async () => {
     await using main = await startModelServer([says("Half a sent", cutsAfter(120)), says("A sentence")])
     using side = await start({ main })
     expect(await side.call({})).toMatchObject({ ok: true, value: { text: "A sentence" } })
@@ -120,7 +120,7 @@ describe("an answer", () => {
   test.each([
     ["temperature", "Unsupported value: 'temperature' does not support 0.3 with this model.", { max_tokens: 50 }],
     ["limit", "Unsupported parameter: 'max_tokens' is not supported with this model.", { temperature: 0.3 }],
-  ])("a refused %s is left out, from then on", async (_name, message, kept) => {
+  ])("a rejected %s is left out from then on", async (_name, message, kept) => {
     await using main = await startModelServer([refuses(400, message), says("a"), says("b")])
     using side = await start({ main, settings: { "auxiliary.compression": { max_tokens: 50 } } })
     expect(await side.call({ temperature: 0.3 })).toMatchObject({ value: { text: "a" } })
@@ -133,7 +133,7 @@ describe("an answer", () => {
     expect(sent[1]).not.toBe("both")
   })
 
-  test("Kimi is never told a temperature", async () => {
+  test("Kimi never receives a temperature", async () => {
     await using main = await startModelServer([says("a")])
     using side = await start({ main, settings: { "model.default": "kimi-k2" } })
     await side.call({ temperature: 0.3 })
@@ -141,8 +141,8 @@ describe("an answer", () => {
   })
 })
 
-describe("nobody is named", () => {
-  test("without credit the next one is asked, and the first rests for ten minutes", async () => {
+describe("without a configured model", () => {
+  test("without credit the next candidate is tried, and the first has a cooldown of ten minutes", async () => {
     await using main = await startModelServer([refuses(402, "Insufficient credits"), says("back")])
     await using other = await startModelServer([says("one"), says("two")])
     using side = await start({ main, other })
@@ -155,7 +155,7 @@ describe("nobody is named", () => {
     expect(side.warnings()).toEqual([])
   })
 
-  test("a refused key rests for one minute", async () => {
+  test("a refused key has a cooldown of one minute", async () => {
     await using main = await startModelServer([refuses(401, "Invalid API key"), says("back")])
     await using other = await startModelServer([says("one"), says("two")])
     using side = await start({ main, other })
@@ -166,7 +166,7 @@ describe("nobody is named", () => {
     expect(await side.call({})).toMatchObject({ value: { text: "back" } })
   })
 
-  test("when all fail the first reason is told, and then that they rest", async () => {
+  test("when all fail, the first reason is reported, and then the cooldowns", async () => {
     await using main = await startModelServer([refuses(402, "Insufficient credits")])
     await using other = await startModelServer([refuses(400, "bad field")])
     using side = await start({ main, other })
@@ -185,7 +185,7 @@ describe("nobody is named", () => {
     })
   })
 
-  test("nothing is set up", async () => {
+  test("nothing is configured", async () => {
     using side = await start({})
     expect(await side.call({ task: "foo" })).toEqual({
       ok: false,
@@ -196,7 +196,7 @@ describe("nobody is named", () => {
     })
   })
 
-  test("the demo model does no side jobs, whatever keys there are", async () => {
+  test("the demo model does not run auxiliary tasks, even when keys exist", async () => {
     await using other = await startModelServer([])
     using side = await start({ other, demo: true, settings: { "auxiliary.compression": { provider: "openrouter" } } })
     expect(await side.call({})).toMatchObject({ ok: false, error: { kind: "no-provider" } })
@@ -233,14 +233,14 @@ describe("the settings name a provider", () => {
     expect(await side.call({})).toMatchObject({ value: { text: "two" } })
     expect(side.warnings()).toHaveLength(1)
     expect(side.warnings()[0]).toMatch(
-      /^the model set for compression could not be used: openrouter .*; main-model did it/,
+      /^the model configured for compression could not be used: openrouter .*; used main-model/,
     )
   })
 
   test.each([
     ["a bad request", 400, "bad field"],
     ["a wrong key", 401, "Invalid API key"],
-  ])("%s is told and nobody else is asked", async (_name, status, message) => {
+  ])("%s is reported and no other candidate is tried", async (_name, status, message) => {
     await using main = await startModelServer([])
     await using other = await startModelServer([refuses(status, message)])
     using side = await start({ main, other, settings: named() })
@@ -252,7 +252,7 @@ describe("the settings name a provider", () => {
     expect(side.warnings()).toHaveLength(1)
   })
 
-  test("it is asked although it rests", async () => {
+  test("it is tried despite its cooldown", async () => {
     await using main = await startModelServer([says("one")])
     await using other = await startModelServer([refuses(402, "Insufficient credits"), says("two")])
     using side = await start({ main, other, settings: named() })
@@ -260,7 +260,7 @@ describe("the settings name a provider", () => {
     expect(await side.call({})).toMatchObject({ value: { text: "two" } })
   })
 
-  test("a provider without a key is told", async () => {
+  test("a provider without a key is reported", async () => {
     await using main = await startModelServer([])
     using side = await start({ main, settings: { "auxiliary.compression": { provider: "gemini" } } })
     expect(await side.call({})).toMatchObject({
@@ -269,7 +269,7 @@ describe("the settings name a provider", () => {
     })
   })
 
-  test("what the caller wants comes before the settings", async () => {
+  test("the caller's override has priority over the settings", async () => {
     await using main = await startModelServer([says("one")])
     using side = await start({ main, settings: named() })
     await side.call({ override: { provider: "main", model: "mine" } })
@@ -296,7 +296,7 @@ describe("the end of a call", () => {
     expect(await main.requests[0]?.outcome).toBe("left")
   })
 
-  test("the caller stops it, or all is closed", async () => {
+  test("abort by the caller, or close", async () => {
     await using main = await startModelServer([hangs(), hangs()])
     using side = await start({ main })
     const abort = new AbortController()
@@ -317,7 +317,7 @@ describe("the end of a call", () => {
 interface Parts {
   /** The server of the main model; without it there is none. */
   readonly main?: ModelServer
-  /** What stands at the address of OpenRouter; without it there is no key. */
+  /** The server at OpenRouter's address; without it there is no key. */
   readonly other?: ModelServer
   readonly demo?: true
   readonly wire?: string
@@ -327,16 +327,16 @@ interface Parts {
 async function start(parts: Parts) {
   const { main, other, settings = {} } = parts
   const environment = environmentFrom({
-    HOME: "/nobody",
+    HOME: "/nonexistent",
     ...(other === undefined ? {} : { OPENROUTER_API_KEY: "key", OPENROUTER_BASE_URL: `${other.url}/v1` }),
   })
-  const place =
+  const modelSettings =
     main === undefined
       ? {}
       : { "model.base_url": `${main.url}/v1`, "model.default": "main-model", "model.api_mode": parts.wire ?? "" }
-  const home = homeAt("/nobody/.hermes", environment)
-  const config = await loadConfig({ home, environment, invocation: { ...place, ...settings } })
-  const choose = (wish: ModelWish) => chooseModel(wish, { config, environment, stored: [] })
+  const home = homeAt("/nonexistent/.hermes", environment)
+  const config = await loadConfig({ home, environment, invocation: { ...modelSettings, ...settings } })
+  const choose = (selection: ModelSelection) => chooseModel(selection, { config, environment, storedProviders: [] })
   const chosen = choose(parts.demo === true ? { provider: "demo" } : {})
   const time = handMovedClock()
   const lines: string[] = []
@@ -354,7 +354,7 @@ async function start(parts: Parts) {
         environment,
         home,
         log: createLogger({ sinks: [], redact: (text) => text }),
-        userHome: "/nobody",
+        userHome: "/nonexistent",
         clock: { now: () => time.clock.now(), sleep: () => Promise.resolve() },
         random: () => 0,
         maxAttempts: 2,
@@ -384,7 +384,7 @@ async function start(parts: Parts) {
   }
 }
 
-/** Time passes when the test says so. */
+/** A clock that the test advances. */
 function handMovedClock() {
   let now = 0
   const sleepers = new Set<{ readonly until: number; wake(): void }>()

@@ -10,53 +10,53 @@ import type { Message, ToolCall } from "../../protocol/message.ts"
 import type { ToolDefinition } from "../../protocol/tool.ts"
 import { NO_USAGE } from "../../protocol/usage.ts"
 import type { Usage } from "../../protocol/usage.ts"
-import type { ChosenModel, ModelWish } from "../choose-model.ts"
+import type { ChosenModel, ModelSelection } from "../choose-model.ts"
 import type { ModelClient, ModelRuntime } from "../model.ts"
-import { ask } from "./ask.ts"
-import type { Asked, Question } from "./ask.ts"
+import { sendAuxiliaryRequest } from "./send-request.ts"
+import type { AuxiliaryOutcome, AuxiliaryRequest } from "./send-request.ts"
 import { candidatesFor, VISION } from "./candidates.ts"
 import type { Candidate } from "./candidates.ts"
 import { createClientCache } from "./client-cache.ts"
 import type { ClientCache } from "./client-cache.ts"
-import { createHealth, MISSING_REST_MS, placeOf } from "./health.ts"
-import type { Health } from "./health.ts"
+import { createCooldowns, NO_CREDENTIAL_COOLDOWN_MS, endpointKey } from "./cooldowns.ts"
+import type { Cooldowns } from "./cooldowns.ts"
 
-/** Small side jobs (titles, summaries, judgements) that may run on another model than the conversation. */
+/** Runs auxiliary tasks (titles, summaries, classification), possibly on another model than the conversation. */
 export interface Auxiliary {
-  call(call: AuxiliaryCall): Promise<Result<AuxiliaryAnswer, AuxiliaryFailure>>
-  /** Ends the calls under way and closes every connection. */
+  call(call: AuxiliaryCall): Promise<Result<AuxiliaryReply, AuxiliaryFailure>>
+  /** Aborts running calls and closes every connection. */
   close(): void
 }
 
 export interface AuxiliaryCall {
-  /** A key of `auxiliary.*` in the settings; a task nobody described gets the usual ones. */
+  /** A key of `auxiliary.*` in the settings; a task without settings gets the defaults. */
   readonly task: string
   readonly system?: string
   readonly messages: readonly Message[]
-  /** What the model may call. Nothing is run here: its calls come back in the answer, and whoever asked decides about them. */
+  /** Tools the model may call. They are not run here: the calls are returned in `toolCalls`. */
   readonly tools?: readonly ToolDefinition[]
-  /** Sent only on wires that demand a limit; what the settings say is always sent. */
+  /** Sent only on wires that require a limit; a limit from the settings is always sent. */
   readonly maxTokens?: number
   readonly temperature?: number
-  /** What the caller wants otherwise than the settings say. */
+  /** Overrides the settings of the task. */
   readonly override?: Partial<
     Pick<AuxiliarySettings, "provider" | "model" | "baseUrl" | "apiKey" | "apiMode" | "timeoutSeconds">
   >
   readonly signal: AbortSignal
 }
 
-export interface AuxiliaryAnswer {
+export interface AuxiliaryReply {
   readonly text: string
-  /** Absent where no tools were offered. */
+  /** Absent when no tools were offered. */
   readonly toolCalls?: readonly ToolCall[]
   readonly usage: Usage
   readonly runtime: ModelRuntime
-  /** The model the settings name could not answer and another one did; said once per task. */
+  /** Another model replied because the configured one could not; set once per task. */
   readonly warning?: string
 }
 
 export interface AuxiliaryFailure {
-  /** `no-provider`: there is no model for the task, so what needs one is not available. */
+  /** `no-provider`: no model is available for the task, so features that need it are off. */
   readonly kind: "no-provider" | "failed" | "timed-out"
   readonly message: string
 }
@@ -65,19 +65,19 @@ export interface AuxiliaryOptions {
   readonly config: Config
   readonly clock: Clock
   readonly log: Logger
-  /** The model of the conversation, as it is now. */
+  /** The current model of the conversation. */
   readonly main: () => ChosenModel | undefined
-  readonly choose: (wish: ModelWish) => Result<ChosenModel, { readonly message: string }>
-  /** A client that tries a passing failure once more, and has no fallbacks: those are walked here. */
+  readonly choose: (selection: ModelSelection) => Result<ChosenModel, { readonly message: string }>
+  /** Opens a client that retries a temporary failure once and has no fallbacks; fallbacks are tried here. */
   readonly open: (chosen: ChosenModel) => Promise<Result<ModelClient>>
-  /** Told of every answer, so that the session's cost includes it; without a usage the server did not report one. */
+  /** Called for every reply, so that the session's cost includes it; `usage` is undefined when the server reported none. */
   readonly onUsage?: (task: string, usage: Usage | undefined, runtime: ModelRuntime) => void
 }
 
 export function createAuxiliary(options: AuxiliaryOptions): Auxiliary {
   const { config, log } = options
   const clients = createClientCache(options.open)
-  const health = createHealth(options.clock)
+  const cooldowns = createCooldowns(options.clock)
   const warned = new Set<string>()
   const closing = new AbortController()
 
@@ -85,19 +85,19 @@ export function createAuxiliary(options: AuxiliaryOptions): Auxiliary {
     call: async (call) => {
       const settings = { ...auxiliarySettings(config, call.task), ...call.override }
       if (settings.provider === "none")
-        return fail({ kind: "no-provider", message: `${call.task} is switched off in the settings` })
-      const limit = startLimit(settings.timeoutSeconds * 1000, options.clock)
-      const signal = AbortSignal.any([call.signal, limit.signal, closing.signal])
+        return fail({ kind: "no-provider", message: `${call.task} is disabled in the settings` })
+      const timeout = startTimeout(settings.timeoutSeconds * 1000, options.clock)
+      const signal = AbortSignal.any([call.signal, timeout.signal, closing.signal])
       try {
-        const answered = await walk({ ...options, call, settings, clients, health, warned, signal })
-        if (answered.ok) return answered
+        const result = await tryCandidates({ ...options, call, settings, clients, cooldowns, warned, signal })
+        if (result.ok) return result
         if (call.signal.aborted) return fail({ kind: "failed", message: `${call.task} was interrupted` })
-        if (limit.signal.aborted) return fail(timedOut(call.task, settings))
-        if (answered.error.kind === "failed" && !closing.signal.aborted)
-          log.warning(`${call.task}: ${answered.error.message}`)
-        return answered
+        if (timeout.signal.aborted) return fail(timedOut(call.task, settings))
+        if (result.error.kind === "failed" && !closing.signal.aborted)
+          log.warning(`${call.task}: ${result.error.message}`)
+        return result
       } finally {
-        await limit.stop()
+        await timeout.stop()
       }
     },
     close: () => {
@@ -107,89 +107,95 @@ export function createAuxiliary(options: AuxiliaryOptions): Auxiliary {
   }
 }
 
-interface Walk extends AuxiliaryOptions {
+interface TaskContext extends AuxiliaryOptions {
   readonly call: AuxiliaryCall
   readonly settings: AuxiliarySettings
   readonly clients: ClientCache
-  readonly health: Health
+  readonly cooldowns: Cooldowns
   readonly warned: Set<string>
   readonly signal: AbortSignal
 }
 
-/** Asks one candidate after the other until one answers. */
-async function walk(input: Walk): Promise<Result<AuxiliaryAnswer, AuxiliaryFailure>> {
+/** Tries one candidate after the other until one replies. */
+async function tryCandidates(input: TaskContext): Promise<Result<AuxiliaryReply, AuxiliaryFailure>> {
   const { call, settings } = input
   const main = input.main()
-  if (main?.runtime.wire === "in-process") return fail(noProvider(call.task, ["the demo model does no side jobs"]))
+  if (main?.runtime.wire === "in-process")
+    return fail(noProvider(call.task, ["the demo model does not run auxiliary tasks"]))
   const { candidates, explicit } = await candidatesFor(call.task, settings, { ...input, main })
   const problems: string[] = []
   const unavailable: string[] = []
-  const asked = new Set<string>()
+  const tried = new Set<string>()
   for (const candidate of candidates) {
     const named = explicit && candidate === candidates[0]
-    const step = await askCandidate(candidate, { ...input, named, explicit, asked })
-    if (step.kind === "aborted") return fail({ kind: "failed", message: `${call.task} was stopped` })
-    if (step.kind === "answered") {
-      const { text, toolCalls, usage, runtime } = step
+    const outcome = await tryCandidate(candidate, { ...input, named, explicit, tried })
+    if (outcome.kind === "aborted") return fail({ kind: "failed", message: `${call.task} was stopped` })
+    if (outcome.kind === "reply") {
+      const { text, toolCalls, usage, runtime } = outcome
       input.onUsage?.(call.task, usage, runtime)
-      const instead = explicit && !named ? warningOnce(`${problems[0]}; ${runtime.model} did it`, input) : {}
+      const instead = explicit && !named ? warningOnce(`${problems[0]}; used ${runtime.model}`, input) : {}
       const calls = call.tools === undefined ? {} : { toolCalls }
       return ok({ text, ...calls, usage: usage ?? NO_USAGE, runtime, ...instead })
     }
-    if (step.kind === "failed") problems.push(step.message)
-    else if (step.why !== undefined) unavailable.push(step.why)
-    // Another model cannot help with a wrong key or a bad request, and the person chose this one.
-    if (named && step.kind === "failed" && !step.capacity) break
+    if (outcome.kind === "failed") problems.push(outcome.message)
+    else if (outcome.reason !== undefined) unavailable.push(outcome.reason)
+    // The user chose this model and its problem is permanent (wrong key, bad request), so do not replace it silently.
+    if (named && outcome.kind === "failed" && !outcome.capacity) break
   }
   const [cause, ...others] = problems
   if (cause === undefined) return fail(noProvider(call.task, unavailable))
   return fail({ kind: "failed", message: others.length === 0 ? cause : `${cause} (then: ${others.join("; ")})` })
 }
 
-interface Step extends Walk {
-  /** The settings name this one. */
+interface CandidateContext extends TaskContext {
+  /** The settings name this candidate. */
   readonly named: boolean
-  /** The settings name somebody: who rests is asked all the same, because there is no long list to go on with. */
+  /** The settings name a model. Cooldowns are then ignored, because there are few other candidates. */
   readonly explicit: boolean
-  /** Who was asked in this call already. */
-  readonly asked: Set<string>
+  /** Models that were already tried in this call. */
+  readonly tried: Set<string>
 }
 
-type StepOutcome = Asked | { readonly kind: "skipped"; readonly why?: string }
+type CandidateOutcome = AuxiliaryOutcome | { readonly kind: "skipped"; readonly reason?: string }
 
-async function askCandidate(candidate: Candidate, step: Step): Promise<StepOutcome> {
-  const { explicit, health, named, signal } = step
+async function tryCandidate(candidate: Candidate, context: CandidateContext): Promise<CandidateOutcome> {
+  const { explicit, cooldowns, named, signal } = context
   if (signal.aborted) return { kind: "aborted" }
-  if (!explicit && health.restingFor(candidate.name) !== undefined) return { kind: "skipped" }
+  if (!explicit && cooldowns.reasonFor(candidate.name) !== undefined) return { kind: "skipped" }
   const chosen = candidate.choose()
   if (!chosen.ok) {
-    const why = chosen.error.message
-    if (named) return { kind: "failed", message: why, capacity: false }
-    health.rest(candidate.name, { forMs: MISSING_REST_MS, why })
-    return { kind: "skipped", ...(candidate.configured ? { why } : {}) }
+    const reason = chosen.error.message
+    if (named) return { kind: "failed", message: reason, capacity: false }
+    cooldowns.start(candidate.name, { ms: NO_CREDENTIAL_COOLDOWN_MS, reason })
+    return { kind: "skipped", ...(candidate.configured ? { reason } : {}) }
   }
   const { runtime } = chosen.value
-  const place = placeOf(runtime)
-  const identity = `${place} ${runtime.model}`
-  if (runtime.wire === "in-process" || step.asked.has(identity)) return { kind: "skipped" }
-  step.asked.add(identity)
-  const why = explicit ? undefined : health.restingFor(place)
-  if (why !== undefined) return { kind: "skipped", why }
-  const question = questionFor(runtime, step)
+  const endpoint = endpointKey(runtime)
+  const identity = `${endpoint} ${runtime.model}`
+  if (runtime.wire === "in-process" || context.tried.has(identity)) return { kind: "skipped" }
+  context.tried.add(identity)
+  const reason = explicit ? undefined : cooldowns.reasonFor(endpoint)
+  if (reason !== undefined) return { kind: "skipped", reason }
+  const request = auxiliaryRequest(runtime, context)
   const used = await orAborted(
-    step.clients.use(chosen.value, (client, refused) => ask(client, { ...question, refused, signal })),
+    context.clients.use(chosen.value, (client, rejectedParameters) =>
+      sendAuxiliaryRequest(client, { ...request, rejectedParameters, signal }),
+    ),
     signal,
   )
   if (used === undefined) return { kind: "aborted" }
   if (!used.ok) return { kind: "failed", message: used.error, capacity: false }
-  if (used.value.kind === "failed" && used.value.restMs !== undefined) {
-    health.rest(place, { forMs: used.value.restMs, why: used.value.message })
+  if (used.value.kind === "failed" && used.value.cooldownMs !== undefined) {
+    cooldowns.start(endpoint, { ms: used.value.cooldownMs, reason: used.value.message })
   }
   return used.value
 }
 
-function questionFor({ wire }: ModelRuntime, { call, settings }: Walk): Omit<Question, "refused" | "signal"> {
-  // Elsewhere a limit only cuts models that think before they speak.
+function auxiliaryRequest(
+  { wire }: ModelRuntime,
+  { call, settings }: TaskContext,
+): Omit<AuxiliaryRequest, "rejectedParameters" | "signal"> {
+  // Other wires require no limit, and a limit could cut off models that reason before they reply.
   const limit = settings.maxTokens ?? (wire === "anthropic_messages" ? call.maxTokens : undefined)
   return {
     system: call.system ?? "",
@@ -197,23 +203,23 @@ function questionFor({ wire }: ModelRuntime, { call, settings }: Walk): Omit<Que
     tools: call.tools ?? [],
     ...(limit === undefined ? {} : { maxOutputTokens: limit }),
     ...(call.temperature === undefined ? {} : { temperature: call.temperature }),
-    thoughtsWillDo: call.task !== VISION,
+    acceptReasoning: call.task !== VISION,
   }
 }
 
-function warningOnce(problem: string, { call, warned, log }: Walk): { readonly warning?: string } {
+function warningOnce(problem: string, { call, warned, log }: TaskContext): { readonly warning?: string } {
   if (warned.has(call.task)) return {}
   warned.add(call.task)
-  const warning = `the model set for ${call.task} could not be used: ${problem} instead`
+  const warning = `the model configured for ${call.task} could not be used: ${problem} instead`
   log.warning(warning)
   return { warning }
 }
 
 function noProvider(task: string, unavailable: readonly string[]): AuxiliaryFailure {
-  const why = unavailable.length === 0 ? "" : ` (${unavailable.join("; ")})`
+  const details = unavailable.length === 0 ? "" : ` (${unavailable.join("; ")})`
   return {
     kind: "no-provider",
-    message: `no model is available for ${task}${why}; connect one with \`hermes model\` or set \`auxiliary.${task}.provider\``,
+    message: `no model is available for ${task}${details}; connect one with \`hermes model\` or set \`auxiliary.${task}.provider\``,
   }
 }
 
@@ -224,13 +230,13 @@ function timedOut(task: string, { timeoutSeconds }: AuxiliarySettings): Auxiliar
   }
 }
 
-interface Limit {
+interface Timeout {
   readonly signal: AbortSignal
   stop(): Promise<void>
 }
 
-/** A signal that aborts when the time is over; `stop` must be called when the work is done. */
-function startLimit(ms: number, clock: Clock): Limit {
+/** Starts a timeout on the injected clock. The caller must call `stop` when the work is done. */
+function startTimeout(ms: number, clock: Clock): Timeout {
   const over = new AbortController()
   const done = new AbortController()
   const waiting = clock.sleep(ms, { signal: done.signal }).then(

@@ -6,17 +6,17 @@ import { homeAt } from "../../config/home.ts"
 import { loadConfig } from "../../config/load.ts"
 import type { SettingKey } from "../../config/settings.ts"
 import { chooseModel } from "../choose-model.ts"
-import type { ModelWish } from "../choose-model.ts"
+import type { ModelSelection } from "../choose-model.ts"
 import { candidatesFor } from "./candidates.ts"
 
 const LOCAL = { "model.base_url": "http://127.0.0.1:9/v1", "model.default": "tiny" }
 const FLASH = "google/gemini-3-flash-preview"
 
-describe("nobody is named", () => {
+describe("without a configured model", () => {
   test.each<[string, Given, readonly string[]]>([
     ["the main model alone, when there is nothing else", { settings: LOCAL, main: {} }, ["custom tiny"]],
     [
-      "without a main model whoever has a key",
+      "without a main model, every provider with a key",
       { variables: { GEMINI_API_KEY: "k" } },
       ["gemini gemini-3-flash-preview"],
     ],
@@ -38,7 +38,7 @@ describe("nobody is named", () => {
       ],
     ],
     [
-      "the chain of the task and that of the main model come before any guess",
+      "the fallbacks of the task and of the main model come before guesses",
       {
         settings: {
           ...LOCAL,
@@ -61,7 +61,7 @@ describe("nobody is named", () => {
       ],
     ],
     [
-      "a model without a provider is asked of the main one",
+      "a model without a provider uses the main provider",
       { settings: { ...LOCAL, "auxiliary.compression": { model: "small" } }, main: {} },
       ["custom small", "custom tiny"],
     ],
@@ -72,7 +72,7 @@ describe("nobody is named", () => {
   })
 })
 
-describe("an image needs a model that can see", () => {
+describe("an image needs a model with vision", () => {
   const both = { OPENROUTER_API_KEY: "o", DEEPSEEK_API_KEY: "d", ZAI_API_KEY: "z", GEMINI_API_KEY: "g" }
   const local = (sees: boolean | null): Given => ({
     settings: { ...LOCAL, "model.supports_vision": sees },
@@ -81,25 +81,25 @@ describe("an image needs a model that can see", () => {
   })
   test.each<[string, Given, readonly string[]]>([
     [
-      "the main model, when it sees",
+      "the main model, when it has vision",
       { main: { provider: "gemini" }, variables: both },
       ["gemini gemini-2.5-pro", `openrouter ${FLASH}`],
     ],
     ["not a main model that does not", { main: { provider: "deepseek" }, variables: both }, [`openrouter ${FLASH}`]],
     [
-      "the seeing model of the same provider",
+      "the vision model of the same provider",
       { main: { provider: "zai" }, variables: both },
       ["zai glm-5v-turbo", `openrouter ${FLASH}`],
     ],
     ["the settings say that it sees", local(true), ["custom tiny", `openrouter ${FLASH}`]],
-    ["nobody knows: after those that surely see", local(null), [`openrouter ${FLASH}`, "custom tiny"]],
+    ["unknown: after those that certainly have vision", local(null), [`openrouter ${FLASH}`, "custom tiny"]],
     ["the settings say that it does not", local(false), [`openrouter ${FLASH}`]],
   ])("%s", async (_name, given, expected) => {
     expect(await candidates("vision", given)).toEqual({ chosen: expected, explicit: false })
   })
 })
 
-describe("the settings name somebody", () => {
+describe("the settings name a model", () => {
   const task = (settings: object): Given => ({
     settings: {
       ...LOCAL,
@@ -117,12 +117,12 @@ describe("the settings name somebody", () => {
   test.each<[string, Given, readonly string[]]>([
     ["a provider", task({ provider: "openrouter" }), [`openrouter ${FLASH}`, "custom tiny"]],
     [
-      "a provider with a chain",
+      "a provider with fallbacks",
       task({ provider: "OpenRouter", model: "m", fallback_chain: [{ provider: "zai" }] }),
       ["openrouter m", "zai glm-4.5-flash", "custom tiny"],
     ],
     ["the main one", task({ provider: "main", model: "small" }), ["custom small"]],
-    ["an own endpoint", task({ provider: "custom:den" }), ["den cub", "custom tiny"]],
+    ["a provider of the settings", task({ provider: "custom:den" }), ["den cub", "custom tiny"]],
     ["an address", task({ base_url: "http://127.0.0.1:6/v1", model: "m" }), ["custom m", "custom tiny"]],
   ])("%s", async (_name, given, expected) => {
     expect(await candidates("compression", given)).toEqual({ chosen: expected, explicit: true })
@@ -135,27 +135,27 @@ describe("the settings name somebody", () => {
       { runtime: { provider: "openai-api", baseUrl: "https://api.openai.com/v1" }, key: "a" },
     ],
     [
-      "the own key goes to the own address",
+      "the configured key goes to the configured address",
       { base_url: "https://models.example/v1", model: "m", api_key: "own" },
       { runtime: { provider: "custom", baseUrl: "https://models.example/v1" }, key: "own" },
     ],
     [
-      "a key of somebody else does not",
+      "a key of another provider does not",
       { base_url: "https://models.example/v1", model: "m" },
       { runtime: { provider: "custom" }, key: undefined },
     ],
     [
-      "an address of the other wire is turned into that of Chat Completions",
+      "the address of the other wire is converted to that of Chat Completions",
       { base_url: "https://models.example/anthropic", model: "m", api_mode: "chat_completions" },
       { runtime: { baseUrl: "https://models.example/v1", wire: "chat_completions" } },
     ],
     [
-      "also where it is called otherwise",
+      "also when it has another name",
       { base_url: "https://open.bigmodel.cn/api/anthropic/", model: "m", api_mode: "chat_completions" },
       { runtime: { baseUrl: "https://open.bigmodel.cn/api/paas/v4", wire: "chat_completions" } },
     ],
     [
-      "window and further fields",
+      "context window and extra body",
       { provider: "openrouter", context_length: 5000, extra_body: { seed: 1 } },
       { runtime: { contextLength: 5000 }, extraBody: { seed: 1 } },
     ],
@@ -169,8 +169,8 @@ interface Given {
   readonly settings?: Partial<Record<SettingKey, unknown>>
   readonly variables?: Readonly<Record<string, string>>
   readonly stored?: readonly string[]
-  /** How the main model is wished for; absent: there is none. */
-  readonly main?: ModelWish
+  /** The selection of the main model; absent: there is none. */
+  readonly main?: ModelSelection
 }
 
 async function candidates(task: string, given: Given) {
@@ -179,10 +179,11 @@ async function candidates(task: string, given: Given) {
 }
 
 async function resolve(task: string, given: Given) {
-  const environment = environmentFrom({ HOME: "/nobody", ...given.variables })
-  const home = homeAt("/nobody/.hermes", environment)
+  const environment = environmentFrom({ HOME: "/nonexistent", ...given.variables })
+  const home = homeAt("/nonexistent/.hermes", environment)
   const config = await loadConfig({ home, environment, invocation: given.settings ?? {} })
-  const choose = (wish: ModelWish) => chooseModel(wish, { config, environment, stored: given.stored ?? [] })
+  const choose = (selection: ModelSelection) =>
+    chooseModel(selection, { config, environment, storedProviders: given.stored ?? [] })
   const main = given.main === undefined ? undefined : choose(given.main)
   if (main?.ok === false) throw new Error(main.error.message)
   const found = await candidatesFor(task, auxiliarySettings(config, task), { config, main: main?.value, choose })

@@ -3,35 +3,35 @@ import { fail, ok } from "../../base/result.ts"
 import type { AuxiliarySettings } from "../../config/auxiliary.ts"
 import type { Config } from "../../config/load.ts"
 import { loadCatalog } from "../catalog/catalog.ts"
-import type { ChosenModel, ModelWish } from "../choose-model.ts"
+import type { ChosenModel, ModelSelection } from "../choose-model.ts"
 import { PROVIDERS } from "../providers.ts"
 import type { Provider } from "../provider.ts"
-import { mainFallbacks, wishFromEntry } from "./chain-entry.ts"
-import type { NamedWish } from "./chain-entry.ts"
-import { readChoice, taskModel, visionModel } from "./task-model.ts"
+import { mainFallbacks, parseFallbackEntry } from "./fallback-entry.ts"
+import type { ProviderSelection } from "./fallback-entry.ts"
+import { parseTaskChoice, modelForTask, visionModelOf } from "./task-model.ts"
 
-/** Somebody who might do a task; chosen only when its turn comes. */
+/** A model that might do a task; resolved only when it is tried. */
 export interface Candidate {
   readonly name: string
-  /** The person asked for it. A mere guess that turns out to have no key is not worth a word. */
+  /** The settings name it. When a candidate that was only guessed has no key, that is not reported. */
   readonly configured: boolean
   choose(): Result<ChosenModel, { readonly message: string }>
 }
 
 export interface Candidates {
-  /** In the order in which they are asked. */
+  /** In the order in which they are tried. */
   readonly candidates: readonly Candidate[]
-  /** The first one is named by the settings; the others only stand in for it. */
+  /** The settings name the first one; the others are its fallbacks. */
   readonly explicit: boolean
 }
 
 export interface CandidateSources {
   readonly config: Config
   readonly main: ChosenModel | undefined
-  readonly choose: (wish: ModelWish) => Result<ChosenModel, { readonly message: string }>
+  readonly choose: (selection: ModelSelection) => Result<ChosenModel, { readonly message: string }>
 }
 
-/** The one task that needs a model with eyes. */
+/** The task that needs a model with vision. */
 export const VISION = "vision"
 
 export async function candidatesFor(
@@ -41,19 +41,21 @@ export async function candidatesFor(
 ): Promise<Candidates> {
   const vision = task === VISION
   const chain = settings.fallbackChain
-    .map((entry) => wishFromEntry(entry))
-    .filter((wish) => wish !== undefined)
-    .map((wish) => fromSettings({ ...wish, ...taskModel(wish, { vision, ...sources }) }, sources))
-  const choice = readChoice(settings, { vision, ...sources })
+    .map((entry) => parseFallbackEntry(entry))
+    .filter((selection) => selection !== undefined)
+    .map((selection) => fromSettings({ ...selection, ...modelForTask(selection, { vision, ...sources }) }, sources))
+  const choice = parseTaskChoice(settings, { vision, ...sources })
   if (choice.kind === "provider") {
     const { first, last } = await mainCandidates("", vision, sources)
-    const own = tuned(fromSettings(choice.wish, sources), settings)
-    return { explicit: true, candidates: [own, ...chain, ...present(first ?? last)] }
+    const named = withTaskSettings(fromSettings(choice.selection, sources), settings)
+    return { explicit: true, candidates: [named, ...chain, ...present(first ?? last)] }
   }
   const main = await mainCandidates(settings.model, vision, sources)
-  const first = present(main.first).map((candidate) => tuned(candidate, settings))
+  const first = present(main.first).map((candidate) => withTaskSettings(candidate, settings))
   if (choice.kind === "main") return { explicit: first.length > 0, candidates: [...first, ...chain] }
-  const others = vision ? [...guesses(seeing(sources), sources), ...present(main.last)] : anybody(sources)
+  const others = vision
+    ? [...guesses(visionProviders(sources), sources), ...present(main.last)]
+    : otherCandidates(sources)
   return { explicit: false, candidates: [...first, ...chain, ...others] }
 }
 
@@ -61,16 +63,16 @@ function present<T>(value: T | undefined): readonly T[] {
   return value === undefined ? [] : [value]
 }
 
-function fromSettings(wish: NamedWish, { choose }: CandidateSources): Candidate {
-  return { name: nameOf(wish), configured: true, choose: () => choose(wish) }
+function fromSettings(selection: ProviderSelection, { choose }: CandidateSources): Candidate {
+  return { name: nameOf(selection), configured: true, choose: () => choose(selection) }
 }
 
-function nameOf({ provider, model, baseUrl }: NamedWish): string {
+function nameOf({ provider, model, baseUrl }: ProviderSelection): string {
   return [provider, model, baseUrl].filter((part) => part !== undefined).join(" ")
 }
 
-/** What the settings say about the task belongs to the model they are about, not to those that stand in for it. */
-function tuned(candidate: Candidate, { extraBody, contextLength }: AuxiliarySettings): Candidate {
+/** Applies the task's `extra_body` and `context_length`. They apply to the named model, not to its fallbacks. */
+function withTaskSettings(candidate: Candidate, { extraBody, contextLength }: AuxiliarySettings): Candidate {
   return {
     ...candidate,
     choose: () => {
@@ -86,10 +88,10 @@ function tuned(candidate: Candidate, { extraBody, contextLength }: AuxiliarySett
   }
 }
 
-/** Where the model of the conversation stands among the candidates, if anywhere. */
+/** The position of the conversation's model among the candidates, if any. */
 interface MainCandidates {
   readonly first?: Candidate
-  /** Nobody knows whether it can see, so everybody who surely can comes before it. */
+  /** Whether it has vision is unknown, so models that certainly have it come first. */
   readonly last?: Candidate
 }
 
@@ -97,16 +99,16 @@ async function mainCandidates(model: string, vision: boolean, sources: Candidate
   const { main } = sources
   if (main === undefined) return {}
   if (!vision || model !== "") return { first: mainWith(model, main, sources) }
-  const sees = await canSee(main, sources)
-  if (sees === true) return { first: mainWith("", main, sources) }
-  const sibling = visionModel(main.runtime.provider)
+  const supportsVision = await hasVision(main, sources)
+  if (supportsVision === true) return { first: mainWith("", main, sources) }
+  const sibling = visionModelOf(main.runtime.provider)
   if (sibling !== undefined) return { first: mainWith(sibling, main, sources) }
-  return sees === undefined ? { last: mainWith("", main, sources) } : {}
+  return supportsVision === undefined ? { last: mainWith("", main, sources) } : {}
 }
 
 function mainWith(model: string, main: ChosenModel, { choose }: CandidateSources): Candidate {
-  const { runtime, key, managed } = main
-  const own = managed ? {} : { baseUrl: runtime.baseUrl, ...(key === undefined ? {} : { apiKey: key }) }
+  const { runtime, key, usesPool } = main
+  const own = usesPool ? {} : { baseUrl: runtime.baseUrl, ...(key === undefined ? {} : { apiKey: key }) }
   return {
     name: `main ${model}`,
     configured: true,
@@ -115,26 +117,26 @@ function mainWith(model: string, main: ChosenModel, { choose }: CandidateSources
   }
 }
 
-async function canSee({ runtime }: ChosenModel, { config }: CandidateSources): Promise<boolean | undefined> {
-  const told = config.get("model.supports_vision")
-  if (told !== null) return told
+async function hasVision({ runtime }: ChosenModel, { config }: CandidateSources): Promise<boolean | undefined> {
+  const configured = config.get("model.supports_vision")
+  if (configured !== null) return configured
   const catalog = await loadCatalog()
   return catalog.find(runtime.provider, runtime.model)?.vision
 }
 
-/** Whoever has a key or a login, cheap and general ones first. */
-function anybody(sources: CandidateSources): readonly Candidate[] {
+/** Every other provider, cheap and general ones first; those without a key or login are skipped when tried. */
+function otherCandidates(sources: CandidateSources): readonly Candidate[] {
   return [
-    ...mainFallbacks(sources.config).map((wish) => fromSettings(wish, sources)),
+    ...mainFallbacks(sources.config).map((selection) => fromSettings(selection, sources)),
     ...guesses([...GENERAL, ...PROVIDERS.filter(isDirect).map(({ id }) => id)], sources),
   ]
 }
 
 const GENERAL: readonly string[] = ["openrouter", "nous", "custom", "anthropic"]
 
-function seeing({ main }: CandidateSources): readonly string[] {
-  const own = main?.runtime.provider === "custom"
-  return ["openrouter", "nous", "anthropic", ...(own ? [] : ["custom"])]
+function visionProviders({ main }: CandidateSources): readonly string[] {
+  const isCustom = main?.runtime.provider === "custom"
+  return ["openrouter", "nous", "anthropic", ...(isCustom ? [] : ["custom"])]
 }
 
 function isDirect({ id, authType, neverAutomatic, defaultModel }: Provider): boolean {
@@ -146,13 +148,13 @@ function guesses(providers: readonly string[], sources: CandidateSources): reado
     name: provider,
     configured: false,
     choose: () => {
-      const chosen = sources.choose({ provider, ...taskModel({ provider }, { vision: false, ...sources }) })
-      // A token that another program left in the environment was not meant for us.
-      return chosen.ok && chosen.value.runtime.credentialSource === BORROWED_TOKEN
-        ? fail({ message: `${provider} has no key of its own` })
+      const chosen = sources.choose({ provider, ...modelForTask({ provider }, { vision: false, ...sources }) })
+      // This token belongs to another program, so it is not used unless the settings name the provider.
+      return chosen.ok && chosen.value.runtime.credentialSource === FOREIGN_TOKEN
+        ? fail({ message: `${provider} has no key` })
         : chosen
     },
   }))
 }
 
-const BORROWED_TOKEN = "CLAUDE_CODE_OAUTH_TOKEN"
+const FOREIGN_TOKEN = "CLAUDE_CODE_OAUTH_TOKEN"

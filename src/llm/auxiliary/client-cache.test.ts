@@ -15,7 +15,7 @@ test("one client serves all uses of the same model, and another key gets another
   expect(opened).toEqual(["a", "a", "b"])
 })
 
-test("what a server refused is remembered with its client", async () => {
+test("rejected parameters are remembered with the client", async () => {
   const { cache } = recordingCache()
   await cache.use(model("a"), async (_client, refused) => {
     refused.add("temperature")
@@ -23,7 +23,7 @@ test("what a server refused is remembered with its client", async () => {
   expect(await cache.use(model("a"), async (_client, refused) => [...refused])).toEqual(ok(["temperature"]))
 })
 
-test("the client unused for the longest time makes room for the sixty-fifth", async () => {
+test("the sixty-fifth client evicts the least recently used one", async () => {
   const { cache, closed } = recordingCache()
   for (let index = 0; index < 64; index += 1) await cache.use(model(`m${index}`), nothing)
   await cache.use(model("m0"), nothing)
@@ -32,7 +32,7 @@ test("the client unused for the longest time makes room for the sixty-fifth", as
   expect(closed).toEqual(["m1"])
 })
 
-test("a client in use is closed when its work is done", async () => {
+test("an evicted client in use is closed when its work is done", async () => {
   const { cache, closed } = recordingCache()
   const { promise, resolve } = Promise.withResolvers<void>()
   const working = cache.use(model("a"), () => promise)
@@ -44,7 +44,7 @@ test("a client in use is closed when its work is done", async () => {
   expect(closed).toEqual(["b", "a"])
 })
 
-test("what could not be opened is opened anew", async () => {
+test("a failed open is not cached", async () => {
   let attempts = 0
   const cache = createClientCache(async ({ runtime }) => {
     attempts += 1
@@ -71,7 +71,7 @@ function clientOf(name: string, closed: string[]): ModelClient {
     runtime: { ...DEMO_RUNTIME, model: name },
     beginTurn: () => {},
     stream: () => {
-      throw new Error("nobody is asked here")
+      throw new Error("not used in this test")
     },
     close: () => {
       closed.push(name)
@@ -83,10 +83,10 @@ function model(name: string, key = "key"): ChosenModel {
   return {
     runtime: { ...DEMO_RUNTIME, model: name },
     key,
-    managed: false,
+    usesPool: false,
     headers: {},
     extraBody: {},
-    ownAddress: true,
+    usesDefaultEndpoint: true,
     windowIsGuess: false,
     timeouts: {},
     wireAssumed: false,

@@ -1,15 +1,15 @@
 import { stringField } from "../../base/json.ts"
 import type { AuxiliarySettings } from "../../config/auxiliary.ts"
 import type { Config } from "../../config/load.ts"
-import type { ChosenModel, ModelWish } from "../choose-model.ts"
+import type { ChosenModel, ModelSelection } from "../choose-model.ts"
 import { findProvider } from "../providers.ts"
-import type { NamedWish } from "./chain-entry.ts"
+import type { ProviderSelection } from "./fallback-entry.ts"
 
-/** Whom the settings of a task name. */
+/** Which model the settings of a task name. */
 export type TaskChoice =
   | { readonly kind: "automatic" }
   | { readonly kind: "main" }
-  | { readonly kind: "provider"; readonly wish: NamedWish }
+  | { readonly kind: "provider"; readonly selection: ProviderSelection }
 
 interface TaskSources {
   readonly config: Config
@@ -19,25 +19,25 @@ interface TaskSources {
 
 const OPENAI = "https://api.openai.com/v1"
 
-export function readChoice(settings: AuxiliarySettings, sources: TaskSources): TaskChoice {
+export function parseTaskChoice(settings: AuxiliarySettings, sources: TaskSources): TaskChoice {
   const { apiKey, apiMode, model } = settings
   const named = settings.provider.trim().toLowerCase()
   const automatic = named === "" || named === "auto"
-  // An address with no provider is a server of one's own; `openai` is always OpenAI itself, wherever OPENAI_BASE_URL points.
+  // An address without a provider is a custom server. `openai` always means OpenAI itself, regardless of OPENAI_BASE_URL.
   const address = settings.baseUrl === "" && named === "openai" ? OPENAI : settings.baseUrl
   if (automatic && address === "") return { kind: "automatic" }
   if (named === "main" && address === "") return { kind: "main" }
-  const wish: NamedWish = {
+  const selection: ProviderSelection = {
     provider: automatic || named === "main" ? "custom" : settings.provider.trim(),
     ...(model === "" ? {} : { model }),
     ...(address === "" ? {} : { baseUrl: apiMode === "chat_completions" ? chatAddress(address) : address }),
     ...(apiKey === "" ? {} : { apiKey }),
     ...(apiMode === "" ? {} : { apiMode }),
   }
-  return { kind: "provider", wish: { ...wish, ...taskModel(wish, sources) } }
+  return { kind: "provider", selection: { ...selection, ...modelForTask(selection, sources) } }
 }
 
-/** Vendors that speak two wires have an address for each; this one is for Chat Completions. */
+/** Some vendors have a separate base URL for each wire; returns the one for Chat Completions. */
 function chatAddress(address: string): string {
   const url = URL.parse(address)
   if (url === null || !/\/anthropic\/*$/.test(url.pathname)) return address
@@ -45,21 +45,24 @@ function chatAddress(address: string): string {
   return address.replace(/\/anthropic\/*$/, chat)
 }
 
-/** What sellers of many models are asked for when the settings name no model. */
+/** The default auxiliary model at aggregators. */
 const SMALL_MODEL = "google/gemini-3-flash-preview"
 const SMALL_MODEL_AT: ReadonlySet<string> = new Set(["openrouter", "nous"])
 
-/** The model to ask a provider for: the wish's own, or a small one, or what the conversation uses there. */
-export function taskModel(wish: NamedWish, { config, main, vision }: TaskSources): Pick<ModelWish, "model"> {
-  const name = wish.provider.replace(/^custom:/, "")
-  const own = config.lookup(`providers.${name}`)
+/** Returns the model for a task: the selected one, else the provider's small model, else the one the conversation uses there. */
+export function modelForTask(
+  selection: ProviderSelection,
+  { config, main, vision }: TaskSources,
+): Pick<ModelSelection, "model"> {
+  const name = selection.provider.replace(/^custom:/, "")
+  const settings = config.lookup(`providers.${name}`)
   const provider = findProvider(name)
   const id = provider?.id ?? name
   const model =
-    wish.model ??
-    (vision ? visionModel(id) : undefined) ??
-    stringField(own, "default_model") ??
-    stringField(own, "model") ??
+    selection.model ??
+    (vision ? visionModelOf(id) : undefined) ??
+    stringField(settings, "default_model") ??
+    stringField(settings, "model") ??
     (SMALL_MODEL_AT.has(id) ? SMALL_MODEL : provider?.defaultAuxModel) ??
     (main?.runtime.provider === id ? main.runtime.model : undefined) ??
     provider?.defaultModel ??
@@ -67,9 +70,9 @@ export function taskModel(wish: NamedWish, { config, main, vision }: TaskSources
   return model === "" ? {} : { model }
 }
 
-/** Providers whose usual models see nothing, but that have one which does. */
+/** The vision model of providers whose default model has no vision. */
 const VISION_MODELS: Readonly<Record<string, string>> = { xiaomi: "mimo-v2.5", zai: "glm-5v-turbo" }
 
-export function visionModel(provider: string): string | undefined {
+export function visionModelOf(provider: string): string | undefined {
   return VISION_MODELS[provider]
 }

@@ -1,11 +1,11 @@
 import { fail } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import type { AwsCredentialOptions, AwsKeys, AwsProfile } from "./identity.ts"
-import { SESSION_NAME, askSts } from "./security-token-service.ts"
+import { SESSION_NAME, callSts } from "./security-token-service.ts"
 import { exchangeWebIdentity } from "./web-identity.ts"
 
-/** The keys of the role that a profile names, asked for with the keys that `findSource` gives. Throws only when the signal aborts. */
-export async function keysOfRole(
+/** Assumes the role of a profile with the keys that `findSource` returns. Throws only when the signal aborts. */
+export async function keysFromRole(
   profile: AwsProfile,
   findSource: () => Promise<Result<AwsKeys>>,
   options: AwsCredentialOptions,
@@ -16,15 +16,15 @@ export async function keysOfRole(
   const region = fields.get("region")
   const tokenFile = fields.get("web_identity_token_file")
   if (tokenFile !== undefined && !fields.has("source_profile")) {
-    const named = { file: `the AWS profile "${name}"`, role: "its role_arn" }
+    const configuredBy = { file: `the AWS profile "${name}"`, role: "its role_arn" }
     return await exchangeWebIdentity(
-      { tokenFile, roleArn, sessionName, region: ownRegion(options, region), named },
+      { tokenFile, roleArn, sessionName, region: profileRegion(options, region), configuredBy },
       options,
     )
   }
   if (fields.has("mfa_serial")) {
     return fail(
-      `the AWS profile "${name}" wants the code of a second factor (mfa_serial), which Hermes does not ask for. Export keys with \`aws configure export-credentials --profile ${name} --format env\``,
+      `the AWS profile "${name}" requires an MFA code (mfa_serial), which Hermes does not support. Export keys with \`aws configure export-credentials --profile ${name} --format env\``,
     )
   }
   const source = await findSource()
@@ -38,25 +38,25 @@ export async function keysOfRole(
     ...(externalId === undefined ? {} : { ExternalId: externalId }),
     ...(seconds === undefined ? {} : { DurationSeconds: seconds }),
   }
-  return await askSts(
+  return await callSts(
     {
       form,
       signedBy: source.value,
-      region: ownRegion(options, region),
+      region: profileRegion(options, region),
       source: `AWS role ${roleArn}`,
       role: roleArn,
-      words: {
+      messages: {
         refused: `the role ${roleArn} of the profile "${name}"`,
-        undone: `the role of the AWS profile "${name}" cannot be taken on`,
-        advice: `Check what the role trusts, and the keys it is asked for with (${source.value.source})`,
+        unreachable: `the role of the AWS profile "${name}" cannot be assumed`,
+        advice: `Check the trust policy of the role, and the keys used to assume it (${source.value.source})`,
       },
     },
     options,
   )
 }
 
-/** The variables name the region for everything; a profile for itself. */
-function ownRegion({ environment }: AwsCredentialOptions, region: string | undefined): string | undefined {
-  const told = [environment.get("AWS_REGION"), environment.get("AWS_DEFAULT_REGION")]
-  return told.some((name) => (name?.trim() ?? "") !== "") ? undefined : region
+/** Returns the profile's region, unless an environment variable overrides it. */
+function profileRegion({ environment }: AwsCredentialOptions, region: string | undefined): string | undefined {
+  const variables = [environment.get("AWS_REGION"), environment.get("AWS_DEFAULT_REGION")]
+  return variables.some((name) => (name?.trim() ?? "") !== "") ? undefined : region
 }

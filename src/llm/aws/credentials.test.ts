@@ -62,14 +62,14 @@ describe("the order", () => {
     })
   })
 
-  test("half a key pair is named", async () => {
+  test("half a key pair is reported", async () => {
     expect(await resolve({ variables: { AWS_ACCESS_KEY_ID: "AKID" } })).toEqual({
       ok: false,
-      error: "AWS_SECRET_ACCESS_KEY is not set, but its other half is. Set both or none",
+      error: "AWS_SECRET_ACCESS_KEY is not set, but the other half of the key pair is. Set both or none",
     })
   })
 
-  test("nothing at all names what to set", async () => {
+  test("without credentials the message names what to set", async () => {
     expect(await resolve({})).toEqual({
       ok: false,
       error:
@@ -108,15 +108,15 @@ describe("profiles", () => {
   test.each([
     [
       "nowhere",
-      'AWS_PROFILE names the profile "nowhere", which is in neither file under ~/.aws. Check the name with `aws configure list-profiles`',
+      'AWS_PROFILE names the profile "nowhere", which is not in the files under ~/.aws. Check the name with `aws configure list-profiles`',
     ],
     ["login", 'the AWS profile "login" names the sso-session "company", which is not in ~/.aws/config'],
-    ["role", 'sts.us-east-1.amazonaws.com does not answer, so the role of the AWS profile "role" cannot be taken on'],
+    ["role", 'sts.us-east-1.amazonaws.com does not respond, so the role of the AWS profile "role" cannot be assumed'],
     [
       "empty",
-      'the AWS profile "empty" holds no keys. Export keys with `aws configure export-credentials --profile empty --format env`',
+      'the AWS profile "empty" has no keys. Export keys with `aws configure export-credentials --profile empty --format env`',
     ],
-  ])("the profile %s says what is wrong", async (name, error) => {
+  ])("the profile %s is reported with its problem", async (name, error) => {
     expect(await resolve({ variables: { AWS_PROFILE: name }, files: FILES, answers: INSTANCE })).toEqual({
       ok: false,
       error,
@@ -131,7 +131,7 @@ describe("profiles", () => {
     })
   })
 
-  test("a default profile with a region only goes on to the next source", async () => {
+  test("a default profile with only a region is skipped", async () => {
     const files = { ".aws/config": "[default]\nregion = eu-north-1\n" }
     expect(await resolve({ files, answers: INSTANCE })).toMatchObject({ ok: true, value: { accessKeyId: "IMDS" } })
   })
@@ -164,7 +164,7 @@ const ISSUED_KEYS = {
 } as const
 
 describe("containers", () => {
-  test("the relative address is asked of the task's own endpoint", async () => {
+  test("the relative address is requested from the task's endpoint", async () => {
     const variables = { AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: "/v2/x" }
     expect(await resolve({ variables, answers: { "GET http://169.254.170.2/v2/x": ISSUED } })).toEqual({
       ok: true,
@@ -172,7 +172,7 @@ describe("containers", () => {
     })
   })
 
-  test("the token of the file goes along", async () => {
+  test("sends the token of the file", async () => {
     const seen: Seen[] = []
     const found = await resolve({
       variables: {
@@ -191,7 +191,7 @@ describe("containers", () => {
   })
 
   test.each(["http://evil.example/creds", "ftp://localhost/x", "not a url", "http://169.254.170.2.evil.example/x"])(
-    "keys are not asked of %s",
+    "keys are not requested from %s",
     async (address) => {
       const seen: Seen[] = []
       const found = await resolve({ variables: { AWS_CONTAINER_CREDENTIALS_FULL_URI: address }, seen })
@@ -199,14 +199,14 @@ describe("containers", () => {
         {
           ok: false,
           error:
-            "AWS_CONTAINER_CREDENTIALS_FULL_URI must be an https address or one of this machine; keys are asked of no other",
+            "AWS_CONTAINER_CREDENTIALS_FULL_URI must be an https address or one of this machine; keys are not requested from other addresses",
         },
         [],
       ])
     },
   )
 
-  test("an endpoint without an answer is reported", async () => {
+  test("an endpoint that does not respond is reported", async () => {
     const variables = { AWS_CONTAINER_CREDENTIALS_FULL_URI: "http://127.0.0.1:9/x" }
     expect(await resolve({ variables, answers: INSTANCE })).toEqual({
       ok: false,
@@ -230,13 +230,13 @@ describe("instance metadata", () => {
     ])
   })
 
-  test("can be switched off", async () => {
+  test("can be disabled", async () => {
     const seen: Seen[] = []
     const found = await resolve({ variables: { AWS_EC2_METADATA_DISABLED: "true" }, answers: INSTANCE, seen })
     expect([found.ok, seen]).toEqual([false, []])
   })
 
-  test("the caller's abort is not taken for silence", async () => {
+  test("the caller's abort is not taken for a timeout", async () => {
     const controller = new AbortController()
     const fetchText: FetchText = (_url, { signal }) => {
       controller.abort()
@@ -261,7 +261,7 @@ interface Seen {
 }
 type Answers = Readonly<Record<string, string>>
 
-/** A machine with these variables and files; only the named addresses answer. */
+/** A machine with these variables and files; only the given addresses respond. */
 async function resolve(machine: {
   variables?: Record<string, string | undefined>
   files?: Record<string, string>
@@ -285,7 +285,7 @@ async function resolve(machine: {
     fetchText: (url, { method, headers }) => {
       machine.seen?.push({ request: `${method} ${url}`, headers })
       const body = machine.answers?.[`${method} ${url}`]
-      return body === undefined ? Promise.reject(new Error("nobody answers")) : Promise.resolve({ status: 200, body })
+      return body === undefined ? Promise.reject(new Error("no response")) : Promise.resolve({ status: 200, body })
     },
   })
 }

@@ -19,7 +19,7 @@ describe("EventStreamReader", () => {
     ])
   })
 
-  test("headers of every type are skipped on the way to the text ones", () => {
+  test("headers of other types are skipped", () => {
     const headers = Buffer.concat([
       header("yes", 0, Buffer.alloc(0)),
       header("no", 1, Buffer.alloc(0)),
@@ -45,7 +45,7 @@ describe("EventStreamReader", () => {
     ["modelStreamErrorException", 500],
     ["modelTimeoutException", 500],
     ["somethingNewException", 500],
-  ])("the exception %s carries the status %i", (type, code) => {
+  ])("the exception %s has the status %i", (type, code) => {
     const headers = { ":exception-type": type, ":content-type": "application/json", ":message-type": "exception" }
     const bytes = encodeEventStreamMessage(headers, '{"message":"too much"}')
     expect(readInPieces(bytes, [])).toEqual([errorFrame({ code, type, message: "too much" })])
@@ -79,7 +79,7 @@ describe("EventStreamReader", () => {
     expect([...reader.push(good), ...reader.push(bad), ...reader.push(good), ...reader.end()]).toEqual(expected)
   })
 
-  test("headers that point beyond their end are damage", () => {
+  test("headers that exceed the message are reported as damage", () => {
     const message = "the headers of a frame cannot be read"
     for (const headers of [
       header("a", 7, Buffer.from([0, 9, 65])),
@@ -92,12 +92,12 @@ describe("EventStreamReader", () => {
     }
   })
 
-  test("half a message at the end is no frame", () => {
+  test("an incomplete message at the end is not a frame", () => {
     const good = encodeEventStreamMessage({ ":event-type": "a" }, "{}")
     expect(readInPieces(Buffer.concat([good, good.subarray(0, 20)]), [])).toEqual([{ event: "a", data: "{}" }])
   })
 
-  test("any split of the bytes gives the frames that were written", () => {
+  test("the frames do not depend on the split", () => {
     const frame = fc.record({
       event: fc.constantFrom("messageStart", "contentBlockDelta", "größe"),
       data: fc.string({ unit: "grapheme", maxLength: 30 }),

@@ -6,17 +6,17 @@ import type { Frame } from "../http/sse.ts"
 /**
  * Incremental reader of `application/vnd.amazon.eventstream`. Bytes may be split anywhere. A message is its total length, the
  * length of its headers, a CRC-32 of those two, the headers, the payload and a CRC-32 of everything before; all numbers are
- * big-endian. An exception becomes a frame `error` whose body carries the status that AWS documents for it.
+ * big-endian. An exception becomes an `error` frame whose body has the HTTP status that AWS documents for it.
  */
 export class EventStreamReader {
-  #rest: Buffer = Buffer.alloc(0)
-  /** After damage nobody can tell where the next message begins. */
+  #pending: Buffer = Buffer.alloc(0)
+  /** After a damaged message, the start of the next one is unknown. */
   #broken = false
 
   push(bytes: Uint8Array): Frame[] {
     if (this.#broken) return []
     const frames: Frame[] = []
-    const buffer = this.#rest.length === 0 ? asBuffer(bytes) : Buffer.concat([this.#rest, bytes])
+    const buffer = this.#pending.length === 0 ? asBuffer(bytes) : Buffer.concat([this.#pending, bytes])
     let start = 0
     while (buffer.length - start >= PRELUDE_BYTES) {
       const next = takeMessage(buffer.subarray(start))
@@ -28,13 +28,13 @@ export class EventStreamReader {
       }
       start += next.length
     }
-    this.#rest = this.#broken ? Buffer.alloc(0) : Buffer.from(buffer.subarray(start))
+    this.#pending = this.#broken ? Buffer.alloc(0) : Buffer.from(buffer.subarray(start))
     return frames
   }
 
-  /** Half a message at the end is no frame: the wire sees that its last event is missing. */
+  /** Drops an incomplete message at the end; the wire notices that its last event is missing. */
   end(): Frame[] {
-    this.#rest = Buffer.alloc(0)
+    this.#pending = Buffer.alloc(0)
     return []
   }
 }
@@ -72,8 +72,8 @@ function toFrame(headers: ReadonlyMap<string, string>, payload: string): Frame {
     case "exception": {
       const type = headers.get(":exception-type") ?? ""
       const parsed = parseJson(payload)
-      const said = stringField(parsed, "message") ?? stringField(parsed, "Message") ?? payload
-      return errorFrame({ code: EXCEPTION_STATUS[type.toLowerCase()] ?? 500, type, message: said })
+      const message = stringField(parsed, "message") ?? stringField(parsed, "Message") ?? payload
+      return errorFrame({ code: EXCEPTION_STATUS[type.toLowerCase()] ?? 500, type, message })
     }
     case "error":
       return errorFrame({
@@ -86,7 +86,7 @@ function toFrame(headers: ReadonlyMap<string, string>, payload: string): Frame {
   }
 }
 
-/** As HTTP answers them; a failure of the model itself (424, 408) counts as the server's, since AWS asks to repeat it. */
+/** HTTP status per exception. Model failures (424, 408) count as server errors, because AWS advises to retry them. */
 const EXCEPTION_STATUS: Readonly<Record<string, number>> = {
   accessdeniedexception: 403,
   internalserverexception: 500,
@@ -111,31 +111,31 @@ function errorFrame(error: { readonly code: number; readonly type: string; reado
 
 const STRING_HEADER = 7
 const BYTES_HEADER = 6
-/** How many bytes a value of each other type takes: true, false, byte, short, integer, long; timestamp and UUID. */
+/** Value sizes in bytes of the other header types: true, false, byte, short, integer, long, timestamp, UUID. */
 const FIXED_SIZES: Readonly<Record<number, number>> = { 0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16 }
 
-/** The text headers; the others are skipped. Undefined when a length points beyond the end. */
+/** Reads the string headers and skips the others. Undefined when a length exceeds the message. */
 function readHeaders(bytes: Buffer): ReadonlyMap<string, string> | undefined {
   const headers = new Map<string, string>()
-  let at = 0
-  while (at < bytes.length) {
-    const nameEnd = at + 1 + bytes.readUInt8(at)
+  let offset = 0
+  while (offset < bytes.length) {
+    const nameEnd = offset + 1 + bytes.readUInt8(offset)
     if (nameEnd >= bytes.length) return undefined
     const type = bytes.readUInt8(nameEnd)
-    const name = bytes.toString("utf8", at + 1, nameEnd)
+    const name = bytes.toString("utf8", offset + 1, nameEnd)
     if (type === STRING_HEADER || type === BYTES_HEADER) {
       const start = nameEnd + 3
       if (start > bytes.length) return undefined
-      at = start + bytes.readUInt16BE(nameEnd + 1)
-      if (at > bytes.length) return undefined
-      if (type === STRING_HEADER) headers.set(name, bytes.toString("utf8", start, at))
+      offset = start + bytes.readUInt16BE(nameEnd + 1)
+      if (offset > bytes.length) return undefined
+      if (type === STRING_HEADER) headers.set(name, bytes.toString("utf8", start, offset))
     } else {
       const size = FIXED_SIZES[type]
       if (size === undefined) return undefined
-      at = nameEnd + 1 + size
+      offset = nameEnd + 1 + size
     }
   }
-  return at === bytes.length ? headers : undefined
+  return offset === bytes.length ? headers : undefined
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {

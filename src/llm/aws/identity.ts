@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts"
 import type { Result } from "../../base/result.ts"
 import type { Environment } from "../../config/environment.ts"
 
-/** How a request to AWS proves who it is. `source` says where it was found, never the secret. */
+/** Credentials for AWS. `source` says where they were found; it never contains the secret. */
 export type AwsCredentials = AwsBearer | AwsKeys
 
 export interface AwsBearer {
@@ -16,7 +16,7 @@ export interface AwsKeys {
   readonly accessKeyId: string
   readonly secretAccessKey: string
   readonly sessionToken?: string
-  /** Epoch milliseconds; absent for keys that do not end. */
+  /** Epoch milliseconds; absent for keys that do not expire. */
   readonly expiresAt?: number
   readonly source: string
 }
@@ -26,20 +26,17 @@ export interface AwsCredentialOptions {
   readonly userHome: string
   readonly clock: Pick<Clock, "now">
   readonly signal: AbortSignal
-  /** Small requests (metadata of container and instance, the exchange of a token). Throws when nobody answers or the signal aborts. */
+  /** Sends small requests (container and instance metadata, STS). Throws when there is no response or the signal aborts. */
   readonly fetchText: FetchText
-  /** Runs the program of `credential_process`; absent where no program may be started. */
+  /** Runs the program of `credential_process`; absent when programs may not be started. */
   readonly runProgram?: RunProgram | undefined
 }
 
-/** What a program of the person's printed; the failure is the end of a sentence about it. Throws only when the signal aborts. */
-export type RunProgram = (
-  words: readonly string[],
-  options: { readonly signal: AbortSignal },
-) => Promise<Result<string>>
+/** Runs a program and returns its output. The failure text ends a sentence that begins with its name. Throws only on abort. */
+export type RunProgram = (argv: readonly string[], options: { readonly signal: AbortSignal }) => Promise<Result<string>>
 
-/** The fields every service answers with, under its own names for them. */
-export function keysFrom(found: {
+/** Creates keys from the fields of a response; undefined when a half of the key pair is missing. */
+export function createAwsKeys(found: {
   readonly accessKeyId: string | undefined
   readonly secretAccessKey: string | undefined
   readonly sessionToken?: string | undefined
@@ -69,7 +66,7 @@ export type FetchText = (
   },
 ) => Promise<{ readonly status: number; readonly body: string }>
 
-/** A profile with its name, as the ways to its keys need it. */
+/** A profile of the AWS configuration files with its fields. */
 export interface AwsProfile {
   readonly name: string
   readonly fields: ReadonlyMap<string, string>

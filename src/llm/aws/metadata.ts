@@ -5,12 +5,12 @@ import { parseJson, stringField } from "../../base/json.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import type { Environment } from "../../config/environment.ts"
-import { environmentText } from "./aws-variables.ts"
-import { keysFrom } from "./identity.ts"
+import { environmentText } from "./aws-environment.ts"
+import { createAwsKeys } from "./identity.ts"
 import type { AwsCredentialOptions, AwsKeys, FetchText } from "./identity.ts"
 
-/** The role of an ECS task or an EKS pod; undefined where no variable names its address. */
-export async function fromContainer(options: AwsCredentialOptions): Promise<Result<AwsKeys> | undefined> {
+/** Requests the keys of an ECS task or EKS pod role; undefined when no variable sets the address. */
+export async function keysFromContainer(options: AwsCredentialOptions): Promise<Result<AwsKeys> | undefined> {
   const { environment } = options
   const relative = environmentText(environment, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI")
   const full = environmentText(environment, "AWS_CONTAINER_CREDENTIALS_FULL_URI")
@@ -19,20 +19,20 @@ export async function fromContainer(options: AwsCredentialOptions): Promise<Resu
   const url = URL.parse(address)
   if (url === null || !mayHoldCredentials(url)) {
     return fail(
-      "AWS_CONTAINER_CREDENTIALS_FULL_URI must be an https address or one of this machine; keys are asked of no other",
+      "AWS_CONTAINER_CREDENTIALS_FULL_URI must be an https address or one of this machine; keys are not requested from other addresses",
     )
   }
   const token = await containerToken(environment)
   if (!token.ok) return token
   const headers: Record<string, string> = token.value === undefined ? {} : { authorization: token.value }
-  const answer = await tryFetch(options, url.href, { method: "GET", headers, signal: options.signal })
-  const found = answer === undefined ? undefined : readKeys(answer, "AWS container credentials")
+  const response = await tryFetch(options, url.href, { method: "GET", headers, signal: options.signal })
+  const found = response === undefined ? undefined : readKeys(response, "AWS container credentials")
   return found === undefined
     ? fail(`the container credentials at ${url.origin} could not be read. Check the role of the task or pod`)
     : ok(found)
 }
 
-/** Plain http only to the link-local addresses of ECS and EKS and to this machine, as the AWS tools have it. */
+/** Allows plain HTTP only to the link-local addresses of ECS and EKS and to this machine, like the AWS tools. */
 function mayHoldCredentials(url: URL): boolean {
   if (url.protocol === "https:") return true
   return (
@@ -42,7 +42,7 @@ function mayHoldCredentials(url: URL): boolean {
   )
 }
 
-/** The file wins: EKS renews the token in it. */
+/** The file has priority, because EKS renews the token in it. */
 async function containerToken(environment: Environment): Promise<Result<string | undefined>> {
   const path = environmentText(environment, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")
   if (path === undefined) return ok(environmentText(environment, "AWS_CONTAINER_AUTHORIZATION_TOKEN"))
@@ -53,12 +53,12 @@ async function containerToken(environment: Environment): Promise<Result<string |
   }
 }
 
-const METADATA_CAP_MS = 2000
+const METADATA_TIMEOUT_MS = 2000
 
-/** Instance metadata, version 2. Elsewhere nobody answers at that address, so the whole step has one short limit. */
-export async function fromInstance(options: AwsCredentialOptions): Promise<Result<AwsKeys> | undefined> {
+/** Requests keys from the instance metadata service (IMDSv2). The timeout is short, because outside EC2 nothing responds there. */
+export async function keysFromInstance(options: AwsCredentialOptions): Promise<Result<AwsKeys> | undefined> {
   if (options.environment.truthy("AWS_EC2_METADATA_DISABLED")) return undefined
-  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(METADATA_CAP_MS)])
+  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(METADATA_TIMEOUT_MS)])
   const base = metadataAddress(options.environment)
   const token = await tryFetch(options, `${base}/latest/api/token`, {
     method: "PUT",
@@ -71,8 +71,8 @@ export async function fromInstance(options: AwsCredentialOptions): Promise<Resul
   const roles = await tryFetch(options, path, { method: "GET", headers, signal })
   const role = roles?.split("\n")[0]?.trim() ?? ""
   if (role === "") return undefined
-  const answer = await tryFetch(options, path + encodeURIComponent(role), { method: "GET", headers, signal })
-  const found = answer === undefined ? undefined : readKeys(answer, `AWS instance role ${role}`)
+  const response = await tryFetch(options, path + encodeURIComponent(role), { method: "GET", headers, signal })
+  const found = response === undefined ? undefined : readKeys(response, `AWS instance role ${role}`)
   return found === undefined ? undefined : ok(found)
 }
 
@@ -83,29 +83,29 @@ function metadataAddress(environment: Environment): string {
   return mode?.toLowerCase() === "ipv6" ? "http://[fd00:ec2::254]" : "http://169.254.169.254"
 }
 
-/** The body of a 200; undefined for every other answer and for none. */
+/** Returns the body of a 200 response; undefined for any other response and for none. */
 async function tryFetch(
   options: AwsCredentialOptions,
   url: string,
   request: Parameters<FetchText>[1],
 ): Promise<string | undefined> {
   try {
-    const answer = await options.fetchText(url, request)
-    return answer.status === 200 ? answer.body : undefined
+    const response = await options.fetchText(url, request)
+    return response.status === 200 ? response.body : undefined
   } catch (error) {
     if (options.signal.aborted && isAbort(error)) throw error
     return undefined
   }
 }
 
-/** Containers and instances answer in the same form. */
+/** Container and instance metadata have the same format. */
 function readKeys(body: string, source: string): AwsKeys | undefined {
-  const answer = parseJson(body)
-  return keysFrom({
-    accessKeyId: stringField(answer, "AccessKeyId"),
-    secretAccessKey: stringField(answer, "SecretAccessKey"),
-    sessionToken: stringField(answer, "Token"),
-    expiresAt: Date.parse(stringField(answer, "Expiration") ?? ""),
+  const response = parseJson(body)
+  return createAwsKeys({
+    accessKeyId: stringField(response, "AccessKeyId"),
+    secretAccessKey: stringField(response, "SecretAccessKey"),
+    sessionToken: stringField(response, "Token"),
+    expiresAt: Date.parse(stringField(response, "Expiration") ?? ""),
     source,
   })
 }

@@ -33,12 +33,12 @@ interface Machine {
   readonly now?: number
 }
 
-/** Finds the keys on a machine with these files, with all services at the one server. Also gives what a file holds afterwards. */
+/** Resolves credentials on a machine with these files, with all services at one server. Also returns a file's final content. */
 async function resolve(server: AwsServer, machine: Machine) {
-  await using place = await temporaryHome()
+  await using testHome = await temporaryHome()
   for (const [name, text] of Object.entries(machine.files ?? {})) {
-    await mkdir(dirname(join(place.userHome, name)), { recursive: true })
-    await writeFile(join(place.userHome, name), text)
+    await mkdir(dirname(join(testHome.userHome, name)), { recursive: true })
+    await writeFile(join(testHome.userHome, name), text)
   }
   const environment = environmentFrom({
     ...server.variables,
@@ -47,14 +47,14 @@ async function resolve(server: AwsServer, machine: Machine) {
   })
   const found = await resolveAwsCredentials({
     environment,
-    userHome: place.userHome,
+    userHome: testHome.userHome,
     clock: { now: () => machine.now ?? NOW },
     signal: new AbortController().signal,
     fetchText: createFetchText(environment),
     runProgram: machine.runProgram,
   })
   const after = Object.fromEntries(
-    Object.keys(machine.files ?? {}).map((name) => [name, readFileSync(join(place.userHome, name), "utf8")]),
+    Object.keys(machine.files ?? {}).map((name) => [name, readFileSync(join(testHome.userHome, name), "utf8")]),
   )
   return { found, after }
 }
@@ -75,7 +75,7 @@ const A = "arn:aws:iam::1:role/a"
 const B = "arn:aws:iam::2:role/b"
 
 describe("a role", () => {
-  test("is asked for with the signed keys of its source, with everything the profile says", async () => {
+  test("is requested with the keys of its source and all fields of the profile", async () => {
     await using server = await startAwsServer({ secrets: SECRETS })
     const files = {
       ".aws/credentials": SOURCE,
@@ -83,7 +83,7 @@ describe("a role", () => {
     }
     const { found } = await resolve(server, { profile: "x", files })
     expect(found).toEqual(roleKeys(A))
-    expect(server.asked).toEqual([`AssumeRole ${A} by AKIA-BASE`])
+    expect(server.requests).toEqual([`AssumeRole ${A} by AKIA-BASE`])
     expect(server.forms).toEqual([
       {
         Action: "AssumeRole",
@@ -96,26 +96,26 @@ describe("a role", () => {
     ])
   })
 
-  test("may be the source of another, and a profile its own", async () => {
+  test("may be the source of another role, and a profile its own source", async () => {
     await using server = await startAwsServer({ secrets: SECRETS })
     const files = {
       ".aws/config": `[profile x]\nrole_arn = ${B}\nsource_profile = middle\n[profile middle]\nrole_arn = ${A}\nsource_profile = middle\naws_access_key_id = AKIA-BASE\naws_secret_access_key = base-secret\n`,
     }
     expect((await resolve(server, { profile: "x", files })).found).toEqual(roleKeys(B, 2))
-    expect(server.asked).toEqual([`AssumeRole ${A} by AKIA-BASE`, `AssumeRole ${B} by ASIA-ROLE-1`])
+    expect(server.requests).toEqual([`AssumeRole ${A} by AKIA-BASE`, `AssumeRole ${B} by ASIA-ROLE-1`])
   })
 
   test.each([
     ["Ec2InstanceMetadata", {}, "ASIA-MACHINE"],
     ["EcsContainer", { AWS_CONTAINER_CREDENTIALS_FULL_URI: "SERVER/task" }, "ASIA-TASK"],
-  ])("credential_source = %s", async (place, variables, signer) => {
+  ])("credential_source = %s", async (credentialSource, variables, signer) => {
     await using server = await startAwsServer({ secrets: SECRETS })
     const given = Object.fromEntries(
       Object.entries(variables).map(([name, value]) => [name, value.replace("SERVER", server.url)]),
     )
-    const files = { ".aws/config": `[profile x]\nrole_arn = ${A}\ncredential_source = ${place}\n` }
+    const files = { ".aws/config": `[profile x]\nrole_arn = ${A}\ncredential_source = ${credentialSource}\n` }
     expect((await resolve(server, { profile: "x", files, variables: given })).found).toEqual(roleKeys(A))
-    expect(server.asked.at(-1)).toBe(`AssumeRole ${A} by ${signer}`)
+    expect(server.requests.at(-1)).toBe(`AssumeRole ${A} by ${signer}`)
   })
 
   test("with a web identity of the profile", async () => {
@@ -134,7 +134,7 @@ describe("a role", () => {
   test.each([
     [
       `role_arn = ${A}\nsource_profile = base\nmfa_serial = arn:aws:iam::1:mfa/me`,
-      'the AWS profile "x" wants the code of a second factor (mfa_serial), which Hermes does not ask for. Export keys with `aws configure export-credentials --profile x --format env`',
+      'the AWS profile "x" requires an MFA code (mfa_serial), which Hermes does not support. Export keys with `aws configure export-credentials --profile x --format env`',
     ],
     [
       `role_arn = ${A}`,
@@ -150,25 +150,25 @@ describe("a role", () => {
     ],
     [
       `role_arn = ${A}\nsource_profile = y\n[profile y]\nrole_arn = ${B}\nsource_profile = x`,
-      "the AWS profiles x → y → x go in a circle. Correct source_profile",
+      "the AWS profiles x → y → x refer to each other in a cycle. Correct source_profile",
     ],
     [
       `role_arn = ${A}\ncredential_source = Environment`,
-      'the AWS profile "x" takes its keys from Environment, where there are none',
+      'the AWS profile "x" takes its keys from Environment, which has none',
     ],
     [
       `role_arn = ${A}\ncredential_source = Elsewhere`,
-      'the AWS profile "x" has the credential_source "Elsewhere". Known are Environment, Ec2InstanceMetadata and EcsContainer',
+      'the AWS profile "x" has the unknown credential_source "Elsewhere". Use Environment, Ec2InstanceMetadata or EcsContainer',
     ],
     [
       `role_arn = ${A}\nsource_profile = unknown\n[profile unknown]\naws_access_key_id = AKIA-OLD\naws_secret_access_key = s`,
-      `AWS refused the role ${A} of the profile "x": The security token included is invalid. Check what the role trusts, and the keys it is asked for with (AWS profile unknown)`,
+      `AWS refused the role ${A} of the profile "x": The security token included is invalid. Check the trust policy of the role, and the keys used to assume it (AWS profile unknown)`,
     ],
     [
       "login_session = arn:aws:iam::1:user/me",
-      'the AWS profile "x" was made by `aws login`, whose keys Hermes cannot renew. Export keys with `aws configure export-credentials --profile x --format env`',
+      'the AWS profile "x" was created by `aws login`, whose keys Hermes cannot renew. Export keys with `aws configure export-credentials --profile x --format env`',
     ],
-  ])("that cannot be had (%j) is one sentence", async (lines, error) => {
+  ])("that cannot be assumed (%j) is one message", async (lines, error) => {
     await using server = await startAwsServer({ secrets: SECRETS })
     const files = { ".aws/credentials": SOURCE, ".aws/config": `[profile x]\n${lines}\n` }
     expect((await resolve(server, { profile: "x", files })).found).toEqual({ ok: false, error })
@@ -205,25 +205,25 @@ describe("SSO", () => {
       source: "AWS SSO profile x",
     },
   }
-  const ENDED = 'the AWS SSO login of the profile "x" has ended. Log in again with `aws sso login --profile x`'
+  const ENDED = 'the AWS SSO login of the profile "x" has expired. Log in again with `aws sso login --profile x`'
 
   test.each([
     ["a session", SESSION, cacheFile("company")],
     ["an older profile", LEGACY, cacheFile(START)],
-  ])("%s: the token of the login gives the keys of the role", async (_what, config, file) => {
+  ])("%s: the login token gives the keys of the role", async (_what, config, file) => {
     await using server = await startAwsServer()
     server.ssoTokens.add("access-1")
     const files = { ".aws/config": config, [file]: cached(60) }
     expect((await resolve(server, { profile: "x", files })).found).toEqual(KEYS)
-    expect(server.asked).toEqual(["GetRoleCredentials 111122223333 Models"])
+    expect(server.requests).toEqual(["GetRoleCredentials 111122223333 Models"])
   })
 
-  test.each([-10, 3])("a token that ends in %i minutes is renewed, and the file says so", async (minutes) => {
+  test.each([-10, 3])("a token that expires in %i minutes is renewed in the file", async (minutes) => {
     await using server = await startAwsServer()
     const file = cacheFile("company")
     const files = { ".aws/config": SESSION, [file]: cached(minutes, RENEWABLE) }
     const { found, after } = await resolve(server, { profile: "x", files })
-    expect([found, server.asked]).toEqual([
+    expect([found, server.requests]).toEqual([
       KEYS,
       ["CreateToken refresh_token refresh-1", "GetRoleCredentials 111122223333 Models"],
     ])
@@ -237,10 +237,10 @@ describe("SSO", () => {
     })
   })
 
-  test("a token that still holds is used when it cannot be renewed", async () => {
+  test("a valid token is used when it cannot be renewed", async () => {
     await using server = await startAwsServer()
     server.ssoTokens.add("access-1")
-    server.refuseNext({ status: 500, body: "" })
+    server.failNext({ status: 500, body: "" })
     const files = { ".aws/config": SESSION, [cacheFile("company")]: cached(3, RENEWABLE) }
     expect((await resolve(server, { profile: "x", files })).found).toEqual(KEYS)
   })
@@ -249,12 +249,12 @@ describe("SSO", () => {
     ["ended", cached(-1), ENDED],
     ["ended and refused", cached(-1, { ...RENEWABLE, refreshToken: "spent" }), ENDED],
     [
-      "ended, with the registration",
+      "expired, with the registration",
       cached(-1, { ...RENEWABLE, registrationExpiresAt: "2026-01-01T00:00:00Z" }),
       ENDED,
     ],
     ["revoked", cached(60), ENDED],
-    ["absent", "{}", 'nobody is logged in at AWS SSO for the profile "x". Log in with `aws sso login --profile x`'],
+    ["absent", "{}", 'not logged in to AWS SSO for the profile "x". Log in with `aws sso login --profile x`'],
   ])("a login that is %s names the command", async (_what, token, error) => {
     await using server = await startAwsServer()
     const files = { ".aws/config": SESSION, [cacheFile("company")]: token }
@@ -264,7 +264,7 @@ describe("SSO", () => {
   test.each([
     [
       SESSION.replace("Models", "Nobody"),
-      'AWS SSO gives the profile "x" no keys for the role Nobody of the account 111122223333: No access. Check sso_role_name and sso_account_id',
+      'AWS SSO returned no keys of the profile "x" for the role Nobody of the account 111122223333: No access. Check sso_role_name and sso_account_id',
     ],
     [
       SESSION.replace("[sso-session company]", "[sso-session other]"),
@@ -274,7 +274,7 @@ describe("SSO", () => {
       SESSION.replace("sso_role_name = Models\n", ""),
       'the AWS profile "x" lacks sso_role_name. Complete it with `aws configure sso --profile x`',
     ],
-  ])("a profile that is wrong is told", async (config, error) => {
+  ])("a wrong profile is reported", async (config, error) => {
     await using server = await startAwsServer()
     server.ssoTokens.add("access-1")
     const files = { ".aws/config": config, [cacheFile("company")]: cached(60) }
@@ -289,7 +289,7 @@ describe("credential_process", () => {
     () =>
       Promise.resolve(ok(JSON.stringify(printed)))
 
-  test("the program is started with its words, and its keys end when it says", async () => {
+  test("the program gets its arguments, and its keys expire at the printed time", async () => {
     await using server = await startAwsServer()
     const started: (readonly string[])[] = []
     const keys = {
@@ -322,22 +322,16 @@ describe("credential_process", () => {
 
   const WHO = 'the credential_process of the AWS profile "x"'
   test.each<[RunProgram | undefined, string]>([
-    [
-      printing({ Version: 2 }),
-      `${WHO} printed something else than credentials of version 1. Run it in a terminal to see what`,
-    ],
-    [
-      printing("hello"),
-      `${WHO} printed something else than credentials of version 1. Run it in a terminal to see what`,
-    ],
+    [printing({ Version: 2 }), `${WHO} did not print credentials of version 1. Run it in a terminal to see its output`],
+    [printing("hello"), `${WHO} did not print credentials of version 1. Run it in a terminal to see its output`],
     [printing({ Version: 1 }), `${WHO} printed no AccessKeyId and SecretAccessKey. Run it in a terminal to see why`],
     [
       printing({ Version: 1, AccessKeyId: "a", SecretAccessKey: "b", Expiration: "2020-01-01T00:00:00Z" }),
-      `${WHO} printed keys that have ended already. Renew them`,
+      `${WHO} printed keys that have already expired. Renew them`,
     ],
     [() => Promise.resolve(fail("ended with code 3")), `${WHO} ended with code 3. Run it in a terminal to see why`],
-    [undefined, `${WHO} is not run here`],
-  ])("%s is one sentence", async (runProgram, error) => {
+    [undefined, `${WHO} cannot be run here`],
+  ])("%s is one message", async (runProgram, error) => {
     await using server = await startAwsServer()
     const machine = { profile: "x", files, ...(runProgram === undefined ? {} : { runProgram }) }
     expect((await resolve(server, machine)).found).toEqual({ ok: false, error })
@@ -349,7 +343,7 @@ describe("credential_process", () => {
     ["a\\ b '' c", ["a b", "", "c"]],
     ["'open", undefined],
     ["", []],
-  ])("%j is cut into %j", (line, words) => {
+  ])("%j is split into %j", (line, words) => {
     expect(splitCommandLine(line)).toEqual(words)
   })
 })
@@ -360,14 +354,14 @@ test("the machine's own role, over real HTTP", async () => {
     ok: true,
     value: { accessKeyId: "ASIA-MACHINE", source: "AWS instance role machine-role" },
   })
-  expect(server.asked).toEqual([
+  expect(server.requests).toEqual([
     "PUT /latest/api/token",
     "GET /latest/meta-data/iam/security-credentials/",
     "GET /latest/meta-data/iam/security-credentials/machine-role",
   ])
 })
 
-test("where nobody answers, the search ends", async () => {
+test("the search ends when nothing responds", async () => {
   const server = await startAwsServer()
   await server[Symbol.asyncDispose]()
   expect((await resolve(server, {})).found).toEqual({

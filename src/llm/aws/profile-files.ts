@@ -6,46 +6,46 @@ import type { Result } from "../../base/result.ts"
 import { explainSystemError, isNotFound } from "../../base/system-error.ts"
 import type { Environment } from "../../config/environment.ts"
 
-export interface ProfilePlace {
+export interface ProfileContext {
   readonly environment: Environment
   readonly userHome: string
 }
 
 /** `explicit` is false for the profile `default`, which need not exist. */
-export function chosenProfile(environment: Environment): { readonly name: string; readonly explicit: boolean } {
+export function selectedProfile(environment: Environment): { readonly name: string; readonly explicit: boolean } {
   const name = environment.get("AWS_PROFILE")?.trim() ?? ""
   return name === "" ? { name: "default", explicit: false } : { name, explicit: true }
 }
 
-/** The fields of a profile from both files, where `credentials` wins over `config`; undefined when neither has it. */
+/** Reads a profile from both files; `credentials` overrides `config`. Undefined when neither file has it. */
 export async function readProfile(
-  place: ProfilePlace,
+  context: ProfileContext,
   name: string,
 ): Promise<Result<ReadonlyMap<string, string> | undefined>> {
-  const config = await readSections(pathOf(place, "AWS_CONFIG_FILE", "config"))
+  const config = await readSections(pathOf(context, "AWS_CONFIG_FILE", "config"))
   if (!config.ok) return config
-  const credentials = await readSections(pathOf(place, "AWS_SHARED_CREDENTIALS_FILE", "credentials"))
+  const credentials = await readSections(pathOf(context, "AWS_SHARED_CREDENTIALS_FILE", "credentials"))
   if (!credentials.ok) return credentials
-  // The config file says `[profile x]`, except for the default one.
+  // The config file uses `[profile x]`, except for the default profile.
   const general = config.value.get(`profile ${name}`) ?? (name === "default" ? config.value.get(name) : undefined)
   const secret = credentials.value.get(name)
   if (general === undefined && secret === undefined) return ok(undefined)
   return ok(new Map([...(general ?? []), ...(secret ?? [])]))
 }
 
-/** The fields of `[sso-session NAME]`; undefined when there is none. */
+/** Reads the fields of `[sso-session NAME]`; undefined when there is none. */
 export async function readSsoSession(
-  place: ProfilePlace,
+  context: ProfileContext,
   name: string,
 ): Promise<Result<ReadonlyMap<string, string> | undefined>> {
-  const config = await readSections(pathOf(place, "AWS_CONFIG_FILE", "config"))
+  const config = await readSections(pathOf(context, "AWS_CONFIG_FILE", "config"))
   return config.ok ? ok(config.value.get(`sso-session ${name}`)) : config
 }
 
-function pathOf(place: ProfilePlace, variable: string, file: string): string {
-  const chosen = place.environment.get(variable)?.trim() ?? ""
-  if (chosen === "") return join(place.userHome, ".aws", file)
-  return chosen.startsWith("~/") ? join(place.userHome, chosen.slice(2)) : chosen
+function pathOf(context: ProfileContext, variable: string, file: string): string {
+  const configured = context.environment.get(variable)?.trim() ?? ""
+  if (configured === "") return join(context.userHome, ".aws", file)
+  return configured.startsWith("~/") ? join(context.userHome, configured.slice(2)) : configured
 }
 
 type Sections = ReadonlyMap<string, ReadonlyMap<string, string>>
@@ -59,7 +59,7 @@ async function readSections(path: string): Promise<Result<Sections>> {
   }
 }
 
-/** The INI dialect of the AWS tools; indented lines belong to a nested field, which we have no use for. */
+/** Parses the INI dialect of the AWS tools. Indented lines belong to nested fields, which are not needed. */
 function parseSections(text: string): Sections {
   const sections = new Map<string, Map<string, string>>()
   let current: Map<string, string> | undefined

@@ -1,12 +1,12 @@
-import type { ProfilePlace } from "./profile-files.ts"
-import { chosenProfile, readProfile } from "./profile-files.ts"
+import type { ProfileContext } from "./profile-files.ts"
+import { selectedProfile, readProfile } from "./profile-files.ts"
 
 /**
- * The region to sign for: the one inside the address wins, since AWS accepts no other there; then the setting `bedrock.region`,
- * the variables, the profile, and us-east-1.
+ * Returns the region to sign for: the one in the host name, since AWS accepts no other there; then the setting `bedrock.region`,
+ * the environment, the profile, and us-east-1.
  */
 export async function resolveAwsRegion(
-  options: ProfilePlace & { readonly host: string; readonly configured: string },
+  options: ProfileContext & { readonly host: string; readonly configured: string },
 ): Promise<string> {
   const named = [
     regionOfHost(options.host),
@@ -17,12 +17,12 @@ export async function resolveAwsRegion(
     .map((name) => name?.trim() ?? "")
     .find((name) => name !== "")
   if (named !== undefined) return named
-  const profile = await readProfile(options, chosenProfile(options.environment).name)
-  // A file that cannot be read is reported where its keys are wanted; it names no region here.
+  const profile = await readProfile(options, selectedProfile(options.environment).name)
+  // An unreadable file is reported when its keys are needed.
   return (profile.ok ? profile.value?.get("region") : undefined) ?? "us-east-1"
 }
 
-/** `bedrock-runtime.eu-west-1.amazonaws.com`, its FIPS and China forms, and private endpoints before that name. */
+/** `bedrock-runtime.eu-west-1.amazonaws.com`, its FIPS and China forms, and private endpoints. */
 function regionOfHost(host: string): string | undefined {
   return /(?:^|\.)bedrock-runtime(?:-fips)?\.([a-z]{2}(?:-[a-z]+)+-\d+)\.(?:vpce\.)?(?:amazonaws\.com(?:\.cn)?|api\.aws)$/.exec(
     host,

@@ -1,7 +1,7 @@
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
-import { serviceAddress } from "./aws-variables.ts"
-import { keysFrom } from "./identity.ts"
+import { serviceAddress } from "./aws-environment.ts"
+import { createAwsKeys } from "./identity.ts"
 import type { AwsCredentialOptions, AwsKeys } from "./identity.ts"
 import { resolveAwsRegion } from "./region.ts"
 import { signRequest } from "./sign.ts"
@@ -9,29 +9,29 @@ import { signRequest } from "./sign.ts"
 const VERSION = "2011-06-15"
 export const SESSION_NAME = "hermes-agent"
 
-export interface StsQuestion {
+export interface StsRequest {
   readonly form: Readonly<Record<string, string>>
-  /** Whose signature the request carries; none for a token that speaks for itself. */
+  /** The keys that sign the request; absent for a web identity token, which needs no signature. */
   readonly signedBy?: AwsKeys
   readonly region?: string | undefined
-  /** What is shown as the source of the keys. */
+  /** Shown as the source of the keys. */
   readonly source: string
   readonly role: string
-  /** For sentences: what AWS refuses, what does not come about without an answer, and what to look at. */
-  readonly words: { readonly refused: string; readonly undone: string; readonly advice: string }
+  /** For failures: what AWS refused, what does not work without a response, and what to check. */
+  readonly messages: { readonly refused: string; readonly unreachable: string; readonly advice: string }
 }
 
-/** Asks the Security Token Service for the keys of a role. Throws only when the signal aborts. */
-export async function askSts(question: StsQuestion, options: AwsCredentialOptions): Promise<Result<AwsKeys>> {
-  const { form, role } = question
-  const region = question.region ?? (await resolveAwsRegion({ ...options, host: "", configured: "" }))
+/** Requests the keys of a role from the Security Token Service. Throws only when the signal aborts. */
+export async function callSts(request: StsRequest, options: AwsCredentialOptions): Promise<Result<AwsKeys>> {
+  const { form, role } = request
+  const region = request.region ?? (await resolveAwsRegion({ ...options, host: "", configured: "" }))
   const url = new URL(`${serviceAddress("sts", region, options.environment)}/`)
   const body = new URLSearchParams({ Version: VERSION, ...form }).toString()
   const headers = { "content-type": "application/x-www-form-urlencoded" }
-  const signature = signatureOf({ url, headers, body, region }, question.signedBy, options)
-  let answer: { readonly status: number; readonly body: string }
+  const signature = signatureOf({ url, headers, body, region }, request.signedBy, options)
+  let response: { readonly status: number; readonly body: string }
   try {
-    answer = await options.fetchText(url.href, {
+    response = await options.fetchText(url.href, {
       method: "POST",
       headers: { ...headers, ...signature },
       body,
@@ -39,20 +39,20 @@ export async function askSts(question: StsQuestion, options: AwsCredentialOption
     })
   } catch (error) {
     if (options.signal.aborted) throw error
-    return fail(`${url.host} does not answer, so ${question.words.undone}`)
+    return fail(`${url.host} does not respond, so ${request.messages.unreachable}`)
   }
-  if (answer.status !== 200) {
-    const said = element(answer.body, "Message") ?? `status ${answer.status}`
-    return fail(`AWS refused ${question.words.refused}: ${said.replace(/\.$/, "")}. ${question.words.advice}`)
+  if (response.status !== 200) {
+    const message = element(response.body, "Message") ?? `status ${response.status}`
+    return fail(`AWS refused ${request.messages.refused}: ${message.replace(/\.$/, "")}. ${request.messages.advice}`)
   }
-  const found = keysFrom({
-    accessKeyId: element(answer.body, "AccessKeyId"),
-    secretAccessKey: element(answer.body, "SecretAccessKey"),
-    sessionToken: element(answer.body, "SessionToken"),
-    expiresAt: Date.parse(element(answer.body, "Expiration") ?? ""),
-    source: question.source,
+  const found = createAwsKeys({
+    accessKeyId: element(response.body, "AccessKeyId"),
+    secretAccessKey: element(response.body, "SecretAccessKey"),
+    sessionToken: element(response.body, "SessionToken"),
+    expiresAt: Date.parse(element(response.body, "Expiration") ?? ""),
+    source: request.source,
   })
-  return found?.sessionToken === undefined ? fail(`AWS gave no keys for ${role}. Check the role`) : ok(found)
+  return found?.sessionToken === undefined ? fail(`AWS returned no keys for ${role}. Check the role`) : ok(found)
 }
 
 function signatureOf(
@@ -69,7 +69,7 @@ function signatureOf(
   return signRequest({ method: "POST", ...request, credentials, service: "sts", now: clock.now() })
 }
 
-/** The text of an element of the small, flat documents that STS answers with. */
+/** Returns the text of an element; the XML of STS is small and flat. */
 function element(xml: string, name: string): string | undefined {
   const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1]?.trim()
   if (text === undefined || text === "") return undefined

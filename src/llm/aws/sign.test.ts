@@ -81,13 +81,13 @@ describe("signRequest", () => {
     })
   })
 
-  test("what a proxy may change is not signed", () => {
+  test("headers that a proxy may change are not signed", () => {
     const plain = requestOf("https://example.amazonaws.com/", {})
     const headers = { "User-Agent": "hermes", Connection: "keep-alive", "content-length": "0", authorization: "old" }
     expect(signRequest({ ...plain, headers })).toEqual(signRequest(plain))
   })
 
-  test("a port that is not the usual one is part of the host", () => {
+  test("a non-default port is part of the host", () => {
     const at = (address: string) => signRequest(requestOf(address, {}))
     expect(at("https://example.amazonaws.com:443/")).toEqual(at("https://example.amazonaws.com/"))
     expect(at("https://example.amazonaws.com:8443/")).not.toEqual(at("https://example.amazonaws.com/"))

@@ -3,8 +3,8 @@ import { createHash, createHmac } from "node:crypto"
 import type { AwsKeys } from "./identity.ts"
 
 /**
- * AWS Signature Version 4 in headers. Gives the headers to add to the request: `authorization`, `x-amz-date` and, with
- * temporary keys, `x-amz-security-token`. Every header passed in is signed, except those a proxy may change.
+ * Signs a request with AWS Signature Version 4. Returns the headers to add: `authorization`, `x-amz-date` and, with temporary
+ * keys, `x-amz-security-token`. Signs every header passed in, except those a proxy may change.
  */
 export function signRequest(request: RequestToSign): Record<string, string> {
   const stamp = timeStamp(request.now)
@@ -72,7 +72,7 @@ function signedHeaders(headers: Readonly<Record<string, string>>): readonly (rea
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
 }
 
-/** Every service but S3 signs the path as it travels, encoded once more: `%3A` in a model's name is signed as `%253A`. */
+/** Every service except S3 signs the sent path encoded once more: `%3A` in a model's name is signed as `%253A`. */
 function canonicalPath(pathname: string): string {
   return pathname
     .replaceAll(/\/{2,}/g, "/")
@@ -81,7 +81,7 @@ function canonicalPath(pathname: string): string {
     .join("/")
 }
 
-/** Sorted by name, then by value; joined only afterwards, since `=` would sort among the characters of a name. */
+/** Sorts by name and value before joining, because `=` would sort among the characters of a name. */
 function canonicalQuery(query: URLSearchParams): string {
   return [...query]
     .map(([name, value]) => [awsEncode(name), awsEncode(value)] as const)
@@ -92,7 +92,7 @@ function canonicalQuery(query: URLSearchParams): string {
     .join("&")
 }
 
-/** Percent-encoding of everything but `A–Z a–z 0–9 - . _ ~`, as AWS wants it in paths and queries. */
+/** Percent-encoding of everything but `A–Z a–z 0–9 - . _ ~`, as AWS requires in paths and queries. */
 export function awsEncode(text: string): string {
   return encodeURIComponent(text).replaceAll(
     /[!'()*]/g,

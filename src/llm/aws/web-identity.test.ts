@@ -22,11 +22,11 @@ async function exchange(
   answer: () => Awaited<ReturnType<FetchText>>,
   file = "token-1\n",
 ) {
-  await using place = await temporaryHome({ workFiles: { token: file } })
+  await using testHome = await temporaryHome({ workFiles: { token: file } })
   const sent: Sent[] = []
   const found = await resolveAwsCredentials({
-    environment: environmentFrom({ AWS_WEB_IDENTITY_TOKEN_FILE: `${place.workdir}/token`, ...variables }),
-    userHome: place.userHome,
+    environment: environmentFrom({ AWS_WEB_IDENTITY_TOKEN_FILE: `${testHome.workdir}/token`, ...variables }),
+    userHome: testHome.userHome,
     clock: systemClock,
     signal: new AbortController().signal,
     fetchText: (url, { method, body }) => {
@@ -37,7 +37,7 @@ async function exchange(
   return { found, sent }
 }
 
-test("the token of the file becomes keys that end", async () => {
+test("the token of the file is exchanged for temporary keys", async () => {
   const variables = { AWS_ROLE_ARN: ROLE, AWS_REGION: "eu-west-1", AWS_ROLE_SESSION_NAME: "pod-7" }
   expect(await exchange(variables, () => ({ status: 200, body: ANSWER }))).toEqual({
     found: {
@@ -70,7 +70,7 @@ test("the token of the file becomes keys that end", async () => {
 test.each([
   [{}, "https://sts.us-east-1.amazonaws.com/"],
   [{ AWS_DEFAULT_REGION: "cn-north-1" }, "https://sts.cn-north-1.amazonaws.com.cn/"],
-])("%j is asked at %s, under our name", async (variables, url) => {
+])("%j sends the request to %s with our session name", async (variables, url) => {
   const { sent } = await exchange({ AWS_ROLE_ARN: ROLE, ...variables }, () => ({ status: 200, body: ANSWER }))
   expect(sent).toMatchObject([{ url, form: { RoleSessionName: "hermes-agent" } }])
 })
@@ -80,21 +80,21 @@ test.each<[string, Readonly<Record<string, string>>, () => Awaited<ReturnType<Fe
     "refused",
     { AWS_ROLE_ARN: ROLE },
     () => ({ status: 403, body: "<Error><Message>Not authorized</Message></Error>" }),
-    "AWS refused the web identity token: Not authorized. Check AWS_ROLE_ARN and what the role trusts",
+    "AWS refused the web identity token: Not authorized. Check AWS_ROLE_ARN and the trust policy of the role",
   ],
   [
-    "an answer without keys",
+    "a response without keys",
     { AWS_ROLE_ARN: ROLE },
     () => ({ status: 200, body: "<html>" }),
-    `AWS gave no keys for ${ROLE}. Check the role`,
+    `AWS returned no keys for ${ROLE}. Check the role`,
   ],
   [
-    "nobody there",
+    "no response",
     { AWS_ROLE_ARN: ROLE },
     () => {
       throw new Error("fetch failed")
     },
-    "sts.us-east-1.amazonaws.com does not answer, so the web identity token cannot be exchanged",
+    "sts.us-east-1.amazonaws.com does not respond, so the web identity token cannot be exchanged",
   ],
   [
     "no such file",

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest"
 
 import { PROVIDERS } from "../providers.ts"
-import { catalogFrom, loadCatalog } from "./catalog.ts"
+import { createCatalog, loadCatalog } from "./catalog.ts"
 
-const small = catalogFrom({
+const small = createCatalog({
   version: "test 1",
   providers: {
     anthropic: { "claude-opus-4-7": [1_000_000, 128_000, 5, 25, 0.5, 6.25, 15] },
@@ -12,7 +12,7 @@ const small = catalogFrom({
 })
 
 describe("a model of the catalogue", () => {
-  test("has everything its row says, tiers included", () => {
+  test("has all fields of its row, including tiers", () => {
     expect(small.find("xai", "grok-4.3")).toEqual({
       id: "grok-4.3",
       contextLength: 1_000_000,
@@ -42,18 +42,18 @@ describe("a model of the catalogue", () => {
     ["anthropic", "claude-opus-4", undefined],
     ["constructor", "name", undefined],
     ["anthropic", "toString", undefined],
-    ["nobody", "claude-opus-4-7", undefined],
+    ["unknown", "claude-opus-4-7", undefined],
   ])("%s %s is found as %s", (provider, model, id) => {
     expect(small.find(provider, model)?.id).toBe(id)
   })
 
-  test("a model that only thinks its own way and takes no temperature says so", () => {
+  test("flags for adaptive thinking and no temperature", () => {
     expect(small.find("anthropic", "claude-opus-4-7")).toMatchObject({ temperature: false, adaptiveThinking: true })
   })
 })
 
 describe("the snapshot", () => {
-  test("has only providers of the table, each with models, and whole windows", async () => {
+  test("has only known providers, each with models and integer context windows", async () => {
     const catalog = await loadCatalog()
     const covered = PROVIDERS.filter(({ id }) => catalog.list(id).length > 0)
     const models = covered.flatMap(({ id }) => catalog.list(id).map((model) => catalog.find(id, model)))
@@ -63,7 +63,7 @@ describe("the snapshot", () => {
     ).toEqual([])
   })
 
-  test("an unknown price is none, and a free model's is zero", async () => {
+  test("an unknown price is null and a free model's price is zero", async () => {
     const catalog = await loadCatalog()
     const free = catalog.list("openrouter").find((id) => id.endsWith(":free")) ?? ""
     expect(catalog.find("openrouter", free)?.prices).toMatchObject({ input: 0n, output: 0n })

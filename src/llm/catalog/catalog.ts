@@ -1,7 +1,7 @@
 import { isRecord } from "../../base/json.ts"
-import { priceFrom, type Prices, type PriceTier, type PriceSet } from "./prices.ts"
+import { parsePrice, type Prices, type PriceTier, type PriceSet } from "./prices.ts"
 
-/** What is known about a model before anybody asks its provider. */
+/** What the catalogue knows about a model. */
 export interface CatalogModel {
   readonly id: string
   readonly contextLength: number
@@ -9,27 +9,27 @@ export interface CatalogModel {
   readonly prices: Prices
   readonly reasoning: boolean
   readonly vision: boolean
-  /** False where the model refuses a temperature. */
+  /** False when the model does not accept a temperature. */
   readonly temperature: boolean
-  /** Thinks as long as it sees fit and is only told an effort. */
+  /** Decides itself how long to reason; requests set only an effort. */
   readonly adaptiveThinking: boolean
 }
 
 export interface Catalog {
-  /** Where the data came from, for the session's records. */
+  /** The version of the data, stored with a session's costs. */
   readonly version: string
   find(provider: string, model: string): CatalogModel | undefined
-  /** The ids of a provider's models; empty when the catalogue does not cover it. */
+  /** Returns the ids of a provider's models; empty when the catalogue does not cover the provider. */
   list(provider: string): readonly string[]
 }
 
-/** The snapshot that travels with this release. Loaded when it is first asked for: it is larger than everything else a start needs. */
+/** Loads the catalogue that ships with this release. Call it only when needed, because the file is large. */
 export async function loadCatalog(): Promise<Catalog> {
   const { snapshot } = await import("./snapshot.ts")
-  return catalogFrom(snapshot)
+  return createCatalog(snapshot)
 }
 
-export function catalogFrom(data: CatalogData): Catalog {
+export function createCatalog(data: CatalogData): Catalog {
   const { version } = data
   return {
     version,
@@ -43,7 +43,7 @@ export function catalogFrom(data: CatalogData): Catalog {
   }
 }
 
-/** Provider to model to its row; what the places of a row mean is said in `scripts/generate-model-catalog.mjs`. */
+/** Maps provider to model to row; `scripts/generate-model-catalog.mjs` documents the columns of a row. */
 export interface CatalogData {
   readonly version: string
   readonly providers: Readonly<Record<string, CatalogModels>>
@@ -51,7 +51,7 @@ export interface CatalogData {
 
 type CatalogModels = Readonly<Record<string, readonly (number | null)[]>>
 
-/** The same models behind another login. */
+/** Providers that offer the same models with another login. */
 const SAME_MODELS: Readonly<Record<string, string>> = { "xai-oauth": "xai", "minimax-oauth": "minimax" }
 
 function modelsOf(data: CatalogData, provider: string): CatalogModels {
@@ -60,7 +60,7 @@ function modelsOf(data: CatalogData, provider: string): CatalogModels {
   return isRecord(models) ? models : {}
 }
 
-/** Case and the dots of version numbers are written differently from vendor to vendor; an exact name wins. */
+/** Vendors differ in case and in dots or hyphens of version numbers, so those are ignored; an exact match has priority. */
 function idIn(models: CatalogModels, wanted: string): string | undefined {
   if (Object.hasOwn(models, wanted)) return wanted
   const plain = plainName(wanted)
@@ -88,15 +88,17 @@ function modelFrom(id: string, row: readonly (number | null)[], version: string)
 
 function tiersOf(row: readonly (number | null)[]): readonly PriceTier[] {
   const tiers: PriceTier[] = []
-  for (let at = 7; at + 4 < row.length; at += 5) tiers.push({ above: row[at] ?? 0, ...priceSet(row, at + 1) })
+  for (let column = 7; column + 4 < row.length; column += 5) {
+    tiers.push({ above: row[column] ?? 0, ...priceSet(row, column + 1) })
+  }
   return tiers
 }
 
-function priceSet(row: readonly (number | null)[], at: number): PriceSet {
+function priceSet(row: readonly (number | null)[], column: number): PriceSet {
   return {
-    input: priceFrom(row[at]),
-    output: priceFrom(row[at + 1]),
-    cacheRead: priceFrom(row[at + 2]),
-    cacheWrite: priceFrom(row[at + 3]),
+    input: parsePrice(row[column]),
+    output: parsePrice(row[column + 1]),
+    cacheRead: parsePrice(row[column + 2]),
+    cacheWrite: parsePrice(row[column + 3]),
   }
 }

@@ -7,7 +7,7 @@ import { environmentFrom } from "../../config/environment.ts"
 import { homeAt, type Home } from "../../config/home.ts"
 import { resolveContextWindow, smallWindowWarning, windowInMetadata } from "./context-window.ts"
 import { isLocalAddress } from "../local/local-address.ts"
-import { cachedWindow, readWindowCache, rememberWindow } from "./window-cache.ts"
+import { cachedWindow, readWindowCache, rememberWindow } from "./context-window-cache.ts"
 
 const CLOUD = { provider: "openrouter", baseUrl: "https://openrouter.ai/api/v1", model: "some-model" }
 const LOCAL = { provider: "custom", baseUrl: "http://127.0.0.1:11434/v1", model: "qwen3:14b" }
@@ -27,12 +27,12 @@ test.each([
   expect(resolveContextWindow({ ...CLOUD, model }).tokens).toBe(tokens)
 })
 
-describe("who is believed", () => {
-  const everything = { configured: 50_000, ownProvider: 60_000, cached: 70_000, listed: 80_000, catalog: 90_000 }
+describe("priority of sources", () => {
+  const everything = { configured: 50_000, configuredProvider: 60_000, cached: 70_000, listed: 80_000, catalog: 90_000 }
 
   test.each([
     [everything, 50_000, "settings"],
-    [{ ...everything, configured: undefined }, 60_000, "own-provider"],
+    [{ ...everything, configured: undefined }, 60_000, "configured-provider"],
     [{ cached: 70_000, listed: 80_000, catalog: 90_000 }, 70_000, "cache"],
     [{ listed: 80_000, catalog: 90_000 }, 80_000, "endpoint"],
     [{ catalog: 90_000 }, 90_000, "catalog"],
@@ -52,33 +52,33 @@ describe("who is believed", () => {
     [{ model: "MiniMax-M3", cached: 204_800 }, 1_000_000],
     [{ model: "grok-4.3", cached: 256_000 }, 1_000_000],
     [{ provider: "lmstudio", model: "claude-x", cached: 4096, baseUrl: "http://127.0.0.1:1234/v1" }, 200_000],
-  ])("what is known to be wrong is not: %j gives %d", (facts, tokens) => {
+  ])("known wrong values are ignored: %j gives %d", (facts, tokens) => {
     expect(resolveContextWindow({ ...CLOUD, ...facts }).tokens).toBe(tokens)
   })
 })
 
 describe("a local server", () => {
-  test("that tells nothing gets a small window and a warning, whatever the model's family has elsewhere", () => {
+  test("that reports no window gets a small one and a warning, regardless of the model's family", () => {
     expect(resolveContextWindow({ ...LOCAL, catalog: 131_072 })).toEqual({
       tokens: 8192,
       source: "default",
       warning:
-        "The server does not say how much context the model has, so 8192 tokens are assumed. Set it with `hermes config set model.context_length N`.",
+        "The server does not report the context window of the model, so 8192 tokens are assumed. Set it with `hermes config set model.context_length N`.",
     })
   })
 
-  test("is believed when it tells", () => {
+  test("uses the window it reports", () => {
     expect(resolveContextWindow({ ...LOCAL, listed: 40_960 })).toEqual({ tokens: 40_960, source: "endpoint" })
   })
 
-  test("with a model only its vendor has is a way there", () => {
+  test("with a model that only its vendor hosts is a gateway to the vendor", () => {
     expect(resolveContextWindow({ ...LOCAL, model: "claude-sonnet-4-6" })).toEqual({
       tokens: 1_000_000,
       source: "family",
     })
   })
 
-  test("with little room is used, with advice", () => {
+  test("with a small window is used with a warning", () => {
     expect(smallWindowWarning(8192)).toContain("8192 tokens")
     expect(smallWindowWarning(64_000)).toBeUndefined()
   })
@@ -96,7 +96,7 @@ test.each<[unknown, number | undefined]>([
   expect(windowInMetadata(entry)).toBe(tokens)
 })
 
-describe("what is local", () => {
+describe("local addresses", () => {
   test.each([
     "localhost",
     "127.0.0.1",
@@ -137,13 +137,13 @@ describe("what is local", () => {
   })
 })
 
-describe("the file of windows", () => {
-  test("keeps what was said, beside what was there", () => {
+describe("the cache file", () => {
+  test("adds entries and keeps existing ones", () => {
     using home = temporaryHome()
-    const place = { model: 'odd "name"', baseUrl: "http://127.0.0.1:8000/v1" }
+    const entry = { model: 'odd "name"', baseUrl: "http://127.0.0.1:8000/v1" }
     rememberWindow(home.home, { model: "b", baseUrl: "http://x/v1", tokens: 2048 })
-    rememberWindow(home.home, { ...place, tokens: 4096 })
-    expect(cachedWindow(readWindowCache(home.home), place)).toBe(4096)
+    rememberWindow(home.home, { ...entry, tokens: 4096 })
+    expect(cachedWindow(readWindowCache(home.home), entry)).toBe(4096)
     expect(cachedWindow(readWindowCache(home.home), { model: "b", baseUrl: "http://x/v1" })).toBe(2048)
     expect(readFileSync(home.home.file("context_length_cache.yaml"), "utf8")).toBe(
       'context_lengths:\n  "b@http://x/v1": 2048\n  "odd \\"name\\"@http://127.0.0.1:8000/v1": 4096\n',

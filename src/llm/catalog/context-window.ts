@@ -1,17 +1,17 @@
 import { isRecord } from "../../base/json.ts"
 import { isLocalAddress } from "../local/local-address.ts"
 
-/** How many tokens a model can take in, and how that is known. */
+/** The context window of a model and where the number comes from. */
 export interface ContextWindow {
   readonly tokens: number
   readonly source: WindowSource
-  /** One sentence for the person when the number is a guess that may hurt. */
+  /** A warning for the user when the number is a guess that may be too large or too small. */
   readonly warning?: string
 }
 
 export type WindowSource =
   | "settings"
-  | "own-provider"
+  | "configured-provider"
   | "cache"
   | "endpoint"
   | "provider-rule"
@@ -19,7 +19,7 @@ export type WindowSource =
   | "family"
   | "default"
 
-/** Everything that may know the window. Whoever calls asks the network or not; the order of trust is decided here. */
+/** The numbers that different sources give. The caller decides which sources to query; this file decides which to trust. */
 export interface WindowFacts {
   readonly provider: string
   readonly model: string
@@ -27,23 +27,23 @@ export interface WindowFacts {
   /** `model.context_length`. */
   readonly configured?: number | undefined
   /** `providers.<key>.models.<model>.context_length`, or the key's own. */
-  readonly ownProvider?: number | undefined
-  /** What `context_length_cache.yaml` holds for this model and address. */
+  readonly configuredProvider?: number | undefined
+  /** The entry of `context_length_cache.yaml` for this model and base URL. */
   readonly cached?: number | undefined
-  /** What the endpoint itself says: its list of models, or a local server. */
+  /** What the endpoint itself reports: its model list, or a local server. */
   readonly listed?: number | undefined
   readonly catalog?: number | undefined
 }
 
-/** An unknown cloud model is taken to have this window until an error says otherwise. */
+/** Assumed for an unknown cloud model until an error reports another window. */
 const UNKNOWN_CLOUD = 256_000
-/** A local server that tells nothing cuts silently, so a small guess is the safe one. */
+/** A local server that reports no window truncates silently, so a small guess is safe. */
 const UNKNOWN_LOCAL = 8192
 
 export function resolveContextWindow(facts: WindowFacts): ContextWindow {
-  const { configured, ownProvider, listed, catalog } = facts
+  const { configured, configuredProvider, listed, catalog } = facts
   if (isWindow(configured)) return { tokens: configured, source: "settings" }
-  if (isWindow(ownProvider)) return { tokens: ownProvider, source: "own-provider" }
+  if (isWindow(configuredProvider)) return { tokens: configuredProvider, source: "configured-provider" }
   const cached = trustedCache(facts)
   if (cached !== undefined) return { tokens: cached, source: "cache" }
   if (isWindow(listed) && !isOldKimiValue(facts.model, listed)) return { tokens: listed, source: "endpoint" }
@@ -52,14 +52,11 @@ export function resolveContextWindow(facts: WindowFacts): ContextWindow {
   return known ? { tokens: catalog, source: "catalog" } : byName(facts.model, { provider: facts.provider, local })
 }
 
-interface NamedPlace {
-  readonly provider: string
-  /** This machine or one nearby. */
-  readonly local: boolean
-}
-
-/** The vendor's rule, the model's family, or a guess. */
-function byName(model: string, { provider, local }: NamedPlace): ContextWindow {
+/** Derives the window from the provider's rule or the model's family, else guesses. `local`: this machine or its network. */
+function byName(
+  model: string,
+  { provider, local }: { readonly provider: string; readonly local: boolean },
+): ContextWindow {
   if (provider === "openai-codex") return { tokens: codexWindow(model), source: "provider-rule" }
   const family = familyOf(model)
   if (family !== undefined && (!local || isHostedOnly(family.name))) return { tokens: family.tokens, source: "family" }
@@ -68,18 +65,18 @@ function byName(model: string, { provider, local }: NamedPlace): ContextWindow {
     : { tokens: UNKNOWN_CLOUD, source: "default" }
 }
 
-const LOCAL_WARNING = `The server does not say how much context the model has, so ${UNKNOWN_LOCAL} tokens are assumed. Set it with \`hermes config set model.context_length N\`.`
+const LOCAL_WARNING = `The server does not report the context window of the model, so ${UNKNOWN_LOCAL} tokens are assumed. Set it with \`hermes config set model.context_length N\`.`
 
-/** A model with less than this works, but a long tool list leaves it little room. */
+/** A model with a smaller window works, but a long tool list leaves it little room. */
 const SMALL_WINDOW = 64_000
 
-/** One sentence when the window is too small for every tool at once. */
+/** Returns a warning when the window is too small for all tools at once. */
 export function smallWindowWarning(tokens: number): string | undefined {
   if (tokens >= SMALL_WINDOW) return undefined
-  return `The model has room for ${tokens} tokens only; fewer tools leave it more, for example \`hermes --toolsets file,terminal\`.`
+  return `The model has a context window of only ${tokens} tokens; enable fewer tools to leave more room, for example \`hermes --toolsets file,terminal\`.`
 }
 
-/** The window in an entry of a list of models, whatever its server calls it. */
+/** Returns the context window in a model list entry; servers use different field names. */
 export function windowInMetadata(entry: unknown): number | undefined {
   if (!isRecord(entry)) return undefined
   for (const key of METADATA_KEYS) {
@@ -109,11 +106,11 @@ function isWindow(tokens: number | undefined): tokens is number {
   return tokens !== undefined && Number.isInteger(tokens) && tokens > 0
 }
 
-/** A remembered number, unless it is one that an earlier release is known to have got wrong. */
+/** Returns the cached window, unless it is a value that an earlier release is known to have stored wrongly. */
 function trustedCache({ provider, model, cached }: WindowFacts): number | undefined {
   if (!isWindow(cached)) return undefined
   const name = model.toLowerCase()
-  // What is loaded in LM Studio changes from one minute to the next.
+  // LM Studio's window changes with every model that is loaded.
   if (provider === "lmstudio") return undefined
   if (provider === "openai-codex" && cached >= 400_000) return undefined
   if (isOldKimiValue(name, cached)) return undefined
@@ -127,7 +124,7 @@ function isOldKimiValue(model: string, tokens: number): boolean {
   return model.toLowerCase().includes("kimi") && tokens <= 32_768
 }
 
-/** What a ChatGPT login gives, whatever the model has elsewhere. */
+/** The windows of a ChatGPT login, which differ from those of the API. */
 function codexWindow(model: string): number {
   return model.toLowerCase().includes("spark") ? 128_000 : 272_000
 }
@@ -146,7 +143,7 @@ function familyOf(model: string): Family | undefined {
   return found
 }
 
-/** Nobody has the weights of these, so a local address with such a name is a way to the vendor, and its window the vendor's. */
+/** The weights of these families are not public, so a local address is a gateway to the vendor and has the vendor's window. */
 function isHostedOnly(family: string): boolean {
   return /^(?:claude|gpt-[45]|gemini|grok)/.test(family)
 }

@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest"
 import { addUsage, NO_USAGE, worseStatus, type Usage } from "../../protocol/usage.ts"
 import { loadCatalog } from "./catalog.ts"
 import { findPrices } from "./find-prices.ts"
-import { priceFrom, priceFromPerToken } from "./prices.ts"
-import { addUsd, costLabel, costOf, nextRequestUsage, type Cost } from "./cost.ts"
+import { parsePrice, parsePricePerToken } from "./prices.ts"
+import { addUsd, costOf, nextRequestUsage, type Cost } from "./cost.ts"
 import { fc } from "../../../test/support/property.ts"
 
 async function priced(provider: string, model: string, usage: Partial<Usage>, cacheTtl?: "1h"): Promise<Cost> {
@@ -12,7 +12,7 @@ async function priced(provider: string, model: string, usage: Partial<Usage>, ca
   return costOf({ ...NO_USAGE, ...usage }, { provider, model, prices, ...(cacheTtl && { cacheTtl }) })
 }
 
-describe("what a call costs", () => {
+describe("the cost of a call", () => {
   test.each<[string, string, Partial<Usage>, number | null, string]>([
     ["anthropic", "claude-opus-4.7", { input: 1_000_000, output: 100_000 }, 7.5, "estimated"],
     ["anthropic", "claude-sonnet-4-6", { input: 100_000, output: 20_000, cacheRead: 310_000 }, 0.693, "estimated"],
@@ -22,7 +22,7 @@ describe("what a call costs", () => {
     ["deepseek", "deepseek-chat", { input: 10, cacheRead: 1 }, null, "unknown"],
     ["deepseek", "deepseek-chat", { input: 1_000_000, output: 1_000_000 }, 0.42, "estimated"],
     ["openai-api", "gpt-4.1", {}, 0, "estimated"],
-    ["openrouter", "nobody/nothing", { input: 1 }, null, "unknown"],
+    ["openrouter", "unknown/unknown", { input: 1 }, null, "unknown"],
     ["", "anthropic/claude-haiku-4-5", { input: 1_000_000 }, 1, "estimated"],
     ["", "google/gemini-2.5-pro", { output: 1_000_000 }, 10, "estimated"],
     ["", "some-model", { input: 1 }, null, "unknown"],
@@ -34,7 +34,7 @@ describe("what a call costs", () => {
     expect(await priced(provider, model, usage)).toMatchObject({ usd, status })
   })
 
-  test("says where the price comes from", async () => {
+  test("names the source of the price", async () => {
     expect(await priced("anthropic", "claude-opus-4-7", { input: 200 })).toEqual({
       usd: 0.001,
       status: "estimated",
@@ -49,7 +49,7 @@ describe("what a call costs", () => {
     })
   })
 
-  test("a long prompt has the prices of its tier, all of it", async () => {
+  test("a long prompt is charged at its tier for all tokens", async () => {
     expect(await priced("xai", "grok-4.7", { input: 150_000, cacheRead: 50_000 })).toMatchObject({ usd: 0.325 })
     expect(await priced("xai", "grok-4.7", { input: 150_000, cacheRead: 50_001 })).toMatchObject({ usd: 0.650001 })
   })
@@ -59,10 +59,10 @@ describe("what a call costs", () => {
     expect(await priced("anthropic", "claude-sonnet-4-6", { cacheWrite: 1_000_000 }, "1h")).toMatchObject({ usd: 6 })
   })
 
-  test("a price the endpoint lists beats ours, and a charge for each request is added", async () => {
+  test("a listed price overrides the built-in one, and the price per request is added", async () => {
     const listed = {
-      input: priceFromPerToken("0.000001"),
-      output: priceFromPerToken("0.000002"),
+      input: parsePricePerToken("0.000001"),
+      output: parsePricePerToken("0.000002"),
       cacheRead: null,
       cacheWrite: null,
       request: 5_000_000n,
@@ -81,15 +81,15 @@ describe("what a call costs", () => {
     })
   })
 
-  test("a ledger of calls equals the cost of their sum", async () => {
+  test("the sum of many calls equals the cost of their total usage", async () => {
     const prices = findPrices({ provider: "openai-api", model: "gpt-4.1" }, await loadCatalog())
-    const place = { provider: "openai-api", model: "gpt-4.1", prices }
+    const context = { provider: "openai-api", model: "gpt-4.1", prices }
     const call = fc.record({ input: fc.nat(90_000), output: fc.nat(9_000), cacheRead: fc.nat(90_000) })
     fc.assert(
       fc.property(fc.array(call, { maxLength: 200 }), (calls) => {
         const usages = calls.map((part): Usage => ({ ...NO_USAGE, ...part }))
-        const ledger = usages.reduce((sum, usage) => addUsd(sum, costOf(usage, place).usd ?? Number.NaN), 0)
-        expect(ledger).toBe(costOf(usages.reduce(addUsage, NO_USAGE), place).usd)
+        const ledger = usages.reduce((sum, usage) => addUsd(sum, costOf(usage, context).usd ?? Number.NaN), 0)
+        expect(ledger).toBe(costOf(usages.reduce(addUsage, NO_USAGE), context).usd)
       }),
     )
   })
@@ -110,18 +110,8 @@ describe("a price as text", () => {
     [null, null],
     [undefined, null],
   ])("%j is %s", (text, price) => {
-    expect(priceFrom(text)).toBe(price)
+    expect(parsePrice(text)).toBe(price)
   })
-})
-
-test.each<[Pick<Cost, "usd" | "status">, string]>([
-  [{ usd: 0.693, status: "estimated" }, "~$0.69"],
-  [{ usd: 0.00123, status: "estimated" }, "~$0.0012"],
-  [{ usd: 7.5, status: "actual" }, "$7.50"],
-  [{ usd: 0, status: "included" }, "included"],
-  [{ usd: null, status: "unknown" }, "unknown"],
-])("%j is shown as %s", (cost, label) => {
-  expect(costLabel(cost)).toBe(label)
 })
 
 test.each([
@@ -135,7 +125,7 @@ test.each([
   expect([worseStatus(a, b), worseStatus(b, a)]).toEqual([expected, expected])
 })
 
-test("the next request reads again what the last one cached, and pays for the rest", async () => {
+test("the next request reads again what the last one cached, and pays for new input", async () => {
   const last = { input: 1000, output: 500, cacheRead: 300_000, cacheWrite: 10_000, reasoning: 100 }
   const next = nextRequestUsage(last)
   expect(next).toEqual({ input: 1500, output: 0, cacheRead: 310_000, cacheWrite: 0, reasoning: 0 })

@@ -1,73 +1,65 @@
 import { promptTokens, type CostStatus, type Usage } from "../../protocol/usage.ts"
 import type { Price, Prices, PriceSet, PriceSource } from "./prices.ts"
 
-/** What one model call cost. `usd` is null when any part of it is unknown: a part that is not counted is never shown as free. */
+/** The cost of one model call. `usd` is null when the price of any part is unknown, so that no part is shown as free. */
 export interface Cost {
   readonly usd: number | null
   readonly status: CostStatus
   readonly source: PriceSource | "none" | "subscription"
-  /** Which edition of the prices was used. */
+  /** The version of the price data. */
   readonly version: string
 }
 
-export interface CostPlace {
+export interface CostContext {
   readonly provider: string
   readonly model: string
   readonly prices: Prices | undefined
-  /** How long written cache entries were asked to live; an hour costs more where the vendor says so. */
+  /** The lifetime of written cache entries; some vendors charge more for an hour. */
   readonly cacheTtl?: "5m" | "1h"
 }
 
-export function costOf(usage: Usage, place: CostPlace): Cost {
-  if (INCLUDED.has(place.provider)) return { usd: 0, status: "included", source: "subscription", version: "" }
-  const { prices } = place
+export function costOf(usage: Usage, context: CostContext): Cost {
+  if (INCLUDED.has(context.provider)) return { usd: 0, status: "included", source: "subscription", version: "" }
+  const { prices } = context
   if (prices === undefined) return UNKNOWN
   const from = { source: prices.source, version: prices.version }
-  const sum = sumOf(usage, tierFor(usage, prices), writeFactor(place))
+  const sum = sumOf(usage, tierFor(usage, prices), writeFactor(context))
   if (sum === null) return { usd: null, status: "unknown", ...from }
   return { usd: toUsd(roundedMillionth(sum) + (prices.request ?? 0n)), status: "estimated", ...from }
 }
 
-/** Adds two amounts to the billionth of a dollar, so that a ledger of thousands of calls stays exact. */
+/** Adds two amounts to the billionth of a dollar, so that the sum of thousands of calls stays exact. */
 export function addUsd(a: number, b: number): number {
   return (Math.round(a * NANO) + Math.round(b * NANO)) / NANO
 }
 
 /**
- * What the next request of a conversation will hold at least, as its provider will bill it: what the last one wrote to or read
- * from the cache is read from there again, the rest and the last answer are new.
+ * Estimates the minimum usage of a conversation's next request: what the last one wrote to or read from the cache is read from
+ * there, the other input and the last reply are new.
  */
 export function nextRequestUsage(last: Usage): Usage {
   const cacheRead = last.cacheRead + last.cacheWrite
   return { input: last.input + last.output, output: 0, cacheRead, cacheWrite: 0, reasoning: 0 }
 }
 
-/** `~$0.69`; small amounts keep the digits that say something. */
-export function costLabel(cost: Pick<Cost, "usd" | "status">): string {
-  if (cost.status === "included") return "included"
-  if (cost.usd === null) return "unknown"
-  const digits = cost.usd > 0 && cost.usd < 0.01 ? 4 : 2
-  return `${cost.status === "actual" ? "" : "~"}$${cost.usd.toFixed(digits)}`
-}
-
-/** Paid by a subscription, or by nobody. */
+/** Providers that are paid by subscription or are free. */
 const INCLUDED: ReadonlySet<string> = new Set(["openai-codex", "demo"])
 
 const UNKNOWN: Cost = { usd: null, status: "unknown", source: "none", version: "" }
 
 const NANO = 1_000_000_000
 
-/** The prices for a prompt of this length. */
+/** Returns the prices for a prompt of this length. */
 function tierFor(usage: Usage, prices: Prices): PriceSet {
   const prompt = promptTokens(usage)
   return (prices.tiers ?? []).findLast(({ above }) => prompt > above) ?? prices
 }
 
 /**
- * Anthropic charges twice the input price for cache entries that live an hour, and 1.25 times for those of five minutes, which is
- * what price lists name. As a fraction: an hour costs 8/5 of the listed price.
+ * Anthropic charges twice the input price for one-hour cache entries and 1.25 times for five-minute ones, and price lists give
+ * only the latter. As a fraction: an hour costs 8/5 of the listed price.
  */
-function writeFactor({ model, cacheTtl }: CostPlace): readonly [bigint, bigint] {
+function writeFactor({ model, cacheTtl }: CostContext): readonly [bigint, bigint] {
   const claude = /(?:^|[/.])claude-/i.test(model)
   return cacheTtl === "1h" && claude ? [8n, 5n] : [1n, 1n]
 }

@@ -6,42 +6,42 @@ import { describe, expect, test } from "vitest"
 import { environmentFrom } from "../../config/environment.ts"
 import { homeAt, type Home } from "../../config/home.ts"
 import { startModelServer } from "../../../test/support/model-server/server.ts"
-import { isFresh, readCachedList, storeList } from "./list-cache.ts"
+import { isFresh, readCachedList, storeList } from "./model-list-cache.ts"
 import { parseManifest } from "./manifest.ts"
 import { fetchModelList, parseModelList } from "./model-list.ts"
 
 const signal = new AbortController().signal
 const options = { version: "9.9.9", signal }
 
-describe("a list from an endpoint", () => {
+describe("fetching a list", () => {
   test.each([
     ["chat_completions", "/v1"],
     ["anthropic_messages", ""],
     ["gemini_native", "/v1beta"],
-  ] as const)("is asked for in the manner of %s", async (wire, path) => {
+  ] as const)("uses the path of the wire %s", async (wire, path) => {
     await using server = await startModelServer([], { models: ["one", "two"] })
-    const place = { wire, baseUrl: `${server.url}${path}`, key: "k", headers: {} }
-    expect(await fetchModelList(place, options)).toEqual({ ok: true, value: [{ id: "one" }, { id: "two" }] })
+    const endpoint = { wire, baseUrl: `${server.url}${path}`, key: "k", headers: {} }
+    expect(await fetchModelList(endpoint, options)).toEqual({ ok: true, value: [{ id: "one" }, { id: "two" }] })
   })
 
-  test("says why there is none", async () => {
+  test("reports why there is none", async () => {
     await using server = await startModelServer([])
     const at = (baseUrl: string) => ({ wire: "chat_completions" as const, baseUrl, key: undefined, headers: {} })
     expect(await fetchModelList(at(`${server.url}/elsewhere`), options)).toEqual({
       ok: false,
-      error: "answers with code 404",
+      error: "responded with HTTP 404",
     })
     expect(await fetchModelList({ ...at(server.url), wire: "bedrock_converse" }, options)).toEqual({
       ok: false,
-      error: "has no list of models to ask for",
+      error: "has no model list",
     })
     const refused = await fetchModelList(at("http://127.0.0.1:1/v1"), options)
-    expect(refused.ok ? "" : refused.error).toMatch(/^does not answer \(/)
+    expect(refused.ok ? "" : refused.error).toMatch(/^does not respond \(/)
   })
 })
 
-describe("the forms of a list", () => {
-  test("windows and prices are read under every name they have", () => {
+describe("list formats", () => {
+  test("context windows and prices are read under every field name", () => {
     const entries = [
       {
         id: "a/b",
@@ -72,25 +72,25 @@ describe("the forms of a list", () => {
     ])
   })
 
-  test.each([[undefined], [null], ["text"], [{}], [{ error: "no" }]])("%j is no list", (json) => {
+  test.each([[undefined], [null], ["text"], [{}], [{ error: "no" }]])("%j is not a list", (json) => {
     expect(parseModelList(json)).toBeUndefined()
   })
 })
 
-describe("the lists that were fetched", () => {
-  test("come back as they were, one for each address", () => {
-    using place = temporaryHome()
+describe("the cache", () => {
+  test("returns stored lists by base URL", () => {
+    using testHome = temporaryHome()
     const models = parseModelList([
       { id: "x", context_length: 8192, pricing: { prompt: "0.00000012345", completion: 0, request: "0.002" } },
     ])!
-    storeList(place.home, "https://a/v1", { models, fetchedAt: 5000 })
-    storeList(place.home, "https://b/v1", { models: [{ id: "y" }], fetchedAt: 6000 })
-    expect(readCachedList(place.home, "https://a/v1")).toEqual({ models, fetchedAt: 5000 })
-    expect(readCachedList(place.home, "https://b/v1")).toEqual({ models: [{ id: "y" }], fetchedAt: 6000 })
-    expect(readCachedList(place.home, "https://c/v1")).toBeUndefined()
+    storeList(testHome.home, "https://a/v1", { models, fetchedAt: 5000 })
+    storeList(testHome.home, "https://b/v1", { models: [{ id: "y" }], fetchedAt: 6000 })
+    expect(readCachedList(testHome.home, "https://a/v1")).toEqual({ models, fetchedAt: 5000 })
+    expect(readCachedList(testHome.home, "https://b/v1")).toEqual({ models: [{ id: "y" }], fetchedAt: 6000 })
+    expect(readCachedList(testHome.home, "https://c/v1")).toBeUndefined()
   })
 
-  test("are fresh for an hour", () => {
+  test("is fresh for an hour", () => {
     const list = { models: [], fetchedAt: 1_000_000 }
     expect([999_999, 1_000_000, 4_599_999, 4_600_000].map((now) => isFresh(list, now))).toEqual([
       false,
@@ -100,13 +100,13 @@ describe("the lists that were fetched", () => {
     ])
   })
 
-  test("a damaged file is an empty one, and is replaced", () => {
-    using place = temporaryHome()
-    storeList(place.home, "https://a/v1", { models: [], fetchedAt: 1 })
-    writeFileSync(place.home.file("cache", "model_lists.json"), "{")
-    expect(readCachedList(place.home, "https://a/v1")).toBeUndefined()
-    storeList(place.home, "https://a/v1", { models: [], fetchedAt: 2 })
-    expect(readCachedList(place.home, "https://a/v1")).toEqual({ models: [], fetchedAt: 2 })
+  test("a damaged file counts as empty and is replaced", () => {
+    using testHome = temporaryHome()
+    storeList(testHome.home, "https://a/v1", { models: [], fetchedAt: 1 })
+    writeFileSync(testHome.home.file("cache", "model_lists.json"), "{")
+    expect(readCachedList(testHome.home, "https://a/v1")).toBeUndefined()
+    storeList(testHome.home, "https://a/v1", { models: [], fetchedAt: 2 })
+    expect(readCachedList(testHome.home, "https://a/v1")).toEqual({ models: [], fetchedAt: 2 })
   })
 })
 
@@ -114,10 +114,9 @@ describe("a manifest", () => {
   test("of version 1 names models by provider", () => {
     const json = {
       version: 1,
-      updated_at: "x",
       providers: { zai: { models: [{ id: "a", description: "d" }, { id: "b" }] } },
     }
-    expect(parseManifest(json)).toEqual({ updatedAt: "x", models: { zai: ["a", "b"] } })
+    expect(parseManifest(json)).toEqual({ models: { zai: ["a", "b"] } })
   })
 
   test.each([
@@ -126,7 +125,7 @@ describe("a manifest", () => {
     [{ version: 1, providers: { zai: { models: [{ name: "a" }] } } }],
     [{ version: 1, providers: { zai: [] } }],
     ["text"],
-  ])("%j is not understood", (json) => {
+  ])("%j is rejected", (json) => {
     expect(parseManifest(json)).toBeUndefined()
   })
 })

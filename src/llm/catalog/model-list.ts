@@ -2,11 +2,11 @@ import { isRecord, stringField } from "../../base/json.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import { explainSystemError } from "../../base/system-error.ts"
 import { windowInMetadata } from "./context-window.ts"
-import { openHttpConnection } from "../http/http.ts"
-import type { Way } from "../http/http.ts"
-import { askJson } from "../http/http-json.ts"
+import { openHttpConnection } from "../http/http-connection.ts"
+import type { ConnectionSettings } from "../http/http-connection.ts"
+import { requestJson } from "../http/http-json.ts"
 import type { WireName } from "../model.ts"
-import { priceFromPerToken, requestPriceFrom, type Prices } from "./prices.ts"
+import { parsePricePerToken, parseRequestPrice, type Prices } from "./prices.ts"
 
 /** A model as its own endpoint lists it. */
 export interface ListedModel {
@@ -15,53 +15,56 @@ export interface ListedModel {
   readonly prices?: Prices
 }
 
-export interface ListPlace {
+export interface ModelListEndpoint {
   readonly wire: WireName
   readonly baseUrl: string
   readonly key: string | undefined
   readonly headers: Readonly<Record<string, string>>
-  readonly way?: Way
-  /** False where the settings say that nobody is to ask. */
-  readonly listsModels?: false | undefined
+  readonly connectionSettings?: ConnectionSettings
+  /** False when the settings forbid requesting the list. */
+  readonly discoverModels?: false | undefined
 }
 
 const TOTAL_MS = 8000
 
-/** Asks an endpoint which models it has. The failure is the end of a sentence that begins with the provider's name. */
+/** Fetches the model list of an endpoint. The failure text ends a sentence that begins with the provider's name. */
 export async function fetchModelList(
-  place: ListPlace,
+  endpoint: ModelListEndpoint,
   options: { readonly version: string; readonly signal: AbortSignal; readonly background?: boolean },
 ): Promise<Result<readonly ListedModel[]>> {
-  if (place.listsModels === false) return fail("is not asked for its models, as discover_models in config.yaml says")
-  const path = listPath(place.wire)
-  if (path === undefined) return fail("has no list of models to ask for")
+  if (endpoint.discoverModels === false)
+    return fail("is not queried for its models, because discover_models is false in config.yaml")
+  const path = listPath(endpoint.wire)
+  if (path === undefined) return fail("has no model list")
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(TOTAL_MS)])
-  const connection = openHttpConnection(new URL(place.baseUrl), {
-    ...place.way,
+  const connection = openHttpConnection(new URL(endpoint.baseUrl), {
+    ...endpoint.connectionSettings,
     ...(options.background === true ? { background: true } : {}),
   })
   try {
-    const { status, json } = await askJson(connection, {
+    const { status, json } = await requestJson(connection, {
       path,
-      headers: { "user-agent": `hermes-agent/${options.version}`, ...keyHeaders(place), ...place.headers },
+      headers: { "user-agent": `hermes-agent/${options.version}`, ...keyHeaders(endpoint), ...endpoint.headers },
       timeouts: { connectMs: TOTAL_MS, idleMs: TOTAL_MS },
       signal,
     })
     if (status === 401 || status === 403) return fail("refuses the key")
-    if (status !== 200) return fail(`answers with code ${status}`)
+    if (status !== 200) return fail(`responded with HTTP ${status}`)
     const models = parseModelList(json)
-    return models === undefined ? fail("answers with something that is no list of models") : ok(models)
+    return models === undefined ? fail("did not return a model list") : ok(models)
   } catch (error) {
-    if (options.signal.aborted) return fail("was not waited for")
+    if (options.signal.aborted) return fail("was not queried to the end")
     return fail(
-      signal.aborted ? `did not answer within ${TOTAL_MS / 1000} s` : `does not answer (${explainSystemError(error)})`,
+      signal.aborted
+        ? `did not respond within ${TOTAL_MS / 1000} s`
+        : `does not respond (${explainSystemError(error)})`,
     )
   } finally {
     connection.close()
   }
 }
 
-/** Every vendor's form of a list; undefined when it is none. Entries without a name are left out. */
+/** Parses the list formats of all vendors; undefined when it is not a list. Entries without a name are left out. */
 export function parseModelList(json: unknown): readonly ListedModel[] | undefined {
   const entries = Array.isArray(json) ? json : isRecord(json) ? (json["data"] ?? json["models"]) : undefined
   if (!Array.isArray(entries)) return undefined
@@ -94,7 +97,7 @@ function listPath(wire: WireName): string | undefined {
   }
 }
 
-function keyHeaders({ wire, key }: ListPlace): Readonly<Record<string, string>> {
+function keyHeaders({ wire, key }: ModelListEndpoint): Readonly<Record<string, string>> {
   const version: Record<string, string> = wire === "anthropic_messages" ? { "anthropic-version": "2023-06-01" } : {}
   if (key === undefined) return version
   if (wire === "gemini_native") return { "x-goog-api-key": key }
@@ -106,17 +109,17 @@ function keyHeaders({ wire, key }: ListPlace): Readonly<Record<string, string>> 
   }
 }
 
-/** USD for one token each, under the names that aggregators use. */
+/** Parses prices in USD per token, under the field names that aggregators use. */
 function listedPrices(pricing: unknown): Prices | undefined {
   if (!isRecord(pricing)) return undefined
-  const price = (...names: readonly string[]): ReturnType<typeof priceFromPerToken> => {
+  const price = (...names: readonly string[]): ReturnType<typeof parsePricePerToken> => {
     const found = names.map((name) => pricing[name]).find((value) => value !== undefined && value !== null)
-    return typeof found === "string" || typeof found === "number" ? priceFromPerToken(found) : null
+    return typeof found === "string" || typeof found === "number" ? parsePricePerToken(found) : null
   }
   const [input, output] = [price("prompt", "input"), price("completion", "output")]
   if (input === null && output === null) return undefined
   const { request } = pricing
-  const perRequest = typeof request === "string" || typeof request === "number" ? requestPriceFrom(request) : null
+  const perRequest = typeof request === "string" || typeof request === "number" ? parseRequestPrice(request) : null
   return {
     input,
     output,

@@ -45,7 +45,7 @@ describe("the newest of a family", () => {
     expect(newestModel(models.toReversed(), prefix)).toBe(newest)
   })
 
-  test("a short name is looked up where the provider sells it", async () => {
+  test("an alias resolves to the provider's models", async () => {
     const catalog = await loadCatalog()
     const at = (id: string, alias: string): string | undefined =>
       resolveAlias(alias, { provider: provider(id), models: catalog.list(id) })
@@ -58,7 +58,7 @@ describe("the newest of a family", () => {
     expect(at("anthropic", "toString")).toBeUndefined()
   })
 
-  test("most short names mean something at an aggregator", async () => {
+  test("most aliases resolve at an aggregator", async () => {
     const models = (await loadCatalog()).list("openrouter")
     const nothing = builtInAliases().filter(
       (alias) => resolveAlias(alias, { provider: provider("openrouter"), models }) === undefined,
@@ -67,7 +67,7 @@ describe("the newest of a family", () => {
   })
 })
 
-describe("what was typed after /model", () => {
+describe("the argument of /model", () => {
   const none = { model: undefined, provider: undefined, global: false, refresh: false }
 
   test.each([
@@ -92,7 +92,7 @@ describe("what was typed after /model", () => {
     expect(parseModelArgument(text)).toEqual({ ok: false, error })
   })
 
-  test("a provider of one's own is named with custom:", () => {
+  test("a provider of the settings is named with custom:", () => {
     const isProvider = (name: string): boolean => ["custom", "custom:box", "box"].includes(name)
     expect(splitProviderPrefix("custom:box:qwen3:14b", isProvider)).toEqual({
       provider: "custom:box",
@@ -122,7 +122,7 @@ describe("a model's name at a provider", () => {
     ["openrouter", "claude-sonnet-4.6", "anthropic/claude-sonnet-4.6"],
     ["openrouter", "anthropic:claude-sonnet-4.6", "anthropic/claude-sonnet-4.6"],
     ["openrouter", "google/gemma-3:free", "google/gemma-3:free"],
-    ["openrouter", "somebody-new", "somebody-new"],
+    ["openrouter", "unknown-model", "unknown-model"],
     ["copilot", "gpt-5.2", "gpt-5.2"],
     ["custom", "qwen3:14b", "qwen3:14b"],
     ["custom", "openai/gpt-oss", "openai/gpt-oss"],
@@ -131,7 +131,7 @@ describe("a model's name at a provider", () => {
   })
 })
 
-describe("a person's own short names", () => {
+describe("user aliases", () => {
   const settings = {
     modelAliases: { Fast: { model: "qwen3:4b", provider: "custom", base_url: "http://box/v1" }, broken: 5 },
     shortAliases: { fast: "openrouter/x/y", sonnet: "anthropic/claude-sonnet-4-6", vendor: "meta-llama/llama-4" },
@@ -148,7 +148,7 @@ describe("a person's own short names", () => {
     expect(findUserAlias(name, settings)).toEqual(expected)
   })
 
-  test("may be missing altogether", () => {
+  test("may be absent", () => {
     expect(findUserAlias("x", { modelAliases: undefined, shortAliases: "x" })).toBeUndefined()
   })
 })

@@ -3,17 +3,17 @@ import { fail, ok, type Result } from "../../base/result.ts"
 import type { Provider } from "../provider.ts"
 import { findProvider } from "../providers.ts"
 
-/** What `/model` was asked for. */
+/** The parsed argument of `/model`. */
 export interface ModelArgument {
   readonly model: string | undefined
   readonly provider: string | undefined
-  /** Also for later sessions. */
+  /** Also store the choice for later sessions. */
   readonly global: boolean
-  /** Fetch the lists again first. */
+  /** Fetch the model lists again first. */
   readonly refresh: boolean
 }
 
-/** Reads `[name] [--provider P] [--global] [--refresh]`. A phone turns two hyphens into one dash; that is understood. */
+/** Parses `[name] [--provider P] [--global] [--refresh]`. Accepts one long dash for two hyphens, as phones write it. */
 export function parseModelArgument(
   text: string,
   isProvider: (name: string) => boolean = isKnownProvider,
@@ -43,7 +43,7 @@ export function parseModelArgument(
 
 /**
  * `zai:glm-5` names a provider; in `qwen3:14b` and `vendor/model:free` the colon belongs to the model. `custom:box:qwen3:14b` is
- * the model `qwen3:14b` at the person's own provider `box`.
+ * the model `qwen3:14b` at the configured provider `box`.
  */
 export function splitProviderPrefix(
   name: string,
@@ -57,7 +57,7 @@ export function splitProviderPrefix(
   return { provider: left, model: right }
 }
 
-/** The name as this provider wants it: without another seller's prefix, and spelled its way. */
+/** Returns the name as this provider spells it, without the vendor prefix of aggregators. */
 export function modelNameFor(provider: Provider, name: string): string {
   const typed = name.trim()
   if (provider.aggregator === true) return nameAtAggregator(typed)
@@ -78,7 +78,7 @@ export function modelNameFor(provider: Provider, name: string): string {
   }
 }
 
-/** A short name a person chose (`model_aliases`, then `model.aliases`); also when the full name it stands for is typed. */
+/** An alias of the settings (`model_aliases`, then `model.aliases`). Its full model name also matches. */
 export interface UserAlias {
   readonly model: string
   readonly provider?: string
@@ -97,39 +97,39 @@ export function findUserAlias(
   )
 }
 
-/** The newest model a built-in short name (`sonnet`, `gpt`, …) means among a provider's models; undefined when it is none. */
+/** Returns the newest of a provider's models that a built-in alias (`sonnet`, `gpt`, …) matches; undefined when none does. */
 export function resolveAlias(
   alias: string,
   options: { readonly provider: Provider; readonly models: readonly string[] },
 ): string | undefined {
   const name = alias.trim().toLowerCase()
-  const meant = Object.hasOwn(BUILT_IN_ALIASES, name) ? BUILT_IN_ALIASES[name] : undefined
-  if (meant === undefined) return undefined
-  const { vendor, family, containing = "" } = meant
+  const target = Object.hasOwn(BUILT_IN_ALIASES, name) ? BUILT_IN_ALIASES[name] : undefined
+  if (target === undefined) return undefined
+  const { vendor, family, containing = "" } = target
   const candidates = options.models.filter((model) => model.toLowerCase().includes(containing))
   const prefix = options.provider.aggregator === true ? `${vendor}/${family}` : family
   return newestModel(candidates, prefix)
 }
 
-/** The names a person may type instead of a model's. */
+/** Returns the built-in aliases that may be typed instead of a model name. */
 export function builtInAliases(): readonly string[] {
   return Object.keys(BUILT_IN_ALIASES)
 }
 
-/** `meta-llama`, `moonshotai`: what aggregators put before the names of somebody's models. */
+/** True for a vendor prefix that aggregators use, such as `meta-llama` or `moonshotai`. */
 export function isModelVendor(name: string): boolean {
   return VENDORS.has(name.trim().toLowerCase())
 }
 
 /**
- * The newest of a family: the higher version, then the stronger variant, then the later date, then the name. A name without a date
- * follows the newest release, so it counts as later than any date.
+ * Returns the newest model of a family: the highest version, then the strongest variant, then the latest date, then the name. A
+ * name without a date refers to the newest release, so it counts as later than any date.
  */
 export function newestModel(models: readonly string[], prefix: string): string | undefined {
   const wanted = prefix.toLowerCase()
   return models
     .filter((model) => belongsTo(model.toLowerCase(), wanted))
-    .map((model) => ({ model, ...releaseOf(model.toLowerCase().slice(wanted.length)) }))
+    .map((model) => ({ model, ...parseRelease(model.toLowerCase().slice(wanted.length)) }))
     .toSorted(
       (a, b) =>
         compareVersions(b.version, a.version) ||
@@ -139,10 +139,10 @@ export function newestModel(models: readonly string[], prefix: string): string |
     )[0]?.model
 }
 
-/** A sentence for models that chat well but call tools badly. */
+/** Returns a warning for models that chat well but are bad at tool use. */
 export function toolUseWarning(model: string): string | undefined {
   return /(?:^|[/_-])hermes-?[34](?:[.-]|$)/i.test(model)
-    ? `${model} is made for conversation, not for tool use; expect it to call tools badly.`
+    ? `${model} is made for conversation, not for tool use; it may call tools incorrectly.`
     : undefined
 }
 
@@ -150,7 +150,7 @@ function isKnownProvider(name: string): boolean {
   return findProvider(name) !== undefined
 }
 
-/** `--word`, or the same after one dash of any kind but the plain hyphen. */
+/** Matches `--word`, or the same after one Unicode dash. */
 function flagOf(word: string): string | undefined {
   return /^(?:--|[\u2010-\u2015\u2212\u2E3A\u2E3B\uFE58\uFE63\uFF0D])(provider|global|refresh)$/iu
     .exec(word)?.[1]
@@ -165,13 +165,13 @@ function hyphenated(name: string): string {
   return name.replaceAll(/(?<=\d)\.(?=\d)/g, "-")
 }
 
-/** DeepSeek sold two models under changing names for years; the numbered ones are new and taken at their word. */
+/** DeepSeek's older names map to its two general models; numbered names are newer and used as they are. */
 function deepSeekName(name: string): string {
   if (/^deepseek-(?:v\d|flash|pro)/i.test(name)) return name
   return /reason|think|-r\d/i.test(name) ? "deepseek-reasoner" : "deepseek-chat"
 }
 
-/** Aggregators want `vendor/model`; a vendor that everybody knows is added, and `vendor:model` is read as such. */
+/** Aggregators expect `vendor/model`: adds the vendor of a known family, and converts `vendor:model`. */
 function nameAtAggregator(name: string): string {
   if (name.includes("/")) return name
   const colon = name.indexOf(":")
@@ -184,7 +184,7 @@ function nameAtAggregator(name: string): string {
 interface AliasTarget {
   readonly vendor: string
   readonly family: string
-  /** Only names with this word in them. */
+  /** Only names that contain this word. */
   readonly containing?: string
 }
 
@@ -214,7 +214,7 @@ const BUILT_IN_ALIASES: Readonly<Record<string, AliasTarget>> = {
 
 const VENDORS: ReadonlySet<string> = new Set(Object.values(BUILT_IN_ALIASES).map(({ vendor }) => vendor))
 
-/** `gpt` means `gpt-5` and `gpt5`, but not `gptx`. */
+/** `gpt` matches `gpt-5` and `gpt5`, but not `gptx`. */
 function belongsTo(model: string, prefix: string): boolean {
   return model.startsWith(prefix) && !/^[a-z]/.test(model.slice(prefix.length))
 }
@@ -229,11 +229,11 @@ interface Release {
 const VARIANTS: readonly string[] = ["pro", "max", "plus", "turbo"]
 
 /**
- * What the rest of a name says. The version is the first run of numbers: in `-opus-4-8-fast` it is 4.8, in `-4-20250514` it is 4
- * and the rest a date, in `-oss-120b` there is none.
+ * Parses the part of a name after its family. The version is the first run of numbers: in `-opus-4-8-fast` it is 4.8, in
+ * `-4-20250514` it is 4 followed by a date, in `-oss-120b` there is none.
  */
-function releaseOf(rest: string): Release {
-  const parts = rest
+function parseRelease(suffix: string): Release {
+  const parts = suffix
     .replace(/^\./, "")
     .replaceAll(/(\d{4})-(\d{2})-(\d{2})/g, "$1$2$3")
     .split(/[-:_/]/)
@@ -248,7 +248,7 @@ function releaseOf(rest: string): Release {
       words.push(part)
       complete ||= version.length > 0
     } else if (/^\d{4,}$/.test(numbers)) {
-      // Four digits and more are a stamp (0905, 20250514); only the long ones name a year and can be compared.
+      // Four or more digits are a date (0905, 20250514); only long ones contain a year and can be compared.
       if (numbers.length >= 6) date = Number(numbers)
     } else if (!complete) {
       version.push(...numbers.split(".").map(Number))
@@ -286,7 +286,7 @@ function aliasEntries(value: unknown): readonly (readonly [string, UserAlias])[]
   })
 }
 
-/** The part before the first slash is a provider only if it is one of ours; `meta-llama/llama-4` is a model. */
+/** The part before the first slash is a provider only if it is in the provider table; `meta-llama/llama-4` is a model. */
 function aliasFromText(target: string): UserAlias {
   const slash = target.indexOf("/")
   const provider = slash > 0 ? findProvider(target.slice(0, slash)) : undefined

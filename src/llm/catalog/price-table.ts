@@ -1,16 +1,16 @@
-import { priceFrom, type Prices } from "./prices.ts"
+import { parsePrice, type Prices } from "./prices.ts"
 
-/** The prices that this release has fixed for a vendor's model, under the vendor's own name for it. */
+/** Returns the prices that this release has fixed for a model, under the vendor's own name for it. */
 export function tablePrices(vendor: PricedVendor, model: string): Prices | undefined {
   const rows: Readonly<Record<string, Row>> = TABLE[vendor]
   const row = Object.hasOwn(rows, model) ? rows[model] : undefined
   if (row === undefined) return undefined
   const [input, output, cacheRead, cacheWrite] = row
   return {
-    input: priceFrom(input),
-    output: priceFrom(output),
-    cacheRead: priceFrom(cacheRead),
-    cacheWrite: priceFrom(cacheWrite),
+    input: parsePrice(input),
+    output: parsePrice(output),
+    cacheRead: parsePrice(cacheRead),
+    cacheWrite: parsePrice(cacheWrite),
     source: "table",
     version: "2026-11",
   }
@@ -22,7 +22,7 @@ export function isPricedVendor(name: string): name is PricedVendor {
   return Object.hasOwn(TABLE, name)
 }
 
-/** USD for a million tokens: input, output, cache read, cache write. */
+/** USD per million tokens: input, output, cache read, cache write. */
 type Row = readonly [input: number, output: number, cacheRead?: number, cacheWrite?: number]
 
 const OPUS: Row = [5, 25, 0.5, 6.25]

@@ -1,16 +1,16 @@
 import type { Price, Prices } from "./prices.ts"
 
-/** Above these a person is asked before a model is used; in USD for a million tokens. */
-const DEAR_INPUT = 20n
-const DEAR_OUTPUT = 100n
+/** Above these prices the user must confirm a model; in USD per million tokens. */
+const MAX_INPUT = 20n
+const MAX_OUTPUT = 100n
 const PER_USD = 1_000_000_000n
 
-/** A sentence when a model is dear, with both prices and who says so; undefined for modest and for unknown prices. */
+/** Returns a warning with both prices and their source when a model is expensive; undefined for low and unknown prices. */
 export function priceWarning(model: string, prices: Prices | undefined): string | undefined {
   if (prices === undefined) return undefined
   const { input, output, source, version } = prices
-  if (!exceeds(input, DEAR_INPUT) && !exceeds(output, DEAR_OUTPUT)) return undefined
-  return `${model} is expensive: ${usd(input)} in, ${usd(output)} out for a million tokens (${source}, ${version}).`
+  if (!exceeds(input, MAX_INPUT) && !exceeds(output, MAX_OUTPUT)) return undefined
+  return `${model} is expensive: ${usd(input)} in, ${usd(output)} out per million tokens (${source}, ${version}).`
 }
 
 function exceeds(price: Price, limit: bigint): boolean {

@@ -1,4 +1,4 @@
-/** A price as a whole number of 1e-9 USD for a million tokens, so that sums are exact; null where there is none. */
+/** A price as an integer in 1e-9 USD per million tokens, so that sums are exact; null when unknown. */
 export type Price = bigint | null
 
 export interface PriceSet {
@@ -8,7 +8,7 @@ export interface PriceSet {
   readonly cacheWrite: Price
 }
 
-/** Prices of a call whose prompt is longer than `above` tokens. */
+/** Prices for prompts longer than `above` tokens. */
 export interface PriceTier extends PriceSet {
   readonly above: number
 }
@@ -16,38 +16,38 @@ export interface PriceTier extends PriceSet {
 export interface Prices extends PriceSet {
   /** Ascending. */
   readonly tiers?: readonly PriceTier[]
-  /** For each call, in 1e-9 USD. */
+  /** Per call, in 1e-9 USD. */
   readonly request?: bigint
   readonly source: PriceSource
   readonly version: string
 }
 
-/** `provider`: its own list, asked for. `table`: the prices this release has fixed. `catalog`: the generated snapshot. */
+/** `provider`: the endpoint's model list. `table`: the fixed prices of this release. `catalog`: the generated snapshot. */
 export type PriceSource = "provider" | "table" | "catalog"
 
-const PLACES = 9
+const DECIMAL_PLACES = 9
 
-/** USD for a million tokens, exactly as written. Negative, endless and unreadable numbers are no price. */
-export function priceFrom(usdPerMillion: string | number | null | undefined): Price {
-  return scaled(usdPerMillion, PLACES)
+/** Parses USD per million tokens exactly. Negative, infinite and invalid numbers give null. */
+export function parsePrice(usdPerMillion: string | number | null | undefined): Price {
+  return scaled(usdPerMillion, DECIMAL_PLACES)
 }
 
-/** USD for one token, as the lists of aggregators have it. */
-export function priceFromPerToken(usdPerToken: string | number | null | undefined): Price {
-  return scaled(usdPerToken, PLACES + 6)
+/** Parses USD per token, as in the lists of aggregators. */
+export function parsePricePerToken(usdPerToken: string | number | null | undefined): Price {
+  return scaled(usdPerToken, DECIMAL_PLACES + 6)
 }
 
-/** USD for one call. */
-export function requestPriceFrom(usd: string | number | null | undefined): bigint | null {
-  return scaled(usd, PLACES)
+/** Parses USD per call. */
+export function parseRequestPrice(usd: string | number | null | undefined): bigint | null {
+  return scaled(usd, DECIMAL_PLACES)
 }
 
-/** A decimal number times a power of ten, without passing through binary fractions. Digits beyond that are cut. */
-function scaled(value: string | number | null | undefined, places: number): bigint | null {
+/** Multiplies a decimal number by a power of ten without binary fractions. Further digits are cut. */
+function scaled(value: string | number | null | undefined, decimals: number): bigint | null {
   const text = String(value ?? "").trim()
   const [, whole = "", fraction = "", exponent = "0"] = /^(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,3}))?$/i.exec(text) ?? []
   if (whole === "" && fraction === "") return null
-  const shift = places + Number(exponent) - fraction.length
+  const shift = decimals + Number(exponent) - fraction.length
   const digits = BigInt(`${whole}${fraction}`)
   return shift >= 0 ? digits * 10n ** BigInt(shift) : digits / 10n ** BigInt(-shift)
 }

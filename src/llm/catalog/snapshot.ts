@@ -1,4 +1,4 @@
 import data from "./catalog.generated.json" with { type: "json" }
 
-/** Only `catalog.ts` loads this file, when the first question about a model comes up. */
+/** Import this file only dynamically, as `catalog.ts` does: the data is large. */
 export const snapshot = data

@@ -6,7 +6,7 @@ const REFUSED_SECONDS = 300
 const EXHAUSTED_SECONDS = 3600
 const KEEP_DEAD_SECONDS = 24 * 3600
 
-/** What a server calls a login that no waiting and no refreshing brings back. */
+/** Error codes for a login that is permanently invalid. */
 const TERMINAL_CODES: ReadonlySet<string> = new Set([
   "token_invalidated",
   "token_revoked",
@@ -20,8 +20,8 @@ export function isTerminal(errorCode: string | undefined): boolean {
   return errorCode !== undefined && TERMINAL_CODES.has(errorCode)
 }
 
-/** The state of a credential that was just refused. `now` in epoch seconds. */
-export function stateAfter(why: Exhaustion, now: number): CredentialState {
+/** Returns the state of a credential that the server just refused. `now` in epoch seconds. */
+export function stateAfterRefusal(why: Exhaustion, now: number): CredentialState {
   return {
     status: why.status === 401 && isTerminal(why.reason) ? "dead" : "exhausted",
     at: now,
@@ -36,7 +36,7 @@ export function okState(now: number): CredentialState {
   return { status: "ok", at: now, errorCode: null, errorReason: null, errorMessage: null, resetAt: null }
 }
 
-/** When an exhausted credential may be tried again (epoch seconds); undefined for one that never or already may. */
+/** Returns when the cooldown of an exhausted credential ends, in epoch seconds; undefined when it has none. */
 export function cooldownEnd({ state }: PooledCredential): number | undefined {
   if (state.status !== "exhausted") return undefined
   if (state.resetAt !== null) return state.resetAt
@@ -49,7 +49,7 @@ export function isAvailable(entry: PooledCredential, now: number): boolean {
   return end === undefined || end <= now
 }
 
-/** An entry put in by hand that died long ago: nothing will bring it back, and the list stays readable. */
-export function isForgotten({ source, state }: PooledCredential, now: number): boolean {
+/** True for a manually added entry that has been dead for a day: it cannot recover and only clutters the list. */
+export function shouldForget({ source, state }: PooledCredential, now: number): boolean {
   return isManual(source) && state.status === "dead" && now - (state.at ?? now) > KEEP_DEAD_SECONDS
 }

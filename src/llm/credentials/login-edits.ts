@@ -1,27 +1,27 @@
 import { randomHex } from "../../base/random-and-hash.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import type { Tree } from "../../config/document/document-tree.ts"
-import { storedBundle, withoutBundle } from "./login-trust.ts"
+import { caBundleFields, withoutCaBundle } from "./login-trust.ts"
 import type { TokenSet } from "./oauth-token.ts"
 import {
   defaultLabel,
   entryTree,
-  isBorrowed,
+  isExternalSecret,
   isManual,
   parseEntry,
   UNTRIED,
   type PooledCredential,
 } from "./pooled-credential.ts"
-import { changeLogin, loginSource, type LoginPlace, type StoredLogin } from "./stored-login.ts"
+import { changeLogin, loginSource, type LoginLocation, type StoredLogin } from "./stored-login.ts"
 
-/** Adds a key a person gave by hand. The same key twice is one entry with the new label. */
+/** Adds an API key that the user entered. Adding the same key again only changes its label. */
 export async function addKey(
-  place: LoginPlace,
+  location: LoginLocation,
   { key, label }: { readonly key: string; readonly label: string | undefined },
 ): Promise<Result<string>> {
-  return await edit(place, (login) => {
+  return await edit(location, (login) => {
     const entries = parsed(login)
-    const known = entries.find((entry) => entry.accessToken === key && !isBorrowed(entry.source))
+    const known = entries.find((entry) => entry.accessToken === key && !isExternalSecret(entry.source))
     const fallback = known?.label ?? freeLabel("key", entries)
     const named = label ?? fallback
     const entry: PooledCredential = {
@@ -35,41 +35,41 @@ export async function addKey(
 }
 
 /**
- * Stores a login. The first one is the provider's login; a further one joins the pool. One that is dead, or has the same label,
- * is replaced.
+ * Stores a login. The first one becomes the provider's main login; later ones join the pool. It replaces a dead main login and a
+ * login with the same label.
  */
 export async function addLogin(
-  place: LoginPlace,
+  location: LoginLocation,
   {
     tokens,
     label,
-    ...how
+    ...details
   }: {
     readonly tokens: TokenSet
     readonly label: string | undefined
     readonly flow: "device_code" | "loopback_pkce"
     readonly clientId: string
-    /** The file of authorities its server was believed by. */
+    /** The CA bundle used for this login. */
     readonly bundle?: string
   },
 ): Promise<Result<string>> {
-  const told = {
+  const loginFields = {
     ...tokens.fields,
-    client_id: how.clientId,
-    ...(how.bundle === undefined ? {} : storedBundle(how.bundle)),
+    client_id: details.clientId,
+    ...(details.bundle === undefined ? {} : caBundleFields(details.bundle)),
   }
-  return await edit(place, (login) => {
+  return await edit(location, (login) => {
     const entries = parsed(login)
-    const named = label ?? defaultLabel(tokens.accessToken, how.flow)
+    const named = label ?? defaultLabel(tokens.accessToken, details.flow)
     const main = login.state === undefined ? undefined : loginSource(login.state)
     const replaceable = entries.find(
       (entry) =>
         entry.authType === "oauth" &&
-        !isBorrowed(entry.source) &&
+        !isExternalSecret(entry.source) &&
         (entry.label === named || (entry.source === main && entry.state.status === "dead")),
     )
     const isMain = replaceable === undefined ? login.state === undefined : replaceable.source === main
-    const source = isMain ? how.flow : `manual:${how.flow}`
+    const source = isMain ? details.flow : `manual:${details.flow}`
     const base = replaceable ?? fresh(source, { authType: "oauth", priority: entries.length })
     const entry: PooledCredential = {
       ...base,
@@ -78,33 +78,33 @@ export async function addLogin(
       accessToken: tokens.accessToken,
       ...(tokens.refreshToken === undefined ? {} : { refreshToken: tokens.refreshToken }),
       state: UNTRIED,
-      rest: { ...withoutBundle(base.rest), ...told },
+      extraFields: { ...withoutCaBundle(base.extraFields), ...loginFields },
     }
     const state = {
       access_token: tokens.accessToken,
       refresh_token: tokens.refreshToken ?? "",
-      ...told,
+      ...loginFields,
       source,
     }
     const changed: StoredLogin = {
       ...login,
       entries: replaced(login.entries, entry),
       suppressed: login.suppressed.filter((suppressed) => suppressed !== source),
-      ...(isMain && { state, activeProvider: login.activeProvider ?? place.key }),
+      ...(isMain && { state, activeProvider: login.activeProvider ?? location.key }),
     }
     return { login: changed, label: named }
   })
 }
 
 /**
- * Removes a credential. One that is read from a variable or the settings is kept from being picked up again; the login itself
- * goes with its entry.
+ * Removes a credential, together with the login it belongs to. A secret from the environment or the settings is suppressed, so that
+ * it is not picked up again.
  */
 export async function removeCredential(
-  place: LoginPlace,
+  location: LoginLocation,
   target: { readonly id: string; readonly source: string },
 ): Promise<Result<StoredLogin>> {
-  return await changeLogin(place, (login) => {
+  return await changeLogin(location, (login) => {
     const entries = login.entries.filter((tree) => tree["id"] !== target.id)
     const isMain = login.state !== undefined && loginSource(login.state) === target.source
     const { state: _removed, ...rest } = login
@@ -112,16 +112,16 @@ export async function removeCredential(
     return {
       ...kept,
       entries,
-      activeProvider: isMain && login.activeProvider === place.key ? null : login.activeProvider,
+      activeProvider: isMain && login.activeProvider === location.key ? null : login.activeProvider,
       suppressed: isManual(target.source) ? login.suppressed : [...new Set([...login.suppressed, target.source])],
     }
   })
 }
 
-/** Forgets failures and cool-downs of all credentials that can still be used. Gives how many had one. */
-export async function resetCooldowns(place: LoginPlace): Promise<Result<number>> {
+/** Clears the failures and cooldowns of all exhausted credentials. Returns details many there were. */
+export async function resetCooldowns(location: LoginLocation): Promise<Result<number>> {
   let count = 0
-  const changed = await changeLogin(place, (login) => ({
+  const changed = await changeLogin(location, (login) => ({
     ...login,
     entries: login.entries.map((tree) => {
       const entry = parseEntry(tree)
@@ -133,14 +133,14 @@ export async function resetCooldowns(place: LoginPlace): Promise<Result<number>>
   return changed.ok ? ok(count) : changed
 }
 
-/** Removes every login of a provider; keys stay. Gives how many there were. */
-export async function logOut(place: LoginPlace): Promise<Result<number>> {
+/** Removes every login of a provider; API keys stay. Returns details many there were. */
+export async function logOut(location: LoginLocation): Promise<Result<number>> {
   let count = 0
-  const changed = await changeLogin(place, (login) => {
-    const entries = login.entries.filter((tree) => tree["auth_type"] !== "oauth" || isBorrowedTree(tree))
+  const changed = await changeLogin(location, (login) => {
+    const entries = login.entries.filter((tree) => tree["auth_type"] !== "oauth" || isExternalEntry(tree))
     count = login.entries.length - entries.length
     if (count === 0 && login.state !== undefined) count = 1
-    const activeProvider = login.activeProvider === place.key ? null : login.activeProvider
+    const activeProvider = login.activeProvider === location.key ? null : login.activeProvider
     return { ...login, entries, state: undefined, activeProvider }
   })
   return changed.ok ? ok(count) : changed
@@ -156,11 +156,11 @@ const CLEAN_STATE = {
 }
 
 async function edit(
-  place: LoginPlace,
+  location: LoginLocation,
   change: (login: StoredLogin) => { readonly login: StoredLogin; readonly label: string },
 ): Promise<Result<string>> {
   let label = ""
-  const written = await changeLogin(place, (login) => {
+  const written = await changeLogin(location, (login) => {
     const changed = change(login)
     label = changed.label
     return changed.login
@@ -173,7 +173,16 @@ function parsed(login: StoredLogin): readonly PooledCredential[] {
 }
 
 function fresh(source: string, options: Pick<PooledCredential, "authType" | "priority">): PooledCredential {
-  return { ...options, id: randomHex(3), label: "", source, accessToken: "", state: UNTRIED, requestCount: 0, rest: {} }
+  return {
+    ...options,
+    id: randomHex(3),
+    label: "",
+    source,
+    accessToken: "",
+    state: UNTRIED,
+    requestCount: 0,
+    extraFields: {},
+  }
 }
 
 function replaced(entries: readonly Tree[], entry: PooledCredential): readonly Tree[] {
@@ -188,7 +197,7 @@ function freeLabel(stem: string, entries: readonly PooledCredential[]): string {
   for (let number = 1; ; number += 1) if (!taken.has(`${stem} ${number}`)) return `${stem} ${number}`
 }
 
-function isBorrowedTree(tree: Tree): boolean {
+function isExternalEntry(tree: Tree): boolean {
   const source = tree["source"]
-  return typeof source === "string" && isBorrowed(source)
+  return typeof source === "string" && isExternalSecret(source)
 }

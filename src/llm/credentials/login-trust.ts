@@ -3,40 +3,40 @@ import { ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import type { Tree } from "../../config/document/document-tree.ts"
 import type { Config } from "../../config/load.ts"
-import { trustFile } from "../http/trust.ts"
-import type { Trust } from "../http/trust.ts"
+import { loadTrustFile } from "../http/tls-trust.ts"
+import type { TlsTrust } from "../http/tls-trust.ts"
 import { providerSettings } from "./pool-key.ts"
 
 /**
- * Whose certificates are believed at the login server of a provider: what was named for this login, else
+ * Returns the certificate authorities to trust for a provider's login server: the bundle of this login, else
  * `providers.<name>.ca_bundle`; undefined leaves it to the environment.
  */
 export function loginTrust(
   provider: string,
   options: {
     readonly config: Config
-    readonly bundle?: { readonly path: string; readonly namedBy: string } | undefined
+    readonly bundle?: { readonly path: string; readonly origin: string } | undefined
   },
-): Result<Trust | undefined> {
+): Result<TlsTrust | undefined> {
   const { bundle } = options
-  if (bundle !== undefined) return trustFile(bundle.path, bundle.namedBy)
+  if (bundle !== undefined) return loadTrustFile(bundle.path, bundle.origin)
   const { name, fields } = providerSettings(provider, options.config)
   const path = stringField(fields, "ca_bundle")?.trim() ?? ""
-  return path === "" ? ok(undefined) : trustFile(path, `the setting providers.${name}.ca_bundle`)
+  return path === "" ? ok(undefined) : loadTrustFile(path, `the setting providers.${name}.ca_bundle`)
 }
 
-/** What is stored with a login, so that it can be renewed; the name of the field is the P-edition's. */
-export function storedBundle(path: string): Tree {
+/** The fields to store with a login, so that refreshing it uses the same CA bundle. The Python edition uses the same names. */
+export function caBundleFields(path: string): Tree {
   return { tls: { ca_bundle: path } }
 }
 
-/** A login that was made anew believes only what it was made with. */
-export function withoutBundle({ tls: _former, ...kept }: Tree): Tree {
+/** Removes the CA bundle of a former login, because a new login must not inherit it. */
+export function withoutCaBundle({ tls: _former, ...kept }: Tree): Tree {
   return kept
 }
 
-/** The file a login was made with. That somebody once switched the check off is not remembered. */
-export function bundleOf(login: Tree): { readonly path: string; readonly namedBy: string } | undefined {
+/** Returns the CA bundle of a stored login. Disabled verification (`--insecure`) is never stored. */
+export function caBundleOfLogin(login: Tree): { readonly path: string; readonly origin: string } | undefined {
   const path = isRecord(login["tls"]) ? (stringField(login["tls"], "ca_bundle") ?? "") : ""
-  return path === "" ? undefined : { path, namedBy: "the stored login" }
+  return path === "" ? undefined : { path, origin: "the stored login" }
 }

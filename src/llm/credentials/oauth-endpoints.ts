@@ -2,11 +2,11 @@ import { isRecord, stringField } from "../../base/json.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import type { Environment } from "../../config/environment.ts"
 import type { Config } from "../../config/load.ts"
-import type { Trust } from "../http/trust.ts"
+import type { TlsTrust } from "../http/tls-trust.ts"
 import { requestDocument, type OAuthRequest } from "./oauth-request.ts"
 import { poolKey, providerSettings } from "./pool-key.ts"
 
-/** Where and as whom one logs in at a provider. */
+/** The OAuth endpoints and client of a provider. */
 export interface OAuthEndpoints {
   readonly provider: string
   readonly clientId: string
@@ -14,48 +14,48 @@ export interface OAuthEndpoints {
   readonly authorizeUrl?: string
   readonly deviceUrl?: string
   readonly scope?: string
-  /** For providers that accept only a redirect they know. */
+  /** For providers that accept only a registered redirect port. */
   readonly redirectPort?: number
 }
 
 interface KnownLogin {
   readonly tokenUrl?: string
   readonly deviceUrl?: string
-  /** Publishes its addresses in a discovery document. */
+  /** Publishes its endpoints in a discovery document. */
   readonly issuer?: string
   readonly clientId?: string
   readonly scope?: string
-  /** Seconds before the end of a token at which it is renewed. */
-  readonly skew: number
+  /** Seconds before its expiry at which a token is refreshed. */
+  readonly margin: number
 }
 
-const DEFAULT_SKEW = 120
+const DEFAULT_MARGIN = 120
 
 /**
- * Addresses are the vendors' public ones. Client ids are not in here, because those we know belong to other programs; the one
- * exception is Hermes' own registration at Nous.
+ * The vendors' public endpoints. There are no client ids here, because the known ones belong to other programs; the exception is
+ * Hermes' own registration at Nous.
  */
 const KNOWN_LOGINS: Readonly<Record<string, KnownLogin>> = {
-  "openai-codex": { tokenUrl: "https://auth.openai.com/oauth/token", skew: DEFAULT_SKEW },
+  "openai-codex": { tokenUrl: "https://auth.openai.com/oauth/token", margin: DEFAULT_MARGIN },
   nous: {
     tokenUrl: "https://portal.nousresearch.com/api/oauth/token",
     deviceUrl: "https://portal.nousresearch.com/api/oauth/device/code",
     clientId: "hermes-cli",
     scope: "inference:invoke",
-    skew: DEFAULT_SKEW,
+    margin: DEFAULT_MARGIN,
   },
-  anthropic: { tokenUrl: "https://console.anthropic.com/v1/oauth/token", skew: DEFAULT_SKEW },
-  "xai-oauth": { issuer: "https://auth.x.ai", skew: 3600 },
-  "qwen-oauth": { tokenUrl: "https://chat.qwen.ai/api/v1/oauth2/token", skew: DEFAULT_SKEW },
-  "minimax-oauth": { skew: 60 },
+  anthropic: { tokenUrl: "https://console.anthropic.com/v1/oauth/token", margin: DEFAULT_MARGIN },
+  "xai-oauth": { issuer: "https://auth.x.ai", margin: 3600 },
+  "qwen-oauth": { tokenUrl: "https://chat.qwen.ai/api/v1/oauth2/token", margin: DEFAULT_MARGIN },
+  "minimax-oauth": { margin: 60 },
 }
 
-/** Seconds before its end at which a provider's token is renewed. */
-export function renewalSkew(key: string): number {
-  return KNOWN_LOGINS[key]?.skew ?? DEFAULT_SKEW
+/** Seconds before its expiry at which a provider's token is refreshed. */
+export function refreshMarginSeconds(key: string): number {
+  return KNOWN_LOGINS[key]?.margin ?? DEFAULT_MARGIN
 }
 
-/** The provider's addresses, from `providers.<id>.oauth` first. A missing one is named by its setting. */
+/** Returns the provider's OAuth endpoints; `providers.<id>.oauth` has priority. The failure names the missing setting. */
 export async function oauthEndpoints(
   provider: string,
   options: {
@@ -63,8 +63,8 @@ export async function oauthEndpoints(
     readonly environment: Environment
     readonly signal: AbortSignal
     readonly timeoutMs: number
-    readonly trust?: Trust | undefined
-    /** What a stored login says about itself. */
+    readonly trust?: TlsTrust | undefined
+    /** Values from a stored login. */
     readonly login?: { readonly clientId?: string | undefined; readonly portalUrl?: string | undefined }
   },
 ): Promise<Result<OAuthEndpoints>> {
@@ -75,7 +75,7 @@ export async function oauthEndpoints(
   const missing = (key: string, what: string): Result<never> =>
     fail(`${name} needs ${what} to log in: set it with \`hermes config set providers.${name}.oauth.${key} …\``)
   const clientId = setting("client_id") ?? options.login?.clientId ?? known?.clientId
-  if (clientId === undefined) return missing("client_id", "a client id that is registered for you")
+  if (clientId === undefined) return missing("client_id", "a registered client id")
   const issuer = setting("issuer") ?? (setting("token_url") === undefined ? known?.issuer : undefined)
   const found = issuer === undefined ? ok({}) : await discover(issuer, options)
   if (!found.ok) return found
@@ -85,7 +85,7 @@ export async function oauthEndpoints(
     stringField(found.value, "token_endpoint") ??
     known?.tokenUrl ??
     (portal === undefined ? undefined : `${portal}/oauth/token`)
-  if (tokenUrl === undefined) return missing("token_url", "the address where tokens are issued")
+  if (tokenUrl === undefined) return missing("token_url", "the token endpoint")
   const authorizeUrl = setting("authorize_url") ?? stringField(found.value, "authorization_endpoint")
   const deviceUrl =
     setting("device_url") ?? stringField(found.value, "device_authorization_endpoint") ?? known?.deviceUrl
@@ -113,11 +113,11 @@ async function discover(
 ): Promise<Result<Readonly<Record<string, unknown>>>> {
   const address = `${issuer.replace(/\/+$/, "")}/.well-known/openid-configuration`
   if (!isWebAddress(address)) return fail(`${issuer} is not an http(s) address; correct the oauth.issuer setting`)
-  const answer = await requestDocument({ url: new URL(address), ...options })
-  if (!answer.ok) return answer
-  return answer.value.status === 200 && isRecord(answer.value.body)
-    ? ok(answer.value.body)
-    : fail(`${address} answered with HTTP ${answer.value.status} instead of a list of addresses`)
+  const response = await requestDocument({ url: new URL(address), ...options })
+  if (!response.ok) return response
+  return response.value.status === 200 && isRecord(response.value.body)
+    ? ok(response.value.body)
+    : fail(`${address} responded with HTTP ${response.value.status} instead of a discovery document`)
 }
 
 function isWebAddress(address: string): boolean {

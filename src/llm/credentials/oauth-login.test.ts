@@ -55,12 +55,12 @@ async function started(url: string): Promise<BrowserLogin> {
   return login.value
 }
 
-test("a login in the browser proves that the same program asks for the tokens", async () => {
+test("a browser login uses PKCE", async () => {
   await using server = await startAuthorizationServer()
   await using login = await started(server.url)
   const [answer, page] = await Promise.all([login.finish(options()), fetch(login.url)])
   expect(answer).toEqual(TOKENS)
-  expect([page.status, await page.text()]).toEqual([200, "Hermes has the login. You can close this page.\n"])
+  expect([page.status, await page.text()]).toEqual([200, "Hermes is logged in. You can close this page.\n"])
   expect(server.tokenRequests).toEqual([
     {
       grant_type: "authorization_code",
@@ -73,7 +73,7 @@ test("a login in the browser proves that the same program asks for the tokens", 
   expect(Object.fromEntries(new URL(login.url).searchParams)).toMatchObject({ scope: "chat", response_type: "code" })
 })
 
-test("an answer to somebody else's question is turned away and the wait goes on", async () => {
+test("a redirect with another state is rejected and the wait continues", async () => {
   await using server = await startAuthorizationServer()
   await using login = await started(server.url)
   const redirect = new URL(new URL(login.url).searchParams.get("redirect_uri") ?? "")
@@ -84,8 +84,8 @@ test("an answer to somebody else's question is turned away and the wait goes on"
   expect(await finished).toEqual(TOKENS)
 })
 
-test("a login that is not granted says so", async () => {
-  await using server = await startAuthorizationServer({ deny: "access_denied" })
+test("a login that is not granted is reported", async () => {
+  await using server = await startAuthorizationServer({ authorizeError: "access_denied" })
   await using login = await started(server.url)
   const [answer] = await Promise.all([login.finish(options()), fetch(login.url)])
   expect(answer).toEqual({
@@ -95,13 +95,13 @@ test("a login that is not granted says so", async () => {
   })
 })
 
-test("a login that is called off ends", async () => {
+test("an aborted login ends", async () => {
   await using server = await startAuthorizationServer()
   await using login = await started(server.url)
   expect(await login.finish(options({ signal: AbortSignal.abort() }))).toMatchObject({ kind: "unreachable" })
 })
 
-test("the answer may be pasted: the address, code and state, or the code", async () => {
+test("the redirect may be pasted: the address, code and state, or the code", async () => {
   await using server = await startAuthorizationServer()
   const landing = async (login: BrowserLogin) => {
     const answer = await fetch(login.url, { redirect: "manual" })
@@ -123,25 +123,25 @@ test("the answer may be pasted: the address, code and state, or the code", async
   expect(server.tokenRequests).toHaveLength(requests)
 })
 
-test("a login by code asks at the server's pace until it is granted", async () => {
+test("a device login polls at the server's interval until it is granted", async () => {
   await using server = await startAuthorizationServer()
   const pauses: number[] = []
   const sleep = async (ms: number) => {
     pauses.push(ms)
-    if (pauses.length === 2) server.refuseNext({ status: 400, body: { error: "slow_down" } })
+    if (pauses.length === 2) server.failNext({ status: 400, body: { error: "slow_down" } })
     if (pauses.length === 3) server.grantDevice()
     return await Promise.resolve()
   }
-  const asked = options({ clock: { now: () => NOW, sleep } })
-  const login = await startDeviceLogin(endpointsOf(server.url), asked)
+  const polling = options({ clock: { now: () => NOW, sleep } })
+  const login = await startDeviceLogin(endpointsOf(server.url), polling)
   if (!login.ok) throw new Error(login.error)
   expect([login.value.userCode, login.value.verificationUrl]).toEqual(["ABCD-EFGH", `${server.url}/activate`])
   expect(server.deviceRequests).toEqual([{ client_id: "client-1", scope: "chat" }])
-  expect(await login.value.finish(asked)).toEqual(TOKENS)
+  expect(await login.value.finish(polling)).toEqual(TOKENS)
   expect(pauses).toEqual([5000, 5000, 10_000])
 })
 
-test("a code that nobody types runs out", async () => {
+test("an unused code expires", async () => {
   await using server = await startAuthorizationServer()
   let now = NOW
   const clock = {
@@ -157,17 +157,17 @@ test("a code that nobody types runs out", async () => {
   expect(server.tokenRequests).toHaveLength(120)
 })
 
-test("addresses come from the settings, from discovery, or are asked for by name", async () => {
+test("endpoints come from the settings or discovery; a missing one is named", async () => {
   await using server = await startAuthorizationServer()
-  await using place = await temporaryHome({
+  await using testHome = await temporaryHome({
     config: `providers:
   lab: { base_url: "http://10.0.0.1/v1", oauth: { client_id: c, issuer: "${server.url}", scope: s } }
   bare: { base_url: "http://10.0.0.1/v1", oauth: { client_id: c } }
   wrong: { base_url: "http://10.0.0.1/v1", oauth: { client_id: c, token_url: "ftp://x/token" } }
 `,
   })
-  const environment = environmentFrom(place.env)
-  const config = await loadConfig({ home: homeAt(place.path, environment), environment })
+  const environment = environmentFrom(testHome.env)
+  const config = await loadConfig({ home: homeAt(testHome.path, environment), environment })
   const found = async (provider: string) => await oauthEndpoints(provider, { config, ...options() })
   expect(await found("lab")).toEqual({
     ok: true,

@@ -3,11 +3,11 @@ import { fingerprint } from "../../base/random-and-hash.ts"
 import type { Environment } from "../../config/environment.ts"
 import type { Config } from "../../config/load.ts"
 import { findProvider } from "../providers.ts"
-import { isForgotten } from "./cooldown.ts"
+import { shouldForget } from "./cooldown.ts"
 import { poolKey, providerSettings } from "./pool-key.ts"
 import {
   defaultLabel,
-  isBorrowed,
+  isExternalSecret,
   parseEntry,
   secretFingerprint,
   UNTRIED,
@@ -16,12 +16,12 @@ import {
 import { adoptNewer, loginSource, loginTokens, type StoredLogin } from "./stored-login.ts"
 import { isUsableKey } from "./usable-key.ts"
 
-/** Where a credential lives: in `auth.json`, in a variable, or in the settings. */
+/** Where a credential is stored: in `auth.json`, in an environment variable, or in the settings. */
 export type CredentialOrigin = "stored" | "environment" | "settings"
 
 function originOf(source: string): CredentialOrigin {
   if (source.startsWith("env:")) return "environment"
-  return isBorrowed(source) ? "settings" : "stored"
+  return isExternalSecret(source) ? "settings" : "stored"
 }
 
 export interface SourceOptions {
@@ -31,36 +31,36 @@ export interface SourceOptions {
   readonly config: Config
   /** Epoch seconds. */
   readonly now: number
-  /** Only these; a server of the person's own must not be sent the provider's key. */
+  /** Only credentials from these origins; a custom server must not receive the provider's key. */
   readonly origins?: readonly CredentialOrigin[]
 }
 
-/** Everything that can be used for a provider, in order of priority. The same secret from two places counts once. */
-export function gatherEntries(options: SourceOptions): readonly PooledCredential[] {
+/** Returns all credentials of a provider in order of priority. The same secret from two origins counts once. */
+export function collectEntries(options: SourceOptions): readonly PooledCredential[] {
   const { login, now, origins } = options
   const stored = login.entries
     .flatMap((tree) => parseEntry(tree) ?? [])
-    .filter((entry) => !isForgotten(entry, now))
+    .filter((entry) => !shouldForget(entry, now))
     .toSorted((a, b) => a.priority - b.priority)
   const found = [
     ...loginEntry(options, stored),
-    ...borrowedSecrets(options).map((secret) => borrowed(secret, stored)),
+    ...externalSecrets(options).map((secret) => externalEntry(secret, stored)),
   ].filter(({ source }) => !login.suppressed.includes(source))
   const fresh = new Map(found.map((entry) => [entry.source, entry]))
   const known = stored.flatMap((entry) => {
     const current = fresh.get(entry.source)
     if (current?.id === entry.id) return [current]
-    // The variable or setting it was read from is gone, and the secret with it.
-    return isBorrowed(entry.source) ? [] : [entry]
+    // The variable or setting that held the secret is gone.
+    return isExternalSecret(entry.source) ? [] : [entry]
   })
   const added = found.filter((entry) => !known.includes(entry))
-  const distinct = collapse([...known, ...added])
+  const distinct = withoutDuplicates([...known, ...added])
   return distinct
     .filter(({ source }) => origins === undefined || origins.includes(originOf(source)))
     .map((entry, priority) => ({ ...entry, priority }))
 }
 
-/** The provider's login as an entry: the stored one with the login's tokens, or a new one. */
+/** Returns the pool entry of the provider's main login, with its current tokens. */
 function loginEntry(
   { provider, config, login, now }: SourceOptions,
   stored: readonly PooledCredential[],
@@ -80,17 +80,17 @@ function loginEntry(
     source,
   })
   if (entry === undefined) return []
-  const { tokens: _nested, ...rest } = entry.rest
-  return [{ ...entry, rest }]
+  const { tokens: _nested, ...rest } = entry.extraFields
+  return [{ ...entry, extraFields: rest }]
 }
 
-interface BorrowedSecret {
+interface ExternalSecret {
   readonly key: string
   readonly source: string
   readonly secret: string
 }
 
-function borrowedSecrets({ provider, environment, config }: SourceOptions): readonly BorrowedSecret[] {
+function externalSecrets({ provider, environment, config }: SourceOptions): readonly ExternalSecret[] {
   const { name, fields } = providerSettings(provider, config)
   const key = poolKey(provider, config)
   const builtIn = findProvider(key)
@@ -99,10 +99,10 @@ function borrowedSecrets({ provider, environment, config }: SourceOptions): read
     source: `env:${variable}`,
     secret: environment.get(variable),
   }))
-  const several = fields["api_keys"]
+  const keyList = fields["api_keys"]
   const settings = [
     { source: `config:providers.${name}.api_key`, secret: fields["api_key"] },
-    ...(Array.isArray(several) ? several : []).map((secret: unknown, index) => ({
+    ...(Array.isArray(keyList) ? keyList : []).map((secret: unknown, index) => ({
       source: `config:providers.${name}.api_keys.${index}`,
       secret,
     })),
@@ -122,8 +122,8 @@ function isNamedBySettings(provider: string, config: Config): boolean {
   return poolKey(effective, config) === poolKey(provider, config)
 }
 
-/** A secret of the person's own with what is remembered about it; a changed secret starts with a clean record. */
-function borrowed({ key, source, secret }: BorrowedSecret, stored: readonly PooledCredential[]): PooledCredential {
+/** Returns the entry of an external secret with its stored state; a changed secret starts with a clean state. */
+function externalEntry({ key, source, secret }: ExternalSecret, stored: readonly PooledCredential[]): PooledCredential {
   const known = stored.find((entry) => entry.source === source)
   if (known === undefined) {
     return {
@@ -135,7 +135,7 @@ function borrowed({ key, source, secret }: BorrowedSecret, stored: readonly Pool
       accessToken: secret,
       state: UNTRIED,
       requestCount: 0,
-      rest: {},
+      extraFields: {},
     }
   }
   const same =
@@ -145,15 +145,15 @@ function borrowed({ key, source, secret }: BorrowedSecret, stored: readonly Pool
   return { ...known, accessToken: secret, ...(same ? {} : { state: UNTRIED }) }
 }
 
-/** Tokens of a login that people put into a variable; they are sent as a bearer token, not as a key. */
+/** Login tokens that users put into a variable; they are sent as a bearer token, not as an API key. */
 const ANTHROPIC_LOGIN_PREFIX = "sk-ant-oat"
 
-/** The same in every process, so that two of them mean the same entry before either has stored it. */
+/** The same in every process, so that two processes agree on an entry before either has stored it. */
 function entryId(key: string, source: string): string {
   return fingerprint(`${key} ${source}`).slice(0, 6)
 }
 
-function collapse(entries: readonly PooledCredential[]): readonly PooledCredential[] {
+function withoutDuplicates(entries: readonly PooledCredential[]): readonly PooledCredential[] {
   const seen = new Set<string>()
   return entries.filter(({ accessToken }) => {
     if (accessToken === "") return true

@@ -24,7 +24,7 @@ function clockAt(seconds = NOW) {
 }
 
 async function open(
-  place: TemporaryHome,
+  testHome: TemporaryHome,
   options: {
     readonly provider?: string
     readonly env?: Readonly<Record<string, string>>
@@ -34,8 +34,8 @@ async function open(
     readonly origins?: readonly ("stored" | "environment" | "settings")[]
   } = {},
 ) {
-  const environment = environmentFrom({ ...place.env, ...options.env })
-  const home = homeAt(options.path ?? place.path, environment)
+  const environment = environmentFrom({ ...testHome.env, ...options.env })
+  const home = homeAt(options.path ?? testHome.path, environment)
   const lines: string[] = []
   const pool = await openCredentialPool({
     provider: options.provider ?? "openrouter",
@@ -79,27 +79,27 @@ interface StoredFile {
   credential_pool: Record<string, Record<string, unknown>[]>
 }
 
-function stored(place: TemporaryHome, path = place.path): StoredFile {
+function stored(testHome: TemporaryHome, path = testHome.path): StoredFile {
   return JSON.parse(readFileSync(join(path, "auth.json"), "utf8")) as StoredFile
 }
 
 const idOf = async (pool: Awaited<ReturnType<typeof open>>) => (await pool.select())?.id
 
 describe("selection", () => {
-  test("round robin takes turns and the next process goes on where this one stopped", async () => {
-    await using place = await temporaryHome({
+  test("round robin takes turns, and the next process continues from there", async () => {
+    await using testHome = await temporaryHome({
       config: "credential_pool_strategies: { openrouter: round_robin }\n",
       files: authFile([key("a"), key("b"), key("c")]),
     })
-    const pool = await open(place)
+    const pool = await open(testHome)
     expect([await idOf(pool), await idOf(pool), await idOf(pool)]).toEqual(["a", "b", "c"])
-    expect(stored(place).credential_pool["openrouter"]?.map((entry) => [entry["id"], entry["priority"]])).toEqual([
+    expect(stored(testHome).credential_pool["openrouter"]?.map((entry) => [entry["id"], entry["priority"]])).toEqual([
       ["a", 0],
       ["b", 1],
       ["c", 2],
     ])
     await pool.select()
-    expect(await idOf(await open(place))).toBe("b")
+    expect(await idOf(await open(testHome))).toBe("b")
   })
 
   test.each([
@@ -107,90 +107,68 @@ describe("selection", () => {
     ["no such strategy", [0, 0, 0], "a"],
     ["least_used", [3, 1, 1], "b"],
     ["random", [0, 0, 0], "c"],
-  ] as const)("%s with counts %j takes %s", async (strategy, counts, expected) => {
-    await using place = await temporaryHome({
+  ] as const)("%s with counts %j selects %s", async (strategy, counts, expected) => {
+    await using testHome = await temporaryHome({
       config: `credential_pool_strategies: { openrouter: "${strategy}" }\n`,
       files: authFile(["a", "b", "c"].map((id, index) => key(id, { request_count: counts[index] }))),
     })
-    expect(await idOf(await open(place, { random: () => 0.99 }))).toBe(expected)
+    expect(await idOf(await open(testHome, { random: () => 0.99 }))).toBe(expected)
   })
 
-  test("least used counts what it gives out", async () => {
-    await using place = await temporaryHome({
+  test("least used counts its selections", async () => {
+    await using testHome = await temporaryHome({
       config: "credential_pool_strategies: { openrouter: least_used }\n",
       files: authFile([key("a"), key("b")]),
     })
-    const pool = await open(place)
+    const pool = await open(testHome)
     expect([await idOf(pool), await idOf(pool), await idOf(pool)]).toEqual(["a", "b", "a"])
     expect(pool.report().map(({ requestCount }) => requestCount)).toEqual([2, 1])
   })
-
-  test("a leased credential is given out again only when nothing else is left", async () => {
-    await using place = await temporaryHome({ files: authFile([key("a"), key("b")]) })
-    const pool = await open(place)
-    pool.acquireLease("a")
-    expect(await idOf(pool)).toBe("b")
-    pool.acquireLease("b")
-    expect(await idOf(pool)).toBe("a")
-    pool.release("b")
-    expect(await idOf(pool)).toBe("b")
-  })
 })
 
-describe("cool-down", () => {
+describe("cooldown", () => {
   test.each([
     [{ status: 401 }, 300],
     [{ status: 429 }, 3600],
     [{ status: 402, reason: "insufficient_quota" }, 3600],
     [{ status: 429, resetAt: NOW + 42 }, 42],
   ])("after %j a key waits %i s", async (why, seconds) => {
-    await using place = await temporaryHome({ files: authFile([key("a")]) })
+    await using testHome = await temporaryHome({ files: authFile([key("a")]) })
     const clock = clockAt()
-    const pool = await open(place, { clock })
+    const pool = await open(testHome, { clock })
     await pool.markExhausted("a", why)
     expect([pool.available(), pool.nextAvailableAt()]).toEqual([0, NOW + seconds])
     clock.seconds = NOW + seconds - 1
     expect(await idOf(pool)).toBeUndefined()
     clock.seconds = NOW + seconds
     expect(await idOf(pool)).toBe("a")
-    expect(stored(place).credential_pool["openrouter"]).toEqual([
+    expect(stored(testHome).credential_pool["openrouter"]).toEqual([
       key("a", { last_status: "ok", last_status_at: clock.seconds }),
     ])
   })
 
-  test("a refused login that cannot come back is dead for good", async () => {
-    await using place = await temporaryHome({ files: authFile([key("a")]) })
+  test("a revoked login is dead permanently", async () => {
+    await using testHome = await temporaryHome({ files: authFile([key("a")]) })
     const clock = clockAt()
-    const pool = await open(place, { clock })
+    const pool = await open(testHome, { clock })
     await pool.markExhausted("a", { status: 401, reason: "token_revoked" })
     await pool.markExhausted("a", { status: 429 })
     clock.seconds += 100_000
     expect([await idOf(pool), pool.report()[0]?.status]).toEqual([undefined, "dead"])
   })
 
-  test("marking ok ends the wait; without one nothing is written", async () => {
-    await using place = await temporaryHome({ env: {}, files: authFile([key("a")]) })
-    const before = readFileSync(join(place.path, "auth.json"), "utf8")
-    const pool = await open(place)
-    await pool.markOk("a")
-    expect(readFileSync(join(place.path, "auth.json"), "utf8")).toBe(before)
-    await pool.markExhausted("a", { status: 429 })
-    await pool.markOk("a")
-    expect(pool.available()).toBe(1)
-  })
-
-  test("what another process learned is kept, and what a person removed is not brought back", async () => {
-    await using place = await temporaryHome({ files: authFile([key("a"), key("b")]) })
-    const [first, second] = [await open(place), await open(place)]
+  test("the state stored by another process is kept, and a removed entry is not restored", async () => {
+    await using testHome = await temporaryHome({ files: authFile([key("a"), key("b")]) })
+    const [first, second] = [await open(testHome), await open(testHome)]
     await first.markExhausted("a", { status: 429 })
     await second.markExhausted("b", { status: 402 })
     const statuses = () =>
-      stored(place).credential_pool["openrouter"]?.map((entry) => [entry["id"], entry["last_status"]])
+      stored(testHome).credential_pool["openrouter"]?.map((entry) => [entry["id"], entry["last_status"]])
     expect(statuses()).toEqual([
       ["a", "exhausted"],
       ["b", "exhausted"],
     ])
-    writeFileSync(join(place.path, "auth.json"), authFile([key("b")])["auth.json"] ?? "")
+    writeFileSync(join(testHome.path, "auth.json"), authFile([key("b")])["auth.json"] ?? "")
     await first.markExhausted("a", { status: 429 })
     expect(statuses()).toEqual([["b", null]])
   })
@@ -198,11 +176,11 @@ describe("cool-down", () => {
 
 describe("sources", () => {
   test("stored keys, then variables, then settings; the same secret once", async () => {
-    await using place = await temporaryHome({
+    await using testHome = await temporaryHome({
       config: "providers: { openrouter: { api_key: from-settings, api_keys: [secret-a, second-of-settings] } }\n",
       files: authFile([key("a")]),
     })
-    const pool = await open(place, { env: { OPENROUTER_API_KEY: "from-variable" } })
+    const pool = await open(testHome, { env: { OPENROUTER_API_KEY: "from-variable" } })
     expect(pool.report().map(({ source }) => source)).toEqual([
       "manual",
       "env:OPENROUTER_API_KEY",
@@ -212,43 +190,43 @@ describe("sources", () => {
   })
 
   test("several variables are several entries; placeholders are none", async () => {
-    await using place = await temporaryHome()
-    const pool = await open(place, {
+    await using testHome = await temporaryHome()
+    const pool = await open(testHome, {
       provider: "zai",
       env: { GLM_API_KEY: "one", ZAI_API_KEY: "two", Z_AI_API_KEY: "***" },
     })
     expect(pool.report().map(({ source }) => source)).toEqual(["env:GLM_API_KEY", "env:ZAI_API_KEY"])
   })
 
-  test("an endpoint of one's own has its own pool, and only the origins asked for", async () => {
-    await using place = await temporaryHome({
+  test("a custom endpoint has its own pool, limited to the requested origins", async () => {
+    await using testHome = await temporaryHome({
       config:
         "providers: { Lab: { base_url: 'http://10.0.0.1/v1', api_key: from-settings, key_env: LAB_KEY } }\nmodel: { provider: Lab, api_key: of-model }\n",
       files: authFile([key("a")], "custom:lab"),
     })
     const env = { LAB_KEY: "from-variable" }
     const sources = async (origins?: readonly ("stored" | "environment" | "settings")[]) =>
-      (await open(place, { provider: "Lab", env, ...(origins && { origins }) })).report().map(({ source }) => source)
+      (await open(testHome, { provider: "Lab", env, ...(origins && { origins }) })).report().map(({ source }) => source)
     expect(await sources()).toEqual(["manual", "env:LAB_KEY", "config:providers.Lab.api_key", "config:model.api_key"])
     expect(await sources(["settings"])).toEqual(["config:providers.Lab.api_key", "config:model.api_key"])
   })
 
   test("a suppressed source is not picked up", async () => {
-    await using place = await temporaryHome({
+    await using testHome = await temporaryHome({
       files: { "auth.json": JSON.stringify({ suppressed_sources: { openrouter: ["env:OPENROUTER_API_KEY"] } }) },
     })
-    expect((await open(place, { env: { OPENROUTER_API_KEY: "k" } })).size()).toBe(0)
+    expect((await open(testHome, { env: { OPENROUTER_API_KEY: "k" } })).size()).toBe(0)
   })
 
-  test("a borrowed secret is never written; a changed one starts clean; a vanished one is gone", async () => {
-    await using place = await temporaryHome()
+  test("an external secret is never stored; a changed one starts clean; a removed one disappears", async () => {
+    await using testHome = await temporaryHome()
     const secret = "sk-or-planted-secret"
-    const pool = await open(place, { env: { OPENROUTER_API_KEY: secret } })
+    const pool = await open(testHome, { env: { OPENROUTER_API_KEY: secret } })
     const id = pool.report()[0]!.id
     expect(id).toMatch(/^[0-9a-f]{6}$/)
     await pool.markExhausted(id, { status: 429, message: "slow down" })
-    expect(readFileSync(join(place.path, "auth.json"), "utf8")).not.toContain("planted")
-    expect(stored(place).credential_pool["openrouter"]).toEqual([
+    expect(readFileSync(join(testHome.path, "auth.json"), "utf8")).not.toContain("planted")
+    expect(stored(testHome).credential_pool["openrouter"]).toEqual([
       {
         id,
         label: "OPENROUTER_API_KEY",
@@ -265,25 +243,25 @@ describe("sources", () => {
         request_count: 0,
       },
     ])
-    expect((await open(place, { env: { OPENROUTER_API_KEY: secret } })).available()).toBe(0)
-    expect((await open(place, { env: { OPENROUTER_API_KEY: "rotated" } })).available()).toBe(1)
-    expect((await open(place)).size()).toBe(0)
+    expect((await open(testHome, { env: { OPENROUTER_API_KEY: secret } })).available()).toBe(0)
+    expect((await open(testHome, { env: { OPENROUTER_API_KEY: "rotated" } })).available()).toBe(1)
+    expect((await open(testHome)).size()).toBe(0)
   })
 
-  test("an old dead entry put in by hand is forgotten, a login stays marked", async () => {
+  test("an old dead manual entry is forgotten, a login stays marked", async () => {
     const dead = { last_status: "dead", last_status_at: NOW - 25 * 3600 }
-    await using place = await temporaryHome({
+    await using testHome = await temporaryHome({
       files: authFile([key("a", dead), key("b", { ...dead, source: "device_code", auth_type: "oauth" })]),
     })
-    expect((await open(place)).report().map(({ id, status }) => [id, status])).toEqual([["b", "dead"]])
+    expect((await open(testHome)).report().map(({ id, status }) => [id, status])).toEqual([["b", "dead"]])
   })
 
   test("a profile without credentials uses and updates those of the root", async () => {
-    await using place = await temporaryHome({ files: { ...authFile([key("a")]), "profiles/p/SOUL.md": "" } })
-    const pool = await open(place, { path: join(place.path, "profiles", "p") })
+    await using testHome = await temporaryHome({ files: { ...authFile([key("a")]), "profiles/p/SOUL.md": "" } })
+    const pool = await open(testHome, { path: join(testHome.path, "profiles", "p") })
     await pool.markExhausted("a", { status: 429 })
-    expect(stored(place).credential_pool["openrouter"]?.[0]?.["last_status"]).toBe("exhausted")
-    expect(() => stored(place, join(place.path, "profiles", "p"))).toThrow("ENOENT")
+    expect(stored(testHome).credential_pool["openrouter"]?.[0]?.["last_status"]).toBe("exhausted")
+    expect(() => stored(testHome, join(testHome.path, "profiles", "p"))).toThrow("ENOENT")
   })
 })
 
@@ -299,10 +277,10 @@ describe("logins", () => {
     `providers: { nous: { oauth: { token_url: "${url}/token", client_id: client-1 } } }\n`
   const expired = { expires_at: new Date((NOW - 10) * 1000).toISOString() }
 
-  test("a login that is about to end is renewed before it is given out; entry and login get the new tokens", async () => {
+  test("a login that is about to expire is refreshed before it is returned; entry and login get the new tokens", async () => {
     await using server = await startAuthorizationServer()
     const { accessToken, refreshToken } = server.issue()
-    await using place = await temporaryHome({
+    await using testHome = await temporaryHome({
       config: settings(server.url),
       files: loginFile({
         access_token: accessToken,
@@ -310,7 +288,7 @@ describe("logins", () => {
         expires_at: new Date((NOW + 119) * 1000).toISOString(),
       }),
     })
-    const pool = await open(place, { provider: "nous" })
+    const pool = await open(testHome, { provider: "nous" })
     const chosen = await pool.select()
     expect(chosen).toEqual({
       id: chosen?.id,
@@ -332,24 +310,24 @@ describe("logins", () => {
       obtained_at: new Date(NOW * 1000).toISOString(),
       last_refresh: new Date(NOW * 1000).toISOString(),
     }
-    const file = stored(place)
+    const file = stored(testHome)
     expect(file.active_provider).toBe("openrouter")
     expect(file.providers["nous"]).toEqual({ source: "device_code", extra: { kept: true }, ...tokens })
     expect(file.credential_pool["nous"]).toEqual([expect.objectContaining(tokens)])
   })
 
-  test("tokens kept one level down are found and renewed in place", async () => {
+  test("nested tokens are found and refreshed in place", async () => {
     await using server = await startAuthorizationServer()
     const { accessToken, refreshToken } = server.issue()
-    await using place = await temporaryHome({
+    await using testHome = await temporaryHome({
       config: settings(server.url),
       files: loginFile({
         tokens: { access_token: accessToken, refresh_token: refreshToken, id_token: "i" },
         ...expired,
       }),
     })
-    expect((await (await open(place, { provider: "nous" })).select())?.secret).toBe("access-token-2")
-    expect(stored(place).providers["nous"]?.["tokens"]).toEqual({
+    expect((await (await open(testHome, { provider: "nous" })).select())?.secret).toBe("access-token-2")
+    expect(stored(testHome).providers["nous"]?.["tokens"]).toEqual({
       access_token: "access-token-2",
       refresh_token: "refresh-token-2",
       id_token: "i",
@@ -359,11 +337,11 @@ describe("logins", () => {
   test("two pools and two runs at the same moment: one refresh, the others adopt", async () => {
     await using server = await startAuthorizationServer()
     const { accessToken, refreshToken } = server.issue()
-    await using place = await temporaryHome({
+    await using testHome = await temporaryHome({
       config: settings(server.url),
       files: loginFile({ access_token: accessToken, refresh_token: refreshToken }),
     })
-    const [first, second] = [await open(place, { provider: "nous" }), await open(place, { provider: "nous" })]
+    const [first, second] = [await open(testHome, { provider: "nous" }), await open(testHome, { provider: "nous" })]
     const id = (await first.select())!.id
     const outcomes = await Promise.all([first, first, second].map((pool) => pool.refresh(id, { signal })))
     expect(outcomes.toSorted()).toEqual(["adopted", "adopted", "refreshed"])
@@ -375,14 +353,14 @@ describe("logins", () => {
     expect(await first.refresh(id, { signal, refused: accessToken })).toBe("adopted")
   })
 
-  test("a login marked as spent comes back when another process has renewed it", async () => {
+  test("an exhausted login becomes available when another process has refreshed it", async () => {
     await using server = await startAuthorizationServer()
     const { accessToken, refreshToken } = server.issue()
-    await using place = await temporaryHome({
+    await using testHome = await temporaryHome({
       config: settings(server.url),
       files: loginFile({ access_token: accessToken, refresh_token: refreshToken }),
     })
-    const [mine, other] = [await open(place, { provider: "nous" }), await open(place, { provider: "nous" })]
+    const [mine, other] = [await open(testHome, { provider: "nous" }), await open(testHome, { provider: "nous" })]
     const id = (await mine.select())!.id
     await mine.markExhausted(id, { status: 401 })
     expect(await mine.select()).toBeUndefined()
@@ -396,60 +374,60 @@ describe("logins", () => {
     [{ status: 429, body: { error: "slow" } }, "failed"],
     [{ status: 503, body: "<html>" }, "failed"],
     [{ status: 400, body: { error: "invalid_client" } }, "failed"],
-  ])("the token address answers %j: %s", async (answer, outcome) => {
+  ])("the token endpoint responds with %j: %s", async (answer, outcome) => {
     await using server = await startAuthorizationServer()
     const { accessToken, refreshToken } = server.issue()
-    await using place = await temporaryHome({
+    await using testHome = await temporaryHome({
       config: settings(server.url),
       files: loginFile({ access_token: accessToken, refresh_token: refreshToken }),
     })
-    const pool = await open(place, { provider: "nous" })
+    const pool = await open(testHome, { provider: "nous" })
     const id = (await pool.select())!.id
-    server.refuseNext(answer)
+    server.failNext(answer)
     expect(await pool.refresh(id, { signal })).toBe(outcome)
-    expect(pool.lines.join("\n")).toContain("was not renewed")
+    expect(pool.lines.join("\n")).toContain("could not be refreshed")
     expect(pool.lines.join("\n")).not.toContain(refreshToken)
     const kept = outcome === "dead" ? ["", ""] : [accessToken, refreshToken]
-    const { access_token: access, refresh_token: refresh } = stored(place).providers["nous"]!
+    const { access_token: access, refresh_token: refresh } = stored(testHome).providers["nous"]!
     expect([access, refresh]).toEqual(kept)
     expect([pool.report()[0]?.status, pool.isRefreshable(id)]).toEqual(
       outcome === "dead" ? ["dead", false] : ["ok", true],
     )
   })
 
-  test("an expired login that cannot be renewed is passed over", async () => {
-    await using place = await temporaryHome({
+  test("an expired login that cannot be refreshed is skipped", async () => {
+    await using testHome = await temporaryHome({
       files: loginFile(
         { access_token: "old", refresh_token: "r", ...expired },
         { credential_pool: { nous: [key("z", { priority: 5 })] } },
       ),
       config: "providers: { nous: { oauth: { token_url: 'http://127.0.0.1:9/token', client_id: c } } }\n",
     })
-    expect(await idOf(await open(place, { provider: "nous" }))).toBe("z")
+    expect(await idOf(await open(testHome, { provider: "nous" }))).toBe("z")
   })
 
-  test("a refresh ends when it is called off", async () => {
+  test("a refresh ends on abort", async () => {
     const held = Promise.withResolvers<void>()
     const stop = new AbortController()
     await using server = await startAuthorizationServer({
-      hold: async () => {
+      beforeTokenResponse: async () => {
         stop.abort()
         await held.promise
       },
     })
     const { accessToken, refreshToken } = server.issue()
-    await using place = await temporaryHome({
+    await using testHome = await temporaryHome({
       config: settings(server.url),
       files: loginFile({ access_token: accessToken, refresh_token: refreshToken }),
     })
-    const pool = await open(place, { provider: "nous" })
+    const pool = await open(testHome, { provider: "nous" })
     const id = (await pool.select())!.id
     expect(await pool.refresh(id, { signal: stop.signal })).toBe("failed")
     held.resolve()
   })
 })
 
-test("a login that was made with a file of authorities is renewed with it", async () => {
+test("a login with a CA bundle is refreshed with it", async () => {
   await using server = await startAuthorizationServer()
   await using secure = await startTlsServer(server.url)
   const issued = server.issue()
@@ -467,7 +445,7 @@ test("a login that was made with a file of authorities is renewed with it", asyn
     }),
   })
   const config = `providers: { nous: { oauth: { token_url: "${secure.url}/token", client_id: client-1 } } }\n`
-  // That the check was switched off once does not hold for a renewal.
+  // Disabled verification does not apply to a refresh.
   await using careless = await temporaryHome({ config, files: login({ insecure: true }) })
   const unrenewed = await open(careless, { provider: "nous" })
   await unrenewed.select()
@@ -475,6 +453,6 @@ test("a login that was made with a file of authorities is renewed with it", asyn
     expect.stringContaining("its certificate cannot be verified"),
     0,
   ])
-  await using place = await temporaryHome({ config, files: login({ ca_bundle: secure.certificate }) })
-  expect((await (await open(place, { provider: "nous" })).select())?.secret).toBe("access-token-2")
+  await using testHome = await temporaryHome({ config, files: login({ ca_bundle: secure.certificateFile }) })
+  expect((await (await open(testHome, { provider: "nous" })).select())?.secret).toBe("access-token-2")
 })

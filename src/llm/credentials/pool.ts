@@ -8,23 +8,23 @@ import type { Home } from "../../config/home.ts"
 import type { Config } from "../../config/load.ts"
 import { FileLockError } from "../../base/file-lock.ts"
 import type { Credential, CredentialSource, Exhaustion } from "../credential.ts"
-import { cooldownEnd, isAvailable, isTerminal, okState, stateAfter } from "./cooldown.ts"
-import { bundleOf, loginTrust } from "./login-trust.ts"
-import { oauthEndpoints, renewalSkew } from "./oauth-endpoints.ts"
-import { refreshTokens, type TokenAnswer, type TokenSet } from "./oauth-token.ts"
+import { cooldownEnd, isAvailable, isTerminal, okState, stateAfterRefusal } from "./cooldown.ts"
+import { caBundleOfLogin, loginTrust } from "./login-trust.ts"
+import { oauthEndpoints, refreshMarginSeconds } from "./oauth-endpoints.ts"
+import { refreshTokens, type TokenOutcome, type TokenSet } from "./oauth-token.ts"
 import { poolKey } from "./pool-key.ts"
-import { gatherEntries, type CredentialOrigin } from "./pool-sources.ts"
-import { entryTree, expiryOf, isBorrowed, STATE_FIELDS, type PooledCredential } from "./pooled-credential.ts"
+import { collectEntries, type CredentialOrigin } from "./pool-sources.ts"
+import { entryTree, expiryOf, isExternalSecret, STATE_FIELDS, type PooledCredential } from "./pooled-credential.ts"
 import { parseTimestamp } from "../failure/reset-time.ts"
-import { selectCredential, strategyNamed } from "./selection.ts"
+import { selectCredential, parseStrategy } from "./selection.ts"
 import {
   adoptNewer,
   belongsToLogin,
   changeLogin,
-  loginPlace,
+  locateLogin,
   readLogin,
   withLoginTokens,
-  type LoginPlace,
+  type LoginLocation,
   type StoredLogin,
 } from "./stored-login.ts"
 
@@ -37,13 +37,13 @@ export interface CredentialPoolOptions {
   readonly log: Logger
   /** Between 0 and 1. */
   readonly random: () => number
-  /** Told every secret before it is handed out, so that it is masked wherever it turns up. */
-  readonly learnSecrets?: (values: readonly string[]) => void
-  /** Only credentials from these places; all of them by default. */
+  /** Receives every secret before it is returned, so that it is redacted from logs and events. */
+  readonly registerSecrets?: (values: readonly string[]) => void
+  /** Only credentials from these origins; all of them by default. */
   readonly origins?: readonly CredentialOrigin[]
 }
 
-/** What a person may see of a credential. */
+/** What the user may see of a credential. */
 export interface CredentialReport {
   readonly id: string
   readonly label: string
@@ -58,13 +58,12 @@ export interface CredentialReport {
   readonly requestCount: number
 }
 
-/** All keys and logins of one provider. Several processes may have a pool over the same `auth.json`. */
+/** All keys and logins of one provider. Several processes may open a pool over the same `auth.json`. */
 export interface CredentialPool extends CredentialSource {
   readonly provider: string
-  /** Renews a login that is about to end before handing it out. */
+  /** Refreshes a login that is about to expire before returning it. */
   select(options?: { readonly signal?: AbortSignal }): Promise<Credential | undefined>
-  markOk(id: string): Promise<void>
-  /** `refused` is the secret the server did not take: when the pool has another one meanwhile, that is the renewal. */
+  /** `refused` is the secret the server rejected. When the pool already holds a different one, that one is adopted. */
   refresh(
     id: string,
     options: { readonly signal: AbortSignal; readonly refused?: string },
@@ -72,39 +71,35 @@ export interface CredentialPool extends CredentialSource {
   isRefreshable(id: string): boolean
   isExhausted(id: string): boolean
   available(): number
-  /** Side by side runs prefer credentials nobody else is using. */
-  acquireLease(id: string): void
-  release(id: string): void
   report(): readonly CredentialReport[]
 }
 
-/** A refresh must be over before another process gives up waiting for the lock (15 s). */
+/** A refresh must end before another process stops waiting for the lock (15 s). */
 const REFRESH_TIMEOUT_MS = 10_000
 
-/** Reads what there is; writes only when something about a credential changes. */
+/** Opens the pool of a provider. It writes to `auth.json` only when a credential changes. */
 export async function openCredentialPool(options: CredentialPoolOptions): Promise<CredentialPool> {
-  const place = loginPlace(poolKey(options.provider, options.config), options)
-  const { warnings, ...login } = readLogin(place)
+  const location = locateLogin(poolKey(options.provider, options.config), options)
+  const { warnings, ...login } = readLogin(location)
   for (const warning of warnings) options.log.warning(warning)
-  const entries = gatherEntries({ ...options, login, now: options.clock.now() / 1000 })
-  return await Promise.resolve(new StoredPool({ ...options, place, entries }))
+  const entries = collectEntries({ ...options, login, now: options.clock.now() / 1000 })
+  return await Promise.resolve(new StoredPool({ ...options, location, entries }))
 }
 
 class StoredPool implements CredentialPool {
   readonly provider: string
   readonly #options: CredentialPoolOptions
-  readonly #place: LoginPlace
-  readonly #leases = new Map<string, number>()
+  readonly #location: LoginLocation
   #entries: readonly PooledCredential[]
 
   constructor({
-    place,
+    location,
     entries,
     ...options
-  }: CredentialPoolOptions & { readonly place: LoginPlace; readonly entries: readonly PooledCredential[] }) {
+  }: CredentialPoolOptions & { readonly location: LoginLocation; readonly entries: readonly PooledCredential[] }) {
     this.provider = options.provider
     this.#options = options
-    this.#place = place
+    this.#location = location
     this.#entries = entries
   }
 
@@ -112,28 +107,21 @@ class StoredPool implements CredentialPool {
     Credential | undefined
   > {
     this.#adoptFromStore()
-    // Every turn of this loop either ends it or makes one entry unavailable.
-    for (let turn = this.#entries.length; turn > 0; turn -= 1) {
+    // Every pass either ends the loop or makes one entry unavailable.
+    for (let remaining = this.#entries.length; remaining > 0; remaining -= 1) {
       const chosen = await this.#choose()
       if (chosen === undefined) return undefined
-      const ready = await this.#renewed(chosen, signal)
-      if (ready !== undefined) return this.#handOut(ready)
+      const ready = await this.#refreshIfExpiring(chosen, signal)
+      if (ready !== undefined) return this.#toCredential(ready)
     }
     return undefined
   }
 
   async markExhausted(id: string, why: Exhaustion): Promise<void> {
     const entry = this.#find(id)
-    // What is dead stays dead until the next login, whatever else is said about it.
+    // A dead credential stays dead until the next login.
     if (entry === undefined || entry.state.status === "dead") return
-    this.#replace({ ...entry, state: stateAfter(why, this.#now()) })
-    await this.#writeState(id)
-  }
-
-  async markOk(id: string): Promise<void> {
-    const entry = this.#find(id)
-    if (entry === undefined || entry.state.status === "ok" || entry.state.status === null) return
-    this.#replace({ ...entry, state: okState(this.#now()) })
+    this.#replace({ ...entry, state: stateAfterRefusal(why, this.#now()) })
     await this.#writeState(id)
   }
 
@@ -143,7 +131,7 @@ class StoredPool implements CredentialPool {
   ): Promise<"refreshed" | "adopted" | "failed" | "dead"> {
     const known = refused ?? this.#find(id)?.accessToken
     try {
-      return await withAuthLock({ ...this.#place, signal }, async () => await this.#refreshLocked(id, known, signal))
+      return await withAuthLock({ ...this.#location, signal }, async () => await this.#refreshLocked(id, known, signal))
     } catch (cause) {
       if (signal.aborted) return "failed"
       if (!(cause instanceof FileLockError)) throw cause
@@ -172,16 +160,6 @@ class StoredPool implements CredentialPool {
   nextAvailableAt(): number | undefined {
     const ends = this.#entries.flatMap((entry) => cooldownEnd(entry) ?? []).filter((end) => end > this.#now())
     return ends.length === 0 ? undefined : Math.min(...ends)
-  }
-
-  acquireLease(id: string): void {
-    this.#leases.set(id, (this.#leases.get(id) ?? 0) + 1)
-  }
-
-  release(id: string): void {
-    const left = (this.#leases.get(id) ?? 0) - 1
-    if (left > 0) this.#leases.set(id, left)
-    else this.#leases.delete(id)
   }
 
   report(): readonly CredentialReport[] {
@@ -220,11 +198,9 @@ class StoredPool implements CredentialPool {
   }
 
   async #choose(): Promise<PooledCredential | undefined> {
-    const usable = this.#usable()
-    const free = usable.filter(({ id }) => !this.#leases.has(id))
-    const strategy = strategyNamed(this.#options.config.get("credential_pool_strategies")[this.#place.key])
+    const strategy = parseStrategy(this.#options.config.get("credential_pool_strategies")[this.#location.key])
     const { random } = this.#options
-    const selection = selectCredential(this.#entries, { candidates: free.length > 0 ? free : usable, strategy, random })
+    const selection = selectCredential(this.#entries, { candidates: this.#usable(), strategy, random })
     if (selection === undefined) return undefined
     this.#entries = selection.entries
     const { chosen } = selection
@@ -236,11 +212,11 @@ class StoredPool implements CredentialPool {
     return recovered
   }
 
-  /** The entry with a token that still lasts; undefined when it had to be renewed and could not be. */
-  async #renewed(entry: PooledCredential, signal: AbortSignal): Promise<PooledCredential | undefined> {
+  /** Returns the entry with a valid token; undefined when it had to be refreshed and could not be. */
+  async #refreshIfExpiring(entry: PooledCredential, signal: AbortSignal): Promise<PooledCredential | undefined> {
     const expiry = expiryOf(entry)
     if (entry.refreshToken === undefined || expiry === undefined) return entry
-    if (expiry - renewalSkew(this.#place.key) > this.#now()) return entry
+    if (expiry - refreshMarginSeconds(this.#location.key) > this.#now()) return entry
     const outcome = await this.refresh(entry.id, { signal })
     if (outcome === "refreshed" || outcome === "adopted") return this.#find(entry.id)
     if (outcome === "dead" || signal.aborted) return undefined
@@ -249,12 +225,13 @@ class StoredPool implements CredentialPool {
     return undefined
   }
 
-  #handOut(entry: PooledCredential): Credential {
-    const agentKey = stringField(entry.rest, "agent_key") ?? ""
-    const agentKeyEnds = parseTimestamp(entry.rest["agent_key_expires_at"])
-    const useAgentKey = agentKey !== "" && agentKeyEnds !== undefined && agentKeyEnds > this.#now()
-    this.#options.learnSecrets?.([entry.accessToken, agentKey, entry.refreshToken ?? ""])
-    const baseUrl = stringField(entry.rest, "inference_base_url") ?? stringField(entry.rest, "base_url") ?? ""
+  #toCredential(entry: PooledCredential): Credential {
+    const agentKey = stringField(entry.extraFields, "agent_key") ?? ""
+    const agentKeyExpiry = parseTimestamp(entry.extraFields["agent_key_expires_at"])
+    const useAgentKey = agentKey !== "" && agentKeyExpiry !== undefined && agentKeyExpiry > this.#now()
+    this.#options.registerSecrets?.([entry.accessToken, agentKey, entry.refreshToken ?? ""])
+    const baseUrl =
+      stringField(entry.extraFields, "inference_base_url") ?? stringField(entry.extraFields, "base_url") ?? ""
     return {
       id: entry.id,
       label: entry.label,
@@ -265,47 +242,49 @@ class StoredPool implements CredentialPool {
     }
   }
 
-  /** Another process may have renewed what looks spent from here. */
+  /** Adopts tokens that another process has refreshed. */
   #adoptFromStore(): void {
-    const spent = this.#entries.filter((entry) => entry.authType === "oauth" && !isAvailable(entry, this.#now()))
-    if (spent.length === 0) return
-    const login = readLogin(this.#place)
-    for (const entry of spent) this.#adopt(entry, login)
+    const unavailable = this.#entries.filter((entry) => entry.authType === "oauth" && !isAvailable(entry, this.#now()))
+    if (unavailable.length === 0) return
+    const login = readLogin(this.#location)
+    for (const entry of unavailable) this.#adopt(entry, login)
   }
 
   #adopt(entry: PooledCredential, login: StoredLogin): boolean {
-    const newer = isBorrowed(entry.source) ? undefined : adoptNewer(entry, login, this.#now())
+    const newer = isExternalSecret(entry.source) ? undefined : adoptNewer(entry, login, this.#now())
     if (newer === undefined) return false
     this.#replace(newer)
     return true
   }
 
-  /** Under the lock: whoever had it before may have done the work, so the store is read first. */
+  /** Runs under the lock. Reads the store first, because the previous holder of the lock may have refreshed the login. */
   async #refreshLocked(id: string, refused: string | undefined, signal: AbortSignal): Promise<RefreshOutcome> {
     const before = this.#find(id)
     if (before === undefined) return "failed"
     if (refused !== undefined && before.accessToken !== "" && before.accessToken !== refused) return "adopted"
-    if (this.#adopt(before, readLogin(this.#place))) return "adopted"
+    if (this.#adopt(before, readLogin(this.#location))) return "adopted"
     if (before.refreshToken === undefined) return before.state.status === "dead" ? "dead" : "failed"
-    const answer = await this.#spend(before, before.refreshToken, signal)
-    if (answer.kind === "tokens") {
-      await this.#storeTokens(before, answer.tokens)
+    const outcome = await this.#requestNewTokens(before, before.refreshToken, signal)
+    if (outcome.kind === "tokens") {
+      await this.#storeTokens(before, outcome.tokens)
       return "refreshed"
     }
-    if (this.#adopt(before, readLogin(this.#place))) return "adopted"
-    this.#options.log.warning(`the login ${before.label} of ${this.provider} was not renewed: ${answer.message}`)
-    if (answer.kind !== "refused" || !isTerminal(answer.code)) return "failed"
-    await this.#bury(before, answer.code, answer.message)
+    if (this.#adopt(before, readLogin(this.#location))) return "adopted"
+    this.#options.log.warning(
+      `the login ${before.label} of ${this.provider} could not be refreshed: ${outcome.message}`,
+    )
+    if (outcome.kind !== "refused" || !isTerminal(outcome.code)) return "failed"
+    await this.#markDead(before, outcome.code, outcome.message)
     return "dead"
   }
 
-  async #spend(entry: PooledCredential, refreshToken: string, signal: AbortSignal): Promise<TokenAnswer> {
+  async #requestNewTokens(entry: PooledCredential, refreshToken: string, signal: AbortSignal): Promise<TokenOutcome> {
     const { environment, clock, config } = this.#options
     const login = {
-      clientId: stringField(entry.rest, "client_id"),
-      portalUrl: stringField(entry.rest, "portal_base_url"),
+      clientId: stringField(entry.extraFields, "client_id"),
+      portalUrl: stringField(entry.extraFields, "portal_base_url"),
     }
-    const trust = loginTrust(this.provider, { config, bundle: bundleOf(entry.rest) })
+    const trust = loginTrust(this.provider, { config, bundle: caBundleOfLogin(entry.extraFields) })
     if (!trust.ok) return { kind: "unreachable", message: trust.error }
     const request = { environment, clock, signal, timeoutMs: REFRESH_TIMEOUT_MS, trust: trust.value }
     const endpoints = await oauthEndpoints(this.provider, { config, login, ...request })
@@ -315,24 +294,24 @@ class StoredPool implements CredentialPool {
 
   async #storeTokens(entry: PooledCredential, tokens: TokenSet): Promise<void> {
     const { accessToken, refreshToken, fields } = tokens
-    const renewed: PooledCredential = {
+    const refreshed: PooledCredential = {
       ...entry,
       accessToken,
       ...(refreshToken === undefined ? {} : { refreshToken }),
       state: okState(this.#now()),
-      rest: { ...entry.rest, ...fields },
+      extraFields: { ...entry.extraFields, ...fields },
     }
-    this.#replace(renewed)
-    await this.#writeLogin(renewed, { access_token: accessToken, refresh_token: refreshToken, ...fields })
+    this.#replace(refreshed)
+    await this.#writeLogin(refreshed, { access_token: accessToken, refresh_token: refreshToken, ...fields })
   }
 
-  /** The login is over: its tokens are worth nothing to anybody and are removed; the entry says what happened. */
-  async #bury(entry: PooledCredential, code: string, message: string): Promise<void> {
+  /** Removes the invalid tokens of a login that the server ended; the entry records the reason. */
+  async #markDead(entry: PooledCredential, code: string, message: string): Promise<void> {
     const { refreshToken: _spent, ...kept } = entry
-    const state = stateAfter({ status: 401, reason: code, message }, this.#now())
-    const buried: PooledCredential = { ...kept, accessToken: "", state }
-    this.#replace(buried)
-    await this.#writeLogin(buried, { access_token: "", refresh_token: "" })
+    const state = stateAfterRefusal({ status: 401, reason: code, message }, this.#now())
+    const dead: PooledCredential = { ...kept, accessToken: "", state }
+    this.#replace(dead)
+    await this.#writeLogin(dead, { access_token: "", refresh_token: "" })
   }
 
   async #writeLogin(entry: PooledCredential, tokens: Tree): Promise<void> {
@@ -347,20 +326,20 @@ class StoredPool implements CredentialPool {
     await this.#write((login) => {
       const entry = this.#find(id)
       if (entry === undefined) return login
-      // The failure was that of a token which another process has replaced meanwhile.
+      // Another process has replaced the token that failed, so the failure no longer applies.
       if (this.#adopt(entry, login)) return login
       return { ...login, entries: this.#withStatus(login, entry) }
     })
   }
 
-  /** Only the state: the secrets in the file are those of whoever wrote them last. */
+  /** Updates only the state fields, because another process may have stored newer secrets. */
   #withStatus(login: StoredLogin, entry: PooledCredential): readonly Tree[] {
     const tree = entryTree(entry)
     const known = login.entries.some(({ id }) => id === entry.id)
-    // An entry that is gone was removed by a person; one that was never stored is remembered from now on.
-    if (!known && !isBorrowed(entry.source) && !belongsToLogin(entry, login)) return login.entries
+    // Do not restore an entry that the user removed; but do store a new entry of an external secret or login.
+    if (!known && !isExternalSecret(entry.source) && !belongsToLogin(entry, login)) return login.entries
     return withEntry(login.entries, entry.id, (stored) =>
-      stored === undefined || isBorrowed(entry.source)
+      stored === undefined || isExternalSecret(entry.source)
         ? tree
         : { ...stored, ...Object.fromEntries(STATE_FIELDS.map((name) => [name, tree[name]])) },
     )
@@ -373,15 +352,15 @@ class StoredPool implements CredentialPool {
         login,
       ).entries
       const order = new Map(this.#entries.map(({ id, priority }) => [id, priority]))
-      const place = (tree: Tree): number => order.get(stringField(tree, "id") ?? "") ?? this.#entries.length
-      const sorted = entries.toSorted((a, b) => place(a) - place(b))
+      const position = (tree: Tree): number => order.get(stringField(tree, "id") ?? "") ?? this.#entries.length
+      const sorted = entries.toSorted((a, b) => position(a) - position(b))
       return { ...login, entries: sorted.map((tree, priority) => ({ ...tree, priority })) }
     })
   }
 
-  /** The pool goes on in memory when the file cannot be written. */
+  /** When the file cannot be written, the pool continues in memory. */
   async #write(change: (login: StoredLogin) => StoredLogin): Promise<void> {
-    const written = await changeLogin(this.#place, change)
+    const written = await changeLogin(this.#location, change)
     if (!written.ok) this.#options.log.warning(`the state of a credential was not saved: ${written.error}`)
   }
 }
@@ -391,5 +370,5 @@ type RefreshOutcome = "refreshed" | "adopted" | "failed" | "dead"
 function withEntry(entries: readonly Tree[], id: string, change: (stored: Tree | undefined) => Tree): readonly Tree[] {
   const index = entries.findIndex((tree) => tree["id"] === id)
   if (index === -1) return [...entries, change(undefined)]
-  return entries.map((tree, at) => (at === index ? change(tree) : tree))
+  return entries.map((tree, position) => (position === index ? change(tree) : tree))
 }

@@ -4,12 +4,12 @@ import type { Tree } from "../../config/document/document-tree.ts"
 import { parseTimestamp } from "../failure/reset-time.ts"
 import { accountName, claimsOf } from "./token-claims.ts"
 
-/** One entry of a provider's pool. The stored form is shared with the P-edition; what it has beyond this is in `rest`. */
+/** One entry of a provider's pool. The Python edition shares the stored form; its other fields are kept in `extraFields`. */
 export interface PooledCredential {
   readonly id: string
   readonly label: string
   readonly authType: "oauth" | "api_key"
-  /** Lower is used first. */
+  /** Lower values are used first. */
   readonly priority: number
   /** `manual`, `device_code`, `env:NAME`, `config:path`, … */
   readonly source: string
@@ -17,12 +17,12 @@ export interface PooledCredential {
   readonly refreshToken?: string
   readonly state: CredentialState
   readonly requestCount: number
-  /** Of the secret as it was when the entry was stored; only for borrowed secrets. */
+  /** Fingerprint of the secret when the entry was stored; only for external secrets. */
   readonly secretFingerprint?: string
-  readonly rest: Tree
+  readonly extraFields: Tree
 }
 
-/** What happened to it last. All times are epoch seconds. */
+/** The last known state of a credential. All times are epoch seconds. */
 export interface CredentialState {
   readonly status: "ok" | "exhausted" | "dead" | null
   readonly at: number | null
@@ -41,7 +41,7 @@ export const UNTRIED: CredentialState = {
   resetAt: null,
 }
 
-/** An entry as it is in `auth.json`; undefined without an id. */
+/** Parses an entry of `auth.json`; undefined without an id. */
 export function parseEntry(tree: Tree): PooledCredential | undefined {
   const id = stringField(tree, "id") ?? ""
   if (id === "") return undefined
@@ -67,22 +67,22 @@ export function parseEntry(tree: Tree): PooledCredential | undefined {
     },
     requestCount: numberField(tree, "request_count") ?? 0,
     ...(secretFingerprint === undefined ? {} : { secretFingerprint }),
-    rest: Object.fromEntries(Object.entries(tree).filter(([key]) => !OWN_FIELDS.has(key))),
+    extraFields: Object.fromEntries(Object.entries(tree).filter(([key]) => !OWN_FIELDS.has(key))),
   }
 }
 
-/** The stored form. A borrowed secret belongs to its owner (a variable, a settings file): only its fingerprint is written. */
+/** Returns the stored form. An external secret stays in its variable or settings file: only its fingerprint is stored. */
 export function entryTree(entry: PooledCredential): Tree {
   const { state } = entry
-  const borrowed = isBorrowed(entry.source)
+  const external = isExternalSecret(entry.source)
   return {
-    ...entry.rest,
+    ...entry.extraFields,
     id: entry.id,
     label: entry.label,
     auth_type: entry.authType,
     priority: entry.priority,
     source: entry.source,
-    ...(borrowed
+    ...(external
       ? { secret_fingerprint: secretFingerprint(entry.accessToken) }
       : {
           access_token: entry.accessToken,
@@ -102,12 +102,12 @@ export function secretFingerprint(secret: string): string {
   return `sha256:${sha256Hex(secret).slice(0, 16)}`
 }
 
-/** The secret lives elsewhere and is read again at every start. */
-export function isBorrowed(source: string): boolean {
+/** True when the secret is in a variable or the settings and is read again at every start. */
+export function isExternalSecret(source: string): boolean {
   return source.startsWith("env:") || source.startsWith("config:") || source === "model_config"
 }
 
-/** A person put it in by hand, so nothing else will renew it. */
+/** True when the user added it with `hermes auth add`. */
 export function isManual(source: string): boolean {
   return source === "manual" || source.startsWith("manual:")
 }
@@ -116,15 +116,15 @@ export function defaultLabel(accessToken: string, source: string): string {
   return accountName(accessToken) ?? source
 }
 
-/** When the access token ends, in epoch seconds, if anything says so. */
+/** Returns when the access token expires, in epoch seconds, if known. */
 export function expiryOf(entry: PooledCredential): number | undefined {
-  const { rest } = entry
+  const { extraFields } = entry
   const claimed = claimsOf(entry.accessToken)["exp"]
-  const candidates = [rest["expires_at_ms"], rest["expires_at"], claimed].map(parseTimestamp)
+  const candidates = [extraFields["expires_at_ms"], extraFields["expires_at"], claimed].map(parseTimestamp)
   return candidates.find((time) => time !== undefined)
 }
 
-/** What requests have done to a credential; the person put in the rest. */
+/** The fields that change with requests; the user set all others. */
 export const STATE_FIELDS = [
   "last_status",
   "last_status_at",

@@ -1,23 +1,23 @@
 import { assertNever } from "../../base/assert-never.ts"
 import type { PooledCredential } from "./pooled-credential.ts"
 
-export const STRATEGIES = ["fill_first", "round_robin", "random", "least_used"] as const
-export type Strategy = (typeof STRATEGIES)[number]
+export const SELECTION_STRATEGIES = ["fill_first", "round_robin", "random", "least_used"] as const
+export type Strategy = (typeof SELECTION_STRATEGIES)[number]
 
-/** An unknown word means the default: a typing mistake in the settings must not stop a conversation. */
-export function strategyNamed(name: unknown): Strategy {
-  return STRATEGIES.find((strategy) => strategy === name) ?? "fill_first"
+/** Unknown names mean the default, so that a typo in the settings does not stop a conversation. */
+export function parseStrategy(name: unknown): Strategy {
+  return SELECTION_STRATEGIES.find((strategy) => strategy === name) ?? "fill_first"
 }
 
 export interface Selection {
   readonly chosen: PooledCredential
-  /** All entries with what the choice changed: order or counts. */
+  /** All entries, with the order or counts that the selection changed. */
   readonly entries: readonly PooledCredential[]
-  /** The new order has to be written, so that the next process goes on where this one stopped. */
+  /** The new order must be saved, so that the next process continues from it. */
   readonly reordered: boolean
 }
 
-/** `entries` in order of priority; `candidates` are those of them that may be used now. */
+/** Selects a credential. `entries` are in order of priority; `candidates` are those that may be used now. */
 export function selectCredential(
   entries: readonly PooledCredential[],
   options: {

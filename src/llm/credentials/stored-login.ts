@@ -3,63 +3,63 @@ import { ok, type Result } from "../../base/result.ts"
 import { authOwner, readAuth, updateAuth, type AuthContext } from "../../config/auth-file.ts"
 import type { Tree } from "../../config/document/document-tree.ts"
 import { okState } from "./cooldown.ts"
-import { isBorrowed, isManual, type PooledCredential } from "./pooled-credential.ts"
+import { isExternalSecret, isManual, type PooledCredential } from "./pooled-credential.ts"
 import { parseTimestamp } from "../failure/reset-time.ts"
 
-/** What `auth.json` holds about one provider. */
+/** The credentials of one provider in `auth.json`. */
 export interface StoredLogin {
   readonly entries: readonly Tree[]
-  /** The login made through the provider's own pages, if there is one. */
+  /** The provider's main OAuth login, if there is one. */
   readonly state: Tree | undefined
-  /** Sources the person removed: they are not picked up again. */
+  /** Sources that the user removed; they are not picked up again. */
   readonly suppressed: readonly string[]
   readonly activeProvider: string | null
 }
 
-/** The file that holds this provider's credentials; reads and writes of a pool all go there. */
-export interface LoginPlace extends AuthContext {
+/** The home whose `auth.json` holds a provider's credentials, and their key in it. */
+export interface LoginLocation extends AuthContext {
   readonly key: string
 }
 
-export function loginPlace(key: string, context: AuthContext): LoginPlace {
+export function locateLogin(key: string, context: AuthContext): LoginLocation {
   return { ...context, key, home: authOwner(context.home, { provider: key, environment: context.environment }) }
 }
 
-export function readLogin(place: LoginPlace): StoredLogin & { readonly warnings: readonly string[] } {
-  const { store, warnings } = readAuth(place.home)
-  return { ...loginIn(store, place.key), warnings }
+export function readLogin(location: LoginLocation): StoredLogin & { readonly warnings: readonly string[] } {
+  const { store, warnings } = readAuth(location.home)
+  return { ...loginIn(store, location.key), warnings }
 }
 
-/** Reads again under the lock, applies `change`, writes. Nothing else in the file is touched. */
+/** Reads the file again under the lock, applies `change` and writes it. The rest of the file stays unchanged. */
 export async function changeLogin(
-  place: LoginPlace,
+  location: LoginLocation,
   change: (login: StoredLogin) => StoredLogin,
 ): Promise<Result<StoredLogin>> {
-  const written = await updateAuth(place, (store) => {
-    const login = change(loginIn(store, place.key))
+  const written = await updateAuth(location, (store) => {
+    const login = change(loginIn(store, location.key))
     const suppressed = isRecord(store.suppressedSources) ? store.suppressedSources : {}
-    const { [place.key]: _entries, ...otherPools } = store.credentialPool
-    const { [place.key]: _state, ...otherStates } = store.providers
-    const { [place.key]: _sources, ...otherSuppressed } = suppressed
-    const sources = { ...otherSuppressed, ...(login.suppressed.length > 0 && { [place.key]: login.suppressed }) }
+    const { [location.key]: _entries, ...otherPools } = store.credentialPool
+    const { [location.key]: _state, ...otherStates } = store.providers
+    const { [location.key]: _sources, ...otherSuppressed } = suppressed
+    const sources = { ...otherSuppressed, ...(login.suppressed.length > 0 && { [location.key]: login.suppressed }) }
     return {
       ...store,
       activeProvider: login.activeProvider,
-      credentialPool: { ...otherPools, ...(login.entries.length > 0 && { [place.key]: login.entries }) },
-      providers: { ...otherStates, ...(login.state !== undefined && { [place.key]: login.state }) },
+      credentialPool: { ...otherPools, ...(login.entries.length > 0 && { [location.key]: login.entries }) },
+      providers: { ...otherStates, ...(login.state !== undefined && { [location.key]: login.state }) },
       suppressedSources:
         store.suppressedSources === undefined && Object.keys(sources).length === 0 ? undefined : sources,
     }
   })
-  return written.ok ? ok(loginIn(written.value.store, place.key)) : written
+  return written.ok ? ok(loginIn(written.value.store, location.key)) : written
 }
 
-/** How the login of `state` came about; it names the pool entry that belongs to it. */
+/** The OAuth flow of a login; the pool entry with the same source belongs to it. */
 export function loginSource(state: Tree): string {
   return stringField(state, "source") ?? "device_code"
 }
 
-/** Some logins keep their tokens one level down. */
+/** Returns the login with its tokens at the top level; some logins nest them under `tokens`. */
 export function loginTokens(state: Tree): Tree {
   return isRecord(state["tokens"]) ? { ...state, ...state["tokens"] } : state
 }
@@ -70,22 +70,22 @@ export function withLoginTokens(state: Tree, tokens: Tree): Tree {
   return { ...state, ...times, tokens: { ...state["tokens"], access_token: access, refresh_token: refresh } }
 }
 
-/** Whether the entry is the pool's view of the provider's login, so that both have to hold the same tokens. */
+/** True when the entry represents the provider's main login, so that both must hold the same tokens. */
 export function belongsToLogin(entry: PooledCredential, login: StoredLogin): boolean {
-  if (login.state === undefined || isManual(entry.source) || isBorrowed(entry.source)) return false
+  if (login.state === undefined || isManual(entry.source) || isExternalSecret(entry.source)) return false
   return entry.source === loginSource(login.state)
 }
 
 /**
- * The entry with tokens that another process has stored since, and without its old failures; undefined when the store has
- * nothing newer. Refresh tokens work once, so using the other process's result is the only way to go on.
+ * Returns the entry with newer tokens that another process has stored, and without its old failures; undefined when there are
+ * none. A refresh token works once, so only the other process's result is usable.
  */
 export function adoptNewer(entry: PooledCredential, login: StoredLogin, now: number): PooledCredential | undefined {
   const own = login.entries.find((tree) => tree["id"] === entry.id)
   const shared = login.state !== undefined && belongsToLogin(entry, login) ? loginTokens(login.state) : undefined
   const newer = [own, shared]
     .filter((tree) => tree !== undefined)
-    .filter((tree) => differs(tree, entry) && !isOlder(tree, entry.rest))
+    .filter((tree) => differs(tree, entry) && !isOlder(tree, entry.extraFields))
     .toSorted((a, b) => (refreshedAt(b) ?? 0) - (refreshedAt(a) ?? 0))[0]
   if (newer === undefined) return undefined
   const { refreshToken: _spent, ...kept } = entry
@@ -96,7 +96,7 @@ export function adoptNewer(entry: PooledCredential, login: StoredLogin, now: num
     accessToken: stringField(newer, "access_token") ?? "",
     ...(refreshToken === "" ? {} : { refreshToken }),
     state: okState(now),
-    rest: { ...entry.rest, ...fields },
+    extraFields: { ...entry.extraFields, ...fields },
   }
 }
 

@@ -1,6 +1,6 @@
 import { isRecord, parseJson, stringField } from "../../base/json.ts"
 
-/** What a JSON Web Token says about itself, unverified: good for a label or a time to renew, never for a decision. */
+/** Returns the unverified claims of a JSON Web Token. Use them for labels and expiry times, never for access decisions. */
 export function claimsOf(token: string): Readonly<Record<string, unknown>> {
   const payload = token.split(".")
   if (payload.length !== 3) return {}
@@ -8,7 +8,7 @@ export function claimsOf(token: string): Readonly<Record<string, unknown>> {
   return isRecord(claims) ? claims : {}
 }
 
-/** The person the token was issued to, where it says so. */
+/** Returns the account the token was issued to, if it contains one. */
 export function accountName(token: string): string | undefined {
   const claims = claimsOf(token)
   return ["email", "preferred_username", "upn"]

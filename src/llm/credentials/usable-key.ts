@@ -1,4 +1,4 @@
-/** Whether a text can be a key at all: example files and templates are full of words that stand for one. */
+/** False for placeholders from example files and templates. */
 export function isUsableKey(key: string): boolean {
   return !PLACEHOLDERS.has(key.trim().toLowerCase())
 }

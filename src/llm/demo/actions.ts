@@ -1,9 +1,10 @@
 import { isRecord, stringField } from "../../base/json.ts"
+import { quoteForShell } from "../../base/quote-for-shell.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { ellipsize } from "../../base/text.ts"
-import type { DoneCall } from "./conversation.ts"
-import type { Step, Way } from "./plan.ts"
+import type { CompletedCall } from "./conversation.ts"
+import type { Step, ToolOption } from "./plan.ts"
 import { plainLines } from "./tool-report.ts"
 
 export const NOTE_PATH = "hermes-demo-note.txt"
@@ -11,7 +12,7 @@ export const NOTE_PATH = "hermes-demo-note.txt"
 export function listFiles(path: string | undefined): Step {
   const where = path ?? "."
   return {
-    ways: [
+    toolOptions: [
       { tool: "search_files", args: { pattern: "*", target: "files", path: where } },
       { tool: "terminal", args: { command: `ls -- ${shellQuoted(where)}` } },
     ],
@@ -22,17 +23,17 @@ export function listFiles(path: string | undefined): Step {
 
 export function findFiles(name: string): Step {
   return {
-    ways: [{ tool: "search_files", args: { pattern: name, target: "files", path: "." } }],
+    toolOptions: [{ tool: "search_files", args: { pattern: name, target: "files", path: "." } }],
     say: `I will look for files named ${name}.`,
     title: `looking for ${name}`,
   }
 }
 
 export function searchText(text: string, path: string | undefined): Step {
-  // The tool takes a regular expression, the person meant these characters.
+  // The tool expects a regular expression; escape the user's literal text.
   const pattern = text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)
   return {
-    ways: [{ tool: "search_files", args: { pattern, target: "content", path: path ?? "." } }],
+    toolOptions: [{ tool: "search_files", args: { pattern, target: "content", path: path ?? "." } }],
     say: `I will search ${path ?? "this folder"} for "${ellipsize(text, 80)}".`,
     title: `searching for "${ellipsize(text, 80)}"`,
   }
@@ -40,7 +41,7 @@ export function searchText(text: string, path: string | undefined): Step {
 
 export function readPath(path: string): Step {
   return {
-    ways: [{ tool: "read_file", args: { path } }],
+    toolOptions: [{ tool: "read_file", args: { path } }],
     say: `I will read ${path}.`,
     title: `reading ${path}`,
   }
@@ -48,13 +49,13 @@ export function readPath(path: string): Step {
 
 export function writePath(path: string, text: string): Step {
   return {
-    ways: [{ tool: "write_file", args: { path, content: `${text}\n` } }],
+    toolOptions: [{ tool: "write_file", args: { path, content: `${text}\n` } }],
     say: `I will write ${path}.`,
     title: `writing ${path}`,
   }
 }
 
-/** With `patch` one step; without it the file is read and written again. */
+/** One step with `patch`; without that tool, reads and rewrites the file. */
 export function replaceInPath(
   change: { readonly path: string; readonly from: string; readonly to: string },
   tools: ReadonlySet<string>,
@@ -64,39 +65,39 @@ export function replaceInPath(
   const title = `changing ${path}`
   if (tools.has("patch")) {
     const args = { mode: "replace", path, old_string: from, new_string: to }
-    return [{ ways: [{ tool: "patch", args }], say, title }]
+    return [{ toolOptions: [{ tool: "patch", args }], say, title }]
   }
-  const rewrite: Way["args"] = (done) => {
-    const before = wholeText(path, done)
+  const rewrite: ToolOption["args"] = (completed) => {
+    const before = readText(path, completed)
     if (!before.ok) return before
     if (!before.value.includes(from))
       return fail(`"${ellipsize(from, 80)}" does not occur in ${path}, so I changed nothing.`)
     return ok({ path, content: before.value.replace(from, () => to) })
   }
-  return [readPath(path), { ways: [{ tool: "write_file", args: rewrite }], say, title }]
+  return [readPath(path), { toolOptions: [{ tool: "write_file", args: rewrite }], say, title }]
 }
 
 export function appendToPath(path: string, text: string): readonly Step[] {
-  const extend: Way["args"] = (done) => {
-    const before = wholeText(path, done)
+  const extend: ToolOption["args"] = (completed) => {
+    const before = readText(path, completed)
     return before.ok ? ok({ path, content: `${before.value}${text}\n` }) : before
   }
   const say = `I will add a line to ${path}.`
-  return [readPath(path), { ways: [{ tool: "write_file", args: extend }], say, title: `changing ${path}` }]
+  return [readPath(path), { toolOptions: [{ tool: "write_file", args: extend }], say, title: `changing ${path}` }]
 }
 
 export function runCommand(command: string): Step {
   return {
-    ways: [{ tool: "terminal", args: { command } }],
+    toolOptions: [{ tool: "terminal", args: { command } }],
     say: `I will run \`${ellipsize(command, 120)}\`.`,
     title: `running \`${ellipsize(command, 120)}\``,
   }
 }
 
-/** `rm -r` is a command that the permission rules ask about, also for one file: that question is what the demo shows. */
+/** Uses `rm -r` even for one file, because the demo should show the permission question for it. */
 export function deletePath(path: string): Step {
   return {
-    ways: [{ tool: "terminal", args: { command: `rm -r -- ${shellQuoted(path)}` } }],
+    toolOptions: [{ tool: "terminal", args: { command: `rm -r -- ${shellQuoted(path)}` } }],
     say: `I will delete ${path}. Hermes asks you before such a command runs.`,
     title: `deleting ${path}`,
   }
@@ -104,7 +105,7 @@ export function deletePath(path: string): Step {
 
 export function remember(text: string): Step {
   return {
-    ways: [{ tool: "memory", args: { action: "add", target: "memory", content: text } }],
+    toolOptions: [{ tool: "memory", args: { action: "add", target: "memory", content: text } }],
     say: "I will note that in memory.",
     title: "saving to memory",
   }
@@ -112,7 +113,7 @@ export function remember(text: string): Step {
 
 export function recall(): Step {
   return {
-    ways: [{ tool: "memory", args: { action: "read", target: "memory" } }],
+    toolOptions: [{ tool: "memory", args: { action: "read", target: "memory" } }],
     say: "I will look into memory.",
     title: "reading memory",
   }
@@ -120,23 +121,27 @@ export function recall(): Step {
 
 export function makeTodoList(items: readonly string[]): Step {
   const todos = items.map((content, index) => ({ id: String(index + 1), content, status: "pending" }))
-  return { ways: [{ tool: "todo", args: { todos } }], say: "I will make that list.", title: "making a to-do list" }
+  return {
+    toolOptions: [{ tool: "todo", args: { todos } }],
+    say: "I will make that list.",
+    title: "making a to-do list",
+  }
 }
 
-export function askSomething(): Step {
+export function askUser(): Step {
   const args = {
     question: "What would you like to see next?",
     choices: ["The files in this folder", "A note that is written and read back", "The whole tour"],
   }
-  return { ways: [{ tool: "clarify", args }], say: "Here is a question for you.", title: "asking you something" }
+  return { toolOptions: [{ tool: "clarify", args }], say: "Here is a question for you.", title: "asking you something" }
 }
 
 /**
- * The text of a file as the read just before showed it. Writing back what was shown in part, or with secrets masked, would
- * destroy the rest, so such a file is left alone.
+ * The text of a file from the preceding read. Fails when the read was truncated or masked secrets, because writing that
+ * back would destroy content.
  */
-function wholeText(path: string, done: readonly DoneCall[]): Result<string> {
-  const fields = done.at(-1)?.result.fields
+function readText(path: string, completed: readonly CompletedCall[]): Result<string> {
+  const fields = completed.at(-1)?.result.fields
   const content = stringField(fields, "content")
   if (content === undefined || !isRecord(fields)) return fail(`I could not read ${path}, so I changed nothing.`)
   const lines = content === "" ? [] : plainLines(content)
@@ -145,11 +150,11 @@ function wholeText(path: string, done: readonly DoneCall[]): Result<string> {
     return fail(`${path} is too long for the demo to change: I saw ${lines.length} of ${total} lines.`)
   }
   if (lines.some((line) => /\.\.\. \[truncated\]$|\*\*\*|\[redacted|\w{4}\.\.\.\w{4}/i.test(line))) {
-    return fail(`I was not shown every character of ${path}, so I changed nothing.`)
+    return fail(`Parts of ${path} were masked or truncated, so I changed nothing.`)
   }
   return ok(lines.map((line) => `${line}\n`).join(""))
 }
 
 function shellQuoted(text: string): string {
-  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+  return /^[\w./-]+$/.test(text) ? text : quoteForShell(text)
 }

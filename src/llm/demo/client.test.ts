@@ -9,15 +9,18 @@ import { fc } from "../../../test/support/property.ts"
 
 describe("a reply by rules", () => {
   test("streams word by word and ends with the same text", async () => {
-    const { events, outcome } = await ask(createDemoClient({ clock: still }), requestOf(["hello"]))
+    const { events, outcome } = await send(createDemoClient({ clock: frozenClock }), requestOf(["hello"]))
     const deltas = events.filter((event) => event.type === "text-delta")
     expect(deltas.length).toBeGreaterThan(20)
     expect(deltas.map((event) => event.text).join("")).toBe(replyOf(outcome).content)
     expect(replyOf(outcome)).toMatchObject({ finishReason: "stop", ending: "complete", toolCalls: [], carriers: {} })
   })
 
-  test("thinks, speaks, then names the tool, and asks for it", async () => {
-    const { events, outcome } = await ask(createDemoClient({ clock: still }), requestOf(["read a.txt"], ["read_file"]))
+  test("streams reasoning, text and the tool name, then returns the call", async () => {
+    const { events, outcome } = await send(
+      createDemoClient({ clock: frozenClock }),
+      requestOf(["read a.txt"], ["read_file"]),
+    )
     expect([...new Set(events.map((event) => event.type))]).toEqual([
       "reasoning-delta",
       "text-delta",
@@ -38,13 +41,13 @@ describe("a reply by rules", () => {
     })
   })
 
-  test("the same request gives the same reply, from any client", async () => {
+  test("the same request has the same reply in any client", async () => {
     const request = requestOf(["tour"], ["search_files"])
-    const first = await ask(createDemoClient({ clock: still }), request)
-    expect(await ask(createDemoClient({ clock: still }), request)).toEqual(first)
+    const first = await send(createDemoClient({ clock: frozenClock }), request)
+    expect(await send(createDemoClient({ clock: frozenClock }), request)).toEqual(first)
   })
 
-  test("call ids go on after the highest of the history", async () => {
+  test("call ids continue after the highest of the history", async () => {
     const history: Message[] = [
       { role: "user", content: "read a.txt" },
       { role: "assistant", content: null, tool_calls: [call("demo_7"), call("call_99")] },
@@ -52,7 +55,7 @@ describe("a reply by rules", () => {
       { role: "assistant", content: "It is gone." },
       { role: "user", content: "read b.txt" },
     ]
-    const { outcome } = await ask(createDemoClient({ clock: still }), {
+    const { outcome } = await send(createDemoClient({ clock: frozenClock }), {
       ...requestOf([], ["read_file"]),
       messages: history,
     })
@@ -62,7 +65,7 @@ describe("a reply by rules", () => {
   test("an abort between two words ends the reply", async () => {
     const abort = new AbortController()
     const seen: ModelEvent[] = []
-    const stream = createDemoClient({ clock: still }).stream(requestOf(["hello"]), { signal: abort.signal })
+    const stream = createDemoClient({ clock: frozenClock }).stream(requestOf(["hello"]), { signal: abort.signal })
     let next = await stream.next()
     while (next.done !== true) {
       seen.push(next.value)
@@ -73,8 +76,8 @@ describe("a reply by rules", () => {
     expect(next.value).toEqual({ kind: "aborted" })
   })
 
-  test("says what it is and that it costs nothing", () => {
-    expect(createDemoClient({ clock: still }).runtime).toEqual({
+  test("its runtime is free of charge", () => {
+    expect(createDemoClient({ clock: frozenClock }).runtime).toEqual({
       provider: "demo",
       model: "hermes-demo",
       wire: "in-process",
@@ -87,39 +90,39 @@ describe("a reply by rules", () => {
 })
 
 describe("a script", () => {
-  test("gives its steps one after the other, then says that it has ended", async () => {
+  test("plays its steps in order, then reports its end", async () => {
     const client = scripted([
       { say: "Looking.", think: "Hm.", call: [{ tool: "read_file", args: { path: "a" } }, { tool: "todo" }] },
       { say: "Cut short", finish: "length" },
     ])
-    const first = replyOf((await ask(client, requestOf(["x"]))).outcome)
+    const first = replyOf((await send(client, requestOf(["x"]))).outcome)
     expect(first).toMatchObject({ content: "Looking.", reasoning: "Hm.", finishReason: "tool_calls" })
     expect(first.toolCalls).toEqual([
       { id: "demo_1", type: "function", function: { name: "read_file", arguments: '{"path":"a"}' } },
       { id: "demo_2", type: "function", function: { name: "todo", arguments: "{}" } },
     ])
-    expect(replyOf((await ask(client, requestOf(["x"]))).outcome)).toMatchObject({
+    expect(replyOf((await send(client, requestOf(["x"]))).outcome)).toMatchObject({
       content: "Cut short",
       reasoning: null,
       finishReason: "length",
     })
-    expect(replyOf((await ask(client, requestOf(["x"]))).outcome).content).toBe(
+    expect(replyOf((await send(client, requestOf(["x"]))).outcome).content).toBe(
       "The demo script has ended; it has 2 steps.",
     )
   })
 
-  test("any text arrives whole", async () => {
+  test("any text arrives unchanged", async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: "grapheme", minLength: 1 }), async (say) => {
-        const { events, outcome } = await ask(scripted([{ say }]), requestOf(["x"]))
-        const spoken = events.flatMap((event) => (event.type === "text-delta" ? [event.text] : []))
-        expect(spoken.join("")).toBe(say)
+        const { events, outcome } = await send(scripted([{ say }]), requestOf(["x"]))
+        const texts = events.flatMap((event) => (event.type === "text-delta" ? [event.text] : []))
+        expect(texts.join("")).toBe(say)
         expect(replyOf(outcome).content).toBe(say)
       }),
     )
   })
 
-  test("a rate limit is waited for and told, then the step is answered", async () => {
+  test("a rate limit emits a retry, waits, then plays the step", async () => {
     const slept: number[] = []
     const clock = recordingClock(slept)
     const client = createDemoClient({
@@ -127,7 +130,7 @@ describe("a script", () => {
       clock,
       random: () => 0.5,
     })
-    const { events, outcome } = await ask(client, requestOf(["x"]))
+    const { events, outcome } = await send(client, requestOf(["x"]))
     expect(events[0]).toEqual({
       type: "retry",
       attempt: 1,
@@ -139,15 +142,15 @@ describe("a script", () => {
     expect(replyOf(outcome).content).toBe("Now.")
   })
 
-  test("wait_ms is what a rate limit asks to wait, and otherwise a pause before the reply", async () => {
+  test("wait_ms is the wait of a rate limit, and otherwise a delay before the reply", async () => {
     const slept: number[] = []
     const script = parsed([{ fault: "rate-limit", say: "a", wait_ms: 7 }, { say: "b", wait_ms: 30 }, { say: "c" }])
     const client = createDemoClient({ script, clock: recordingClock(slept) })
-    for (let turn = 0; turn < 3; turn += 1) await ask(client, requestOf(["x"]))
+    for (let turn = 0; turn < 3; turn += 1) await send(client, requestOf(["x"]))
     expect(slept).toEqual([7, 30])
   })
 
-  test("an abort while it waits ends it", async () => {
+  test("an abort ends the wait", async () => {
     const abort = new AbortController()
     const clock: Clock = {
       now: () => 0,
@@ -157,16 +160,16 @@ describe("a script", () => {
       },
     }
     const client = createDemoClient({ script: parsed([{ say: "late", wait_ms: 1 }]), clock })
-    expect(await ask(client, requestOf(["x"]), abort.signal)).toEqual({ events: [], outcome: { kind: "aborted" } })
+    expect(await send(client, requestOf(["x"]), abort.signal)).toEqual({ events: [], outcome: { kind: "aborted" } })
   })
 
-  test("an overflow fails like a server that cannot read so much", async () => {
-    expect((await ask(scripted([{ fault: "overflow" }]), requestOf(["x"]))).outcome).toMatchObject({
+  test("an overflow fails like a server whose context window is exceeded", async () => {
+    expect((await send(scripted([{ fault: "overflow" }]), requestOf(["x"]))).outcome).toMatchObject({
       kind: "failed",
       failure: {
         reason: "context_overflow",
         status: 400,
-        message: "the demo script says the conversation is longer than hermes-demo can read",
+        message: "the demo script reports that the conversation exceeds the context window of hermes-demo",
         retryable: false,
       },
     })
@@ -191,14 +194,14 @@ describe("a script", () => {
     ],
   ])("%j", async (step, expected) => {
     const { content, finishReason, ending, toolCalls } = replyOf(
-      (await ask(scripted([step]), requestOf(["x"]))).outcome,
+      (await send(scripted([step]), requestOf(["x"]))).outcome,
     )
     const calls = toolCalls.map((made) => made.function.arguments)
     expect({ content, finishReason, ending, calls }).toEqual(expected)
   })
 })
 
-const still: Clock = { now: () => 0, sleep: () => Promise.reject(new Error("nobody may wait here")) }
+const frozenClock: Clock = { now: () => 0, sleep: () => Promise.reject(new Error("unexpected sleep")) }
 
 function recordingClock(slept: number[]): Clock {
   return {
@@ -217,7 +220,7 @@ function parsed(steps: unknown) {
 }
 
 function scripted(steps: unknown) {
-  return createDemoClient({ script: parsed(steps), clock: still })
+  return createDemoClient({ script: parsed(steps), clock: frozenClock })
 }
 
 function requestOf(questions: readonly string[], tools: readonly string[] = []): ModelRequest {
@@ -233,7 +236,7 @@ function call(id: string) {
   return { id, type: "function", function: { name: "read_file", arguments: "{}" } } as const
 }
 
-async function ask(
+async function send(
   client: ReturnType<typeof createDemoClient>,
   request: ModelRequest,
   signal = new AbortController().signal,

@@ -5,15 +5,15 @@ import type { FinishReason } from "../../protocol/message.ts"
 import { backoffMs } from "../backoff.ts"
 import type { LlmFailure } from "../failure/failure.ts"
 import type { ModelClient, ModelEvent, ModelOutcome, ModelReply, ModelRequest } from "../model.ts"
-import { answerConversation } from "./answer.ts"
+import { nextReply } from "./next-reply.ts"
 import { readConversation } from "./conversation.ts"
 import { DEMO_RUNTIME } from "./runtime.ts"
 import type { DemoScript, DemoStep } from "./script.ts"
 import { estimateUsage } from "./usage.ts"
 
 /**
- * A model for people without a key, and for tests: it answers by fixed rules, in this process. With a script, each request
- * takes the script's next step instead.
+ * A model for users without a key, and for tests: it replies by fixed rules, in this process. With a script, each
+ * request uses the next step of the script instead.
  */
 export function createDemoClient(options: {
   readonly script?: DemoScript
@@ -27,24 +27,24 @@ export function createDemoClient(options: {
     runtime: DEMO_RUNTIME,
     beginTurn: () => undefined,
     stream: async function* (request, { signal }) {
-      if (script === undefined) return yield* speak(ruleUtterance(request), { request, signal })
+      if (script === undefined) return yield* streamReply(replyByRules(request), { request, signal })
       const step = script[position] ?? scriptEnded(script.length)
       position += 1
       return yield* playStep(step, { request, signal, clock, random })
     },
     close: () => {
-      // Nothing is open: the demo has no connection.
+      // The demo has no connection.
     },
   }
 }
 
-interface Exchange {
+interface ReplyContext {
   readonly request: ModelRequest
   readonly signal: AbortSignal
 }
 
-/** One reply before it is spoken: everything is decided, only the delivery is missing. */
-interface Utterance {
+/** A complete reply that is not yet streamed. */
+interface PreparedReply {
   readonly think: string
   readonly say: string
   readonly calls: readonly { readonly tool: string; readonly args: string }[]
@@ -52,8 +52,8 @@ interface Utterance {
   readonly ending: ModelReply["ending"]
 }
 
-function ruleUtterance(request: ModelRequest): Utterance {
-  const { think, say, call } = answerConversation(readConversation(request))
+function replyByRules(request: ModelRequest): PreparedReply {
+  const { think, say, call } = nextReply(readConversation(request))
   const calls = call === undefined ? [] : [{ tool: call.tool, args: JSON.stringify(call.args) }]
   return { think, say, calls, ending: "complete" }
 }
@@ -68,21 +68,21 @@ function scriptEnded(steps: number): DemoStep {
 
 async function* playStep(
   step: DemoStep,
-  exchange: Exchange & { readonly clock: Clock; readonly random: () => number },
+  context: ReplyContext & { readonly clock: Clock; readonly random: () => number },
 ): AsyncGenerator<ModelEvent, ModelOutcome, void> {
-  const { clock, signal } = exchange
+  const { clock, signal } = context
   let waitMs = step.waitMs ?? 0
   if (step.fault === "rate-limit") {
-    waitMs = step.waitMs ?? backoffMs({ attempt: 1, baseMs: 2000, maxMs: 60_000, ratio: 0.5, random: exchange.random })
+    waitMs = step.waitMs ?? backoffMs({ attempt: 1, baseMs: 2000, maxMs: 60_000, ratio: 0.5, random: context.random })
     const text = `the demo script limits the number of requests; trying again in ${(waitMs / 1000).toFixed(1)} s`
     yield { type: "retry", attempt: 1, delayMs: waitMs, reason: "rate_limit", text }
   }
-  if (waitMs > 0 && !(await slept(clock, waitMs, signal))) return { kind: "aborted" }
+  if (waitMs > 0 && !(await sleepUnlessAborted(clock, waitMs, signal))) return { kind: "aborted" }
   if (step.fault === "overflow") return signal.aborted ? { kind: "aborted" } : { kind: "failed", failure: OVERFLOW }
-  return yield* speak(stepUtterance(step), exchange)
+  return yield* streamReply(replyOfStep(step), context)
 }
 
-async function slept(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
+async function sleepUnlessAborted(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
   try {
     await clock.sleep(ms, { signal })
     return true
@@ -95,7 +95,7 @@ async function slept(clock: Clock, ms: number, signal: AbortSignal): Promise<boo
 const OVERFLOW: LlmFailure = {
   reason: "context_overflow",
   status: 400,
-  message: "the demo script says the conversation is longer than hermes-demo can read",
+  message: "the demo script reports that the conversation exceeds the context window of hermes-demo",
   detail: "",
   retryable: false,
   compress: true,
@@ -103,45 +103,48 @@ const OVERFLOW: LlmFailure = {
   fallback: false,
 }
 
-function stepUtterance(step: DemoStep): Utterance {
+function replyOfStep(step: DemoStep): PreparedReply {
   const calls = step.calls.map(({ tool, args }) => ({ tool, args: JSON.stringify(args) }))
   const finish = step.finish === undefined ? {} : { finish: step.finish }
-  const whole: Utterance = { think: step.think, say: step.say, calls, ending: "complete", ...finish }
+  const complete: PreparedReply = { think: step.think, say: step.say, calls, ending: "complete", ...finish }
   if (step.fault === "malformed-json") {
-    return { ...whole, calls: calls.map(({ tool, args }) => ({ tool, args: args.slice(0, -1) })) }
+    return { ...complete, calls: calls.map(({ tool, args }) => ({ tool, args: args.slice(0, -1) })) }
   }
-  if (step.fault === "empty") return { ...whole, say: "", calls: [] }
-  if (step.fault !== "disconnect") return whole
+  if (step.fault === "empty") return { ...complete, say: "", calls: [] }
+  if (step.fault !== "disconnect") return complete
   return calls.length > 0
-    ? { ...whole, calls: [], finish: "length", ending: "cut-call" }
-    : { ...whole, say: firstHalf(step.say), finish: "stop", ending: "cut-text" }
+    ? { ...complete, calls: [], finish: "length", ending: "cut-call" }
+    : { ...complete, say: firstHalf(step.say), finish: "stop", ending: "cut-text" }
 }
 
 function firstHalf(text: string): string {
   return takeCodePoints(text, Math.ceil(codePointLength(text) / 2))
 }
 
-/** Word by word; an abort ends it before the next word. */
-async function* speak(utterance: Utterance, exchange: Exchange): AsyncGenerator<ModelEvent, ModelOutcome, void> {
-  for (const event of events(utterance)) {
-    if (exchange.signal.aborted) return { kind: "aborted" }
+/** Streams word by word; an abort ends it before the next word. */
+async function* streamReply(
+  reply: PreparedReply,
+  context: ReplyContext,
+): AsyncGenerator<ModelEvent, ModelOutcome, void> {
+  for (const event of events(reply)) {
+    if (context.signal.aborted) return { kind: "aborted" }
     yield event
   }
-  return exchange.signal.aborted ? { kind: "aborted" } : { kind: "reply", reply: toReply(utterance, exchange.request) }
+  return context.signal.aborted ? { kind: "aborted" } : { kind: "reply", reply: toReply(reply, context.request) }
 }
 
-function* events({ think, say, calls }: Utterance): Generator<ModelEvent> {
+function* events({ think, say, calls }: PreparedReply): Generator<ModelEvent> {
   for (const text of words(think)) yield { type: "reasoning-delta", text }
   for (const text of words(say)) yield { type: "text-delta", text }
   for (const { tool } of calls) yield { type: "tool-generating", tool }
 }
 
-/** Each word with the space before it: joined again they are the text. */
+/** Each word with its leading space, so that the pieces concatenate to the text. */
 function words(text: string): readonly string[] {
   return text.match(/\s*\S+|\s+$/gu) ?? []
 }
 
-function toReply({ think, say, calls, finish, ending }: Utterance, request: ModelRequest): ModelReply {
+function toReply({ think, say, calls, finish, ending }: PreparedReply, request: ModelRequest): ModelReply {
   const first = nextCallNumber(request)
   return {
     content: say === "" ? null : say,
@@ -158,7 +161,7 @@ function toReply({ think, say, calls, finish, ending }: Utterance, request: Mode
   }
 }
 
-/** One above the highest in the history, which may have lost its beginning to compression. */
+/** One above the highest number in the history, whose beginning may have been compressed away. */
 function nextCallNumber({ messages }: ModelRequest): number {
   const numbers = messages.flatMap((message) =>
     message.role === "assistant"

@@ -3,45 +3,45 @@ import { contentText } from "../../protocol/message.ts"
 import type { AssistantMessage, Message, ToolMessage } from "../../protocol/message.ts"
 import type { ModelRequest } from "../model.ts"
 
-/** What the demo model knows: everything is read from the request, nothing is kept between two of them. */
+/** The state of the demo model, read from the request alone; nothing is stored between requests. */
 export interface Conversation {
-  /** The person's latest message. */
-  readonly asked: string
-  /** The calls made since then, in order. */
-  readonly done: readonly DoneCall[]
-  /** Whether no answer was given in this session yet. */
-  readonly isFirstAnswer: boolean
-  /** The file that was worked on last before the latest message: what "it" means there. */
+  /** The user's latest message. */
+  readonly userMessage: string
+  /** The calls since then, in order. */
+  readonly completedCalls: readonly CompletedCall[]
+  /** Whether the session has no complete reply yet. */
+  readonly isFirstReply: boolean
+  /** The file used last before the latest message, which "it" refers to. */
   readonly lastPath: string | undefined
   readonly tools: ReadonlySet<string>
 }
 
-export interface DoneCall {
+export interface CompletedCall {
   readonly tool: string
   readonly args: Readonly<Record<string, unknown>>
   readonly result: CallResult
 }
 
-/** `fields` is empty when the result was not a JSON object; `text` is what the model was shown. */
+/** `text` is the result as sent to the model; `fields` is empty unless it is a JSON object. */
 export interface CallResult {
   readonly text: string
   readonly fields: Readonly<Record<string, unknown>>
 }
 
 export function readConversation(request: ModelRequest): Conversation {
-  const at = request.messages.findLastIndex((message) => message.role === "user")
-  const question = request.messages[at]
-  const before = request.messages.slice(0, Math.max(at, 0))
+  const index = request.messages.findLastIndex((message) => message.role === "user")
+  const question = request.messages[index]
+  const before = request.messages.slice(0, Math.max(index, 0))
   return {
-    asked: question?.role === "user" ? contentText(question.content).trim() : "",
-    done: doneCalls(request.messages.slice(at + 1)),
-    isFirstAnswer: !request.messages.some((message) => message.role === "assistant" && !hasCalls(message)),
+    userMessage: question?.role === "user" ? contentText(question.content).trim() : "",
+    completedCalls: completedCallsIn(request.messages.slice(index + 1)),
+    isFirstReply: !request.messages.some((message) => message.role === "assistant" && !hasCalls(message)),
     lastPath: lastPath(before),
     tools: new Set(request.tools.map((tool) => tool.name)),
   }
 }
 
-function doneCalls(messages: readonly Message[]): readonly DoneCall[] {
+function completedCallsIn(messages: readonly Message[]): readonly CompletedCall[] {
   const results = new Map<string, ToolMessage>()
   for (const message of messages) {
     if (message.role === "tool") results.set(message.tool_call_id, message)
@@ -78,19 +78,19 @@ function readResult(message: ToolMessage | undefined): CallResult {
   return { text, fields: isRecord(parsed) ? parsed : {} }
 }
 
-/** The object a text begins with: notices for the model may follow the JSON of a result. */
+/** The JSON object at the start of the text: notices for the model may follow it. */
 function leadingObject(text: string): string {
   let depth = 0
   let quoted = false
-  for (let at = 0; at < text.length; at += 1) {
-    const character = text[at]
+  for (let position = 0; position < text.length; position += 1) {
+    const character = text[position]
     if (quoted) {
-      if (character === "\\") at += 1
+      if (character === "\\") position += 1
       else if (character === '"') quoted = false
     } else if (character === '"') quoted = true
     else if (character === "{") depth += 1
     else if (character === "}") depth -= 1
-    if (depth === 0) return text.slice(0, at + 1)
+    if (depth === 0) return text.slice(0, position + 1)
   }
   return ""
 }

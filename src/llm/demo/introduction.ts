@@ -1,8 +1,8 @@
-/** Opens the first answer of every session, so that nobody takes the demo for a model. */
-export const LABEL =
+/** Begins the first reply of every session, so that users do not mistake the demo for a real model. */
+export const DISCLAIMER =
   "This is the built-in demo model, not an AI: it follows a few fixed rules so that you can try Hermes without a key."
 
-export const CONNECT =
+export const HOW_TO_CONNECT =
   "To connect a real model, set OPENROUTER_API_KEY or OPENAI_API_KEY in the environment or with " +
   "`hermes config set OPENROUTER_API_KEY …`, or point `model.base_url` at a local server. Then start Hermes again."
 
@@ -18,8 +18,8 @@ export const EXAMPLES = [
   "- tour (all of it in one go)",
 ].join("\n")
 
-export const GREETING = `Hello! The tools I call are real, my answers are prepared. Try one of these:\n\n${EXAMPLES}\n\n${CONNECT}`
+export const GREETING = `Hello! The tools I call are real, my answers are prepared. Try one of these:\n\n${EXAMPLES}\n\n${HOW_TO_CONNECT}`
 
-export const HELP = `I understand only a few requests, but the tools behind them are real: files, commands, permissions and memory work as with any model. Try:\n\n${EXAMPLES}\n\n${CONNECT}`
+export const HELP = `I understand only a few requests, but the tools behind them are real: files, commands, permissions and memory work as with any model. Try:\n\n${EXAMPLES}\n\n${HOW_TO_CONNECT}`
 
-export const LOST = `I do not understand that: I am a demo without intelligence and know only a few requests. Try:\n\n${EXAMPLES}\n\n${CONNECT}`
+export const NOT_UNDERSTOOD = `I do not understand that: I am a demo without intelligence and know only a few requests. Try:\n\n${EXAMPLES}\n\n${HOW_TO_CONNECT}`

@@ -1,31 +1,31 @@
 import type { Result } from "../../base/result.ts"
-import type { DoneCall } from "./conversation.ts"
+import type { CompletedCall } from "./conversation.ts"
 
-/** What the demo does about one message of the person. The same message gives the same plan at every step of the turn. */
+/** How the demo handles one user message. The same message results in the same plan at every step of the turn. */
 export type Plan =
-  | { readonly kind: "say"; readonly text: string }
+  | { readonly kind: "reply"; readonly text: string }
   | {
-      readonly kind: "act"
+      readonly kind: "run"
       readonly steps: readonly Step[]
-      /** Said after the results. */
+      /** The text after the results. */
       readonly closing?: string
-      /** A tour goes on after a step that failed or was not allowed; other plans stop there. */
-      readonly onFailure: "stop" | "go-on"
+      /** The tour continues after a failed or denied step; other plans stop. */
+      readonly onFailure: "stop" | "continue"
     }
 
 export interface Step {
-  /** In order of preference; the first tool that is offered is called. */
-  readonly ways: readonly [Way, ...Way[]]
-  /** The line spoken before the call. */
+  /** In order of preference; the first option whose tool is available is used. */
+  readonly toolOptions: readonly [ToolOption, ...ToolOption[]]
+  /** The text before the call. */
   readonly say: string
-  /** What it does, as a noun phrase, for "not done: …". */
+  /** A noun phrase for "Not completed: …". */
   readonly title: string
 }
 
-export interface Way {
+export interface ToolOption {
   readonly tool: string
-  /** A function when the arguments follow from earlier results of the turn; its failure is told to the person. */
-  readonly args: Arguments | ((done: readonly DoneCall[]) => Result<Arguments>)
+  /** A function when the arguments depend on earlier results of the turn; its failure is shown to the user. */
+  readonly args: Arguments | ((completed: readonly CompletedCall[]) => Result<Arguments>)
 }
 
 type Arguments = Readonly<Record<string, unknown>>

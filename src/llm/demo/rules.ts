@@ -1,7 +1,7 @@
 import {
   NOTE_PATH,
   appendToPath,
-  askSomething,
+  askUser,
   deletePath,
   findFiles,
   listFiles,
@@ -14,33 +14,33 @@ import {
   searchText,
   writePath,
 } from "./actions.ts"
-import { CONNECT, GREETING, HELP } from "./introduction.ts"
+import { HOW_TO_CONNECT, GREETING, HELP } from "./introduction.ts"
 import type { Step } from "./plan.ts"
 
-/** One kind of request the demo recognises. The first rule of the table that fits decides. */
+/** One kind of request that the demo recognises. The first matching rule of the table is used. */
 export interface Rule {
   readonly name: string
   readonly patterns: readonly RegExp[]
-  /** Undefined when the words fit but the meaning does not; the next rule is tried then. */
-  readonly plan: (words: Words, context: RuleContext) => Steps | Answer | undefined
+  /** Undefined when the pattern matches but the meaning does not; then the next rule is tried. */
+  readonly plan: (captures: Captures, context: RuleContext) => StepsResult | AnswerResult | undefined
 }
 
-/** The named parts of the pattern, without their quotes. */
-export type Words = Readonly<Record<string, string | undefined>>
+/** The named groups of the pattern, without their quotes. */
+export type Captures = Readonly<Record<string, string | undefined>>
 
 export interface RuleContext {
-  /** What "it" stands for. */
+  /** What "it" refers to. */
   readonly lastPath: string | undefined
   readonly tools: ReadonlySet<string>
 }
 
-interface Steps {
+interface StepsResult {
   readonly kind: "steps"
   readonly steps: readonly Step[]
   readonly path?: string
 }
 
-interface Answer {
+interface AnswerResult {
   readonly kind: "answer"
   readonly text: string
 }
@@ -65,7 +65,7 @@ export const RULES: readonly Rule[] = [
       String.raw`how (?:do|can) i (?:connect|use|add|set ?up|configure) (?:a |an |my |another )?(?:real |other )?(?:model|ai|llm|key|api key|provider)\b.*`,
       String.raw`.*\bapi key\b.*`,
     ),
-    plan: () => answer(CONNECT),
+    plan: () => answer(HOW_TO_CONNECT),
   },
   {
     name: "help",
@@ -109,7 +109,7 @@ export const RULES: readonly Rule[] = [
   {
     name: "question",
     patterns: rule(String.raw`ask me\b.*|frag mich\b.*|pregúntame.*`),
-    plan: () => steps([askSomething()]),
+    plan: () => steps([askUser()]),
   },
   {
     name: "write a file",
@@ -137,7 +137,7 @@ export const RULES: readonly Rule[] = [
       String.raw`(?:reemplaza|cambia) ${text("from")} por ${text("to")} en (?:el archivo )?${PATH}`,
     ),
     plan: ({ path, from, to }, context) => {
-      const target = meantPath(path, context)
+      const target = resolvePath(path, context)
       if (target === undefined || from === undefined || to === undefined) return undefined
       return steps(replaceInPath({ path: target, from, to }, context.tools), target)
     },
@@ -146,7 +146,7 @@ export const RULES: readonly Rule[] = [
     name: "add to a file",
     patterns: rule(String.raw`(?:append|add) ${text("text")} to (?:the )?(?:end of )?(?:the )?(?:file )?${PATH}`),
     plan: ({ path, text: line }, context) => {
-      const target = meantPath(path, context)
+      const target = resolvePath(path, context)
       return target === undefined || line === undefined ? undefined : steps(appendToPath(target, line), target)
     },
   },
@@ -154,7 +154,7 @@ export const RULES: readonly Rule[] = [
     name: "edit without a change",
     patterns: rule(String.raw`(?:edit|change) (?:the )?(?:file )?${PATH}`),
     plan: ({ path }, context) => {
-      const target = meantPath(path, context)
+      const target = resolvePath(path, context)
       return target === undefined
         ? undefined
         : answer(`Tell me what to change, for example: replace "old words" with "new words" in ${target}`)
@@ -166,10 +166,10 @@ export const RULES: readonly Rule[] = [
       String.raw`(?:delete|remove|erase|rm|lösche?n?|borra|elimina) (?:the |die |el |la )?(?:(?<noun>file|note|folder|datei|notiz|archivo|nota) )?${PATH}(?: again)?`,
     ),
     plan: ({ path, noun }, context) => {
-      const target = meantPath(path, context, noun)
+      const target = resolvePath(path, context, noun)
       if (target === undefined) return undefined
       if (/^[/~]|^\.{1,2}(?:\/|$)|(?:^|\/)\.\.(?:\/|$)/.test(target)) {
-        return answer(`The demo deletes only files below the folder Hermes works in, not ${target}.`)
+        return answer(`The demo deletes only files below the working directory, not ${target}.`)
       }
       return steps([deletePath(target)], target)
     },
@@ -205,7 +205,7 @@ export const RULES: readonly Rule[] = [
       String.raw`busca ${text("pattern")}(?: en (?:esta carpeta|los archivos))?`,
     ),
     plan: ({ pattern, path }) =>
-      pattern === undefined ? undefined : steps([searchText(withoutPlace(pattern), folder(path))]),
+      pattern === undefined ? undefined : steps([searchText(withoutLocation(pattern), folder(path))]),
   },
   {
     name: "list files",
@@ -226,13 +226,13 @@ export const RULES: readonly Rule[] = [
       String.raw`what(?:'s| is) (?:in|inside) (?:the )?(?:(?<noun>file|note) )?${PATH}`,
     ),
     plan: ({ path, noun }, context) => {
-      const target = meantPath(path, context, noun)
+      const target = resolvePath(path, context, noun)
       return target === undefined ? undefined : steps([readPath(target)], target)
     },
   },
 ]
 
-/** Commands that only look; others must be quoted, because "run the tests" is not a command. */
+/** Read-only commands; others must be quoted, because "run the tests" is not a command. */
 const HARMLESS =
   /^(?:date|uname|pwd|whoami|ls|echo|uptime|hostname|cal|df|du|free|id|ps|which|wc|head|tail|cat|seq|sleep|true|false|git (?:status|log|diff|branch)|(?:node|npm|python3?|git) --version)(?:\s|$)/
 
@@ -241,18 +241,18 @@ function writing(verb: string, noun: string, separator: string): string {
   return String.raw`${verb}(?: me| mir| una?| eine| an?| the)*(?: new| short)? ${noun}${optionalPath}(?:(?::| (?:${separator}):?) ${text("text")})?`
 }
 
-function steps(list: readonly Step[], path?: string): Steps {
+function steps(list: readonly Step[], path?: string): StepsResult {
   return { kind: "steps", steps: list, ...(path === undefined ? {} : { path }) }
 }
 
-function answer(text: string): Answer {
+function answer(text: string): AnswerResult {
   return { kind: "answer", text }
 }
 
 const PRONOUNS = new Set(["it", "that", "this", "note", "file", "sie", "es", "lo", "la", "esa"])
 
-/** A bare word counts as a file only when it looks like one, was quoted, or was called a file. */
-function meantPath(path: string | undefined, context: RuleContext, noun?: string): string | undefined {
+/** A bare word is a path only when it looks like one, was quoted, or follows a noun such as "file". */
+function resolvePath(path: string | undefined, context: RuleContext, noun?: string): string | undefined {
   if (path === undefined) return undefined
   if (PRONOUNS.has(path.toLowerCase())) return context.lastPath ?? NOTE_PATH
   const clean = cleanPath(path)
@@ -268,8 +268,8 @@ function folder(path: string | undefined): string | undefined {
   return cleanPath(path)
 }
 
-/** "search for X in this folder": the place is where the search starts anyway. */
-function withoutPlace(pattern: string): string {
+/** "search for X in this folder": removes the location, because the search starts there anyway. */
+function withoutLocation(pattern: string): string {
   return pattern.replace(/ (?:here|in (?:this|the|my)(?: current)? (?:folder|directory|files|project))$/i, "")
 }
 

@@ -1,6 +1,6 @@
 import type { ModelRuntime } from "../model.ts"
 
-/** A file of its own, so that choosing the demo does not load it. */
+/** In a separate file, so that selecting the demo model does not load its code. */
 export const DEMO_RUNTIME: ModelRuntime = {
   provider: "demo",
   model: "hermes-demo",

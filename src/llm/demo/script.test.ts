@@ -53,21 +53,21 @@ describe("parseDemoScript", () => {
     ],
     [
       [{ say: "x", fault: "fire" }],
-      "step 1 has a fault that is none of rate-limit, overflow, malformed-json, disconnect, empty",
+      "step 1 has an unknown fault; known are rate-limit, overflow, malformed-json, disconnect, empty",
     ],
     [
       [{ say: "x", finish: "end" }],
-      "step 1 has a finish that is none of stop, tool_calls, length, content_filter, incomplete",
+      "step 1 has an unknown finish; known are stop, tool_calls, length, content_filter, incomplete",
     ],
     [[{ say: "x", wait_ms: -1 }], "step 1 needs a number of milliseconds in wait_ms"],
     [[{}], "step 1 needs say or call; use fault: empty for a reply without either"],
     [[{ fault: "malformed-json", say: "x" }], "step 1 needs a call whose JSON can be malformed"],
-    [[{ fault: "disconnect" }], "step 1 needs say or call, so that there is something to cut off"],
-  ])("%j is refused", (value, error) => {
+    [[{ fault: "disconnect" }], "step 1 needs say or call, so that there is something to truncate"],
+  ])("%j is rejected", (value, error) => {
     expect(parseDemoScript(value)).toEqual({ ok: false, error })
   })
 
-  test.each([[[{ fault: "empty" }]], [[{ fault: "overflow" }]]])("%j needs no words", (value) => {
+  test.each([[[{ fault: "empty" }]], [[{ fault: "overflow" }]]])("%j needs neither say nor call", (value) => {
     expect(parseDemoScript(value)).toMatchObject({ ok: true })
   })
 })

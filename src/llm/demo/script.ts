@@ -3,7 +3,7 @@ import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import type { FinishReason } from "../../protocol/message.ts"
 
-/** What the demo model is told to answer, one step per request. */
+/** Scripted replies of the demo model, one step per request. */
 export type DemoScript = readonly DemoStep[]
 
 export interface DemoStep {
@@ -12,7 +12,7 @@ export interface DemoStep {
   readonly calls: readonly DemoCall[]
   readonly fault?: DemoFault
   readonly finish?: FinishReason
-  /** Waits this long before the reply; for a rate limit, what the server asks to wait. */
+  /** The delay before the reply; for a rate limit, the requested wait. */
   readonly waitMs?: number
 }
 
@@ -27,7 +27,7 @@ export type DemoFault = (typeof FAULTS)[number]
 const FINISHES = ["stop", "tool_calls", "length", "content_filter", "incomplete"] as const satisfies FinishReason[]
 const FIELDS = new Set(["say", "think", "call", "fault", "finish", "wait_ms"])
 
-/** Checks a parsed script file. The error says what is wrong with "it", the file, which the caller names. */
+/** Validates a parsed script file. The error refers to the file as "it"; the caller adds its name. */
 export function parseDemoScript(value: unknown): Result<DemoScript> {
   if (!Array.isArray(value)) return fail("it must be a list of steps")
   const steps: DemoStep[] = []
@@ -49,10 +49,11 @@ function parseStep(value: unknown): Result<DemoStep> {
   const calls = parseCalls(value["call"])
   if (!calls.ok) return calls
   const knownFault = FAULTS.find((name) => name === fault)
-  if (fault !== undefined && knownFault === undefined) return fail(`has a fault that is none of ${FAULTS.join(", ")}`)
+  if (fault !== undefined && knownFault === undefined)
+    return fail(`has an unknown fault; known are ${FAULTS.join(", ")}`)
   const knownFinish = FINISHES.find((name) => name === finish)
   if (finish !== undefined && knownFinish === undefined)
-    return fail(`has a finish that is none of ${FINISHES.join(", ")}`)
+    return fail(`has an unknown finish; known are ${FINISHES.join(", ")}`)
   if (waitMs !== undefined && (typeof waitMs !== "number" || !Number.isFinite(waitMs) || waitMs < 0)) {
     return fail("needs a number of milliseconds in wait_ms")
   }
@@ -83,10 +84,10 @@ function parseCalls(value: unknown): Result<readonly DemoCall[]> {
 }
 
 function contradiction(step: DemoStep): string | undefined {
-  const isSilent = step.say === "" && step.calls.length === 0
+  const isEmpty = step.say === "" && step.calls.length === 0
   if (step.fault === "malformed-json" && step.calls.length === 0) return "needs a call whose JSON can be malformed"
-  if (step.fault === "disconnect" && isSilent) return "needs say or call, so that there is something to cut off"
-  if ((step.fault === undefined || step.fault === "rate-limit") && isSilent) {
+  if (step.fault === "disconnect" && isEmpty) return "needs say or call, so that there is something to truncate"
+  if ((step.fault === undefined || step.fault === "rate-limit") && isEmpty) {
     return "needs say or call; use fault: empty for a reply without either"
   }
   return undefined

@@ -75,8 +75,8 @@ describe("reportCall", () => {
     ["memory", { action: "read" }, { success: true, entries: [] }, "Memory is empty."],
     ["todo", {}, { todos: [{ id: "1", content: "tea", status: "pending" }] }, "The list has 1 item:\n\n- tea"],
     ["clarify", { question: "?" }, { user_response: "The tour" }, "You answered: The tour"],
-    ["other", {}, { x: 1 }, 'The call of other answered: {"x":1}'],
-    ["write_file", { path: "a" }, {}, "write_file (a) answered: {}"],
+    ["other", {}, { x: 1 }, 'The call of other returned: {"x":1}'],
+    ["write_file", { path: "a" }, {}, "write_file (a) returned: {}"],
   ])("%s %j → %j", (tool, args, result, text) => {
     expect(reportCall(callWith(tool, args, JSON.stringify(result)))).toBe(text)
   })
@@ -88,12 +88,12 @@ describe("reportCall", () => {
     )
   })
 
-  test("a result that is no JSON is quoted", () => {
-    expect(reportCall(callWith("terminal", { command: "x" }, "{broken"))).toBe("terminal (x) answered: {broken")
-    expect(reportCall(callWith("read_file", { path: "x" }, "{broken"))).toBe("read_file (x) answered: {broken")
+  test("a result that is not JSON is quoted", () => {
+    expect(reportCall(callWith("terminal", { command: "x" }, "{broken"))).toBe("terminal (x) returned: {broken")
+    expect(reportCall(callWith("read_file", { path: "x" }, "{broken"))).toBe("read_file (x) returned: {broken")
   })
 
-  test("a call without a result is told", () => {
+  test("a call without a result is reported as failed", () => {
     expect(reportCall(callWith("read_file", { path: "x" }, undefined))).toBe(
       "read_file (x) failed: no result came back",
     )
@@ -117,7 +117,7 @@ describe("hasFailed", () => {
 function callWith(tool: string, args: unknown, content: string | undefined) {
   const made = { id: "demo_1", type: "function", function: { name: tool, arguments: JSON.stringify(args) } } as const
   const result = { role: "tool", tool_call_id: "demo_1", tool_name: tool } as const
-  const { done } = readConversation({
+  const { completedCalls } = readConversation({
     model: "hermes-demo",
     system: "",
     tools: [],
@@ -127,5 +127,5 @@ function callWith(tool: string, args: unknown, content: string | undefined) {
       ...(content === undefined ? [] : [{ ...result, content }]),
     ],
   })
-  return done[0]!
+  return completedCalls[0]!
 }

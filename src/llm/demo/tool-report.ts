@@ -1,24 +1,24 @@
 import { isRecord, stringField } from "../../base/json.ts"
 import { ellipsize } from "../../base/text.ts"
-import type { DoneCall } from "./conversation.ts"
+import type { CompletedCall } from "./conversation.ts"
 
-/** Says what a call really did, from its result alone. */
-export function reportCall(call: DoneCall): string {
+/** Describes what a call did, from its result alone. */
+export function reportCall(call: CompletedCall): string {
   const { fields } = call.result
   if (isDenied(call)) return `${nameOf(call)} was not allowed, so nothing was done${because(fields)}`
   const report = REPORTS[call.tool]
   if (hasError(fields)) return `${nameOf(call)} failed${because(fields)}`
-  return report?.(call) ?? `${nameOf(call)} answered: ${ellipsize(oneLine(call.result.text), MAX_LINE)}`
+  return report?.(call) ?? `${nameOf(call)} returned: ${ellipsize(oneLine(call.result.text), MAX_LINE)}`
 }
 
-/** Whether the plan should not build on this call. */
-export function hasFailed(call: DoneCall): boolean {
+/** Whether the plan must not continue after this call. */
+export function hasFailed(call: CompletedCall): boolean {
   const { fields } = call.result
   const exitCode = fields["exit_code"]
   return isDenied(call) || hasError(fields) || (typeof exitCode === "number" && exitCode !== 0)
 }
 
-/** `read_file` numbers its lines as `12|text`; this takes the numbers off again. */
+/** Removes the line numbers of `read_file` (`12|text`). */
 export function plainLines(content: string): readonly string[] {
   return content
     .replace(/\n$/, "")
@@ -30,7 +30,7 @@ const MAX_LINE = 300
 const MAX_NAMES = 12
 const MAX_LINES = 12
 
-const REPORTS: Readonly<Record<string, (call: DoneCall) => string | undefined>> = {
+const REPORTS: Readonly<Record<string, (call: CompletedCall) => string | undefined>> = {
   search_files: ({ args, result: { fields } }) =>
     Array.isArray(fields["files"])
       ? reportFiles(fields["files"], fields)
@@ -62,7 +62,7 @@ const REPORTS: Readonly<Record<string, (call: DoneCall) => string | undefined>> 
   },
   memory: ({ args, result: { fields } }) => {
     if (args["action"] !== "read") {
-      const where = args["target"] === "user" ? "what is known about you" : "memory"
+      const where = args["target"] === "user" ? "your profile" : "memory"
       return `I added "${ellipsize(stringField(args, "content") ?? "", MAX_LINE)}" to ${where}; a new session will see it.`
     }
     const entries = strings(fields["entries"])
@@ -99,7 +99,7 @@ function reportMatches(pattern: string, fields: Readonly<Record<string, unknown>
   return `I found ${total === 1 ? "1 match" : `${total} matches`} for "${pattern}" in ${count(files, "file")}:\n\n${bullets(lines, total)}`
 }
 
-function isDenied({ result: { fields } }: DoneCall): boolean {
+function isDenied({ result: { fields } }: CompletedCall): boolean {
   return fields["status"] === "blocked"
 }
 
@@ -113,22 +113,22 @@ function because(fields: Readonly<Record<string, unknown>>): string {
   return error === "" ? "." : `: ${ellipsize(oneLine(error), MAX_LINE)}`
 }
 
-function nameOf(call: DoneCall): string {
+function nameOf(call: CompletedCall): string {
   const subject = ["command", "path", "pattern"].flatMap((key) => stringField(call.args, key) ?? [])[0]
   return subject === undefined ? `The call of ${call.tool}` : `${call.tool} (${ellipsize(subject, 80)})`
 }
 
 function bullets(items: readonly string[], total = items.length): string {
   const shown = items.slice(0, MAX_NAMES).map((item) => `- ${ellipsize(oneLine(item), MAX_LINE)}`)
-  return [...shown, ...rest(total - shown.length)].join("\n")
+  return [...shown, ...remainderNote(total - shown.length)].join("\n")
 }
 
 function block(lines: readonly string[], total = lines.length): string {
   const shown = lines.slice(0, MAX_LINES).map((line) => ellipsize(line, MAX_LINE))
-  return ["```", ...shown, "```", ...rest(total - shown.length)].join("\n")
+  return ["```", ...shown, "```", ...remainderNote(total - shown.length)].join("\n")
 }
 
-function rest(more: number): readonly string[] {
+function remainderNote(more: number): readonly string[] {
   return more > 0 ? [`… and ${more} more.`] : []
 }
 

@@ -3,21 +3,21 @@ import type { Message } from "../../protocol/message.ts"
 import type { Usage } from "../../protocol/usage.ts"
 import type { ModelRequest } from "../model.ts"
 
-/** Four characters count as one token, so that context accounting works as with a real model. */
+/** Estimates four characters per token, so that context accounting works as with a real model. */
 export function estimateUsage(
   request: ModelRequest,
   reply: { readonly text: string; readonly reasoning: string; readonly calls: readonly string[] },
 ): Usage {
-  const asked = request.messages.reduce((sum, message) => sum + messageLength(message), request.system.length)
-  const offered = request.tools.reduce(
+  const messageChars = request.messages.reduce((sum, message) => sum + messageLength(message), request.system.length)
+  const toolChars = request.tools.reduce(
     (sum, { name, description, parameters }) =>
       sum + name.length + description.length + JSON.stringify(parameters).length,
     0,
   )
-  const said = reply.calls.reduce((sum, call) => sum + call.length, reply.text.length + reply.reasoning.length)
+  const replyChars = reply.calls.reduce((sum, call) => sum + call.length, reply.text.length + reply.reasoning.length)
   return {
-    input: tokens(asked + offered),
-    output: tokens(said),
+    input: tokens(messageChars + toolChars),
+    output: tokens(replyChars),
     cacheRead: 0,
     cacheWrite: 0,
     reasoning: tokens(reply.reasoning.length),

@@ -1,46 +1,51 @@
 import { errorCode, errorMessage } from "../../base/system-error.ts"
-import { parseAvailableOutput, parseImageLimit, parseWindow } from "./error-text.ts"
-import { oneLine, readErrorBody } from "./failure-body.ts"
-import { NO_IMAGES } from "./failure-phrases.ts"
-import { judge } from "./failure-rules.ts"
-import type { Verdict } from "./failure-rules.ts"
-import { explainTransport, failureSentence, transportSentence } from "./failure-sentence.ts"
-import { parseRateLimits, usedUpFor } from "./rate-limit-headers.ts"
+import { parseAvailableOutputTokens, parseImageLimit, parseContextWindow } from "./error-limits.ts"
+import { oneLine, readErrorBody } from "./error-body.ts"
+import { NO_IMAGES, NO_STREAMING } from "./error-phrases.ts"
+import { applyRules } from "./classification-rules.ts"
+import type { Classification } from "./classification-rules.ts"
+import { explainTransportError, failureMessage, transportFailureMessage } from "./failure-message.ts"
+import type { MessageFacts } from "./failure-message.ts"
+import { parseRateLimits, exhaustedForSeconds } from "./rate-limit-headers.ts"
 import { findResetAt } from "./reset-time.ts"
 
-/** Why a model call failed. The words are shared with the P-edition and appear in `stream-json`. */
-export type FailureReason = Verdict["reason"]
+/** Why a model call failed. The values are shared with the Python edition and appear in `stream-json`. */
+export type FailureReason = Classification["reason"]
 
-/** A failure, classified once where it enters. Callers read the fields; nobody looks at message text again. */
-export interface LlmFailure extends Verdict {
+/** A failed model call, classified once when it occurs. Callers decide from the fields, never from message text. */
+export interface LlmFailure extends Classification {
   readonly status: number | null
-  /** One sentence for a person: provider, cause, next step. */
+  /** One sentence for the user: provider, cause, next step. */
   readonly message: string
-  /** Everything the server or the connection said, uncut: numbers are read from it, people never see it. */
+  /** All messages of the server or the connection, untruncated; never shown to the user. */
   readonly detail: string
-  /** What the server asked us to wait, if it said so; at most two minutes. */
+  /** The wait that the server requested, at most two minutes; absent without one. */
   readonly retryAfterMs?: number
   /** The code of the body, e.g. `usage_limit_reached`. */
   readonly errorCode?: string
-  /** When the limit ends, epoch seconds, if the server said so. */
+  /** When the limit resets, in epoch seconds, if the server sent it. */
   readonly resetAt?: number
-  /** The window the server named while it refused the request for its length. */
+  /** The context window in the server's rejection of a request that is too long. */
   readonly windowTokens?: number
-  /** Not the conversation was too long but the answer that was asked for: this many tokens are left for it. */
+  /** Only the requested output limit was too high, not the conversation: this many output tokens are available. */
   readonly availableOutputTokens?: number
-  /** What the server said about the largest image it takes, while it refused a larger one. */
+  /** The image limits in the server's rejection of an image that is too large. */
   readonly imageLimit?: { readonly maxSide?: number; readonly maxBytes?: number }
-  /** The model takes no images; the same request without them may pass. */
+  /** The model accepts no images; the same request without them may succeed. */
   readonly refusesImages?: boolean
-  /** A limit of ours is used up for this many seconds, whoever of this account asks. */
-  readonly usedUpSeconds?: number
-  /** It answered, but with nothing that can be used: asking the same place again rarely helps. */
+  /** The server rejects the `stream_options` parameter; the same request without it may succeed. */
+  readonly refusesStreamOptions?: boolean
+  /** The server, or the permissions of the account, allow no streaming; the same request without it may succeed. */
+  readonly refusesStreaming?: boolean
+  /** A rate limit of the whole account is exhausted for this many seconds. */
+  readonly limitExhaustedSeconds?: number
+  /** The server responded, but without a usable reply; retrying at the same endpoint rarely helps. */
   readonly invalidReply?: boolean
-  /** And it was not even of a model server. */
-  readonly foreign?: boolean
-  /** The connection broke off or went silent; another one may do better. */
+  /** The response cannot come from a model server. */
+  readonly notModelServer?: boolean
+  /** The connection broke or went silent; a new one may work. */
   readonly connectionLost?: boolean
-  /** A refusal that may only mean that the conversation is too long: shorten it before the next request. */
+  /** The rejection may only mean that the conversation is too long: shorten it before the next request. */
   readonly mayBeTooLong?: boolean
 }
 
@@ -48,26 +53,26 @@ export interface FailureContext {
   readonly provider: string
   readonly model: string
   readonly baseUrl: string
-  /** Epoch milliseconds, to turn a wait into a moment and a moment into a wait. */
+  /** Epoch milliseconds, to convert between delays and timestamps. */
   readonly now: number
-  /** How large the request was; absent for a probe, which is never too long. */
+  /** The size of the request; absent for a probe, which is never too long. */
   readonly approxTokens?: number
   readonly numMessages?: number
   readonly contextLength?: number
 }
 
 export interface FailedResponse {
-  /** Null for an error inside a stream, whose status is looked for in the body. */
+  /** Null for an error inside a stream; its status is read from the body. */
   readonly status: number | null
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly body: string
 }
 
-/** The server answered with an error status, or with an error instead of a reply. */
+/** Classifies an error status, or an error in the body of a successful response. */
 export function classifyResponse(response: FailedResponse, context: FailureContext): LlmFailure {
   const body = readErrorBody(response.body)
   const status = response.status ?? body.status
-  const verdict = judge({
+  const classification = applyRules({
     status,
     text: body.text,
     code: body.code.toLowerCase(),
@@ -75,45 +80,57 @@ export function classifyResponse(response: FailedResponse, context: FailureConte
     errorNames: [],
     ...sizeOf(context),
   })
-  const who = status === null ? context.provider : `${context.provider} (HTTP ${status})`
+  const server = status === null ? context.provider : `${context.provider} (HTTP ${status})`
   const wait = retryAfterMs(response.headers, context.now)
   const reset = findResetAt({ headers: response.headers, body: body.parsed, text: body.message }, context.now)
   return {
-    ...verdict,
+    ...classification,
     status,
-    message: failureSentence(verdict.reason, {
+    message: failureMessage(classification.reason, {
       ...context,
       ...body,
-      who,
+      server,
+      serverMessage: body.summary,
       status,
-      ...leadsTo(status, response.headers),
+      ...redirectTarget(status, response.headers),
     }),
     detail: body.detail,
     ...(wait === undefined ? {} : { retryAfterMs: wait }),
     ...(body.code === "" ? {} : { errorCode: body.code }),
     ...(reset === undefined ? {} : { resetAt: reset }),
-    ...lengthFacts(verdict, body.detail),
-    ...(verdict.reason === "image_too_large" ? { imageLimit: parseImageLimit(body.detail) } : {}),
+    ...lengthLimits(classification, body.detail),
+    ...(classification.reason === "image_too_large" ? { imageLimit: parseImageLimit(body.detail) } : {}),
     ...(refusesImages(status, body.text) ? { refusesImages: true } : {}),
-    ...usedUp(verdict, response.headers, context.now),
+    ...(status === 400 && body.detail.includes("stream_options") ? { refusesStreamOptions: true } : {}),
+    ...(refusesStreaming(status, body.detail) ? { refusesStreaming: true } : {}),
+    ...exhaustedLimit(classification, response.headers, context.now),
     ...(status === 400 && isLong(context) ? { mayBeTooLong: true } : {}),
   }
 }
 
-/** A redirect is not followed: the request carries a key, which belongs to the host that was named. */
-function leadsTo(status: number | null, headers: FailedResponse["headers"]): { readonly leadsTo?: string } {
+/** Redirects are not followed: the request contains a key, which must only go to the configured host. */
+function redirectTarget(
+  status: number | null,
+  headers: FailedResponse["headers"],
+): Pick<MessageFacts, "redirectTarget"> {
   const location = headers["location"]
   if (status === null || status < 300 || status > 399 || location === undefined) return {}
-  return { leadsTo: oneLine(location.replace(/[?#].*$/s, "")) }
+  return { redirectTarget: oneLine(location.replace(/[?#].*$/s, "")) }
 }
 
-/** The numbers in a refusal for length. A room for the answer means that the conversation itself fits. */
-function lengthFacts({ reason }: Verdict, said: string): Pick<LlmFailure, "windowTokens" | "availableOutputTokens"> {
+/**
+ * The numbers in the rejection of a request that is too long. Available output tokens mean that the conversation itself
+ * fits.
+ */
+function lengthLimits(
+  { reason }: Classification,
+  detail: string,
+): Pick<LlmFailure, "windowTokens" | "availableOutputTokens"> {
   if (reason !== "context_overflow") return {}
-  const [window, room] = [parseWindow(said), parseAvailableOutput(said)]
+  const [window, available] = [parseContextWindow(detail), parseAvailableOutputTokens(detail)]
   return {
     ...(window === undefined ? {} : { windowTokens: window }),
-    ...(room === undefined ? {} : { availableOutputTokens: room }),
+    ...(available === undefined ? {} : { availableOutputTokens: available }),
   }
 }
 
@@ -122,16 +139,22 @@ function refusesImages(status: number | null, text: string): boolean {
   return refused && NO_IMAGES.some((phrase) => text.includes(phrase))
 }
 
-function usedUp(
-  { reason }: Verdict,
-  headers: FailedResponse["headers"],
-  now: number,
-): Pick<LlmFailure, "usedUpSeconds"> {
-  const seconds = reason === "rate_limit" ? usedUpFor(parseRateLimits(headers, now)) : undefined
-  return seconds === undefined ? {} : { usedUpSeconds: seconds }
+/** Bedrock answers 403 and names the missing permission, other servers answer 400 in their own detail. */
+function refusesStreaming(status: number | null, detail: string): boolean {
+  if (status === 403) return detail.includes("InvokeModelWithResponseStream")
+  return status === 400 && NO_STREAMING.test(detail)
 }
 
-/** From here on a refusal without a reason is more likely about length than about form. */
+function exhaustedLimit(
+  { reason }: Classification,
+  headers: FailedResponse["headers"],
+  now: number,
+): Pick<LlmFailure, "limitExhaustedSeconds"> {
+  const seconds = reason === "rate_limit" ? exhaustedForSeconds(parseRateLimits(headers, now)) : undefined
+  return seconds === undefined ? {} : { limitExhaustedSeconds: seconds }
+}
+
+/** Above these sizes a rejection without a reason is more likely about length than about the format. */
 const LONG_TOKENS = 50_000
 const LONG_MESSAGES = 80
 
@@ -139,66 +162,66 @@ function isLong({ approxTokens = 0, numMessages = 0 }: FailureContext): boolean 
   return approxTokens > LONG_TOKENS || numMessages > LONG_MESSAGES
 }
 
-/** The request never got a proper answer: refused, reset, timed out, TLS trouble, a stream that was cut. */
-export function classifyTransport(error: unknown, context: FailureContext): LlmFailure {
+/** Classifies a failed connection: refused, reset, timed out, a TLS error, or a truncated stream. */
+export function classifyTransportError(error: unknown, context: FailureContext): LlmFailure {
   const chain = causes(error)
   const codes = chain.map(errorCode).filter((code) => code !== undefined)
-  const words = chain.map(errorMessage).join(" ") || errorMessage(error)
+  const detail = chain.map(errorMessage).join(" ") || errorMessage(error)
   const status = statusOfError(chain)
-  const verdict = judge({
+  const classification = applyRules({
     status,
-    // The host's name is part of many messages and says nothing about the failure.
-    text: `${words} ${codes.join(" ")}`.toLowerCase().replaceAll(hostOf(context.baseUrl), ""),
+    // Many messages contain the host name, which must not match a rule.
+    text: `${detail} ${codes.join(" ")}`.toLowerCase().replaceAll(hostOf(context.baseUrl), ""),
     code: "",
-    bodyMessage: words,
+    bodyMessage: detail,
     errorNames: [...codes, ...chain.map(({ name }) => name)],
     ...sizeOf(context),
   })
-  const explained = explainTransport(errorMessage(error), codes)
-  const place = `${context.provider} at ${context.baseUrl}`
+  const explained = explainTransportError(errorMessage(error), codes)
+  const server = `${context.provider} at ${context.baseUrl}`
   if (codes.includes("ERR_INVALID_URL")) {
-    const message = transportSentence("timeout", { ...context, who: place, said: explained })
-    return { ...NO_ADDRESS, status: null, message, detail: words }
+    const message = transportFailureMessage("timeout", { ...context, server, serverMessage: explained })
+    return { ...INVALID_URL, status: null, message, detail: detail }
   }
   return {
-    ...verdict,
-    ...(codes.some((code) => NEVER_BETTER.test(code)) ? { retryable: false, fallback: true } : {}),
+    ...classification,
+    ...(codes.some((code) => WRONG_PROXY_SETTING.test(code)) ? { retryable: false, fallback: true } : {}),
     status,
-    detail: words,
-    message: transportSentence(verdict.reason, { ...context, who: place, said: oneLine(explained) }),
-    ...(verdict.reason === "timeout" && !codes.some((code) => NO_OTHER_HELPS.test(code))
+    detail,
+    message: transportFailureMessage(classification.reason, { ...context, server, serverMessage: oneLine(explained) }),
+    ...(classification.reason === "timeout" && !codes.some((code) => RECONNECT_USELESS.test(code))
       ? { connectionLost: true }
       : {}),
   }
 }
 
-/** No other connection would help: nobody is there, it is not the one we trust, or the answer was merely too long. */
-const NO_OTHER_HELPS =
+/** A new connection would not help: the host is unreachable or not trusted, or the response just took too long. */
+const RECONNECT_USELESS =
   /^(ERR_TOTAL_TIME|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ERR_PROXY_|ERR_SSL_|EPROTO$|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_)/
 
-/** Only a person can mend it: what stands in the variable is no proxy, or not the right login for it. */
-const NEVER_BETTER = /^ERR_PROXY_(?:FOREIGN|LOGIN)$/
+/** Only the user can fix these: the variable does not name a proxy, or contains the wrong login for it. */
+const WRONG_PROXY_SETTING = /^ERR_PROXY_(?:FOREIGN|LOGIN)$/
 
-/** The server answered 200, but not with a reply of this wire. */
-export function classifyMalformed(
-  { why: what, foreign }: { readonly why: string; readonly foreign?: true },
+/** Classifies a response with status 200 that is not a reply of the wire format. */
+export function classifyUnusableReply(
+  { received, notModelServer }: { readonly received: string; readonly notModelServer?: true },
   context: FailureContext,
 ): LlmFailure {
   return {
     reason: "server_error",
     status: null,
-    message: `${context.provider} at ${context.baseUrl} answered with ${what}; check that the address is a model server`,
-    detail: what,
+    message: `${context.provider} at ${context.baseUrl} answered with ${received}; check that the address is a model server`,
+    detail: received,
     retryable: true,
     compress: false,
     rotateCredential: false,
     fallback: true,
     invalidReply: true,
-    ...(foreign === true ? { foreign } : {}),
+    ...(notModelServer === true ? { notModelServer } : {}),
   }
 }
 
-const NO_ADDRESS: Verdict = {
+const INVALID_URL: Classification = {
   reason: "format_error",
   retryable: false,
   compress: false,

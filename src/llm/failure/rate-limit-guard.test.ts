@@ -9,9 +9,9 @@ import { environmentFrom } from "../../config/environment.ts"
 import { homeAt } from "../../config/home.ts"
 import { openRateLimitGuard } from "./rate-limit-guard.ts"
 
-async function places(files: Readonly<Record<string, string>> = {}) {
-  const place = await temporaryHome({ files })
-  const home = homeAt(place.path, environmentFrom({}))
+async function sharedHome(files: Readonly<Record<string, string>> = {}) {
+  const directory = await temporaryHome({ files })
+  const home = homeAt(directory.path, environmentFrom({}))
   let now = 1_000_000
   const clock = { now: () => now, sleep: () => Promise.resolve() }
   const lines: string[] = []
@@ -20,47 +20,47 @@ async function places(files: Readonly<Record<string, string>> = {}) {
   return {
     open: () => openRateLimitGuard("nous", { home, clock, log }),
     lines,
-    file: join(place.path, "rate_limits", "nous.json"),
+    file: join(directory.path, "rate_limits", "nous.json"),
     pass: (ms: number) => (now += ms),
-    [Symbol.asyncDispose]: () => place[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => directory[Symbol.asyncDispose](),
   }
 }
 
-test("what one process was told, every process knows until it is over", async () => {
-  await using place = await places()
-  const [one, other] = [place.open(), place.open()]
-  expect(other.restsUntil()).toBeUndefined()
+test("a limit recorded by one process is known to every process until it resets", async () => {
+  await using shared = await sharedHome()
+  const [one, other] = [shared.open(), shared.open()]
+  expect(other.blockedUntil()).toBeUndefined()
   one.record(120)
-  expect(JSON.parse(await readFile(place.file, "utf8"))).toEqual({
+  expect(JSON.parse(await readFile(shared.file, "utf8"))).toEqual({
     reset_at: 1120,
     recorded_at: 1000,
     reset_seconds: 120,
   })
-  expect(other.restsUntil()).toBe(1120)
-  place.pass(120_000)
-  expect(other.restsUntil()).toBeUndefined()
+  expect(other.blockedUntil()).toBe(1120)
+  shared.pass(120_000)
+  expect(other.blockedUntil()).toBeUndefined()
 })
 
-test("a time nobody named is five minutes; an answer clears it", async () => {
-  await using place = await places()
-  const guard = place.open()
+test("without a reset time the limit lasts five minutes; clear() removes it", async () => {
+  await using shared = await sharedHome()
+  const guard = shared.open()
   guard.record(0)
-  expect(guard.restsUntil()).toBe(1300)
+  expect(guard.blockedUntil()).toBe(1300)
   guard.clear()
-  expect(guard.restsUntil()).toBeUndefined()
+  expect(guard.blockedUntil()).toBeUndefined()
   guard.clear()
-  expect(place.lines).toEqual([])
+  expect(shared.lines).toEqual([])
 })
 
-test.each(["", "{", "[]", '{"reset_at":"soon"}'])("a file with %j says nothing", async (text) => {
-  await using place = await places({ "rate_limits/nous.json": text })
-  expect(place.open().restsUntil()).toBeUndefined()
+test.each(["", "{", "[]", '{"reset_at":"soon"}'])("a file with %j is ignored", async (text) => {
+  await using shared = await sharedHome({ "rate_limits/nous.json": text })
+  expect(shared.open().blockedUntil()).toBeUndefined()
 })
 
 test("a file that cannot be written is only logged", async () => {
-  await using place = await places({ rate_limits: "a file where the folder should be" })
-  const guard = place.open()
+  await using shared = await sharedHome({ rate_limits: "a file where the directory should be" })
+  const guard = shared.open()
   guard.record(120)
-  expect(guard.restsUntil()).toBeUndefined()
-  expect(place.lines).toEqual([expect.stringContaining("the used-up limit of nous could not be kept")])
+  expect(guard.blockedUntil()).toBeUndefined()
+  expect(shared.lines).toEqual([expect.stringContaining("cannot share the exhausted rate limit of nous")])
 })

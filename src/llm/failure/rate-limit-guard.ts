@@ -9,34 +9,34 @@ import { explainSystemError } from "../../base/system-error.ts"
 import type { Home } from "../../config/home.ts"
 import type { RateLimitGuard } from "../route.ts"
 
-/** Assumed where a limit is used up and nobody says for how long. */
-const USUAL_REST_SECONDS = 300
+/** Used when the server does not send a reset time. */
+const DEFAULT_RESET_SECONDS = 300
 
 /**
- * `<home>/rate_limits/<provider>.json`: one process was told that the account's limit is used up, and the others need not ask. The
- * Python edition reads and writes the same file.
+ * Shares an exhausted rate limit of the account between processes in `<home>/rate_limits/<provider>.json`. The Python
+ * edition reads and writes the same file.
  */
 export function openRateLimitGuard(
   provider: string,
   { home, clock, log }: { readonly home: Home; readonly clock: Clock; readonly log: Logger },
 ): RateLimitGuard {
   const path = home.file("rate_limits", `${provider}.json`)
-  const attempt = (what: string, work: () => void): void => {
+  const attempt = (failureText: string, work: () => void): void => {
     try {
       work()
     } catch (error) {
-      log.warning(`${what}: ${explainSystemError(error)}`)
+      log.warning(`${failureText}: ${explainSystemError(error)}`)
     }
   }
   return {
-    restsUntil: () => {
+    blockedUntil: () => {
       const until = readResetAt(path)
       return until !== undefined && until > clock.now() / 1000 ? until : undefined
     },
     record: (seconds) => {
-      const resetSeconds = seconds > 0 ? seconds : USUAL_REST_SECONDS
+      const resetSeconds = seconds > 0 ? seconds : DEFAULT_RESET_SECONDS
       const now = clock.now() / 1000
-      attempt(`the used-up limit of ${provider} could not be kept for other processes`, () => {
+      attempt(`cannot share the exhausted rate limit of ${provider} with other processes`, () => {
         mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
         writeFileAtomic(
           path,
@@ -45,7 +45,7 @@ export function openRateLimitGuard(
       })
     },
     clear: () => {
-      attempt(`${path} could not be removed`, () => {
+      attempt(`cannot remove ${path}`, () => {
         rmSync(path, { force: true })
       })
     },
@@ -58,7 +58,7 @@ function readResetAt(path: string): number | undefined {
     const at = isRecord(parsed) ? parsed["reset_at"] : undefined
     return typeof at === "number" ? at : undefined
   } catch {
-    // Absent or unreadable: nothing is known to be used up.
+    // Absent or unreadable: no limit is known to be exhausted.
     return undefined
   }
 }

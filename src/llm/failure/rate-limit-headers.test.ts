@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest"
 
-import { isNearlyUsedUp, usedUpFor, parseRateLimits } from "./rate-limit-headers.ts"
+import { isNearLimit, exhaustedForSeconds, parseRateLimits } from "./rate-limit-headers.ts"
 
 const NOW = 1_700_000_000_000
 
 describe("parseRateLimits", () => {
-  test("reads all twelve headers, whatever their case", () => {
+  test("reads all twelve headers, in any letter case", () => {
     const headers = Object.fromEntries(
       ["requests", "requests-1h", "tokens", "tokens-1h"].flatMap((name, index) => [
         [`X-RateLimit-Limit-${name}`, `${100 * (index + 1)}`],
@@ -43,7 +43,7 @@ describe("parseRateLimits", () => {
     [{ "x-ratelimit-limit-tokens": "9" }],
     [{ "x-ratelimit-limit-tokens": "many", "x-ratelimit-remaining-tokens": "1" }],
     [{ "x-ratelimit-limit-tokens": "", "x-ratelimit-remaining-tokens": "1" }],
-  ])("%j says nothing", (headers) => {
+  ])("%j is ignored", (headers) => {
     expect(parseRateLimits(headers, NOW)).toEqual({})
   })
 })
@@ -52,18 +52,18 @@ test.each([
   [0, 60, 60],
   [0, 59, undefined],
   [1, 3600, undefined],
-])("%i left for %i s: used up for %s", (remaining, resetSeconds, expected) => {
-  expect(usedUpFor({ "tokens-1h": { limit: 10, remaining, resetSeconds, capturedAt: NOW } })).toBe(expected)
+])("%i remaining for %i s: exhausted for %s", (remaining, resetSeconds, expected) => {
+  expect(exhaustedForSeconds({ "tokens-1h": { limit: 10, remaining, resetSeconds, capturedAt: NOW } })).toBe(expected)
 })
 
-test("no limit is used up when none is told", () => {
-  expect(usedUpFor({})).toBeUndefined()
+test("no limit is exhausted when none is reported", () => {
+  expect(exhaustedForSeconds({})).toBeUndefined()
 })
 
 test.each([
   [100, 20, true],
   [100, 21, false],
   [0, 0, false],
-])("of %i %i are left: nearly used up %s", (limit, remaining, expected) => {
-  expect(isNearlyUsedUp({ limit, remaining, resetSeconds: 1, capturedAt: NOW })).toBe(expected)
+])("of %i %i remain: near the limit %s", (limit, remaining, expected) => {
+  expect(isNearLimit({ limit, remaining, resetSeconds: 1, capturedAt: NOW })).toBe(expected)
 })

@@ -1,4 +1,4 @@
-/** What a provider says about one of its limits. */
+/** One rate limit as reported by a provider. */
 export interface RateLimitBucket {
   readonly limit: number
   readonly remaining: number
@@ -13,7 +13,7 @@ export type RateLimits = Partial<Readonly<Record<RateLimitName, RateLimitBucket>
 
 const NAMES = ["requests", "requests-1h", "tokens", "tokens-1h"] as const
 
-/** The limits of `x-ratelimit-{limit|remaining|reset}-{requests|tokens}[-1h]`; one without limit and remainder is left out. */
+/** Reads `x-ratelimit-{limit|remaining|reset}-{requests|tokens}[-1h]`; skips a bucket without limit or remainder. */
 export function parseRateLimits(headers: Readonly<Record<string, string | undefined>>, now: number): RateLimits {
   const lower = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
   const read = (what: string, name: RateLimitName) => lower.get(`x-ratelimit-${what}-${name}`)
@@ -30,8 +30,10 @@ export function parseRateLimits(headers: Readonly<Record<string, string | undefi
 
 const LONG_RESET_SECONDS = 60
 
-/** For how long some limit of ours is used up; undefined where none is, so that the provider itself lacks capacity. */
-export function usedUpFor(limits: RateLimits): number | undefined {
+/**
+ * How long a limit of the account is exhausted; undefined without one, which means that the provider lacks capacity.
+ */
+export function exhaustedForSeconds(limits: RateLimits): number | undefined {
   const resets = Object.values(limits)
     .filter(({ remaining, resetSeconds }) => remaining === 0 && resetSeconds >= LONG_RESET_SECONDS)
     .map(({ resetSeconds }) => resetSeconds)
@@ -40,8 +42,8 @@ export function usedUpFor(limits: RateLimits): number | undefined {
 
 const WARNING_SHARE = 0.8
 
-/** Worth a warning where usage is shown. */
-export function isNearlyUsedUp({ limit, remaining }: RateLimitBucket): boolean {
+/** Worth a warning in usage displays. */
+export function isNearLimit({ limit, remaining }: RateLimitBucket): boolean {
   return limit > 0 && (limit - remaining) / limit >= WARNING_SHARE
 }
 

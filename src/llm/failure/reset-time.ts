@@ -1,8 +1,8 @@
 import { isRecord } from "../../base/json.ts"
 
 /**
- * When the server says a limit ends, as epoch seconds. Fields are asked before prose, and a moment that has passed is no
- * answer: the caller's own waiting time is better then.
+ * When a limit resets according to the server, in epoch seconds. Fields take precedence over prose. A time in the past
+ * is ignored: the caller's default delay is better then.
  */
 export function findResetAt(
   source: {
@@ -13,12 +13,12 @@ export function findResetAt(
   now: number,
 ): number | undefined {
   const nowSeconds = now / 1000
-  const places = [...recordsOf(source.body), headerFields(source.headers)]
-  const moments = places.flatMap((place) => [
-    ...MOMENT_FIELDS.map((field) => parseTimestamp(place[field])),
-    ...DELAY_FIELDS.map((field) => momentAfter(place[field], nowSeconds)),
+  const sources = [...recordsOf(source.body), headerFields(source.headers)]
+  const times = sources.flatMap((fields) => [
+    ...TIME_FIELDS.map((field) => parseTimestamp(fields[field])),
+    ...DELAY_FIELDS.map((field) => timeAfterDelay(fields[field], nowSeconds)),
   ])
-  const named = moments.find((moment) => moment !== undefined && moment > nowSeconds)
+  const named = times.find((time) => time !== undefined && time > nowSeconds)
   if (named !== undefined) return named
   const delay = parseResetDelay(source.text)
   return delay === undefined ? undefined : nowSeconds + delay
@@ -30,12 +30,12 @@ export function parseTimestamp(value: unknown): number | undefined {
   if (typeof value !== "string" || value.trim() === "") return undefined
   const number = Number(value)
   if (Number.isFinite(number)) return epochSeconds(number)
-  // A date without digits for a year is prose that Date.parse would still guess at.
+  // Date.parse also guesses dates in prose, so require a year.
   const parsed = /\d{4}/.test(value) ? Date.parse(value) : Number.NaN
   return Number.isFinite(parsed) ? epochSeconds(parsed / 1000) : undefined
 }
 
-/** Seconds from what servers write: `quotaResetDelay: 1500ms`, "retry after 12 seconds", "Resets in 4hr 5min". */
+/** Seconds in texts such as `quotaResetDelay: 1500ms`, "retry after 12 seconds", "Resets in 4hr 5min". */
 export function parseResetDelay(text: string): number | undefined {
   const quota = /quotaResetDelay\W{0,8}(\d+(?:\.\d+)?)\s*(ms|s)\b/i.exec(text)
   if (quota !== null) return Number(quota[1]) / (quota[2]?.toLowerCase() === "ms" ? 1000 : 1)
@@ -46,25 +46,25 @@ export function parseResetDelay(text: string): number | undefined {
   return Number(resets[1] ?? 0) * 3600 + Number(resets[2] ?? 0) * 60
 }
 
-const MOMENT_FIELDS = ["reset_at", "resets_at", "retry_until", "x_ratelimit_reset"]
+const TIME_FIELDS = ["reset_at", "resets_at", "retry_until", "x_ratelimit_reset"]
 const DELAY_FIELDS = ["retry_after", "resets_in_seconds"]
 
-/** Seconds have ten digits until the year 2286; twelve and more are milliseconds. */
-const FIRST_MILLISECONDS = 100_000_000_000
+/** Epoch seconds have ten digits until the year 2286; numbers with twelve or more digits are milliseconds. */
+const MIN_MILLISECONDS = 100_000_000_000
 
 function epochSeconds(value: number): number | undefined {
   if (!Number.isFinite(value) || value <= 0) return undefined
-  return value >= FIRST_MILLISECONDS ? value / 1000 : value
+  return value >= MIN_MILLISECONDS ? value / 1000 : value
 }
 
 /** A delay in seconds; `retry-after` may also be a date. */
-function momentAfter(value: unknown, nowSeconds: number): number | undefined {
+function timeAfterDelay(value: unknown, nowSeconds: number): number | undefined {
   const seconds = typeof value === "string" && value.trim() !== "" ? Number(value) : value
   if (typeof seconds !== "number") return undefined
   return Number.isFinite(seconds) ? nowSeconds + seconds : parseTimestamp(value)
 }
 
-/** The body and what it nests: vendors put the reset beside the message, above it or into its metadata. */
+/** The body and its nested objects: vendors put the reset beside the message, above it or in its metadata. */
 function recordsOf(body: unknown): readonly Readonly<Record<string, unknown>>[] {
   if (!isRecord(body)) return []
   const error = isRecord(body["error"]) ? body["error"] : {}

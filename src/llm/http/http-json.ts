@@ -1,7 +1,7 @@
 import { parseJson } from "../../base/json.ts"
-import type { HttpConnection, HttpTimeouts } from "./http.ts"
+import type { HttpConnection, HttpTimeouts } from "./http-connection.ts"
 
-/** Lists of models are a few hundred kilobytes; whatever sends more than this is something else. */
+/** Model lists are a few hundred kilobytes; a larger response is not one. */
 const MAX_BYTES = 16 * 1024 * 1024
 
 export interface JsonRequest {
@@ -13,14 +13,14 @@ export interface JsonRequest {
   readonly signal: AbortSignal
 }
 
-export interface JsonAnswer {
+export interface JsonResponse {
   readonly status: number
   /** Undefined when the body is not JSON. */
   readonly json: unknown
 }
 
-/** One short question with a JSON answer. Throws what the connection throws. */
-export async function askJson(connection: HttpConnection, request: JsonRequest): Promise<JsonAnswer> {
+/** Sends one small request and parses the JSON response. Throws what the connection throws. */
+export async function requestJson(connection: HttpConnection, request: JsonRequest): Promise<JsonResponse> {
   const { path, body, headers, signal, timeouts } = request
   const accept = { accept: "application/json", ...headers }
   const response =

@@ -1,19 +1,13 @@
 import { expect, test } from "vitest"
 import { environmentFrom } from "../../config/environment.ts"
-import { normalise, proxyFor } from "./proxy.ts"
+import { proxyFor } from "./proxy.ts"
 
 const OPENAI = new URL("https://api.openai.com/v1")
-
-test.each([
-  ["http://p:1/", "http://p:1"],
-  ["socks://p:2", "socks5://p:2"],
-])("%s is read as %s", (given, expected) => {
-  expect(normalise(given)).toBe(expected)
-})
 
 test.each<[string, Record<string, string>, URL, boolean, unknown]>([
   ["nothing set", {}, OPENAI, false, undefined],
   ["HTTPS_PROXY", { HTTPS_PROXY: "http://p:1/" }, OPENAI, false, "http://p:1"],
+  ["socks:// means SOCKS 5", { HTTPS_PROXY: "socks://p:2" }, OPENAI, false, "socks5://p:2"],
   ["a lower-case name", { https_proxy: "http://p:3" }, OPENAI, false, "http://p:3"],
   ["ALL_PROXY after the others", { ALL_PROXY: "http://a:1", HTTP_PROXY: "http://h:1" }, OPENAI, false, "http://h:1"],
   ["a suffix in NO_PROXY", { HTTPS_PROXY: "http://p:1", NO_PROXY: ".openai.com" }, OPENAI, false, undefined],
@@ -32,7 +26,7 @@ test.each<[string, Record<string, string>, URL, boolean, unknown]>([
   expect(found.ok && found.value?.address).toEqual(proxy)
 })
 
-test("a SOCKS proxy is read with its login, which its address does not show", () => {
+test("a SOCKS proxy has its login, which its displayed address does not contain", () => {
   const read = (value: string) => {
     const found = proxyFor(OPENAI, { environment: environmentFrom({ all_proxy: value }), local: false })
     return found.ok ? found.value : found.error
@@ -43,27 +37,27 @@ test("a SOCKS proxy is read with its login, which its address does not show", ()
     address: "socks5h://[::1]:9050",
     hasLogin: true,
     version: 5,
-    looksUp: "proxy",
+    dnsLookup: "proxy",
     host: "::1",
     port: 9050,
     user: "ann",
     password: "p@ss",
   })
   expect(["socks://p", "SOCKS5://p", "socks4://p", "socks4a://p"].map(read)).toMatchObject([
-    { version: 5, looksUp: "here", port: 1080, hasLogin: false },
-    { version: 5, looksUp: "here" },
-    { version: 4, looksUp: "here" },
-    { version: 4, looksUp: "proxy" },
+    { version: 5, dnsLookup: "local", port: 1080, hasLogin: false },
+    { version: 5, dnsLookup: "local" },
+    { version: 4, dnsLookup: "local" },
+    { version: 4, dnsLookup: "proxy" },
   ])
 })
 
 test.each([
-  [{ HTTPS_PROXY: "http://ann:secret@p:99x" }, 'HTTPS_PROXY ("http://p:99x") is not an address'],
+  [{ HTTPS_PROXY: "http://ann:secret@p:99x" }, 'HTTPS_PROXY ("http://p:99x") is not a URL'],
   [{ all_proxy: "socks5://ann:secret%zz@p:2" }, "all_proxy"],
   [{ all_proxy: "socks6://ann:secret@p:2" }, "all_proxy"],
   [{ ALL_PROXY: "ann:secret@proxy:8080" }, "ALL_PROXY"],
   [{ HTTP_PROXY: "ftp://p" }, "HTTP_PROXY"],
-])("%o is answered with the name of the variable, never with the password", (variables, text) => {
+])("%o is reported with the name of the variable, never with the password", (variables, text) => {
   const found = proxyFor(OPENAI, { environment: environmentFrom(variables), local: false })
   expect(found.ok ? "" : found.error).toContain(text)
   expect(found.ok ? "" : found.error).not.toContain("secret")

@@ -10,37 +10,37 @@ import { errorMessage } from "../../base/system-error.ts"
 import {
   ProxyError,
   proxyCannotReach,
-  proxyForeign,
+  notAProxy,
   proxyRefused,
   proxyUnreachable,
-  proxyWantsLogin,
+  proxyNeedsLogin,
 } from "./proxy-error.ts"
 import type { SocksProxy } from "./proxy.ts"
 
 export interface SocksTarget {
   readonly host: string
   readonly port: number
-  /** Given for an https address: what its TLS needs to know. */
+  /** TLS options, for an https address. */
   readonly tls?: TlsOptions
-  /** Ends whatever is being opened. */
+  /** Aborts the connection attempt. */
   readonly signal: AbortSignal
   /** The socket does not keep the process alive. */
   readonly background: boolean
 }
 
-/** A connection to the target through the proxy, ready for a request. Rejects with a `ProxyError`, or with what TLS says. */
+/** Opens a connection to the target through the proxy. Rejects with a `ProxyError`, or with the TLS error. */
 export async function connectThroughSocks(proxy: SocksProxy, target: SocksTarget): Promise<Socket> {
   const socket = connect({ host: proxy.host, port: proxy.port, noDelay: true, keepAlive: true })
   if (target.background) socket.unref()
   const stop = (): void => {
-    socket.destroy(new Error("the connection is not wanted any more"))
+    socket.destroy(new Error("the connection attempt was aborted"))
   }
   target.signal.addEventListener("abort", stop, { once: true })
   if (target.signal.aborted) stop()
   try {
-    await accepted(socket, proxy)
-    await shakeHands(socket, proxy, { host: await nameFor(proxy, target.host), port: target.port })
-    return target.tls === undefined ? socket : await secured(socket, target.tls)
+    await proxyConnected(socket, proxy)
+    await socksHandshake(socket, proxy, { host: await resolveHost(proxy, target.host), port: target.port })
+    return target.tls === undefined ? socket : await startTls(socket, target.tls)
   } catch (error) {
     socket.destroy()
     throw error
@@ -49,7 +49,7 @@ export async function connectThroughSocks(proxy: SocksProxy, target: SocksTarget
   }
 }
 
-function accepted(socket: Socket, proxy: SocksProxy): Promise<void> {
+function proxyConnected(socket: Socket, proxy: SocksProxy): Promise<void> {
   return new Promise((resolve, reject) => {
     const refuse = (): void => {
       reject(proxyUnreachable(proxy))
@@ -62,27 +62,27 @@ function accepted(socket: Socket, proxy: SocksProxy): Promise<void> {
   })
 }
 
-/** The name itself where the proxy looks it up, else a number. SOCKS 4 knows no other numbers than those of IPv4. */
-async function nameFor(proxy: SocksProxy, host: string): Promise<string> {
+/** Returns the host name when the proxy resolves it, else an IP address. SOCKS 4 supports only IPv4. */
+async function resolveHost(proxy: SocksProxy, host: string): Promise<string> {
   if (proxy.version === 4 && isIPv6(host)) {
     throw new ProxyError(
       "ERR_PROXY_HOST",
-      `a SOCKS 4 proxy cannot reach the IPv6 address ${host}; name a socks5:// proxy in ${proxy.variable}`,
+      `a SOCKS 4 proxy cannot reach the IPv6 address ${host}; set a socks5:// proxy in ${proxy.variable}`,
     )
   }
-  if (isIP(host) !== 0 || proxy.looksUp === "proxy") return host
+  if (isIP(host) !== 0 || proxy.dnsLookup === "proxy") return host
   try {
     return (await lookup(host, proxy.version === 4 ? { family: 4 } : { order: "ipv4first" })).address
   } catch {
     const scheme = proxy.version === 4 ? "socks4a" : "socks5h"
     throw new ProxyError(
       "ERR_PROXY_HOST",
-      `the host name ${host} is unknown on this machine; correct its base_url, or write ${scheme}:// in ${proxy.variable} so that the proxy looks it up`,
+      `the host name ${host} cannot be resolved on this machine; correct its base_url, or use ${scheme}:// in ${proxy.variable} so that the proxy resolves it`,
     )
   }
 }
 
-async function shakeHands(
+async function socksHandshake(
   socket: Socket,
   proxy: SocksProxy,
   destination: { readonly host: string; readonly port: number },
@@ -101,19 +101,19 @@ async function shakeHands(
       },
     })
   } catch (error) {
-    throw explain(errorMessage(error), proxy, destination.host)
+    throw toProxyError(errorMessage(error), proxy, destination.host)
   }
 }
 
-/** The library tells failures apart by its words only; its error also holds the password, so it goes no further. */
-function explain(said: string, proxy: SocksProxy, host: string): ProxyError {
-  if (/Unreachable|ConnectionRefused|TTLExpired|\(Failed\)/.test(said)) return proxyCannotReach(proxy, host)
-  if (/Authentication failed|no accepted authentication|RejectedIdent/.test(said)) return proxyWantsLogin(proxy)
-  if (/invalid socks version|unknown authentication type|invalid Socks/i.test(said)) return proxyForeign(proxy)
-  return proxyRefused(proxy, /NotAllowed/.test(said) ? "not allowed by its rules" : "")
+/** The library has no error codes, so match its text. Its error contains the password and must not be passed on. */
+function toProxyError(text: string, proxy: SocksProxy, host: string): ProxyError {
+  if (/Unreachable|ConnectionRefused|TTLExpired|\(Failed\)/.test(text)) return proxyCannotReach(proxy, host)
+  if (/Authentication failed|no accepted authentication|RejectedIdent/.test(text)) return proxyNeedsLogin(proxy)
+  if (/invalid socks version|unknown authentication type|invalid Socks/i.test(text)) return notAProxy(proxy)
+  return proxyRefused(proxy, /NotAllowed/.test(text) ? "not allowed by its rules" : "")
 }
 
-function secured(socket: Socket, tls: TlsOptions): Promise<Socket> {
+function startTls(socket: Socket, tls: TlsOptions): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const secure = connectTls({ ...tls, socket }, () => {
       secure.off("error", reject)

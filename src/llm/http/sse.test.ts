@@ -9,7 +9,7 @@ describe("SseReader", () => {
     ["one event", "data: a\n\n", [{ event: "", data: "a" }]],
     ["a named event", "event: ping\ndata: a\n\n", [{ event: "ping", data: "a" }]],
     [
-      "the name counts for one event only",
+      "the event name applies to one event only",
       "event: x\ndata: 1\n\ndata: 2\n\n",
       [
         { event: "x", data: "1" },
@@ -48,7 +48,7 @@ describe("SseReader", () => {
     expect(readInPieces(Buffer.from(stream), [])).toEqual(frames)
   })
 
-  test("any split of the bytes gives the frames that were written", () => {
+  test("the frames do not depend on the split", () => {
     const data = fc.string({ unit: "grapheme", maxLength: 12 }).filter((line) => !/[\r\n]/.test(line))
     const frame = fc.record({ event: fc.constantFrom("", "delta", "größe"), data })
     const script = fc.record({

@@ -1,4 +1,4 @@
-/** One server-sent event: the wires read nothing else. */
+/** One server-sent event; all that wires read of a stream. */
 export interface Frame {
   readonly event: string
   readonly data: string
@@ -6,11 +6,11 @@ export interface Frame {
 
 /**
  * Incremental reader of `text/event-stream`. Bytes may be split anywhere, also inside a UTF-8 sequence or between CR and LF;
- * any split gives the same frames.
+ * the frames do not depend on the split.
  */
 export class SseReader {
   readonly #decoder = new TextDecoder("utf-8")
-  #rest = ""
+  #pending = ""
   #event = ""
   #data: string | undefined
 
@@ -18,12 +18,12 @@ export class SseReader {
     return this.#take(this.#decoder.decode(bytes, { stream: true }))
   }
 
-  /** What the last bytes completed; an event without its closing blank line still counts, as servers that end early send it. */
+  /** Returns the last frames. An event without its closing blank line counts, because some servers end without one. */
   end(): Frame[] {
     const frames = this.#take(this.#decoder.decode())
-    if (this.#rest !== "") {
-      this.#line(this.#rest.endsWith("\r") ? this.#rest.slice(0, -1) : this.#rest)
-      this.#rest = ""
+    if (this.#pending !== "") {
+      this.#line(this.#pending.endsWith("\r") ? this.#pending.slice(0, -1) : this.#pending)
+      this.#pending = ""
     }
     const last = this.#dispatch()
     return last === undefined ? frames : [...frames, last]
@@ -31,7 +31,7 @@ export class SseReader {
 
   #take(text: string): Frame[] {
     const frames: Frame[] = []
-    const buffer = this.#rest === "" ? text : this.#rest + text
+    const buffer = this.#pending === "" ? text : this.#pending + text
     let start = 0
     for (;;) {
       const newline = buffer.indexOf("\n", start)
@@ -45,7 +45,7 @@ export class SseReader {
       }
       start = newline + 1
     }
-    this.#rest = buffer.slice(start)
+    this.#pending = buffer.slice(start)
     return frames
   }
 

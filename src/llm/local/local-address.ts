@@ -1,4 +1,4 @@
-/** Whether an endpoint is this machine or one nearby: no public vendor, so no price list and no catalogue describes it. */
+/** Whether an endpoint is on this machine or the local network, so that no price list or catalogue applies to it. */
 export function isLocalAddress(address: string): boolean {
   const text = address.includes("://") ? address : `http://${address}`
   return URL.canParse(text) && isLocalHost(new URL(text).hostname)
@@ -30,7 +30,7 @@ function isLocalIpv4([a = 0, b = 0]: readonly number[]): boolean {
   return a === 100 && b >= 64 && b <= 127
 }
 
-/** Loopback, unique local (fc00::/7) and link-local (fe80::/10); a mapped IPv4 address is judged as what it maps. */
+/** Loopback, unique local (fc00::/7) and link-local (fe80::/10); a mapped IPv4 address is checked as IPv4. */
 function isLocalIpv6(host: string): boolean {
   const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(host)
   if (mapped !== null) {

@@ -3,10 +3,10 @@ import type { AddressInfo } from "node:net"
 import { afterEach, describe, expect, test } from "vitest"
 
 import { environmentFrom } from "../../config/environment.ts"
-import { findLocalServers, identifyServer, localChoice, type LocalServer } from "./local-servers.ts"
+import { findLocalServers, identifyServer, chooseLocalModel, type LocalServer } from "./local-servers.ts"
 
-type Answer = { readonly status?: number; readonly json: unknown } | { readonly text: string }
-type Routes = Readonly<Record<string, Answer>>
+type CannedResponse = { readonly status?: number; readonly json: unknown } | { readonly text: string }
+type Routes = Readonly<Record<string, CannedResponse>>
 
 const open: (() => Promise<void>)[] = []
 
@@ -14,8 +14,11 @@ afterEach(async () => {
   for (const close of open.splice(0)) await close()
 })
 
-/** A server with these answers; everything else is `otherwise`. */
-async function serve(routes: Routes, otherwise: Answer = { status: 404, json: { error: "no" } }): Promise<string> {
+/** Starts a server with these routes; any other path gets `otherwise`. */
+async function serve(
+  routes: Routes,
+  otherwise: CannedResponse = { status: 404, json: { error: "no" } },
+): Promise<string> {
   const server = createServer((request, response) => {
     let body = ""
     request.on("data", (chunk) => (body += String(chunk)))
@@ -48,8 +51,8 @@ const LM_STUDIO: Routes = {
     },
   },
 }
-/** What LM Studio says to every path it does not know. */
-const LM_STUDIO_OTHERWISE: Answer = { json: { error: "Unexpected endpoint or method. (GET /api/tags)" } }
+/** LM Studio's response to every unknown path. */
+const LM_STUDIO_OTHERWISE: CannedResponse = { json: { error: "Unexpected endpoint or method. (GET /api/tags)" } }
 
 const OLLAMA: Routes = {
   "/api/tags": {
@@ -58,7 +61,7 @@ const OLLAMA: Routes = {
         { model: "qwen3:14b" },
         { name: "llama3:8b" },
         { model: "mystery:1b" },
-        // Embeds texts and answers nothing, so it is none to choose from.
+        // An embedding model, which is not offered.
         { model: "nomic-embed-text:latest" },
       ],
     },
@@ -89,8 +92,8 @@ const VLLM: Routes = {
   "/v1/models": { json: { data: [{ id: "Qwen/Qwen3-32B", max_model_len: 32_768 }] } },
 }
 
-describe("a server is known by its answers", () => {
-  test.each<[string, Routes, Answer | undefined, Omit<LocalServer, "baseUrl">]>([
+describe("identifyServer", () => {
+  test.each<[string, Routes, CannedResponse | undefined, Omit<LocalServer, "baseUrl">]>([
     [
       "LM Studio, whose 200 for Ollama's path means nothing",
       LM_STUDIO,
@@ -164,15 +167,15 @@ describe("a server is known by its answers", () => {
     expect(await identifyServer(`${root}/v1/`, { signal })).toEqual({ ...expected, baseUrl: `${root}/v1` })
   })
 
-  test("a web server that answers every path with a page is none", async () => {
+  test("a web server that serves a page at every path is not a model server", async () => {
     expect(await identifyServer(await serve({}, { text: "<!doctype html>" }), { signal })).toBeUndefined()
   })
 
-  test.each(["http://127.0.0.1:1/v1", "ftp://127.0.0.1", "nonsense"])("%s is none", async (address) => {
+  test.each(["http://127.0.0.1:1/v1", "ftp://127.0.0.1", "nonsense"])("%s is not a model server", async (address) => {
     expect(await identifyServer(address, { signal })).toBeUndefined()
   })
 
-  test("a person who leaves is not kept waiting", async () => {
+  test("an abort ends the probe immediately", async () => {
     const server = createServer(() => undefined)
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
     open.push(async () => {
@@ -186,8 +189,8 @@ describe("a server is known by its answers", () => {
   })
 })
 
-describe("looking for servers", () => {
-  test("finds those on the ports and those the environment names, each once", async () => {
+describe("findLocalServers", () => {
+  test("finds servers on the ports and in the environment, each once", async () => {
     const [one, two] = [await serve(VLLM), await serve(LLAMA_CPP)]
     const port = Number(new URL(one).port)
     const found = await findLocalServers({
@@ -206,7 +209,7 @@ describe("looking for servers", () => {
   })
 })
 
-describe("which model", () => {
+describe("chooseLocalModel", () => {
   const server = (models: LocalServer["models"]): LocalServer => ({
     kind: "ollama",
     name: "Ollama",
@@ -215,17 +218,17 @@ describe("which model", () => {
   })
   const [a, b, c] = ["a", "b", "c"].map((id, index) => ({ id, loaded: index > 0 }))
 
-  test("the only one, the only one in memory, or a question", () => {
-    expect(localChoice(server([a!]))).toEqual({ kind: "one", model: a })
-    expect(localChoice(server([a!, b!]))).toEqual({ kind: "one", model: b })
-    expect(localChoice(server([a!, b!, c!]))).toEqual({ kind: "several", models: [b, c] })
-    expect(localChoice(server([]))).toEqual({ kind: "none" })
+  test("selects the only model or the only loaded one, else returns the candidates", () => {
+    expect(chooseLocalModel(server([a!]))).toEqual({ kind: "one", model: a })
+    expect(chooseLocalModel(server([a!, b!]))).toEqual({ kind: "one", model: b })
+    expect(chooseLocalModel(server([a!, b!, c!]))).toEqual({ kind: "several", models: [b, c] })
+    expect(chooseLocalModel(server([]))).toEqual({ kind: "none" })
   })
 
-  test("the one that was named, with or without its tag", () => {
+  test("selects the named model, with or without its tag", () => {
     const tagged = { id: "qwen3:latest", loaded: false }
-    expect(localChoice(server([a!, b!, tagged]), "a")).toEqual({ kind: "one", model: a })
-    expect(localChoice(server([a!, b!, tagged]), "qwen3")).toEqual({ kind: "one", model: tagged })
-    expect(localChoice(server([a!]), "b")).toEqual({ kind: "none" })
+    expect(chooseLocalModel(server([a!, b!, tagged]), "a")).toEqual({ kind: "one", model: a })
+    expect(chooseLocalModel(server([a!, b!, tagged]), "qwen3")).toEqual({ kind: "one", model: tagged })
+    expect(chooseLocalModel(server([a!]), "b")).toEqual({ kind: "none" })
   })
 })

@@ -2,15 +2,15 @@ import { assertNever } from "../../base/assert-never.ts"
 import { isRecord, stringField } from "../../base/json.ts"
 import type { Environment } from "../../config/environment.ts"
 import { windowInMetadata } from "../catalog/context-window.ts"
-import { openHttpConnection, type HttpConnection } from "../http/http.ts"
-import { askJson } from "../http/http-json.ts"
+import { openHttpConnection, type HttpConnection } from "../http/http-connection.ts"
+import { requestJson } from "../http/http-json.ts"
 import { isLocalAddress } from "./local-address.ts"
 
-/** A model server on this machine or nearby, as it was found a moment ago. */
+/** A model server on this machine or the local network, as probed now. */
 export interface LocalServer {
   readonly kind: LocalServerKind
   readonly name: string
-  /** Where the Chat Completions wire is spoken, with `/v1`. */
+  /** The base URL of its Chat Completions API, with `/v1`. */
   readonly baseUrl: string
   readonly models: readonly LocalModel[]
 }
@@ -19,36 +19,36 @@ export type LocalServerKind = "lmstudio" | "ollama" | "llamacpp" | "vllm" | "gen
 
 export interface LocalModel {
   readonly id: string
-  /** In memory now, so that it answers without a wait. */
+  /** Already in memory, so that it responds without a loading time. */
   readonly loaded: boolean
-  /** What the server really gives it; absent when it does not say. */
+  /** The context window the server was configured with; absent when it does not report one. */
   readonly contextLength?: number
 }
 
-export type LocalChoice =
+export type LocalModelChoice =
   | { readonly kind: "one"; readonly model: LocalModel }
   | { readonly kind: "several"; readonly models: readonly LocalModel[] }
   | { readonly kind: "none" }
 
-/** The usual ports of Ollama, LM Studio, llama.cpp and vLLM. */
+/** The default ports of Ollama, LM Studio, llama.cpp and vLLM. */
 const PORTS: readonly number[] = [11434, 1234, 8080, 8000]
 const CONNECT_MS = 300
 const TOTAL_MS = 2000
 
-/** All servers that answer on the usual ports and at the addresses the environment names, in that order. Takes two seconds at most. */
+/** Probes the default ports and the addresses in the environment, in that order. Takes at most two seconds. */
 export async function findLocalServers(options: {
   readonly environment: Environment
   readonly signal: AbortSignal
-  /** Other ports to try; the usual ones when absent. */
+  /** Ports to probe instead of the default ones. */
   readonly ports?: readonly number[]
 }): Promise<readonly LocalServer[]> {
-  const usual = (options.ports ?? PORTS).map((port) => `http://127.0.0.1:${port}`)
-  const addresses = [...new Set([...usual, ...namedAddresses(options.environment)])]
+  const onPorts = (options.ports ?? PORTS).map((port) => `http://127.0.0.1:${port}`)
+  const addresses = [...new Set([...onPorts, ...environmentAddresses(options.environment)])]
   const found = await Promise.all(addresses.map((address) => identifyServer(address, { signal: options.signal })))
   return found.filter((server) => server !== undefined)
 }
 
-/** What kind of server answers at an address (with or without `/v1`), and its models; undefined when none does. */
+/** Identifies the server at an address (with or without `/v1`) and its models; undefined without a model server. */
 export async function identifyServer(
   address: string,
   options: { readonly signal: AbortSignal; readonly key?: string },
@@ -58,20 +58,20 @@ export async function identifyServer(
   const connection = openHttpConnection(new URL(root))
   const probe = createProbe(connection, options)
   try {
-    // Sent together; judged in the order of the table, because some servers answer to names that are not theirs.
-    const answers = await Promise.all(QUESTIONS.map((path) => probe(path)))
-    const at = (path: (typeof QUESTIONS)[number]): unknown => answers[QUESTIONS.indexOf(path)]
-    const kind = kindOf(at)
+    // Sent in parallel, evaluated in order, because some servers also respond to the paths of others.
+    const responses = await Promise.all(PROBE_PATHS.map((path) => probe(path)))
+    const responseOf = (path: (typeof PROBE_PATHS)[number]): unknown => responses[PROBE_PATHS.indexOf(path)]
+    const kind = kindOf(responseOf)
     if (kind === undefined) return undefined
-    const models = await modelsOf(kind, at, probe)
+    const models = await modelsOf(kind, responseOf, probe)
     return { kind, name: NAMES[kind], baseUrl: `${root}/v1`, models }
   } finally {
     connection.close()
   }
 }
 
-/** The window that Ollama really gives a model; undefined where no Ollama answers, or where it has not said yet. */
-export async function askOllama(
+/** The context window that Ollama uses for a model; undefined without Ollama, or when it does not report one yet. */
+export async function fetchOllamaWindow(
   { baseUrl, model }: { readonly baseUrl: string; readonly model: string },
   options: { readonly signal: AbortSignal; readonly key?: string },
 ): Promise<number | undefined> {
@@ -89,11 +89,14 @@ export async function askOllama(
   }
 }
 
-/** The model that was named; without a name a single one is meant, and so is the single one in memory; otherwise somebody has to choose. */
-export function localChoice(server: LocalServer, named?: string): LocalChoice {
+/**
+ * Selects the named model; without a name the only loaded one, else the only one. With several candidates the user has
+ * to choose.
+ */
+export function chooseLocalModel(server: LocalServer, named?: string): LocalModelChoice {
   if (named !== undefined) {
-    const meant = server.models.find(({ id }) => id === named || id === `${named}:latest`)
-    return meant === undefined ? { kind: "none" } : { kind: "one", model: meant }
+    const found = server.models.find(({ id }) => id === named || id === `${named}:latest`)
+    return found === undefined ? { kind: "none" } : { kind: "one", model: found }
   }
   const loaded = server.models.filter((model) => model.loaded)
   const candidates = loaded.length > 0 ? loaded : server.models
@@ -110,11 +113,11 @@ const NAMES: Readonly<Record<LocalServerKind, string>> = {
   generic: "a model server",
 }
 
-const QUESTIONS = ["/api/v1/models", "/api/tags", "/v1/props", "/props", "/version", "/v1/models"] as const
+const PROBE_PATHS = ["/api/v1/models", "/api/tags", "/v1/props", "/props", "/version", "/v1/models"] as const
 
-type Answers = (path: (typeof QUESTIONS)[number]) => unknown
+type ProbeResponses = (path: (typeof PROBE_PATHS)[number]) => unknown
 
-/** The JSON of an answer with code 200; undefined for everything else, silence included. */
+/** The JSON of a response with status 200; undefined for anything else, including no response. */
 type Probe = (path: string, body?: unknown) => Promise<unknown>
 
 function createProbe(
@@ -126,58 +129,66 @@ function createProbe(
   const timeouts = { connectMs: CONNECT_MS, idleMs: TOTAL_MS }
   return async (path, body) => {
     try {
-      const { status, json } = await askJson(connection, { path, body, headers, signal, timeouts })
+      const { status, json } = await requestJson(connection, { path, body, headers, signal, timeouts })
       return status === 200 ? json : undefined
     } catch {
-      // Nobody there, or nobody who speaks HTTP: that is the answer to the question.
+      // No server, or none that uses HTTP: not a match.
       return undefined
     }
   }
 }
 
-function kindOf(at: Answers): LocalServerKind | undefined {
-  if (isRecord(at("/api/v1/models"))) return "lmstudio"
-  // LM Studio answers 200 with an error here, so the code alone says nothing.
-  const tags = at("/api/tags")
+function kindOf(responseOf: ProbeResponses): LocalServerKind | undefined {
+  if (isRecord(responseOf("/api/v1/models"))) return "lmstudio"
+  // LM Studio responds with 200 and an error here, so the status alone is not enough.
+  const tags = responseOf("/api/tags")
   if (isRecord(tags) && Array.isArray(tags["models"])) return "ollama"
-  if ([at("/v1/props"), at("/props")].some((props) => isRecord(props) && "default_generation_settings" in props)) {
+  if (
+    [responseOf("/v1/props"), responseOf("/props")].some(
+      (props) => isRecord(props) && "default_generation_settings" in props,
+    )
+  ) {
     return "llamacpp"
   }
-  const version = at("/version")
+  const version = responseOf("/version")
   if (isRecord(version) && "version" in version) return "vllm"
-  const models = at("/v1/models")
+  const models = responseOf("/v1/models")
   return isRecord(models) && Array.isArray(models["data"]) ? "generic" : undefined
 }
 
-async function modelsOf(kind: LocalServerKind, at: Answers, probe: Probe): Promise<readonly LocalModel[]> {
+async function modelsOf(
+  kind: LocalServerKind,
+  responseOf: ProbeResponses,
+  probe: Probe,
+): Promise<readonly LocalModel[]> {
   switch (kind) {
     case "lmstudio":
-      return lmStudioModels(at)
+      return lmStudioModels(responseOf)
     case "ollama":
-      return await ollamaModels(at("/api/tags"), probe)
+      return await ollamaModels(responseOf("/api/tags"), probe)
     case "llamacpp":
-      return llamaCppModels(at)
+      return llamaCppModels(responseOf)
     case "vllm":
     case "generic":
-      return listed(at)
+      return listedModels(responseOf)
     default:
       return assertNever(kind)
   }
 }
 
-/** Entries of `/v1/models`: a server that lists them serves them. */
-function listed(at: Answers): readonly LocalModel[] {
-  return records(at("/v1/models"), "data").flatMap((entry) => {
+/** The entries of `/v1/models`, which are all loaded. */
+function listedModels(responseOf: ProbeResponses): readonly LocalModel[] {
+  return records(responseOf("/v1/models"), "data").flatMap((entry) => {
     const id = stringField(entry, "id")
     return id === undefined ? [] : [localModel(id, { loaded: true, contextLength: windowInMetadata(entry) })]
   })
 }
 
-/** Every instance in memory has a window of its own; what is only on disk shows none, because it is chosen when it is loaded. */
-function lmStudioModels(at: Answers): readonly LocalModel[] {
-  const answer = at("/api/v1/models")
-  const entries = [...records(answer, "models"), ...records(answer, "data")]
-  if (entries.length === 0) return listed(at).map((model) => ({ ...model, loaded: false }))
+/** Every loaded instance has its own context window; a model on disk has none, because it is set when loading. */
+function lmStudioModels(responseOf: ProbeResponses): readonly LocalModel[] {
+  const list = responseOf("/api/v1/models")
+  const entries = [...records(list, "models"), ...records(list, "data")]
+  if (entries.length === 0) return listedModels(responseOf).map((model) => ({ ...model, loaded: false }))
   return entries
     .filter((entry) => !/embed/i.test(stringField(entry, "type") ?? ""))
     .flatMap((entry): LocalModel[] => {
@@ -194,7 +205,7 @@ function lmStudioModels(at: Answers): readonly LocalModel[] {
     })
 }
 
-/** Older releases give the state and the window with the model itself. */
+/** Older releases report the state and the window in the model entry. */
 function lmStudioModel(key: string, entry: Readonly<Record<string, unknown>>): LocalModel {
   const loaded = stringField(entry, "state") === "loaded"
   const contextLength = windowInMetadata({ context_length: entry["loaded_context_length"] })
@@ -215,19 +226,19 @@ async function ollamaModels(tags: unknown, probe: Probe): Promise<readonly Local
     names.map(async (name) => {
       const shown = await probe("/api/show", { model: name })
       const contextLength = ollamaWindow(shown, running.get(name))
-      return answersNothing(shown) ? [] : [localModel(name, { loaded: running.has(name), contextLength })]
+      return isEmbeddingOnly(shown) ? [] : [localModel(name, { loaded: running.has(name), contextLength })]
     }),
   )
   return models.flat()
 }
 
-/** Models that only embed texts say so; older releases of Ollama say nothing. */
-function answersNothing(shown: unknown): boolean {
+/** Embedding models list no `completion` capability; older releases of Ollama list no capabilities. */
+function isEmbeddingOnly(shown: unknown): boolean {
   const abilities = isRecord(shown) ? shown["capabilities"] : undefined
   return Array.isArray(abilities) && !abilities.includes("completion")
 }
 
-/** `num_ctx` of the model file is what a call gets; else what the model in memory was given; else what it was trained for. */
+/** `num_ctx` of the model file, else the window of the loaded model, else the one it was trained for. */
 function ollamaWindow(shown: unknown, running: number | undefined): number | undefined {
   const given = configuredWindow(shown) ?? running
   if (given !== undefined) return given
@@ -241,13 +252,13 @@ function configuredWindow(shown: unknown): number | undefined {
   return tokens === undefined ? undefined : Number(tokens)
 }
 
-/** One model, with the window the server was started with; its own list only knows what it was trained for. */
-function llamaCppModels(at: Answers): readonly LocalModel[] {
-  const contextLength = [at("/v1/props"), at("/props")]
+/** The model with the window the server was started with; `/v1/models` only lists the trained one. */
+function llamaCppModels(responseOf: ProbeResponses): readonly LocalModel[] {
+  const contextLength = [responseOf("/v1/props"), responseOf("/props")]
     .map((props) => (isRecord(props) ? props["default_generation_settings"] : undefined))
     .map((settings) => (isRecord(settings) ? settings["n_ctx"] : undefined))
     .find((tokens) => typeof tokens === "number" && tokens > 0)
-  return listed(at).map(({ id }) =>
+  return listedModels(responseOf).map(({ id }) =>
     localModel(id, { loaded: true, contextLength: typeof contextLength === "number" ? contextLength : undefined }),
   )
 }
@@ -264,23 +275,23 @@ function records(value: unknown, key: string): readonly Record<string, unknown>[
   return Array.isArray(list) ? list.filter(isRecord) : []
 }
 
-/** Addresses that the environment names, as people write them: a URL, a host, a host with port. A vendor's is not probed. */
-function namedAddresses(environment: Environment): readonly string[] {
+/** Local addresses in the environment, as a URL, a host, or a host with port. Public addresses are not probed. */
+function environmentAddresses(environment: Environment): readonly string[] {
   return [
-    namedAddress(environment.get("OLLAMA_HOST"), 11434),
-    namedAddress(environment.get("LM_BASE_URL"), 1234),
-    namedAddress(environment.get("OPENAI_BASE_URL"), undefined),
+    parseAddress(environment.get("OLLAMA_HOST"), 11434),
+    parseAddress(environment.get("LM_BASE_URL"), 1234),
+    parseAddress(environment.get("OPENAI_BASE_URL"), undefined),
   ].flatMap((address) => (address === undefined || !isLocalAddress(address) ? [] : [address]))
 }
 
-function namedAddress(written: string | undefined, usualPort: number | undefined): string | undefined {
-  const text = (written ?? "").trim()
+function parseAddress(value: string | undefined, defaultPort: number | undefined): string | undefined {
+  const text = (value ?? "").trim()
   if (text === "") return undefined
   const withScheme = text.includes("://") ? text : `http://${text.startsWith(":") ? `127.0.0.1${text}` : text}`
   if (!URL.canParse(withScheme)) return undefined
   const url = new URL(withScheme)
-  // A server is told to listen everywhere; it is reached here.
+  // These mean "listen on all interfaces"; connect to the loopback address instead.
   if (url.hostname === "0.0.0.0" || url.hostname === "[::]") url.hostname = "127.0.0.1"
-  if (url.port === "" && !text.includes("://") && usualPort !== undefined) url.port = String(usualPort)
+  if (url.port === "" && !text.includes("://") && defaultPort !== undefined) url.port = String(defaultPort)
   return url.href.replace(/\/+$/, "").replace(/\/v1$/, "")
 }

@@ -1,64 +1,66 @@
-/** What the first bytes of an image say about it. Nothing is decoded, so a size that would fill the memory is known before it does. */
-export interface ImageFacts {
+/**
+ * The header of an image, read without decoding, so that a decompression bomb is recognised before it fills the memory.
+ */
+export interface ImageHeader {
   readonly type: "png" | "jpeg" | "gif" | "webp"
-  /** As stored; an orientation of 5 and above turns them round when shown. */
+  /** As stored; viewers swap width and height for an orientation of 5 or more. */
   readonly width: number
   readonly height: number
-  /** How a camera was held: the EXIF number, 1 (upright) to 8. */
+  /** The EXIF orientation, 1 (upright) to 8. */
   readonly orientation: number
 }
 
-/** Undefined when the bytes are none of the images that models take. */
-export function readImageFacts(bytes: Uint8Array): ImageFacts | undefined {
+/** Returns undefined unless the bytes are a PNG, JPEG, GIF or WebP image. */
+export function readImageHeader(bytes: Uint8Array): ImageHeader | undefined {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   try {
-    const facts = png(view) ?? jpeg(view) ?? gif(view) ?? webp(view)
-    return facts !== undefined && facts.width > 0 && facts.height > 0 ? facts : undefined
+    const header = png(view) ?? jpeg(view) ?? gif(view) ?? webp(view)
+    return header !== undefined && header.width > 0 && header.height > 0 ? header : undefined
   } catch (error) {
-    // A file that ends inside its header.
+    // The file ends inside its header.
     if (error instanceof RangeError) return undefined
     throw error
   }
 }
 
-export function mediaTypeOf({ type }: Pick<ImageFacts, "type">): string {
+export function mediaTypeOf({ type }: Pick<ImageHeader, "type">): string {
   return `image/${type}`
 }
 
 const UPRIGHT = 1
 const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 
-function png(view: Buffer): ImageFacts | undefined {
+function png(view: Buffer): ImageHeader | undefined {
   if (!view.subarray(0, 8).equals(PNG_SIGNATURE)) return undefined
   return { type: "png", width: view.readUInt32BE(16), height: view.readUInt32BE(20), orientation: UPRIGHT }
 }
 
-function gif(view: Buffer): ImageFacts | undefined {
+function gif(view: Buffer): ImageHeader | undefined {
   if (!/^GIF8[79]a$/.test(view.toString("latin1", 0, 6))) return undefined
   return { type: "gif", width: view.readUInt16LE(6), height: view.readUInt16LE(8), orientation: UPRIGHT }
 }
 
 const WEBP_FIRST_CHUNK = 12
 
-/** An extended file names its canvas first and holds a picture that names its own size: the larger one counts. */
-function webp(view: Buffer): ImageFacts | undefined {
+/** An extended file has a canvas size and an image size; the larger one counts. */
+function webp(view: Buffer): ImageHeader | undefined {
   if (view.toString("latin1", 0, 4) !== "RIFF" || view.toString("latin1", 8, 12) !== "WEBP") return undefined
   let [width, height] = [0, 0]
-  for (let at = WEBP_FIRST_CHUNK; at + 8 <= view.length;) {
-    const size = webpChunkSize(view, at)
+  for (let offset = WEBP_FIRST_CHUNK; offset + 8 <= view.length;) {
+    const size = webpChunkSize(view, offset)
     if (size !== undefined) {
       width = Math.max(width, size.width)
       height = Math.max(height, size.height)
     }
-    const length = view.readUInt32LE(at + 4)
-    at += 8 + length + (length % 2)
+    const length = view.readUInt32LE(offset + 4)
+    offset += 8 + length + (length % 2)
   }
   return { type: "webp", width, height, orientation: UPRIGHT }
 }
 
-function webpChunkSize(view: Buffer, at: number): { readonly width: number; readonly height: number } | undefined {
-  const body = at + 8
-  switch (view.toString("latin1", at, at + 4)) {
+function webpChunkSize(view: Buffer, offset: number): { readonly width: number; readonly height: number } | undefined {
+  const body = offset + 8
+  switch (view.toString("latin1", offset, offset + 4)) {
     case "VP8X":
       return { width: view.readUIntLE(body + 4, 3) + 1, height: view.readUIntLE(body + 7, 3) + 1 }
     case "VP8L": {
@@ -72,28 +74,29 @@ function webpChunkSize(view: Buffer, at: number): { readonly width: number; read
   }
 }
 
-/** Frame headers carry the size; these numbers in their row mean something else. */
-const NO_FRAME_HEADER: ReadonlySet<number> = new Set([0xc4, 0xc8, 0xcc])
+/** Frame headers (0xc0 to 0xcf) contain the size; these markers in their range are not frame headers. */
+const NOT_FRAME_HEADERS: ReadonlySet<number> = new Set([0xc4, 0xc8, 0xcc])
 const START_OF_SCAN = 0xda
 const EXIF_SEGMENT = 0xe1
 
-function jpeg(view: Buffer): ImageFacts | undefined {
+function jpeg(view: Buffer): ImageHeader | undefined {
   if (view.length < 4 || view.readUInt16BE(0) !== 0xff_d8) return undefined
   let orientation = UPRIGHT
-  for (let at = 2; at < view.length;) {
-    if (view.readUInt8(at) !== 0xff) return undefined
-    const marker = view.readUInt8(at + 1)
+  for (let offset = 2; offset < view.length;) {
+    if (view.readUInt8(offset) !== 0xff) return undefined
+    const marker = view.readUInt8(offset + 1)
     if (marker === 0xff) {
-      at += 1
+      offset += 1
       continue
     }
     if (marker === START_OF_SCAN) return undefined
-    const length = view.readUInt16BE(at + 2)
-    if (marker === EXIF_SEGMENT) orientation = exifOrientation(view.subarray(at + 4, at + 2 + length)) ?? orientation
-    if (marker >= 0xc0 && marker <= 0xcf && !NO_FRAME_HEADER.has(marker)) {
-      return { type: "jpeg", width: view.readUInt16BE(at + 7), height: view.readUInt16BE(at + 5), orientation }
+    const length = view.readUInt16BE(offset + 2)
+    if (marker === EXIF_SEGMENT)
+      orientation = exifOrientation(view.subarray(offset + 4, offset + 2 + length)) ?? orientation
+    if (marker >= 0xc0 && marker <= 0xcf && !NOT_FRAME_HEADERS.has(marker)) {
+      return { type: "jpeg", width: view.readUInt16BE(offset + 7), height: view.readUInt16BE(offset + 5), orientation }
     }
-    at += 2 + length
+    offset += 2 + length
   }
   return undefined
 }
@@ -101,20 +104,20 @@ function jpeg(view: Buffer): ImageFacts | undefined {
 const ORIENTATION_TAG = 0x01_12
 const ENTRY_BYTES = 12
 
-/** The tag in the first directory; a damaged one says nothing. */
+/** Reads the orientation tag of the first directory; undefined when the segment is damaged. */
 function exifOrientation(segment: Buffer): number | undefined {
   if (segment.toString("latin1", 0, 6) !== "Exif\0\0") return undefined
   const tiff = segment.subarray(6)
   const order = tiff.toString("latin1", 0, 2)
   if (order !== "II" && order !== "MM") return undefined
-  const short = (at: number): number => (order === "II" ? tiff.readUInt16LE(at) : tiff.readUInt16BE(at))
+  const short = (offset: number): number => (order === "II" ? tiff.readUInt16LE(offset) : tiff.readUInt16BE(offset))
   try {
     const directory = order === "II" ? tiff.readUInt32LE(4) : tiff.readUInt32BE(4)
     const entries = short(directory)
     for (let index = 0; index < entries; index += 1) {
-      const at = directory + 2 + index * ENTRY_BYTES
-      if (short(at) !== ORIENTATION_TAG) continue
-      const value = short(at + 8)
+      const offset = directory + 2 + index * ENTRY_BYTES
+      if (short(offset) !== ORIENTATION_TAG) continue
+      const value = short(offset + 8)
       return value >= 1 && value <= 8 ? value : undefined
     }
   } catch (error) {

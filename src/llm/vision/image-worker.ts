@@ -1,17 +1,17 @@
-// Runs in a thread of its own, started by shrink-image.ts; the build makes it a file beside the command.
+// Worker thread of shrink-image.ts; the build emits it as a separate file beside the main script.
 import { parentPort, workerData } from "node:worker_threads"
 
-import type { ImageFacts } from "./image-header.ts"
+import type { ImageHeader } from "./image-header.ts"
 import type { ImageLimits } from "./image-limits.ts"
 import { shrinkPixels } from "./shrink-pixels.ts"
 
 export interface ShrinkTask {
   readonly bytes: Uint8Array
-  readonly facts: ImageFacts
+  readonly header: ImageHeader
   readonly limits: ImageLimits
 }
 
 if (parentPort !== null) {
-  const { bytes, facts, limits }: ShrinkTask = workerData
-  parentPort.postMessage(shrinkPixels(bytes, facts, limits), [])
+  const { bytes, header, limits }: ShrinkTask = workerData
+  parentPort.postMessage(shrinkPixels(bytes, header, limits), [])
 }

@@ -2,53 +2,55 @@ import type { ChosenModel } from "../choose-model.ts"
 import { loadCatalog } from "../catalog/catalog.ts"
 import type { LlmFailure } from "../failure/failure.ts"
 import type { ModelRequest } from "../model.ts"
-import { describedRequest } from "./described-request.ts"
-import { createImageFitter } from "./fitted-request.ts"
+import { describeImages } from "./describe-images.ts"
+import { createImageFitter } from "./image-fitter.ts"
 import type { ImageDescriber } from "./image-describer.ts"
-import { knownLimits } from "./image-limits.ts"
-import { createImageMover } from "./images-after-results.ts"
+import { documentedLimits } from "./image-limits.ts"
+import { createToolImageMover } from "./tool-image-mover.ts"
 
-/** Makes a request with images one that its model can take. Loaded with the first image of a conversation. */
+/** Converts the images of a request to what its model accepts. Loaded with the first image of a conversation. */
 export interface ImagePreparation {
   prepare(
     request: ModelRequest,
-    how: PrepareOptions,
+    options: PrepareOptions,
   ): Promise<{ readonly request: ModelRequest; readonly notice?: string }>
-  /** The server found an image too large. True when images are made smaller from now on than before. */
-  learn(limit: NonNullable<LlmFailure["imageLimit"]>): boolean
+  /** Applies the limits from the server's rejection of an image. Returns true when they are stricter than before. */
+  tightenLimits(limit: NonNullable<LlmFailure["imageLimit"]>): boolean
 }
 
 export interface PrepareOptions {
   readonly signal: AbortSignal
-  /** The result of a tool may only be text here. */
-  readonly textResults: boolean
+  /** Tool results may only contain text. */
+  readonly textOnlyToolResults: boolean
 }
 
-/** In words where the model is known to see none, smaller where they are too large, and behind a result that may not hold them. */
+/**
+ * Describes images for a model without vision, else shrinks large ones and moves them out of text-only tool results.
+ */
 export function createImagePreparation(
-  chosen: Pick<ChosenModel, "runtime" | "seesImages">,
+  chosen: Pick<ChosenModel, "runtime" | "supportsVision">,
   describer: ImageDescriber | undefined,
 ): ImagePreparation {
   const { wire, model, provider } = chosen.runtime
-  const fitter = createImageFitter({ limits: knownLimits({ wire, model }), provider })
-  const moved = createImageMover()
+  const fitter = createImageFitter({ limits: documentedLimits({ wire, model }), provider })
+  const moveToolImages = createToolImageMover()
   return {
-    prepare: async (request, { signal, textResults }) => {
+    prepare: async (request, { signal, textOnlyToolResults }) => {
       if (describer !== undefined && (await seesImages(chosen)) === false) {
-        return await describedRequest(request, describer, { signal })
+        return await describeImages(request, describer, { signal })
       }
       const fitted = await fitter.fit(request, { signal })
-      if (!textResults) return fitted
-      return { ...fitted, request: { ...fitted.request, messages: moved(fitted.request.messages) } }
+      if (!textOnlyToolResults) return fitted
+      return { ...fitted, request: { ...fitted.request, messages: moveToolImages(fitted.request.messages) } }
     },
-    learn: (limit) => fitter.learn(limit),
+    tightenLimits: (limit) => fitter.tightenLimits(limit),
   }
 }
 
-/** Undefined when nobody knows; it is then sent what there is, and says so if it cannot see. */
+/** Undefined when unknown; the images are sent then, and the server rejects them if the model has no vision. */
 async function seesImages({
   runtime,
-  seesImages: told,
-}: Pick<ChosenModel, "runtime" | "seesImages">): Promise<boolean | undefined> {
-  return told ?? (await loadCatalog()).find(runtime.provider, runtime.model)?.vision
+  supportsVision: configured,
+}: Pick<ChosenModel, "runtime" | "supportsVision">): Promise<boolean | undefined> {
+  return configured ?? (await loadCatalog()).find(runtime.provider, runtime.model)?.vision
 }

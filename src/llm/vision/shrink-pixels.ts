@@ -1,34 +1,34 @@
 import { PhotonImage, resize, SamplingFilter } from "@silvia-odwyer/photon-node"
 
-import type { ImageFacts } from "./image-header.ts"
+import type { ImageHeader } from "./image-header.ts"
 import type { ImageLimits } from "./image-limits.ts"
 
-export interface SmallerImage {
+export interface ShrunkImage {
   readonly mediaType: "image/png" | "image/jpeg"
   readonly bytes: Uint8Array
   readonly width: number
   readonly height: number
 }
 
-/** Beyond this no model sees more; an image with too many bytes is not tried any larger. */
-const MOST_USEFUL_SIDE = 4096
-const STEPS: readonly number[] = [1, 0.75, 0.5, 0.35, 0.25, 0.12]
+/** Models use no higher resolution, so an image with too many bytes starts offset this side length. */
+const MAX_USEFUL_SIDE = 4096
+const SCALES: readonly number[] = [1, 0.75, 0.5, 0.35, 0.25, 0.12]
 const QUALITIES: readonly number[] = [85, 70, 50]
-/** A PNG that does not fit at these sizes is a photograph: it fares better as a JPEG. */
-const PNG_STEPS: ReadonlySet<number> = new Set([1, 0.75])
+/** A PNG that does not fit offset these scales is a photo and is encoded as JPEG. */
+const PNG_SCALES: ReadonlySet<number> = new Set([1, 0.75])
 
 /**
- * The image within the limits and upright, or undefined when nothing fits. Takes seconds and hundreds of megabytes, so it runs in
- * a thread of its own. The same bytes and limits always give the same bytes, because providers cache by prefix.
+ * Returns the image upright and within the limits, or undefined when nothing fits. Takes seconds and hundreds of
+ * megabytes, so it runs in a worker thread. Deterministic, because providers cache by prefix.
  */
-export function shrinkPixels(bytes: Uint8Array, facts: ImageFacts, limits: ImageLimits): SmallerImage | undefined {
-  const whole = PhotonImage.new_from_byteslice(bytes)
-  const longer = Math.max(whole.get_width(), whole.get_height())
+export function shrinkPixels(bytes: Uint8Array, header: ImageHeader, limits: ImageLimits): ShrunkImage | undefined {
+  const original = PhotonImage.new_from_byteslice(bytes)
+  const longer = Math.max(original.get_width(), original.get_height())
   const tooManyBytes = base64Length(bytes.length) > limits.maxChars
-  const start = Math.min(longer, limits.maxSide, tooManyBytes ? MOST_USEFUL_SIDE : longer)
-  for (const step of STEPS) {
-    const pixels = upright(scaledTo(whole, (start * step) / longer), facts.orientation)
-    const fitting = encoded(pixels, { limits, asPng: facts.type !== "jpeg" && PNG_STEPS.has(step) })
+  const start = Math.min(longer, limits.maxSide, tooManyBytes ? MAX_USEFUL_SIDE : longer)
+  for (const scale of SCALES) {
+    const pixels = applyOrientation(scaledTo(original, (start * scale) / longer), header.orientation)
+    const fitting = encoded(pixels, { limits, asPng: header.type !== "jpeg" && PNG_SCALES.has(scale) })
     if (fitting !== undefined) return fitting
   }
   return undefined
@@ -57,7 +57,7 @@ function pixelsOf(image: PhotonImage): Pixels {
 function encoded(
   pixels: Pixels,
   { limits, asPng }: { readonly limits: ImageLimits; readonly asPng: boolean },
-): SmallerImage | undefined {
+): ShrunkImage | undefined {
   const { width, height } = pixels
   const fits = (bytes: Uint8Array): boolean => base64Length(bytes.length) <= limits.maxChars
   if (asPng) {
@@ -66,7 +66,7 @@ function encoded(
     image.free()
     if (fits(bytes)) return { mediaType: "image/png", bytes, width, height }
   }
-  const image = new PhotonImage(onWhite(pixels.rgba), width, height)
+  const image = new PhotonImage(overWhite(pixels.rgba), width, height)
   try {
     for (const quality of QUALITIES) {
       const bytes = image.get_bytes_jpeg(quality)
@@ -78,22 +78,22 @@ function encoded(
   }
 }
 
-/** JPEG knows no transparency, and what is behind it would come out in whatever colour was left there. */
-function onWhite(rgba: Uint8Array): Uint8Array {
+/** JPEG has no transparency; transparent pixels would get arbitrary colours. */
+function overWhite(rgba: Uint8Array): Uint8Array {
   const flat = rgba.slice()
-  for (let at = 0; at < flat.length; at += 4) {
-    const alpha = flat[at + 3] ?? 255
+  for (let offset = 0; offset < flat.length; offset += 4) {
+    const alpha = flat[offset + 3] ?? 255
     if (alpha === 255) continue
-    for (let channel = at; channel < at + 3; channel += 1) {
+    for (let channel = offset; channel < offset + 3; channel += 1) {
       flat[channel] = Math.round(((flat[channel] ?? 0) * alpha + 255 * (255 - alpha)) / 255)
     }
-    flat[at + 3] = 255
+    flat[offset + 3] = 255
   }
   return flat
 }
 
-/** Turns the pixels as a viewer would, because the copy no longer says how the camera was held. */
-export function upright(pixels: Pixels, orientation: number): Pixels {
+/** Rotates and mirrors the pixels like an image viewer, because the copy has no EXIF orientation. */
+export function applyOrientation(pixels: Pixels, orientation: number): Pixels {
   const turn = TURNS[orientation]
   if (turn === undefined) return pixels
   const { width, height } = pixels
@@ -111,7 +111,7 @@ export function upright(pixels: Pixels, orientation: number): Pixels {
 
 type Turn = (x: number, y: number, edge: { readonly right: number; readonly bottom: number }) => [number, number]
 
-/** Where a pixel of the upright image is in the stored one, by EXIF number. */
+/** The stored position of a pixel of the upright image, by EXIF orientation. */
 const TURNS: Readonly<Record<number, Turn>> = {
   2: (x, y, { right }) => [right - x, y],
   3: (x, y, { right, bottom }) => [right - x, bottom - y],

@@ -1,4 +1,4 @@
-/** A number of tokens as servers report it; what is no number counts nothing. */
+/** Reads a token count from a usage report; anything but a positive number counts as 0. */
 export function tokenCount(value: unknown): number {
   return typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0
 }

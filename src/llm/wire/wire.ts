@@ -2,32 +2,32 @@ import type { ModelEvent, ModelReply, ModelRequest } from "../model.ts"
 import type { Frame } from "../http/sse.ts"
 
 /**
- * A wire is pure: what to send, and what the frames that come back mean. HTTP, retry and credentials are shared and live
- * outside it.
+ * A wire format as pure functions: they encode a request and decode the frames of the response. HTTP, retries and
+ * credentials are shared by all formats and live outside.
  */
 export interface Wire<State> {
-  /** How the answer is framed when it streams. */
+  /** The framing of a streamed response. */
   readonly framing: "sse" | "aws-event-stream"
-  /** The result of a tool may only be text here; its images have to go elsewhere. */
-  readonly textResults?: boolean
-  /** Whether this place wants the text of a reply's reasoning back; absent where the wire has no such text. */
+  /** Tool results may only contain text; their images must be sent in another message. */
+  readonly textOnlyToolResults?: boolean
+  /** Whether the endpoint requires the reasoning text of earlier replies; absent in formats without such text. */
   echoesReasoning?(model: string): boolean
   /** Path and query below the endpoint's base URL. */
   path(request: ModelRequest): string
-  /** Headers this wire always sends, without credentials. */
+  /** Headers of this format, without credentials. */
   headers(request: ModelRequest): Readonly<Record<string, string>>
-  /** The body as text. The messages come last, so that an earlier request of a session is a byte prefix of a later one. */
+  /** The JSON body. The messages come last, so that each request of a session is a byte prefix of the next one. */
   encode(request: ModelRequest): string
   start(): State
   decode(state: State, frame: Frame): readonly [State, readonly ModelEvent[]]
-  /** The reply, once no more frames come. `ended` is false when the connection was lost. */
-  finish(state: State, how: { readonly ended: boolean }): Finished
-  /** A reply that came as one JSON document instead of a stream. */
-  decodeWhole(body: string): Finished
+  /** Returns the reply after the last frame. `ended` is false when the connection was lost. */
+  finish(state: State, connection: { readonly ended: boolean }): DecodeResult
+  /** Decodes a response that is one JSON document instead of a stream. */
+  decodeComplete(body: string): DecodeResult
 }
 
-/** What a wire needs to know about the place it speaks to. Hosts are compared exactly or as sub-domain, never by substring. */
-export interface WirePlace {
+/** What a wire knows about the endpoint it sends to. Compare hosts exactly or as a subdomain, never by substring. */
+export interface WireEndpoint {
   readonly provider: string
   readonly baseUrl: string
   /** Lower case, without port. */
@@ -35,9 +35,12 @@ export interface WirePlace {
   readonly contextLength: number
 }
 
-export type Finished =
+export type DecodeResult =
   | { readonly kind: "reply"; readonly reply: ModelReply }
-  /** Nothing usable arrived: the request may be repeated, nobody has seen anything of it. `foreign`: no model server says such things. */
-  | { readonly kind: "nothing"; readonly why: string; readonly foreign?: true }
-  /** The server reported an error inside the stream. */
+  /**
+   * Nothing usable arrived and nothing was shown to the user, so the request may be repeated. `received` completes the
+   * sentence "the server answered with …". `notModelServer`: no model server sends such a response.
+   */
+  | { readonly kind: "unusable"; readonly received: string; readonly notModelServer?: true }
+  /** The server reported an error in the body or inside the stream. */
   | { readonly kind: "error"; readonly body: string }

@@ -1,13 +1,13 @@
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { session, sid, temporaryStore, withRawDatabase } from "../../../test/fixtures/state/temporary-store.ts"
+import { session, sessionId, temporaryStore, withRawDatabase } from "../../../test/fixtures/state/temporary-store.ts"
 import { backupDatabase } from "./backup.ts"
 
-test("a copy of an open database holds what is still in its log", async () => {
+test("a backup of an open database includes its write-ahead log", async () => {
   await using t = await temporaryStore()
   await t.store.createSession(session("a"))
-  await t.store.append(sid("a"), [{ role: "user", content: [{ type: "text", text: "图" }] }])
-  const target = join(t.folder, "copy.db")
+  await t.store.append(sessionId("a"), [{ role: "user", content: [{ type: "text", text: "图" }] }])
+  const target = join(t.directory, "copy.db")
   await backupDatabase(t.path, target)
   const rows = (path: string): unknown[] =>
     withRawDatabase(path, (db) =>
@@ -19,9 +19,9 @@ test("a copy of an open database holds what is still in its log", async () => {
   expect(rows(target)).toEqual(rows(t.path))
 })
 
-test("a missing database is a store error", async () => {
+test("a missing database rejects with a StoreError", async () => {
   await using t = await temporaryStore()
-  await expect(backupDatabase(join(t.folder, "none.db"), join(t.folder, "copy.db"))).rejects.toMatchObject({
+  await expect(backupDatabase(join(t.directory, "none.db"), join(t.directory, "copy.db"))).rejects.toMatchObject({
     kind: "unavailable",
   })
 })

@@ -2,12 +2,12 @@ import { DatabaseSync } from "node:sqlite"
 import { expect, test } from "vitest"
 import { systemClock } from "../../base/clock.ts"
 import { expectedTotals, holdLock, runWriters, totals } from "../../../test/fixtures/state/contention.ts"
-import { recordingLog, session, sid, temporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
+import { recordingLogger, session, sessionId, temporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
 import { openSqliteStore } from "./open-store.ts"
 
 const LONGEST_PAUSE_MS = 50
 
-test("ten processes write at once: nothing is lost, every counter is exact, nobody sees an error", async () => {
+test("ten processes write at once without losing messages, counts or seeing an error", async () => {
   const options = { writers: 10, messages: 200 }
   await using t = await temporaryStore()
   const results = await runWriters(t.path, options)
@@ -15,11 +15,11 @@ test("ten processes write at once: nothing is lost, every counter is exact, nobo
   expect(totals(t)).toEqual(expectedTotals(options))
 })
 
-test("a lock held elsewhere for a second never stops this process's clock", async () => {
+test("a lock held by another process for a second never blocks this thread", async () => {
   await using t = await temporaryStore()
   await t.store.createSession(session("a"))
-  const store = await openSqliteStore({ path: t.path, clock: systemClock, log: recordingLog() })
-  // A busy machine can delay any timer; a thread that waits for the lock would be late in every round.
+  const store = await openSqliteStore({ path: t.path, clock: systemClock, log: recordingLogger() })
+  // A busy machine can delay any timer, but a blocked thread is late in every round.
   let longest = Infinity
   for (let round = 0; round < 3 && longest > LONGEST_PAUSE_MS; round += 1) longest = await longestPause(round)
   await store.close()
@@ -35,7 +35,7 @@ test("a lock held elsewhere for a second never stops this process's clock", asyn
       last = performance.now()
     }, 5)
     const started = performance.now()
-    await store.append(sid("a"), [{ role: "user", content: `round ${round}` }])
+    await store.append(sessionId("a"), [{ role: "user", content: `round ${round}` }])
     const waited = performance.now() - started
     clearInterval(ticker)
     await lock.done
@@ -44,28 +44,28 @@ test("a lock held elsewhere for a second never stops this process's clock", asyn
   }
 })
 
-test("reads go on while a write waits, and writes keep their order", async () => {
+test("reads work while a write waits, and writes keep their order", async () => {
   await using t = await temporaryStore()
   await t.store.createSession(session("a"))
   const holder = new DatabaseSync(t.path)
   holder.exec("BEGIN IMMEDIATE")
-  const store = await openSqliteStore({ path: t.path, clock: systemClock, log: recordingLog() })
+  const store = await openSqliteStore({ path: t.path, clock: systemClock, log: recordingLogger() })
   const order: number[] = []
   const writes = [1, 2, 3].map(async (index) => {
-    await store.append(sid("a"), [{ role: "user", content: String(index) }])
+    await store.append(sessionId("a"), [{ role: "user", content: String(index) }])
     order.push(index)
   })
-  expect(await store.messages(sid("a"))).toEqual([])
+  expect(await store.messages(sessionId("a"))).toEqual([])
   expect(order).toEqual([])
   holder.exec("COMMIT")
   holder.close()
   await Promise.all(writes)
   expect(order).toEqual([1, 2, 3])
-  expect((await store.messages(sid("a"))).map((row) => row.text)).toEqual(["1", "2", "3"])
+  expect((await store.messages(sessionId("a"))).map((row) => row.text)).toEqual(["1", "2", "3"])
   await store.close()
 })
 
-test("a lock that never comes free is an error after fifteen attempts of a second", async () => {
+test("a lock that is never released is an error after fifteen attempts of one second", async () => {
   await using t = await temporaryStore()
   const holder = new DatabaseSync(t.path)
   holder.exec("BEGIN IMMEDIATE")
@@ -77,7 +77,7 @@ test("a lock that never comes free is an error after fifteen attempts of a secon
       return Promise.resolve()
     },
   }
-  const store = await openSqliteStore({ path: t.path, clock, log: recordingLog() })
+  const store = await openSqliteStore({ path: t.path, clock, log: recordingLogger() })
   await expect(store.createSession(session("a"))).rejects.toMatchObject({ kind: "locked" })
   expect(slept).toBeGreaterThan(15_000)
   expect(slept).toBeLessThan(18_000)
@@ -85,11 +85,11 @@ test("a lock that never comes free is an error after fifteen attempts of a secon
   await store.close()
 })
 
-test("the write-ahead log does not grow without end", async () => {
+test("the write-ahead log stays bounded", async () => {
   await using t = await temporaryStore()
   await t.store.createSession(session("a"))
   for (let turn = 0; turn < 120; turn += 1) {
-    await t.store.append(sid("a"), [{ role: "user", content: `${turn} ${"filler ".repeat(20_000)}` }])
+    await t.store.append(sessionId("a"), [{ role: "user", content: `${turn} ${"filler ".repeat(20_000)}` }])
   }
   expect((await t.store.stats()).walBytes).toBeLessThan(24 * 1024 * 1024)
 })

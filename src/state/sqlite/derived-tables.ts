@@ -1,13 +1,13 @@
 import type { Database } from "./connection.ts"
 
 /**
- * Two small tables of our own that make lists and sorted searches independent of the size of the file. Triggers keep
- * them, so writes of the Python edition count too.
+ * Two derived tables that make listing and time-sorted search independent of the size of the database. Triggers maintain them, so
+ * they also cover writes of the Python edition.
  *
- * `session_activity`: when a session last had a message (or started).
- * `message_clock`: the earliest and latest time within each block of message ids. Ids grow in writing order, times usually
- * do too, but a clock may step back and branches copy old times: the bounds say how far a walk along the ids must go
- * before no better time can follow. Deleting leaves a bound too wide, which costs time and never correctness.
+ * `session_activity`: when a session last got a message, or started.
+ * `message_clock`: the earliest and latest time within each block of message ids. Times usually grow with the ids, but a clock may be
+ * set back and branches copy old times. The bounds tell a scan along the ids when no better time can follow. Deleting messages leaves
+ * bounds too wide, which costs time but not correctness.
  */
 export const BLOCK_BITS = 9
 
@@ -41,7 +41,7 @@ export const DERIVED_DEFINITIONS: readonly string[] = Object.entries(TRIGGERS).m
   ([name, body]) => `CREATE TRIGGER IF NOT EXISTS ${name} ${body}`,
 )
 
-/** Inside the caller's transaction: a missing trigger may have missed writes, so everything is counted again. */
+/** Runs inside the caller's transaction. Rebuilds both tables when a trigger is missing, because it may have missed writes. */
 export function setUpDerivedTables(db: Database): void {
   const names = Object.keys(TRIGGERS)
   const present = db.all(

@@ -1,19 +1,19 @@
 import { expect, test } from "vitest"
 import {
-  recordingLog,
+  recordingLogger,
   session,
-  sid,
-  temporaryFolder,
+  sessionId,
+  temporaryDirectory,
   temporaryStore,
   testClock,
 } from "../../../test/fixtures/state/temporary-store.ts"
 import { connect } from "./connection.ts"
 import type { Database } from "./connection.ts"
 import { setUpFullText } from "./full-text.ts"
-import { setUpSchema } from "./set-up.ts"
+import { setUpSchema } from "./schema-setup.ts"
 
-/** The same database as an SQLite without the full-text module, or without its trigrams, would show it. */
-function crippled(db: Database, missing: "module" | "trigrams"): Database {
+/** The database as an SQLite without FTS5, or without its trigram tokenizer, would present it. */
+function withoutFeature(db: Database, missing: "module" | "trigrams"): Database {
   return {
     ...db,
     get: (sql, ...values) =>
@@ -34,43 +34,43 @@ test.each([
   ["module", "none", 0],
   ["trigrams", "no-trigram", 3],
 ] as const)(
-  "without %s messages are still written; once it is back everything can be found",
+  "without %s messages are still written; once it is available again everything is searchable",
   async (missing, search, left) => {
-    using folder = temporaryFolder()
+    using folder = temporaryDirectory()
     {
-      await using t = await temporaryStore({ folder: folder.path })
+      await using t = await temporaryStore({ directory: folder.path })
       await t.store.createSession(session("a"))
       const connection = connect({ path: t.path, clock: testClock(), log: t.log, readOnly: false })
-      // What another process without the module leaves behind when it opens the file.
+      // Simulates another process without the feature that opens the database.
       await connection.write((db) => db.exec("UPDATE state_meta SET value = '' WHERE key = 'schema_fingerprint'"))
-      const facts = await setUpSchema(
+      const info = await setUpSchema(
         {
           ...connection,
-          read: (work) => connection.read((db) => work(crippled(db, missing))),
-          write: (work) => connection.write((db) => work(crippled(db, missing))),
+          read: (work) => connection.read((db) => work(withoutFeature(db, missing))),
+          write: (work) => connection.write((db) => work(withoutFeature(db, missing))),
         },
         t.log,
       )
-      expect(facts).toEqual({ schemaVersion: 11, search })
+      expect(info).toEqual({ schemaVersion: 11, search })
       expect(await connection.read(triggers)).toBe(left)
       await connection.close()
-      await t.store.append(sid("a"), [{ role: "user", content: "大别山项目 needle" }])
+      await t.store.append(sessionId("a"), [{ role: "user", content: "大别山项目 needle" }])
     }
-    await using t = await temporaryStore({ folder: folder.path })
-    expect(t.store.facts.search).toBe("full")
+    await using t = await temporaryStore({ directory: folder.path })
+    expect(t.store.info.search).toBe("full")
     expect(await t.store.search("needle")).toHaveLength(1)
     expect(await t.store.search("大别山项目")).toHaveLength(1)
   },
 )
 
-test("an old stamp stays while there is no module to migrate with", async () => {
+test("an old schema version stays while FTS5 is missing", async () => {
   await using t = await temporaryStore()
-  const connection = connect({ path: t.path, clock: testClock(), log: recordingLog(), readOnly: false })
+  const connection = connect({ path: t.path, clock: testClock(), log: recordingLogger(), readOnly: false })
   const outcome = await connection.write((db) => {
     db.exec("UPDATE schema_version SET version = 9")
-    return setUpFullText(crippled(db, "module"), { stamp: 9, log: recordingLog() })
+    return setUpFullText(withoutFeature(db, "module"), { schemaVersion: 9, log: recordingLogger() })
   })
-  expect(outcome).toEqual({ search: "none", stamp: 9 })
+  expect(outcome).toEqual({ search: "none", schemaVersion: 9 })
   expect(t.raw((db) => db.prepare("SELECT version FROM schema_version").get()?.["version"])).toBe(9)
   await connection.close()
 })

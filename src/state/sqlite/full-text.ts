@@ -1,9 +1,9 @@
 import { errorMessage } from "../../base/system-error.ts"
-import type { StoreFacts, StoreLog } from "../store.ts"
+import type { StoreInfo, StoreLogger } from "../store.ts"
 import type { Database } from "./connection.ts"
 import { SCHEMA_VERSION } from "./schema.ts"
 
-export type SearchState = StoreFacts["search"]
+export type SearchState = StoreInfo["search"]
 
 interface IndexTable {
   readonly name: string
@@ -19,61 +19,60 @@ const TRIGRAMS: IndexTable = {
   create: "CREATE VIRTUAL TABLE IF NOT EXISTS messages_fts_trigram USING fts5(content, tokenize='trigram')",
 }
 
-/** What set-up depends on; part of the schema fingerprint. */
+/** Part of the schema fingerprint. */
 export const FULL_TEXT_DEFINITIONS: readonly string[] = [WORDS, TRIGRAMS].flatMap((index) => [
   index.create,
   ...triggersOf(index).map((trigger) => trigger.create),
 ])
 
-/** The registered modules are a list in memory: asking costs nothing and touches no file. */
 export function hasFullTextModule(db: Database): boolean {
   return db.get("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'") !== undefined
 }
 
 /**
- * Tables, triggers and their contents, inside the caller's transaction. Returns what can be searched and the stamp the
- * file has afterwards. Without the module only the triggers go, so that messages can still be written.
+ * Creates and fills the full-text tables and their triggers, inside the caller's transaction. Returns what can be searched and the
+ * new schema version. When SQLite lacks FTS5, removes the triggers, so that messages can still be written.
  */
 export function setUpFullText(
   db: Database,
-  options: { readonly stamp: number; readonly log: StoreLog },
-): { readonly search: SearchState; readonly stamp: number } {
-  const { stamp, log } = options
+  options: { readonly schemaVersion: number; readonly log: StoreLogger },
+): { readonly search: SearchState; readonly schemaVersion: number } {
+  const { schemaVersion, log } = options
   if (!hasFullTextModule(db) || !canCreate(db, "fts5(content)", log)) {
-    log.warning("This SQLite has no full-text module; sessions are kept but cannot be searched.")
+    log.warning("SQLite was built without FTS5. Sessions are stored but cannot be searched.")
     for (const index of [WORDS, TRIGRAMS]) dropTriggers(db, index)
-    return { search: "none", stamp }
+    return { search: "none", schemaVersion }
   }
   const trigrams = canCreate(db, "fts5(content, tokenize='trigram')", log)
   const indexes = trigrams ? [WORDS, TRIGRAMS] : [WORDS]
-  // Before 11 the tables held less text or none of their own: their rows cannot be mixed with ours.
-  if (stamp < SCHEMA_VERSION) for (const index of [WORDS, TRIGRAMS]) dropIndex(db, index)
+  // Before schema version 11 the tables indexed less text, so their rows cannot be reused.
+  if (schemaVersion < SCHEMA_VERSION) for (const index of [WORDS, TRIGRAMS]) dropIndex(db, index)
   if (!trigrams) dropTriggers(db, TRIGRAMS)
   const complete = indexes.every((index) => isComplete(db, index))
   for (const index of indexes) createIndex(db, index)
-  if (!complete) for (const index of indexes) refill(db, index)
-  if (stamp < SCHEMA_VERSION) db.run("UPDATE schema_version SET version = ?", SCHEMA_VERSION)
-  return { search: trigrams ? "full" : "no-trigram", stamp: Math.max(stamp, SCHEMA_VERSION) }
+  if (!complete) for (const index of indexes) rebuildIndex(db, index)
+  if (schemaVersion < SCHEMA_VERSION) db.run("UPDATE schema_version SET version = ?", SCHEMA_VERSION)
+  return { search: trigrams ? "full" : "no-trigram", schemaVersion: Math.max(schemaVersion, SCHEMA_VERSION) }
 }
 
-/** Lets the index merge its segments; both tables where they exist. */
+/** Merges the segments of the existing full-text tables. */
 export function optimizeFullText(db: Database): void {
   for (const index of [WORDS, TRIGRAMS]) {
     if (tableExists(db, index.name)) db.run(`INSERT INTO ${index.name}(${index.name}) VALUES ('optimize')`)
   }
 }
 
-function canCreate(db: Database, using: string, log: StoreLog): boolean {
+function canCreate(db: Database, using: string, log: StoreLogger): boolean {
   try {
     db.exec(`CREATE VIRTUAL TABLE temp.hermes_full_text_probe USING ${using}; DROP TABLE temp.hermes_full_text_probe`)
     return true
   } catch (error) {
-    log.debug(`The full-text module cannot build ${using}: ${errorMessage(error)}`)
+    log.debug(`FTS5 cannot create ${using}: ${errorMessage(error)}`)
     return false
   }
 }
 
-/** The table and all three of its triggers are there, so every change since it was filled has been indexed. */
+/** True when the table and its triggers exist, so that no change can be missing from the index. */
 function isComplete(db: Database, index: IndexTable): boolean {
   if (!tableExists(db, index.name)) return false
   return triggersOf(index).every(
@@ -95,12 +94,12 @@ function dropTriggers(db: Database, index: IndexTable): void {
   for (const trigger of triggersOf(index)) db.exec(`DROP TRIGGER IF EXISTS ${trigger.name}`)
 }
 
-function refill(db: Database, index: IndexTable): void {
+function rebuildIndex(db: Database, index: IndexTable): void {
   db.exec(`DELETE FROM ${index.name}`)
   db.exec(`INSERT INTO ${index.name}(rowid, content) SELECT id, ${indexedText("messages")} FROM messages`)
 }
 
-/** Names and texts are shared with the Python edition: a renamed trigger would index every message twice. */
+/** Names and bodies are shared with the Python edition. A renamed trigger would index every message twice. */
 function triggersOf(index: IndexTable): readonly { readonly name: string; readonly create: string }[] {
   const remove = `DELETE FROM ${index.name} WHERE rowid = old.id;`
   const add = `INSERT INTO ${index.name}(rowid, content) VALUES (new.id, ${indexedText("new")});`

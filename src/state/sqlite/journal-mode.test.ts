@@ -1,8 +1,8 @@
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import {
-  recordingLog,
-  temporaryFolder,
+  recordingLogger,
+  temporaryDirectory,
   temporaryStore,
   testClock,
 } from "../../../test/fixtures/state/temporary-store.ts"
@@ -11,17 +11,17 @@ import type { Connection } from "./connection.ts"
 import { useWriteAheadLog } from "./journal-mode.ts"
 import { toStoreError } from "./store-failure.ts"
 
-/** A connection to a real file on a file system that refuses the shared memory of WAL. */
-function onNetworkDisk(path: string, refused: readonly string[]): Connection {
-  const connection = connect({ path, clock: testClock(), log: recordingLog(), readOnly: false })
+/** A connection to a file on a file system that does not support the shared memory of WAL. */
+function onNetworkDisk(path: string, unsupported: readonly string[]): Connection {
+  const connection = connect({ path, clock: testClock(), log: recordingLogger(), readOnly: false })
   return {
     ...connection,
-    bare: (work) =>
-      connection.bare((db) =>
+    withoutTransaction: (work) =>
+      connection.withoutTransaction((db) =>
         work({
           ...db,
           get: (sql, ...values) => {
-            if (!refused.includes(sql)) return db.get(sql, ...values)
+            if (!unsupported.includes(sql)) return db.get(sql, ...values)
             const error = Object.assign(new Error("locking protocol"), { code: "ERR_SQLITE_ERROR", errcode: 15 })
             throw toStoreError(error, path)
           },
@@ -30,16 +30,16 @@ function onNetworkDisk(path: string, refused: readonly string[]): Connection {
   }
 }
 
-test("where the log is refused a new file gets the slower mode and a warning", async () => {
-  using folder = temporaryFolder()
+test("a new database without WAL support gets a slower journal mode and a warning", async () => {
+  using folder = temporaryDirectory()
   const connection = onNetworkDisk(join(folder.path, "state.db"), ["PRAGMA journal_mode = WAL"])
-  const log = recordingLog()
+  const log = recordingLogger()
   expect(await useWriteAheadLog(connection, log)).toBe("delete")
   expect(log.warnings).toHaveLength(1)
   await connection.close()
 })
 
-test("a file that is in write-ahead mode is never taken out of it", async () => {
+test("a database in WAL mode is never switched back", async () => {
   await using t = await temporaryStore()
   const connection = onNetworkDisk(t.path, ["PRAGMA journal_mode", "PRAGMA journal_mode = WAL"])
   await expect(useWriteAheadLog(connection, t.log)).rejects.toMatchObject({ kind: "unavailable" })

@@ -16,28 +16,28 @@ interface Request {
   readonly sort: "newest" | "oldest" | undefined
 }
 
-/** Without an index: rows that hold one of the tokens, those with the most of them first, then the newest. */
+/** Searches without an index. Returns the rows with the most tokens first, then the newest. */
 export function likeMatches(db: Database, tokens: LikeTokens, request: Request): readonly Match[] {
-  if (tokens.wanted.length === 0) return []
-  const wanted = tokens.wanted.map(containsToken)
-  const unwanted = tokens.unwanted.map(containsToken)
-  const score = wanted.map((clause) => `COALESCE(${clause.sql}, 0)`).join(" + ")
+  if (tokens.included.length === 0) return []
+  const included = tokens.included.map(containsToken)
+  const excluded = tokens.excluded.map(containsToken)
+  const score = included.map((clause) => `COALESCE(${clause.sql}, 0)`).join(" + ")
   const time = `m.timestamp ${request.sort === "oldest" ? "ASC" : "DESC"}`
   const order = request.sort === undefined ? `matched DESC, ${time}` : `${time}, matched DESC`
   const rows = db.all(
     `SELECT m.id, m.content, m.tool_name, m.tool_calls, ${score} AS matched
      FROM messages m JOIN sessions s ON s.id = m.session_id
-     WHERE (${wanted.map((clause) => clause.sql).join(" OR ")})
-       ${unwanted.map((clause) => `AND NOT COALESCE(${clause.sql}, 0)`).join(" ")} ${request.filter.sql}
+     WHERE (${included.map((clause) => clause.sql).join(" OR ")})
+       ${excluded.map((clause) => `AND NOT COALESCE(${clause.sql}, 0)`).join(" ")} ${request.filter.sql}
      ORDER BY ${order}, m.id DESC LIMIT ? OFFSET ?`,
-    ...wanted.flatMap((clause) => clause.values),
-    ...wanted.flatMap((clause) => clause.values),
-    ...unwanted.flatMap((clause) => clause.values),
+    ...included.flatMap((clause) => clause.values),
+    ...included.flatMap((clause) => clause.values),
+    ...excluded.flatMap((clause) => clause.values),
     ...request.filter.values,
     request.page.limit,
     request.page.offset,
   )
-  return rows.map((row) => ({ id: number(row, "id"), snippet: () => snippetOf(row, tokens.wanted) }))
+  return rows.map((row) => ({ id: number(row, "id"), snippet: () => snippetOf(row, tokens.included) }))
 }
 
 interface Clause {
@@ -46,8 +46,8 @@ interface Clause {
 }
 
 /**
- * LIKE stops at the NUL that begins structured content and `instr` does not, but only LIKE ignores the case of letters:
- * a token with letters that have a case is looked for with both.
+ * LIKE stops at the NUL that starts structured content, and `instr` is case-sensitive. A token with Latin letters is therefore matched
+ * with both.
  */
 function containsToken(token: string): Clause {
   const literal = COLUMNS.map((column) => `instr(m.${column}, ?) > 0`)
@@ -58,7 +58,6 @@ function containsToken(token: string): Clause {
   return { sql: `(${[...literal, ...like].join(" OR ")})`, values: [...values, ...COLUMNS.map(() => pattern)] }
 }
 
-/** 120 characters, starting 40 before the first hit. */
 function snippetOf(row: Row, tokens: readonly string[]): string {
   const fields = [
     contentPreview(decodeContent(row["content"], () => undefined)),

@@ -6,12 +6,12 @@ import type { Row } from "./row-values.ts"
 import { CONTINUATION_SQL, KIND_COLUMNS, WITH_PARENT, hasMarkerSql, kindOf, lineageKind } from "./session-kind.ts"
 import { resolveTitle } from "./title-rows.ts"
 
-/** A chain longer than this is a loop made by a damaged file. */
+/** A longer chain is a cycle in a damaged database. */
 const MAX_CHAIN = 100
 const MAX_DEPTH = 1000
 const MAX_EMPTY_STEPS = 32
 
-/** The sessions from this one to the newest continuation, this one first. */
+/** Returns this session and its continuations, oldest first. */
 export function chainToTip(db: Database, id: SessionId): readonly SessionId[] {
   const chain = [id]
   while (chain.length <= MAX_CHAIN) {
@@ -30,7 +30,7 @@ export function compressionTip(db: Database, id: SessionId): SessionId {
   return chainToTip(db, id).at(-1) ?? id
 }
 
-/** The compressed sessions this one continues, oldest first. */
+/** Returns the compressed sessions that this one continues, oldest first. */
 export function continuationAncestors(db: Database, id: SessionId): readonly SessionId[] {
   const ancestors: SessionId[] = []
   let current = id
@@ -44,7 +44,7 @@ export function continuationAncestors(db: Database, id: SessionId): readonly Ses
   return ancestors
 }
 
-/** Exact id, else the one session whose id starts so. */
+/** Finds a session by exact id or unique id prefix. */
 export function resolveId(db: Database, idOrPrefix: string): SessionId | undefined {
   return exactId(db, idOrPrefix) ?? uniquePrefix(db, idOrPrefix)
 }
@@ -54,7 +54,7 @@ export function resumeTarget(db: Database, nameOrId: string): SessionId | undefi
   return found === undefined ? undefined : firstWithMessages(db, compressionTip(db, found))
 }
 
-/** Every session related to this one, or all; parents before children, else by start. */
+/** Returns all sessions related to this one, or all sessions, by start time. */
 export function lineage(db: Database, id: SessionId | undefined): readonly LineageNode[] {
   const columns = `s.id, s.title, s.message_count, s.end_reason, ${KIND_COLUMNS}`
   if (id === undefined) {
@@ -69,7 +69,7 @@ export function lineage(db: Database, id: SessionId | undefined): readonly Linea
   return rows.map(toNode)
 }
 
-/** The first session of everything that grew out of one: continuations, branches and delegates. */
+/** Returns the oldest ancestor, through continuations, branches and delegates. */
 export function lineageRoot(db: Database, id: SessionId): SessionId {
   const row = db.get(
     `WITH RECURSIVE up(id, parent, depth) AS (
@@ -81,7 +81,7 @@ export function lineageRoot(db: Database, id: SessionId): SessionId {
   return row === undefined ? id : sessionId(row)
 }
 
-/** Hides or shows the conversation as a whole: every session of its compression chains, upwards and downwards. */
+/** Archives or restores a whole conversation: all sessions of its compression chain. */
 export function setArchived(db: Database, id: SessionId, archived: boolean): void {
   const root = continuationAncestors(db, id)[0] ?? id
   db.run(
@@ -99,7 +99,7 @@ function exactId(db: Database, id: string): SessionId | undefined {
   return row === undefined || id === "" ? undefined : sessionId(row)
 }
 
-/** A range instead of LIKE: no wildcards to escape, and the primary key answers it. */
+/** Uses a range instead of LIKE: it has no wildcards to escape, and it uses the primary key. */
 function uniquePrefix(db: Database, prefix: string): SessionId | undefined {
   if (prefix === "") return undefined
   const rows = db.all("SELECT id FROM sessions WHERE id >= ?1 AND id < ?1 || char(0x10FFFF) LIMIT 2", prefix)
@@ -107,7 +107,7 @@ function uniquePrefix(db: Database, prefix: string): SessionId | undefined {
   return only !== undefined && rows.length === 1 ? sessionId(only) : undefined
 }
 
-/** An older writer may have left an empty row in front of the session that holds the messages. */
+/** Older versions may have left an empty session whose child has the messages. */
 function firstWithMessages(db: Database, id: SessionId): SessionId {
   let current = id
   for (let step = 0; step <= MAX_EMPTY_STEPS; step += 1) {

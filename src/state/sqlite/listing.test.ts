@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { NOW, session, sid, temporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
+import { NOW, session, sessionId, temporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
 import type { TemporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
 import type { ListOptions } from "../store.ts"
 
@@ -7,29 +7,29 @@ async function ids(t: TemporaryStore, options: ListOptions = {}): Promise<string
   return (await t.store.list(options)).map((summary) => summary.id)
 }
 
-async function say(t: TemporaryStore, id: string, at: number): Promise<void> {
-  await t.store.append(sid(id), [{ role: "user", content: `said in ${id}`, timestamp: at }])
+async function addMessage(t: TemporaryStore, id: string, at: number): Promise<void> {
+  await t.store.append(sessionId(id), [{ role: "user", content: `message in ${id}`, timestamp: at }])
 }
 
 /** root → tip (compressed), fork (branch of tip), helper (delegate), plain, hidden (archived). */
 async function family(t: TemporaryStore): Promise<void> {
   await t.store.createSession(session("root", { startedAt: NOW - 1000, model: "m1" }))
-  await say(t, "root", NOW - 900)
-  await t.store.setTitle(sid("root"), "garden")
+  await addMessage(t, "root", NOW - 900)
+  await t.store.setTitle(sessionId("root"), "garden")
   t.clock.seconds = NOW - 800
-  await t.store.rotate(sid("root"), session("tip", { model: "m2", cwd: "/w" }))
-  await t.store.createSession(session("helper", { parent: sid("tip"), startedAt: NOW - 700 }))
-  await say(t, "helper", NOW + 500)
+  await t.store.rotate(sessionId("root"), session("tip", { model: "m2", cwd: "/w" }))
+  await t.store.createSession(session("helper", { parent: sessionId("tip"), startedAt: NOW - 700 }))
+  await addMessage(t, "helper", NOW + 500)
   await t.store.createSession(session("plain", { startedAt: NOW - 500, source: "telegram" }))
-  await say(t, "plain", NOW - 400)
-  await say(t, "tip", NOW - 100)
+  await addMessage(t, "plain", NOW - 400)
+  await addMessage(t, "tip", NOW - 100)
   t.clock.seconds = NOW - 50
-  await t.store.branch(sid("tip"), session("fork"), {})
+  await t.store.branch(sessionId("tip"), session("fork"), {})
   await t.store.createSession(session("hidden", { startedAt: NOW - 20 }))
-  await t.store.setArchived(sid("hidden"), true)
+  await t.store.setArchived(sessionId("hidden"), true)
 }
 
-test("one row per conversation: tips for compressed ones, no delegates, nothing archived", async () => {
+test("lists one row per conversation, without delegates and archived ones", async () => {
   await using t = await temporaryStore()
   await family(t)
   expect(await t.store.list()).toEqual([
@@ -39,7 +39,7 @@ test("one row per conversation: tips for compressed ones, no delegates, nothing 
       kind: "branch",
       source: "cli",
       title: "garden #3",
-      preview: "said in tip",
+      preview: "message in tip",
       model: "m2",
       cwd: "/w",
       startedAt: NOW - 50,
@@ -54,7 +54,7 @@ test("one row per conversation: tips for compressed ones, no delegates, nothing 
       kind: "conversation",
       source: "cli",
       title: "garden #2",
-      preview: "said in tip",
+      preview: "message in tip",
       model: "m2",
       cwd: "/w",
       startedAt: NOW - 1000,
@@ -69,7 +69,7 @@ test("one row per conversation: tips for compressed ones, no delegates, nothing 
       kind: "conversation",
       source: "telegram",
       title: null,
-      preview: "said in plain",
+      preview: "message in plain",
       model: null,
       cwd: null,
       startedAt: NOW - 500,
@@ -83,7 +83,7 @@ test("one row per conversation: tips for compressed ones, no delegates, nothing 
   expect(await t.store.count({ source: "telegram" })).toBe(1)
 })
 
-test("order, pages and source filters", async () => {
+test("sorts, pages and filters by source", async () => {
   await using t = await temporaryStore()
   await family(t)
   expect(await ids(t, { orderBy: "started" })).toEqual(["fork", "plain", "tip"])
@@ -92,19 +92,19 @@ test("order, pages and source filters", async () => {
   expect(await ids(t, { limit: 0 })).toEqual([])
   expect(await ids(t, { source: "telegram" })).toEqual(["plain"])
   expect(await ids(t, { excludeSources: ["telegram"] })).toEqual(["fork", "tip"])
-  await say(t, "plain", NOW + 1)
+  await addMessage(t, "plain", NOW + 1)
   expect(await ids(t)).toEqual(["plain", "fork", "tip"])
 })
 
-test("activity anywhere in a chain moves the conversation", async () => {
+test("activity anywhere in a compression chain counts for the conversation", async () => {
   await using t = await temporaryStore()
   await family(t)
-  await say(t, "root", NOW + 5)
+  await addMessage(t, "root", NOW + 5)
   const [first] = await t.store.list()
   expect(first).toMatchObject({ id: "tip", lineageRoot: "root", lastActivity: NOW + 5 })
 })
 
-test("all shows every session with its kind", async () => {
+test("`all` lists every session with its kind", async () => {
   await using t = await temporaryStore()
   await family(t)
   const rows = await t.store.list({ all: true, orderBy: "started" })
@@ -121,14 +121,14 @@ test("all shows every session with its kind", async () => {
 test("a branch stays visible after its parent was reopened and closed", async () => {
   await using t = await temporaryStore()
   await t.store.createSession(session("old"))
-  await t.store.branch(sid("old"), session("fork"), {})
-  await t.store.reopenSession(sid("old"))
+  await t.store.branch(sessionId("old"), session("fork"), {})
+  await t.store.reopenSession(sessionId("old"))
   t.clock.seconds += 100
-  await t.store.endSession(sid("old"), "cli_close")
+  await t.store.endSession(sessionId("old"), "cli_close")
   expect((await ids(t)).toSorted()).toEqual(["fork", "old"])
 })
 
-test("a branch of the Python edition without marker counts while its parent says so", async () => {
+test("a branch of the Python edition without a marker is listed when its parent ended as branched", async () => {
   await using t = await temporaryStore()
   t.raw((db) =>
     db.exec(`INSERT INTO sessions(id, source, started_at, ended_at, end_reason, parent_session_id) VALUES
@@ -146,14 +146,14 @@ test.each([
 ] as const)("the preview of %j is %j", async (content, preview) => {
   await using t = await temporaryStore()
   await t.store.createSession(session("a"))
-  await t.store.append(sid("a"), [
+  await t.store.append(sessionId("a"), [
     { role: "assistant", content: "not this" },
     { role: "user", content },
   ])
   expect((await t.store.list())[0]?.preview).toBe(preview)
 })
 
-test("writes of another program keep the order right", async () => {
+test("writes of another program are reflected in the order", async () => {
   await using t = await temporaryStore()
   await t.store.createSession(session("one", { startedAt: NOW }))
   t.raw((db) => {
@@ -165,7 +165,7 @@ test("writes of another program keep the order right", async () => {
   expect(await ids(t)).toEqual(["two", "one"])
 })
 
-test("the last used conversation of some sources is its tip; empty ones do not count", async () => {
+test("latestSession returns the newest session of the last used conversation, ignoring empty ones", async () => {
   await using t = await temporaryStore()
   await family(t)
   await t.store.createSession(session("empty", { startedAt: NOW + 100 }))

@@ -10,7 +10,7 @@ import { KIND_COLUMNS, LISTABLE_SQL, WITH_PARENT, kindOf, lineageKind } from "./
 
 const PREVIEW_LENGTH = 60
 
-/** One row per conversation, or with `all` one per session. */
+/** Lists conversations, or with `all` every session. */
 export function listSessions(db: Database, options: ListOptions): readonly SessionSummary[] {
   const rows = options.all === true ? everySession(db, options) : conversations(db, options)
   return rows.map((entry) => summarize(db, entry))
@@ -25,12 +25,12 @@ export function countConversations(db: Database, options: { readonly source?: st
   return row === undefined ? 0 : number(row, "found")
 }
 
-/** The conversation last used on one of the sources, as the session to go on with. */
+/** Returns the session to resume of the most recently used conversation of these sources. */
 export function latestSession(db: Database, sources: readonly string[]): SessionId | undefined {
-  const used = (root: SessionId): boolean =>
-    db.get("SELECT 1 FROM messages WHERE session_id = ? AND active = 1 LIMIT 1", root) !== undefined
+  const hasMessages = (id: SessionId): boolean =>
+    db.get("SELECT 1 FROM messages WHERE session_id = ? AND active = 1 LIMIT 1", id) !== undefined
   for (const entry of byLastActivity(db, { sources })) {
-    const tip = chainToTip(db, entry.root).findLast(used)
+    const tip = chainToTip(db, entry.root).findLast(hasMessages)
     if (tip !== undefined) return tip
   }
   return undefined
@@ -77,8 +77,8 @@ function* byStart(db: Database, options: ListOptions): Iterable<Root> {
 }
 
 /**
- * Sessions by their own last activity, each replaced by the root of its conversation at its first appearance. That is the
- * order of the conversations by the latest activity anywhere in their chains, and the walk ends with the page.
+ * Iterates over sessions by last activity and yields the root of each conversation once. This orders conversations by the latest
+ * activity anywhere in their chains, and a caller that stops early reads no more rows than it needs.
  */
 function* byLastActivity(db: Database, options: SourceFilter): Iterable<Root> {
   const filter = sourceFilter(options)
@@ -152,7 +152,7 @@ function lastActivityOf(db: Database, id: SessionId): number {
   return number(db.get("SELECT last_at FROM session_activity WHERE session_id = ?", id) ?? {}, "last_at")
 }
 
-/** The first user message on one line. Plain text is cut by SQL; structured text has length 0 there and is read whole. */
+/** The first user message on one line. SQL truncates plain text; structured content starts with a NUL, so its length is 0 there. */
 function previewOf(db: Database, id: SessionId): string {
   const row = db.get(
     `SELECT CASE WHEN length(content) = 0 THEN content ELSE substr(content, 1, 400) END AS content
@@ -173,14 +173,14 @@ interface SourceFilter {
 }
 
 function sourceFilter(options: SourceFilter): { readonly sql: string; readonly values: readonly string[] } {
-  const wanted = options.source === undefined ? options.sources : [options.source]
+  const sources = options.source === undefined ? options.sources : [options.source]
   const clauses: string[] = []
   const values: string[] = []
   const add = (operator: string, list: readonly string[]): void => {
     clauses.push(`AND s.source ${operator} (${list.map(() => "?").join(", ")})`)
     values.push(...list)
   }
-  if (wanted !== undefined) add("IN", wanted)
+  if (sources !== undefined) add("IN", sources)
   if (options.excludeSources !== undefined && options.excludeSources.length > 0) add("NOT IN", options.excludeSources)
   return { sql: clauses.join(" "), values }
 }

@@ -1,15 +1,15 @@
 import { isRecord, parseJson } from "../../base/json.ts"
 import { scrubSurrogates } from "../../base/text.ts"
 import type { Message, ToolCall } from "../../protocol/message.ts"
-import { withoutMemoryFences } from "../memory-fence.ts"
-import type { MessageRow, StoreLog, StoredMessage } from "../store.ts"
+import { stripMemoryFences } from "../memory-fence.ts"
+import type { MessageRow, StoreLogger, StoredMessage } from "../store.ts"
 import { contentForMessage, contentPreview, decodeContent, encodeContent } from "../structured-content.ts"
 import { jsonObject, number, numberOrNull, sessionId, text, textOrNull } from "./row-values.ts"
 import type { Row } from "./row-values.ts"
 
 type ColumnValue = string | number | null
 
-/** The columns an append fills, in order. `observed` and `active` keep their defaults. */
+/** The columns that an append sets, in order. `observed` and `active` keep their defaults. */
 export const MESSAGE_COLUMNS = [
   "role",
   "content",
@@ -30,16 +30,16 @@ export const MESSAGE_COLUMNS = [
 
 type Columns = Record<(typeof MESSAGE_COLUMNS)[number], ColumnValue>
 
-/** A message as column values. What has no column of its own goes to `extra`, unknown keys included. */
+/** Encodes a message. Fields without a column, including unknown ones, go to `extra`. */
 export function encodeMessage(message: StoredMessage, timestamp: number): Columns {
   const { role, content, tokenCount, platformMessageId, ...rest } = message
-  const carried: Record<string, unknown> = { ...rest }
+  const remaining: Record<string, unknown> = { ...rest }
   const take = (key: string): unknown => {
-    const value = carried[key]
-    delete carried[key]
+    const value = remaining[key]
+    delete remaining[key]
     return value
   }
-  delete carried["timestamp"]
+  delete remaining["timestamp"]
   return {
     role,
     content: encodeContent(content),
@@ -55,11 +55,11 @@ export function encodeMessage(message: StoredMessage, timestamp: number): Column
     codex_reasoning_items: jsonList(take("codex_reasoning_items")),
     codex_message_items: jsonList(take("codex_message_items")),
     platform_message_id: platformMessageId ?? null,
-    extra: extraColumn(carried),
+    extra: extraColumn(remaining),
   }
 }
 
-export function decodeMessageRow(row: Row, log: StoreLog): MessageRow {
+export function decodeMessageRow(row: Row, log: StoreLogger): MessageRow {
   const decoded = decodeContent(row["content"], (warning) => log.warning(warning))
   return {
     id: number(row, "id"),
@@ -74,19 +74,19 @@ export function decodeMessageRow(row: Row, log: StoreLog): MessageRow {
   }
 }
 
-/** The tool calls of a row; undecodable text reads as none. */
+/** Returns the tool calls of a row; none when the column cannot be decoded. */
 export function decodeToolCalls(row: Row): readonly ToolCall[] {
   const decoded = parseJson(textOrNull(row, "tool_calls") ?? "[]")
   return Array.isArray(decoded) ? decoded.filter(isToolCall) : []
 }
 
-/** A column that holds a JSON list; undecodable text reads as null. */
+/** Decodes a column with a JSON list; null when it cannot be decoded. */
 export function decodeJsonList(row: Row, column: string): readonly unknown[] | null {
   const decoded = parseJson(textOrNull(row, column) ?? "null")
   return Array.isArray(decoded) ? decoded : null
 }
 
-/** The extras as the `extra` column holds them; null when there are none. */
+/** Encodes the `extra` column; null when there are no extras. */
 export function extraColumn(extras: Readonly<Record<string, unknown>>): string | null {
   const given = Object.entries(extras).filter(([, value]) => value !== undefined)
   return given.length === 0 ? null : scrubSurrogates(JSON.stringify(Object.fromEntries(given)))
@@ -113,12 +113,12 @@ function toMessage(row: Row, decoded: unknown): Message | undefined {
         timestamp,
       }
     default:
-      return undefined // roles of other writers, such as `session_meta`, are no part of a conversation
+      return undefined // roles of the Python edition, such as `session_meta`, are not part of the conversation
   }
 }
 
 function withoutFences<Content>(content: Content): Content | string {
-  return typeof content === "string" ? withoutMemoryFences(content) : content
+  return typeof content === "string" ? stripMemoryFences(content) : content
 }
 
 function assistantFields(row: Row): Readonly<Record<string, unknown>> {

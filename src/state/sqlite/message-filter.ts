@@ -6,14 +6,14 @@ const DEFAULT_LIMIT = 20
 /** Node binds every number as REAL, and FTS5 silently ignores a row id that is not an INTEGER. */
 export const BOUND_ROWID = "CAST(? AS INTEGER)"
 
-/** A message that matches; the piece of text that shows why is cut out on demand. */
+/** A matching message. The snippet is computed on demand. */
 export interface Match {
   readonly id: number
   readonly snippet: () => string
 }
 
 export interface MessageFilter {
-  /** Continues a WHERE over `messages m` and `sessions s`. */
+  /** Appended to a WHERE clause over `messages m` and `sessions s`. */
   readonly sql: string
   readonly values: readonly SQLInputValue[]
 }

@@ -1,17 +1,17 @@
-import type { AnchoredView, MessageRow, MessageWindow, StoreLog } from "../store.ts"
+import type { AnchoredView, MessageRow, MessageWindow, StoreLogger } from "../store.ts"
 import type { Database } from "./connection.ts"
 import { decodeMessageRow } from "./message-columns.ts"
 import { text } from "./row-values.ts"
 
-const BOOKEND = 3
+const BOOKEND_MESSAGES = 3
 
 export interface Anchor {
   readonly messageId: number
   readonly window: number
 }
 
-/** The messages next to one, in the order of writing. An unknown anchor has none. */
-export function messagesAround(db: Database, anchor: Anchor, log: StoreLog): MessageWindow {
+/** Returns the messages around an anchor, in order; none when the anchor does not exist. */
+export function messagesAround(db: Database, anchor: Anchor, log: StoreLogger): MessageWindow {
   const row = db.get("SELECT * FROM messages WHERE id = ?", anchor.messageId)
   if (row === undefined) return { messages: [], before: 0, after: 0 }
   const session = text(row, "session_id")
@@ -29,8 +29,8 @@ export function messagesAround(db: Database, anchor: Anchor, log: StoreLog): Mes
   return { messages: [...before, decodeMessageRow(row, log), ...after], before: before.length, after: after.length }
 }
 
-/** What was said around a message, plus how its session began and how it ended. */
-export function anchoredView(db: Database, anchor: Anchor, log: StoreLog): AnchoredView {
+/** Returns the user and assistant messages around an anchor, plus the first and last ones of its session. */
+export function anchoredView(db: Database, anchor: Anchor, log: StoreLogger): AnchoredView {
   const window = messagesAround(db, anchor, log)
   const [first] = window.messages
   const last = window.messages.at(-1)
@@ -46,18 +46,18 @@ export function anchoredView(db: Database, anchor: Anchor, log: StoreLog): Ancho
     for (const row of rows) {
       const message = decodeMessageRow(row, log)
       if (message.text.trim() !== "") found.push(message)
-      if (found.length === BOOKEND) break
+      if (found.length === BOOKEND_MESSAGES) break
     }
     return found
   }
   return {
     ...window,
-    messages: window.messages.filter((message) => isSpoken(message) || message.id === anchor.messageId),
+    messages: window.messages.filter((message) => isConversational(message) || message.id === anchor.messageId),
     opening: bookend("<", first, "ASC"),
     closing: bookend(">", last, "DESC").toReversed(),
   }
 }
 
-function isSpoken(message: MessageRow): boolean {
+function isConversational(message: MessageRow): boolean {
   return message.role === "user" || message.role === "assistant"
 }

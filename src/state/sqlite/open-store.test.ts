@@ -3,62 +3,36 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { expect, test } from "vitest"
 import {
-  recordingLog,
+  recordingLogger,
   session,
-  sid,
-  temporaryFolder,
+  sessionId,
+  temporaryDirectory,
   temporaryStore,
   testClock,
 } from "../../../test/fixtures/state/temporary-store.ts"
 import { openSqliteStore } from "./open-store.ts"
-import { INDEXES, TABLES } from "./schema.ts"
 
-test("a new database has the shared layout, stamp 11 and write-ahead logging", async () => {
+test("a new database has schema version 11, full search and a write-ahead log", async () => {
   await using t = await temporaryStore()
-  expect(t.store.facts).toEqual({
+  expect(t.store.info).toEqual({
     engine: "sqlite",
     location: t.path,
     schemaVersion: 11,
     search: "full",
-    journal: "wal",
+    journalMode: "wal",
   })
-  const names = (type: string): unknown[] =>
-    t.raw((db) =>
-      db
-        .prepare(
-          "SELECT name FROM sqlite_master WHERE type = ? AND name NOT LIKE '%fts%' AND name NOT LIKE 'sqlite_%' ORDER BY name",
-        )
-        .all(type)
-        .map((row) => row["name"]),
-    )
-  expect(names("table")).toEqual(TABLES.map((table) => table.name).toSorted())
-  expect(names("index")).toEqual(INDEXES.map((sql) => / EXISTS (\w+) /.exec(sql)?.[1] ?? "").toSorted())
-  const triggers = t.raw((db) =>
-    db
-      .prepare("SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'messages_fts%' ORDER BY name")
-      .all()
-      .map((row) => row["name"]),
-  )
-  expect(triggers).toEqual([
-    "messages_fts_delete",
-    "messages_fts_insert",
-    "messages_fts_trigram_delete",
-    "messages_fts_trigram_insert",
-    "messages_fts_trigram_update",
-    "messages_fts_update",
-  ])
 })
 
-test("an unchanged file is opened while another process holds the write lock", async () => {
-  using folder = temporaryFolder()
+test("an unchanged database opens while another process holds the write lock", async () => {
+  using folder = temporaryDirectory()
   const path = join(folder.path, "state.db")
   {
-    await using t = await temporaryStore({ folder: folder.path })
+    await using t = await temporaryStore({ directory: folder.path })
     await t.store.createSession(session("a"))
   }
   const holder = new DatabaseSync(path)
-  holder.exec("BEGIN IMMEDIATE") // an open that had anything to write would wait for this in vain
-  const store = await openSqliteStore({ path, clock: testClock(), log: recordingLog() })
+  holder.exec("BEGIN IMMEDIATE") // opening would fail if it had anything to write
+  const store = await openSqliteStore({ path, clock: testClock(), log: recordingLogger() })
   expect((await store.list()).map((row) => row.id)).toEqual(["a"])
   await expect(store.createSession(session("b"))).rejects.toMatchObject({ kind: "locked" })
   holder.exec("ROLLBACK")
@@ -68,9 +42,9 @@ test("an unchanged file is opened while another process holds the write lock", a
 })
 
 test("columns, indexes and triggers that went missing come back, and the search is filled again", async () => {
-  using folder = temporaryFolder()
+  using folder = temporaryDirectory()
   {
-    await using t = await temporaryStore({ folder: folder.path })
+    await using t = await temporaryStore({ directory: folder.path })
     await t.store.createSession(session("a"))
     t.raw((db) => {
       db.exec(
@@ -84,18 +58,18 @@ test("columns, indexes and triggers that went missing come back, and the search 
       )
     })
   }
-  await using t = await temporaryStore({ folder: folder.path })
+  await using t = await temporaryStore({ directory: folder.path })
   expect((await t.store.search("needle")).map((hit) => hit.id)).toEqual([1])
   expect((await t.store.search("unindexed", { sort: "newest" })).map((hit) => hit.id)).toEqual([1])
   expect((await t.store.list())[0]?.lastActivity).toBe(2_000_000_000)
-  await t.store.append(sid("a"), [{ role: "user", content: "x", injected: "y" }])
+  await t.store.append(sessionId("a"), [{ role: "user", content: "x", injected: "y" }])
   expect(t.raw((db) => db.prepare("SELECT of_another_edition AS kept FROM sessions").get()?.["kept"])).toBe("kept")
 })
 
-test("equal titles in an old file do not stop the open", async () => {
-  using folder = temporaryFolder()
+test("an old database with duplicate titles opens", async () => {
+  using folder = temporaryDirectory()
   {
-    await using t = await temporaryStore({ folder: folder.path })
+    await using t = await temporaryStore({ directory: folder.path })
     t.raw((db) => {
       db.exec("DROP INDEX idx_sessions_title_unique")
       db.exec(
@@ -103,19 +77,19 @@ test("equal titles in an old file do not stop the open", async () => {
       )
     })
   }
-  await using t = await temporaryStore({ folder: folder.path })
+  await using t = await temporaryStore({ directory: folder.path })
   expect(await t.store.list()).toHaveLength(2)
   expect(t.log.debugs.filter((message) => message.includes("idx_sessions_title_unique"))).toHaveLength(1)
 })
 
-test("a later stamp is accepted and kept", async () => {
-  using folder = temporaryFolder()
+test("a later schema version is accepted and kept", async () => {
+  using folder = temporaryDirectory()
   {
-    await using t = await temporaryStore({ folder: folder.path })
+    await using t = await temporaryStore({ directory: folder.path })
     t.raw((db) => db.exec("UPDATE schema_version SET version = 16; CREATE TABLE telegram_topics(id TEXT)"))
   }
-  await using t = await temporaryStore({ folder: folder.path })
-  expect(t.store.facts.schemaVersion).toBe(16)
+  await using t = await temporaryStore({ directory: folder.path })
+  expect(t.store.info.schemaVersion).toBe(16)
   expect(
     t.raw((db) =>
       db
@@ -127,26 +101,26 @@ test("a later stamp is accepted and kept", async () => {
   expect(t.raw((db) => db.prepare("SELECT count(*) AS n FROM telegram_topics").get()?.["n"])).toBe(0)
 })
 
-test("read-only: everything can be read, nothing written, nothing created", async () => {
+test("a read-only store reads, writes nothing and creates no file", async () => {
   await using t = await temporaryStore()
   await t.store.createSession(session("a"))
-  const reader = await openSqliteStore({ path: t.path, clock: testClock(), log: recordingLog(), readOnly: true })
-  expect(reader.facts).toEqual(t.store.facts)
+  const reader = await openSqliteStore({ path: t.path, clock: testClock(), log: recordingLogger(), readOnly: true })
+  expect(reader.info).toEqual(t.store.info)
   expect((await reader.list()).map((row) => row.id)).toEqual(["a"])
   await expect(reader.createSession(session("b"))).rejects.toMatchObject({ kind: "read-only" })
   await reader.close()
-  const missing = join(t.folder, "none", "state.db")
+  const missing = join(t.directory, "none", "state.db")
   await expect(
-    openSqliteStore({ path: missing, clock: testClock(), log: recordingLog(), readOnly: true }),
+    openSqliteStore({ path: missing, clock: testClock(), log: recordingLogger(), readOnly: true }),
   ).rejects.toMatchObject({
     kind: "unavailable",
     message: expect.stringContaining(missing),
   })
 })
 
-test("what makes a store unavailable is one sentence", async () => {
-  using folder = temporaryFolder()
-  const open = (path: string): Promise<unknown> => openSqliteStore({ path, clock: testClock(), log: recordingLog() })
+test("a path that is not a database rejects with a StoreError", async () => {
+  using folder = temporaryDirectory()
+  const open = (path: string): Promise<unknown> => openSqliteStore({ path, clock: testClock(), log: recordingLogger() })
   const file = join(folder.path, "file")
   writeFileSync(file, "x")
   await expect(open(join(file, "state.db"))).rejects.toMatchObject({ name: "StoreError", kind: "unavailable" })
@@ -159,26 +133,26 @@ test("what makes a store unavailable is one sentence", async () => {
   expect(readFileSync(text, "utf8").startsWith("this is not a database")).toBe(true)
 })
 
-test("a closed store says so, and closing twice is fine", async () => {
+test("a closed store rejects, and closing twice is harmless", async () => {
   await using t = await temporaryStore()
   await t.store.close()
   await t.store.close()
-  await expect(t.store.list()).rejects.toThrow("The session database was closed.")
+  await expect(t.store.list()).rejects.toThrow("The session database is closed.")
 })
 
-test("calls in flight are finished before the store closes", async () => {
-  using folder = temporaryFolder()
-  const first = await temporaryStore({ folder: folder.path })
+test("close waits for pending calls", async () => {
+  using folder = temporaryDirectory()
+  const first = await temporaryStore({ directory: folder.path })
   const created = ["a", "b", "c"].map((id) => first.store.createSession(session(id)))
   await Promise.all([...created, first.store.close()])
-  await using t = await temporaryStore({ folder: folder.path })
+  await using t = await temporaryStore({ directory: folder.path })
   expect(await t.store.count()).toBe(3)
 })
 
-test("the database is private from the first byte, its side files too", async () => {
-  using folder = temporaryFolder()
+test("the database and its write-ahead log are readable only by their owner", async () => {
+  using folder = temporaryDirectory()
   const home = join(folder.path, "home")
-  await using t = await temporaryStore({ folder: home })
+  await using t = await temporaryStore({ directory: home })
   await t.store.createSession(session("a"))
   const modes = ["", "/state.db", "/state.db-wal", "/state.db-shm"].map((name) => statSync(home + name).mode & 0o777)
   expect(modes).toEqual([0o700, 0o600, 0o600, 0o600])

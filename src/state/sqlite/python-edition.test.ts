@@ -8,14 +8,14 @@ import {
   buildPythonDatabase,
 } from "../../../test/fixtures/state/python-edition.ts"
 import type { PythonVersion } from "../../../test/fixtures/state/python-edition.ts"
-import { session, sid, temporaryFolder, temporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
+import { session, sessionId, temporaryDirectory, temporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
 import type { TemporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
 
 const PLAIN = "20231114_221320_plain0"
 const FORK = "20231114_221410_fork00"
 const LONG = "20231114_221420_long00"
 const LONG_2 = "20231114_221430_long02"
-const EXPECTED_STAMP: Readonly<Record<PythonVersion, number>> = { 6: 11, 10: 11, 11: 11, 16: 16 }
+const EXPECTED_VERSION: Readonly<Record<PythonVersion, number>> = { 6: 11, 10: 11, 11: 11, 16: 16 }
 
 interface PythonView {
   readonly version: number
@@ -38,9 +38,9 @@ const python = spawnSync("python3", [
   "-c",
   "import sqlite3; sqlite3.connect(':memory:').execute(\"CREATE VIRTUAL TABLE t USING fts5(x, tokenize='trigram')\")",
 ])
-if (python.status !== 0) process.stderr.write("python3 with FTS5 is not installed: its queries are not run\n")
+if (python.status !== 0) process.stderr.write("python3 with FTS5 is not installed: skipping its queries\n")
 
-/** Runs the Python edition's statements (it appends one session) and gives what they see. */
+/** Runs the statements of the Python edition, which append one session, and returns their results. */
 function pythonView(path: string): PythonView {
   const script = join(import.meta.dirname, "../../../test/fixtures/state/python-queries.py")
   const run = spawnSync("python3", [script, path], { encoding: "utf8" })
@@ -52,11 +52,11 @@ function count(t: TemporaryStore, table: string): number {
   return t.raw((db) => Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.["n"]))
 }
 
-test.each(PYTHON_VERSIONS)("a version %i file is listed, searched and resumed here", async (version) => {
-  using folder = temporaryFolder()
+test.each(PYTHON_VERSIONS)("a version %i database is listed, searched and resumed", async (version) => {
+  using folder = temporaryDirectory()
   buildPythonDatabase(join(folder.path, "state.db"), version)
-  await using t = await temporaryStore({ folder: folder.path })
-  expect(t.store.facts).toMatchObject({ schemaVersion: EXPECTED_STAMP[version], search: "full" })
+  await using t = await temporaryStore({ directory: folder.path })
+  expect(t.store.info).toMatchObject({ schemaVersion: EXPECTED_VERSION[version], search: "full" })
   const listed = await t.store.list()
   expect(listed.map((row) => row.lineageRoot).toSorted()).toEqual(LISTABLE)
   expect(listed.find((row) => row.lineageRoot === LONG)).toMatchObject({
@@ -74,22 +74,22 @@ test.each(PYTHON_VERSIONS)("a version %i file is listed, searched and resumed he
   expect(await t.store.resumeTarget("long")).toBe(LONG_2)
   expect(await t.store.resumeTarget(LONG)).toBe(LONG_2)
   expect(await t.store.resumeTarget("20231114_221320")).toBe(PLAIN)
-  expect(await t.store.conversation(sid(PLAIN))).toHaveLength(2)
-  expect(await t.store.conversation(sid("20231114_221340_pictur"))).toMatchObject([
+  expect(await t.store.conversation(sessionId(PLAIN))).toHaveLength(2)
+  expect(await t.store.conversation(sessionId("20231114_221340_pictur"))).toMatchObject([
     { role: "user", content: [{ type: "text", text: "图 of the cat" }, { type: "image_url" }] },
     { role: "assistant", content: "a cat" },
   ])
-  expect((await t.store.conversation(sid("20231114_221350_think0")))[1]).toMatchObject({
+  expect((await t.store.conversation(sessionId("20231114_221350_think0")))[1]).toMatchObject({
     reasoning: "hm",
     reasoning_details: [{ type: "thinking", signature: "sig" }],
     codex_reasoning_items: [{ id: "rs_1" }],
   })
 })
 
-/** What a few days of work here do to a file. */
+/** Writes to the database as a few days of use would. */
 async function work(t: TemporaryStore): Promise<void> {
-  await t.store.append(sid(PLAIN), [{ role: "user", content: "another docker question" }])
-  await t.store.append(sid(PLAIN), [
+  await t.store.append(sessionId(PLAIN), [{ role: "user", content: "another docker question" }])
+  await t.store.append(sessionId(PLAIN), [
     {
       role: "user",
       content: [
@@ -99,29 +99,29 @@ async function work(t: TemporaryStore): Promise<void> {
     },
   ])
   t.clock.seconds += 10
-  await t.store.rotate(sid(LONG_2), session("long-3"), [{ role: "user", content: "shorter" }])
-  await t.store.branch(sid(FORK), session("fork-2"), { title: "new way" })
+  await t.store.rotate(sessionId(LONG_2), session("long-3"), [{ role: "user", content: "shorter" }])
+  await t.store.branch(sessionId(FORK), session("fork-2"), { title: "new title" })
   await t.store.createSession(session("with-tools"))
-  await t.store.append(sid("with-tools"), [
+  await t.store.append(sessionId("with-tools"), [
     { role: "user", content: "go" },
     { role: "tool", content: "done", tool_call_id: "c", tool_name: "terminal" },
   ])
-  await t.store.setGeneratedTitle(sid("with-tools"), "go")
-  await t.store.deleteSession(sid("20231114_221350_think0"))
+  await t.store.setGeneratedTitle(sessionId("with-tools"), "go")
+  await t.store.deleteSession(sessionId("20231114_221350_think0"))
 }
 
 test.skipIf(python.status !== 0).each(PYTHON_VERSIONS)(
-  "after work here on a version %i file, the Python edition's own queries agree, and the reverse",
+  "after use of a version %i database, the queries of the Python edition see the same, and vice versa",
   async (version) => {
-    using folder = temporaryFolder()
+    using folder = temporaryDirectory()
     const path = join(folder.path, "state.db")
     buildPythonDatabase(path, version)
-    await using t = await temporaryStore({ folder: folder.path })
+    await using t = await temporaryStore({ directory: folder.path })
     await work(t)
     const [messages, sessions] = [count(t, "messages"), count(t, "sessions")]
     const view = pythonView(path)
     expect(view).toEqual({
-      version: EXPECTED_STAMP[version],
+      version: EXPECTED_VERSION[version],
       integrity: "ok",
       sessions: sessions + 1,
       messages: messages + 1,
@@ -154,29 +154,26 @@ test.skipIf(python.status !== 0).each(PYTHON_VERSIONS)(
     expect((await t.store.search("gramophone", { sort: "newest" })).map((hit) => hit.sessionId)).toEqual([
       "written_by_python",
     ])
-    expect(await t.store.session(sid("written_by_python"))).toMatchObject({ messageCount: 1 })
+    expect(await t.store.session(sessionId("written_by_python"))).toMatchObject({ messageCount: 1 })
   },
 )
 
-test.each(PYTHON_VERSIONS)(
-  "rows and tables of a version %i file that are not ours stay as they are",
-  async (version) => {
-    using folder = temporaryFolder()
-    const path = join(folder.path, "state.db")
-    buildPythonDatabase(path, version)
-    await using t = await temporaryStore({ folder: folder.path })
-    await t.store.optimize()
-    const read = (sql: string): unknown[] =>
-      t.raw((db) =>
-        db
-          .prepare(sql)
-          .all()
-          .map((row) => Object.values(row)[0]),
-      )
-    expect(read("SELECT content FROM messages WHERE instr(content, char(0)) = 1")).toEqual([MULTIMODAL])
-    expect(read("SELECT model_config FROM sessions WHERE id = '20231114_221440_helper'")).toEqual([
-      '{"_delegate_from": "20231114_221320_plain0"}',
-    ])
-    if (version === 16) expect(read("SELECT chat_id FROM telegram_dm_topic_mode")).toEqual(["42"])
-  },
-)
+test.each(PYTHON_VERSIONS)("unknown rows and tables of a version %i database stay unchanged", async (version) => {
+  using folder = temporaryDirectory()
+  const path = join(folder.path, "state.db")
+  buildPythonDatabase(path, version)
+  await using t = await temporaryStore({ directory: folder.path })
+  await t.store.optimize()
+  const read = (sql: string): unknown[] =>
+    t.raw((db) =>
+      db
+        .prepare(sql)
+        .all()
+        .map((row) => Object.values(row)[0]),
+    )
+  expect(read("SELECT content FROM messages WHERE instr(content, char(0)) = 1")).toEqual([MULTIMODAL])
+  expect(read("SELECT model_config FROM sessions WHERE id = '20231114_221440_helper'")).toEqual([
+    '{"_delegate_from": "20231114_221320_plain0"}',
+  ])
+  if (version === 16) expect(read("SELECT chat_id FROM telegram_dm_topic_mode")).toEqual(["42"])
+})

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { NOW, session, sid, temporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
+import { NOW, session, sessionId, temporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
 import type { TemporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
 
 const DAY = 86_400
@@ -15,17 +15,17 @@ function everyId(t: TemporaryStore): string[] {
   )
 }
 
-test("deleting takes delegates along, detaches other children, and leaves nothing to find", async () => {
+test("deleting a session deletes its delegates, detaches other children and removes it from search", async () => {
   await using t = await temporaryStore()
-  await t.store.createSession(session("doomed"))
-  await t.store.createSession(session("helper", { parent: sid("doomed") }))
-  await t.store.createSession(session("helper-of-helper", { parent: sid("helper") }))
-  await t.store.append(sid("doomed"), [{ role: "user", content: "needle" }])
-  await t.store.append(sid("helper"), [{ role: "user", content: "needle" }])
-  await t.store.branch(sid("doomed"), session("fork"), {})
-  expect(await t.store.deleteSession(sid("doomed"))).toBe(true)
+  await t.store.createSession(session("deleted"))
+  await t.store.createSession(session("helper", { parent: sessionId("deleted") }))
+  await t.store.createSession(session("helper-of-helper", { parent: sessionId("helper") }))
+  await t.store.append(sessionId("deleted"), [{ role: "user", content: "needle" }])
+  await t.store.append(sessionId("helper"), [{ role: "user", content: "needle" }])
+  await t.store.branch(sessionId("deleted"), session("fork"), {})
+  expect(await t.store.deleteSession(sessionId("deleted"))).toBe(true)
   expect(everyId(t)).toEqual(["fork"])
-  expect((await t.store.session(sid("fork")))?.parent).toBeNull()
+  expect((await t.store.session(sessionId("fork")))?.parent).toBeNull()
   expect((await t.store.search("needle")).map((hit) => hit.sessionId)).toEqual(["fork"])
   const counts = t.raw((db) => ({
     ...db
@@ -36,38 +36,39 @@ test("deleting takes delegates along, detaches other children, and leaves nothin
       .get(),
   }))
   expect(counts).toEqual({ messages: 1, words: 1, trigrams: 1, activity: 1 })
-  expect(await t.store.deleteSession(sid("doomed"))).toBe(false)
+  expect(await t.store.deleteSession(sessionId("deleted"))).toBe(false)
 })
 
-test("the files of a deleted session go, those of others stay", async () => {
+test("the files of a deleted session are deleted, those of others stay", async () => {
   await using t = await temporaryStore()
-  const folder = join(t.folder, "sessions")
-  mkdirSync(folder)
+  const directory = join(t.directory, "sessions")
+  mkdirSync(directory)
   const kept = ["20270101_ab.json", "request_dump_20270101_ab_1.json", "sessions.json", "20270101_a"]
-  const gone = [
+  const removed = [
     "20270101_a.json",
     "20270101_a.jsonl",
     "request_dump_20270101_a_1.json",
     "request_dump_20270101_a_2_x.json",
   ]
-  for (const name of [...kept, ...gone]) writeFileSync(join(folder, name), "{}")
+  for (const name of [...kept, ...removed]) writeFileSync(join(directory, name), "{}")
   await t.store.createSession(session("20270101_a"))
-  await t.store.deleteSession(sid("20270101_a"))
-  expect(readdirSync(folder).toSorted()).toEqual(kept.toSorted())
+  await t.store.deleteSession(sessionId("20270101_a"))
+  expect(readdirSync(directory).toSorted()).toEqual(kept.toSorted())
 })
 
 test("an empty session is deleted only while it is empty", async () => {
   await using t = await temporaryStore()
-  for (const id of ["empty", "titled", "spoken", "parent"]) await t.store.createSession(session(id))
-  await t.store.createSession(session("child", { parent: sid("parent") }))
-  await t.store.setTitle(sid("titled"), "t")
-  await t.store.append(sid("spoken"), [{ role: "user", content: "x" }])
+  for (const id of ["empty", "titled", "used", "parent"]) await t.store.createSession(session(id))
+  await t.store.createSession(session("child", { parent: sessionId("parent") }))
+  await t.store.setTitle(sessionId("titled"), "t")
+  await t.store.append(sessionId("used"), [{ role: "user", content: "x" }])
   const deleted = []
-  for (const id of ["empty", "titled", "spoken", "parent", "nobody"]) deleted.push(await t.store.deleteIfEmpty(sid(id)))
+  for (const id of ["empty", "titled", "used", "parent", "missing"])
+    deleted.push(await t.store.deleteIfEmpty(sessionId(id)))
   expect(deleted).toEqual([true, false, false, false, false])
 })
 
-test("the sweep removes old empty terminal rows and closes continuations nobody used", async () => {
+test("the sweep deletes old empty terminal UI sessions and ends unused continuations", async () => {
   await using t = await temporaryStore()
   const old = NOW - 2 * DAY
   await t.store.createSession(session("old-tui", { source: "tui", startedAt: old }))
@@ -79,17 +80,17 @@ test("the sweep removes old empty terminal rows and closes continuations nobody 
   ] as const) {
     await t.store.createSession(session(parent, { startedAt: NOW - 20 * DAY }))
     t.clock.seconds = NOW - 8 * DAY
-    await t.store.rotate(sid(parent), session(child))
+    await t.store.rotate(sessionId(parent), session(child))
   }
-  await t.store.addTotals(sid("used"), {
+  await t.store.addTotals(sessionId("used"), {
     usage: { input: 1, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 },
     apiCalls: 1,
   })
   t.clock.seconds = NOW
   await t.store.sweep()
   expect(everyId(t)).toEqual(["new-tui", "old-cli", "orphan", "p1", "p2", "used"])
-  expect(await t.store.session(sid("orphan"))).toMatchObject({ endedAt: NOW, endReason: "orphaned_compression" })
-  expect(await t.store.session(sid("used"))).toMatchObject({ endedAt: null })
+  expect(await t.store.session(sessionId("orphan"))).toMatchObject({ endedAt: NOW, endReason: "orphaned_compression" })
+  expect(await t.store.session(sessionId("used"))).toMatchObject({ endedAt: null })
 })
 
 async function prunable(t: TemporaryStore): Promise<void> {
@@ -100,19 +101,19 @@ async function prunable(t: TemporaryStore): Promise<void> {
   await add("old-open", 100)
   await add("young-ended", 10)
   await add("old-telegram", 100, { source: "telegram" })
-  for (const id of ["old-ended", "young-ended", "old-telegram"]) await t.store.endSession(sid(id), "cli_close")
-  // A long conversation whose tip is still open, and one that is over.
+  for (const id of ["old-ended", "young-ended", "old-telegram"]) await t.store.endSession(sessionId(id), "cli_close")
+  // A compressed conversation that is still open, and one that has ended.
   await add("live-root", 200)
   t.clock.seconds = NOW - 150 * DAY
-  await t.store.rotate(sid("live-root"), session("live-tip"))
+  await t.store.rotate(sessionId("live-root"), session("live-tip"))
   await add("dead-root", 200)
-  await t.store.rotate(sid("dead-root"), session("dead-tip"))
-  await t.store.endSession(sid("dead-tip"), "cli_close")
-  await t.store.branch(sid("old-ended"), session("fork"), {})
+  await t.store.rotate(sessionId("dead-root"), session("dead-tip"))
+  await t.store.endSession(sessionId("dead-tip"), "cli_close")
+  await t.store.branch(sessionId("old-ended"), session("fork"), {})
   t.clock.seconds = NOW
 }
 
-test("prune takes old ended sessions, and chains only as a whole", async () => {
+test("prune deletes old ended sessions, and compressed conversations only as a whole", async () => {
   await using t = await temporaryStore()
   await prunable(t)
   const expected = ["dead-root", "dead-tip", "old-ended", "old-telegram"]
@@ -120,10 +121,10 @@ test("prune takes old ended sessions, and chains only as a whole", async () => {
   expect(await t.store.prune({ olderThanDays: 90, source: "telegram" })).toEqual(["old-telegram"])
   expect([...(await t.store.prune({ olderThanDays: 90 }))].toSorted()).toEqual(expected.slice(0, 3))
   expect(everyId(t)).toEqual(["fork", "live-root", "live-tip", "old-open", "young-ended"])
-  expect((await t.store.session(sid("fork")))?.parent).toBeNull()
+  expect((await t.store.session(sessionId("fork")))?.parent).toBeNull()
 })
 
-test("auto-prune keeps its interval and records the attempt", async () => {
+test("auto-prune respects its interval and records the attempt", async () => {
   await using t = await temporaryStore()
   await prunable(t)
   const options = { olderThanDays: 90, minIntervalHours: 24, vacuum: true }
@@ -140,29 +141,29 @@ test("auto-prune never throws", async () => {
   await t.store.close()
   expect(await t.store.autoPrune({ olderThanDays: 1, minIntervalHours: 1, vacuum: false })).toEqual({
     kind: "failed",
-    message: "The session database was closed.",
+    message: "The session database is closed.",
   })
 })
 
-test("an export holds every column and decoded messages", async () => {
+test("an export contains every column and decoded messages", async () => {
   await using t = await temporaryStore()
   await t.store.createSession(session("a", { modelConfig: { max_iterations: 9 } }))
   const call = { id: "c", type: "function", function: { name: "t", arguments: "{}" } } as const
-  await t.store.append(sid("a"), [
+  await t.store.append(sessionId("a"), [
     { role: "user", content: [{ type: "text", text: "图" }], injected: "note", timestamp: NOW },
     { role: "assistant", content: "x", tool_calls: [call], reasoning_details: [{ s: 1 }], timestamp: NOW },
   ])
-  const exported = await t.store.exportSession(sid("a"))
+  const exported = await t.store.exportSession(sessionId("a"))
   expect(exported).toMatchObject({ id: "a", source: "cli", model_config: '{"max_iterations":9}', message_count: 2 })
   expect(exported?.["messages"]).toMatchObject([
     { id: 1, role: "user", content: [{ type: "text", text: "图" }], tool_calls: null, extra: { injected: "note" } },
     { id: 2, role: "assistant", content: "x", tool_calls: [call], reasoning_details: [{ s: 1 }], extra: null },
   ])
   expect(JSON.stringify(exported)).toContain("图")
-  expect(await t.store.exportSession(sid("nobody"))).toBeUndefined()
+  expect(await t.store.exportSession(sessionId("missing"))).toBeUndefined()
 })
 
-test("statistics count everything that is there", async () => {
+test("statistics count sessions, messages and sources", async () => {
   await using t = await temporaryStore()
   for (const [id, source] of [
     ["a", "cli"],
@@ -171,7 +172,7 @@ test("statistics count everything that is there", async () => {
   ] as const) {
     await t.store.createSession(session(id, { source }))
   }
-  await t.store.append(sid("a"), [{ role: "user", content: "x".repeat(2_000_000) }])
+  await t.store.append(sessionId("a"), [{ role: "user", content: "x".repeat(2_000_000) }])
   await t.store.optimize()
   const stats = await t.store.stats()
   expect({ ...stats, sizeMb: stats.sizeMb > 1, walBytes: stats.walBytes }).toEqual({

@@ -2,7 +2,7 @@ import { readdirSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { errorMessage, isNotFound } from "../../base/system-error.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
-import type { StoreLog } from "../store.ts"
+import type { StoreLogger } from "../store.ts"
 import type { Database } from "./connection.ts"
 import { chainToTip, continuationAncestors } from "./lineage.ts"
 import { numberOrNull, number, sessionId } from "./row-values.ts"
@@ -12,27 +12,27 @@ const DAY_SECONDS = 86_400
 const EMPTY_TUI_AGE_SECONDS = DAY_SECONDS
 const ORPHAN_IDLE_SECONDS = 7 * DAY_SECONDS
 
-/** Removes a session and the delegates it started, detaches its other children. Gives what is gone. */
+/** Deletes a session and its delegates, and detaches its other children. Returns the deleted ids. */
 export function deleteSession(db: Database, id: SessionId): readonly SessionId[] {
   const rows = db.all(
-    `WITH RECURSIVE doomed(id) AS (
+    `WITH RECURSIVE deleted(id) AS (
        SELECT id FROM sessions WHERE id = ?
-       UNION SELECT s.id FROM sessions s JOIN doomed ON s.parent_session_id = doomed.id
+       UNION SELECT s.id FROM sessions s JOIN deleted ON s.parent_session_id = deleted.id
        WHERE ${hasMarkerSql("s", "_delegate_from")})
-     SELECT id FROM doomed`,
+     SELECT id FROM deleted`,
     id,
   )
-  const doomed = rows.map((row) => sessionId(row))
-  removeRows(db, doomed)
-  return doomed
+  const deleted = rows.map((row) => sessionId(row))
+  removeRows(db, deleted)
+  return deleted
 }
 
-/** One conditional statement: a message that arrives meanwhile keeps the session. */
+/** Uses one conditional statement, so that a message written meanwhile keeps the session. */
 export function deleteIfEmpty(db: Database, id: SessionId): boolean {
   return db.run(`DELETE FROM sessions WHERE id = ? AND ${IS_EMPTY}`, id).changes > 0
 }
 
-/** What no process is going to finish any more: empty terminal rows and continuations nobody ever used. */
+/** Deletes empty sessions of the terminal UI, and ends continuations that no process ever used. */
 export function sweep(db: Database, now: number): void {
   db.run(`DELETE FROM sessions WHERE source = 'tui' AND started_at < ? AND ${IS_EMPTY}`, now - EMPTY_TUI_AGE_SECONDS)
   db.run(
@@ -50,10 +50,7 @@ export interface PruneRequest {
   readonly now: number
 }
 
-/**
- * Sessions that ended and started long ago. A compressed conversation goes as a whole or not at all: while its tip is
- * young or open, its beginning stays.
- */
+/** Returns the ended sessions that started before the cutoff. A compressed conversation is pruned as a whole or not at all. */
 export function pruneCandidates(db: Database, request: PruneRequest): readonly SessionId[] {
   const cutoff = request.now - request.olderThanDays * DAY_SECONDS
   const rows = db.all(
@@ -65,7 +62,7 @@ export function pruneCandidates(db: Database, request: PruneRequest): readonly S
   return rows.map((row) => sessionId(row)).filter((id) => tipIsOld(db, id, cutoff))
 }
 
-/** Removes exactly these; children outside the set stay and lose their parent. */
+/** Deletes exactly these sessions. Children outside the set stay without a parent. */
 export function removeRows(db: Database, ids: readonly SessionId[]): void {
   for (const id of ids) db.run("UPDATE sessions SET parent_session_id = NULL WHERE parent_session_id = ?", id)
   for (const id of ids) {
@@ -75,16 +72,16 @@ export function removeRows(db: Database, ids: readonly SessionId[]): void {
   }
 }
 
-/** Transcripts and request dumps that older versions kept beside the database. Best effort: the rows are gone already. */
-export function removeSessionFiles(databasePath: string, ids: readonly SessionId[], log: StoreLog): void {
-  const folder = join(dirname(databasePath), "sessions")
-  // An id is opaque text of another writer: one that could leave the folder names no file.
+/** Deletes transcripts and request dumps that older versions stored next to the database. Best effort, because the rows are deleted. */
+export function removeSessionFiles(databasePath: string, ids: readonly SessionId[], log: StoreLogger): void {
+  const directory = join(dirname(databasePath), "sessions")
+  // Ids may come from other programs: ignore those that could lead out of the directory.
   const safe = new Set<string>(ids.filter((id) => !/[/\\]/.test(id)))
   if (safe.size === 0) return
   try {
-    for (const name of readdirSync(folder)) if (belongsTo(name, safe)) rmSync(join(folder, name), { force: true })
+    for (const name of readdirSync(directory)) if (belongsTo(name, safe)) rmSync(join(directory, name), { force: true })
   } catch (error) {
-    if (!isNotFound(error)) log.debug(`Files of deleted sessions remain in ${folder}: ${errorMessage(error)}`)
+    if (!isNotFound(error)) log.debug(`Files of deleted sessions remain in ${directory}: ${errorMessage(error)}`)
   }
 }
 
@@ -105,7 +102,7 @@ function belongsTo(name: string, ids: ReadonlySet<string>): boolean {
   return (transcript !== undefined && ids.has(transcript)) || (dumped !== undefined && startsWithId(dumped, ids))
 }
 
-/** `request_dump_<id>_<anything>.json`: both parts may hold underscores. */
+/** For `request_dump_<id>_<anything>.json`, where both parts may contain underscores. */
 function startsWithId(name: string, ids: ReadonlySet<string>): boolean {
   return ids.has(name) || [...ids].some((id) => name.startsWith(`${id}_`))
 }

@@ -12,7 +12,6 @@ export type RepairOutcome =
   | { readonly kind: "repaired"; readonly how: "catalogue" | "search-index"; readonly backup: string | undefined }
   | { readonly kind: "failed"; readonly message: string; readonly backup: string | undefined }
 
-/** Looks and changes nothing. */
 export function checkHealth(path: string): Health {
   if (!existsSync(path)) return { healthy: false, problems: [`There is no session database at ${path}.`] }
   try {
@@ -26,9 +25,9 @@ export function checkHealth(path: string): Health {
 }
 
 /**
- * Mends a damaged catalogue; message and session rows are never edited. First duplicate catalogue entries go. If that is
- * not enough, the search tables go, and the next open builds them again from the messages. When both fail the file stays
- * as the attempt left it, beside its backup.
+ * Repairs a damaged schema catalogue; never changes message or session rows. First deletes duplicate catalogue entries. If that is not
+ * enough, deletes the search tables, which the next open rebuilds from the messages. When both fail, the file stays as it is then,
+ * next to its backup.
  */
 export function repairStore(path: string, options: { readonly backup: boolean; readonly clock: Clock }): RepairOutcome {
   if (checkHealth(path).healthy) return { kind: "healthy" }
@@ -45,19 +44,19 @@ export function repairStore(path: string, options: { readonly backup: boolean; r
   }
 }
 
-/** The file and what SQLite keeps beside it; together they are the database. */
+/** Copies the database with its write-ahead log and shared-memory file. */
 function backUp(path: string, clock: Clock): string {
   const stamp = new Date(clock.now()).toISOString().replace(/[-:]/g, "").replace(/\..*$/, "").replace("T", "_")
-  const earlier = backupOf(path)
-  if (earlier !== undefined) return earlier
+  const recent = recentBackup(path)
+  if (recent !== undefined) return recent
   const target = `${path}.malformed-backup-${stamp}`
   copyFileSync(path, target)
-  for (const side of ["-wal", "-shm"]) if (existsSync(path + side)) copyFileSync(path + side, target + side)
+  for (const suffix of ["-wal", "-shm"]) if (existsSync(path + suffix)) copyFileSync(path + suffix, target + suffix)
   return target
 }
 
-/** A copy made since the file last changed: a program that is restarted again and again must not fill the disk. */
-function backupOf(path: string): string | undefined {
+/** Returns a backup that is newer than the last change, so that repeated restarts do not fill the disk. */
+function recentBackup(path: string): string | undefined {
   const prefix = `${basename(path)}.malformed-backup-`
   return readdirSync(dirname(path))
     .filter((name) => name.startsWith(prefix) && !name.endsWith("-wal") && !name.endsWith("-shm"))
@@ -81,7 +80,7 @@ function dropDuplicateEntries(db: DatabaseSync): void {
 }
 
 function dropSearchTables(db: DatabaseSync): void {
-  // Triggers first by name, tables and their shadow tables with them: all begin with the same word.
+  // The tables, their shadow tables and their triggers all have the same prefix.
   withWritableCatalogue(db, () => db.exec("DELETE FROM sqlite_master WHERE name LIKE 'messages\\_fts%' ESCAPE '\\'"))
   db.exec("VACUUM")
 }
@@ -92,7 +91,7 @@ function withWritableCatalogue(db: DatabaseSync, change: () => void): void {
   try {
     change()
     const counter = Number(db.prepare("PRAGMA schema_version").get()?.["schema_version"] ?? 0)
-    db.exec(`PRAGMA schema_version = ${counter + 1}`) // other connections must read the catalogue again
+    db.exec(`PRAGMA schema_version = ${counter + 1}`) // makes other connections read the catalogue again
     db.exec("COMMIT")
   } catch (error) {
     if (db.isTransaction) db.exec("ROLLBACK")
@@ -111,19 +110,19 @@ function problemsOf(db: DatabaseSync): readonly string[] {
   return [...(found.length === 1 && found[0] === "ok" ? [] : found), ...indexProblems(db)]
 }
 
-/** Each message has one row in each search table. */
+/** Checks that every message has a row in each search table. */
 function indexProblems(db: DatabaseSync): readonly string[] {
   const messages = Number(db.prepare("SELECT count(*) AS found FROM messages").get()?.["found"])
   return ["messages_fts", "messages_fts_trigram"].flatMap((table) => {
     const rows = `${table}_docsize`
     if (db.prepare("SELECT 1 FROM sqlite_master WHERE name = ?").get(rows) === undefined) return []
     const indexed = Number(db.prepare(`SELECT count(*) AS found FROM ${rows}`).get()?.["found"])
-    return indexed === messages ? [] : [`The search table ${table} knows ${indexed} of ${messages} messages.`]
+    return indexed === messages ? [] : [`The search table ${table} contains ${indexed} of ${messages} messages.`]
   })
 }
 
 function withDatabase<T>(path: string, options: { readonly readOnly: boolean }, work: (db: DatabaseSync) => T): T {
-  // A person asked for the repair, or nothing works without it: here waiting a moment for another process is right.
+  // Blocking the thread is acceptable here: the user requested the repair, or nothing works without it.
   const db = new DatabaseSync(path, { timeout: 1000, readOnly: options.readOnly, defensive: false })
   try {
     return work(db)

@@ -2,36 +2,36 @@ import { statSync } from "node:fs"
 import { parseJson } from "../../base/json.ts"
 import { isNotFound } from "../../base/system-error.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
-import type { StoreFacts, StoreLog, StoreStats } from "../store.ts"
+import type { StoreInfo, StoreLogger, StoreStats } from "../store.ts"
 import { decodeContent } from "../structured-content.ts"
 import type { Database } from "./connection.ts"
 import { decodeJsonList, decodeToolCalls } from "./message-columns.ts"
 import { number, text, textOrNull } from "./row-values.ts"
 import type { Row } from "./row-values.ts"
 
-/** Every column of the session as stored plus its messages decoded: one line of an export. */
-export function exportSession(db: Database, id: SessionId, log: StoreLog): Record<string, unknown> | undefined {
+/** Returns one line of an export: the session row as stored, with its messages decoded. */
+export function exportSession(db: Database, id: SessionId, log: StoreLogger): Record<string, unknown> | undefined {
   const row = db.get("SELECT * FROM sessions WHERE id = ?", id)
   if (row === undefined) return undefined
   const messages = db.all("SELECT * FROM messages WHERE session_id = ? ORDER BY id", id)
   return { ...row, messages: messages.map((message) => exportMessage(message, log)) }
 }
 
-export function readStats(db: Database, facts: StoreFacts): StoreStats {
+export function readStats(db: Database, info: StoreInfo): StoreStats {
   return {
     sessions: count(db, "SELECT count(*) AS found FROM sessions"),
     messages: count(db, "SELECT count(*) AS found FROM messages"),
     bySource: db
       .all("SELECT source, count(*) AS found FROM sessions GROUP BY source ORDER BY found DESC, source")
       .map((row) => ({ source: text(row, "source"), sessions: number(row, "found") })),
-    sizeMb: Math.round((fileSize(facts.location) / 1024 / 1024) * 10) / 10,
-    walBytes: fileSize(`${facts.location}-wal`),
-    schemaVersion: facts.schemaVersion,
-    search: facts.search,
+    sizeMb: Math.round((fileSize(info.location) / 1024 / 1024) * 10) / 10,
+    walBytes: fileSize(`${info.location}-wal`),
+    schemaVersion: info.schemaVersion,
+    search: info.search,
   }
 }
 
-function exportMessage(row: Row, log: StoreLog): Record<string, unknown> {
+function exportMessage(row: Row, log: StoreLogger): Record<string, unknown> {
   const extra = textOrNull(row, "extra")
   return {
     ...row,
@@ -52,7 +52,7 @@ function fileSize(path: string): number {
   try {
     return statSync(path).size
   } catch (error) {
-    if (isNotFound(error)) return 0 // no write-ahead log while nobody writes
+    if (isNotFound(error)) return 0 // the write-ahead log exists only while a connection is open
     throw error
   }
 }

@@ -3,11 +3,11 @@ import { StoreError } from "../store.ts"
 import type { KnownState, NewSession, SessionRow, StoredMessage } from "../store.ts"
 import type { Database } from "./connection.ts"
 import { text, textOrNull } from "./row-values.ts"
-import { createSession, endSession, readMark, readSession } from "./session-rows.ts"
+import { createSession, endSession, readRevision, readSession } from "./session-rows.ts"
 import { freeTitle, nextTitle } from "./title-rows.ts"
 import { appendMessages, recount } from "./transcript.ts"
 
-/** How long a compression may take before another process may try. */
+/** After this time another process may take over the compression. */
 const LOCK_SECONDS = 300
 
 export interface Split {
@@ -17,8 +17,8 @@ export interface Split {
 }
 
 /**
- * Ends the parent with `compression` and creates its continuation. A parent that had ended for another reason gets this
- * one: without it the child would be no continuation and both editions would hide it.
+ * Ends the parent with `compression` and creates its continuation. Overwrites another end reason of the parent: otherwise the child
+ * would not count as a continuation, and both editions would hide it.
  */
 export function rotate(
   db: Database,
@@ -26,20 +26,17 @@ export function rotate(
   messages: readonly StoredMessage[],
 ): readonly number[] {
   const parent = requireParent(db, split.parent)
-  if (split.known !== undefined) requireGrown(db, split.parent, split.known)
+  if (split.known !== undefined) requireNoRewrite(db, split.parent, split.known)
   const endedAt = parent.endReason === "compression" && parent.endedAt !== null ? parent.endedAt : split.at
   db.run("UPDATE sessions SET ended_at = ?, end_reason = 'compression' WHERE id = ?", endedAt, split.parent)
   createSession(db, inherit(parent, split, { startedAt: Math.max(split.at, endedAt), modelConfig: {} }))
   if (parent.title !== null) setChildTitle(db, split.child.id, nextTitle(db, parent.title))
   const ids = appendMessages(db, { id: split.child.id, messages, at: split.at })
-  if (split.known !== undefined) copyMessages(db, split, { after: split.known.head })
+  if (split.known !== undefined) copyMessages(db, split, { after: split.known.lastMessageId })
   return ids
 }
 
-/**
- * Ends the parent with `branched` and copies its messages, every column of them, to a child: all, or those up to one. Gives the
- * child's title.
- */
+/** Ends the parent with `branched` and copies its messages, up to `upTo`, to a child. Returns the title of the child. */
 export function branch(
   db: Database,
   split: Split,
@@ -58,7 +55,7 @@ export function branch(
   return chosen
 }
 
-/** Only one process compresses a session; a holder that died is forgotten after the lock's time. */
+/** Only one process may compress a session. The lock of a process that died expires. */
 export function tryLockCompression(
   db: Database,
   lock: {
@@ -69,8 +66,8 @@ export function tryLockCompression(
   },
 ): boolean {
   db.run("DELETE FROM compression_locks WHERE session_id = ? AND expires_at <= ?", lock.id, lock.at)
-  const held = db.get("SELECT holder FROM compression_locks WHERE session_id = ?", lock.id)
-  const other = held === undefined ? null : textOrNull(held, "holder")
+  const current = db.get("SELECT holder FROM compression_locks WHERE session_id = ?", lock.id)
+  const other = current === undefined ? null : textOrNull(current, "holder")
   if (other !== null && lock.isGone?.(other) === true) releaseCompression(db, lock.id, other)
   db.run(
     `INSERT INTO compression_locks(session_id, holder, acquired_at, expires_at) VALUES (?, ?, ?, ?)
@@ -99,15 +96,14 @@ function requireParent(db: Database, id: SessionId): SessionRow {
   return parent
 }
 
-/** What was made from an outdated state must not become a second continuation; what was only added to it can follow. */
-function requireGrown(db: Database, id: SessionId, known: KnownState): void {
-  const mark = readMark(db, id)
-  const { added, rewinds } = known.mark
-  if (mark?.continued === false && mark.rewinds === rewinds && mark.added >= added) return
-  throw new StoreError("moved", `Session ${id} went on in another process.`)
+/** Throws when the session was continued or rewound since `known`. Appended messages are fine: they are copied afterwards. */
+function requireNoRewrite(db: Database, id: SessionId, known: KnownState): void {
+  const current = readRevision(db, id)
+  const { messageCount: added, rewinds } = known.revision
+  if (current?.continued === false && current.rewinds === rewinds && current.messageCount >= added) return
+  throw new StoreError("moved", `Session ${id} was changed by another process.`)
 }
 
-/** Every column of them, in order. */
 function copyMessages(
   db: Database,
   { parent, child }: Split,
@@ -129,7 +125,7 @@ function copyMessages(
   if (copied.changes > 0) recount(db, child.id)
 }
 
-/** The child's row: what the caller gave, the parent's where the caller gave nothing, always the parent's source. */
+/** Builds the child's row: the caller's values, or else the parent's. The source is always the parent's. */
 function inherit(
   parent: SessionRow,
   split: Split,

@@ -5,7 +5,7 @@ import type { SessionId } from "../../protocol/identifiers.ts"
 
 export type Row = Readonly<Record<string, SQLOutputValue>>
 
-/** SQLite types values, not columns: a foreign writer may have put a number into a TEXT column. */
+/** SQLite does not enforce column types: another program may have stored a number in a TEXT column. */
 export function textOrNull(row: Row, column: string): string | null {
   const value = row[column]
   if (value === null || value === undefined) return null
@@ -36,7 +36,7 @@ export function sessionIdOrNull(row: Row, column: string): SessionId | null {
   return value === null || value === "" ? null : toSessionId(value)
 }
 
-/** A JSON object column; anything else, undecodable text included, reads as an empty object. */
+/** Decodes a column with a JSON object; an empty object when it holds anything else. */
 export function jsonObject(row: Row, column: string): Readonly<Record<string, unknown>> {
   const decoded = parseJson(textOrNull(row, column) ?? "")
   return isRecord(decoded) ? decoded : {}

@@ -2,7 +2,7 @@ import { fingerprint } from "../../base/random-and-hash.ts"
 import type { Database } from "./connection.ts"
 import { number } from "./row-values.ts"
 
-/** One column: its name and everything SQL says about it, in the form that CREATE TABLE and ADD COLUMN both take. */
+/** A column definition that is valid in both CREATE TABLE and ADD COLUMN. */
 interface Column {
   readonly name: string
   readonly definition: string
@@ -14,15 +14,15 @@ export interface Table {
   readonly suffix?: string
 }
 
-/** The stamp this edition writes. Files of later Python versions carry higher ones, which are accepted and kept. */
+/** The schema version this edition writes. Later Python versions write higher ones, which are accepted and kept. */
 export const SCHEMA_VERSION = 11
 
-/** Databases with this stamp or a higher one know that a message can be inactive; older readers would show it again. */
+/** From this schema version on, messages can be inactive. Readers of older versions ignore `active` and would show them. */
 export const SOFT_DELETE_VERSION = 12
 
 /**
- * The single source of the layout: missing tables and columns are derived from here, whatever else a file holds is left
- * alone. Names and meanings up to `extra` are shared with the Python edition.
+ * Defines the schema. Missing tables and columns are added; anything else in the database is left alone. Names and meanings up to
+ * `extra` are shared with the Python edition.
  */
 export const TABLES: readonly Table[] = [
   table("schema_version", ["version INTEGER NOT NULL"]),
@@ -89,12 +89,12 @@ export const TABLES: readonly Table[] = [
     "acquired_at REAL NOT NULL",
     "expires_at REAL NOT NULL",
   ]),
-  // Ours alone, kept by triggers (derived-tables.ts) so that they are right whichever edition writes.
+  // Only in this edition. Triggers (derived-tables.ts) maintain them, whichever edition writes.
   table("session_activity", ["session_id TEXT PRIMARY KEY", "last_at REAL NOT NULL"], "WITHOUT ROWID"),
   table("message_clock", ["block INTEGER PRIMARY KEY", "min_at REAL NOT NULL", "max_at REAL NOT NULL"]),
 ]
 
-/** Created after the columns are complete: some cover additive ones. The names are part of the contract. */
+/** Created after all columns exist. Both editions use these names. */
 export const INDEXES: readonly string[] = [
   "CREATE INDEX IF NOT EXISTS idx_sessions_source ON sessions(source)",
   "CREATE INDEX IF NOT EXISTS idx_sessions_source_id ON sessions(source, id)",
@@ -108,8 +108,8 @@ export const INDEXES: readonly string[] = [
   "CREATE INDEX IF NOT EXISTS idx_session_activity_last ON session_activity(last_at)",
 ]
 
-/** The version in the file now; a later Python edition may raise it while we have the file open. */
-export function schemaStamp(db: Database): number | undefined {
+/** Reads the version from the database, because a later Python edition may raise it while the database is open. */
+export function readSchemaVersion(db: Database): number | undefined {
   const row = db.get("SELECT version FROM schema_version LIMIT 1")
   return row === undefined ? undefined : number(row, "version")
 }
@@ -119,7 +119,7 @@ export function createTableSql(declared: Table): string {
   return `CREATE TABLE IF NOT EXISTS ${declared.name} (${columns}) ${declared.suffix ?? ""}`
 }
 
-/** Changes whenever a definition that set-up acts on changes, so that the next open looks at everything again. */
+/** Changes whenever a definition changes, so that the next open checks the whole schema. */
 export function definitionHash(statements: readonly string[]): string {
   return fingerprint(statements.join("\n"))
 }

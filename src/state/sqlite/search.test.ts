@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { NOW, session, sid, temporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
+import { NOW, session, sessionId, temporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
 import type { TemporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
 import type { SearchOptions, StoredMessage } from "../store.ts"
 import { fc } from "../../../test/support/property.ts"
@@ -17,7 +17,7 @@ const TEXTS = [
 async function filled(t: TemporaryStore): Promise<void> {
   await t.store.createSession(session("a", { model: "m" }))
   await t.store.append(
-    sid("a"),
+    sessionId("a"),
     TEXTS.map((content, index) => ({ role: "user", content, timestamp: NOW + index })),
   )
 }
@@ -81,10 +81,10 @@ test.each([
   expect((await found(t, query, { sort: "newest" })).toSorted((a, b) => a - b)).toEqual([...expected])
 })
 
-test("a hit says where, when and why, with its neighbours", async () => {
+test("a hit contains its session, snippet and neighbours", async () => {
   await using t = await temporaryStore()
   await t.store.createSession(session("a", { model: "m", source: "telegram" }))
-  await t.store.append(sid("a"), [
+  await t.store.append(sessionId("a"), [
     { role: "user", content: [{ type: "text", text: "before" }], timestamp: NOW + 1 },
     { role: "tool", content: "the needle", tool_call_id: "c", tool_name: "terminal", timestamp: NOW + 2 },
     { role: "assistant", content: "y".repeat(300), timestamp: NOW + 3 },
@@ -110,7 +110,7 @@ test("a hit says where, when and why, with its neighbours", async () => {
   expect((await t.store.search("needle", { withContext: false }))[0]?.context).toEqual([])
 })
 
-test("tool names, tool calls and structured content are found", async () => {
+test("tool names, tool calls and structured content are searchable", async () => {
   await using t = await temporaryStore()
   await t.store.createSession(session("a"))
   const call = {
@@ -118,7 +118,7 @@ test("tool names, tool calls and structured content are found", async () => {
     type: "function",
     function: { name: "web_search", arguments: '{"q":"长江三峡 weather"}' },
   } as const
-  await t.store.append(sid("a"), [
+  await t.store.append(sessionId("a"), [
     { role: "assistant", content: null, tool_calls: [call] },
     { role: "tool", content: "ok", tool_call_id: "c", tool_name: "web_search" },
     { role: "user", content: [{ type: "text", text: "picture of 漓江 and xylophone" }] },
@@ -130,11 +130,11 @@ test("tool names, tool calls and structured content are found", async () => {
   expect(await found(t, "xylophone")).toEqual([3])
 })
 
-test("a LIKE hit shows 120 characters from 40 before the hit, most tokens first", async () => {
+test("a LIKE snippet has 120 characters from 40 before the hit, and most tokens rank first", async () => {
   await using t = await temporaryStore()
   await t.store.createSession(session("a"))
   const text = `${"前".repeat(100)}桂林${"后".repeat(100)}`
-  await t.store.append(sid("a"), [
+  await t.store.append(sessionId("a"), [
     { role: "user", content: "桂林 漓江", timestamp: NOW },
     { role: "user", content: text, timestamp: NOW + 1 },
     { role: "user", content: "100%桂", timestamp: NOW + 2 },
@@ -147,7 +147,7 @@ test("a LIKE hit shows 120 characters from 40 before the hit, most tokens first"
   expect(await found(t, "桂林 OR 漓江", { sort: "newest" })).toEqual([2, 1])
 })
 
-test("filters on source, role and time, and pages", async () => {
+test("filters by source, role and time, and paging", async () => {
   await using t = await temporaryStore()
   await t.store.createSession(session("a"))
   await t.store.createSession(session("b", { source: "telegram" }))
@@ -156,8 +156,8 @@ test("filters on source, role and time, and pages", async () => {
     content: "needle",
     timestamp: at,
   })
-  await t.store.append(sid("a"), [message("user", NOW), message("assistant", NOW + 1)])
-  await t.store.append(sid("b"), [message("user", NOW + 2), message("assistant", NOW + 3)])
+  await t.store.append(sessionId("a"), [message("user", NOW), message("assistant", NOW + 1)])
+  await t.store.append(sessionId("b"), [message("user", NOW + 2), message("assistant", NOW + 3)])
   const sort = "newest" as const
   expect(await found(t, "needle", { sort })).toEqual([4, 3, 2, 1])
   expect(await found(t, "needle", { sort: "oldest" })).toEqual([1, 2, 3, 4])
@@ -170,13 +170,13 @@ test("filters on source, role and time, and pages", async () => {
   expect((await found(t, "needle", { roles: ["assistant"], sources: ["cli"] })).toSorted((a, b) => a - b)).toEqual([2])
 })
 
-test("newest and oldest are exact although ids and times disagree over many blocks", async () => {
+test("sorting by time is exact even when ids and times disagree over many blocks", async () => {
   await using t = await temporaryStore()
   await t.store.createSession(session("a"))
   // A clock that runs forward, is set back by a day, and runs forward again: 3 × 700 messages over five id blocks.
   const times = [0, -86_400, 500].flatMap((shift) => Array.from({ length: 700 }, (_, index) => NOW + shift + index))
   await t.store.append(
-    sid("a"),
+    sessionId("a"),
     times.map((timestamp) => ({ role: "user", content: "common", timestamp })),
   )
   const expected = (direction: 1 | -1): number[] =>
@@ -197,7 +197,7 @@ test("equal times are ordered by rank", async () => {
   await t.store.createSession(session("a"))
   const contents = ["needle in a very long hay stack of other words", "needle", "needle in hay"]
   await t.store.append(
-    sid("a"),
+    sessionId("a"),
     contents.map((content) => ({ role: "user", content, timestamp: NOW })),
   )
   expect(await found(t, "needle", { sort: "newest" })).toEqual([2, 3, 1])
@@ -209,7 +209,7 @@ test("equal times are ordered by rank", async () => {
   expect(await found(t, "needle")).toEqual([2, 3, 1])
 })
 
-test("inactive rows are hidden on all three ways", async () => {
+test("inactive messages are hidden from all three indexes", async () => {
   await using t = await temporaryStore()
   await filled(t)
   t.raw((db) => db.exec("UPDATE messages SET active = 0 WHERE id = 6"))
@@ -220,26 +220,26 @@ test("inactive rows are hidden on all three ways", async () => {
   }
 })
 
-test("once per lineage, without the asker's own", async () => {
+test("one hit per lineage, without the lineage of the caller", async () => {
   await using t = await temporaryStore()
   for (const id of ["a", "b", "mine"]) {
     await t.store.createSession(session(id))
     await t.store.append(
-      sid(id),
+      sessionId(id),
       Array.from({ length: 30 }, (_, index) => ({ role: "user", content: "needle", timestamp: NOW + index })),
     )
   }
   t.clock.seconds += 100
-  await t.store.branch(sid("a"), session("a2"), {})
-  await t.store.rotate(sid("mine"), session("mine2"), [{ role: "user", content: "needle" }])
+  await t.store.branch(sessionId("a"), session("a2"), {})
+  await t.store.rotate(sessionId("mine"), session("mine2"), [{ role: "user", content: "needle" }])
   const sessions = async (options: SearchOptions): Promise<string[]> =>
     (await t.store.search("needle", { sort: "newest", ...options })).map((hit) => hit.sessionId)
   expect(await sessions({ oncePerLineage: true })).toEqual(["mine2", "a2", "b"])
-  expect(await sessions({ oncePerLineage: true, exceptLineageOf: sid("mine2") })).toEqual(["a2", "b"])
+  expect(await sessions({ oncePerLineage: true, exceptLineageOf: sessionId("mine2") })).toEqual(["a2", "b"])
   expect(await sessions({ oncePerLineage: true, limit: 1, offset: 1 })).toEqual(["a2"])
 })
 
-test("no input makes a search fail", async () => {
+test("no query makes the search fail", async () => {
   await using t = await temporaryStore()
   await filled(t)
   const pieces = fc.constantFrom(

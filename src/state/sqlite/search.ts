@@ -1,8 +1,8 @@
 import { errorMessage } from "../../base/system-error.ts"
 import { takeCodePoints } from "../../base/text.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
-import { rescueQuery, routeQuery, sanitizeQuery } from "../search-query.ts"
-import type { SearchHit, SearchOptions, StoreLog } from "../store.ts"
+import { fallbackQuery, routeQuery, sanitizeQuery } from "../search-query.ts"
+import type { SearchHit, SearchOptions, StoreLogger } from "../store.ts"
 import { contentPreview, decodeContent } from "../structured-content.ts"
 import type { Database } from "./connection.ts"
 import type { SearchState } from "./full-text.ts"
@@ -15,9 +15,9 @@ import type { Row } from "./row-values.ts"
 import { isStatementError } from "./store-failure.ts"
 import { timeSortedIds } from "./time-sorted-search.ts"
 
-export interface SearchSetting {
+export interface SearchContext {
   readonly search: SearchState
-  readonly log: StoreLog
+  readonly log: StoreLogger
 }
 
 const CONTEXT_LENGTH = 200
@@ -25,28 +25,28 @@ const CONTEXT_LENGTH = 200
 export function searchMessages(
   db: Database,
   request: { readonly query: string; readonly options: SearchOptions },
-  setting: SearchSetting,
+  context: SearchContext,
 ): readonly SearchHit[] {
   const { options, query } = request
   const byLineage = options.oncePerLineage === true || options.exceptLineageOf !== undefined
   const matches = byLineage
-    ? matchesByLineage(db, query, { options, setting })
-    : findMatches(db, query, { options, setting })
+    ? matchesByLineage(db, query, { options, context })
+    : findMatches(db, query, { options, context })
   return matches.flatMap((match) => toHit(db, match, options))
 }
 
-/** Beyond this many matches the rest would only repeat conversations that are already found. */
+/** Further matches would mostly repeat conversations that are already found. */
 const MAX_SCANNED = 10_000
 
-/** Lineages are known only after the matches, so more and more of those are fetched until the page is full. */
+/** Fetches more and more matches until the page is full, because the lineage of a match is known only afterwards. */
 function matchesByLineage(db: Database, query: string, search: Search): readonly Match[] {
   const page = pageOf(search.options)
-  const wanted = page.offset + page.limit
-  for (let size = Math.max(20, wanted * 4); ; size *= 4) {
+  const needed = page.offset + page.limit
+  for (let size = Math.max(20, needed * 4); ; size *= 4) {
     const options = { ...search.options, limit: size, offset: 0 }
     const matches = findMatches(db, query, { ...search, options })
     const kept = firstOfEachLineage(db, matches, search.options)
-    if (kept.length >= wanted || matches.length < size || size >= MAX_SCANNED) return kept.slice(page.offset, wanted)
+    if (kept.length >= needed || matches.length < size || size >= MAX_SCANNED) return kept.slice(page.offset, needed)
   }
 }
 
@@ -65,15 +65,15 @@ function firstOfEachLineage(db: Database, matches: readonly Match[], options: Se
 
 interface Search {
   readonly options: SearchOptions
-  readonly setting: SearchSetting
+  readonly context: SearchContext
 }
 
 function findMatches(db: Database, query: string, search: Search): readonly Match[] {
   const sanitized = sanitizeQuery(query)
-  if (sanitized === "" || search.setting.search === "none") return []
+  if (sanitized === "" || search.context.search === "none") return []
   const route = routeQuery(sanitized)
   if (route.kind === "words") return indexMatches(db, { table: "messages_fts", match: route.match, query }, search)
-  if (route.kind === "trigrams" && search.setting.search === "full") {
+  if (route.kind === "trigrams" && search.context.search === "full") {
     return indexMatches(db, { table: "messages_fts_trigram", match: route.match, query }, search)
   }
   return likeMatches(db, route.tokens, {
@@ -86,18 +86,18 @@ function findMatches(db: Database, query: string, search: Search): readonly Matc
 interface IndexQuery {
   readonly table: "messages_fts" | "messages_fts_trigram"
   readonly match: string
-  /** As the person wrote it, for the second try. */
+  /** As the user typed it, for the fallback. */
   readonly query: string
 }
 
 function indexMatches(db: Database, index: IndexQuery, search: Search): readonly Match[] {
-  for (const match of [index.match, rescueQuery(index.query)]) {
+  for (const match of [index.match, fallbackQuery(index.query)]) {
     if (match === "") continue
     try {
       return runMatch(db, { table: index.table, match }, search.options)
     } catch (error) {
       if (!isStatementError(error)) throw error
-      search.setting.log.debug(`The full-text index refused a query: ${errorMessage(error)}`)
+      search.context.log.debug(`FTS5 rejected a query: ${errorMessage(error)}`)
     }
   }
   return []
@@ -113,7 +113,7 @@ function runMatch(db: Database, index: Omit<IndexQuery, "query">, options: Searc
   return ids.map((id) => ({ id, snippet: () => snippetOf(db, index, id) }))
 }
 
-/** The index sorts by rank itself and hands rows over one at a time, so the filters cost nothing beyond the page. */
+/** FTS5 returns rows in rank order, so the filters run only until the page is full. */
 function rankedIds(
   db: Database,
   index: Omit<IndexQuery, "query">,
@@ -166,7 +166,7 @@ function toHit(db: Database, match: Match, options: SearchOptions): readonly Sea
   ]
 }
 
-/** The message before, the hit, the message after, in the order of their times. */
+/** Returns the message before the hit, the hit, and the message after it. */
 function contextOf(db: Database, hit: Row, options: SearchOptions): SearchHit["context"] {
   const active = options.includeInactive === true ? "" : "AND active = 1"
   const neighbour = (comparison: "<" | ">", order: "ASC" | "DESC"): Row | undefined =>

@@ -2,25 +2,25 @@ import type { SessionKind } from "../store.ts"
 import { jsonObject, number, numberOrNull, textOrNull } from "./row-values.ts"
 import type { Row } from "./row-values.ts"
 
-/** What `kindOf` needs, for queries over `WITH_PARENT`. */
+/** The columns that `kindOf` needs, for queries over `WITH_PARENT`. */
 export const KIND_COLUMNS = `s.parent_session_id, s.model_config, s.archived, s.started_at,
   p.end_reason AS parent_end_reason, p.ended_at AS parent_ended_at`
 
 export const WITH_PARENT = "sessions s LEFT JOIN sessions p ON p.id = s.parent_session_id"
 
-/** Set: the session was split off another one by the person (`_branched_from`) or by the agent (`_delegate_from`). */
+/** The marker of a session that the user branched (`_branched_from`) or the agent started (`_delegate_from`). */
 export function hasMarkerSql(alias: string, marker: "_branched_from" | "_delegate_from"): string {
   const column = `${alias}.model_config`
-  // Looking for the word first spares the JSON parser on almost every row.
+  // Searching for the word first avoids parsing the JSON of almost every row.
   return `(CASE WHEN instr(${column}, '${marker}') > 0 AND json_valid(${column})
     THEN json_extract(${column}, '$.${marker}') END IS NOT NULL)`
 }
 
-/** The child goes on where a compressed parent ended. The inequality keeps out children from before the compression. */
+/** True for a child that continues a compressed parent, but not for children from before the compression. */
 export const CONTINUATION_SQL = `(p.end_reason = 'compression' AND s.started_at >= p.ended_at
   AND NOT ${hasMarkerSql("s", "_branched_from")} AND NOT ${hasMarkerSql("s", "_delegate_from")})`
 
-/** The row stands for a conversation that a person may pick. The same rule as `kindOf`, for counting and filtering. */
+/** True for conversations that lists show. The same rule as in `kindOf`, for counting and filtering. */
 export const LISTABLE_SQL = `(s.archived = 0 AND NOT ${hasMarkerSql("s", "_delegate_from")}
   AND (s.parent_session_id IS NULL OR ${hasMarkerSql("s", "_branched_from")}
     OR (p.end_reason = 'branched' AND p.ended_at <= s.started_at)))`
@@ -30,7 +30,7 @@ export function kindOf(row: Row): SessionKind {
   return lineageKind(row)
 }
 
-/** What the row is to its parent, archived or not. */
+/** The relation of a session to its parent, archived or not. */
 export function lineageKind(row: Row): Exclude<SessionKind, "archived"> {
   const config = jsonObject(row, "model_config")
   if (isSet(config["_delegate_from"])) return "delegate"

@@ -1,15 +1,15 @@
 import { scrubSurrogates } from "../../base/text.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import { StoreError } from "../store.ts"
-import type { NewSession, SessionMark, SessionRow, TotalsDelta } from "../store.ts"
+import type { NewSession, SessionRevision, SessionRow, TotalsDelta } from "../store.ts"
 import type { Database } from "./connection.ts"
 import { jsonObject, number, numberOrNull, sessionId, sessionIdOrNull, text, textOrNull } from "./row-values.ts"
 import type { Row } from "./row-values.ts"
 
-/** Fails with `exists` when the id is taken, so that the caller can try another one. */
+/** Throws `exists` when the id is taken, so that the caller can retry with another one. */
 export function createSession(db: Database, session: NewSession): void {
   if (!insertIfMissing(db, withRelation(db, session))) {
-    throw new StoreError("exists", `A session with the id ${session.id} exists already; start with another id.`)
+    throw new StoreError("exists", `A session with the id ${session.id} already exists. Use another id.`)
   }
 }
 
@@ -17,7 +17,7 @@ export function ensureSession(db: Database, session: NewSession): void {
   insertIfMissing(db, withRelation(db, session))
 }
 
-/** First end wins. */
+/** Does nothing when the session has already ended. */
 export function endSession(
   db: Database,
   end: { readonly id: SessionId; readonly reason: string; readonly at: number },
@@ -34,18 +34,19 @@ export function reopenSession(db: Database, id: SessionId): void {
   db.run("UPDATE sessions SET ended_at = NULL, end_reason = NULL WHERE id = ?", id)
 }
 
-export function readMark(db: Database, id: SessionId): SessionMark | undefined {
+export function readRevision(db: Database, id: SessionId): SessionRevision | undefined {
   const row = db.get("SELECT message_count, rewind_count, end_reason FROM sessions WHERE id = ?", id)
   if (row === undefined) return undefined
   return {
-    added: number(row, "message_count"),
+    messageCount: number(row, "message_count"),
     rewinds: number(row, "rewind_count"),
     continued: textOrNull(row, "end_reason") === "compression",
   }
 }
 
-export function requireOpen(db: Database, id: SessionId): void {
-  if (readMark(db, id)?.continued === true) throw new StoreError("moved", `Session ${id} was continued in another one.`)
+export function requireNotContinued(db: Database, id: SessionId): void {
+  if (readRevision(db, id)?.continued === true)
+    throw new StoreError("moved", `Session ${id} was compressed and continued as another session.`)
 }
 
 export function readSession(db: Database, id: SessionId): SessionRow | undefined {
@@ -68,12 +69,12 @@ export function setSystemPrompt(db: Database, id: SessionId, prompt: string): vo
 export interface TotalsChange {
   readonly id: SessionId
   readonly totals: TotalsDelta
-  /** `add` counts a call on top (terminal); `set` replaces the totals with the gateway's own count. */
+  /** `add` adds to the totals (terminal); `set` replaces them with the count of the gateway. */
   readonly mode: "add" | "set"
   readonly at: number
 }
 
-/** Creates a row of unknown source when there is none: a late figure must not be lost. */
+/** Creates the session with an unknown source when it is missing, so that no usage is lost. */
 export function changeTotals(db: Database, change: TotalsChange): void {
   const { id, totals, mode } = change
   ensureSession(db, { id, source: "unknown", startedAt: change.at })
@@ -85,13 +86,13 @@ export function changeTotals(db: Database, change: TotalsChange): void {
   db.run(
     `UPDATE sessions SET ${count("input_tokens")}, ${count("output_tokens")}, ${count("cache_read_tokens")},
        ${count("cache_write_tokens")}, ${count("reasoning_tokens")}, ${
-         // Without a figure a `set` keeps the count it has.
+         // `set` without a count keeps the stored one.
          mode === "add" ? count("api_call_count") : "api_call_count = COALESCE(?, api_call_count)"
        },
        model = COALESCE(model, ?), billing_provider = COALESCE(billing_provider, ?),
        billing_base_url = COALESCE(billing_base_url, ?), billing_mode = COALESCE(billing_mode, ?),
        cost_status = ${
-         // One call that nobody could price makes the sum a part of the whole, whatever came after it.
+         // A single call without a price makes the total incomplete, so the status stays `unknown`.
          mode === "add"
            ? "CASE WHEN cost_status = 'unknown' THEN cost_status ELSE COALESCE(?, cost_status) END"
            : "COALESCE(?, cost_status)"
@@ -113,7 +114,7 @@ export function changeTotals(db: Database, change: TotalsChange): void {
     totals.pricingVersion ?? null,
     id,
   )
-  // A cost stays NULL until there is a figure: zero would claim that the call was free.
+  // A cost stays NULL until a price is known: zero would mean that the call was free.
   const figures = { estimated_cost_usd: totals.estimatedCostUsd, actual_cost_usd: totals.actualCostUsd }
   for (const [column, figure] of Object.entries(figures)) {
     if (figure !== undefined) db.run(`UPDATE sessions SET ${cost(column)} WHERE id = ?2`, figure, id)
@@ -121,8 +122,8 @@ export function changeTotals(db: Database, change: TotalsChange): void {
 }
 
 /**
- * A child must say what it is to its parent. One that continues nothing and was not branched off was started by the agent:
- * later Python versions would mark it so themselves, and lists must not show it before they do.
+ * Marks a child as a delegate unless it is a continuation or a branch. Later Python versions do the same, and lists must not show it
+ * before they do.
  */
 function withRelation(db: Database, session: NewSession): NewSession {
   const { parent, modelConfig } = session

@@ -1,6 +1,6 @@
 import { errorMessage } from "../../base/system-error.ts"
-import type { AutoPruneOptions, AutoPruneOutcome, SessionStore, StoreFacts, StoreLog } from "../store.ts"
-import { truncateLog } from "./connection.ts"
+import type { AutoPruneOptions, AutoPruneOutcome, SessionStore, StoreInfo, StoreLogger } from "../store.ts"
+import { truncateWriteAheadLog } from "./connection.ts"
 import type { Connection, Database } from "./connection.ts"
 import { optimizeFullText } from "./full-text.ts"
 import { compressionTip, lineage, lineageRoot, resolveId, resumeTarget, setArchived } from "./lineage.ts"
@@ -12,21 +12,18 @@ import { addExtras, appendMessages, readConversation, readMessages, replaceMessa
 
 interface Parts {
   readonly connection: Connection
-  readonly facts: StoreFacts
-  readonly log: StoreLog
+  readonly info: StoreInfo
+  readonly log: StoreLogger
   /** Epoch seconds. */
   readonly now: () => number
 }
 
-/**
- * The store's table of contents: which transaction each operation is, and the file that does it. What a conversation does not need
- * to begin and go on is loaded with its first use.
- */
+/** Maps each store operation to its transaction. Modules that a conversation does not need are imported on first use. */
 export function sqliteStore(parts: Parts): SessionStore {
-  const { facts, log, now } = parts
-  const { read, write, bare, close } = parts.connection
+  const { info, log, now } = parts
+  const { read, write, withoutTransaction, close } = parts.connection
   const store: SessionStore = {
-    facts,
+    info,
 
     createSession: (session) => write((db) => sessions.createSession(db, session)),
     startSession: (session, messages, title) =>
@@ -40,11 +37,11 @@ export function sqliteStore(parts: Parts): SessionStore {
     endSession: (id, reason) => write((db) => sessions.endSession(db, { id, reason, at: now() })),
     reopenSession: (id) => write((db) => sessions.reopenSession(db, id)),
     session: (id) => read((db) => sessions.readSession(db, id)),
-    mark: (id) => read((db) => sessions.readMark(db, id)),
+    revision: (id) => read((db) => sessions.readRevision(db, id)),
 
     append: (id, messages, totals, options) =>
       write((db) => {
-        if (options?.open === true) sessions.requireOpen(db, id)
+        if (options?.open === true) sessions.requireNotContinued(db, id)
         if (totals !== undefined) sessions.changeTotals(db, { id, totals, mode: "add", at: now() })
         return appendMessages(db, { id, messages, at: now() })
       }),
@@ -58,7 +55,7 @@ export function sqliteStore(parts: Parts): SessionStore {
       read((db) => readMessages(db, { id, includeInactive: options?.includeInactive === true }, log)),
     conversation: (id, options) =>
       read((db) => readConversation(db, { id, withAncestors: options?.withAncestors === true }, log)),
-    around: async (messageId, window) => {
+    messagesAround: async (messageId, window) => {
       const { messagesAround } = await import("./navigation.ts")
       return await read((db) => messagesAround(db, { messageId, window }, log))
     },
@@ -69,7 +66,7 @@ export function sqliteStore(parts: Parts): SessionStore {
 
     search: async (query, options = {}) => {
       const { searchMessages } = await import("./search.ts")
-      return await read((db) => searchMessages(db, { query, options }, { search: facts.search, log }))
+      return await read((db) => searchMessages(db, { query, options }, { search: info.search, log }))
     },
     list: async (options = {}) => {
       const { listSessions } = await import("./listing.ts")
@@ -110,9 +107,9 @@ export function sqliteStore(parts: Parts): SessionStore {
 
     deleteSession: async (id) => {
       const { deleteSession, removeSessionFiles } = await import("./removal.ts")
-      const gone = await write((db) => deleteSession(db, id))
-      removeSessionFiles(facts.location, gone, log)
-      return gone.length > 0
+      const deleted = await write((db) => deleteSession(db, id))
+      removeSessionFiles(info.location, deleted, log)
+      return deleted.length > 0
     },
     deleteIfEmpty: async (id) => {
       const { deleteIfEmpty } = await import("./removal.ts")
@@ -125,15 +122,16 @@ export function sqliteStore(parts: Parts): SessionStore {
     prune: async ({ dryRun, ...request }) => {
       const { pruneCandidates, removeRows, removeSessionFiles } = await import("./removal.ts")
       if (dryRun === true) return await read((db) => pruneCandidates(db, { ...request, now: now() }))
-      const gone = await write((db) => {
+      const deleted = await write((db) => {
         const ids = pruneCandidates(db, { ...request, now: now() })
         removeRows(db, ids)
         return ids
       })
-      removeSessionFiles(facts.location, gone, log)
-      return gone
+      removeSessionFiles(info.location, deleted, log)
+      return deleted
     },
-    autoPrune: (options) => autoPrune(store, options, { now, vacuum: () => bare((db) => vacuum(db, log)) }),
+    autoPrune: (options) =>
+      autoPrune(store, options, { now, vacuum: () => withoutTransaction((db) => vacuum(db, log)) }),
     exportSession: async (id) => {
       const { exportSession } = await import("./reports.ts")
       return await read((db) => exportSession(db, id, log))
@@ -144,11 +142,11 @@ export function sqliteStore(parts: Parts): SessionStore {
     },
     optimize: async () => {
       await write((db) => optimizeFullText(db))
-      await bare((db) => vacuum(db, log))
+      await withoutTransaction((db) => vacuum(db, log))
     },
     stats: async () => {
       const { readStats } = await import("./reports.ts")
-      return await read((db) => readStats(db, facts))
+      return await read((db) => readStats(db, info))
     },
     close,
   }
@@ -157,7 +155,7 @@ export function sqliteStore(parts: Parts): SessionStore {
 
 const LAST_AUTO_PRUNE = "last_auto_prune"
 
-/** Runs at start-up: whatever goes wrong is an outcome, and the attempt counts even when nothing was old enough. */
+/** Runs at start-up, so it reports errors as an outcome. An attempt counts even when it prunes nothing. */
 async function autoPrune(
   store: SessionStore,
   options: AutoPruneOptions,
@@ -167,19 +165,19 @@ async function autoPrune(
     const last = Number((await store.meta.get(LAST_AUTO_PRUNE)) ?? 0)
     if (port.now() - last < options.minIntervalHours * 3600) return { kind: "not-due" }
     await store.meta.set(LAST_AUTO_PRUNE, String(port.now()))
-    const gone = await store.prune({ olderThanDays: options.olderThanDays })
-    if (gone.length > 0 && options.vacuum) await port.vacuum()
-    return { kind: "pruned", sessions: gone.length }
+    const deleted = await store.prune({ olderThanDays: options.olderThanDays })
+    if (deleted.length > 0 && options.vacuum) await port.vacuum()
+    return { kind: "pruned", sessions: deleted.length }
   } catch (error) {
     return { kind: "failed", message: errorMessage(error) }
   }
 }
 
-/** Rewrites the file without its free pages; the log goes first, so that the space is really given back. */
-function vacuum(db: Database, log: StoreLog): void {
-  truncateLog(db, log)
+/** Rewrites the file without its free pages. Truncates the write-ahead log too, to free the space on disk. */
+function vacuum(db: Database, log: StoreLogger): void {
+  truncateWriteAheadLog(db, log)
   db.exec("VACUUM")
-  truncateLog(db, log)
+  truncateWriteAheadLog(db, log)
 }
 
 function readMeta(db: Database, key: string): string | undefined {

@@ -26,26 +26,26 @@ test.each([
   [systemError("EROFS"), "read-only"],
   [systemError("EACCES"), "unavailable"],
   [new Error("anything"), "unavailable"],
-] as const)("%s is %s", (error, kind) => {
+] as const)("%s has the kind %s", (error, kind) => {
   const failure = toStoreError(error, "/home/state.db")
   expect([failure.kind, failure.cause]).toEqual([kind, error])
 })
 
-test("a store error stays itself", () => {
+test("a StoreError is returned unchanged", () => {
   const error = new StoreError("exists", "taken")
   expect(toStoreError(error, "/x")).toBe(error)
 })
 
-test("network file systems are named, with the way out", () => {
+test("a network file system is reported with the remedy", () => {
   const error = sqliteError(15, "locking protocol")
   expect(refusesWal(error)).toBe(true)
   expect(toStoreError(error, "/nfs/state.db").message).toBe(
-    "The session database /nfs/state.db cannot be locked (locking protocol); " +
-      "this happens on network and FUSE file systems, so put the Hermes home on a local disk.",
+    "The session database /nfs/state.db cannot be locked (locking protocol). " +
+      "This happens on network and FUSE file systems. Move the Hermes home to a local disk.",
   )
 })
 
-test("only busy and locked are worth a second try", () => {
+test("only busy and locked can be retried", () => {
   expect([5, 261, 517, 6, 8, 11].map((code) => isLocked(sqliteError(code)))).toEqual([
     true,
     true,

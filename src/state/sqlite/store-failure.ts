@@ -1,7 +1,7 @@
 import { errorCode, errorMessage, explainSystemError } from "../../base/system-error.ts"
 import { StoreError } from "../store.ts"
 
-/** Primary result codes of SQLite; the extended code keeps them in its low byte. */
+/** SQLite's primary result codes: the low byte of the extended codes. */
 const SQLITE = {
   statement: 1,
   busy: 5,
@@ -15,7 +15,7 @@ const SQLITE = {
   notADatabase: 26,
 }
 
-/** What the engine threw, as a `StoreError` with one sentence that says what to do. */
+/** Converts an error of the engine to a `StoreError` whose message says what to do. */
 export function toStoreError(error: unknown, path: string): StoreError {
   if (error instanceof StoreError) return error
   const options = { cause: error }
@@ -24,31 +24,31 @@ export function toStoreError(error: unknown, path: string): StoreError {
     case SQLITE.locked:
       return new StoreError(
         "locked",
-        `The session database ${path} is in use by another process and did not become free; close other Hermes windows or try again.`,
+        `The session database ${path} is locked by another process. Close other Hermes windows or try again.`,
         options,
       )
     case SQLITE.readOnly:
       return new StoreError(
         "read-only",
-        `The session database ${path} cannot be written; check its permissions.`,
+        `The session database ${path} cannot be written. Check its permissions.`,
         options,
       )
     case SQLITE.full:
       return new StoreError(
         "disk-full",
-        `The disk with the session database ${path} is full; free some space.`,
+        `The disk with the session database ${path} is full. Free some space.`,
         options,
       )
     case SQLITE.corrupt:
       return new StoreError(
         "corrupt",
-        `The session database ${path} is damaged (${errorMessage(error)}); run \`hermes sessions repair\`.`,
+        `The session database ${path} is damaged (${errorMessage(error)}). Run \`hermes sessions repair\`.`,
         options,
       )
     case SQLITE.notADatabase:
       return new StoreError(
         "corrupt",
-        `${path} is not a session database; move it away and Hermes starts a new one.`,
+        `${path} is not a session database. Move it away, and Hermes will create a new one.`,
         options,
       )
     case SQLITE.cantOpen:
@@ -63,7 +63,7 @@ export function toStoreError(error: unknown, path: string): StoreError {
   }
 }
 
-/** Another connection holds the lock; the statement changed nothing and may be repeated. */
+/** True when another connection holds the lock. The statement had no effect and can be retried. */
 export function isLocked(error: unknown): boolean {
   const code = primaryCode(error)
   return code === SQLITE.busy || code === SQLITE.locked
@@ -73,12 +73,12 @@ export function isCorrupt(error: unknown): boolean {
   return primaryCode(error) === SQLITE.corrupt
 }
 
-/** SQLite understood the connection but not the statement; a full-text query with bad syntax is one. */
+/** True for an invalid statement, such as a full-text query with a syntax error. */
 export function isStatementError(error: unknown): boolean {
   return primaryCode(error) === SQLITE.statement
 }
 
-/** Network and FUSE file systems refuse the shared memory that WAL needs with these words. */
+/** Network and FUSE file systems that lack the shared memory for WAL fail with these messages. */
 export function refusesWal(error: unknown): boolean {
   const message = errorMessage(error).toLowerCase()
   return message.includes("locking protocol") || message.includes("not authorized")
@@ -91,23 +91,23 @@ function systemFailure(error: unknown, path: string): StoreError {
     case "EDQUOT":
       return new StoreError(
         "disk-full",
-        `The disk with the session database ${path} is full; free some space.`,
+        `The disk with the session database ${path} is full. Free some space.`,
         options,
       )
     case "EROFS":
       return new StoreError("read-only", `The session database ${path} is on a read-only file system.`, options)
     case "ERR_SQLITE_ERROR":
-      if (refusesWal(error)) return new StoreError("unavailable", networkSentence(path, error), options)
-      return new StoreError("failed", `The session database refused an operation: ${errorMessage(error)}.`, options)
+      if (refusesWal(error)) return new StoreError("unavailable", networkFileSystemMessage(path, error), options)
+      return new StoreError("failed", `An operation on the session database failed: ${errorMessage(error)}.`, options)
     default:
       return new StoreError("unavailable", `The session database ${path} cannot be used: ${reason(error)}.`, options)
   }
 }
 
-function networkSentence(path: string, error: unknown): string {
+function networkFileSystemMessage(path: string, error: unknown): string {
   return (
-    `The session database ${path} cannot be locked (${errorMessage(error)}); ` +
-    `this happens on network and FUSE file systems, so put the Hermes home on a local disk.`
+    `The session database ${path} cannot be locked (${errorMessage(error)}). ` +
+    "This happens on network and FUSE file systems. Move the Hermes home to a local disk."
   )
 }
 

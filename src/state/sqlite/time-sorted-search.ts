@@ -21,9 +21,9 @@ interface Request {
 }
 
 /**
- * The page of matches by time, rank deciding between equal times. The index is walked along the message ids from the
- * wanted end. Times nearly always follow the ids, so the walk ends with the page; where they do not (a clock that stepped
- * back, copied branches) `message_clock` bounds the times still to come, and the walk goes on until none can be better.
+ * Returns a page of matches by time, then by rank. Scans the index along the message ids from the newest or oldest end. Times nearly
+ * always grow with the ids, so the scan usually ends when the page is full. Where they do not (the clock was set back, branches copied
+ * old messages), `message_clock` bounds the remaining times, and the scan continues until none can be better.
  */
 export function timeSortedIds(db: Database, index: Index, request: Request): readonly number[] {
   const { page } = request
@@ -57,48 +57,48 @@ function collect(db: Database, index: Index, request: Request): readonly Candida
     checkedBlock = block
     candidates = bestWithTies(candidates, needed, request)
     const last = candidates.at(needed - 1)
-    if (last !== undefined && nothingBetterBeyond(db, { seen: candidate.id, last, sort })) break
+    if (last !== undefined && nothingBetterRemains(db, { seen: candidate.id, last, sort })) break
   }
   return candidates
 }
 
 const BLOCK_SIZE = 2 ** BLOCK_BITS
 
-/** The best `needed` and everything that ties with the last of them; rank may still prefer those. */
+/** Returns the best `needed` candidates and those with the same time as the last, because rank decides between them. */
 function bestWithTies(candidates: readonly Candidate[], needed: number, request: Request): Candidate[] {
   const sorted = candidates.toSorted(byTime(request))
   const last = sorted[needed - 1]
   return last === undefined ? sorted : sorted.filter((candidate) => byTime(request)(candidate, last) <= 0)
 }
 
-interface Walk {
-  /** The walk has come to this id; what is beyond is still unseen. */
+interface Scan {
+  /** The last id that the scan has read. */
   readonly seen: number
-  /** The worst candidate that still makes the page. */
+  /** The last candidate of the page. */
   readonly last: Candidate
   readonly sort: "newest" | "oldest"
 }
 
-function nothingBetterBeyond(db: Database, walk: Walk): boolean {
-  const block = Math.floor(walk.seen / BLOCK_SIZE)
-  const newest = walk.sort === "newest"
+function nothingBetterRemains(db: Database, scan: Scan): boolean {
+  const block = Math.floor(scan.seen / BLOCK_SIZE)
+  const newest = scan.sort === "newest"
   const inBlock = newest
-    ? db.get("SELECT max(timestamp) AS bound FROM messages WHERE id >= ? AND id < ?", block * BLOCK_SIZE, walk.seen)
+    ? db.get("SELECT max(timestamp) AS bound FROM messages WHERE id >= ? AND id < ?", block * BLOCK_SIZE, scan.seen)
     : db.get(
         "SELECT min(timestamp) AS bound FROM messages WHERE id > ? AND id < ?",
-        walk.seen,
+        scan.seen,
         (block + 1) * BLOCK_SIZE,
       )
-  const outside = newest
+  const inOtherBlocks = newest
     ? db.get("SELECT max(max_at) AS bound FROM message_clock WHERE block < ?", block)
     : db.get("SELECT min(min_at) AS bound FROM message_clock WHERE block > ?", block)
-  return [inBlock, outside].every((row) => {
+  return [inBlock, inOtherBlocks].every((row) => {
     const bound = row === undefined ? null : numberOrNull(row, "bound")
-    return bound === null || (newest ? walk.last.timestamp > bound : walk.last.timestamp < bound)
+    return bound === null || (newest ? scan.last.timestamp > bound : scan.last.timestamp < bound)
   })
 }
 
-/** Rank needs statistics over every match of the query, so it is asked for only where two times are equal. */
+/** Computing a rank needs statistics over all matches, so it is done only for candidates with equal times. */
 function ranksOfTies(db: Database, index: Index, candidates: readonly Candidate[]): ReadonlyMap<number, number> {
   const byTimestamp = Map.groupBy(candidates, (candidate) => candidate.timestamp)
   const tied = new Set(

@@ -4,7 +4,7 @@ import { cleanGeneratedTitle, cleanTitle, lineageBase, nextInLineage } from "../
 import type { Database } from "./connection.ts"
 import { sessionId, text, textOrNull } from "./row-values.ts"
 
-/** A title a person chose: refused when it is too long or belongs to another session. */
+/** Sets a title that the user chose. Rejects it when it is too long or belongs to another session. */
 export function setTitle(db: Database, id: SessionId, title: string): TitleOutcome {
   const cleaned = cleanTitle(title)
   if (!cleaned.ok) return { kind: "too-long", ...cleaned.error }
@@ -14,7 +14,7 @@ export function setTitle(db: Database, id: SessionId, title: string): TitleOutco
   return changes === 0 ? { kind: "no-session" } : { kind: "set", title: cleaned.value }
 }
 
-/** A title a program made. One that the session has meanwhile been given stays. */
+/** Sets a generated title, unless the session already has one. Returns the title of the session. */
 export function setGeneratedTitle(db: Database, id: SessionId, title: string): string | undefined {
   const row = db.get("SELECT title FROM sessions WHERE id = ?", id)
   if (row === undefined) return undefined
@@ -26,7 +26,7 @@ export function setGeneratedTitle(db: Database, id: SessionId, title: string): s
   return free
 }
 
-/** The title itself when nobody has it, else the next one of its lineage. */
+/** Returns the title itself when it is free, else the next one of its lineage. */
 export function freeTitle(db: Database, title: string): string | undefined {
   const cleaned = cleanGeneratedTitle(title)
   if (cleaned === null) return undefined
@@ -42,7 +42,7 @@ export function nextTitle(db: Database, title: string): string {
   )
 }
 
-/** The newest of the numbered titles, else the exact one. */
+/** Finds the newest session with a numbered title, else the one with the exact title. */
 export function resolveTitle(db: Database, title: string): SessionId | undefined {
   const cleaned = cleanGeneratedTitle(title)
   if (cleaned === null) return undefined
@@ -50,7 +50,7 @@ export function resolveTitle(db: Database, title: string): SessionId | undefined
   return newest === undefined ? titleOwner(db, cleaned) : sessionId(newest)
 }
 
-/** Titles starting with `<?1> #`, as a range of the title index: nothing in the title is a wildcard. `$` follows `#`. */
+/** Matches titles that start with `<?1> #` as a range, which needs no escaping. `$` is the character after `#`. */
 const NUMBERED = "(title >= ?1 || ' #' AND title < ?1 || ' $')"
 
 function titleOwner(db: Database, title: string): SessionId | undefined {

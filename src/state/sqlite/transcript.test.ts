@@ -1,9 +1,9 @@
 import { expect, test } from "vitest"
 import type { Message } from "../../protocol/message.ts"
 import { NO_USAGE } from "../../protocol/usage.ts"
-import { NOW, session, sid, temporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
+import { NOW, session, sessionId, temporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
 
-const A = sid("a")
+const A = sessionId("a")
 
 const CALL = {
   id: "call_1",
@@ -46,7 +46,7 @@ const EVERY_KIND: readonly Message[] = [
   },
 ]
 
-test("what was appended comes back the same, and the counters say so", async () => {
+test("appended messages survive the round trip and update the counters", async () => {
   await using t = await temporaryStore()
   await t.store.createSession(session("a"))
   expect(await t.store.append(A, EVERY_KIND)).toEqual([1, 2, 3, 4, 5])
@@ -54,7 +54,7 @@ test("what was appended comes back the same, and the counters say so", async () 
   expect(await t.store.session(A)).toMatchObject({ messageCount: 5, toolCallCount: 1 })
 })
 
-test("unknown keys of a message survive in `extra`", async () => {
+test("unknown fields of a message are kept in `extra`", async () => {
   await using t = await temporaryStore()
   await t.store.createSession(session("a"))
   const summary = { role: "user", content: "summary", compressed_summary: true, timestamp: NOW } as Message
@@ -71,7 +71,7 @@ test("empty lists are stored as NULL and lone surrogates as U+FFFD", async () =>
   expect(row).toEqual({ content: "x\uFFFD", tool_calls: null, reasoning_details: null })
 })
 
-test("messages without a time continue one microsecond apart", async () => {
+test("messages without a time follow one microsecond apart", async () => {
   await using t = await temporaryStore()
   await t.store.createSession(session("a"))
   await t.store.append(A, [
@@ -83,7 +83,7 @@ test("messages without a time continue one microsecond apart", async () => {
   expect(times).toEqual([NOW, NOW - 100, NOW - 100 + 0.000_001])
 })
 
-test("rows are read in the order of writing although the clock stepped back", async () => {
+test("messages are read in insertion order even when the clock was set back", async () => {
   await using t = await temporaryStore()
   await t.store.createSession(session("a"))
   await t.store.append(A, [{ role: "user", content: "first", timestamp: NOW }])
@@ -91,7 +91,7 @@ test("rows are read in the order of writing although the clock stepped back", as
   expect((await t.store.messages(A)).map((row) => row.text)).toEqual(["first", "second"])
 })
 
-test("a message that cannot be stored takes the whole append back", async () => {
+test("a message that cannot be stored rolls back the whole append", async () => {
   await using t = await temporaryStore()
   await t.store.createSession(session("a"))
   const broken = { role: null, content: "x" } as unknown as Message
@@ -100,14 +100,14 @@ test("a message that cannot be stored takes the whole append back", async () => 
   expect(await t.store.session(A)).toMatchObject({ messageCount: 0 })
 })
 
-test("an append to a session that does not exist names it", async () => {
+test("appending to a missing session names it", async () => {
   await using t = await temporaryStore()
-  await expect(t.store.append(sid("nobody"), [{ role: "user", content: "x" }])).rejects.toThrow(
-    "There is no session nobody",
+  await expect(t.store.append(sessionId("missing"), [{ role: "user", content: "x" }])).rejects.toThrow(
+    "There is no session missing",
   )
 })
 
-test("totals of an append are added in the same transaction", async () => {
+test("an append adds its totals in the same transaction", async () => {
   await using t = await temporaryStore()
   await t.store.createSession(session("a"))
   const usage = { input: 10, output: 5, cacheRead: 3, cacheWrite: 2, reasoning: 1 }
@@ -144,7 +144,7 @@ test("totals of an append are added in the same transaction", async () => {
   })
 })
 
-test("set totals replace the figures, keep what is not given, and create a missing row", async () => {
+test("setting totals replaces them, keeps the others and creates a missing session", async () => {
   await using t = await temporaryStore()
   await t.store.setTotals(A, { usage: { ...NO_USAGE, input: 7 }, apiCalls: 4, actualCostUsd: 1 })
   await t.store.setTotals(A, { usage: { ...NO_USAGE, input: 9 }, costStatus: "actual" })
@@ -161,7 +161,7 @@ test("set totals replace the figures, keep what is not given, and create a missi
   expect(await t.store.session(A)).toMatchObject({ model: "chosen", cwd: "/moved" })
 })
 
-test("replacing a transcript keeps given times and recomputes both counters", async () => {
+test("replacing a transcript keeps times and recomputes both counters", async () => {
   await using t = await temporaryStore()
   await t.store.createSession(session("a"))
   await t.store.append(A, EVERY_KIND)
@@ -170,7 +170,7 @@ test("replacing a transcript keeps given times and recomputes both counters", as
   expect(await t.store.session(A)).toMatchObject({ messageCount: 2, toolCallCount: 0 })
 })
 
-test("undo deletes in a file stamped 11, which old readers share", async () => {
+test("undo deletes messages at schema version 11, which old readers share", async () => {
   await using t = await temporaryStore()
   await t.store.createSession(session("a"))
   await t.store.append(A, EVERY_KIND)
@@ -180,7 +180,7 @@ test("undo deletes in a file stamped 11, which old readers share", async () => {
   expect(await t.store.search("hello")).toEqual([])
 })
 
-test("undo hides in a file stamped 12 or higher", async () => {
+test("undo hides messages from schema version 12 on", async () => {
   await using t = await temporaryStore()
   t.raw((db) => db.exec("UPDATE schema_version SET version = 16"))
   await t.store.createSession(session("a"))
@@ -199,11 +199,11 @@ test("undo of a message of another session changes nothing", async () => {
   await t.store.createSession(session("a"))
   await t.store.createSession(session("b"))
   await t.store.append(A, [{ role: "user", content: "mine" }])
-  expect(await t.store.undoTo(sid("b"), 1)).toBe("")
+  expect(await t.store.undoTo(sessionId("b"), 1)).toBe("")
   expect(await t.store.messages(A)).toHaveLength(1)
 })
 
-test("the form that was sent is kept beside a stored message", async () => {
+test("extras can be added to a stored message", async () => {
   await using t = await temporaryStore()
   await t.store.createSession(session("a"))
   const [id] = await t.store.append(A, [{ role: "user", content: "long", provenance: "file", timestamp: NOW }])
@@ -213,7 +213,7 @@ test("the form that was sent is kept beside a stored message", async () => {
   ])
 })
 
-test("undecodable columns of another writer read as nothing, foreign roles are no conversation", async () => {
+test("invalid JSON columns are ignored, and unknown roles are not part of the conversation", async () => {
   await using t = await temporaryStore()
   await t.store.createSession(session("a"))
   t.raw((db) =>
@@ -225,9 +225,9 @@ test("undecodable columns of another writer read as nothing, foreign roles are n
   expect(await t.store.conversation(A)).toEqual([{ role: "assistant", content: "y", timestamp: 2 }])
 })
 
-test("with ancestors the chain is replayed once, without the question a continuation repeats", async () => {
+test("the conversation with ancestors contains the repeated user message only once", async () => {
   await using t = await temporaryStore()
-  const [parent, child] = [sid("parent"), sid("child")]
+  const [parent, child] = [sessionId("parent"), sessionId("child")]
   await t.store.createSession(session("parent"))
   await t.store.append(parent, [
     { role: "user", content: "one", timestamp: NOW },
@@ -244,7 +244,7 @@ test("with ancestors the chain is replayed once, without the question a continua
   expect(texts(await t.store.conversation(child, { withAncestors: true }))).toEqual(["one", "answer", "two", "later"])
 })
 
-test("memory fences of an older writer are not replayed", async () => {
+test("memory fences of older versions are removed from the conversation", async () => {
   await using t = await temporaryStore()
   await t.store.createSession(session("a"))
   await t.store.append(A, [
@@ -253,7 +253,7 @@ test("memory fences of an older writer are not replayed", async () => {
   expect(await t.store.conversation(A)).toEqual([{ role: "user", content: "q", timestamp: NOW }])
 })
 
-test("around gives what there is on both sides of a message", async () => {
+test("messagesAround and anchoredView return the neighbours of a message", async () => {
   await using t = await temporaryStore()
   await t.store.createSession(session("a"))
   await t.store.append(
@@ -264,7 +264,7 @@ test("around gives what there is on both sides of a message", async () => {
         : ({ role: "user", content: `m${index}` } as const),
     ),
   )
-  const window = await t.store.around(2, 3)
+  const window = await t.store.messagesAround(2, 3)
   expect({ ...window, messages: window.messages.map((row) => row.text) }).toEqual({
     messages: ["m0", "m1", "m2", "m3", "m4"],
     before: 1,
@@ -277,6 +277,6 @@ test("around gives what there is on both sides of a message", async () => {
     ["m4", "m5", "m6"],
     ["m7", "m9", "m10"],
   ])
-  expect(await t.store.around(999, 3)).toEqual({ messages: [], before: 0, after: 0 })
+  expect(await t.store.messagesAround(999, 3)).toEqual({ messages: [], before: 0, after: 0 })
   expect(await t.store.anchoredView(999, 3)).toEqual({ messages: [], before: 0, after: 0, opening: [], closing: [] })
 })

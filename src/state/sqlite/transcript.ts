@@ -1,14 +1,14 @@
 import type { SessionId } from "../../protocol/identifiers.ts"
 import type { Message } from "../../protocol/message.ts"
 import { StoreError } from "../store.ts"
-import type { MessageRow, StoreLog, StoredMessage } from "../store.ts"
+import type { MessageRow, StoreLogger, StoredMessage } from "../store.ts"
 import type { Database } from "./connection.ts"
 import { MESSAGE_COLUMNS, decodeMessageRow, encodeMessage, extraColumn } from "./message-columns.ts"
 import { continuationAncestors } from "./lineage.ts"
 import { jsonObject } from "./row-values.ts"
-import { SOFT_DELETE_VERSION, schemaStamp } from "./schema.ts"
+import { SOFT_DELETE_VERSION, readSchemaVersion } from "./schema.ts"
 
-/** Two rows never share a time because of us: order by time stays the order of writing. */
+/** Messages of one append get distinct times, so that sorting by time keeps their order. */
 const MICROSECOND = 0.000_001
 
 const INSERT_MESSAGE = `INSERT INTO messages(session_id, ${MESSAGE_COLUMNS.join(", ")})
@@ -20,7 +20,7 @@ export interface Append {
   readonly at: number
 }
 
-/** Rows and counters move together. */
+/** Also updates the counters of the session. */
 export function appendMessages(db: Database, append: Append): readonly number[] {
   const ids = insertMessages(db, append)
   const changed = db.run(
@@ -48,17 +48,17 @@ export interface Undo {
 }
 
 /**
- * Takes back everything from a user message on. A reader older than the soft-delete stamp ignores `active` and would show
- * the rows again, so in its files they are deleted. Gives the text of the target, or nothing when it is not in the session.
+ * Removes a user message and everything after it. Readers below the soft-delete version ignore `active` and would show the rows
+ * again, so in their databases the rows are deleted. Returns the text of the message, or "" when it is not in the session.
  */
-export function undoTo(db: Database, undo: Undo, log: StoreLog): string {
+export function undoTo(db: Database, undo: Undo, log: StoreLogger): string {
   const target = db.get(
     "SELECT * FROM messages WHERE id = ? AND session_id = ? AND active = 1",
     undo.messageId,
     undo.id,
   )
   if (target === undefined) return ""
-  if ((schemaStamp(db) ?? 0) >= SOFT_DELETE_VERSION) {
+  if ((readSchemaVersion(db) ?? 0) >= SOFT_DELETE_VERSION) {
     db.run("UPDATE messages SET active = 0 WHERE session_id = ? AND id >= ? AND active = 1", undo.id, undo.messageId)
     db.run("UPDATE sessions SET rewind_count = rewind_count + 1 WHERE id = ?", undo.id)
   } else {
@@ -68,7 +68,7 @@ export function undoTo(db: Database, undo: Undo, log: StoreLog): string {
   return decodeMessageRow(target, log).text
 }
 
-/** Adds keys to the `extra` of a stored message; the columns that are searched and shown do not change. */
+/** Adds keys to the `extra` column of a stored message. */
 export function addExtras(db: Database, messageId: number, extras: Readonly<Record<string, unknown>>): void {
   const row = db.get("SELECT extra FROM messages WHERE id = ?", messageId)
   if (row === undefined) return
@@ -83,7 +83,7 @@ export function addExtras(db: Database, messageId: number, extras: Readonly<Reco
 export function readMessages(
   db: Database,
   request: { readonly id: SessionId; readonly includeInactive: boolean },
-  log: StoreLog,
+  log: StoreLogger,
 ): readonly MessageRow[] {
   const rows = db.all(
     `SELECT * FROM messages WHERE session_id = ? ${request.includeInactive ? "" : "AND active = 1"} ORDER BY id`,
@@ -92,11 +92,11 @@ export function readMessages(
   return rows.map((row) => decodeMessageRow(row, log))
 }
 
-/** What a resumed session sends. With ancestors: the whole chain of compressed sessions, oldest first. */
+/** Returns the history of a session. With ancestors, includes the whole chain of compressed sessions, oldest first. */
 export function readConversation(
   db: Database,
   request: { readonly id: SessionId; readonly withAncestors: boolean },
-  log: StoreLog,
+  log: StoreLogger,
 ): readonly Message[] {
   if (!request.withAncestors) {
     return readMessages(db, { id: request.id, includeInactive: false }, log).flatMap((row) => row.message ?? [])
@@ -104,27 +104,27 @@ export function readConversation(
   const rows = [...continuationAncestors(db, request.id), request.id]
     .flatMap((id) => readMessages(db, { id, includeInactive: false }, log))
     .toSorted((a, b) => a.timestamp - b.timestamp || a.id - b.id)
-  return withoutRepeatedQuestions(rows)
+  return withoutRepeatedUserMessages(rows)
 }
 
-/** A continuation repeats the question it was compressed in the middle of; across the chain it is shown once. */
-function withoutRepeatedQuestions(rows: readonly MessageRow[]): readonly Message[] {
+/** A continuation repeats the user message during which the session was compressed. Keeps it only once. */
+function withoutRepeatedUserMessages(rows: readonly MessageRow[]): readonly Message[] {
   const kept: Message[] = []
-  let question: string | undefined
+  let lastQuestion: string | undefined
   for (const { message, text } of rows) {
     if (message === undefined) continue
     if (message.role === "user") {
-      const asked = JSON.stringify(message.content)
-      if (asked === question) continue
-      question = asked
+      const question = JSON.stringify(message.content)
+      if (question === lastQuestion) continue
+      lastQuestion = question
     }
-    if (message.role === "assistant" && text !== "") question = undefined
+    if (message.role === "assistant" && text !== "") lastQuestion = undefined
     kept.push(message)
   }
   return kept
 }
 
-/** Sets both counters to what the rows say. */
+/** Recomputes both counters from the rows. */
 export function recount(db: Database, id: SessionId): void {
   db.run(
     `UPDATE sessions SET
@@ -156,7 +156,7 @@ function requireSession(db: Database, id: SessionId): void {
 }
 
 function noSuchSession(id: SessionId): StoreError {
-  return new StoreError("failed", `There is no session ${id}; start a new one with \`hermes\`.`)
+  return new StoreError("failed", `There is no session ${id}. Start a new one with \`hermes\`.`)
 }
 
 function toolCallsIn(message: StoredMessage): number {

@@ -1,6 +1,6 @@
-/** Puts a question to the person and waits for the answer. */
+/** Asks the user and waits for the answer. */
 export interface AskPort {
-  ask(question: Question): Promise<Answered>
+  ask(question: Question): Promise<QuestionOutcome>
 }
 
 export interface Question {
@@ -11,9 +11,9 @@ export interface Question {
   readonly allowFreetext: boolean
 }
 
-/** `nobody`: there is no person who could answer. */
-export type Answered =
+/** `unattended`: there is no user who could answer. */
+export type QuestionOutcome =
   | { readonly kind: "answer"; readonly text: string }
   | { readonly kind: "timeout" }
   | { readonly kind: "interrupted" }
-  | { readonly kind: "nobody" }
+  | { readonly kind: "unattended" }

@@ -1,4 +1,4 @@
 import type { NamedCheckpoints } from "../../exec/checkpoints/named-checkpoints.ts"
 
-/** States of the workspace, and where it is asked for of the conversation, under names of the session. */
+/** Named states of the workspace and optionally of the conversation. */
 export type CheckpointPort = NamedCheckpoints

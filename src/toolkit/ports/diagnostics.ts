@@ -1,4 +1,4 @@
 import type { LanguageDiagnostics } from "../../exec/language-server/language-diagnostics.ts"
 
-/** What language servers say about files that a tool changes. */
+/** Diagnostics of language servers for files that a tool changes. */
 export type DiagnosticsPort = Pick<LanguageDiagnostics, "before">

@@ -1,57 +1,57 @@
-import type { FloorPlaces } from "../../policy/file-floor.ts"
+import type { FloorDirectories } from "../../policy/file-floor.ts"
 
-/** What tells a changed file from an unchanged one. */
+/** Identifies the version of a file. */
 export interface FileStamp {
   readonly modifiedMs: number
   readonly size: number
 }
 
-/** A part of a file as `read_file` was asked for it; the path has its links resolved. */
-export interface ReadWindow {
+/** The part of a file that a read requested; symbolic links in the path are resolved. */
+export interface ReadRange {
   readonly path: string
   readonly offset: number
   readonly limit: number
 }
 
-export interface ProfilePlaces extends FloorPlaces {
+export interface ProfileDirectories extends FloorDirectories {
   /** Name of the active profile. */
   readonly profile: string
 }
 
 /**
- * What one task has read and written. Paths have their links resolved. It only advises: no call fails because of it but those that
- * repeat themselves.
+ * Tracks what one task has read and written. Symbolic links in paths are resolved. It only produces warnings, except that repeated
+ * calls are refused.
  */
 export interface FileTracker {
-  /** Where the session began to work; the shell may have gone elsewhere since. */
+  /** The working directory at the start of the session; the shell may have changed its own since. */
   readonly workspaceRoot?: string
-  /** Lets searches leave out the secrets of the home, and writes notice that they reach into another profile. */
-  readonly places?: ProfilePlaces
+  /** Directories of the profile: searches omit its secrets, and writes to another profile are refused. */
+  readonly directories?: ProfileDirectories
 
-  /** How often the window of the unchanged file has been asked for since it was returned; 0 when it is to be read. */
-  timesAskedAgain(window: ReadWindow, stamp: FileStamp): number
-  /** The window was returned. `partial` when the file has more. */
-  recordRead(window: ReadWindow, seen: FileStamp & { readonly partial: boolean }): void
-  /** How many times in a row this very read or search was called, this time included. */
+  /** How often this range of the unchanged file was requested since it was returned; 0 when it must be read. */
+  timesRequestedAgain(window: ReadRange, stamp: FileStamp): number
+  /** Records that the range was returned; `partial` when the file has more. */
+  recordRead(window: ReadRange, seen: FileStamp & { readonly partial: boolean }): void
+  /** How many times in a row this exact read or search was called, including this time. */
   timesInARow(signature: string): number
-  /** Any call of another tool: repetition is counted anew. */
-  otherCall(): void
+  /** Called for every call of another tool. */
+  resetRepeatCount(): void
 
-  /** Why a write may undo what somebody else did, or what the model has not seen; the weightiest reason only. */
+  /** The most important reason why a write may overwrite changes of others or content that the model has not seen. */
   staleWarning(path: string, now: FileStamp, intent: "replace" | "edit"): string | undefined
-  /** The task wrote the file; undefined when it removed it. */
+  /** Records a write by the task; `now` is undefined when it removed the file. */
   recordWrite(path: string, now: FileStamp | undefined, intent: "replace" | "edit"): void
-  /** Runs `work` while no other task of the app changes these files; undefined when the signal ended the wait. */
+  /** Runs `work` while no other task of the app changes these files; undefined when the signal aborted the wait. */
   withLocks<T>(paths: readonly string[], signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined>
 
-  /** How many edits of the file have failed in a row, this one included. */
+  /** How many edits of the file have failed in a row, including this one. */
   recordFailedEdit(path: string): number
   forgetFailedEdits(path: string): void
 
-  /** What is returned no longer stands in the conversation: after a compression. */
+  /** After a compression, returned content may no longer be in the conversation. */
   forget(): void
-  /** The same for one file: somebody else changed it. */
+  /** Forgets returned content of one file, because it changed outside. */
   forgetFile(path: string): void
-  /** Whether a file is as this task last read or wrote it; `now` is undefined for a file that is gone. */
+  /** Whether a file has changed since this task last read or wrote it; `now` is undefined for a deleted file. */
   changedSince(path: string, now: FileStamp | undefined): "unknown" | "unchanged" | "changed"
 }

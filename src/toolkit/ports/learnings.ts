@@ -1,4 +1,4 @@
 import type { LearningsStore } from "../../knowledge/learnings/learnings-store.ts"
 
-/** What worked after an error, kept across sessions. */
+/** Fixes for past errors, stored across sessions. */
 export type LearningsPort = Pick<LearningsStore, "save" | "search" | "list" | "remove">

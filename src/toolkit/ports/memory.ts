@@ -1,4 +1,4 @@
 import type { MemoryStore } from "../../knowledge/memory/memory-store.ts"
 
-/** What the memory tool may do with the two files of the home. */
+/** Operations of the memory tool on MEMORY.md and USER.md. */
 export type MemoryPort = Pick<MemoryStore, "add" | "replace" | "remove" | "read" | "search">

@@ -1,7 +1,7 @@
 import type { ProcessRegistry } from "../../exec/background/process-registry.ts"
 
-/** Commands that go on beside the conversation. */
+/** Background commands of the session. */
 export type ProcessesPort = Pick<
   ProcessRegistry,
-  "start" | "list" | "peek" | "look" | "wait" | "kill" | "write" | "closeInput"
+  "start" | "list" | "peek" | "acknowledge" | "wait" | "kill" | "write" | "closeInput"
 >

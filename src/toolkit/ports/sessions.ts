@@ -1,18 +1,18 @@
-import type { RecallEntry } from "../../knowledge/recall/entry-chunks.ts"
-import type { Recall } from "../../knowledge/recall/recall.ts"
+import type { IndexEntry } from "../../knowledge/semantic-search/entry-chunks.ts"
+import type { SemanticSearch } from "../../knowledge/semantic-search/semantic-search.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import type { SessionStore } from "../../state/store.ts"
 
-/** Reading what past sessions hold. */
+/** Read access to past sessions. */
 export interface SessionsPort {
-  /** The running session; it is another one after a compression that took messages out. */
+  /** The current session; a compression may start a new one. */
   sessionId(): SessionId
-  /** The sessions of this profile, or of another one. Rejects with a `StoreError` whose sentence says why they cannot be read. */
+  /** The sessions of this profile, or of another one. Rejects with a `StoreError` when they cannot be read. */
   store(profile?: string): Promise<PastSessions>
-  /** Finds by other words, in this profile. Absent where there is no index; rejects when it cannot be used. */
-  recall?(): Promise<Recall>
-  /** What memory and learnings hold now, found by the same search. */
-  notes?(): Promise<readonly RecallEntry[]>
+  /** Semantic search in this profile. Absent where there is no index; rejects when it cannot be used. */
+  semanticSearch?(): Promise<SemanticSearch>
+  /** Entries of memory and learnings, for the same search. */
+  notes?(): Promise<readonly IndexEntry[]>
 }
 
 export type PastSessions = Pick<
@@ -21,7 +21,7 @@ export type PastSessions = Pick<
   | "list"
   | "session"
   | "messages"
-  | "around"
+  | "messagesAround"
   | "anchoredView"
   | "resolveId"
   | "resolveTitle"

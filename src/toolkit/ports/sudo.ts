@@ -1,21 +1,21 @@
-/** The password for sudo, kept in memory for one session and nowhere else. */
+/** The sudo password, kept only in memory and only for one session. */
 export interface SudoPort {
-  /** The configured one, or the one the person gave earlier. */
+  /** The configured password, or the one the user entered earlier. */
   password(): string | undefined
   remember(password: string): void
-  /** What the person gave was wrong; a configured one stays. */
+  /** Forgets a wrong password that the user entered; a configured one stays. */
   forget(): void
 }
 
 export function createSudoPort(configured: string | undefined): SudoPort {
-  let given: string | undefined
+  let entered: string | undefined
   return {
-    password: () => configured ?? given,
+    password: () => configured ?? entered,
     remember: (password) => {
-      given = password
+      entered = password
     },
     forget: () => {
-      given = undefined
+      entered = undefined
     },
   }
 }

@@ -10,7 +10,7 @@ export interface TodoItem {
 /** The task list of the session. */
 export interface TodoPort {
   read(): readonly TodoItem[]
-  /** Replaces the list, or with `merge` changes it by id. Gives the list as it is then. */
+  /** Replaces the list, or with `merge` changes items by id. Returns the new list. */
   write(
     items: readonly Partial<Record<keyof TodoItem, unknown>>[],
     options: { readonly merge: boolean },

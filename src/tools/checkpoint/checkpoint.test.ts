@@ -3,8 +3,8 @@ import { join } from "node:path"
 
 import { expect, test } from "vitest"
 
-import { toolBench } from "../../../test/fixtures/tools/tool-context.ts"
-import type { ToolBench } from "../../../test/fixtures/tools/tool-context.ts"
+import { toolBench } from "../../../test/fixtures/tools/tool-bench.ts"
+import type { ToolBench } from "../../../test/fixtures/tools/tool-bench.ts"
 import { systemClock } from "../../base/clock.ts"
 import { createNamedCheckpoints } from "../../exec/checkpoints/named-checkpoints.ts"
 import type { ConversationAccess } from "../../exec/checkpoints/named-checkpoints.ts"
@@ -14,7 +14,7 @@ import { checkpoint } from "./checkpoint.ts"
 const commit = expect.stringMatching(/^[0-9a-f]{40}$/u) as string
 
 function calling(bench: ToolBench, conversation?: ConversationAccess) {
-  const { path: home, workdir } = bench.place
+  const { path: home, workdir } = bench.home
   const path = process.env["PATH"] ?? ""
   const store = createShadowStore({ home, path, maxSnapshots: 20, maxFileMb: 10, clock: systemClock })
   const checkpoints = createNamedCheckpoints({
@@ -33,7 +33,7 @@ function calling(bench: ToolBench, conversation?: ConversationAccess) {
 test("save, change, diff, restore, undo, delete", async () => {
   await using bench = await toolBench({ workFiles: { "a.txt": "one\n", "b/c.txt": "two\n" } })
   const call = calling(bench)
-  const file = (name: string): string => join(bench.place.workdir, name)
+  const file = (name: string): string => join(bench.home.workdir, name)
   expect(await call({ action: "save", name: "start" })).toEqual({
     success: true,
     name: "start",
@@ -70,7 +70,7 @@ test("save, change, diff, restore, undo, delete", async () => {
   })
 })
 
-test("the conversation is saved and rewound only where it is asked for", async () => {
+test("the conversation is saved and restored only on request", async () => {
   await using bench = await toolBench({ workFiles: { a: "1" } })
   const rewound: unknown[] = []
   const messages = [{ role: "user", content: "hello" }]
@@ -83,7 +83,7 @@ test("the conversation is saved and rewound only where it is asked for", async (
   })
   await call({ action: "save", name: "with", include_conversation: true })
   await call({ action: "save", name: "without" })
-  const file = join(bench.place.path, "checkpoints", "20260101_000000_abcdef", "with.json")
+  const file = join(bench.home.path, "checkpoints", "20260101_000000_abcdef", "with.json")
   expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({
     name: "with",
     created_at: expect.any(Number) as number,
@@ -91,7 +91,7 @@ test("the conversation is saved and rewound only where it is asked for", async (
     message_count: 1,
     messages,
     todo: [{ id: "1", content: "x", status: "pending" }],
-    cwd: bench.place.workdir,
+    cwd: bench.home.workdir,
     commit,
   })
   expect(await call({ action: "restore", name: "without", include_conversation: true })).toMatchObject({
@@ -110,12 +110,12 @@ test.each([
   [{ action: "save", name: "a/b" }, "a checkpoint's name has 1 to 64 letters, digits, dots, dashes or underscores"],
   [{ action: "restore", name: "../x" }, "a checkpoint's name has 1 to 64 letters, digits, dots, dashes or underscores"],
   [{ action: "diff", name: "none" }, "there is no checkpoint none in this session; none was saved"],
-])("%j is answered", async (args, error) => {
+])("%j returns an error", async (args, error) => {
   await using bench = await toolBench()
   expect(await calling(bench)(args)).toEqual({ error })
 })
 
-test("names that are no valid references work", async () => {
+test("names that are not valid references work", async () => {
   await using bench = await toolBench({ workFiles: { a: "1" } })
   const call = calling(bench)
   for (const name of ["..", "x.lock", ".hidden", "-dash"]) {
@@ -124,7 +124,7 @@ test("names that are no valid references work", async () => {
   }
 })
 
-test("without the port it says so", async () => {
+test("without the port it returns an error", async () => {
   await using bench = await toolBench()
   expect(await bench.call(checkpoint, { action: "list" })).toEqual({ error: "checkpoints are not available here" })
 })
@@ -140,7 +140,7 @@ test.each([
   expect(parsed.ok && parsed.value.access).toBe(access)
 })
 
-test("its digest and a schema that costs little", () => {
+test("its digest and a short schema", () => {
   const call = { tool: "checkpoint", args: { action: "save", name: "start" }, result: "" }
   expect(checkpoint.runnable.digest?.(call)).toBe("[checkpoint] save start")
   const { name, description, parameters } = checkpoint

@@ -21,19 +21,19 @@ export const checkpoint = defineTool({
   name: "checkpoint",
   toolset: "checkpoint",
   description:
-    "Name a state of the project's files before a risky experiment, and return to it. restore puts all files back as they were " +
-    "(build output, .git and .env are never touched); it first saves the present state as pre-restore.",
+    "Save a named state of the project's files before a risky experiment, and return to it. restore resets all files to it " +
+    "(except build output, .git and .env); it first saves the current state as pre-restore.",
   input,
+  declarationRank: 12,
   access: ({ action }) => {
     if (action === "save") return "agent"
     return action === "restore" || action === "delete" ? "write" : "read"
   },
   confirm: ({ action }) =>
-    action === "restore" ? "it puts all files of the project back to an earlier state" : undefined,
+    action === "restore" ? "it restores all files of the project to an earlier state" : undefined,
   subject: ({ action }) => ({ kind: "name", name: `checkpoint ${action}` }),
   preview: ({ action, name }) => [action, name ?? ""].join(" ").trim(),
   digest: ({ args }) => `[checkpoint] ${[digestValue(args["action"]), digestValue(args["name"])].join(" ").trim()}`,
-  emoji: "⏪",
   run: async (args, { ports, signal }) => {
     const port = await ports.checkpoints?.()
     if (port === undefined) return failure("checkpoints are not available here")
@@ -96,7 +96,7 @@ async function restore(
 ): Promise<ToolResult> {
   const restored = await port.restore(name, options)
   if (!restored.ok) return failure(restored.error)
-  const { commit, written, removed, kept, conversationRestored } = restored.value
+  const { commit, written, removed, notRestored: kept, conversationRestored } = restored.value
   const changed = [...written, ...removed]
   return {
     content: {
@@ -109,7 +109,7 @@ async function restore(
       ...(kept.length === 0 ? {} : { not_restored: kept.slice(0, MAX_PATHS) }),
       undo: "restore pre-restore",
     },
-    summary: `${changed.length} files put back${kept.length === 0 ? "" : `, ${kept.length} not`}`,
+    summary: `${changed.length} files restored${kept.length === 0 ? "" : `, ${kept.length} not`}`,
     filesChanged: changed.slice(0, MAX_PATHS),
   }
 }

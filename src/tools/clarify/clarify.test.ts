@@ -1,11 +1,11 @@
 import { expect, test } from "vitest"
 
-import { toolBench } from "../../../test/fixtures/tools/tool-context.ts"
-import type { Answered, Question } from "../../toolkit/ports/ask.ts"
+import { toolBench } from "../../../test/fixtures/tools/tool-bench.ts"
+import type { QuestionOutcome, Question } from "../../toolkit/ports/ask.ts"
 import type { ToolContext } from "../../toolkit/tool.ts"
 import { clarify } from "./clarify.ts"
 
-function asking(answered: Answered) {
+function asking(answered: QuestionOutcome) {
   const asked: Question[] = []
   const more: Partial<ToolContext> = {
     ports: {
@@ -20,9 +20,9 @@ function asking(answered: Answered) {
   return { asked, more }
 }
 
-const yes: Answered = { kind: "answer", text: "yes" }
+const yes: QuestionOutcome = { kind: "answer", text: "yes" }
 
-test("the person's answer, with the question as it was put", async () => {
+test("returns the user's answer with the question", async () => {
   await using bench = await toolBench()
   const { asked, more } = asking(yes)
   expect(await bench.call(clarify, { question: " Go on? ", choices: ["yes", " no ", "", "yes"] }, more)).toEqual({
@@ -38,7 +38,7 @@ test.each<[string, Record<string, unknown>, Partial<Question>]>([
   ["without choices words are always allowed", { question: "Which?", allow_freetext: false }, { allowFreetext: true }],
   ["only the choices", { question: "?", choices: ["a", "b"], allow_freetext: false }, { allowFreetext: false }],
   [
-    "what is no text is written out",
+    "values that are not text are written as JSON",
     { question: "?", choices: [1, { a: 2 }, null, true] },
     { choices: ["1", '{"a":2}', "true"] },
   ],
@@ -50,8 +50,8 @@ test.each<[string, Record<string, unknown>, Partial<Question>]>([
 })
 
 test.each([
-  [undefined, ["a", "b", "c", "d"], "at most 4 choices can be offered; left out: e, f"],
-  [5, ["a", "b", "c", "d", "e"], "at most 5 choices can be offered; left out: f"],
+  [undefined, ["a", "b", "c", "d"], "at most 4 choices can be offered; omitted: e, f"],
+  [5, ["a", "b", "c", "d", "e"], "at most 5 choices can be offered; omitted: f"],
 ])("surplus choices are dropped and named (limit %s)", async (limit, offered, note) => {
   await using bench = await toolBench()
   const { more } = asking(yes)
@@ -65,23 +65,26 @@ test.each([
   ).toEqual({ question: "?", choices_offered: offered, user_response: "yes", note })
 })
 
-test.each<[Answered, unknown]>([
+test.each<[QuestionOutcome, unknown]>([
   [
     { kind: "timeout" },
     {
       question: "?",
       choices_offered: [],
-      user_response: "[No answer came in time. Decide yourself, by your best judgement, and say what you assumed.]",
+      user_response: "[No answer came in time. Decide by your best judgement and state what you assumed.]",
     },
   ],
-  [{ kind: "nobody" }, { error: "nobody is here to answer; proceed by your best judgement and say what you assumed" }],
+  [
+    { kind: "unattended" },
+    { error: "no user is available to answer; proceed by your best judgement and state what you assumed" },
+  ],
   [{ kind: "interrupted" }, { error: "the question was interrupted and has no answer" }],
 ])("%j", async (answered, expected) => {
   await using bench = await toolBench()
   expect(await bench.call(clarify, { question: "?" }, asking(answered).more)).toEqual(expected)
 })
 
-test("an empty question and a caller without a person are errors", async () => {
+test("an empty question and an unattended run are errors", async () => {
   await using bench = await toolBench()
   const { asked, more } = asking(yes)
   expect(await bench.call(clarify, { question: "  " }, more)).toEqual({
@@ -89,12 +92,11 @@ test("an empty question and a caller without a person are errors", async () => {
   })
   expect(asked).toEqual([])
   expect(await bench.call(clarify, { question: "?" })).toEqual({
-    error: "nobody is here to answer; proceed by your best judgement and say what you assumed",
+    error: "no user is available to answer; proceed by your best judgement and state what you assumed",
   })
 })
 
-test("never beside others, never in children; its digest; a schema that costs little", () => {
-  expect(clarify.marks).toEqual({ parallel: "never", inChildren: false, emoji: "❓" })
+test("its digest, and a short schema", () => {
   expect(clarify.runnable.digest?.({ tool: "clarify", args: {}, result: "" })).toBe("[clarify] asked user a question")
   const { name, description, parameters } = clarify
   expect(JSON.stringify({ name, description, parameters }).length).toBeLessThan(800)

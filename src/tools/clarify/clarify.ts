@@ -14,28 +14,27 @@ export const clarify = defineTool({
   name: "clarify",
   toolset: "clarify",
   description:
-    "Ask the person a question and wait for the answer. Only when the answer changes the work and you cannot find it out " +
-    "yourself. Not to get consent for dangerous commands: that is asked for separately.",
+    "Ask the user a question and wait for the answer. Only when the answer changes the work and you cannot find it out " +
+    "yourself. Not to get consent for dangerous commands: that is requested separately.",
   input: z.object({
     question: z.string(),
     choices: z
       .array(z.unknown().meta({ type: "string" }))
       .optional()
       .describe("2 to 4 real alternatives; leave out for an open question"),
-    allow_freetext: z.boolean().default(true).describe("The person may answer in own words"),
+    allow_freetext: z.boolean().default(true).describe("The user may answer in own words"),
   }),
+  declarationRank: 9,
   access: "agent",
   subject: () => ({ kind: "name", name: "clarify" }),
   preview: ({ question }) => question,
   digest: () => "[clarify] asked user a question",
   parallel: "never",
-  inChildren: false,
-  emoji: "❓",
   run: async (args, context) => {
     const question = ellipsize(args.question.trim(), MAX_QUESTION_CHARS)
     if (question === "") return failure("question is empty: write what you want to know")
     const port = context.ports.ask
-    if (port === undefined) return nobody()
+    if (port === undefined) return unattended()
     const named = choicesFrom(args.choices ?? [])
     const choices = named.slice(0, context.limits.clarifyMaxChoices ?? DEFAULT_MAX_CHOICES)
     const dropped = named.slice(choices.length)
@@ -43,7 +42,7 @@ export const clarify = defineTool({
       kind: "question",
       question,
       choices,
-      // Without choices there is no other way to answer.
+      // Without choices free text is the only possible answer.
       allowFreetext: args.allow_freetext || choices.length === 0,
     })
     const reply = (response: string, summary: string): ToolResult => ({
@@ -62,30 +61,30 @@ export const clarify = defineTool({
         return reply(NO_ANSWER, "no answer in time")
       case "interrupted":
         return failure("the question was interrupted and has no answer")
-      case "nobody":
-        return nobody()
+      case "unattended":
+        return unattended()
       default:
         return assertNever(answered)
     }
   },
 })
 
-const NO_ANSWER = "[No answer came in time. Decide yourself, by your best judgement, and say what you assumed.]"
+const NO_ANSWER = "[No answer came in time. Decide by your best judgement and state what you assumed.]"
 
-function nobody(): ToolResult {
-  return failure("nobody is here to answer; proceed by your best judgement and say what you assumed")
+function unattended(): ToolResult {
+  return failure("no user is available to answer; proceed by your best judgement and state what you assumed")
 }
 
 function choicesFrom(given: readonly unknown[]): readonly string[] {
-  const choices = given.map((choice) => ellipsize(spelled(choice).trim(), MAX_CHOICE_CHARS))
+  const choices = given.map((choice) => ellipsize(asText(choice).trim(), MAX_CHOICE_CHARS))
   return [...new Set(choices)].filter((choice) => choice !== "")
 }
 
-function spelled(choice: unknown): string {
+function asText(choice: unknown): string {
   if (choice === null || choice === undefined) return ""
   return typeof choice === "string" ? choice : JSON.stringify(choice)
 }
 
 function droppedNote(dropped: readonly string[], offered: number): string {
-  return `at most ${offered} choices can be offered; left out: ${dropped.join(", ")}`
+  return `at most ${offered} choices can be offered; omitted: ${dropped.join(", ")}`
 }

@@ -1,23 +1,23 @@
 import { chmod, readFile, readdir, stat, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
-import { toolBench } from "../../../test/fixtures/tools/tool-context.ts"
-import type { ToolBench } from "../../../test/fixtures/tools/tool-context.ts"
+import { toolBench } from "../../../test/fixtures/tools/tool-bench.ts"
+import type { ToolBench } from "../../../test/fixtures/tools/tool-bench.ts"
 import type { FileSystem } from "../../exec/workspace.ts"
 import { patch } from "./patch.ts"
-import { createFileRegistry, createFileTracker } from "./read-tracker.ts"
+import { createFileRegistry, createFileTracker } from "./tracking/file-tracker.ts"
 
 const tracked = () => ({ files: createFileTracker({ taskId: "t", registry: createFileRegistry(), guard: true }) })
-const text = (bench: ToolBench, name: string): Promise<string> => readFile(join(bench.place.workdir, name), "utf8")
+const text = (bench: ToolBench, name: string): Promise<string> => readFile(join(bench.home.workdir, name), "utf8")
 
 describe("replace", () => {
   test("a text is replaced, and the result shows it", async () => {
     await using bench = await toolBench({ workFiles: { "a.txt": "one\ntwo\nthree\n" } })
-    const path = join(bench.place.workdir, "a.txt")
+    const path = join(bench.home.workdir, "a.txt")
     const diff = "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"
     expect(await bench.result(patch, { path: "a.txt", old_string: "two", new_string: "2" })).toEqual({
       content: { success: true, diff, files_modified: [path], resolved_path: path },
-      summary: "1 place changed in a.txt",
+      summary: "1 replacement in a.txt",
       diff,
       filesChanged: [path],
     })
@@ -41,16 +41,16 @@ describe("replace", () => {
 
   test("UTF-16 stays UTF-16, mode bits stay", async () => {
     await using bench = await toolBench()
-    const path = join(bench.place.workdir, "f")
+    const path = join(bench.home.workdir, "f")
     await writeFile(path, Buffer.from("\u{FEFF}grün\r\n", "utf16le"))
     await chmod(path, 0o755)
     await bench.call(patch, { path: "f", old_string: "grün", new_string: "blau" })
     expect([await readFile(path, "utf16le"), (await stat(path)).mode & 0o777]).toEqual(["\u{FEFF}blau\r\n", 0o755])
   })
 
-  test("a file that is not UTF-8 is not touched", async () => {
+  test("a file that is not UTF-8 is not changed", async () => {
     await using bench = await toolBench()
-    const path = join(bench.place.workdir, "f")
+    const path = join(bench.home.workdir, "f")
     await writeFile(path, Buffer.from([0x61, 0xe9, 0x0a]))
     expect(await bench.call(patch, { path: "f", old_string: "a", new_string: "b" })).toEqual({
       error: expect.stringContaining("not valid UTF-8"),
@@ -58,7 +58,7 @@ describe("replace", () => {
     expect([...(await readFile(path))]).toEqual([0x61, 0xe9, 0x0a])
   })
 
-  test("no match offers places that are alike, masked; the third failure advises another way", async () => {
+  test("without a match similar passages are shown, masked; the third failure suggests another method", async () => {
     await using bench = await toolBench({
       workFiles: { f: "def total(a):\n    key = 'planted-secret-value'\n    return a\n" },
     })
@@ -67,7 +67,7 @@ describe("replace", () => {
       bench.call(patch, { path: "f", old_string: "def grand_totals(list):\n  nope()", new_string: "x" }, { ports })
     expect(await call()).toEqual({
       error: expect.stringMatching(
-        /^old_string was not found in the file\nDid you mean one of these places\?\n {3}1\| def total\(a\):\n {3}2\| {5}key = '(?!planted)/,
+        /^old_string was not found in the file\nDid you mean one of these passages\?\n {3}1\| def total\(a\):\n {3}2\| {5}key = '(?!planted)/,
       ),
       _hint: "read f again: old_string must be text that is in the file now",
     })
@@ -86,19 +86,19 @@ describe("replace", () => {
     [{ path: "d", old_string: "a", new_string: "b" }, "d is a directory; name a file in it"],
     [{ path: "n.ipynb", old_string: "a", new_string: "b" }, expect.stringMatching(/change it with a script/)],
     [{ path: "no", old_string: "a", new_string: "b" }, expect.stringMatching(/^file not found: /)],
-  ])("%j is answered", async (args, error) => {
+  ])("%j returns an error", async (args, error) => {
     await using bench = await toolBench({ workFiles: { f: "a\n", "d/x": "", "n.ipynb": "{}" } })
     expect(await bench.call(patch, args)).toMatchObject({ error })
     expect(await text(bench, "f")).toBe("a\n")
   })
 
-  test("what the disk holds is compared with what was meant", async () => {
+  test("the written file is verified", async () => {
     await using bench = await toolBench({ workFiles: { f: "a\n" } })
     const { files } = bench.workspace
     const lying: FileSystem = { ...files, write: (path) => files.write(path, "something else") }
     const workspace = { ...bench.workspace, files: lying }
     expect(await bench.call(patch, { path: "f", old_string: "a", new_string: "b" }, { workspace })).toEqual({
-      error: "cannot change f: the file does not hold what was written; read it again",
+      error: "cannot change f: the file does not contain what was written; read it again",
     })
   })
 })
@@ -106,9 +106,9 @@ describe("replace", () => {
 describe("V4A", () => {
   const v4a = (bench: ToolBench, lines: string, more = {}) => bench.call(patch, { mode: "patch", patch: lines }, more)
 
-  test("several files at once, each on what the earlier operations leave", async () => {
+  test("several files at once, each on the result of the earlier operations", async () => {
     await using bench = await toolBench({ workFiles: { "a.txt": "1\n2\n", "b.txt": "b\n", "c.txt": "c\n" } })
-    const at = (name: string): string => join(bench.place.workdir, name)
+    const at = (name: string): string => join(bench.home.workdir, name)
     const answer = await v4a(
       bench,
       "*** Begin Patch\n*** Update File: a.txt\n-1\n+one\n*** Update File: a.txt\n one\n-2\n+two\n*** Add File: new/d.txt\n+d\n" +
@@ -121,7 +121,7 @@ describe("V4A", () => {
       files_deleted: [at("b.txt"), at("c.txt")],
       diff: expect.stringContaining("--- a/c.txt\n+++ b/e.txt\n"),
     })
-    const names = (await readdir(bench.place.workdir)).toSorted()
+    const names = (await readdir(bench.home.workdir)).toSorted()
     expect([
       names,
       await Promise.all(["a.txt", "b.txt", "e.txt", "new/d.txt"].map((name) => text(bench, name))),
@@ -131,22 +131,22 @@ describe("V4A", () => {
     ])
   })
 
-  test("one bad hunk out of five changes nothing, and every problem is told", async () => {
+  test("one bad hunk out of five changes nothing, and every problem is reported", async () => {
     const workFiles = Object.fromEntries(["a", "b", "c", "d", "e"].map((name) => [name, `${name}1\n`]))
     await using bench = await toolBench({ workFiles })
     const times = () =>
-      Promise.all(Object.keys(workFiles).map(async (name) => (await stat(join(bench.place.workdir, name))).mtimeMs))
+      Promise.all(Object.keys(workFiles).map(async (name) => (await stat(join(bench.home.workdir, name))).mtimeMs))
     const before = await times()
     const updates = ["a", "b", "c", "d"].map((name) => `*** Update File: ${name}\n-${name}1\n+changed\n`).join("")
     const bad =
       "*** Update File: e\n-nowhere at all\n+x\n*** Add File: a\n+x\n*** Delete File: missing\n*** Move File: b -> c\n"
     expect(await v4a(bench, updates + bad)).toEqual({
       error:
-        "the patch does not fit, no files were modified:\n" +
+        "the patch does not apply, no files were modified:\n" +
         `- UPDATE 'e': not found in the file: "nowhere at all"\n` +
-        "- ADD 'a': the file exists already; use Update File\n" +
+        "- ADD 'a': the file already exists; use Update File\n" +
         "- DELETE 'missing': the file does not exist\n" +
-        "- MOVE 'b' -> 'c': c exists already",
+        "- MOVE 'b' -> 'c': c already exists",
       _hint: "read the files again and send the whole patch",
     })
     expect([await times(), await text(bench, "a")]).toEqual([before, "a1\n"])
@@ -166,7 +166,7 @@ describe("V4A", () => {
       },
     }
     const updates = names.map((name) => `*** Update File: ${name}\n-${name}1\n+${name}2\n`).join("")
-    const at = (name: string): string => join(bench.place.workdir, name)
+    const at = (name: string): string => join(bench.home.workdir, name)
     const result = await bench.result(
       patch,
       { mode: "patch", patch: updates },
@@ -186,7 +186,7 @@ describe("V4A", () => {
       diff,
     ])
     expect(await Promise.all(names.map((name) => text(bench, name)))).toEqual(["a2\n", "b2\n", "c1\n", "d1\n", "e1\n"])
-    expect((await readdir(bench.place.workdir)).toSorted()).toEqual(names)
+    expect((await readdir(bench.home.workdir)).toSorted()).toEqual(names)
   })
 
   test.each([
@@ -200,7 +200,7 @@ describe("V4A", () => {
   ])("%j is refused", async (lines, error) => {
     await using bench = await toolBench({ workFiles: { f: "a\n", "d/x": "" } })
     expect(await v4a(bench, lines)).toMatchObject({ error: expect.stringMatching(error) })
-    expect((await readdir(bench.place.workdir)).toSorted()).toEqual(["d", "f"])
+    expect((await readdir(bench.home.workdir)).toSorted()).toEqual(["d", "f"])
   })
 
   test("every path, also both of a move, is a subject for the policy", () => {
@@ -213,20 +213,20 @@ describe("V4A", () => {
     )
   })
 
-  test("a link is followed for an update and removed itself by a deletion", async () => {
+  test("an update follows a link, a deletion removes the link", async () => {
     await using bench = await toolBench({ workFiles: { real: "a\n" } })
-    await symlink("real", join(bench.place.workdir, "link"))
+    await symlink("real", join(bench.home.workdir, "link"))
     await v4a(bench, "*** Update File: link\n-a\n+b")
     expect(await text(bench, "real")).toBe("b\n")
     await v4a(bench, "*** Delete File: link")
-    expect(await readdir(bench.place.workdir)).toEqual(["real"])
+    expect(await readdir(bench.home.workdir)).toEqual(["real"])
   })
 
-  test("another profile's skills are written only when that is meant", async () => {
+  test("another profile's skills are written only with cross_profile", async () => {
     await using bench = await toolBench()
-    const { path: home, userHome, workdir } = bench.place
-    const places = { userHome, hermesHome: home, hermesRoot: workdir, profile: "default" }
-    const files = createFileTracker({ taskId: "t", registry: createFileRegistry(), guard: true, places })
+    const { path: home, userHome, workdir } = bench.home
+    const directories = { userHome, hermesHome: home, hermesRoot: workdir, profile: "default" }
+    const files = createFileTracker({ taskId: "t", registry: createFileRegistry(), guard: true, directories })
     const lines = "*** Add File: profiles/work/skills/s/SKILL.md\n+x"
     expect(await v4a(bench, lines, { ports: { files } })).toMatchObject({
       error: expect.stringContaining("the profile work"),
@@ -236,7 +236,7 @@ describe("V4A", () => {
   })
 })
 
-test("what no file tool reads is not shown by an edit either, nor moved to where it would be", async () => {
+test("a file that must not be read is not shown by an edit and cannot be moved", async () => {
   await using bench = await toolBench({ workFiles: { ".env": "A_KEY=first\nB_KEY=second\n" } })
   const edit = { path: ".env", old_string: "A_KEY=first", new_string: "A_KEY=third" }
   const answers = [
@@ -254,7 +254,7 @@ test("its definition is short", () => {
   expect(JSON.stringify({ name, description, parameters }).length).toBeLessThan(1400)
 })
 
-test("what remains of an old patch names its files", () => {
+test("the digest of a patch names its files", () => {
   const digest = (args: Readonly<Record<string, unknown>>): string | undefined =>
     patch.runnable.digest?.({ tool: "patch", args, result: "xx" })
   const adding = (names: readonly string[]): string => names.map((name) => `*** Add File: ${name}\n+x\n`).join("")

@@ -4,9 +4,9 @@ import { explainSystemError } from "../../base/system-error.ts"
 import { defineTool } from "../../toolkit/define-tool.ts"
 import { digestChars, digestValue } from "../../toolkit/digest-line.ts"
 import { failure } from "../failure.ts"
-import { patchFiles } from "./patch-files.ts"
-import { patchText } from "./patch-text.ts"
-import { parsePatch, pathsOf } from "./v4a/parse-patch.ts"
+import { applyV4aPatch } from "./patch/v4a-mode.ts"
+import { replaceInFile } from "./patch/replace-mode.ts"
+import { parsePatch, pathsOf } from "./patch/v4a/parse-patch.ts"
 
 const optionalText = z.string().optional()
 
@@ -27,21 +27,22 @@ export const patch = defineTool({
     patch: optionalText.describe("V4A text (patch)"),
     cross_profile: z.boolean().default(false).describe("Allow writing to another profile's home"),
   }),
+  declarationRank: 3,
   access: "write",
   subject: (args) => pathsIn(args).map((path) => ({ kind: "path", path })),
   preview: (args) => pathsIn(args).join(", "),
   parallel: "by-path",
-  emoji: "🔧",
-  inScripts: true,
+  family: "edit",
+  subjectsAreFiles: true,
   digest: ({ args, result }) =>
-    `[patch] ${digestValue(args["mode"]) || "replace"} in ${digestValue(args["path"]) || pathsOfText(args["patch"])} (${digestChars(result)} chars result)`,
+    `[patch] ${digestValue(args["mode"]) || "replace"} in ${digestValue(args["path"]) || pathsForDigest(args["patch"])} (${digestChars(result)} chars result)`,
   run: async (args, context) => {
-    context.ports.files?.otherCall()
+    context.ports.files?.resetRepeatCount()
     const crossProfile = args.cross_profile
     if (isFilesPatch(args)) {
       if (args.patch === undefined || args.patch.trim() === "") return failure("mode patch needs `patch`, the V4A text")
       try {
-        return await patchFiles(args.patch, { crossProfile }, context)
+        return await applyV4aPatch(args.patch, { crossProfile }, context)
       } catch (error) {
         return failure(`the patch could not be applied: ${explainSystemError(error)}`)
       }
@@ -50,7 +51,7 @@ export const patch = defineTool({
     if (missing.length > 0) return failure(`mode replace needs ${missing.map((name) => `\`${name}\``).join(", ")}`)
     const { path = "", old_string: old = "", new_string: replacement = "", replace_all: all } = args
     if (path === "") return failure("`path` must not be empty")
-    return await patchText({ path, old, replacement, all, crossProfile }, context)
+    return await replaceInFile({ path, old, replacement, all, crossProfile }, context)
   },
 })
 
@@ -61,26 +62,26 @@ interface PatchArguments {
   readonly patch?: string | undefined
 }
 
-/** A V4A text without anything to replace is meant as one, whatever the mode says. */
+/** A V4A text without a text to replace selects the patch mode, also when `mode` is replace. */
 function isFilesPatch({ mode, patch: text, old_string: old }: PatchArguments): boolean {
   return mode === "patch" || (text !== undefined && old === undefined)
 }
 
-/** Every path that would be touched, so that each one is judged. A patch that cannot be read touches none. */
+/** Every path that the call would change, for the policy decision. A patch that does not parse changes none. */
 function pathsIn(args: PatchArguments): readonly string[] {
   if (!isFilesPatch(args)) return args.path === undefined ? [] : [args.path]
-  return namedIn(args.patch ?? "")
+  return pathsInPatch(args.patch ?? "")
 }
 
-function namedIn(text: string): readonly string[] {
+function pathsInPatch(text: string): readonly string[] {
   const parsed = parsePatch(text)
   return parsed.ok ? [...new Set(parsed.value.flatMap(pathsOf))] : []
 }
 
 const MAX_DIGEST_PATHS = 5
 
-function pathsOfText(text: unknown): string {
-  const paths = typeof text === "string" ? namedIn(text) : []
+function pathsForDigest(text: unknown): string {
+  const paths = typeof text === "string" ? pathsInPatch(text) : []
   const more = paths.length > MAX_DIGEST_PATHS ? [`and ${paths.length - MAX_DIGEST_PATHS} more`] : []
   return [...paths.slice(0, MAX_DIGEST_PATHS), ...more].join(", ")
 }

@@ -1,12 +1,12 @@
 import { symlink, truncate, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { makePipe } from "../../../test/fixtures/tools/make-pipe.ts"
-import { toolBench } from "../../../test/fixtures/tools/tool-context.ts"
+import { createNamedPipe } from "../../../test/fixtures/tools/named-pipe.ts"
+import { toolBench } from "../../../test/fixtures/tools/tool-bench.ts"
 import { dataUrl, testImage } from "../../../test/support/test-image.ts"
 import type { FileSystem } from "../../exec/workspace.ts"
 import { readFile } from "./read-file.ts"
-import { createFileRegistry, createFileTracker } from "./read-tracker.ts"
+import { createFileRegistry, createFileTracker } from "./tracking/file-tracker.ts"
 
 const numbered = (from: number, to: number): string =>
   Array.from({ length: to - from + 1 }, (_, index) => `${from + index}|line ${from + index}`).join("\n")
@@ -18,14 +18,14 @@ test.each([
   [{ offset: null, limit: "x" }, numbered(1, 500)],
   [{ offset: -3, limit: 10 }, numbered(1, 10)],
   [{}, numbered(1, 500)],
-])("a page of %j is put right, never refused", async (page, expected) => {
+])("a page of %j is corrected, never refused", async (page, expected) => {
   await using bench = await toolBench({ workFiles: { f: file(2500) } })
   expect(await bench.call(readFile, { path: "f", ...page })).toMatchObject({ content: expected, total_lines: 2500 })
 })
 
 test("pages end exactly at the end of the file", async () => {
   await using bench = await toolBench({ workFiles: { f: file(10) } })
-  const facts = { total_lines: 10, file_size: 71, resolved_path: join(bench.place.workdir, "f") }
+  const facts = { total_lines: 10, file_size: 71, resolved_path: join(bench.home.workdir, "f") }
   expect(await bench.call(readFile, { path: "f", offset: 6, limit: 5 })).toEqual({
     ...facts,
     content: numbered(6, 10),
@@ -73,25 +73,25 @@ test("a large file that was cut advises a search", async () => {
   })
 })
 
-test("a missing file is answered with similar names, also in a missing directory", async () => {
+test("for a missing file similar names are returned, also in a missing directory", async () => {
   await using bench = await toolBench({ workFiles: { "Readme.md": "x" } })
   expect(await bench.call(readFile, { path: "readme.md" })).toEqual({
-    error: `file not found: ${join(bench.place.workdir, "readme.md")}`,
+    error: `file not found: ${join(bench.home.workdir, "readme.md")}`,
     similar_files: ["Readme.md"],
   })
   expect(await bench.call(readFile, { path: "no/such" })).toEqual({
-    error: `file not found: ${join(bench.place.workdir, "no/such")}`,
+    error: `file not found: ${join(bench.home.workdir, "no/such")}`,
   })
 })
 
-test("what is no text is refused by name, by kind or by content", async () => {
+test("binary files are refused by name, by type or by content", async () => {
   await using bench = await toolBench({ workFiles: { "a.png": "x", "a.zip": "x", blob: "\0".repeat(100) } })
-  await makePipe(join(bench.place.workdir, "pipe"))
+  await createNamedPipe(join(bench.home.workdir, "pipe"))
   expect(await bench.call(readFile, { path: "a.png" })).toEqual({
-    error: "a.png is no PNG, JPEG, GIF or WebP image; convert it to PNG and read that",
+    error: "a.png is not a PNG, JPEG, GIF or WebP image; convert it to PNG and read that",
     is_image: true,
     file_size: 1,
-    resolved_path: join(bench.place.workdir, "a.png"),
+    resolved_path: join(bench.home.workdir, "a.png"),
   })
   expect(await bench.call(readFile, { path: "a.zip" })).toMatchObject({ is_binary: true })
   expect(await bench.call(readFile, { path: "blob" })).toMatchObject({ is_binary: true })
@@ -99,47 +99,44 @@ test("what is no text is refused by name, by kind or by content", async () => {
   expect(await bench.call(readFile, { path: "." })).toMatchObject({ error: expect.stringContaining("is a directory") })
 })
 
-test.each(["png", "jpeg", "webp"] as const)(
-  "a %s image is shown, whatever its name says about its kind",
-  async (type) => {
-    await using bench = await toolBench()
-    const bytes = testImage({ width: 30, height: 20, type })
-    await writeFile(join(bench.place.workdir, "shot.png"), bytes)
-    const text = JSON.stringify({
-      path: "shot.png",
-      is_image: true,
-      file_size: bytes.length,
-      resolved_path: join(bench.place.workdir, "shot.png"),
-      type: `image/${type}`,
-      width: 30,
-      height: 20,
-    })
-    expect(await bench.result(readFile, { path: "shot.png" })).toEqual({
-      content: {
-        _multimodal: true,
-        content: [
-          { type: "text", text },
-          { type: "image_url", image_url: { url: dataUrl(bytes, `image/${type}`) } },
-        ],
-        text_summary: text,
-      },
-      summary: "image, 30×20",
-    })
-  },
-)
+test.each(["png", "jpeg", "webp"] as const)("a %s image is shown, independent of its extension", async (type) => {
+  await using bench = await toolBench()
+  const bytes = testImage({ width: 30, height: 20, type })
+  await writeFile(join(bench.home.workdir, "shot.png"), bytes)
+  const text = JSON.stringify({
+    path: "shot.png",
+    is_image: true,
+    file_size: bytes.length,
+    resolved_path: join(bench.home.workdir, "shot.png"),
+    type: `image/${type}`,
+    width: 30,
+    height: 20,
+  })
+  expect(await bench.result(readFile, { path: "shot.png" })).toEqual({
+    content: {
+      _multimodal: true,
+      content: [
+        { type: "text", text },
+        { type: "image_url", image_url: { url: dataUrl(bytes, `image/${type}`) } },
+      ],
+      text_summary: text,
+    },
+    summary: "image, 30×20",
+  })
+})
 
-test("an image that is too large to be kept in a conversation is not even read", async () => {
+test("an image that is too large for the conversation is not read", async () => {
   await using bench = await toolBench({ workFiles: { "huge.png": "" } })
-  await truncate(join(bench.place.workdir, "huge.png"), 20 * 1024 * 1024 + 1)
+  await truncate(join(bench.home.workdir, "huge.png"), 20 * 1024 * 1024 + 1)
   expect(await bench.call(readFile, { path: "huge.png" })).toMatchObject({
-    error: "huge.png has more than the 20 MB that can be shown; make a smaller copy and read that",
+    error: "huge.png is larger than 20 MB, the limit for images; make a smaller copy and read that",
     is_image: true,
   })
 })
 
-test("an image that is looked at over and over is refused", async () => {
+test("an image that is read repeatedly is refused", async () => {
   await using bench = await toolBench()
-  await writeFile(join(bench.place.workdir, "a.png"), testImage({ width: 2, height: 2, type: "png" }))
+  await writeFile(join(bench.home.workdir, "a.png"), testImage({ width: 2, height: 2, type: "png" }))
   const tracker = createFileTracker({ taskId: "task", registry: createFileRegistry(), guard: true })
   const results = []
   for (let time = 1; time <= 4; time += 1) {
@@ -162,9 +159,9 @@ test.each([
   expect(await bench.call(readFile, { path })).toEqual({ error: expect.stringContaining("cannot be read as a file") })
 })
 
-test("a link to the environment of a process is refused like the thing itself", async () => {
+test("a link to the environment of a process is refused too", async () => {
   await using bench = await toolBench()
-  await symlink("/proc/self/environ", join(bench.place.workdir, "link"))
+  await symlink("/proc/self/environ", join(bench.home.workdir, "link"))
   expect(await bench.call(readFile, { path: "link" })).toEqual({
     error: expect.stringMatching(/^\/proc\/\d+\/environ .* cannot be read as a file$/),
   })
@@ -172,7 +169,7 @@ test("a link to the environment of a process is refused like the thing itself", 
 
 test("a loop of links is explained", async () => {
   await using bench = await toolBench()
-  await symlink("loop", join(bench.place.workdir, "loop"))
+  await symlink("loop", join(bench.home.workdir, "loop"))
   expect(await bench.call(readFile, { path: "loop" })).toEqual({ error: "cannot read loop: too many symbolic links" })
 })
 
@@ -183,23 +180,23 @@ test("secrets are masked; a page inside a private key shows nothing of it", asyn
     ..."ABCD".split("").map((letter) => letter.repeat(64)),
     "-----END PRIVATE KEY-----",
   ]
-  await writeFile(join(bench.place.workdir, "f"), ["x = 'planted-secret-value'", ...key, "end"].join("\n"))
+  await writeFile(join(bench.home.workdir, "f"), ["x = 'planted-secret-value'", ...key, "end"].join("\n"))
   const whole = JSON.stringify(await bench.call(readFile, { path: "f" }))
   expect([whole.includes("planted-secret-value"), whole.includes("AAAA")]).toEqual([false, false])
   expect(await bench.call(readFile, { path: "f", offset: 4, limit: 4 })).toMatchObject({ content: "4|\n5|\n6|\n7|" })
   expect(await bench.call(readFile, { path: "f", offset: 8 })).toMatchObject({ content: "8|end" })
 })
 
-test("odd names are ordinary names", async () => {
+test("unusual names are ordinary names", async () => {
   const names = ["a b", "-rf", "it's", 'q"q', "new\nline", "$HOME", "*"]
   await using bench = await toolBench({ workFiles: Object.fromEntries(names.map((name) => [name, "ok"])) })
   for (const path of names) expect(await bench.call(readFile, { path })).toMatchObject({ content: "1|ok" })
   expect(await bench.call(readFile, { path: "a\0b" })).toMatchObject({ error: expect.stringMatching(/^cannot read /) })
 })
 
-test("a file of 64 MB and more is paged in parts, also behind its first ones", async () => {
+test("a file of 64 MB and more is read in ranges, also after its first ones", async () => {
   await using bench = await toolBench()
-  const path = join(bench.place.workdir, "big.log")
+  const path = join(bench.home.workdir, "big.log")
   await writeFile(path, Buffer.alloc(70 * 1024 * 1024, "0123456789012345678901234567890\n"))
   const total = (70 * 1024 * 1024) / 32
   const reads: number[] = []
@@ -226,7 +223,7 @@ test("a file of 64 MB and more is paged in parts, also behind its first ones", a
   expect(Math.max(...reads)).toBeLessThanOrEqual(1024 * 1024)
 })
 
-test("where only whole files can be had, a very large one is refused", async () => {
+test("a very large file is refused where only whole files can be read", async () => {
   await using bench = await toolBench({ workFiles: { f: "x" } })
   const parts = Object.entries(bench.workspace.files).filter(([name]) => name !== "readRange")
   const files = Object.fromEntries(parts) as unknown as FileSystem
@@ -238,10 +235,10 @@ test("where only whole files can be had, a very large one is refused", async () 
   })
 })
 
-test("UTF-16 is read, and bytes of no known encoding are told", async () => {
+test("UTF-16 is read, and invalid bytes are reported", async () => {
   await using bench = await toolBench()
-  await writeFile(join(bench.place.workdir, "utf16"), Buffer.from("\u{FEFF}grün\r\n", "utf16le"))
-  await writeFile(join(bench.place.workdir, "latin1"), Buffer.from([0x67, 0x72, 0xfc, 0x6e]))
+  await writeFile(join(bench.home.workdir, "utf16"), Buffer.from("\u{FEFF}grün\r\n", "utf16le"))
+  await writeFile(join(bench.home.workdir, "latin1"), Buffer.from([0x67, 0x72, 0xfc, 0x6e]))
   expect(await bench.call(readFile, { path: "utf16" })).toMatchObject({ content: "1|grün" })
   expect(await bench.call(readFile, { path: "latin1" })).toMatchObject({
     content: "1|gr\u{FFFD}n",
@@ -252,13 +249,13 @@ test("UTF-16 is read, and bytes of no known encoding are told", async () => {
 test("a key in one very long line is masked although the line is cut", async () => {
   await using bench = await toolBench()
   const key = `-----BEGIN PRIVATE KEY-----\\n${"A".repeat(3000)}\\n-----END PRIVATE KEY-----`
-  await writeFile(join(bench.place.workdir, "f"), `{"key": "${key}"}\n`)
+  await writeFile(join(bench.home.workdir, "f"), `{"key": "${key}"}\n`)
   expect(JSON.stringify(await bench.call(readFile, { path: "f" }))).not.toContain("AAAA")
 })
 
-test("an interrupt ends the reading of a large file", async () => {
+test("an interrupt stops reading a large file", async () => {
   await using bench = await toolBench()
-  await writeFile(join(bench.place.workdir, "big"), Buffer.alloc(4 * 1024 * 1024, "x\n"))
+  await writeFile(join(bench.home.workdir, "big"), Buffer.alloc(4 * 1024 * 1024, "x\n"))
   expect(await bench.call(readFile, { path: "big" }, { signal: AbortSignal.abort() })).toEqual({
     error: expect.stringMatching(/^cannot read big: .*abort/),
   })

@@ -7,20 +7,21 @@ import { defineTool } from "../../toolkit/define-tool.ts"
 import { digestChars, digestValue } from "../../toolkit/digest-line.ts"
 import type { ToolContext, ToolResult } from "../../toolkit/tool.ts"
 import { failure } from "../failure.ts"
-import { binaryReason, isImage, looksBinary } from "./binary.ts"
-import { extractDocument } from "./document/extract-document.ts"
-import { maskPrivateKeys, MAX_KEY_LINES } from "./private-key-lines.ts"
-import { readImage } from "./read-image.ts"
-import { refusedDevice } from "./refused-source.ts"
-import { repetitionOf } from "./repeated-call.ts"
-import { outsideWarning, resolvedField, similarFiles } from "./store-file.ts"
-import { fileChunks, readWindow } from "./text-window.ts"
-import type { TextWindow } from "./text-window.ts"
-import { UNCHANGED_NOTICE } from "./unchanged-notice.ts"
+import { binaryKind, isImage, looksBinary } from "./read/binary-file.ts"
+import { extractDocument } from "./read/document/extract-document.ts"
+import { maskPrivateKeys, MAX_KEY_LINES } from "./read/mask-private-keys.ts"
+import { readImage } from "./read/read-image.ts"
+import { refusedDevice } from "./paths/refused-path.ts"
+import { checkRepetition } from "./tracking/repeated-call.ts"
+import { outsideRootWarning, resolvedField } from "./paths/display-path.ts"
+import { similarFiles } from "./paths/similar-names.ts"
+import { fileChunks, readLineWindow } from "./read/line-window.ts"
+import type { LineWindow } from "./read/line-window.ts"
+import { UNCHANGED_NOTICE } from "./tracking/unchanged-notice.ts"
 
 const DEFAULT_LIMIT = 500
 
-/** Numbers a model wrote badly are put right, never refused. */
+/** Invalid numbers are replaced by the default, never refused. */
 const line = (fallback: number) => z.int().default(fallback).catch(fallback)
 
 export const readFile = defineTool({
@@ -28,21 +29,23 @@ export const readFile = defineTool({
   toolset: "file",
   description:
     "Read a text file with numbered lines (`12|text`). Use this instead of cat, head or tail. Page with offset (first line, from 1) and " +
-    "limit. Text of notebooks (.ipynb), .docx and .xlsx is extracted. A missing file is answered with similar names. Images (PNG, JPEG, " +
+    "limit. Text of notebooks (.ipynb), .docx and .xlsx is extracted. For a missing file similar names are returned. Images (PNG, JPEG, " +
     "GIF, WebP) are shown to you. Results that are too long are refused: use a smaller limit.",
   input: z.object({
     path: z.string().min(1).describe("File to read; relative paths start at the working directory"),
     offset: line(1).describe("First line, counted from 1"),
     limit: line(DEFAULT_LIMIT).describe("How many lines, at most 2000"),
   }),
+  declarationRank: 2,
+  lean: true,
   access: "read",
   subject: ({ path }) => ({ kind: "path", path }),
   preview: ({ path }) => path,
   parallel: "by-path",
   maxResultChars: "unlimited",
-  emoji: "📖",
   idempotent: true,
-  inScripts: true,
+  subjectsAreFiles: true,
+  countsRepeats: true,
   provenance: "file",
   digest: ({ args, result }) =>
     `[read_file] read ${digestValue(args["path"])} from line ${digestValue(args["offset"]) || "1"} (${digestChars(result)} chars)`,
@@ -71,7 +74,7 @@ export const readFile = defineTool({
 
 const LARGE_FILE_BYTES = 512_000
 const LARGE_LIMIT = 200
-/** Where a workspace can only give whole files, larger ones are not asked for. */
+/** Limit for workspaces that can only return whole files. */
 const MAX_WHOLE_BYTES = 64 * 1024 * 1024
 
 interface Page {
@@ -92,11 +95,11 @@ async function readPage(page: Page, context: ToolContext): Promise<ToolResult> {
     const refused = notText(given, target, document?.error) ?? tooLarge(page, context)
     if (refused !== undefined) return refused
   }
-  const again = askedAgain(page, context)
+  const again = repeatedRead(page, context)
   if (again !== undefined) return again
   const chunks =
     document?.ok === true ? oneChunk(document.value) : fileChunks(target, facts, { files, signal: context.signal })
-  const window = await readWindow(chunks, {
+  const window = await readLineWindow(chunks, {
     first: page.first,
     count: page.count,
     margin: MAX_KEY_LINES,
@@ -107,9 +110,9 @@ async function readPage(page: Page, context: ToolContext): Promise<ToolResult> {
   return showPage(page, { window, isDocument: document?.ok === true }, context)
 }
 
-/** To count the lines of a larger file would take longer than a model should wait for them. */
+/** Counting the lines of larger files would take too long. */
 const MAX_COUNTED_BYTES = 1024 ** 3
-/** Enough of a line to see that it holds a whole private key. */
+/** Long enough to recognise a whole private key on one line. */
 const MAX_SCANNED_LINE_CHARS = 8192
 
 async function* oneChunk(text: string): AsyncGenerator<Uint8Array, void, void> {
@@ -117,7 +120,7 @@ async function* oneChunk(text: string): AsyncGenerator<Uint8Array, void, void> {
 }
 
 function notText(given: string, target: string, why: string | undefined): ToolResult | undefined {
-  const binary = binaryReason(target)
+  const binary = binaryKind(target)
   if (binary === undefined) return undefined
   const reason = why === undefined ? "" : `, and its text could not be extracted: ${why}`
   return failure(`${given} is a binary file (${binary})${reason}`, { is_binary: true })
@@ -131,13 +134,13 @@ function tooLarge({ given, facts }: Page, { workspace }: ToolContext): ToolResul
   )
 }
 
-/** What the model has been shown already is not shown again; insisting on it is a loop. */
-function askedAgain({ given, real, facts, first, count }: Page, context: ToolContext): ToolResult | undefined {
-  const times = context.ports.files?.timesAskedAgain({ path: real, offset: first, limit: count }, facts) ?? 0
+/** Content that the model already has is not returned again; repeating the request is refused. */
+function repeatedRead({ given, real, facts, first, count }: Page, context: ToolContext): ToolResult | undefined {
+  const times = context.ports.files?.timesRequestedAgain({ path: real, offset: first, limit: count }, facts) ?? 0
   if (times === 0) return undefined
   if (times > 1) {
     return failure(
-      `BLOCKED: you have asked ${times + 1} times for this part of ${given}, and it has not changed. Use what you have read, or read another part.`,
+      `BLOCKED: you have requested this part of ${given} ${times + 1} times, and it has not changed. Use what you have read, or read another part.`,
       { path: given, already_read: times + 1 },
     )
   }
@@ -148,7 +151,7 @@ function askedAgain({ given, real, facts, first, count }: Page, context: ToolCon
 }
 
 interface FoundText {
-  readonly window: TextWindow
+  readonly window: LineWindow
   readonly isDocument: boolean
 }
 
@@ -165,19 +168,19 @@ function showPage(page: Page, { window, isDocument }: FoundText, context: ToolCo
   const known = { ...(window.totalLines === undefined ? {} : { total_lines: window.totalLines }), file_size: size }
   if (chars > context.limits.readMaxChars) {
     return failure(
-      `this part of ${given} has ${chars} characters, more than the ${context.limits.readMaxChars} that fit; use a smaller limit`,
+      `this part of ${given} has ${chars} characters, more than the limit of ${context.limits.readMaxChars}; use a smaller limit`,
       { path: given, ...known },
     )
   }
   const end = first + shown.length - 1
   const truncated = window.totalLines === undefined || end < window.totalLines
-  const repetition = repetitionOf({ signature: `read ${first} ${count} ${page.real}`, what: "read" }, context)
+  const repetition = checkRepetition({ signature: `read ${first} ${count} ${page.real}`, what: "read" }, context)
   if (repetition.kind === "blocked") return repetition.result
   recordRead(page, truncated || first > 1, context)
   const warnings = [
     repetition.kind === "warned" ? repetition.warning : undefined,
     window.replaced ? "the file is not valid UTF-8; bytes that could not be read are shown as \u{FFFD}" : undefined,
-    outsideWarning(given, target, { workspace: context.workspace, tracker: context.ports.files }),
+    outsideRootWarning(given, target, { workspace: context.workspace, tracker: context.ports.files }),
   ].filter((warning) => warning !== undefined)
   return {
     content: {
@@ -189,7 +192,7 @@ function showPage(page: Page, { window, isDocument }: FoundText, context: ToolCo
       ...(truncated && shown.length > 0 ? { hint: `continue with offset ${end + 1}` } : {}),
       ...(shown.length > 0 ? {} : { hint: nothingShown(window.totalLines, first) }),
       ...(truncated && count > LARGE_LIMIT && size > LARGE_FILE_BYTES
-        ? { _hint: "this file is large; search_files finds the interesting lines faster" }
+        ? { _hint: "this file is large; search_files finds relevant lines faster" }
         : {}),
       ...(warnings.length === 0 ? {} : { _warning: warnings.join("; ") }),
     },

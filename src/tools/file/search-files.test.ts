@@ -1,11 +1,11 @@
 import { mkdir, symlink, utimes, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
-import { toolBench } from "../../../test/fixtures/tools/tool-context.ts"
-import type { ToolBench } from "../../../test/fixtures/tools/tool-context.ts"
+import { toolBench } from "../../../test/fixtures/tools/tool-bench.ts"
+import type { ToolBench } from "../../../test/fixtures/tools/tool-bench.ts"
 import { runProcess } from "../../../test/support/process-driver.ts"
 import type { Workspace } from "../../exec/workspace.ts"
-import { createFileRegistry, createFileTracker } from "./read-tracker.ts"
+import { createFileRegistry, createFileTracker } from "./tracking/file-tracker.ts"
 import { searchFiles } from "./search-files.ts"
 
 const TREE = {
@@ -20,11 +20,11 @@ const TREE = {
 }
 
 /** A workspace whose programs are ripgrep, grep and find of this machine, or those of BusyBox. */
-async function searchedWith(program: string, { workspace, place }: ToolBench): Promise<Workspace> {
+async function searchedWith(program: string, { workspace, home }: ToolBench): Promise<Workspace> {
   if (program === "ripgrep") return workspace
   const without = { ...workspace, ripgrep: () => Promise.resolve(undefined) }
   if (program !== "BusyBox") return without
-  const bin = join(place.userHome, "bin")
+  const bin = join(home.userHome, "bin")
   await mkdir(bin)
   for (const name of ["grep", "find", "stat", "xargs"]) await symlink("/bin/busybox", join(bin, name))
   return { ...without, run: (command, options) => workspace.run(`PATH='${bin}':$PATH; ${command}`, options) }
@@ -37,7 +37,7 @@ describe.each(["ripgrep", "grep and find", "BusyBox"])("with %s", (program) => {
     const workspace = await searchedWith(program, made)
     const search = async (args: Readonly<Record<string, unknown>>): Promise<unknown> =>
       await made.call(searchFiles, args, { workspace })
-    return { search, place: made.place, [Symbol.asyncDispose]: () => made[Symbol.asyncDispose]() }
+    return { search, home: made.home, [Symbol.asyncDispose]: () => made[Symbol.asyncDispose]() }
   }
 
   test("matches come in the order of files and lines, without hidden files", async () => {
@@ -88,12 +88,12 @@ describe.each(["ripgrep", "grep and find", "BusyBox"])("with %s", (program) => {
     })
   })
 
-  test("files are found by name, newest first; a glob with a slash counts from the place of the search", async () => {
+  test("files are found by name, newest first; a glob with a slash is relative to the searched directory", async () => {
     await using at = await bench()
-    await utimes(join(at.place.workdir, "src/b.ts"), 2e9, 2e9)
-    await utimes(join(at.place.workdir, "a.ts"), 1e9, 1e9)
-    await utimes(join(at.place.workdir, "src/-dash.ts"), 1.5e9, 1.5e9)
-    await utimes(join(at.place.workdir, "sp ace/it's.ts"), 1.4e9, 1.4e9)
+    await utimes(join(at.home.workdir, "src/b.ts"), 2e9, 2e9)
+    await utimes(join(at.home.workdir, "a.ts"), 1e9, 1e9)
+    await utimes(join(at.home.workdir, "src/-dash.ts"), 1.5e9, 1.5e9)
+    await utimes(join(at.home.workdir, "sp ace/it's.ts"), 1.4e9, 1.4e9)
     expect(await at.search({ pattern: "*.ts", target: "files" })).toEqual({
       total_count: 4,
       files: ["src/b.ts", "src/-dash.ts", "sp ace/it's.ts", "a.ts"],
@@ -103,34 +103,34 @@ describe.each(["ripgrep", "grep and find", "BusyBox"])("with %s", (program) => {
     expect(await at.search({ pattern: "**/c.*", target: "files", path: "src" })).toMatchObject({ files: ["src/c.js"] })
   })
 
-  test("one file can be searched, also a hidden one and one with an odd name", async () => {
+  test("one file can be searched, also a hidden one and one with an unusual name", async () => {
     await using at = await bench()
-    await writeFile(join(at.place.workdir, "-e"), "needle\n")
+    await writeFile(join(at.home.workdir, "-e"), "needle\n")
     expect(await at.search({ pattern: "needle", path: "-e" })).toMatchObject({ total_count: 1 })
     expect(await at.search({ pattern: "needle", path: ".dot.ts" })).toMatchObject({ total_count: 1 })
     expect(await at.search({ pattern: "needle", path: ".hidden" })).toMatchObject({ total_count: 1 })
   })
 
-  test("a secret file is not found, however it is asked for", async () => {
+  test("a secret file is not found by any search", async () => {
     await using at = await bench()
-    await mkdir(join(at.place.workdir, ".hermes"))
-    await writeFile(join(at.place.workdir, ".hermes/auth.json"), "needle\n")
+    await mkdir(join(at.home.workdir, ".hermes"))
+    await writeFile(join(at.home.workdir, ".hermes/auth.json"), "needle\n")
     for (const args of [{ file_glob: ".env" }, { file_glob: ".e*" }, { path: ".env" }, { path: ".hermes" }]) {
       expect(await at.search({ pattern: "needle", ...args })).toMatchObject({ total_count: 0, matches: [] })
     }
     expect(await at.search({ pattern: ".env", target: "files" })).toMatchObject({ total_count: 0, files: [] })
   })
 
-  test("a bad expression is an error, not an empty answer", async () => {
+  test("an invalid expression is an error, not an empty result", async () => {
     await using at = await bench()
     expect(await at.search({ pattern: "(" })).toEqual({ error: expect.stringMatching(/^the search failed: /) })
     expect(await at.search({ pattern: "-e" })).toMatchObject({ total_count: 0 })
     expect(await at.search({ pattern: "'; echo needle; '" })).toMatchObject({ total_count: 0 })
   })
 
-  test("ignored files are left out, also when a glob names them", async () => {
+  test("ignored files are omitted, also when a glob matches them", async () => {
     await using at = await bench({ ...TREE, ".gitignore": "c.js\n" })
-    await runProcess({ command: "git", args: ["init", "-q"], cwd: at.place.workdir, env: at.place.env })
+    await runProcess({ command: "git", args: ["init", "-q"], cwd: at.home.workdir, env: at.home.env })
     expect(await at.search({ pattern: "*.js", target: "files" })).toMatchObject({ files: [], total_count: 0 })
     expect(await at.search({ pattern: "needle", file_glob: "*.js" })).toMatchObject({ total_count: 0 })
     expect(await at.search({ pattern: "needle", output_mode: "files_only", path: "src" })).toMatchObject({
@@ -138,12 +138,12 @@ describe.each(["ripgrep", "grep and find", "BusyBox"])("with %s", (program) => {
     })
   })
 
-  test("binary files are passed over, links are not followed, names may have line feeds and colons", async () => {
+  test("binary files are skipped, links are not followed, names may have line feeds and colons", async () => {
     await using at = await bench({ "new\nline": "needle\n", "a:1:b": "needle\n" })
-    await writeFile(join(at.place.workdir, "binary"), `needle${"\0".repeat(100)}\nneedle\n`)
-    await writeFile(join(at.place.userHome, "outside"), "needle\n")
-    await symlink(join(at.place.userHome, "outside"), join(at.place.workdir, "link"))
-    // Without NUL between them, a name and a line number cannot be told apart in every case.
+    await writeFile(join(at.home.workdir, "binary"), `needle${"\0".repeat(100)}\nneedle\n`)
+    await writeFile(join(at.home.userHome, "outside"), "needle\n")
+    await symlink(join(at.home.userHome, "outside"), join(at.home.workdir, "link"))
+    // Without NUL between them, a name and a line number cannot always be distinguished.
     const expected = [program === "BusyBox" ? "a" : "a:1:b", "new\nline"]
     const found = (await at.search({ pattern: "needle" })) as { readonly matches: readonly { readonly path: string }[] }
     expect(found.matches.map(({ path }) => path)).toEqual(expected)
@@ -151,7 +151,7 @@ describe.each(["ripgrep", "grep and find", "BusyBox"])("with %s", (program) => {
 
   test("long lines are cut and secrets masked", async () => {
     await using at = await bench()
-    await writeFile(join(at.place.workdir, "long"), `find me ${"é".repeat(900)}\nfind me planted-secret-value\n`)
+    await writeFile(join(at.home.workdir, "long"), `find me ${"é".repeat(900)}\nfind me planted-secret-value\n`)
     expect(await at.search({ pattern: "find me", path: "long" })).toMatchObject({
       matches: [
         { content: `find me ${"é".repeat(492)}` },
@@ -161,15 +161,15 @@ describe.each(["ripgrep", "grep and find", "BusyBox"])("with %s", (program) => {
   })
 })
 
-test("a search that finds far too much is stopped and says so", async () => {
+test("a search with too much output is stopped and reported", async () => {
   await using bench = await toolBench()
-  await writeFile(join(bench.place.workdir, "big"), "a line that is found, with some text behind it\n".repeat(300_000))
+  await writeFile(join(bench.home.workdir, "big"), "a line that is found, with some text behind it\n".repeat(300_000))
   const answer = await bench.call(searchFiles, { pattern: "found" })
   expect(answer).toMatchObject({ truncated: true, limit_reason: "output_limit" })
   expect((answer as { readonly matches: readonly unknown[] }).matches).toHaveLength(50)
 })
 
-test("a search that takes too long gives what it has", async () => {
+test("a search that times out returns what it found", async () => {
   await using bench = await toolBench({ workFiles: TREE })
   const output = "./a.ts\x002:needle two\n./src/b.ts\x001:need"
   const workspace = {
@@ -189,9 +189,11 @@ test("a search that takes too long gives what it has", async () => {
 
 test("credentials in a home of any name are not found", async () => {
   await using bench = await toolBench({ workFiles: { "home/auth.json": "needle\n", "home/notes": "needle\n" } })
-  const home = join(bench.place.workdir, "home")
-  const places = { userHome: bench.place.userHome, hermesHome: home, hermesRoot: home, profile: "default" }
-  const ports = { files: createFileTracker({ taskId: "t", registry: createFileRegistry(), guard: true, places }) }
+  const home = join(bench.home.workdir, "home")
+  const directories = { userHome: bench.home.userHome, hermesHome: home, hermesRoot: home, profile: "default" }
+  const ports = {
+    files: createFileTracker({ taskId: "t", registry: createFileRegistry(), guard: true, directories }),
+  }
   for (const path of [".", "home"]) {
     expect(await bench.call(searchFiles, { pattern: "needle", path }, { ports })).toMatchObject({
       matches: [{ path: "home/notes" }],
@@ -204,16 +206,16 @@ test("its definition is short", () => {
   expect(JSON.stringify({ name, description, parameters }).length).toBeLessThan(1300)
 })
 
-test("a missing place, a device and a process's secrets are answered", async () => {
+test("a missing path, a device and a process's secrets are errors", async () => {
   await using bench = await toolBench({ workFiles: TREE })
   expect(await bench.call(searchFiles, { pattern: "x", path: "scr" })).toEqual({
-    error: `path not found: ${join(bench.place.workdir, "scr")}`,
+    error: `path not found: ${join(bench.home.workdir, "scr")}`,
   })
   expect(await bench.call(searchFiles, { pattern: "x", path: "Src" })).toEqual({
-    error: `path not found: ${join(bench.place.workdir, "Src")}`,
+    error: `path not found: ${join(bench.home.workdir, "Src")}`,
     similar_files: ["src"],
   })
-  await symlink("/proc/self/environ", join(bench.place.workdir, "environ"))
+  await symlink("/proc/self/environ", join(bench.home.workdir, "environ"))
   for (const path of ["/dev/zero", "/proc/self/environ", "environ"]) {
     expect(await bench.call(searchFiles, { pattern: ".", path })).toMatchObject({ error: expect.any(String) })
   }
@@ -224,7 +226,7 @@ test("a configuration file of ripgrep changes nothing", async () => {
   expect(await bench.call(searchFiles, { pattern: "needle" })).toMatchObject({ total_count: 5 })
 })
 
-test("files that may not be read are told, and are no reason to call the search failed", async () => {
+test("unreadable files are reported, and the search does not fail", async () => {
   await using at = await toolBench({ workFiles: TREE })
   const workspace: Workspace = {
     ...at.workspace,

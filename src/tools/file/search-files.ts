@@ -10,8 +10,8 @@ import { defineTool } from "../../toolkit/define-tool.ts"
 import { digestValue } from "../../toolkit/digest-line.ts"
 import type { ToolContext, ToolResult } from "../../toolkit/tool.ts"
 import { failure } from "../failure.ts"
-import { refusedDevice } from "./refused-source.ts"
-import { repetitionOf } from "./repeated-call.ts"
+import { refusedDevice } from "./paths/refused-path.ts"
+import { checkRepetition } from "./tracking/repeated-call.ts"
 import {
   findNames,
   grepLines,
@@ -19,20 +19,21 @@ import {
   ripgrepFiles,
   ripgrepLines,
   ripgrepNames,
-  searchPlace,
-} from "./search-command.ts"
-import type { ContentQuery, SearchPlace } from "./search-command.ts"
-import { visibleNewestFirst, withoutIgnored } from "./search-fallback.ts"
-import { readCounts, readFoundLines, readNames } from "./search-output.ts"
-import type { FoundByFile, FoundLine } from "./search-output.ts"
-import { runSearch } from "./search-run.ts"
-import type { SearchRun } from "./search-run.ts"
-import { createVisibility } from "./search-visibility.ts"
-import { outsideWarning, shownPath, similarFiles } from "./store-file.ts"
+  searchScope,
+} from "./search/search-command.ts"
+import type { ContentQuery, SearchScope } from "./search/search-command.ts"
+import { visibleNewestFirst, excludeIgnored } from "./search/grep-fallback.ts"
+import { parseCounts, parseMatchLines, parseFileNames } from "./search/parse-output.ts"
+import type { FoundByFile, MatchLine } from "./search/parse-output.ts"
+import { runSearch } from "./search/run-search.ts"
+import type { SearchRun } from "./search/run-search.ts"
+import { createVisibilityFilter } from "./search/visibility-filter.ts"
+import { outsideRootWarning, displayPath } from "./paths/display-path.ts"
+import { similarFiles } from "./paths/similar-names.ts"
 
 const MAX_MATCH_CHARS = 500
 const MAX_CONTEXT_LINES = 20
-const MAX_COMPLAINT_CHARS = 500
+const MAX_ERROR_CHARS = 500
 
 const whole = (fallback: number) => z.int().default(fallback).catch(fallback)
 
@@ -59,13 +60,14 @@ export const searchFiles = defineTool({
     output_mode: z.enum(["content", "files_only", "count"]).default("content"),
     context: whole(0).describe("Lines before and after each match"),
   }),
+  declarationRank: 5,
+  lean: true,
   access: "read",
   subject: ({ path }) => ({ kind: "path", path }),
   preview: ({ pattern, path }) => `${pattern} in ${path}`,
   parallel: "safe",
-  emoji: "🔎",
   idempotent: true,
-  inScripts: true,
+  countsRepeats: true,
   provenance: "file",
   digest: ({ args, result }) => {
     const answer = parseJson(result)
@@ -82,13 +84,13 @@ export const searchFiles = defineTool({
       const facts = await files.stat(root)
       if (facts === undefined) return failure(`path not found: ${root}`, await similarFiles(root, files))
       if (facts.kind === "other") return failure(`${args.path} is neither a directory nor a regular file`)
-      const repetition = repetitionOf(
+      const repetition = checkRepetition(
         { signature: `search ${JSON.stringify({ ...args, root })}`, what: "search" },
         context,
       )
       if (repetition.kind === "blocked") return repetition.result
       const search: Search = {
-        place: searchPlace(root, facts.kind),
+        scope: searchScope(root, facts.kind),
         page: { limit: Math.max(1, args.limit), offset: Math.max(0, args.offset) },
         glob: args.target === "files" ? args.pattern : args.file_glob,
         context,
@@ -97,7 +99,7 @@ export const searchFiles = defineTool({
       const warning =
         repetition.kind === "warned"
           ? repetition.warning
-          : outsideWarning(args.path, root, { workspace: context.workspace, tracker: context.ports.files })
+          : outsideRootWarning(args.path, root, { workspace: context.workspace, tracker: context.ports.files })
       if (warning === undefined) return result
       const warnings = [stringField(result.content, "_warning"), warning].filter((one) => one !== undefined)
       return { ...result, content: { ...result.content, _warning: warnings.join("; ") } }
@@ -113,26 +115,26 @@ interface PageOf {
 }
 
 interface Search {
-  readonly place: SearchPlace
+  readonly scope: SearchScope
   readonly page: PageOf
   readonly glob: string | undefined
   readonly context: ToolContext
 }
 
 async function findFiles(search: Search): Promise<ToolResult> {
-  const { place, page, glob = "*", context } = search
+  const { scope, page, glob = "*", context } = search
   const rg = await context.workspace.ripgrep()
-  // Messages of find would end up between the names; ripgrep has none but about its options.
-  const command = rg === undefined ? `${findNames(place, glob)} 2>/dev/null` : ripgrepNames(place, glob, rg)
-  const found = await runSearch(command, place, context)
+  // Error messages of find would be mixed with the names; ripgrep prints only those about its options.
+  const command = rg === undefined ? `${findNames(scope, glob)} 2>/dev/null` : ripgrepNames(scope, glob, rg)
+  const found = await runSearch(command, scope, context)
   if (found.error !== undefined) return failure(found.error)
-  const { names, complaint } = readNames(found.output)
-  if (isRefused(found, names, complaint)) return failure(`${glob} is not a valid glob; escape special characters`)
+  const { names, errorText } = parseFileNames(found.output)
+  if (hasFailed(found, names, errorText)) return failure(`${glob} is not a valid glob; escape special characters`)
   const named = visibleOf(names, (name) => name, search)
-  const sorted = rg === undefined ? await visibleNewestFirst(named, place.directory, context) : named
-  const shown = sorted.slice(page.offset, page.offset + page.limit).map((name) => shortened(name, search))
+  const sorted = rg === undefined ? await visibleNewestFirst(named, scope.directory, context) : named
+  const shown = sorted.slice(page.offset, page.offset + page.limit).map((name) => displayName(name, search))
   return {
-    content: { total_count: sorted.length, files: shown, ...rest(page, sorted.length, found) },
+    content: { total_count: sorted.length, files: shown, ...pagingFields(page, sorted.length, found) },
     summary: `${sorted.length} files`,
   }
 }
@@ -144,30 +146,32 @@ interface ContentArguments {
 }
 
 async function searchContent(args: ContentArguments, search: Search): Promise<ToolResult> {
-  const { place, glob, context } = search
+  const { scope, glob, context } = search
   const rg = await context.workspace.ripgrep()
   const contextLines = args.output_mode === "content" ? Math.min(Math.max(0, args.context), MAX_CONTEXT_LINES) : 0
   const query = { pattern: args.pattern, fileGlob: glob, contextLines }
-  const found = await runSearch(contentCommand(args.output_mode, { place, query, rg }), place, context)
+  const found = await runSearch(contentCommand(args.output_mode, { scope, query, rg }), scope, context)
   if (found.error !== undefined) return failure(found.error)
   switch (args.output_mode) {
     case "files_only": {
-      const { files, complaint } = await filesOf(found, rg, search)
-      if (isRefused(found, files, complaint)) return searchFailed(complaint)
+      const { files, errorText } = await filesOf(found, rg, search)
+      if (hasFailed(found, files, errorText)) return searchFailed(errorText)
       const { limit, offset } = search.page
-      const shown = files.slice(offset, offset + limit).map((path) => shortened(path, search))
-      const content = { total_count: files.length, files: shown, ...rest(search.page, files.length, found) }
+      const shown = files.slice(offset, offset + limit).map((path) => displayName(path, search))
+      const content = { total_count: files.length, files: shown, ...pagingFields(search.page, files.length, found) }
       return { content, summary: `${files.length} files with matches` }
     }
     case "count": {
       const counted =
-        rg === undefined ? countLines(await linesOf(found, search, rg)) : visibleFiles(readCounts(found.output), search)
-      if (isRefused(found, counted.files, counted.complaint)) return searchFailed(counted.complaint)
+        rg === undefined
+          ? countLines(await linesOf(found, search, rg))
+          : visibleFiles(parseCounts(found.output), search)
+      if (hasFailed(found, counted.files, counted.errorText)) return searchFailed(counted.errorText)
       return showCounts(counted.files, found, search)
     }
     case "content": {
-      const { files, complaint } = await linesOf(found, search, rg)
-      if (isRefused(found, files, complaint)) return searchFailed(complaint)
+      const { files, errorText } = await linesOf(found, search, rg)
+      if (hasFailed(found, files, errorText)) return searchFailed(errorText)
       return showMatches(files, found, search)
     }
     default:
@@ -176,41 +180,41 @@ async function searchContent(args: ContentArguments, search: Search): Promise<To
 }
 
 interface ProgramQuery {
-  readonly place: SearchPlace
+  readonly scope: SearchScope
   readonly query: ContentQuery
   readonly rg: string | undefined
 }
 
-function contentCommand(mode: ContentArguments["output_mode"], { place, query, rg }: ProgramQuery): string {
-  if (rg === undefined) return grepLines(place, query)
+function contentCommand(mode: ContentArguments["output_mode"], { scope, query, rg }: ProgramQuery): string {
+  if (rg === undefined) return grepLines(scope, query)
   switch (mode) {
     case "files_only":
-      return ripgrepFiles(place, query, rg)
+      return ripgrepFiles(scope, query, rg)
     case "count":
-      return ripgrepCounts(place, query, rg)
+      return ripgrepCounts(scope, query, rg)
     case "content":
-      return ripgrepLines(place, query, rg)
+      return ripgrepLines(scope, query, rg)
     default:
       return assertNever(mode)
   }
 }
 
-/** A program that ends with an error and says nothing has only met files that it may not read. */
-function isRefused({ failed }: SearchRun, files: readonly unknown[], complaint: string): boolean {
-  return failed && files.length === 0 && complaint !== ""
+/** A program that fails without a message has only found unreadable files. */
+function hasFailed({ failed }: SearchRun, files: readonly unknown[], errorText: string): boolean {
+  return failed && files.length === 0 && errorText !== ""
 }
 
-function searchFailed(complaint: string): ToolResult {
-  return failure(ellipsize(`the search failed: ${complaint}`, MAX_COMPLAINT_CHARS))
+function searchFailed(errorText: string): ToolResult {
+  return failure(ellipsize(`the search failed: ${errorText}`, MAX_ERROR_CHARS))
 }
 
-type FoundLines = FoundByFile<readonly FoundLine[]>
+type FoundLines = FoundByFile<readonly MatchLine[]>
 
 async function linesOf({ output }: SearchRun, search: Search, rg: string | undefined): Promise<FoundLines> {
-  const found = visibleFiles(readFoundLines(output), search)
+  const found = visibleFiles(parseMatchLines(output), search)
   if (rg !== undefined) return found
   const names = found.files.map(([name]) => name)
-  const kept = await withoutIgnored(names, search.place.directory, search.context)
+  const kept = await excludeIgnored(names, search.scope.directory, search.context)
   return { ...found, files: found.files.filter(([name]) => kept.has(name)) }
 }
 
@@ -218,28 +222,32 @@ async function filesOf(
   found: SearchRun,
   rg: string | undefined,
   search: Search,
-): Promise<{ readonly files: readonly string[]; readonly complaint: string }> {
+): Promise<{ readonly files: readonly string[]; readonly errorText: string }> {
   if (rg === undefined) {
-    const { files, complaint } = await linesOf(found, search, rg)
-    return { files: files.map(([name]) => name), complaint }
+    const { files, errorText } = await linesOf(found, search, rg)
+    return { files: files.map(([name]) => name), errorText }
   }
-  const { names, complaint } = readNames(found.output)
-  return { files: visibleOf(names, (name) => name, search).toSorted(), complaint }
+  const { names, errorText } = parseFileNames(found.output)
+  return { files: visibleOf(names, (name) => name, search).toSorted(), errorText }
 }
 
-function countLines({ files, complaint }: FoundLines): FoundByFile<number> {
+function countLines({ files, errorText }: FoundLines): FoundByFile<number> {
   return {
     files: files.map(([name, lines]) => [name, lines.filter((line) => !line.isContext).length] as const),
-    complaint,
+    errorText,
   }
 }
 
 function showCounts(files: FoundByFile<number>["files"], found: SearchRun, search: Search): ToolResult {
   const { limit, offset } = search.page
   const total = files.reduce((sum, [, count]) => sum + count, 0)
-  const shown = files.slice(offset, offset + limit).map(([name, count]) => [shortened(name, search), count] as const)
+  const shown = files.slice(offset, offset + limit).map(([name, count]) => [displayName(name, search), count] as const)
   return {
-    content: { total_count: total, counts: Object.fromEntries(shown), ...rest(search.page, files.length, found) },
+    content: {
+      total_count: total,
+      counts: Object.fromEntries(shown),
+      ...pagingFields(search.page, files.length, found),
+    },
     summary: `${total} matches in ${files.length} files`,
   }
 }
@@ -247,19 +255,19 @@ function showCounts(files: FoundByFile<number>["files"], found: SearchRun, searc
 function showMatches(files: FoundLines["files"], found: SearchRun, search: Search): ToolResult {
   const total = files.reduce((sum, [, lines]) => sum + lines.filter((line) => !line.isContext).length, 0)
   const matches = pageOfMatches(files, search.page).map(({ name, line, content }) => ({
-    path: shortened(name, search),
+    path: displayName(name, search),
     line,
     content: takeCodePoints(search.context.redact(content, { codeFile: true }), MAX_MATCH_CHARS),
   }))
   return {
-    content: { total_count: total, matches, ...rest(search.page, total, found) },
+    content: { total_count: total, matches, ...pagingFields(search.page, total, found) },
     summary: `${total} matches in ${files.length} files`,
   }
 }
 
 /** The matches of a page with the lines around them; offset and limit count matches only. */
-function pageOfMatches(files: FoundLines["files"], page: PageOf): readonly (FoundLine & { readonly name: string })[] {
-  const shown: (FoundLine & { readonly name: string })[] = []
+function pageOfMatches(files: FoundLines["files"], page: PageOf): readonly (MatchLine & { readonly name: string })[] {
+  const shown: (MatchLine & { readonly name: string })[] = []
   let matches = 0
   for (const [name, lines] of files) {
     if (matches >= page.offset + page.limit) break
@@ -273,8 +281,8 @@ function pageOfMatches(files: FoundLines["files"], page: PageOf): readonly (Foun
   return shown
 }
 
-/** Whether a context line stands behind a match of its own block, not only in front of the next one. */
-function followsMatch(lines: readonly FoundLine[], index: number): boolean {
+/** Whether a context line follows a match of its block, instead of only preceding the next one. */
+function followsMatch(lines: readonly MatchLine[], index: number): boolean {
   for (let at = index; at > 0; at -= 1) {
     const [line, previous] = [lines[at], lines[at - 1]]
     if (line === undefined || previous?.line !== line.line - 1) return false
@@ -287,17 +295,17 @@ function visibleFiles<T>(found: FoundByFile<T>, search: Search): FoundByFile<T> 
   return { ...found, files: visibleOf(found.files, ([name]) => name, search) }
 }
 
-/** Without files that are not wanted after all, and without those that hold secrets. */
+/** Removes files that the filter hides, such as files with secrets. */
 function visibleOf<T>(found: readonly T[], nameOf: (entry: T) => string, search: Search): readonly T[] {
-  const isVisible = createVisibility(search.place, search.glob, search.context.ports.files?.places)
+  const isVisible = createVisibilityFilter(search.scope, search.glob, search.context.ports.files?.directories)
   return found.filter((entry) => isVisible(nameOf(entry)))
 }
 
-function shortened(name: string, { place, context }: Search): string {
-  return shownPath(join(place.directory, name), context.workspace)
+function displayName(name: string, { scope, context }: Search): string {
+  return displayPath(join(scope.directory, name), context.workspace)
 }
 
-function rest(page: PageOf, total: number, { limitReason, failed }: SearchRun): Record<string, unknown> {
+function pagingFields(page: PageOf, total: number, { limitReason, failed }: SearchRun): Record<string, unknown> {
   const end = page.offset + page.limit
   return {
     truncated: total > end || limitReason !== undefined,

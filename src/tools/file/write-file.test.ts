@@ -3,13 +3,13 @@ import { once } from "node:events"
 import { chmod, lstat, readFile, readdir, stat, symlink, writeFile as writeBytes } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { makePipe } from "../../../test/fixtures/tools/make-pipe.ts"
-import { toolBench } from "../../../test/fixtures/tools/tool-context.ts"
+import { createNamedPipe } from "../../../test/fixtures/tools/named-pipe.ts"
+import { toolBench } from "../../../test/fixtures/tools/tool-bench.ts"
 import { writeFile as writeTool } from "./write-file.ts"
 
-test("a new file and its directories are made, and the result says so", async () => {
+test("a new file and its directories are created and reported", async () => {
   await using bench = await toolBench()
-  const path = join(bench.place.workdir, "a b/ü.txt")
+  const path = join(bench.home.workdir, "a b/ü.txt")
   expect(await bench.result(writeTool, { path: "a b/ü.txt", content: "é\n" })).toEqual({
     content: { bytes_written: 3, resolved_path: path, dirs_created: true, files_modified: [path] },
     summary: "3 bytes written to a new file",
@@ -30,18 +30,18 @@ test.each([
 ])("%s", async (_what, before, content, after) => {
   await using bench = await toolBench({ workFiles: { f: before } })
   await bench.call(writeTool, { path: "f", content })
-  expect(await readFile(join(bench.place.workdir, "f"), "utf8")).toBe(after)
+  expect(await readFile(join(bench.home.workdir, "f"), "utf8")).toBe(after)
 })
 
 test("UTF-16 stays UTF-16", async () => {
   await using bench = await toolBench()
-  const path = join(bench.place.workdir, "f")
+  const path = join(bench.home.workdir, "f")
   await writeBytes(path, Buffer.from("\u{FEFF}alt\r\n", "utf16le").swap16())
   await bench.call(writeTool, { path: "f", content: "neu\n" })
   expect((await readFile(path)).swap16().toString("utf16le")).toBe("\u{FEFF}neu\r\n")
 })
 
-test("documents that can only be read are refused, missing and wrong arguments are named", async () => {
+test("read-only documents are refused, missing and wrong arguments are named", async () => {
   await using bench = await toolBench()
   for (const path of ["a.ipynb", "a.docx", "a.xlsx"]) {
     expect(await bench.call(writeTool, { path, content: "x" })).toEqual({
@@ -56,27 +56,27 @@ test("documents that can only be read are refused, missing and wrong arguments a
     { ok: false, error: "write_file was not run: `path` is required." },
     { ok: false, error: "write_file was not run: `content` must be a string, not an array." },
   ])
-  expect(await readdir(bench.place.workdir)).toEqual([])
+  expect(await readdir(bench.home.workdir)).toEqual([])
 })
 
-test("mode bits and a link survive", async () => {
+test("mode bits and a link are kept", async () => {
   await using bench = await toolBench({ workFiles: { real: "old" } })
-  const real = join(bench.place.workdir, "real")
+  const real = join(bench.home.workdir, "real")
   await chmod(real, 0o755)
-  await symlink("real", join(bench.place.workdir, "link"))
+  await symlink("real", join(bench.home.workdir, "link"))
   await bench.call(writeTool, { path: "link", content: "new" })
   expect([await readFile(real, "utf8"), (await stat(real)).mode & 0o777]).toEqual(["new", 0o755])
 })
 
-test("directories, pipes and devices are refused and stay what they are", async () => {
+test("directories, pipes and devices are refused and not changed", async () => {
   await using bench = await toolBench({ workFiles: { "d/f": "x" } })
-  const pipe = join(bench.place.workdir, "pipe")
-  await makePipe(pipe)
+  const pipe = join(bench.home.workdir, "pipe")
+  await createNamedPipe(pipe)
   for (const path of ["d", "d/", "new/", "pipe", "/dev/null"]) {
     expect(await bench.call(writeTool, { path, content: "x" })).toEqual({ error: expect.any(String) })
   }
   expect([(await lstat(pipe)).isFIFO(), (await lstat("/dev/null")).isCharacterDevice()]).toEqual([true, true])
-  expect((await readdir(bench.place.workdir)).toSorted()).toEqual(["d", "pipe"])
+  expect((await readdir(bench.home.workdir)).toSorted()).toEqual(["d", "pipe"])
 })
 
 test("a parent that is a file is explained, and it stays", async () => {
@@ -84,7 +84,7 @@ test("a parent that is a file is explained, and it stays", async () => {
   expect(await bench.call(writeTool, { path: "f/below", content: "y" })).toEqual({
     error: expect.stringMatching(/^cannot write f\/below: .*; nothing was changed$/),
   })
-  expect(await readFile(join(bench.place.workdir, "f"), "utf8")).toBe("x")
+  expect(await readFile(join(bench.home.workdir, "f"), "utf8")).toBe("x")
 })
 
 test("a full disk leaves the old file and names the reason", async () => {
@@ -99,15 +99,15 @@ test("a full disk leaves the old file and names the reason", async () => {
   })
 })
 
-test("half characters are replaced before they reach the disk", async () => {
+test("lone surrogates are replaced before they are written", async () => {
   await using bench = await toolBench()
   await bench.call(writeTool, { path: "f", content: "a\uD83D" })
-  expect(await readFile(join(bench.place.workdir, "f"), "utf8")).toBe("a\uFFFD")
+  expect(await readFile(join(bench.home.workdir, "f"), "utf8")).toBe("a\uFFFD")
 })
 
-test("a killed process leaves the old file, whole", async () => {
+test("a killed process leaves the complete old file", async () => {
   await using bench = await toolBench({ workFiles: { f: "old" } })
-  const path = join(bench.place.workdir, "f")
+  const path = join(bench.home.workdir, "f")
   const module = join(import.meta.dirname, "../../exec/local/local-files.ts")
   const script = `
     import { createLocalFiles } from ${JSON.stringify(module)}

@@ -8,14 +8,15 @@ import { defineTool } from "../../toolkit/define-tool.ts"
 import { digestLines, digestValue } from "../../toolkit/digest-line.ts"
 import type { ToolContext, ToolResult } from "../../toolkit/tool.ts"
 import { failure } from "../failure.ts"
-import { crossProfileRefusal } from "./cross-profile.ts"
-import { lintChange } from "./lint/lint-change.ts"
-import { beforeChange, afterChange } from "./new-errors.ts"
-import { fileDiff, shownDiff } from "./shown-diff.ts"
-import { MAX_EDITED_BYTES, notWritable, outsideWarning, resolvedField, stampOf } from "./store-file.ts"
-import { decodeText, inFormOf } from "./text-form.ts"
-import type { DecodedText } from "./text-form.ts"
-import { isUnchangedNotice } from "./unchanged-notice.ts"
+import { crossProfileRefusal } from "./paths/cross-profile.ts"
+import { lintChange } from "./write/lint/lint-change.ts"
+import { diagnosticsBefore, diagnosticsAfter } from "./write/new-diagnostics.ts"
+import { fileDiff, boundDiff } from "./write/file-diff.ts"
+import { MAX_EDITED_BYTES, writeRefusal, stampOf } from "./write/write-verified.ts"
+import { outsideRootWarning, resolvedField } from "./paths/display-path.ts"
+import { decodeText, encodeLike } from "./text/text-encoding.ts"
+import type { DecodedText } from "./text/text-encoding.ts"
+import { isUnchangedNotice } from "./tracking/unchanged-notice.ts"
 
 export const writeFile = defineTool({
   name: "write_file",
@@ -28,12 +29,14 @@ export const writeFile = defineTool({
     content: z.string().describe("The complete new content"),
     cross_profile: z.boolean().default(false).describe("Allow writing to another profile's home"),
   }),
+  declarationRank: 4,
+  lean: true,
   access: "write",
   subject: ({ path }) => ({ kind: "path", path }),
   preview: ({ path }) => path,
   parallel: "by-path",
-  emoji: "✍️",
-  inScripts: true,
+  family: "edit",
+  subjectsAreFiles: true,
   digest: ({ args }) => {
     const lines = digestLines(stringField(args, "content") ?? "")
     return `[write_file] wrote to ${digestValue(args["path"])} (${lines} lines)`
@@ -41,17 +44,17 @@ export const writeFile = defineTool({
   run: async ({ path, content, cross_profile: crossProfile }, context) => {
     const { files } = context.workspace
     const tracker = context.ports.files
-    tracker?.otherCall()
+    tracker?.resetRepeatCount()
     if (path.endsWith("/")) return failure(`${path} names a directory; name a file in it`)
     if (isUnchangedNotice(content)) {
-      return failure("content is the answer of a repeated read_file, not the content of the file; nothing was changed")
+      return failure("content is the result of a repeated read_file, not the content of the file; nothing was changed")
     }
     try {
       const target = files.resolve(path)
       const real = await files.realPath(target)
       const refused = crossProfile
         ? undefined
-        : (crossProfileRefusal(target, tracker?.places) ?? crossProfileRefusal(real, tracker?.places))
+        : (crossProfileRefusal(target, tracker?.directories) ?? crossProfileRefusal(real, tracker?.directories))
       if (refused !== undefined) return failure(refused)
       const work = (): Promise<ToolResult> => replaceFile({ path, target, real, content }, context)
       if (tracker === undefined) return await work()
@@ -62,32 +65,32 @@ export const writeFile = defineTool({
   },
 })
 
-interface WantedFile {
+interface NewContent {
   readonly path: string
   readonly target: string
   readonly real: string
   readonly content: string
 }
 
-async function replaceFile({ path, target, real, content }: WantedFile, context: ToolContext): Promise<ToolResult> {
+async function replaceFile({ path, target, real, content }: NewContent, context: ToolContext): Promise<ToolResult> {
   const { workspace, ports } = context
   const tracker = ports.files
-  const pending = await beforeChange([target], context)
+  const pending = await diagnosticsBefore([target], context)
   if (context.signal.aborted) return failure("interrupted; nothing was changed")
   const facts = await workspace.files.stat(target)
-  const problem = notWritable(path, facts)
+  const problem = writeRefusal(path, facts)
   if (problem !== undefined) return failure(problem)
   const before = await previousText(target, facts, context)
   const stale = facts === undefined ? undefined : tracker?.staleWarning(real, facts, "replace")
   const text = scrubSurrogates(content)
-  const written = await workspace.files.write(target, before === undefined ? text : inFormOf(text, before.form))
+  const written = await workspace.files.write(target, before === undefined ? text : encodeLike(text, before.format))
   tracker?.recordWrite(real, await stampOf(target, workspace.files), "replace")
   tracker?.forgetFailedEdits(real)
   const [lint, diagnostics] = await Promise.all([
     lintChange({ path: target, before: before?.text, after: text }, context),
-    afterChange(pending, [target], context),
+    diagnosticsAfter(pending, [target], context),
   ])
-  const warning = stale ?? outsideWarning(path, target, { workspace, tracker })
+  const warning = stale ?? outsideRootWarning(path, target, { workspace, tracker })
   const diff =
     facts !== undefined && before === undefined ? "" : fileDiff(target, { before: before?.text, after: text }, context)
   return {
@@ -100,13 +103,13 @@ async function replaceFile({ path, target, real, content }: WantedFile, context:
       ...diagnostics.field,
       ...(warning === undefined ? {} : { _warning: warning }),
     },
-    summary: `${written.bytes} bytes ${facts === undefined ? "written to a new file" : "written"}${diagnostics.words}`,
-    ...(diff === "" ? {} : { diff: shownDiff(diff, context).forPeople }),
+    summary: `${written.bytes} bytes ${facts === undefined ? "written to a new file" : "written"}${diagnostics.summary}`,
+    ...(diff === "" ? {} : { diff: boundDiff(diff, context).forUser }),
     filesChanged: [target],
   }
 }
 
-/** What is there now, for its line ends and for the diff; a very large file is replaced without a look. */
+/** The current text, for its line endings and for the diff; undefined for a very large file. */
 async function previousText(
   target: string,
   facts: FileFacts | undefined,

@@ -2,15 +2,15 @@ import { join } from "node:path"
 
 import { expect, test } from "vitest"
 
-import { toolBench } from "../../../test/fixtures/tools/tool-context.ts"
-import type { ToolBench } from "../../../test/fixtures/tools/tool-context.ts"
+import { toolBench } from "../../../test/fixtures/tools/tool-bench.ts"
+import type { ToolBench } from "../../../test/fixtures/tools/tool-bench.ts"
 import { systemClock } from "../../base/clock.ts"
 import { createLearningsStore } from "../../knowledge/learnings/learnings-store.ts"
 import { learnings } from "./learnings.ts"
 
 function calling(bench: ToolBench) {
   const port = createLearningsStore({
-    path: join(bench.place.path, "learnings.jsonl"),
+    path: join(bench.home.path, "learnings.jsonl"),
     clock: systemClock,
     redact: (text) => text,
   })
@@ -67,7 +67,7 @@ test.each([
   expect(await calling(bench)(args)).toEqual({ error: expect.stringContaining(error) as string })
 })
 
-test("without the port it says so", async () => {
+test("without the port it returns an error", async () => {
   await using bench = await toolBench()
   expect(await bench.call(learnings, { action: "list" })).toEqual({ error: "learnings are not available here" })
 })
@@ -82,7 +82,7 @@ test.each([
   expect(parsed.ok && parsed.value.access).toBe(access)
 })
 
-test("its digest and a schema that costs little", () => {
+test("its digest and a short schema", () => {
   expect(learnings.runnable.digest?.({ tool: "learnings", args: { action: "save" }, result: "" })).toBe(
     "[learnings] save",
   )

@@ -28,13 +28,14 @@ export const learnings = defineTool({
   toolset: "learnings",
   description:
     "Error and fix pairs, kept across sessions. Save the cause and fix of a failure that was not obvious; search before you " +
-    "repeat an approach that failed. Fitting ones are shown to you on errors as learning:ID.",
+    "repeat an approach that failed. Matching ones are shown to you on errors as learning:ID.",
   input,
+  declarationRank: 11,
   access: ({ action }) => (action === "save" ? "agent" : action === "remove" ? "write" : "read"),
   subject: () => ({ kind: "name", name: "learnings" }),
   preview: (args) => [args.action, args.pattern ?? args.query ?? args.id ?? ""].join(" ").trim(),
+  role: "learnings",
   digest: ({ args }) => `[learnings] ${typeof args["action"] === "string" ? args["action"] : "used"}`,
-  emoji: "🎓",
   run: async (args, context) => {
     const port = await context.ports.learnings?.()
     if (port === undefined) return failure("learnings are not available here")
@@ -60,7 +61,7 @@ async function save(args: Input, port: LearningsPort): Promise<ToolResult> {
   const { learning, merged } = saved.value
   return {
     content: { success: true, id: learning.id, merged, times_used: learning.timesUsed },
-    summary: merged ? `merged into ${learning.id}` : `kept as ${learning.id}`,
+    summary: merged ? `merged into ${learning.id}` : `saved as ${learning.id}`,
   }
 }
 

@@ -1,17 +1,17 @@
 import { describe, expect, test } from "vitest"
 
-import { toolBench, type ToolBench } from "../../../test/fixtures/tools/tool-context.ts"
+import { toolBench, type ToolBench } from "../../../test/fixtures/tools/tool-bench.ts"
 import { ok } from "../../base/result.ts"
 import { memoryPaths } from "../../knowledge/memory/memory-file.ts"
 import { createMemoryStore, type MemoryStoreOptions } from "../../knowledge/memory/memory-store.ts"
-import type { Answered, AskPort, Question } from "../../toolkit/ports/ask.ts"
+import type { QuestionOutcome, AskPort, Question } from "../../toolkit/ports/ask.ts"
 import type { ToolPorts } from "../../toolkit/tool.ts"
 import { memory } from "./memory.ts"
 
 const clock = { now: () => 0, sleep: () => Promise.resolve() }
 
 function portsIn(bench: ToolBench, more: Partial<MemoryStoreOptions> = {}): { readonly ports: ToolPorts } {
-  const { memoryPath, userPath } = memoryPaths(bench.place.path)
+  const { memoryPath, userPath } = memoryPaths(bench.home.path)
   const limits = { memory: 40, user: 20 }
   return { ports: { memory: createMemoryStore({ memoryPath, userPath, limits, clock, ...more }) } }
 }
@@ -90,7 +90,7 @@ describe("results", () => {
       result: {
         success: false,
         error:
-          "memory is full: this would make 32 of 20 characters. Merge or remove entries now, in this turn, then try again",
+          "memory is full: the file would have 32 of 20 characters. Merge or remove entries now, in this turn, then try again",
         usage: "45% — 9/20 chars",
         current_entries: ["likes tea"],
       },
@@ -107,7 +107,7 @@ describe("results", () => {
     expect(await bench.call(memory, args, portsIn(bench))).toEqual(result)
   })
 
-  test("entries that could be meant are shown, and a file that may not be written names its copy", async () => {
+  test("matching entries are shown, and a file that cannot be written names its backup", async () => {
     await using bench = await toolBench({
       files: { "memories/MEMORY.md": "xa\n§\nxb", "memories/USER.md": "p".repeat(50) },
     })
@@ -120,31 +120,31 @@ describe("results", () => {
     expect(await bench.call(memory, { action: "add", target: "user", content: "n" }, with_)).toEqual({
       success: false,
       error: expect.stringContaining("was not overwritten"),
-      backup: `${memoryPaths(bench.place.path).userPath}.bak.0`,
+      backup: `${memoryPaths(bench.home.path).userPath}.bak.0`,
     })
   })
 })
 
 describe("approval", () => {
-  const asking = (answer: Answered): { asked: Question[]; ask: AskPort } => {
+  const asking = (answer: QuestionOutcome): { asked: Question[]; ask: AskPort } => {
     const asked: Question[] = []
     return { asked, ask: { ask: (question) => (asked.push(question), Promise.resolve(answer)) } }
   }
 
-  test.each<{ answer: Answered; result: unknown }>([
+  test.each<{ answer: QuestionOutcome; result: unknown }>([
     { answer: { kind: "answer", text: "Yes" }, result: expect.objectContaining({ entries: ["new"] }) },
     {
       answer: { kind: "answer", text: "No" },
-      result: { success: false, error: "the person does not want this change; do not try it again" },
+      result: { success: false, error: "the user rejected this change; do not try it again" },
     },
     { answer: { kind: "interrupted" }, result: expect.objectContaining({ success: false }) },
     {
-      answer: { kind: "nobody" },
+      answer: { kind: "unattended" },
       result: {
         success: true,
         staged: "id1",
         target: "memory",
-        message: "staged as id1: the person decides later; go on without it",
+        message: "staged as id1: the user decides later; continue without it",
       },
     },
     { answer: { kind: "timeout" }, result: expect.objectContaining({ staged: "id1" }) },
@@ -159,9 +159,9 @@ describe("approval", () => {
     ])
   })
 
-  test("the question says what would change", async () => {
+  test("the question states the change", async () => {
     await using bench = await toolBench({ files: { "memories/USER.md": "likes tea" } })
-    const { asked, ask } = asking({ kind: "nobody" })
+    const { asked, ask } = asking({ kind: "unattended" })
     const { ports } = portsIn(bench, { stage: () => ok("id1") })
     const with_ = { ports: { ...ports, ask } }
     await bench.call(memory, { action: "replace", target: "user", old_text: "tea", content: "milk" }, with_)
@@ -172,21 +172,21 @@ describe("approval", () => {
     ])
   })
 
-  test("nobody is asked where it is not wanted", async () => {
+  test("the user is not asked without write_approval", async () => {
     await using bench = await toolBench()
-    const { asked, ask } = asking({ kind: "nobody" })
+    const { asked, ask } = asking({ kind: "unattended" })
     const { ports } = portsIn(bench)
     await bench.call(memory, { action: "add", content: "new" }, { ports: { ...ports, ask } })
     expect(asked).toEqual([])
   })
 })
 
-test("a caller without the port is told so", async () => {
+test("without the port the call fails", async () => {
   await using bench = await toolBench()
   expect(await bench.call(memory, { action: "read" })).toEqual({ error: "memory is not available here" })
 })
 
-test("reading is a read, everything else a write; previews name what is meant", () => {
+test("read and search have read access, everything else write access; previews name the target", () => {
   const calls = [
     { action: "read" },
     { action: "search", query: "tea" },
@@ -212,11 +212,11 @@ test.each([
   [{ action: "add", target: "user", content: "c" }, "[memory] add on user"],
   [{ action: "read" }, "[memory] read on memory"],
   [{}, "[memory] ? on memory"],
-])("an old call %j is kept as %s", (args, line) => {
+])("the digest of %j is %s", (args, line) => {
   expect(memory.runnable.digest?.({ tool: "memory", args, result: "" })).toBe(line)
 })
 
-test("what every request carries of it stays small", () => {
+test("the definition stays small", () => {
   const { name, description, parameters } = memory
   expect(Buffer.byteLength(JSON.stringify({ name, description, parameters }))).toBeLessThan(900)
 })

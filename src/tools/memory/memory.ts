@@ -3,8 +3,8 @@ import { z } from "zod"
 import { assertNever } from "../../base/assert-never.ts"
 import { ellipsize } from "../../base/text.ts"
 import type { MemoryWrite } from "../../knowledge/memory/memory-edit.ts"
-import type { Approval, MemoryAnswer } from "../../knowledge/memory/memory-store.ts"
-import type { SearchedText } from "../../knowledge/memory/memory-search.ts"
+import type { AskApproval, MemoryResult } from "../../knowledge/memory/memory-store.ts"
+import type { SearchableText } from "../../knowledge/memory/memory-search.ts"
 import { defineTool } from "../../toolkit/define-tool.ts"
 import type { AskPort } from "../../toolkit/ports/ask.ts"
 import type { MemoryPort } from "../../toolkit/ports/memory.ts"
@@ -16,7 +16,7 @@ export const memory = defineTool({
   toolset: "memory",
   description:
     "Durable facts across sessions, in two small files. Save corrections, preferences and facts unasked, as short statements: " +
-    "about the person in user, about machine and projects in memory. Not task progress, logs or trivia. When full, merge or " +
+    "about the user in user, about machine and projects in memory. Not task progress, logs or trivia. When full, merge or " +
     "remove entries. Changes show in the next session's prompt.",
   input: z.object({
     action: z.enum(["add", "append", "replace", "remove", "read", "search"]),
@@ -25,6 +25,7 @@ export const memory = defineTool({
     old_text: z.string().optional().describe("Unique part of the entry to replace or remove"),
     query: z.string().optional().describe("Words for search"),
   }),
+  declarationRank: 8,
   access: ({ action }) => (isReading(action) ? "read" : "write"),
   subject: ({ target }) => ({ kind: "name", name: target }),
   preview: ({ action, target, content, old_text, query }) => {
@@ -32,13 +33,12 @@ export const memory = defineTool({
     return detail === undefined ? `${action} ${target}` : `${action} ${target}: ${detail}`
   },
   digest: ({ args }) => `[memory] ${word(args["action"], "?")} on ${word(args["target"], "memory")}`,
-  emoji: "🧠",
   housekeeping: true,
-  inChildren: false,
+  role: "memory",
   run: async ({ action, target, content = "", old_text: oldText = "", query = "" }, { ports }) => {
     const port = ports.memory
     if (port === undefined) return failure("memory is not available here")
-    const approval = ports.ask === undefined ? undefined : askPerson(ports.ask)
+    const approval = ports.ask === undefined ? undefined : askUser(ports.ask)
     switch (action) {
       case "add":
       case "append":
@@ -61,12 +61,12 @@ function isReading(action: string): boolean {
   return action === "read" || action === "search"
 }
 
-/** Old arguments come as the model wrote them. */
+/** Arguments of old calls are not validated. */
 function word(value: unknown, otherwise: string): string {
   return typeof value === "string" && value !== "" ? ellipsize(value, 20) : otherwise
 }
 
-function answered(answer: MemoryAnswer): ToolResult {
+function answered(answer: MemoryResult): ToolResult {
   switch (answer.kind) {
     case "done": {
       const { target, entries, usage, message } = answer
@@ -83,7 +83,7 @@ function answered(answer: MemoryAnswer): ToolResult {
       }
     }
     case "staged": {
-      const message = `staged as ${answer.id}: the person decides later; go on without it`
+      const message = `staged as ${answer.id}: the user decides later; continue without it`
       return { content: { success: true, staged: answer.id, target: answer.target, message }, summary: "staged" }
     }
     case "refused": {
@@ -109,24 +109,24 @@ async function search(query: string, port: MemoryPort): Promise<ToolResult> {
   if (query.trim() === "") return failure("query is missing: give a few words to look for", { success: false })
   const found = await port.search(query)
   return {
-    content: { success: true, query, results: found.map(foundForm), count: found.length },
+    content: { success: true, query, results: found.map(foundFields), count: found.length },
     summary: `${found.length} found`,
   }
 }
 
-function foundForm({ source, text, id }: SearchedText): object {
+function foundFields({ source, text, id }: SearchableText): object {
   return { target: source, text, ...(id === undefined ? {} : { id }) }
 }
 
 const YES = "Yes"
 const MAX_QUESTION_CHARS = 600
 
-/** Asks about one write (`memory.write_approval`); without an answer it waits among the staged ones. */
-function askPerson(port: AskPort): Approval {
+/** Asks the user about one write (`memory.write_approval`); without an answer the write is staged. */
+function askUser(port: AskPort): AskApproval {
   return async (write) => {
     const question = ellipsize(questionFor(write), MAX_QUESTION_CHARS)
     const answer = await port.ask({ kind: "question", question, choices: [YES, "No"], allowFreetext: false })
-    if (answer.kind !== "answer") return answer.kind === "interrupted" ? "no" : "nobody"
+    if (answer.kind !== "answer") return answer.kind === "interrupted" ? "no" : "unattended"
     return answer.text.trim().toLowerCase().startsWith("y") ? "yes" : "no"
   }
 }

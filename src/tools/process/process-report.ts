@@ -53,7 +53,7 @@ export function logged(
     output: chosen.join("\n"),
     total_lines: lines.length,
     showing: chosen.length === 0 ? "nothing" : `lines ${first + 1} to ${first + chosen.length}`,
-    ...(view.isCut && { note: "earlier output is not kept; line 1 is the first that is" }),
+    ...(view.isTruncated && { note: "earlier output was dropped; line 1 is the first that is kept" }),
     ...detached(view),
   }
 }
@@ -67,7 +67,7 @@ export function waited(
     status,
     ...ending(view),
     output: tail(textOf(view, redact), status === "exited" ? WAIT_CHARS : POLL_CHARS),
-    ...(status === "timeout" && { timeout_note: "it still runs; wait again, poll it or kill it" }),
+    ...(status === "timeout" && { timeout_note: "it is still running; wait again, poll it or kill it" }),
     ...detached(view),
   }
 }

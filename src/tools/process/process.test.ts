@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 import { processBench } from "../../../test/fixtures/tools/process-bench.ts"
-import { toolBench } from "../../../test/fixtures/tools/tool-context.ts"
+import { toolBench } from "../../../test/fixtures/tools/tool-bench.ts"
 import type { ToolContext } from "../../toolkit/tool.ts"
 import { terminal } from "../terminal/terminal.ts"
 import { processTool } from "./process.ts"
@@ -24,7 +24,7 @@ async function open() {
 
 const number = expect.any(Number) as number
 
-test("a server is started, looked at, waited for and killed", async () => {
+test("a server is started, polled, waited for and killed", async () => {
   await using box = await open()
   await box.start("echo listening; sleep 300")
   const running = { session_id: "proc_1", command: "echo listening; sleep 300", pid: number, uptime_seconds: number }
@@ -32,14 +32,14 @@ test("a server is started, looked at, waited for and killed", async () => {
     session_id: "proc_1",
     status: "timeout",
     output: "listening\n",
-    timeout_note: "it still runs; wait again, poll it or kill it",
+    timeout_note: "it is still running; wait again, poll it or kill it",
   })
   expect(await box.ask("poll")).toEqual({ ...running, status: "running", output_preview: "listening\n" })
   expect(await box.ask("list")).toEqual({
     processes: [
       {
         ...running,
-        cwd: box.tools.place.workdir,
+        cwd: box.tools.home.workdir,
         started_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) as string,
         status: "running",
         output_preview: "listening\n",
@@ -74,21 +74,21 @@ test("input is written raw or with Enter, ended, and refused afterwards", async 
     output: "aé\n\n",
   })
   const closed = {
-    error: "its input is closed or out of reach; nothing can be written any more",
+    error: "its input is closed or not reachable; nothing can be written",
     session_id: "proc_1",
   }
   expect([await box.ask("write", { data: "x" }), await box.ask("close")]).toEqual([closed, closed])
   expect(await box.ask("write")).toEqual({ error: "data is required for write" })
 })
 
-test("Enter in a terminal is what a person would press", async () => {
+test("Enter in a terminal is a carriage return", async () => {
   await using box = await open()
   await box.start("read -r x; echo got-$x", { pty: true })
   await box.ask("submit", { data: "hello" })
   expect(await box.ask("wait")).toMatchObject({ status: "exited", output: "hello\ngot-hello\n" })
 })
 
-test("the log is shown by lines, the last ones unless told, without colours and secrets", async () => {
+test("the log is shown by lines, by default the last ones, without colours and secrets", async () => {
   await using box = await open()
   await box.start(String.raw`for i in $(seq 1 300); do printf '\033[1m%s\033[0m\n' $i; done; echo planted-secret-value`)
   await box.ask("wait")
@@ -108,7 +108,7 @@ test("waiting is limited to the time of a command, and obeys an interrupt", asyn
   await box.start("sleep 300")
   expect(await box.ask("wait", { timeout: 60 }, { limits: { ...LIMITS, commandTimeoutSeconds: 1 } })).toMatchObject({
     status: "timeout",
-    timeout_note: "waited 1 s at most, the limit for one call; it still runs",
+    timeout_note: "waited 1 s, the limit for one call; it is still running",
   })
   expect(await box.ask("wait", {}, { signal: AbortSignal.timeout(50) })).toMatchObject({ status: "interrupted" })
 })
@@ -118,14 +118,14 @@ const LIMITS = { readMaxChars: 1, maxLines: 1, maxLineLength: 1, outputMaxChars:
 test.each([
   [{ action: "poll" }, "session_id is required for poll; process list shows them"],
   [{ action: "poll", session_id: "proc_9" }, "there is no background process proc_9; process list shows them"],
-])("%j is answered", async (args, error) => {
+])("%j returns an error", async (args, error) => {
   await using tools = await toolBench()
   await using background = await processBench(tools)
   expect(await tools.call(processTool, args, { ports: background.ports })).toMatchObject({ error })
   expect(await tools.call(processTool, args)).toEqual({ error: "background processes are not available here" })
 })
 
-test("what only looks counts as reading; what acts counts as running, and its text as a command", () => {
+test("read-only actions have read access, others exec access with their text as the command", () => {
   const call = (args: Readonly<Record<string, unknown>>) => {
     const parsed = processTool.runnable.parse(args)
     if (!parsed.ok) throw new Error(parsed.error)
@@ -141,7 +141,7 @@ test("what only looks counts as reading; what acts counts as running, and its te
   expect(processTool.runnable.parse({ action: "eat" }).ok).toBe(false)
 })
 
-test("an old call is one line", () => {
+test("the digest is one line", () => {
   const digest = processTool.runnable.digest?.({
     tool: "process",
     args: { action: "poll", session_id: "p" },

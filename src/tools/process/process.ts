@@ -26,6 +26,7 @@ export const processTool = defineTool({
     offset: z.int().min(0).optional().describe("First line, for log (default: the end)"),
     limit: z.int().min(1).optional().describe("Lines, for log (default 200)"),
   }),
+  declarationRank: 6,
   access: ({ action }) => (READING.has(action) ? "read" : "exec"),
   subject: ({ action, session_id, data }) =>
     (action === "write" || action === "submit") && data !== undefined
@@ -33,7 +34,6 @@ export const processTool = defineTool({
       : { kind: "name", name: session_id ?? action },
   preview: ({ action, session_id }) => (session_id === undefined ? action : `${action} ${session_id}`),
   digest: ({ args }) => `[process] ${digestValue(args["action"])} session=${digestValue(args["session_id"])}`,
-  emoji: "⚙️",
   provenance: "command",
   run: async (args, context) => {
     const processes = await context.ports.processes?.()
@@ -88,9 +88,9 @@ function listResult(processes: ProcessesPort, context: ToolContext): ToolResult 
 function shown(
   id: string,
   processes: ProcessesPort,
-  content: (view: NonNullable<ReturnType<ProcessesPort["look"]>>) => Readonly<Record<string, unknown>>,
+  content: (view: NonNullable<ReturnType<ProcessesPort["acknowledge"]>>) => Readonly<Record<string, unknown>>,
 ): ToolResult {
-  const view = processes.look(id)
+  const view = processes.acknowledge(id)
   return view === undefined ? notFound(id) : { content: content(view), summary: view.state.status }
 }
 
@@ -100,7 +100,7 @@ async function wait({ id, timeout }: Call, processes: ProcessesPort, context: To
   const status = await processes.wait(id, { timeoutMs: seconds * 1000, signal: context.signal })
   const note =
     timeout !== undefined && timeout > most
-      ? `waited ${most} s at most, the limit for one call; it still runs`
+      ? `waited ${most} s, the limit for one call; it is still running`
       : undefined
   const result = shown(id, processes, (view) => waited(view, { status, redact: context.redact }))
   return note === undefined || status !== "timeout"
@@ -111,12 +111,12 @@ async function wait({ id, timeout }: Call, processes: ProcessesPort, context: To
 async function kill(id: string, processes: ProcessesPort): Promise<ToolResult> {
   const status = await processes.kill(id, "process kill")
   if (status === "not_found") return notFound(id)
-  const state = processes.look(id)?.state
+  const state = processes.acknowledge(id)?.state
   const exit = state?.status === "exited" ? { exit_code: state.exitCode ?? null, completion_reason: state.reason } : {}
   return { content: { status, session_id: id, ...exit }, summary: status.replace("_", " ") }
 }
 
-/** Enter is a carriage return on a terminal and a newline in a pipe. */
+/** Enter is a carriage return on a terminal and a newline on a pipe. */
 function write({ action, id, data }: Call, processes: ProcessesPort): ToolResult {
   if (data === undefined && action === "write") return failure("data is required for write")
   const enter = action === "write" ? "" : processes.peek(id)?.isPty === true ? "\r" : "\n"
@@ -129,7 +129,7 @@ function write({ action, id, data }: Call, processes: ProcessesPort): ToolResult
 }
 
 function inputClosed(id: string): ToolResult {
-  return failure("its input is closed or out of reach; nothing can be written any more", { session_id: id })
+  return failure("its input is closed or not reachable; nothing can be written", { session_id: id })
 }
 
 function notFound(id: string): ToolResult {

@@ -6,14 +6,14 @@ import type { PastSessions } from "../../toolkit/ports/sessions.ts"
 import type { ToolResult } from "../../toolkit/tool.ts"
 import { failure } from "../failure.ts"
 import type { SearchRequest } from "./search-request.ts"
-import { sessionChain } from "./session-chain.ts"
-import { isoTime, shownMessage } from "./shown-message.ts"
+import { conversationSessions } from "./conversation-sessions.ts"
+import { isoTime, messageFields } from "./message-fields.ts"
 
 const OPENING = 20
 const CLOSING = 10
 const READ_CHARS = 600
 
-/** How a session began and how it ended. */
+/** The beginning and the end of a session. */
 export async function readSession(store: PastSessions, id: SessionId, request: SearchRequest): Promise<ToolResult> {
   const session = await store.session(id)
   const rows = (await store.messages(id)).filter((row) => request.roles?.includes(row.role) ?? true)
@@ -27,11 +27,11 @@ export async function readSession(store: PastSessions, id: SessionId, request: S
       session_id: id,
       title: session?.title ?? null,
       ...(session?.parent !== null && session?.parent !== undefined && { parent_session_id: session.parent }),
-      messages: shown.map((row) => shownMessage(row, READ_CHARS)),
+      messages: shown.map((row) => messageFields(row, READ_CHARS)),
       count: shown.length,
       truncated: omitted > 0,
       ...(firstOmitted !== undefined && {
-        message: `${omitted} messages between are left out; read on with around_message_id ${firstOmitted.id}, or search them with query.`,
+        message: `${omitted} messages in between are omitted; continue with around_message_id ${firstOmitted.id}, or search them with query.`,
       }),
     },
     summary: `${shown.length} messages of ${id}`,
@@ -41,19 +41,19 @@ export async function readSession(store: PastSessions, id: SessionId, request: S
 const SCROLL_CHARS = 24_000
 const MAX_SCROLL_MESSAGE = 4000
 
-/** The messages around one or, with a window of 0, that one word for word. */
-export async function readAround(
+/** The messages around a message or, with a window of 0, that message word for word. */
+export async function readMessagesAround(
   store: PastSessions,
-  place: { readonly session: SessionId | undefined; readonly messageId: number },
+  target: { readonly session: SessionId | undefined; readonly messageId: number },
   request: SearchRequest,
 ): Promise<ToolResult> {
-  const { messageId } = place
-  const found = await store.around(messageId, request.window)
+  const { messageId } = target
+  const found = await store.messagesAround(messageId, request.window)
   const anchor = found.messages.find(({ id }) => id === messageId)
   if (anchor === undefined) {
-    return failure(`there is no message ${messageId}; take an id from a result of session_search`, { success: false })
+    return failure(`there is no message ${messageId}; use an id from a result of session_search`, { success: false })
   }
-  if (place.session !== undefined && !(await sessionChain(store, place.session)).includes(anchor.sessionId)) {
+  if (target.session !== undefined && !(await conversationSessions(store, target.session)).includes(anchor.sessionId)) {
     return failure(`message ${messageId} is in session ${anchor.sessionId}; call again with that session_id`, {
       success: false,
     })
@@ -63,7 +63,7 @@ export async function readAround(
     (row) => row.id === messageId || (row.active && (request.roles?.includes(row.role) ?? true)),
   )
   const maxChars = Math.min(MAX_SCROLL_MESSAGE, Math.floor(SCROLL_CHARS / Math.max(1, rows.length)))
-  const messages = rows.map((row) => shownMessage(row, maxChars))
+  const messages = rows.map((row) => messageFields(row, maxChars))
   return {
     content: {
       success: true,
@@ -80,9 +80,9 @@ export async function readAround(
 }
 
 export const WHOLE_TEXT_HINT =
-  "Messages with chars are cut; around_message_id with window 0 gives one of them word for word."
+  "Messages with chars are cut; around_message_id with window 0 returns one of them word for word."
 
-/** Small enough to stay whole when a later compression shortens long results. */
+/** Small enough that a later compression does not shorten the result. */
 const PAGE_CHARS = 20_000
 
 interface Piece {
@@ -90,12 +90,12 @@ interface Piece {
   readonly text: string
 }
 
-/** Everything the message holds, from `offset` on; the pieces of all pages put together are what was stored. */
+/** The complete message from `offset` on; the pages together are exactly what was stored. */
 function wholeMessage(row: MessageRow, offset: number): ToolResult {
   const pieces = piecesOf(row).map((piece) => ({ part: piece.part, characters: Array.from(piece.text) }))
   const total = pieces.reduce((sum, { characters }) => sum + characters.length, 0)
   if (offset > 0 && offset >= total) {
-    return failure(`offset ${offset} is behind the end of message ${row.id}, which has ${total} characters`, {
+    return failure(`offset ${offset} is past the end of message ${row.id}, which has ${total} characters`, {
       success: false,
     })
   }
@@ -127,7 +127,7 @@ function wholeMessage(row: MessageRow, offset: number): ToolResult {
   }
 }
 
-/** The text, then the arguments of each tool call, then the reasoning, as they were stored. */
+/** The text, the arguments of each tool call and the reasoning, as stored. */
 function piecesOf({ message, text }: MessageRow): readonly Piece[] {
   if (message === undefined) return [{ part: "content", text }]
   const content = contentPieces(message.content)

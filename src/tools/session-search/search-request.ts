@@ -1,7 +1,7 @@
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 
-/** The arguments of a call as the model may give them. */
+/** The arguments of a call. */
 export interface SearchArguments {
   readonly query?: string | undefined
   readonly session_id?: string | undefined
@@ -16,16 +16,16 @@ export interface SearchArguments {
   readonly before?: string | undefined
 }
 
-/** What is wanted, with everything checked and within its limits. */
+/** A validated request with values within their limits. */
 export interface SearchRequest {
   readonly query: string
   readonly session: string
-  readonly around: number | undefined
+  readonly aroundMessageId: number | undefined
   readonly limit: number
   readonly offset: number
   readonly window: number
   readonly sort: "newest" | "oldest" | undefined
-  /** Undefined: as fits the shape of the request. */
+  /** Undefined: the default of the mode. */
   readonly roles: readonly string[] | undefined
   readonly source: string | undefined
   /** Epoch seconds. */
@@ -37,11 +37,11 @@ const ROLES: readonly string[] = ["user", "assistant", "tool"]
 const MAX_LIMIT = 10
 const MAX_WINDOW = 20
 
-export function readRequest(args: SearchArguments): Result<SearchRequest> {
+export function parseSearchRequest(args: SearchArguments): Result<SearchRequest> {
   const roles = listOf(args.role_filter ?? "")
-  const stranger = roles.find((role) => !ROLES.includes(role))
-  if (stranger !== undefined) {
-    return fail(`role_filter does not know "${stranger}": give a comma list of ${ROLES.join(", ")}`)
+  const unknown = roles.find((role) => !ROLES.includes(role))
+  if (unknown !== undefined) {
+    return fail(`role_filter does not know "${unknown}": use a comma-separated list of ${ROLES.join(", ")}`)
   }
   const after = readDate("after", args.after)
   if (!after.ok) return after
@@ -51,7 +51,7 @@ export function readRequest(args: SearchArguments): Result<SearchRequest> {
   return ok({
     query: args.query?.trim() ?? "",
     session: args.session_id?.trim() ?? "",
-    around: args.around_message_id,
+    aroundMessageId: args.around_message_id,
     limit: within(args.limit, 1, MAX_LIMIT),
     offset: Math.max(0, args.offset),
     window: within(args.window, 0, MAX_WINDOW),
@@ -72,7 +72,7 @@ function listOf(text: string): readonly string[] {
 
 const DATE = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](.+))?$/u
 
-/** A day begins at midnight where the person is. */
+/** A date without time means midnight in the user's time zone. */
 function readDate(name: string, given: string | undefined): Result<number | undefined> {
   const text = given?.trim() ?? ""
   if (text === "") return ok(undefined)
@@ -84,7 +84,7 @@ function readDate(name: string, given: string | undefined): Result<number | unde
   return ok(date.getTime() / 1000)
 }
 
-/** The engine takes the 31st of February for the 3rd of March. */
+/** JavaScript would read the 31st of February as the 3rd of March. */
 function isCalendarDay(year: number, month: number, day: number): boolean {
   const date = new Date(Date.UTC(year, month - 1, day))
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day

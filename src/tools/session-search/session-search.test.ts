@@ -2,29 +2,29 @@ import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import {
   NOW,
-  recordingLog,
+  recordingLogger,
   session,
-  sid,
+  sessionId,
   temporaryStore,
   testClock,
 } from "../../../test/fixtures/state/temporary-store.ts"
 import type { TemporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
-import { toolBench } from "../../../test/fixtures/tools/tool-context.ts"
+import { toolBench } from "../../../test/fixtures/tools/tool-bench.ts"
 import { fc } from "../../../test/support/property.ts"
-import type { RecallEntry } from "../../knowledge/recall/entry-chunks.ts"
-import { createRecall } from "../../knowledge/recall/recall.ts"
-import type { Recall } from "../../knowledge/recall/recall.ts"
+import type { IndexEntry } from "../../knowledge/semantic-search/entry-chunks.ts"
+import { createSemanticSearch } from "../../knowledge/semantic-search/semantic-search.ts"
+import type { SemanticSearch } from "../../knowledge/semantic-search/semantic-search.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import type { Message } from "../../protocol/message.ts"
-import { openRecallIndex } from "../../state/sqlite/recall-index.ts"
+import { openSemanticIndex } from "../../state/sqlite/semantic-index/semantic-index.ts"
 import { StoreError } from "../../state/store.ts"
 import type { SessionsPort } from "../../toolkit/ports/sessions.ts"
 import { sessionSearch } from "./session-search.ts"
 
 interface SearchBench extends AsyncDisposable {
   readonly state: TemporaryStore
-  readonly recall: Recall
-  readonly notes: RecallEntry[]
+  readonly recall: SemanticSearch
+  readonly notes: IndexEntry[]
   running: SessionId
   call(args?: Readonly<Record<string, unknown>>, port?: Partial<SessionsPort>): Promise<Record<string, unknown>>
   /** A session with what was said in turns, a second apart. */
@@ -38,20 +38,20 @@ interface SearchBench extends AsyncDisposable {
 async function searchBench(): Promise<SearchBench> {
   const tools = await toolBench()
   const state = await temporaryStore()
-  const path = join(state.folder, "memory_index.db")
-  const index = await openRecallIndex({ path, clock: testClock(), log: recordingLog() })
-  const recall = createRecall({ index, clock: state.clock })
-  const notes: RecallEntry[] = []
+  const path = join(state.directory, "memory_index.db")
+  const index = await openSemanticIndex({ path, clock: testClock(), log: recordingLogger() })
+  const recall = createSemanticSearch({ index, clock: state.clock })
+  const notes: IndexEntry[] = []
   const bench: SearchBench = {
     state,
     recall,
     notes,
-    running: sid("running"),
+    running: sessionId("running"),
     call: async (args = {}, port = {}) => {
       const sessions: SessionsPort = {
         sessionId: () => bench.running,
         store: () => Promise.resolve(state.store),
-        recall: () => Promise.resolve(recall),
+        semanticSearch: () => Promise.resolve(recall),
         notes: () => Promise.resolve(notes),
         ...port,
       }
@@ -64,7 +64,7 @@ async function searchBench(): Promise<SearchBench> {
         if (typeof text !== "string") return { ...text, timestamp: state.clock.seconds } as Message
         return { role: at % 2 === 0 ? "user" : "assistant", content: text, timestamp: state.clock.seconds }
       })
-      return await state.store.append(sid(id), messages)
+      return await state.store.append(sessionId(id), messages)
     },
     [Symbol.asyncDispose]: async () => {
       await index.close()
@@ -88,25 +88,15 @@ function ids(answer: Record<string, unknown>): unknown[] {
 
 const at = (seconds: number): string => `${new Date((NOW + seconds) * 1000).toISOString().slice(0, 19)}Z`
 
-test("the model is told about it in less than 1,100 bytes", () => {
+test("its definition has less than 1,100 bytes", () => {
   const { name, description, parameters } = sessionSearch
   expect(
     Buffer.byteLength(JSON.stringify({ type: "function", function: { name, description, parameters } })),
   ).toBeLessThan(1100)
 })
 
-test("its marks", () => {
-  expect(sessionSearch.marks).toEqual({
-    parallel: "safe",
-    maxResultChars: "unlimited",
-    emoji: "🔍",
-    idempotent: true,
-    housekeeping: true,
-  })
-})
-
 describe("browse", () => {
-  test("shows the other sessions, last used first, without those of helpers", async () => {
+  test("shows the other sessions, most recently used first, without those of sub-agents", async () => {
     await using bench = await searchBench()
     await bench.tell("one", ["hello there", "hi"])
     await bench.tell("two", ["second talk"], { source: "telegram" })
@@ -141,7 +131,7 @@ describe("browse", () => {
     expect(ids(await bench.call({ limit: 1, offset: 1 }))).toEqual(["one"])
   })
 
-  test("dates limit it; nothing is said so", async () => {
+  test("filters by date; reports when nothing was found", async () => {
     await using bench = await searchBench()
     await bench.tell("old", ["a"])
     bench.state.clock.seconds += 10 * 86_400
@@ -159,8 +149,8 @@ describe("browse", () => {
   })
 })
 
-describe("discover", () => {
-  test("a hit comes with its surroundings", async () => {
+describe("searching all sessions", () => {
+  test("a hit includes its context", async () => {
     await using bench = await searchBench()
     const talk = Array.from({ length: 20 }, (_, number) => (number === 10 ? "the zebrafish is here" : `turn ${number}`))
     await bench.tell("talk", talk)
@@ -197,27 +187,27 @@ describe("discover", () => {
     })
   })
 
-  test("the own lineage and helpers are left out, and a compression chain is one conversation", async () => {
+  test("the own conversation and sub-agents are excluded, and a compression chain is one conversation", async () => {
     await using bench = await searchBench()
     await bench.tell("chain", ["zebrafish one"])
     await bench.state.store.rotate(
-      sid("chain"),
-      session("chain2", { parent: sid("chain"), startedAt: bench.state.clock.seconds }),
+      sessionId("chain"),
+      session("chain2", { parent: sessionId("chain"), startedAt: bench.state.clock.seconds }),
     )
-    await bench.state.store.append(sid("chain2"), [{ role: "user", content: "zebrafish two" }])
+    await bench.state.store.append(sessionId("chain2"), [{ role: "user", content: "zebrafish two" }])
     await bench.tell("helper", ["zebrafish helper"], { source: "subagent" })
     await bench.tell("running", ["zebrafish own"])
     await bench.state.store.rotate(
-      sid("running"),
-      session("running2", { parent: sid("running"), startedAt: bench.state.clock.seconds }),
+      sessionId("running"),
+      session("running2", { parent: sessionId("running"), startedAt: bench.state.clock.seconds }),
     )
-    bench.running = sid("running2")
+    bench.running = sessionId("running2")
     const answer = await bench.call({ query: "zebrafish", limit: 10 })
     expect(rows(answer)).toHaveLength(1)
     expect(["chain", "chain2"]).toContain(ids(answer)[0])
   })
 
-  test("other words find it when the words themselves do not", async () => {
+  test("semantic search finds it when full-text search does not", async () => {
     await using bench = await searchBench()
     await bench.tell("car", ["Olek drives an old Volvo.", "noted"])
     await bench.tell("food", ["Marta likes soup.", "fine"])
@@ -228,7 +218,7 @@ describe("discover", () => {
     ).toEqual([["car", "meaning", 1, "Olek drives an old Volvo."]])
   })
 
-  test("words come before other words, and pages go through both", async () => {
+  test("full-text results come before semantic ones, and pages cover both", async () => {
     await using bench = await searchBench()
     await bench.tell("exact", ["the physician called"])
     await bench.tell("other", ["the doctor called"])
@@ -243,7 +233,7 @@ describe("discover", () => {
     expect(ids(await bench.call({ query: "physician NOT cat" }))).toEqual(["exact"])
   })
 
-  test("role, source and dates also hold for other words", async () => {
+  test("role, source and dates also filter semantic results", async () => {
     await using bench = await searchBench()
     await bench.tell("asked", ["the doctor called", "the doctor was told"])
     const none = { query: "physician", role_filter: "tool" }
@@ -257,16 +247,16 @@ describe("discover", () => {
     expect(ids(await bench.call({ query: "physician", after: "2090-01-01" }))).toEqual([])
   })
 
-  test("what is gone from the store is not found and forgotten by the index", async () => {
+  test("deleted messages are not found and are removed from the index", async () => {
     await using bench = await searchBench()
     await bench.tell("gone", ["the doctor called"])
     await bench.call({ query: "physician" })
-    await bench.state.store.deleteSession(sid("gone"))
+    await bench.state.store.deleteSession(sessionId("gone"))
     expect(ids(await bench.call({ query: "physician" }))).toEqual([])
     expect(await bench.recall.search("physician", { limit: 1 })).toEqual([])
   })
 
-  test("memory and learnings that say it are told too", async () => {
+  test("matching memory and learnings are returned too", async () => {
     await using bench = await searchBench()
     bench.notes.push(
       { kind: "memory", ref: "m", text: "The doctor is closed on Fridays.", createdAt: NOW },
@@ -283,17 +273,17 @@ describe("discover", () => {
     })
   })
 
-  test("a broken index leaves the exact words", async () => {
+  test("with a broken index only full-text search is used", async () => {
     await using bench = await searchBench()
     await bench.tell("exact", ["the physician called"])
     const broken = await bench.call(
       { query: "physician" },
-      { recall: () => Promise.reject(new Error("it is damaged")) },
+      { semanticSearch: () => Promise.reject(new Error("it is damaged")) },
     )
-    expect([ids(broken), broken["message"]]).toEqual([["exact"], "Only the exact words were searched: it is damaged"])
+    expect([ids(broken), broken["message"]]).toEqual([["exact"], "Only full-text search was possible: it is damaged"])
   })
 
-  test.each(["***", "AND", '"', "it's (", "100%", "-foo", "NOT", "大"])("%j is no mistake", async (query) => {
+  test.each(["***", "AND", '"', "it's (", "100%", "-foo", "NOT", "大"])("%j is accepted", async (query) => {
     await using bench = await searchBench()
     await bench.tell("other", ["hello"])
     expect(await bench.call({ query })).toMatchObject({ success: true, count: 0 })
@@ -301,7 +291,7 @@ describe("discover", () => {
 })
 
 describe("reading", () => {
-  test("a session gives its beginning and its end", async () => {
+  test("a session returns its beginning and its end", async () => {
     await using bench = await searchBench()
     await bench.tell(
       "long",
@@ -320,21 +310,21 @@ describe("reading", () => {
       messages: [],
       count: 30,
       truncated: true,
-      message: "10 messages between are left out; read on with around_message_id 21, or search them with query.",
+      message: "10 messages in between are omitted; continue with around_message_id 21, or search them with query.",
     })
     expect(await bench.call({ session_id: "long", role_filter: "user" })).toMatchObject({ count: 20, truncated: false })
   })
 
-  test("a session is named by id, by the beginning of it, or by title", async () => {
+  test("a session is identified by id, id prefix or title", async () => {
     await using bench = await searchBench()
     await bench.tell("20270115_080000_abcdef", ["hello"])
-    await bench.state.store.setTitle(sid("20270115_080000_abcdef"), "Holiday plans")
+    await bench.state.store.setTitle(sessionId("20270115_080000_abcdef"), "Holiday plans")
     for (const session_id of ["20270115_080000_abcdef", "20270115", "Holiday plans"]) {
       expect(await bench.call({ session_id })).toMatchObject({ session_id: "20270115_080000_abcdef" })
     }
   })
 
-  test("the messages around one, cut where they are long", async () => {
+  test("the messages around one, long ones cut", async () => {
     await using bench = await searchBench()
     await bench.tell("long", ["a", "b".repeat(9000), "c", "d"])
     expect(await bench.call({ session_id: "long", around_message_id: 2, window: 1 })).toEqual({
@@ -349,19 +339,19 @@ describe("reading", () => {
       count: 3,
       messages_before: 1,
       messages_after: 1,
-      message: "Messages with chars are cut; around_message_id with window 0 gives one of them word for word.",
+      message: "Messages with chars are cut; around_message_id with window 0 returns one of them word for word.",
     })
   })
 
-  test("the own session and what it continues can be read, strangers' messages only under their name", async () => {
+  test("the own conversation can be read, messages of others only with their session id", async () => {
     await using bench = await searchBench()
     await bench.tell("running", ["first", "second"])
     await bench.state.store.rotate(
-      sid("running"),
-      session("running2", { parent: sid("running"), startedAt: bench.state.clock.seconds }),
+      sessionId("running"),
+      session("running2", { parent: sessionId("running"), startedAt: bench.state.clock.seconds }),
     )
     await bench.tell("other", ["stranger"])
-    bench.running = sid("running2")
+    bench.running = sessionId("running2")
     expect(await bench.call({ session_id: "running2", around_message_id: 1 })).toMatchObject({
       session_id: "running",
       count: 2,
@@ -410,7 +400,7 @@ describe("reading", () => {
     ])
   })
 
-  test("whatever the message holds, its pages together are the message", async () => {
+  test("the pages of any message together are the message", async () => {
     await using bench = await searchBench()
     const piece = fc.constantFrom("a", "\n", '"', "\\", "😀", "部", "\u0000", "e\u0301", " ")
     let number = 0
@@ -437,7 +427,7 @@ describe("reading", () => {
 })
 
 describe("searching inside a session", () => {
-  test("forty facts that a compression took out are found again, and come back word for word", async () => {
+  test("forty facts that a compression removed are found and returned word for word", async () => {
     await using bench = await searchBench()
     const facts = Array.from(
       { length: 40 },
@@ -450,11 +440,11 @@ describe("searching inside a session", () => {
     )
     await bench.tell("running", turns)
     await bench.state.store.rotate(
-      sid("running"),
-      session("running2", { parent: sid("running"), startedAt: bench.state.clock.seconds }),
+      sessionId("running"),
+      session("running2", { parent: sessionId("running"), startedAt: bench.state.clock.seconds }),
       [{ role: "user", content: "Earlier work was left out.", synthetic: "elision" }],
     )
-    bench.running = sid("running2")
+    bench.running = sessionId("running2")
     for (const [number, fact] of facts.entries()) {
       const answer = await bench.call({
         session_id: "running2",
@@ -518,7 +508,7 @@ describe("searching inside a session", () => {
       ],
       count: 2,
       sessions_searched: 1,
-      message: "around_message_id with window 0 gives a message word for word.",
+      message: "around_message_id with window 0 returns a message word for word.",
     })
     expect(rows(await bench.call({ session_id: "running", query: "zebrafish", role_filter: "tool" }))).toHaveLength(1)
   })
@@ -544,31 +534,31 @@ describe("searching inside a session", () => {
     await using bench = await searchBench()
     await bench.tell("running", ["zebrafish one", "zebrafish two", "zebrafish three"])
     await bench.state.store.rotate(
-      sid("running"),
-      session("running2", { parent: sid("running"), startedAt: bench.state.clock.seconds }),
+      sessionId("running"),
+      session("running2", { parent: sessionId("running"), startedAt: bench.state.clock.seconds }),
       [
         { role: "user", content: "zebrafish three" },
         { role: "user", content: "the question" },
       ],
     )
-    bench.running = sid("running2")
+    bench.running = sessionId("running2")
     const first = await bench.call({ session_id: "running", query: "zebrafish", limit: 2, sort: "newest" })
     expect([rows(first).map((hit) => hit["match_message_id"]), first["message"]]).toEqual([
       [3, 2],
-      "1 more: use offset 2. around_message_id with window 0 gives a message word for word.",
+      "1 more: use offset 2. around_message_id with window 0 returns a message word for word.",
     ])
     const next = await bench.call({ session_id: "running", query: "zebrafish", limit: 2, offset: 2, sort: "newest" })
     expect(rows(next).map((hit) => hit["match_message_id"])).toEqual([1])
   })
 
-  test("what is no word is found by its letters", async () => {
+  test("parts of words are found", async () => {
     await using bench = await searchBench()
     const token = "9f".repeat(40)
     await bench.tell("s", [`the checksum is ${token}!`, "fine", "another checksum"])
     expect(rows(await bench.call({ session_id: "s", query: token })).map((hit) => hit["match_message_id"])).toEqual([1])
   })
 
-  test("nothing found is said", async () => {
+  test("reports when nothing was found", async () => {
     await using bench = await searchBench()
     await bench.tell("s", ["hello"])
     expect(await bench.call({ session_id: "s", query: "zebrafish" })).toMatchObject({
@@ -578,16 +568,16 @@ describe("searching inside a session", () => {
   })
 })
 
-describe("what cannot be answered", () => {
+describe("invalid requests", () => {
   test.each([
     [
       { session_id: "nope" },
       "there is no session nope; call session_search without arguments for recent ones, or with query",
     ],
-    [{ around_message_id: 99 }, "there is no message 99; take an id from a result of session_search"],
+    [{ around_message_id: 99 }, "there is no message 99; use an id from a result of session_search"],
     [
       { session_id: "s", around_message_id: 1, window: 0, offset: 9 },
-      "offset 9 is behind the end of message 1, which has 5 characters",
+      "offset 9 is past the end of message 1, which has 5 characters",
     ],
     [
       { query: "x", after: "yesterday" },
@@ -599,7 +589,7 @@ describe("what cannot be answered", () => {
     ],
     [
       { query: "x", role_filter: "user, robot" },
-      'role_filter does not know "robot": give a comma list of user, assistant, tool',
+      'role_filter does not know "robot": use a comma-separated list of user, assistant, tool',
     ],
   ])("%j", async (args, error) => {
     await using bench = await searchBench()
@@ -607,7 +597,7 @@ describe("what cannot be answered", () => {
     expect(await bench.call(args)).toEqual({ success: false, error })
   })
 
-  test("numbers out of range are brought into it", async () => {
+  test("numbers out of range are clamped", async () => {
     await using bench = await searchBench()
     await bench.tell(
       "s",
@@ -618,13 +608,13 @@ describe("what cannot be answered", () => {
     expect(await bench.call({ query: "zebrafish", limit: -5, offset: -1 })).toMatchObject({ count: 1 })
   })
 
-  test("a store that cannot be used says why", async () => {
+  test("a store that cannot be used returns the reason", async () => {
     await using bench = await searchBench()
     const store = (): Promise<never> => Promise.reject(new StoreError("unavailable", "There is no session storage."))
     expect(await bench.call({}, { store })).toEqual({ success: false, error: "There is no session storage." })
   })
 
-  test("another profile is asked for by name, and its sessions are all others", async () => {
+  test("another profile is selected by name, and none of its sessions is excluded", async () => {
     await using bench = await searchBench()
     await bench.tell("running", ["zebrafish"])
     const asked: (string | undefined)[] = []
@@ -637,7 +627,7 @@ describe("what cannot be answered", () => {
     expect(asked).toEqual(["work", undefined])
   })
 
-  test("without the port it says so", async () => {
+  test("without the port it returns an error", async () => {
     await using tools = await toolBench()
     expect(await tools.call(sessionSearch, {})).toEqual({
       success: false,

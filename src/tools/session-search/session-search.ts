@@ -5,11 +5,11 @@ import { defineTool } from "../../toolkit/define-tool.ts"
 import type { SessionsPort } from "../../toolkit/ports/sessions.ts"
 import type { ToolResult } from "../../toolkit/tool.ts"
 import { failure } from "../failure.ts"
-import { browseSessions } from "./browse.ts"
-import { discover } from "./discover.ts"
-import { searchInside } from "./inside-session.ts"
-import { readAround, readSession } from "./read-messages.ts"
-import { readRequest } from "./search-request.ts"
+import { browseSessions } from "./browse-sessions.ts"
+import { searchSessions } from "./search-sessions.ts"
+import { searchConversation } from "./search-conversation.ts"
+import { readMessagesAround, readSession } from "./read-messages.ts"
+import { parseSearchRequest } from "./search-request.ts"
 import type { SearchRequest } from "./search-request.ts"
 
 const whole = (fallback: number) => z.int().default(fallback).catch(fallback)
@@ -18,8 +18,8 @@ export const sessionSearch = defineTool({
   name: "session_search",
   toolset: "session_search",
   description:
-    "Search and read past sessions; also what was left out of this one. No arguments: recent sessions. query: full-text search " +
-    "of other sessions (other words for it are tried too). session_id: its start and end; + query: search it and what it " +
+    "Search and read past sessions; also what was removed from this one. No arguments: recent sessions. query: full-text search " +
+    "of other sessions (and semantic search). session_id: its start and end; + query: search it and what it " +
     "continues; + around_message_id: messages near that one, window 0: that one word for word, paged by offset (characters).",
   input: z.object({
     query: z.string().optional(),
@@ -35,21 +35,22 @@ export const sessionSearch = defineTool({
     before: z.string().optional(),
     profile: z.string().optional(),
   }),
+  declarationRank: 10,
   access: "read",
   subject: ({ query, session_id }) => ({ kind: "query", query: query ?? session_id ?? "" }),
   preview: ({ query, session_id, around_message_id }) =>
     [query, session_id, around_message_id].filter((part) => part !== undefined && part !== "").join(" in ") ||
     "recent sessions",
   parallel: "safe",
-  // Every shape bounds what it returns, and a page of a message must arrive whole.
+  // Every mode limits its results, and a page of a message must arrive complete.
   maxResultChars: "unlimited",
-  emoji: "🔍",
   idempotent: true,
   housekeeping: true,
+  role: "session-search",
   run: async (args, context) => {
     const port = context.ports.sessions
     if (port === undefined) return failed("past sessions are not available here")
-    const request = readRequest(args)
+    const request = parseSearchRequest(args)
     if (!request.ok) return failed(request.error)
     const profile = args.profile?.trim() ?? ""
     try {
@@ -70,10 +71,10 @@ interface Asked {
 async function answer(request: SearchRequest, { port, profile, signal }: Asked): Promise<ToolResult> {
   const store = profile === "" ? await port.store() : await port.store(profile)
   const running = profile === "" ? port.sessionId() : undefined
-  if (request.session === "" && request.around === undefined) {
+  if (request.session === "" && request.aroundMessageId === undefined) {
     return request.query === ""
       ? await browseSessions(store, request, running)
-      : await discover(request, { store, port, running, signal })
+      : await searchSessions(request, { store, port, running, signal })
   }
   const session =
     request.session === ""
@@ -84,11 +85,12 @@ async function answer(request: SearchRequest, { port, profile, signal }: Asked):
       `there is no session ${request.session}; call session_search without arguments for recent ones, or with query`,
     )
   }
-  if (request.around !== undefined) return await readAround(store, { session, messageId: request.around }, request)
+  if (request.aroundMessageId !== undefined)
+    return await readMessagesAround(store, { session, messageId: request.aroundMessageId }, request)
   if (session === undefined) return failed("session_id is missing")
   return request.query === ""
     ? await readSession(store, session, request)
-    : await searchInside(store, { session, running }, request)
+    : await searchConversation(store, { session, running }, request)
 }
 
 function failed(error: string): ToolResult {

@@ -4,7 +4,7 @@ import { prepareSudo } from "./sudo.ts"
 import type { SudoCommand } from "./sudo.ts"
 
 export interface BackgroundCall {
-  /** As the model wrote it. */
+  /** The command as the model wrote it. */
   readonly command: string
   readonly script: string
   readonly cwd?: string
@@ -13,11 +13,11 @@ export interface BackgroundCall {
   readonly watchPatterns: readonly string[]
 }
 
-/** Starts a command that goes on beside the conversation. */
+/** Starts a background command. */
 export async function startInBackground(call: BackgroundCall, context: ToolContext): Promise<ToolResult> {
   const processes = await context.ports.processes?.()
   if (processes === undefined) return notRun("background processes are not available here; run it without background")
-  // In a terminal sudo asks for itself; a password typed there would be shown.
+  // In a pseudo-terminal sudo prompts itself; a password on stdin would be echoed.
   const sudo: SudoCommand = call.pty ? { command: call.script } : await prepareSudo(call.script, context)
   const watchPatterns = call.notify ? [] : call.watchPatterns
   const started = await processes.start({
@@ -51,6 +51,6 @@ export async function startInBackground(call: BackgroundCall, context: ToolConte
   }
 }
 
-const WATCH_IGNORED = "watch_patterns are not used together with notify_on_complete"
-const NO_PTY = "there is no terminal on this machine; the process runs with pipes"
-const HINT = "You will not be told when it ends: look with process poll or wait, or set notify_on_complete next time."
+const WATCH_IGNORED = "watch_patterns cannot be combined with notify_on_complete and were ignored"
+const NO_PTY = "no pseudo-terminal is available; the process runs with pipes"
+const HINT = "You will not be notified when it ends: use process poll or wait, or set notify_on_complete next time."

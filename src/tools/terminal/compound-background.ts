@@ -2,8 +2,8 @@ import { lexShell } from "./shell-lexer.ts"
 import type { ShellToken } from "./shell-lexer.ts"
 
 /**
- * `a && b &` puts the whole list into a subshell, which then waits for `b` and holds the output open. With `a && { b & }` only `b` goes to
- * the background. Lists inside parentheses, braces or compound commands are left as they are.
+ * `a && b &` puts the whole list into a subshell, which then waits for `b` and keeps the output open. With `a && { b & }` only `b` goes to
+ * the background. Lists inside parentheses, braces or compound commands stay unchanged.
  */
 export function rewriteCompoundBackground(command: string): string {
   const edits: { readonly at: number; readonly insert: string }[] = []
@@ -33,7 +33,7 @@ const ENDS_LIST = new Set([";", "&", "\n", ";;", ";&", ";;&"])
 const OPENS = new Set(["{", "if", "case", "for", "while", "until", "select"])
 const CLOSES = new Set(["}", "fi", "esac", "done"])
 
-/** Words of the shell count only where a command may begin. */
+/** Reserved words count only where a command may begin. */
 function nesting(token: ShellToken, before: ShellToken | undefined): number {
   if (token.kind === "operator") return token.text === "(" ? 1 : token.text === ")" ? -1 : 0
   if (token.kind !== "word") return 0

@@ -1,4 +1,4 @@
-/** What a non-zero exit code means for well-known programs where it is no failure; judged by the last part of a pipeline. */
+/** The meaning of a non-zero exit code of well-known programs; uses the last command of a pipeline. */
 export function exitCodeMeaning(command: string, code: number): string | undefined {
   if (code === 0) return undefined
   const program = lastProgram(command)
@@ -28,13 +28,13 @@ const MEANINGS: Record<string, Record<number, string>> = {
   ack: NO_MATCHES,
   diff: DIFFERENT,
   colordiff: DIFFERENT,
-  find: { 1: "some places could not be searched; the output is partial" },
+  find: { 1: "some directories could not be searched; the output is incomplete" },
   test: FALSE,
   "[": FALSE,
   curl: {
     6: "the host name could not be resolved",
     7: "the connection was refused",
-    22: "the server answered with an HTTP error",
+    22: "the server returned an HTTP error",
     28: "the request timed out",
   },
   git: { 1: "often normal for git (for example: diff found differences)" },

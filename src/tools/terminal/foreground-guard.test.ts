@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { refusedInForeground } from "./foreground-guard.ts"
+import { foregroundRefusal } from "./foreground-guard.ts"
 
 test.each([
   "npm run dev",
@@ -32,8 +32,8 @@ test.each([
   "a && { b & }",
   "echo $(sleep 9 &)",
   "curl http://x/?a=1&b=2",
-])("%j is refused with the way to do it", (command) => {
-  expect(refusedInForeground(command)).toMatch(/background=true/)
+])("%j is refused with an alternative", (command) => {
+  expect(foregroundRefusal(command)).toMatch(/background=true/)
 })
 
 test.each([
@@ -64,5 +64,5 @@ test.each([
   "true # npm start &",
   "case $x in a|b) ls;; esac",
 ])("%j may run", (command) => {
-  expect(refusedInForeground(command)).toBeUndefined()
+  expect(foregroundRefusal(command)).toBeUndefined()
 })

@@ -2,19 +2,19 @@ import { commandsOf, fromProgram, lexShell } from "./shell-lexer.ts"
 import type { ShellToken } from "./shell-lexer.ts"
 
 /** Why a command must not run in the foreground, or undefined when it may. */
-export function refusedInForeground(command: string): string | undefined {
+export function foregroundRefusal(command: string): string | undefined {
   const tokens = lexShell(command)
   const commands = commandsOf(tokens).map((words) => programWords(words))
   const detached = commands.find(([program]) => DETACHING.has(program ?? ""))
   if (detached !== undefined) {
-    return `${detached[0]} would leave a process behind that nobody looks after. Run the command itself with background=true; process then shows its output and ends it`
+    return `${detached[0]} would leave an unmanaged process behind. Run the command itself with background=true; process then shows its output and stops it`
   }
   if (hasBackgroundOperator(tokens)) {
-    return "a command with & would go on unseen after this call. Run it with background=true instead (without the &); process then shows its output and ends it"
+    return "a command with & would keep running unseen after this call. Run it with background=true instead (without the &); process then shows its output and stops it"
   }
   const server = commands.find((words) => isServer(words) && !words.some((word) => HELP.has(word)))
   if (server === undefined) return undefined
-  return `${server.slice(0, 3).join(" ")} does not end by itself, so this call would only time out. Run it with background=true, then look at it with process`
+  return `${server.slice(0, 3).join(" ")} does not exit on its own, so this call would only time out. Run it with background=true, then check it with process`
 }
 
 const DETACHING = new Set(["nohup", "disown", "setsid"])
@@ -27,7 +27,7 @@ function hasBackgroundOperator(tokens: readonly ShellToken[]): boolean {
   )
 }
 
-/** The program without its directory and its arguments, behind programs that only start another one. */
+/** The program without its directory, followed by its arguments; skips programs that only start another one. */
 function programWords(command: readonly ShellToken[]): readonly string[] {
   let words = fromProgram(command).map(({ text }) => text)
   for (;;) {

@@ -5,18 +5,18 @@ import type { ToolContext, ToolResult } from "../../toolkit/tool.ts"
 import { exitCodeMeaning } from "./exit-code-meaning.ts"
 import { prepareSudo, sudoTip, withoutPassword } from "./sudo.ts"
 import type { SudoCommand } from "./sudo.ts"
-import { runInTerminal } from "./terminal-run.ts"
-import { wholeLines } from "./whole-lines.ts"
+import { runInPty } from "./run-in-pty.ts"
+import { bufferLines } from "./buffer-lines.ts"
 
-/** Colours take room too, and are removed before the output is cut. */
+/** Raw output includes colour codes, which are removed before it is cut. */
 const RAW_OUTPUT_FACTOR = 4
-/** Nobody reads faster, and looking for secrets in a gigabyte would hold the command up. */
+/** Limits live output, because redacting a gigabyte would slow down the command. */
 const LIVE_CHARS_PER_SECOND = 200_000
-/** How long to wait before each further try when the place where commands run is out of reach. */
+/** Delays between retries when the workspace is unreachable. */
 const RETRY_DELAYS_MS = [2000, 4000, 8000]
 
 export interface ForegroundCall {
-  /** As the model wrote it. */
+  /** The command as the model wrote it. */
   readonly command: string
   readonly script: string
   readonly cwd?: string
@@ -24,9 +24,9 @@ export interface ForegroundCall {
   readonly seconds: number
 }
 
-/** Runs a command of the conversation to its end. */
+/** Runs a command until it exits. */
 export async function runInForeground(call: ForegroundCall, context: ToolContext): Promise<ToolResult> {
-  // In a terminal sudo asks for itself; a password typed there would be shown.
+  // In a pseudo-terminal sudo prompts itself; a password on stdin would be echoed.
   const sudo = call.pty ? { command: call.script } : await prepareSudo(call.script, context)
   let exit = await runOnce(call, sudo, context)
   for (const delay of RETRY_DELAYS_MS) {
@@ -45,10 +45,10 @@ export function notRun(reason: string): ToolResult {
 
 async function runOnce(call: ForegroundCall, sudo: SudoCommand, context: ToolContext): Promise<CommandExit> {
   const keepChars = RAW_OUTPUT_FACTOR * context.limits.outputMaxChars
-  const place = call.cwd === undefined ? {} : { cwd: call.cwd }
-  const options = { ...place, timeoutMs: call.seconds * 1000, signal: context.signal, keepChars }
+  const cwdOption = call.cwd === undefined ? {} : { cwd: call.cwd }
+  const options = { ...cwdOption, timeoutMs: call.seconds * 1000, signal: context.signal, keepChars }
   const running = call.pty
-    ? runInTerminal(sudo.command, options, context)
+    ? runInPty(sudo.command, options, context)
     : context.workspace.run(sudo.command, {
         ...options,
         keepState: true,
@@ -58,11 +58,11 @@ async function runOnce(call: ForegroundCall, sudo: SudoCommand, context: ToolCon
   return await running.exit
 }
 
-/** Whole lines, because half a secret or half an escape sequence would not be recognised. */
+/** Shows complete lines, because half a secret or escape sequence would not be recognised. */
 async function showLive(output: AsyncIterable<string>, sudo: SudoCommand, context: ToolContext): Promise<void> {
   let second = 0
   let shown = 0
-  for await (const text of wholeLines(output)) {
+  for await (const text of bufferLines(output)) {
     const now = Math.floor(context.clock.now() / 1000)
     if (now !== second) shown = 0
     second = now
@@ -75,7 +75,7 @@ async function pause(ms: number, { clock, signal }: ToolContext): Promise<void> 
   try {
     await clock.sleep(ms, { signal })
   } catch {
-    // Interrupted: the next try gives that answer.
+    // Interrupted: the next attempt reports it.
   }
 }
 
@@ -101,14 +101,14 @@ function report(
       error: exit.error ?? null,
       ...(meaning !== undefined && { exit_code_meaning: meaning }),
       ...(exit.cwdNote !== undefined && { cwd_note: exit.cwdNote }),
-      ...(exit.placeNote !== undefined && { place_note: exit.placeNote }),
+      ...(exit.workspaceNote !== undefined && { workspace_note: exit.workspaceNote }),
     },
     summary: note === "" ? `exit code ${exit.code}` : note,
     exitCode: exit.code,
   }
 }
 
-/** Much output was cut before, with its colours; the notice of that first cut is none of the command's own characters. */
+/** Cuts again without colours. The notice of the first cut is not output of the command, so it is removed. */
 function shorten(output: string, { omittedChars }: CommandExit, maxChars: number): string {
   if (output.length <= maxChars) return output
   const firstCut = new RegExp(String.raw`\n\n\[\.\.\. ${omittedChars} of \d+ characters left out \.\.\.\]\n\n`)

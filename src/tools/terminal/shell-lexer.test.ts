@@ -15,7 +15,7 @@ test.each([
   ["a <<-'E' b\n\tx & y\n\tE\nc", ["word a", "redirect <<-'E'", "word b", "operator \n", "word c"]],
   ["a\\;b;c", ["word a\\;b", "operator ;", "word c"]],
   ["'open", ["word 'open"]],
-])("%j is cut as a shell does", (command, expected) => {
+])("%j is split as by a shell", (command, expected) => {
   expect(pieces(command)).toEqual(expected)
 })
 
@@ -26,7 +26,7 @@ test("commands inside substitutions are found", () => {
   expect(found).toEqual(['a "$(b $(c))" `d` <(e)', "f", "b $(c)", "c", "d", "e"])
 })
 
-test("anything is cut into pieces that are in the text, in order, and quickly", () => {
+test("any text is split quickly into tokens that are in the text, in order", () => {
   const shellish = fc.array(fc.constantFrom(..."ab '\"\\$(){}[]`<>&|;#\n-1=".split("")), { maxLength: 60 })
   fc.assert(
     fc.property(shellish, (characters) => {

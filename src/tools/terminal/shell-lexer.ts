@@ -1,6 +1,6 @@
-/** A piece of a command line, with its place in the text. */
+/** A token of a command line, with its offsets in the text. */
 export interface ShellToken {
-  /** `operator`: what separates commands (`&&`, `;`, a newline, a parenthesis, …). `redirect`: with its target. */
+  /** `operator`: a separator of commands (`&&`, `;`, a newline, a parenthesis, …). `redirect`: includes its target. */
   readonly kind: "word" | "operator" | "redirect"
   readonly text: string
   readonly start: number
@@ -10,14 +10,14 @@ export interface ShellToken {
 }
 
 /**
- * Cuts a command line as a shell would. Quoted text stays inside its word, comments and here-documents are left out. Never fails: what
- * a shell would refuse is cut somehow. Time is linear in the text, but for nested substitutions, which are cut once per level.
+ * Splits a command line as a shell would. Quoted text stays inside its word; comments and here-documents are omitted. Never fails,
+ * also for text that a shell would refuse. Takes linear time, except that nested substitutions are split once per level.
  */
 export function lexShell(text: string): readonly ShellToken[] {
   return new Lexer(text, 0, text.length).run()
 }
 
-/** The words of every simple command, also those inside substitutions; operators and redirections are left out. */
+/** The words of every simple command, also those inside substitutions; without operators and redirections. */
 export function commandsOf(tokens: readonly ShellToken[]): readonly (readonly ShellToken[])[] {
   const commands: ShellToken[][] = [[]]
   const nested: (readonly ShellToken[])[] = []
@@ -29,7 +29,7 @@ export function commandsOf(tokens: readonly ShellToken[]): readonly (readonly Sh
   return [...commands.filter((words) => words.length > 0), ...nested]
 }
 
-/** The words from the program on: behind assignments and the shell's own words. */
+/** The words from the program on, after assignments and reserved words. */
 export function fromProgram(words: readonly ShellToken[]): readonly ShellToken[] {
   const at = words.findIndex(({ text }) => !ASSIGNMENT.test(text) && !RESERVED.has(text))
   return at === -1 ? [] : words.slice(at)
@@ -75,7 +75,7 @@ class Lexer {
     else this.#word()
   }
 
-  /** `((…))` where a command may stand: an `&` in there is no operator. */
+  /** `((…))` where a command may begin: an `&` inside is not an operator. */
   #startsArithmetic(): boolean {
     const last = this.#tokens.at(-1)
     const atCommand = last === undefined || last.kind === "operator" || RESERVED.has(last.text)
@@ -139,7 +139,7 @@ class Lexer {
     this.#push("word", start)
   }
 
-  /** To the end of the word at the current place; remembers the commands inside it. */
+  /** Reads to the end of the current word and collects the commands inside it. */
   #readWord(): void {
     while (this.#at < this.#end) {
       const character = this.#text[this.#at] ?? ""
@@ -182,7 +182,7 @@ class Lexer {
     this.#inner.push(new Lexer(this.#text, start, Math.max(start, this.#at - 1), this.#nesting + 1).run())
   }
 
-  /** Behind the bracket that closes one opened before `from`; quoted brackets do not count. */
+  /** The offset after the bracket that closes one opened before `from`; quoted brackets do not count. */
   #balanced(from: number, open: string, close: string): number {
     let depth = 1
     let at = from

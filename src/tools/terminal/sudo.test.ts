@@ -2,9 +2,9 @@ import { chmod, mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import { processBench } from "../../../test/fixtures/tools/process-bench.ts"
-import { toolBench } from "../../../test/fixtures/tools/tool-context.ts"
+import { toolBench } from "../../../test/fixtures/tools/tool-bench.ts"
 import { createSudoPort } from "../../toolkit/ports/sudo.ts"
-import type { AskPort, Answered } from "../../toolkit/ports/ask.ts"
+import type { AskPort, QuestionOutcome } from "../../toolkit/ports/ask.ts"
 import { processTool } from "../process/process.ts"
 import { rewriteSudo } from "./sudo.ts"
 import { terminal } from "./terminal.ts"
@@ -22,7 +22,7 @@ test.each([
   expect(rewriteSudo(command)).toEqual({ command: expected, count })
 })
 
-/** Takes the password "opensesame" from its input; knows nobody without one. */
+/** Takes the password "opensesame" from its input; refuses without one. */
 const FAKE_SUDO = `#!/bin/bash
 if [ "$1" = -n ]; then exit 1; fi
 if [ "$1" != -S ]; then echo "sudo: a terminal is required to read the password" >&2; exit 1; fi
@@ -34,25 +34,25 @@ if [ "$password" != opensesame ]; then echo "sudo: 1 incorrect password attempt"
 
 async function bench() {
   const box = await toolBench()
-  await mkdir(join(box.place.userHome, "bin"))
-  await writeFile(join(box.place.userHome, "bin/sudo"), FAKE_SUDO)
-  await chmod(join(box.place.userHome, "bin/sudo"), 0o755)
-  await writeFile(join(box.place.userHome, ".bashrc"), "export PATH=~/bin:$PATH\n")
+  await mkdir(join(box.home.userHome, "bin"))
+  await writeFile(join(box.home.userHome, "bin/sudo"), FAKE_SUDO)
+  await chmod(join(box.home.userHome, "bin/sudo"), 0o755)
+  await writeFile(join(box.home.userHome, ".bashrc"), "export PATH=~/bin:$PATH\n")
   return box
 }
 
-function person(...answers: readonly Answered[]): AskPort & { readonly asked: string[] } {
+function user(...answers: readonly QuestionOutcome[]): AskPort & { readonly asked: string[] } {
   const asked: string[] = []
   return {
     asked,
     ask: (question) => {
       asked.push(question.kind)
-      return Promise.resolve(answers[asked.length - 1] ?? { kind: "nobody" })
+      return Promise.resolve(answers[asked.length - 1] ?? { kind: "unattended" })
     },
   }
 }
 
-test("the configured password is given to every sudo and never shown", async () => {
+test("the configured password is passed to every sudo and never shown", async () => {
   await using box = await bench()
   const sudo = createSudoPort("opensesame")
   const content = await box.call(
@@ -74,52 +74,52 @@ test("a background command gets the password too, and it is not in its output", 
   })
 })
 
-test("the person is asked once; the answer serves the session", async () => {
+test("the user is asked once per session", async () => {
   await using box = await bench()
-  const ask = person({ kind: "answer", text: "opensesame" })
+  const ask = user({ kind: "answer", text: "opensesame" })
   const ports = { sudo: createSudoPort(undefined), ask }
   expect(await box.call(terminal, { command: "sudo echo one" }, { ports })).toMatchObject({ output: "one" })
   expect(await box.call(terminal, { command: "sudo echo two" }, { ports })).toMatchObject({ output: "two" })
   expect(ask.asked).toEqual(["sudo"])
 })
 
-test("a wrong password is asked for again next time", async () => {
+test("after a wrong password the user is asked again", async () => {
   await using box = await bench()
-  const ask = person({ kind: "answer", text: "wrong" }, { kind: "answer", text: "opensesame" })
+  const ask = user({ kind: "answer", text: "wrong" }, { kind: "answer", text: "opensesame" })
   const ports = { sudo: createSudoPort(undefined), ask }
   expect(await box.call(terminal, { command: "sudo echo one" }, { ports })).toMatchObject({ exit_code: 1 })
   expect(await box.call(terminal, { command: "sudo echo one" }, { ports })).toMatchObject({ output: "one" })
   expect(ask.asked).toEqual(["sudo", "sudo"])
 })
 
-test.each([{ kind: "nobody" }, { kind: "timeout" }, { kind: "answer", text: "" }] as const)(
-  "without an answer (%j) it runs without a password, and the model learns what would help",
+test.each([{ kind: "unattended" }, { kind: "timeout" }, { kind: "answer", text: "" }] as const)(
+  "without an answer (%j) it runs without a password, with a hint for the model",
   async (answer) => {
     await using box = await bench()
-    const ports = { sudo: createSudoPort(undefined), ask: person(answer) }
+    const ports = { sudo: createSudoPort(undefined), ask: user(answer) }
     expect(await box.call(terminal, { command: "sudo echo one" }, { ports })).toEqual({
       output:
-        "sudo: a terminal is required to read the password\n[sudo needs a password and nobody could be asked. " +
-        "The person can set SUDO_PASSWORD in the .env file of the Hermes home.]",
+        "sudo: a terminal is required to read the password\n[sudo needs a password and no user could be asked. " +
+        "The user can set SUDO_PASSWORD in the .env file of the Hermes home.]",
       exit_code: 1,
       error: null,
     })
   },
 )
 
-test("a sudo that needs no password asks nobody", async () => {
+test("a sudo without password does not ask the user", async () => {
   await using box = await bench()
-  await writeFile(join(box.place.userHome, "bin/sudo"), '#!/bin/sh\n[ "$1" = -n ] && shift\n"$@"\n')
-  const ask = person()
+  await writeFile(join(box.home.userHome, "bin/sudo"), '#!/bin/sh\n[ "$1" = -n ] && shift\n"$@"\n')
+  const ask = user()
   const workspace = { ...box.workspace, kind: "local" as const }
   const ports = { sudo: createSudoPort(undefined), ask }
   await box.call(terminal, { command: "export PATH=~/bin:$PATH" })
   expect(await box.call(terminal, { command: "sudo echo one" }, { ports, workspace })).toMatchObject({ output: "one" })
 })
 
-test("where no command can gain rights, nobody is asked and no password is given", async () => {
+test("where commands cannot gain privileges, the user is not asked and no password is passed", async () => {
   await using box = await bench()
-  const ask = person({ kind: "answer", text: "opensesame" })
+  const ask = user({ kind: "answer", text: "opensesame" })
   const inside = (command: string): string =>
     `setpriv --no-new-privs bash -c '${command.replaceAll("'", String.raw`'\\''`)}'`
   const workspace: typeof box.workspace = {

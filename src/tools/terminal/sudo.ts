@@ -2,10 +2,10 @@ import type { Workspace } from "../../exec/workspace.ts"
 import type { ToolContext } from "../../toolkit/tool.ts"
 import { commandsOf, fromProgram, lexShell } from "./shell-lexer.ts"
 
-/** How long a look for sudo without a password may take. */
+/** Timeout of the probes. */
 const PROBE_MS = 3000
 
-/** A command whose sudo words take the password from its input; `password` must not appear in anything it says. */
+/** A command whose sudo calls read the password from stdin; `password` must be masked in its output. */
 export interface SudoCommand {
   readonly command: string
   readonly stdin?: string
@@ -13,8 +13,8 @@ export interface SudoCommand {
 }
 
 /**
- * Gives sudo its password: the configured one, or one that the person is asked for and that is kept for the session. Where there is none,
- * or none is needed, the command stays as it is.
+ * Passes sudo its password: the configured one, or one that the user enters and that is kept for the session. Without a password,
+ * or where none is needed, the command stays unchanged.
  */
 export async function prepareSudo(command: string, context: ToolContext): Promise<SudoCommand> {
   const rewritten = rewriteSudo(command)
@@ -24,32 +24,32 @@ export async function prepareSudo(command: string, context: ToolContext): Promis
   return { command: rewritten.command, stdin: `${password}\n`.repeat(rewritten.count), password }
 }
 
-/** Every real sudo, not one in quotes, comments or arguments, reads its password from the input and asks nothing. */
+/** Makes every actual sudo call, not one in quotes, comments or arguments, read its password from stdin without a prompt. */
 export function rewriteSudo(command: string): { readonly command: string; readonly count: number } {
-  const places = commandsOf(lexShell(command))
+  const offsets = commandsOf(lexShell(command))
     .flatMap((words) => fromProgram(words).slice(0, 1))
     .filter(({ text }) => text === "sudo" || text.endsWith("/sudo"))
     .map(({ end }) => end)
     .toSorted((a, b) => b - a)
-  const rewritten = places.reduce((text, at) => `${text.slice(0, at)} -S -p ''${text.slice(at)}`, command)
-  return { command: rewritten, count: places.length }
+  const rewritten = offsets.reduce((text, at) => `${text.slice(0, at)} -S -p ''${text.slice(at)}`, command)
+  return { command: rewritten, count: offsets.length }
 }
 
-/** Output that may hold the password: a program behind a sudo that needed none reads it as its own input. */
+/** Masks the password in output: where sudo needs none, the program itself reads it from stdin and may print it. */
 export function withoutPassword(output: string, { password }: SudoCommand): string {
   return password === undefined || password.length < 4 ? output : output.replaceAll(password, "***")
 }
 
-/** After a wrong password the person is asked again; without one the model learns what would help. */
+/** Forgets a wrong password, so that the user is asked again; without a password, explains to the model how to set one. */
 export function sudoTip(output: string, sudo: SudoCommand, context: ToolContext): string | undefined {
   if (sudo.password !== undefined) {
     if (/incorrect password|Sorry, try again/i.test(output)) context.ports.sudo?.forget()
     return undefined
   }
   if (/sudo: .*no new privileges/i.test(output))
-    return "[sudo cannot work in the sandbox that commands run in. Ask the person to do this, or to set terminal.sandbox to off.]"
+    return "[sudo cannot work in the sandbox that commands run in. Ask the user to do this, or to set terminal.sandbox to off.]"
   return /sudo: .*(?:password is required|terminal is required|no password was provided)/i.test(output)
-    ? "[sudo needs a password and nobody could be asked. The person can set SUDO_PASSWORD in the .env file of the Hermes home.]"
+    ? "[sudo needs a password and no user could be asked. The user can set SUDO_PASSWORD in the .env file of the Hermes home.]"
     : undefined
 }
 
@@ -72,16 +72,16 @@ async function findPassword({ ports, workspace, signal }: ToolContext): Promise<
 }
 
 /**
- * Nothing that a command starts can gain rights, as in the sandbox. No real sudo would take the password then, only what a command has
- * called sudo, or put before it.
+ * Whether commands cannot gain privileges, as in the sandbox. Then the real sudo cannot use the password, and only a program that
+ * poses as sudo would get it.
  */
 async function staysUnprivileged(workspace: Workspace, signal: AbortSignal): Promise<boolean> {
-  const probe = workspace.run(LOOK_AT_PRIVILEGES, { timeoutMs: PROBE_MS, signal, keepChars: 1 })
+  const probe = workspace.run(CHECK_NO_NEW_PRIVILEGES, { timeoutMs: PROBE_MS, signal, keepChars: 1 })
   return (await probe.exit).code === 0
 }
 
-/** Only what the shell itself knows, so that no program can answer for it. */
-const LOOK_AT_PRIVILEGES =
+/** Uses only shell built-ins, so that no other program can fake the result. */
+const CHECK_NO_NEW_PRIVILEGES =
   'while read -r name value; do [ "$name" != NoNewPrivs: ] || exit $((1 - value)); done </proc/self/status; exit 1'
 
 async function needsNoPassword(workspace: Workspace, signal: AbortSignal): Promise<boolean> {

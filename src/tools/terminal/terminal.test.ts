@@ -1,11 +1,11 @@
 import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { toolBench } from "../../../test/fixtures/tools/tool-context.ts"
+import { toolBench } from "../../../test/fixtures/tools/tool-bench.ts"
 import { processBench } from "../../../test/fixtures/tools/process-bench.ts"
 import type { CommandExit, Workspace } from "../../exec/workspace.ts"
 import { terminal } from "./terminal.ts"
-import { wholeLines } from "./whole-lines.ts"
+import { bufferLines } from "./buffer-lines.ts"
 import { forbiddenCharacter } from "./workdir.ts"
 
 test("output, exit code and meaning; colours are removed", async () => {
@@ -23,7 +23,7 @@ test("output, exit code and meaning; colours are removed", async () => {
   })
 })
 
-test("a time-out and an interrupt keep what was said", async () => {
+test("a timeout and an interrupt keep the output", async () => {
   await using bench = await toolBench()
   expect(await bench.call(terminal, { command: "echo a; sleep 60", timeout: 1 })).toEqual({
     output: "a\n[Command timed out after 1s]",
@@ -47,7 +47,7 @@ test("a time-out and an interrupt keep what was said", async () => {
 test("long output keeps its beginning and its end, counted without colours", async () => {
   await using bench = await toolBench()
   const script = String.raw`process.stdout.write("\x1b[1m" + "a".repeat(20000) + "\x1b[0m".repeat(100) + "b".repeat(10000) + "c".repeat(30000))`
-  await writeFile(join(bench.place.workdir, "s.mjs"), script)
+  await writeFile(join(bench.home.workdir, "s.mjs"), script)
   expect(await bench.call(terminal, { command: "node s.mjs" })).toEqual({
     output: `${"a".repeat(20_000)}\n\n[... 10000 of 60000 characters left out ...]\n\n${"c".repeat(30_000)}`,
     exit_code: 0,
@@ -55,7 +55,7 @@ test("long output keeps its beginning and its end, counted without colours", asy
   })
 })
 
-test("secrets reach neither the result nor the live output, even in two pieces", async () => {
+test("secrets reach neither the result nor the live output, even when split over two chunks", async () => {
   await using bench = await toolBench()
   const content = await bench.call(terminal, { command: "printf planted-; sleep 0.1; echo secret-value" })
   expect([JSON.stringify(content), bench.progress.join("")].map((text) => text.includes("secret-value"))).toEqual([
@@ -82,11 +82,11 @@ test.each(["/tmp/x", "/a b/c", "~/p", String.raw`C:\x`, "/é", "/e\u0301"])("a w
   expect(forbiddenCharacter(workdir)).toBeUndefined()
 })
 
-test("a workdir counts from the working directory; one that is missing or a file is explained", async () => {
+test("a workdir is relative to the working directory; a missing one or a file is an error", async () => {
   await using bench = await toolBench({ workFiles: { f: "x" } })
-  await mkdir(join(bench.place.workdir, "a b"))
+  await mkdir(join(bench.home.workdir, "a b"))
   expect(await bench.call(terminal, { command: "pwd", workdir: "a b" })).toMatchObject({
-    output: join(bench.place.workdir, "a b"),
+    output: join(bench.home.workdir, "a b"),
   })
   expect(await bench.call(terminal, { command: "pwd", workdir: "no" })).toMatchObject({
     error: "the command was not run: the working directory no does not exist",
@@ -106,7 +106,7 @@ test.each([
   await expect(bench.call(terminal, args)).rejects.toThrow(reason)
 })
 
-test("a foreground time-out beyond the limit, and a server, are sent to the background", async () => {
+test("a foreground timeout beyond the limit, and a server, are sent to the background", async () => {
   await using bench = await toolBench()
   expect(await bench.call(terminal, { command: "true", timeout: 601 })).toEqual({
     output: "",
@@ -116,13 +116,13 @@ test("a foreground time-out beyond the limit, and a server, are sent to the back
   })
   expect(await bench.call(terminal, { command: "npm start" })).toMatchObject({
     exit_code: -1,
-    error: expect.stringContaining("npm start does not end by itself") as string,
+    error: expect.stringContaining("npm start does not exit on its own") as string,
   })
 })
 
-test("directory, variables and functions last from call to call; a removed directory is noted", async () => {
+test("directory, variables and functions persist between calls; a removed directory is reported", async () => {
   await using bench = await toolBench()
-  const { workdir } = bench.place
+  const { workdir } = bench.home
   await bench.call(terminal, { command: "mkdir d && cd d && export A=1 && f() { echo f-$A; }" })
   expect(await bench.call(terminal, { command: "pwd; f" })).toMatchObject({ output: `${workdir}/d\nf-1` })
   await bench.call(terminal, { command: "rm -r ../d" })
@@ -130,7 +130,7 @@ test("directory, variables and functions last from call to call; a removed direc
     output: workdir,
     exit_code: 0,
     error: null,
-    cwd_note: `The working directory ${workdir}/d does not exist any more; the command ran in ${workdir}.`,
+    cwd_note: `The working directory ${workdir}/d no longer exists; the command ran in ${workdir}.`,
   })
 })
 
@@ -144,7 +144,7 @@ test("5 MB keep exactly the first 20 000 and the last 30 000 characters", async 
   })
 })
 
-test("a program that wants a terminal gets one", async () => {
+test("a program can run in a pseudo-terminal", async () => {
   await using bench = await toolBench()
   expect(await bench.call(terminal, { command: "test -t 1 && echo yes; exit 2", pty: true })).toEqual({
     output: "yes",
@@ -169,7 +169,7 @@ test("a program that wants a terminal gets one", async () => {
   expect(await bench.call(terminal, { command: "true", pty: true, workdir: "/" })).toMatchObject({ exit_code: 0 })
 })
 
-test("a place that is out of reach is tried again after 2, 4 and 8 seconds; a command that fails is not", async () => {
+test("an unreachable workspace is retried after 2, 4 and 8 seconds; a failing command is not", async () => {
   await using bench = await toolBench()
   const waits: number[] = []
   const clock = {
@@ -204,7 +204,7 @@ test("a place that is out of reach is tried again after 2, 4 and 8 seconds; a co
   })
 })
 
-test("in the background: who wants to be told, and what is not done", async () => {
+test("in the background: notifications and ignored options", async () => {
   await using bench = await toolBench()
   await using background = await processBench(bench)
   const { ports } = background
@@ -213,12 +213,12 @@ test("in the background: who wants to be told, and what is not done", async () =
     ...started,
     exit_code: 0,
     error: null,
-    hint: "You will not be told when it ends: look with process poll or wait, or set notify_on_complete next time.",
+    hint: "You will not be notified when it ends: use process poll or wait, or set notify_on_complete next time.",
   })
   const both = { background: true, notify_on_complete: true, watch_patterns: ["x"] }
   expect(await bench.call(terminal, { command: "npm start", ...both }, { ports })).toMatchObject({
     notify_on_complete: true,
-    watch_patterns_ignored: "watch_patterns are not used together with notify_on_complete",
+    watch_patterns_ignored: "watch_patterns cannot be combined with notify_on_complete and were ignored",
   })
   expect(
     await bench.call(terminal, { command: "sleep 300", background: true, watch_patterns: ["x"] }, { ports }),
@@ -231,12 +231,12 @@ test("in the background: who wants to be told, and what is not done", async () =
   })
 })
 
-test("live output comes in whole lines, and a line that never ends in large pieces", async () => {
+test("live output comes in complete lines, and a very long line in large pieces", async () => {
   async function* chunks(...texts: readonly string[]): AsyncGenerator<string, void, void> {
     yield* texts
   }
   const pieces = async (...texts: readonly string[]): Promise<readonly string[]> =>
-    await Array.fromAsync(wholeLines(chunks(...texts)))
+    await Array.fromAsync(bufferLines(chunks(...texts)))
   expect(await pieces("a", "b\nc", "\rd", "e")).toEqual(["ab\n", "c\r", "de"])
   expect((await pieces("x".repeat(5000), "x".repeat(5000), "y")).map(({ length }) => length)).toEqual([10_000, 1])
 })

@@ -3,14 +3,14 @@ import { z } from "zod"
 import { isRecord, parseJson, stringField } from "../../base/json.ts"
 import { ellipsize } from "../../base/text.ts"
 import { defineTool } from "../../toolkit/define-tool.ts"
-import { looksDestructive } from "../../toolkit/destructive-command.ts"
+import { looksDestructive } from "./destructive-command.ts"
 import { digestLines, digestValue } from "../../toolkit/digest-line.ts"
 import type { ToolContext } from "../../toolkit/tool.ts"
 import { startInBackground } from "./background.ts"
 import { rewriteCompoundBackground } from "./compound-background.ts"
-import { refusedInForeground } from "./foreground-guard.ts"
+import { foregroundRefusal } from "./foreground-guard.ts"
 import { notRun, runInForeground } from "./foreground.ts"
-import { refusedWorkdir } from "./workdir.ts"
+import { workdirRefusal } from "./workdir.ts"
 
 const MAX_FOREGROUND_SECONDS = 600
 
@@ -26,19 +26,20 @@ export const terminal = defineTool({
     background: z.boolean().optional(),
     timeout: z.int().min(1).optional().describe("Seconds, foreground only (default 180)"),
     workdir: z.string().min(1).optional(),
-    pty: z.boolean().optional().describe("In a terminal of its own, for interactive programs"),
-    notify_on_complete: z.boolean().optional().describe("Be told once when it ends"),
+    pty: z.boolean().optional().describe("In a pseudo-terminal, for interactive programs"),
+    notify_on_complete: z.boolean().optional().describe("Notify you once when it ends"),
     watch_patterns: z
       .array(z.string().min(1))
       .optional()
-      .describe("Be told of output lines with one of these texts; only for rare signals"),
+      .describe("Notify you of output lines with one of these texts; only for rare signals"),
   }),
+  declarationRank: 1,
+  lean: true,
   access: "exec",
   subject: ({ command }) => ({ kind: "command", command }),
   preview: ({ command }) => (looksDestructive(command) ? `${command}  [changes files]` : command),
-  emoji: "💻",
-  inScripts: true,
   provenance: "command",
+  role: "shell",
   digest: ({ args, result }) => {
     const answer = parseJson(result)
     const code = isRecord(answer) && typeof answer["exit_code"] === "number" ? answer["exit_code"] : "?"
@@ -49,7 +50,7 @@ export const terminal = defineTool({
     const background = args.background === true
     const refused =
       (background ? undefined : refusedForeground(args, context)) ??
-      (args.workdir === undefined ? undefined : await refusedWorkdir(args.workdir, context.workspace.files))
+      (args.workdir === undefined ? undefined : await workdirRefusal(args.workdir, context.workspace.files))
     if (refused !== undefined) return notRun(refused)
     const call = {
       command: args.command,
@@ -70,9 +71,9 @@ function refusedForeground(
   { command, timeout = 0 }: { readonly command: string; readonly timeout?: number | undefined },
   { limits }: ToolContext,
 ): string | undefined {
-  const most = limits.foregroundMaxSeconds ?? MAX_FOREGROUND_SECONDS
-  if (timeout > most) {
-    return `timeout may be at most ${most} seconds. For a longer job use background=true with notify_on_complete=true`
+  const max = limits.foregroundMaxSeconds ?? MAX_FOREGROUND_SECONDS
+  if (timeout > max) {
+    return `timeout may be at most ${max} seconds. For a longer job use background=true with notify_on_complete=true`
   }
-  return refusedInForeground(command)
+  return foregroundRefusal(command)
 }

@@ -2,7 +2,7 @@ import type { FileSystem } from "../../exec/workspace.ts"
 import { explainSystemError } from "../../base/system-error.ts"
 
 /** Why a command cannot start in a directory, or undefined when it can. */
-export async function refusedWorkdir(workdir: string, files: FileSystem): Promise<string | undefined> {
+export async function workdirRefusal(workdir: string, files: FileSystem): Promise<string | undefined> {
   const odd = forbiddenCharacter(workdir)
   if (odd !== undefined) return `workdir contains ${JSON.stringify(odd)}, which is not allowed there`
   try {
@@ -14,7 +14,7 @@ export async function refusedWorkdir(workdir: string, files: FileSystem): Promis
   }
 }
 
-/** The first character that could mean something to a shell on the way to another machine. */
+/** The first character that a shell could interpret on a remote machine. */
 export function forbiddenCharacter(workdir: string): string | undefined {
   return /[^\p{L}\p{M}\p{N}/\\:_\-.~ +@=,]/u.exec(workdir)?.[0]
 }

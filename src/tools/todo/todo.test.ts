@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 
-import { toolBench } from "../../../test/fixtures/tools/tool-context.ts"
+import { toolBench } from "../../../test/fixtures/tools/tool-bench.ts"
 import type { TodoPort } from "../../toolkit/ports/todo.ts"
 import { todo } from "./todo.ts"
 
@@ -21,7 +21,7 @@ function recordingPort() {
   return { port, writes, items }
 }
 
-test("without todos the list is read, with its counts", async () => {
+test("without todos the list is returned with its counts", async () => {
   await using bench = await toolBench()
   const { port, items, writes } = recordingPort()
   expect(await bench.result(todo, {}, { ports: { todo: port } })).toEqual({
@@ -31,7 +31,7 @@ test("without todos the list is read, with its counts", async () => {
   expect(writes).toEqual([])
 })
 
-test("whatever a model writes as an item reaches the list, which puts it right", async () => {
+test("items of any type reach the list, which normalises them", async () => {
   await using bench = await toolBench()
   const { port, items, writes } = recordingPort()
   const given = [{ id: 1, content: null, status: "later", more: true }, {}]
@@ -42,13 +42,12 @@ test("whatever a model writes as an item reaches the list, which puts it right",
   expect(writes).toEqual([{ given: [{ id: 1, content: null, status: "later" }, {}], merge: true }])
 })
 
-test("without the port it says so", async () => {
+test("without the port it returns an error", async () => {
   await using bench = await toolBench()
   expect(await bench.call(todo, {})).toEqual({ error: "todo is not available here" })
 })
 
-test("its marks, its digest, and a schema that costs little", () => {
-  expect(todo.marks).toEqual({ housekeeping: true, emoji: "📋" })
+test("its digest, and a short schema", () => {
   expect(todo.runnable.digest?.({ tool: "todo", args: {}, result: "" })).toBe("[todo] updated task list")
   const { name, description, parameters } = todo
   expect(JSON.stringify({ name, description, parameters }).length).toBeLessThan(800)

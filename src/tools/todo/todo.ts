@@ -5,14 +5,14 @@ import { TODO_STATUSES } from "../../toolkit/ports/todo.ts"
 import type { TodoItem } from "../../toolkit/ports/todo.ts"
 import { failure } from "../failure.ts"
 
-/** Anything is taken and put right by the list; the model is told the plain form. */
+/** Accepts any value, which the list normalises; the schema for the model says string. */
 const text = z.unknown().meta({ type: "string" })
 
 export const todo = defineTool({
   name: "todo",
   toolset: "todo",
   description:
-    "Your task list for this session, for work of 3 or more steps or several tasks. It works silently. Without todos it is read. " +
+    "Your task list for this session, for work of 3 or more steps or several tasks. It works silently. Without todos it returns the list. " +
     "Order is priority. Keep one item in_progress; mark items completed at once. If one fails, cancel it and add a revised one. " +
     "Do not add testing unless asked.",
   input: z.object({
@@ -25,12 +25,13 @@ export const todo = defineTool({
       .optional(),
     merge: z.boolean().default(false).describe("Change items by id instead of replacing the list"),
   }),
+  declarationRank: 7,
   access: "agent",
   subject: () => ({ kind: "name", name: "todo" }),
   preview: ({ todos, merge }) => (todos === undefined ? "read" : `${merge ? "update" : "write"} ${todos.length}`),
   digest: () => "[todo] updated task list",
-  emoji: "📋",
   housekeeping: true,
+  role: "task-list",
   run: (args, context) => {
     const port = context.ports.todo
     if (port === undefined) return Promise.resolve(failure("todo is not available here"))

@@ -2,7 +2,6 @@ import { z } from "zod"
 
 import { nearest } from "../../base/nearest.ts"
 import { ellipsize } from "../../base/text.ts"
-import { BRIDGE_TOOLSET } from "../../toolkit/deferred-tools.ts"
 import { defineTool } from "../../toolkit/define-tool.ts"
 import { failure } from "../failure.ts"
 
@@ -10,9 +9,10 @@ const MAX_NAME_CHARS = 100
 
 export const toolDescribe = defineTool({
   name: "tool_describe",
-  toolset: BRIDGE_TOOLSET,
+  toolset: "tool_search",
   description: "The full description and parameters of a tool of tool_search.",
   input: z.object({ name: z.string().trim().min(1) }),
+  bridge: "describe",
   access: "read",
   subject: ({ name }) => ({ kind: "name", name }),
   preview: ({ name }) => name,
@@ -20,7 +20,7 @@ export const toolDescribe = defineTool({
     `[tool_describe] ${typeof args["name"] === "string" ? ellipsize(args["name"], MAX_NAME_CHARS) : "?"}`,
   parallel: "safe",
   idempotent: true,
-  emoji: "🧰",
+  newestResultOnly: true,
   run: ({ name }, { ports }) => {
     const port = ports.deferredTools
     if (port === undefined) return Promise.resolve(failure("there are no more tools here"))
@@ -32,7 +32,7 @@ export const toolDescribe = defineTool({
 })
 
 function unknown(name: string, names: readonly string[]): string {
-  const meant = nearest(name, names)
-  const hint = meant === undefined ? "find its name with tool_search" : `did you mean ${meant}?`
-  return `tool_search has no ${ellipsize(name, MAX_NAME_CHARS)}; a tool you already have is called directly, else ${hint}`
+  const similar = nearest(name, names)
+  const hint = similar === undefined ? "find its name with tool_search" : `did you mean ${similar}?`
+  return `tool_search has no ${ellipsize(name, MAX_NAME_CHARS)}; call a tool that you already have directly, otherwise ${hint}`
 }

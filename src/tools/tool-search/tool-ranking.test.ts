@@ -31,7 +31,7 @@ describe("a search", () => {
     expect(found.slice(0, Math.max(1, expected.length)).map(({ name }) => name)).toEqual(expected)
   })
 
-  test("weighs words as BM25 does: rare before frequent, short before long, and repetition ever less", () => {
+  test("ranks by BM25: rare before frequent words, short before long texts, with diminishing repetition", () => {
     const documents = [
       tool("a", "common rare", []),
       tool("b", "common common", []),
@@ -51,7 +51,7 @@ describe("a search", () => {
     [100, 5],
     [0, 1],
     [-3, 1],
-  ])("with a limit of %s gives %i", (limit, expected) => {
+  ])("with a limit of %s returns %i", (limit, expected) => {
     const many = Array.from({ length: 9 }, (_, index) => tool(`page_${index}`, "Read a page.", []))
     const port = createToolSearch(many, { defaultLimit: 3, maxLimit: 5 })
     expect(port.search("page", limit)).toEqual(many.slice(0, expected))
@@ -65,7 +65,7 @@ test("tools are found by their exact name, and the names are sorted", () => {
   expect(port.names()).toEqual(TOOLS.map(({ name }) => name))
 })
 
-test("where nothing is deferred nothing is found", () => {
+test("without deferred tools nothing is found", () => {
   const port = createToolSearch([])
   expect([port.names(), port.search("anything"), port.find("x")]).toEqual([[], [], undefined])
 })

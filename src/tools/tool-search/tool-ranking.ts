@@ -1,4 +1,5 @@
 import { isRecord } from "../../base/json.ts"
+import { lazy } from "../../base/lazy.ts"
 import type { ToolDefinition } from "../../protocol/tool.ts"
 import type { DeferredToolsPort } from "../../toolkit/ports/deferred-tools.ts"
 
@@ -10,26 +11,24 @@ interface SearchLimits {
 /** `tools.tool_search.search_default_limit` and `max_search_limit`. */
 const DEFAULT_LIMITS: SearchLimits = { defaultLimit: 5, maxLimit: 20 }
 
-/** A search over what tools are called, what they say they do and what their parameters are called. */
+/** A search over names, descriptions and parameter names of tools. */
 export function createToolSearch(
   deferred: readonly ToolDefinition[],
   limits: SearchLimits = DEFAULT_LIMITS,
 ): DeferredToolsPort {
   const byName = new Map(deferred.map((tool) => [tool.name, tool]))
   const names = [...byName.keys()].toSorted()
-  let index: Index | undefined
+  const index = lazy(() => indexOf([...byName.values()]))
   return {
     names: () => names,
     find: (name) => byName.get(name),
     search: (query, limit = limits.defaultLimit) => {
-      // Most sessions never search.
-      index ??= indexOf([...byName.values()])
-      return rank(query, index).slice(0, Math.max(1, Math.min(limit, limits.maxLimit)))
+      return rank(query, index()).slice(0, Math.max(1, Math.min(limit, limits.maxLimit)))
     },
   }
 }
 
-/** Okapi BM25 with its usual constants: how soon repetition stops counting, and how much a long description is held back. */
+/** Okapi BM25 with its usual constants: saturation of repeated words, and the penalty for long descriptions. */
 const K1 = 1.5
 const B = 0.75
 
@@ -88,13 +87,13 @@ function scoreOf({ counts, length }: Document, words: readonly string[], index: 
   }, 0)
 }
 
-/** How many words of the query stand anywhere inside, as a part of a word too. */
+/** How many words of the query occur in the text, also as parts of words. */
 function shareInside({ text }: Document, query: string): number {
   const parts = query.toLowerCase().split(/\s+/u)
   return parts.filter((part) => part !== "" && text.includes(part)).length
 }
 
-/** Words of names (`read_file`, `readFile`) and of sentences; one and many are the same word. */
+/** Words of names (`read_file`, `readFile`) and of sentences; singular and plural are the same word. */
 function wordsOf(text: string): readonly string[] {
   const words = text.replaceAll(/(?<=[\p{Ll}\d])(?=\p{Lu})/gu, " ").toLowerCase()
   return (words.match(/[\p{L}\p{N}]+/gu) ?? []).map((word) => (word.length > 3 ? word.replace(/s$/u, "") : word))

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 
-import { toolBench } from "../../../test/fixtures/tools/tool-context.ts"
+import { toolBench } from "../../../test/fixtures/tools/tool-bench.ts"
 import type { ToolDefinition } from "../../protocol/tool.ts"
 import { toolCall } from "./tool-call.ts"
 import { toolDescribe } from "./tool-describe.ts"
@@ -23,7 +23,7 @@ const LIST: ToolDefinition = {
 }
 const ports = { deferredTools: createToolSearch([LIST, SEND]) }
 
-test("a search says what it found, in short, with the parameters that may be left out marked", async () => {
+test("a search returns short descriptions with optional parameters marked", async () => {
   await using bench = await toolBench()
   expect(await bench.result(toolSearch, { query: "message" }, { ports })).toEqual({
     content: {
@@ -41,7 +41,7 @@ test("a search says what it found, in short, with the parameters that may be lef
   })
 })
 
-test("a search that finds nothing says what there is", async () => {
+test("a search without results lists all names", async () => {
   await using bench = await toolBench()
   expect(await bench.result(toolSearch, { query: "zebra", limit: 3 }, { ports })).toEqual({
     content: { query: "zebra", results: [], total_tools: 2, names: ["list_chats", "send_message"] },
@@ -60,18 +60,18 @@ test("a description has the whole schema", async () => {
 test.each([
   [
     "list_chat",
-    "tool_search has no list_chat; a tool you already have is called directly, else did you mean list_chats?",
+    "tool_search has no list_chat; call a tool that you already have directly, otherwise did you mean list_chats?",
   ],
   [
     "read_file",
-    "tool_search has no read_file; a tool you already have is called directly, else find its name with tool_search",
+    "tool_search has no read_file; call a tool that you already have directly, otherwise find its name with tool_search",
   ],
-])("a tool that is not deferred is answered with what to do: %s", async (name, error) => {
+])("a tool that is not deferred returns a hint: %s", async (name, error) => {
   await using bench = await toolBench()
   expect(await bench.call(toolDescribe, { name }, { ports })).toEqual({ error })
 })
 
-test("without deferred tools both say so", async () => {
+test("without deferred tools both return an error", async () => {
   await using bench = await toolBench()
   const answers = [await bench.call(toolSearch, { query: "x" }), await bench.call(toolDescribe, { name: "x" })]
   expect(answers).toEqual([{ error: "there are no more tools here" }, { error: "there are no more tools here" }])
@@ -84,7 +84,7 @@ test("a call needs a name, and the bridge cannot be called through itself", asyn
     error: "tool_call was not run: `name` is required.",
   })
   expect(await bench.call(toolCall, { name: "tool_call" })).toEqual({
-    error: "tool_call cannot call itself; name the tool that you want",
+    error: "tool_call cannot call itself; name another tool",
   })
 })
 

@@ -3,7 +3,6 @@ import { z } from "zod"
 import { isRecord } from "../../base/json.ts"
 import { ellipsize } from "../../base/text.ts"
 import type { ToolDefinition } from "../../protocol/tool.ts"
-import { BRIDGE_TOOLSET } from "../../toolkit/deferred-tools.ts"
 import { defineTool } from "../../toolkit/define-tool.ts"
 import { failure } from "../failure.ts"
 
@@ -12,16 +11,17 @@ const MAX_NAMES = 100
 
 export const toolSearch = defineTool({
   name: "tool_search",
-  toolset: BRIDGE_TOOLSET,
+  toolset: "tool_search",
   description: "Find more tools by what they do. Call what you find with tool_call.",
   input: z.object({ query: z.string().trim().min(1), limit: z.int().optional() }),
+  bridge: "search",
   access: "read",
   subject: ({ query }) => ({ kind: "query", query }),
   preview: ({ query }) => query,
   digest: ({ args }) => `[tool_search] ${typeof args["query"] === "string" ? ellipsize(args["query"], 60) : "?"}`,
   parallel: "safe",
   idempotent: true,
-  emoji: "🧰",
+  newestResultOnly: true,
   run: ({ query, limit }, { ports }) => {
     const port = ports.deferredTools
     if (port === undefined) return Promise.resolve(failure("there are no more tools here"))
@@ -39,7 +39,7 @@ export const toolSearch = defineTool({
   },
 })
 
-/** Enough to choose by, and for simple tools enough to call: parameters that may be left out have a question mark. */
+/** Enough to choose a tool and to call simple ones; optional parameters have a question mark. */
 function shown({ name, description, parameters }: ToolDefinition): Readonly<Record<string, unknown>> {
   const { properties, required } = parameters
   const needed: readonly unknown[] = Array.isArray(required) ? required : []

@@ -1,4 +1,4 @@
-// The least a Node program can do for a conversation with tool calls: the same requests on one connection, the same spawns.
+// A minimal Node program for a conversation with tool calls: the same requests on one connection, the same spawns.
 // node tool-turns.mjs BASE_URL FIRST_BODY_FILE SHELL
 import { spawn } from "node:child_process"
 import { readFileSync } from "node:fs"
@@ -8,7 +8,7 @@ const [baseUrl, bodyFile, shell] = process.argv.slice(2)
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })
 const conversation = JSON.parse(readFileSync(bodyFile, "utf8"))
 for (;;) {
-  const reply = await ask(JSON.stringify(conversation))
+  const reply = await sendRequest(JSON.stringify(conversation))
   if (reply.call === undefined) {
     process.stdout.write(`${reply.text}\n`, () => process.exit(0))
     break
@@ -20,16 +20,16 @@ for (;;) {
   conversation.messages.push({ role: "tool", tool_call_id: id, content: JSON.stringify(result) })
 }
 
-function ask(body) {
+function sendRequest(body) {
   const { promise, resolve, reject } = Promise.withResolvers()
   const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) }
   const call = request(`${baseUrl}/chat/completions`, { method: "POST", headers, agent }, (response) => {
     const reply = { text: "", call: undefined }
-    let rest = ""
+    let buffered = ""
     response.setEncoding("utf8")
     response.on("data", (chunk) => {
-      const frames = (rest + chunk).split("\n\n")
-      rest = frames.pop()
+      const frames = (buffered + chunk).split("\n\n")
+      buffered = frames.pop()
       for (const frame of frames) {
         if (frame !== "data: [DONE]") add(reply, JSON.parse(frame.slice("data: ".length)).choices[0]?.delta)
       }

@@ -1,5 +1,5 @@
 import type { AgentEvent } from "../../../src/protocol/events.ts"
-import type { Session } from "../../../src/app/session.ts"
+import type { Session } from "../../../src/app/session/session.ts"
 import { callsTool, reply, says } from "../../support/model-server/turn.ts"
 import type { ScriptEntry } from "../../support/model-server/turn.ts"
 import { assembleApp, runToEnd } from "../assembled-app.ts"

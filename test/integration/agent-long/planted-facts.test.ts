@@ -6,7 +6,7 @@ import type { Message } from "../../../src/protocol/message.ts"
 import type { RecordedRequest } from "../../support/model-server/recorded-request.ts"
 import { recordsIn } from "../../support/model-server/request-parts.ts"
 import { callsTool, repeat, says } from "../../support/model-server/turn.ts"
-import type { Turn, TurnMaker } from "../../support/model-server/turn.ts"
+import type { Turn, TurnFunction } from "../../support/model-server/turn.ts"
 import { assembleApp, runToEnd } from "../assembled-app.ts"
 import type { AssembledApp } from "../assembled-app.ts"
 import { plantFacts } from "./planted-facts.ts"
@@ -26,7 +26,7 @@ const ODD_MESSAGE =
 
 test("40 facts of a 200-turn session come back word for word after it was compressed to 15 % of its size", async () => {
   const planted = plantFacts(20_261_115, { facts: FACTS, turns: TURNS })
-  const queue: (Turn | TurnMaker)[] = []
+  const queue: (Turn | TurnFunction)[] = []
   const script = repeat(async (request) => {
     const usage = { input: Math.ceil(request.rawBody.length / 4), output: 50 }
     if (!hasTools(request)) return says(EMPTY_SUMMARY, { usage })
@@ -40,7 +40,7 @@ test("40 facts of a 200-turn session come back word for word after it was compre
   })
   const session = await house.open()
   const chain = new Set<SessionId>([session.id])
-  for (const [index, { words, call, reply }] of planted.turns.entries()) {
+  for (const [index, { userText: words, call, reply }] of planted.turns.entries()) {
     if (call !== undefined) queue.push(callsTool(call.name, call.input))
     queue.push(says(reply))
     const { end } = await runToEnd(session, index === ODD_TURN ? ODD_MESSAGE : words)
@@ -54,14 +54,14 @@ test("40 facts of a 200-turn session come back word for word after it was compre
   const original = charsOf(await conversations(house, [...chain]))
   expect(kept / original).toBeLessThanOrEqual(0.15)
 
-  const look = async (words: string, ...calls: readonly TurnMaker[]): Promise<string> => {
+  const look = async (words: string, ...calls: readonly TurnFunction[]): Promise<string> => {
     queue.push(...calls, says("I see."))
     await runToEnd(session, words)
     return house.model.toolResults(house.model.requests.length - 1).at(-1)?.text ?? ""
   }
   const missed: string[] = []
   let atOnce = 0
-  for (const { sentence, question, place } of planted.facts) {
+  for (const { sentence, question, source: place } of planted.facts) {
     const page = async (offset: number): Promise<boolean> =>
       hitsIn(await look("Look that up.", (request) => searches(request, { query: question, offset }))).some(
         ({ snippet }) => snippet.includes(sentence),

@@ -6,16 +6,16 @@ export interface PlantedFact {
   readonly sentence: string
   readonly question: string
   readonly turn: number
-  readonly place: Place
+  readonly source: FactSource
 }
 
-export type Place = "user" | "assistant" | "command output" | "file" | "written file"
+export type FactSource = "user" | "assistant" | "command output" | "file" | "written file"
 
-const PLACES: readonly Place[] = ["user", "command output", "user", "assistant", "file", "user", "written file"]
+const FACT_SOURCES: readonly FactSource[] = ["user", "command output", "user", "assistant", "file", "user", "written file"]
 
 /** One exchange of the session that the facts are planted in. */
 export interface PlantedTurn {
-  readonly words: string
+  readonly userText: string
   readonly reply: string
   readonly call?: { readonly name: string; readonly input: unknown }
 }
@@ -59,7 +59,7 @@ export function plantFacts(seed: number, counts: { readonly facts: number; reado
   const facts = Array.from({ length: counts.facts }, (_, index): PlantedFact => {
     const [sentence, question] = made(index, nameAt(NAMES, index), number())
     const turn = Math.floor(((index + random()) * counts.turns) / counts.facts)
-    return { sentence, question, turn, place: PLACES[index % PLACES.length] ?? "user" }
+    return { sentence, question, turn, source: FACT_SOURCES[index % FACT_SOURCES.length] ?? "user" }
   })
   const filler = (sentences: number): string =>
     Array.from({ length: sentences }, () => {
@@ -71,24 +71,24 @@ export function plantFacts(seed: number, counts: { readonly facts: number; reado
   const files: Record<string, string> = {}
   const turns = Array.from({ length: counts.turns }, (_, turn): PlantedTurn => {
     const fact = facts.find((each) => each.turn === turn)
-    const said = (place: Place): string => (fact?.place === place ? ` ${fact.sentence} ` : " ")
+    const said = (place: FactSource): string => (fact?.source === place ? ` ${fact.sentence} ` : " ")
     const name = `notes/day-${turn}.md`
     files[name] = `${filler(12)}\n${said("file").trim()}\n${filler(6)}\n`
     return {
-      words: `Turn ${turn}. ${filler(4)}${said("user")}${filler(2)}`,
+      userText: `Turn ${turn}. ${filler(4)}${said("user")}${filler(2)}`,
       reply: `Noted for ${turn}. ${filler(5)}${said("assistant")}${filler(1)}`,
-      ...callOf(fact?.place ?? (turn % 4 === 0 ? "file" : "user"), { turn, name, said, filler }),
+      ...callOf(fact?.source ?? (turn % 4 === 0 ? "file" : "user"), { turn, name, said, filler }),
     }
   })
   return { facts, turns, files }
 }
 
 function callOf(
-  place: Place,
+  place: FactSource,
   making: {
     readonly turn: number
     readonly name: string
-    readonly said: (place: Place) => string
+    readonly said: (place: FactSource) => string
     readonly filler: (sentences: number) => string
   },
 ): Pick<PlantedTurn, "call"> {

@@ -31,7 +31,7 @@ export interface LongTaskFigures {
   readonly compressions: number
   /** Of those, how many needed no model. */
   readonly withoutModel: number
-  readonly sideCalls: number
+  readonly auxiliaryCalls: number
   /** Pairs of requests with no compression between them, and how many of the later ones start with the bytes of the earlier. */
   readonly pairs: number
   readonly extended: number
@@ -95,7 +95,7 @@ export async function runLongTask({ seed, rounds, window, usage }: LongTaskOptio
     ),
     compressions: compression,
     withoutModel: compression - new Set(side.map((each) => each.compression)).size,
-    sideCalls: side.length,
+    auxiliaryCalls: side.length,
     pairs: pairs.length,
     extended: pairs.filter(([earlier, later]) => extendsRequest(earlier.rawBody, later.rawBody)).length,
     lost: await missingCalls(await house.app.store(), [...chain], task.rounds),

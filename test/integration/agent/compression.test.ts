@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite"
 import { expect, test } from "vitest"
 
 import type { Clock } from "../../../src/base/clock.ts"
-import { isValidHistory } from "../../../src/agent/context/validity.ts"
+import { isValidHistory } from "../../../src/agent/context/history-validity.ts"
 import type { Message } from "../../../src/protocol/message.ts"
 import { talk, toolRound, user } from "../../fixtures/agent/histories.ts"
 import type { RecordedRequest } from "../../support/model-server/recorded-request.ts"

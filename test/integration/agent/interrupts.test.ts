@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { expect, test } from "vitest"
 
 import type { AgentEvent } from "../../../src/protocol/events.ts"
-import { isValidHistory } from "../../../src/agent/context/validity.ts"
+import { isValidHistory } from "../../../src/agent/context/history-validity.ts"
 import { callsTool, refuses, repeat, reply, says, stallsAfter } from "../../support/model-server/turn.ts"
 import type { ScriptEntry } from "../../support/model-server/turn.ts"
 import { assembleApp, runToEnd } from "../assembled-app.ts"

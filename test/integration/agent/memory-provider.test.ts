@@ -10,13 +10,14 @@ import { createRedactor } from "../../../src/base/redact.ts"
 import { environmentFrom } from "../../../src/config/environment.ts"
 import { ensureHome, resolveHome } from "../../../src/config/home.ts"
 import { loadConfig } from "../../../src/config/load.ts"
-import type { MemoryProvider } from "../../../src/knowledge/memory/provider.ts"
+import type { MemoryProvider } from "../../../src/knowledge/memory/memory-provider.ts"
 import type { SessionId } from "../../../src/protocol/identifiers.ts"
 import { startModelServer } from "../../support/model-server/server.ts"
 import type { ModelServer } from "../../support/model-server/server.ts"
 import { callsTool, says } from "../../support/model-server/turn.ts"
+import { manualClock } from "../../support/manual-clock.ts"
 import { temporaryHome } from "../../support/temporary-home.ts"
-import { manualClock, runToEnd } from "../assembled-app.ts"
+import { runToEnd } from "../assembled-app.ts"
 
 /** Time passes only while something within the limit is waited for; what takes longer is waited for in vain. */
 function patientClock() {
@@ -32,8 +33,8 @@ function patientClock() {
       })
       watched.catch(() => undefined)
       while (!state.done) {
-        const next = clock.nextWaking()
-        if (next !== undefined && next <= end) clock.advance(Math.max(0, next - clock.now()))
+        const next = clock.nextWakeTime()
+        if (next !== undefined && next <= end) await clock.advance(Math.max(0, next - clock.now()))
         await nextTick()
       }
       return await watched
@@ -84,10 +85,8 @@ async function appWith(model: ModelServer, provider: MemoryProvider, clock: Cloc
       const opened = await app.openSession({
         model: chosen.value,
         cwd: home.workdir,
-        source: "cli",
-        platform: "cli",
+        origin: { surface: "cli", attended: () => true },
         permissionProfile: "default",
-        attended: true,
         ...(resume === undefined ? {} : { resume }),
       })
       if (!opened.ok) throw new Error(opened.error)

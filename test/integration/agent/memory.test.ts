@@ -95,7 +95,7 @@ test("rules that are binary or gigantic are left out and named", async () => {
 const EVERY_SECOND_TURN = "memory:\n  nudge_interval: 2\n"
 
 function isReview({ rawBody }: RecordedRequest): boolean {
-  return rawBody.includes("This is not from the person. Look back")
+  return rawBody.includes("This is not from the user. Review")
 }
 
 /** Answers the conversation with "Fine." and the looks back at it with these turns, in order. */

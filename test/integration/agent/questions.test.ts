@@ -1,7 +1,8 @@
 import { expect, test } from "vitest"
 
 import { callsTool, reply, says } from "../../support/model-server/turn.ts"
-import { assembleApp, manualClock, runToEnd } from "../assembled-app.ts"
+import { manualClock } from "../../support/manual-clock.ts"
+import { assembleApp, runToEnd } from "../assembled-app.ts"
 import type { AssembledApp } from "../assembled-app.ts"
 import { wireProblems } from "./on-every-wire.ts"
 
@@ -45,10 +46,10 @@ test("a question goes to the person and the answer to the model", async () => {
 test("a question that nobody answers in time is left to the model", async () => {
   const clock = manualClock()
   await using house = await assembleApp([ASKS, says("I took red.")], { clock, config: "clarify:\n  timeout: 30\n" })
-  const { end, events } = await runToEnd(await house.open(), "paint", (event) => {
+  const { end, events } = await runToEnd(await house.open(), "paint", async (event) => {
     if (event.type !== "clarify-request") return
     expect(event.expiresAt).toBeCloseTo(clock.now() / 1000 + 30, 1)
-    clock.advance(30_000)
+    await clock.advance(30_000)
   })
   expect(end.result.finalResponse).toBe("I took red.")
   expect(events).toContainEqual(expect.objectContaining({ kind: "answered", choice: "timeout", by: "noninteractive" }))
@@ -61,7 +62,7 @@ test("a question with nobody there is answered at once, and nobody sees it", asy
   expect(end.result.finalResponse).toBe("I took red.")
   expect(events.some(({ type }) => type === "clarify-request")).toBe(false)
   expect(answerOf(house)).toEqual({
-    error: "nobody is here to answer; proceed by your best judgement and say what you assumed",
+    error: "no user is available to answer; proceed by your best judgement and state what you assumed",
   })
 })
 

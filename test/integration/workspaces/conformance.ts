@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { errorCode } from "../../../src/base/system-error.ts"
 import type { CommandExit, RunOptions, Workspace } from "../../../src/exec/workspace.ts"
 
-/** A place that the suite is run against. */
+/** A workspace that the suite runs against. */
 export interface WorkspaceUnderTest {
   readonly workspace: Workspace
-  /** An empty directory in it that commands and file operations may use. */
+  /** An empty directory in the workspace for the tests. */
   readonly directory: string
   close(): Promise<void>
 }
@@ -16,37 +16,37 @@ export interface WorkspaceUnderTest {
 export interface ConformanceOptions {
   readonly name: string
   readonly open: () => Promise<WorkspaceUnderTest>
-  /** Why it cannot be tested here; the tests are then skipped. */
+  /** Why it cannot be tested on this machine; the tests are skipped then. */
   readonly missing: string | undefined
-  /** Background commands can be written to. */
+  /** Whether background commands have a stdin. */
   readonly hasBackgroundInput: boolean
 }
 
-/** What every place to work promises, whatever it is made of. */
+/** The contract that every kind of workspace fulfils. */
 export function testWorkspace(options: ConformanceOptions): void {
   const title = options.missing === undefined ? options.name : `${options.name} (skipped: ${options.missing})`
-  // Places may share a process table with each other and with other tests: what is started here is told by its time.
+  // Workspaces may share a process table with each other and with other tests: this number identifies the processes of this run.
   const mark = String(randomInt(100_000, 900_000))
   describe.skipIf(options.missing !== undefined)(title, () => {
-    let place: WorkspaceUnderTest
+    let subject: WorkspaceUnderTest
     let count = 0
     beforeAll(async () => {
-      place = await options.open()
+      subject = await options.open()
     })
     afterAll(async () => {
-      await place.close()
+      await subject.close()
     })
     const fresh = async (): Promise<string> => {
-      const directory = posix.join(place.directory, `case-${(count += 1)}`)
+      const directory = posix.join(subject.directory, `case-${(count += 1)}`)
       await run(`mkdir -p ${directory}`)
       return directory
     }
     const run = (command: string, run: Partial<RunOptions> = {}): Promise<CommandExit> =>
-      place.workspace.run(command, { ...LIMITS(), ...run }).exit
+      subject.workspace.run(command, { ...LIMITS(), ...run }).exit
 
     describe("files", () => {
-      test("what is written is read back byte by byte and reported as it is", async () => {
-        const { files } = place.workspace
+      test("files are read back byte for byte with correct facts", async () => {
+        const { files } = subject.workspace
         const directory = await fresh()
         const contents: readonly (readonly [string, string | Uint8Array])[] = [
           ["empty", ""],
@@ -70,17 +70,17 @@ export function testWorkspace(options: ConformanceOptions): void {
         }
       })
 
-      test("commands see the files and files see what commands wrote", async () => {
+      test("commands and file operations see the same files", async () => {
         const directory = await fresh()
-        await place.workspace.files.write(posix.join(directory, "in"), "from the tool\n")
+        await subject.workspace.files.write(posix.join(directory, "in"), "from the tool\n")
         expect((await run("cat in; printf 'from the shell' > out", { cwd: directory })).output).toBe("from the tool\n")
-        expect(Buffer.from(await place.workspace.files.read(posix.join(directory, "out"))).toString()).toBe(
+        expect(Buffer.from(await subject.workspace.files.read(posix.join(directory, "out"))).toString()).toBe(
           "from the shell",
         )
       })
 
-      test("odd names are names like any other", async () => {
-        const { files } = place.workspace
+      test("unusual file names work", async () => {
+        const { files } = subject.workspace
         const directory = await fresh()
         const names = [
           " leading",
@@ -111,12 +111,12 @@ export function testWorkspace(options: ConformanceOptions): void {
         expect((await files.list(directory)).length).toBe(names.length - 3)
       })
 
-      test("a directory lists its kinds and does not follow links", async () => {
+      test("list reports kinds and does not follow links", async () => {
         const directory = await fresh()
         await run("mkdir folder; touch file; mkfifo pipe; ln -s folder link; ln -s nowhere dangling", {
           cwd: directory,
         })
-        expect((await place.workspace.files.list(directory)).toSorted(byName)).toEqual([
+        expect((await subject.workspace.files.list(directory)).toSorted(byName)).toEqual([
           { name: "dangling", kind: "other" },
           { name: "file", kind: "file" },
           { name: "folder", kind: "directory" },
@@ -125,8 +125,8 @@ export function testWorkspace(options: ConformanceOptions): void {
         ])
       })
 
-      test("a write makes the directories above, keeps mode bits and goes through links", async () => {
-        const { files } = place.workspace
+      test("write creates directories, keeps the mode and follows links", async () => {
+        const { files } = subject.workspace
         const directory = await fresh()
         const deep = posix.join(directory, "a/b/c.sh")
         const { facts, ...written } = await files.write(deep, "1")
@@ -141,25 +141,25 @@ export function testWorkspace(options: ConformanceOptions): void {
         expect((await run("ls -A a a/b", { cwd: directory })).output).toBe("a:\nb\nnew\n\na/b:\nc.sh\n")
       })
 
-      test("a part of a file", async () => {
+      test("readRange reads a part of a file", async () => {
         const path = posix.join(await fresh(), "part")
-        await place.workspace.files.write(path, "0123456789")
+        await subject.workspace.files.write(path, "0123456789")
         const part = async (start: number, length: number): Promise<string> =>
-          Buffer.from((await place.workspace.files.readRange?.(path, { start, length })) ?? "none").toString()
+          Buffer.from((await subject.workspace.files.readRange?.(path, { start, length })) ?? "none").toString()
         expect([await part(2, 3), await part(8, 9), await part(20, 5)]).toEqual(["234", "89", ""])
       })
 
-      test("several answers of one look are the same as each alone", async () => {
-        const { files } = place.workspace
+      test("combined lookups return the same as separate ones", async () => {
+        const { files } = subject.workspace
         const directory = await fresh()
         await files.write(posix.join(directory, "file"), "content\n")
         await run("mkdir folder; touch empty; mkfifo pipe; ln -s file link; ln -s nowhere dangling", { cwd: directory })
-        const { look, readWithFacts } = files
-        if (look === undefined || readWithFacts === undefined) return
+        const { lookup, readWithFacts } = files
+        if (lookup === undefined || readWithFacts === undefined) return
         for (const name of ["file", "folder", "empty", "pipe", "link", "dangling", "missing", "folder/new/er"]) {
           const path = posix.join(directory, name)
           const facts = await files.stat(path)
-          expect([name, await look(path)]).toEqual([name, { realPath: await files.realPath(path), facts }])
+          expect([name, await lookup(path)]).toEqual([name, { realPath: await files.realPath(path), facts }])
           if (facts === undefined) await expect(readWithFacts(path, 8)).rejects.toThrow("ENOENT")
           else {
             const { content, ...rest } = await readWithFacts(path, 8)
@@ -173,13 +173,13 @@ export function testWorkspace(options: ConformanceOptions): void {
         expect(await readWithFacts(posix.join(directory, "file"), 7)).not.toHaveProperty("content")
       })
 
-      test("failures have the codes of the system", async () => {
-        const { files } = place.workspace
+      test("errors have system error codes", async () => {
+        const { files } = subject.workspace
         const directory = await fresh()
         const at = (name: string): string => posix.join(directory, name)
         await files.write(at("file"), "x")
         await run("mkdir folder; mkfifo pipe", { cwd: directory })
-        const codes = async (work: () => Promise<unknown>): Promise<string | undefined> => {
+        const codeOf = async (work: () => Promise<unknown>): Promise<string | undefined> => {
           try {
             await work()
             return "no failure"
@@ -188,19 +188,19 @@ export function testWorkspace(options: ConformanceOptions): void {
           }
         }
         expect({
-          readMissing: await codes(() => files.read(at("missing"))),
-          readBelowFile: await codes(() => files.read(at("file/x"))),
-          readFolder: await codes(() => files.read(at("folder"))),
-          readPipe: await codes(() => files.read(at("pipe"))),
-          writeFolder: await codes(() => files.write(at("folder"), "x")),
-          writePipe: await codes(() => files.write(at("pipe"), "x")),
-          writeBelowFile: await codes(() => files.write(at("file/x"), "x")),
-          listMissing: await codes(() => files.list(at("missing"))),
-          listFile: await codes(() => files.list(at("file"))),
-          removeMissing: await codes(() => files.remove(at("missing"))),
-          removeFolder: await codes(() => files.remove(at("folder"))),
-          renameMissing: await codes(() => files.rename(at("missing"), at("other"))),
-          renameOver: await codes(() => files.rename(at("file"), at("pipe"))),
+          readMissing: await codeOf(() => files.read(at("missing"))),
+          readBelowFile: await codeOf(() => files.read(at("file/x"))),
+          readFolder: await codeOf(() => files.read(at("folder"))),
+          readPipe: await codeOf(() => files.read(at("pipe"))),
+          writeFolder: await codeOf(() => files.write(at("folder"), "x")),
+          writePipe: await codeOf(() => files.write(at("pipe"), "x")),
+          writeBelowFile: await codeOf(() => files.write(at("file/x"), "x")),
+          listMissing: await codeOf(() => files.list(at("missing"))),
+          listFile: await codeOf(() => files.list(at("file"))),
+          removeMissing: await codeOf(() => files.remove(at("missing"))),
+          removeFolder: await codeOf(() => files.remove(at("folder"))),
+          renameMissing: await codeOf(() => files.rename(at("missing"), at("other"))),
+          renameOver: await codeOf(() => files.rename(at("file"), at("pipe"))),
           statMissing: await files.stat(at("missing")),
           statBelowFile: await files.stat(at("file/x")),
           statFolder: (await files.stat(at("folder")))?.kind,
@@ -226,18 +226,18 @@ export function testWorkspace(options: ConformanceOptions): void {
         })
       })
 
-      test("a move makes directories and takes the file along", async () => {
-        const { files } = place.workspace
+      test("rename creates directories", async () => {
+        const { files } = subject.workspace
         const directory = await fresh()
         await files.write(posix.join(directory, "from"), "data")
-        await files.rename(posix.join(directory, "from"), posix.join(directory, "new/place/to"))
-        expect((await run("find . | sort; cat new/place/to", { cwd: directory })).output).toBe(
-          ".\n./new\n./new/place\n./new/place/to\ndata",
+        await files.rename(posix.join(directory, "from"), posix.join(directory, "new/directory/to"))
+        expect((await run("find . | sort; cat new/directory/to", { cwd: directory })).output).toBe(
+          ".\n./new\n./new/directory\n./new/directory/to\ndata",
         )
       })
 
-      test("the real path of what exists, of what does not, and behind links", async () => {
-        const { files } = place.workspace
+      test("realPath resolves existing paths, missing paths and links", async () => {
+        const { files } = subject.workspace
         const directory = await files.realPath(await fresh())
         await run("mkdir real; ln -s real link; ln -s real/later dangling; ln -s loop loop", { cwd: directory })
         const real = async (name: string): Promise<string> => await files.realPath(posix.join(directory, name))
@@ -249,15 +249,15 @@ export function testWorkspace(options: ConformanceOptions): void {
         ])
       })
 
-      test("paths are relative to the working directory, and ~ is the account's home there", async () => {
-        const { files } = place.workspace
-        const { home } = await place.workspace.describe()
+      test("paths are relative to the working directory, and ~ is the home in the workspace", async () => {
+        const { files } = subject.workspace
+        const { home } = await subject.workspace.describe()
         expect([files.resolve("~"), files.resolve("~/x"), files.resolve("/a/../b")]).toEqual([home, `${home}/x`, "/b"])
-        expect(files.resolve("x/../y")).toBe(posix.join(place.workspace.cwd(), "y"))
+        expect(files.resolve("x/../y")).toBe(posix.join(subject.workspace.cwd(), "y"))
       })
 
-      test("there is a private directory for results", async () => {
-        const { files } = place.workspace
+      test("the directory for results is private", async () => {
+        const { files } = subject.workspace
         const directory = await files.temporaryDirectory()
         await files.write(posix.join(directory, "conformance-result"), "kept")
         expect((await run(`cat ${directory}/conformance-result; stat -c ' %a' ${directory}`)).output).toBe("kept 700\n")
@@ -273,21 +273,21 @@ export function testWorkspace(options: ConformanceOptions): void {
         ["no-such-program-here 2>/dev/null", 127, ""],
         ["printf x", 0, "x"],
         ["printf '\\xe2\\x82\\xac'", 0, "€"],
-      ])("%s ends as the shell says", async (command, code, output) => {
+      ])("%s exits with the code of the shell", async (command, code, output) => {
         expect(await run(command)).toEqual({ how: "exited", code, output, omittedChars: 0 })
       })
 
-      test("input arrives, and a command that does not read it is no failure", async () => {
+      test("stdin is passed on, and a command that does not read it still succeeds", async () => {
         expect((await run("cat", { stdin: "päck\n" })).output).toBe("päck\n")
         expect((await run("wc -c", { stdin: "x".repeat(1_000_000) })).output.trim()).toBe("1000000")
         expect((await run("true", { stdin: "x".repeat(1_000_000) })).code).toBe(0)
         expect((await run("cat")).output).toBe("")
       })
 
-      test("a directory for one command", async () => {
+      test("a command can have its own working directory", async () => {
         const directory = await fresh()
         expect((await run("pwd -P", { cwd: directory })).output.trim()).toBe(
-          await place.workspace.files.realPath(directory),
+          await subject.workspace.files.realPath(directory),
         )
         expect(await run("pwd", { cwd: "/no/such/directory" })).toEqual({
           how: "failed-to-start",
@@ -298,39 +298,39 @@ export function testWorkspace(options: ConformanceOptions): void {
         })
       })
 
-      test("a gigantic output is cut to its limit", async () => {
+      test("a huge output is cut to its limit", async () => {
         const exit = await run("head -c 20000000 /dev/zero | tr '\\0' x", { keepChars: 1000 })
         expect([exit.code, exit.omittedChars, exit.output.length < 1200]).toEqual([0, 19_999_000, true])
       })
 
-      test("output can be followed while the command runs", async () => {
+      test("output is streamed while the command runs", async () => {
         const directory = await fresh()
-        const running = place.workspace.run("echo one; while [ ! -e go ]; do sleep 0.1; done; echo two", {
+        const running = subject.workspace.run("echo one; while [ ! -e go ]; do sleep 0.1; done; echo two", {
           ...LIMITS(),
           cwd: directory,
         })
         const seen: string[] = []
         for await (const text of running.output) {
           seen.push(text)
-          if (text === "one\n") await place.workspace.files.write(posix.join(directory, "go"), "")
+          if (text === "one\n") await subject.workspace.files.write(posix.join(directory, "go"), "")
         }
         expect([seen.join(""), (await running.exit).code]).toEqual(["one\ntwo\n", 0])
       })
 
-      test("a time-out keeps what was said and leaves nothing behind", async () => {
+      test("a timeout keeps the output and kills all processes", async () => {
         const directory = await fresh()
         const exit = await run(
-          `echo $$ >shell; (sleep ${mark}1 & echo $! >child; wait) & setsid sleep ${mark}2 & echo $! >stray; echo said; wait`,
+          `echo $$ >shell; (sleep ${mark}1 & echo $! >child; wait) & setsid sleep ${mark}2 & echo $! >stray; echo printed; wait`,
           { cwd: directory, timeoutMs: 1500 },
         )
-        expect(exit).toEqual({ how: "timed-out", code: 124, output: "said\n", omittedChars: 0 })
+        expect(exit).toEqual({ how: "timed-out", code: 124, output: "printed\n", omittedChars: 0 })
         const left = await run(`for name in ${mark}1 ${mark}2; do ps -o args | grep "^sleep $name"; done; true`)
         expect(left.output).toBe("")
       })
 
-      test("an interrupt is answered at once, also when the command ignores it", async () => {
+      test("an interrupt settles immediately, even when the command ignores it", async () => {
         const stop = new AbortController()
-        const running = place.workspace.run("trap '' TERM INT; echo ready; while :; do sleep 0.05; done", {
+        const running = subject.workspace.run("trap '' TERM INT; echo ready; while :; do sleep 0.05; done", {
           ...LIMITS(),
           signal: stop.signal,
         })
@@ -343,13 +343,13 @@ export function testWorkspace(options: ConformanceOptions): void {
         expect([exit.how, exit.code]).toEqual(["interrupted", 130])
       })
 
-      test("a signal that was aborted before starts nothing", async () => {
+      test("an already aborted signal starts nothing", async () => {
         const directory = await fresh()
         const exit = await run("touch ran", { cwd: directory, signal: AbortSignal.abort() })
-        expect([exit.how, await place.workspace.files.list(directory)]).toEqual(["interrupted", []])
+        expect([exit.how, await subject.workspace.files.list(directory)]).toEqual(["interrupted", []])
       })
 
-      test("a background job that holds the output does not hold the call", async () => {
+      test("a background job that keeps stdout open does not delay the result", async () => {
         expect(await run("sleep 20 & echo done", { timeoutMs: 15_000 })).toEqual({
           how: "exited",
           code: 0,
@@ -362,20 +362,20 @@ export function testWorkspace(options: ConformanceOptions): void {
     describe("state", () => {
       const keep = (command: string): Promise<CommandExit> => run(command, { keepState: true })
 
-      test("directory, variables, functions and aliases go on; what was unset stays unset", async () => {
+      test("directory, variables, functions and aliases are kept; unset variables stay unset", async () => {
         const directory = await fresh()
         await keep(`cd ${directory}`)
         await keep("export KEPT=1 GONE=2; greet() { echo hello $1; }; alias shout='echo LOUD'; local_only=3")
         await keep("unset GONE")
         expect((await keep("pwd -P; echo $KEPT,$GONE; greet you; shout")).output).toBe(
-          `${await place.workspace.files.realPath(directory)}\n1,\nhello you\nLOUD\n`,
+          `${await subject.workspace.files.realPath(directory)}\n1,\nhello you\nLOUD\n`,
         )
-        expect(place.workspace.files.resolve("x")).toBe(
-          posix.join(await place.workspace.files.realPath(directory), "x"),
+        expect(subject.workspace.files.resolve("x")).toBe(
+          posix.join(await subject.workspace.files.realPath(directory), "x"),
         )
       })
 
-      test("a command that ends its shell, fails or is cut off harms nothing", async () => {
+      test("a command that exits its shell, is killed or times out does not damage the state", async () => {
         const directory = await fresh()
         await keep(`cd ${directory}; export STEADY=yes`)
         expect((await keep("exit 3")).code).toBe(3)
@@ -384,30 +384,30 @@ export function testWorkspace(options: ConformanceOptions): void {
         expect(await keep("printf $STEADY")).toEqual({ how: "exited", code: 0, output: "yes", omittedChars: 0 })
       })
 
-      test("internal commands see nothing of it and leave nothing", async () => {
+      test("internal commands neither see nor change the state", async () => {
         await keep("export SEEN=conversation")
         expect((await run("printf ${SEEN-nothing}; export LEFT=internal")).output).toBe("nothing")
         expect((await keep("printf ${LEFT-nothing}")).output).toBe("nothing")
       })
 
-      test("a directory that was removed is said once, and the nearest one is used", async () => {
-        const directory = await place.workspace.files.realPath(await fresh())
+      test("a removed directory is replaced by its nearest ancestor, with one note", async () => {
+        const directory = await subject.workspace.files.realPath(await fresh())
         await keep(`mkdir ${directory}/gone; cd ${directory}/gone`)
         await run(`rmdir ${directory}/gone`)
         const first = await keep("pwd")
         expect([first.output.trim(), first.cwdNote]).toEqual([
           directory,
-          `The working directory ${directory}/gone does not exist any more; the command ran in ${directory}.`,
+          `The working directory ${directory}/gone no longer exists; the command ran in ${directory}.`,
         ])
         expect((await keep("pwd")).cwdNote).toBeUndefined()
       })
     })
 
     describe("background", () => {
-      test("a command goes on beside the conversation and its end is told", async () => {
+      test("a background command runs on its own and reports its exit", async () => {
         const directory = await fresh()
         let output = ""
-        const started = await place.workspace.start(
+        const started = await subject.workspace.start(
           "echo begun; while [ ! -e go ]; do sleep 0.1; done; echo over; exit 5",
           {
             cwd: directory,
@@ -418,14 +418,14 @@ export function testWorkspace(options: ConformanceOptions): void {
           },
         )
         expect(started.pid).toBeGreaterThan(0)
-        await place.workspace.files.write(posix.join(directory, "go"), "")
+        await subject.workspace.files.write(posix.join(directory, "go"), "")
         expect(await started.exit).toEqual({ how: "exited", code: 5 })
         expect(output).toBe("begun\nover\n")
       })
 
-      test("it can be ended with everything it started", async () => {
+      test("a background command can be killed with everything it started", async () => {
         const directory = await fresh()
-        const started = await place.workspace.start(`setsid sleep ${mark}3 & sleep ${mark}4`, {
+        const started = await subject.workspace.start(`setsid sleep ${mark}3 & sleep ${mark}4`, {
           cwd: directory,
           pty: false,
           onOutput: () => undefined,
@@ -437,9 +437,9 @@ export function testWorkspace(options: ConformanceOptions): void {
       })
 
       if (options.hasBackgroundInput) {
-        test("it can be written to", async () => {
+        test("a background command accepts input", async () => {
           let output = ""
-          const started = await place.workspace.start("cat", {
+          const started = await subject.workspace.start("cat", {
             pty: false,
             onOutput: (text) => {
               output += text
@@ -450,16 +450,16 @@ export function testWorkspace(options: ConformanceOptions): void {
           expect(output).toBe("hello\n")
         })
       } else {
-        test("it says that nothing can be written to it", async () => {
-          const started = await place.workspace.start("sleep 100", { pty: false, onOutput: () => undefined })
+        test("a background command without stdin rejects input", async () => {
+          const started = await subject.workspace.start("sleep 100", { pty: false, onOutput: () => undefined })
           expect([started.write("x"), started.closeInput(), started.isPty]).toEqual([false, false, false])
           await started.kill()
         })
       }
     })
 
-    test("it knows where it is", async () => {
-      const facts = await place.workspace.describe()
+    test("describe returns facts about the system", async () => {
+      const facts = await subject.workspace.describe()
       expect([facts.os, facts.home.startsWith("/"), facts.user !== ""]).toEqual(["Linux", true, true])
     })
   })

@@ -3,12 +3,12 @@ import { join } from "node:path"
 import { systemClock } from "../../../src/base/clock.ts"
 import { createLogger } from "../../../src/base/logger.ts"
 import type { ContainerOptions } from "../../../src/exec/container/container-workspace.ts"
-import type { PodmanPeer } from "../../support/podman.ts"
+import type { TestPodman } from "../../support/podman.ts"
 import type { TemporaryHome } from "../../support/temporary-home.ts"
 
 /** The settings as they come out of the box, for the test's own engine. */
 export function containerOptions(
-  engine: Pick<PodmanPeer, "program" | "image">,
+  engine: Pick<TestPodman, "program" | "image">,
   home: TemporaryHome,
   changes: Partial<ContainerOptions> = {},
 ): ContainerOptions {

@@ -8,17 +8,17 @@ import { findEngine } from "../../../src/exec/container/container-engine.ts"
 import { openContainerWorkspace } from "../../../src/exec/container/container-workspace.ts"
 import type { ContainerOptions } from "../../../src/exec/container/container-workspace.ts"
 import type { Workspace } from "../../../src/exec/workspace.ts"
-import { podmanMissing, startPodman } from "../../support/podman.ts"
-import type { PodmanPeer } from "../../support/podman.ts"
+import { podmanUnavailableReason, startPodman } from "../../support/podman.ts"
+import type { TestPodman } from "../../support/podman.ts"
 import { temporaryHome } from "../../support/temporary-home.ts"
 import type { TemporaryHome } from "../../support/temporary-home.ts"
 import { containerOptions } from "./container-options.ts"
 
-const missing = podmanMissing()
+const missing = podmanUnavailableReason()
 const limits = () => ({ timeoutMs: 25_000, signal: new AbortController().signal, keepChars: 10_000 })
 
 describe.skipIf(missing !== undefined)(`containers${missing === undefined ? "" : ` (skipped: ${missing})`}`, () => {
-  let engine: PodmanPeer
+  let engine: TestPodman
   let home: TemporaryHome
   beforeAll(async () => {
     engine = startPodman()
@@ -33,9 +33,9 @@ describe.skipIf(missing !== undefined)(`containers${missing === undefined ? "" :
     if (!opened.ok) throw new Error(opened.error)
     return opened.value
   }
-  const say = async (workspace: Workspace, command: string): Promise<string> =>
+  const outputOf = async (workspace: Workspace, command: string): Promise<string> =>
     (await workspace.run(command, limits()).exit).output
-  /** The containers of a task: id and whether it runs. */
+  /** The containers of a task: id and state. */
   const containers = (taskId: string): readonly string[] =>
     engine
       .podman("ps", "--all", "--filter", `label=hermes-task-id=${taskId}`, "--format", "{{.ID}} {{.State}}")
@@ -43,36 +43,42 @@ describe.skipIf(missing !== undefined)(`containers${missing === undefined ? "" :
       .filter((line) => line !== "")
       .map((line) => line.replace(/ Up .*$/, " running").replace(/ Exited.*$/, " exited"))
 
-  test("the container is shut in as the list of arguments says", async () => {
-    const workspace = await open({ taskId: "walls", isPersistent: false, survivesProcess: false })
+  test("the container is restricted as its arguments demand", async () => {
+    const workspace = await open({ taskId: "restricted", isPersistent: false, survivesProcess: false })
     expect(
-      await say(
+      await outputOf(
         workspace,
         "grep -h ^CapEff /proc/1/status; grep -h NoNewPrivs /proc/self/status; ls /sys/class/net; mount | grep -c ' /tmp type tmpfs'; touch /run/x; cp /bin/busybox /run/b; /run/b true 2>/dev/null || echo noexec; pwd",
       ),
     ).toBe("CapEff:\t00000000000000cb\nNoNewPrivs:\t1\nlo\n1\nnoexec\n/workspace\n")
     await workspace.close()
-    expect(containers("walls")).toEqual([])
+    expect(containers("restricted")).toEqual([])
   })
 
   test("the next process finds the same container, running or stopped, and its files", async () => {
     const first = await open({ taskId: "reuse" })
-    await say(first, "echo kept > note; echo lost > /var/local-note")
+    await outputOf(first, "echo kept > note; echo lost > /var/local-note")
     await first.close()
     const [running = ""] = containers("reuse")
     expect(running).toMatch(/ running$/)
     const second = await open({ taskId: "reuse" })
-    expect([containers("reuse"), await say(second, "cat note /var/local-note")]).toEqual([[running], "kept\nlost\n"])
+    expect([containers("reuse"), await outputOf(second, "cat note /var/local-note")]).toEqual([
+      [running],
+      "kept\nlost\n",
+    ])
     await second.close()
     engine.podman("stop", "-t", "0", running.split(" ")[0] ?? "")
     const third = await open({ taskId: "reuse", survivesProcess: false })
-    expect([containers("reuse"), await say(third, "cat note /var/local-note")]).toEqual([[running], "kept\nlost\n"])
+    expect([containers("reuse"), await outputOf(third, "cat note /var/local-note")]).toEqual([
+      [running],
+      "kept\nlost\n",
+    ])
     await third.close()
     expect(containers("reuse")).toEqual([running.replace("running", "exited")])
     expect(await readFile(join(home.path, "sandboxes/docker/reuse/workspace/note"), "utf8")).toBe("kept\n")
   })
 
-  test("other settings make another container", async () => {
+  test("other settings create another container", async () => {
     const one = await open({ taskId: "settings", memoryMb: 256 })
     const other = await open({ taskId: "settings", memoryMb: 300 })
     expect(containers("settings").length).toBe(2)
@@ -80,25 +86,25 @@ describe.skipIf(missing !== undefined)(`containers${missing === undefined ? "" :
     await other.close()
   })
 
-  test("a container that vanished is made again, once, and the command runs in it", async () => {
+  test("a removed container is recreated, and the command runs in it", async () => {
     const workspace = await open({ taskId: "vanish" })
     await workspace.run("cd /tmp; export A=1", { ...limits(), keepState: true }).exit
-    await say(workspace, "echo kept > /workspace/note")
+    await outputOf(workspace, "echo kept > /workspace/note")
     engine.podman("rm", "--force", "-t", "0", containers("vanish")[0]?.split(" ")[0] ?? "")
     expect(await workspace.run("cat /workspace/note; printf ${A-new}", { ...limits(), keepState: true }).exit).toEqual({
       how: "exited",
       code: 0,
       output: "kept\nnew",
       omittedChars: 0,
-      placeNote:
-        "This place was gone and has been started anew: variables, functions and processes of before are lost, the directory is the same.",
+      workspaceNote:
+        "The workspace was lost and has been recreated: earlier variables, functions and processes are gone, the directory is the same.",
     })
     engine.podman("rm", "--force", "-t", "0", containers("vanish")[0]?.split(" ")[0] ?? "")
     expect(Buffer.from(await workspace.files.read("/workspace/note")).toString()).toBe("kept\n")
     await workspace.close()
   })
 
-  test("a container that vanishes under a command is told, and nothing is run twice", async () => {
+  test("a container that is removed while a command runs is reported, and nothing runs twice", async () => {
     const workspace = await open({ taskId: "under" })
     const running = workspace.run("echo x >> /workspace/times; echo begun; sleep 60", limits())
     for await (const text of running.output) {
@@ -111,11 +117,11 @@ describe.skipIf(missing !== undefined)(`containers${missing === undefined ? "" :
       exit.output,
       exit.error?.startsWith("the connection was lost while the command ran"),
     ]).toEqual(["exited", -1, "begun\n", true])
-    expect(await say(workspace, "cat /workspace/times")).toBe("x\n")
+    expect(await outputOf(workspace, "cat /workspace/times")).toBe("x\n")
     await workspace.close()
   })
 
-  test("credential files are there to read, and named variables only", async () => {
+  test("credential files are readable, and only configured variables are set", async () => {
     await mkdir(join(home.path, "secrets"))
     await writeFile(join(home.path, "secrets/token"), "credential")
     const workspace = await open({
@@ -126,7 +132,7 @@ describe.skipIf(missing !== undefined)(`containers${missing === undefined ? "" :
       clientEnvironment: { ...home.env, UNRELATED: "not passed" },
     })
     expect(
-      await say(
+      await outputOf(
         workspace,
         "cat /root/.hermes/secrets/token; (echo x > /root/.hermes/secrets/token) 2>/dev/null || echo ' read-only'; echo $SET,$FORWARDED,$UNRELATED",
       ),
@@ -135,7 +141,7 @@ describe.skipIf(missing !== undefined)(`containers${missing === undefined ? "" :
     await workspace.close()
   })
 
-  test("old containers of this profile are removed at the start, nobody else's", async () => {
+  test("opening removes old containers of this profile and no others", async () => {
     const label = (profile: string, task: string): string => {
       const labels = ["hermes-agent=1", `hermes-profile=${profile}`, `hermes-task-id=${task}`]
       const id = engine.podman("run", "--detach", ...labels.flatMap((one) => ["--label", one]), engine.image, "true")
@@ -144,39 +150,42 @@ describe.skipIf(missing !== undefined)(`containers${missing === undefined ? "" :
     }
     const old = label("default", "old")
     const foreign = label("other", "foreign")
-    const stranger = engine.podman("run", "--detach", engine.image, "true").trim()
+    const unrelated = engine.podman("run", "--detach", engine.image, "true").trim()
     const clock = { ...systemClock, now: () => Date.now() + 601_000 }
     const workspace = await open({ taskId: "reaper", clock, lifetimeSeconds: 300 })
     const left = engine.podman("ps", "--all", "--no-trunc", "--format", "{{.ID}}")
-    expect([left.includes(old), left.includes(foreign), left.includes(stranger)]).toEqual([false, true, true])
+    expect([left.includes(old), left.includes(foreign), left.includes(unrelated)]).toEqual([false, true, true])
     await workspace.close()
   })
 
-  test("a volume that cannot be is left out with a warning", async () => {
+  test("an invalid volume is ignored with a warning", async () => {
     const lines: string[] = []
-    const log = createLogger({ sinks: [{ level: "WARNING", write: (line) => lines.push(line) }], redact: (text) => text })
+    const log = createLogger({
+      sinks: [{ level: "WARNING", write: (line) => lines.push(line) }],
+      redact: (text) => text,
+    })
     const workspace = await open({
       taskId: "volumes",
       log,
       volumes: ["nonsense", "/var/run:/host", `${home.workdir}:/extra:ro`],
     })
-    expect([await say(workspace, "ls -d /extra /host 2>/dev/null"), lines.length]).toEqual(["/extra\n", 2])
+    expect([await outputOf(workspace, "ls -d /extra /host 2>/dev/null"), lines.length]).toEqual(["/extra\n", 2])
     await workspace.close()
   })
 
-  test("an image that cannot be had, and an engine that does not answer, are told with what to do", async () => {
+  test("a missing image and an engine that does not respond fail with what to do", async () => {
     const image = await openContainerWorkspace(containerOptions(engine, home, { image: "localhost/none:missing" }))
     expect(image.ok ? "opened" : image.error).toMatch(
-      /^the image localhost\/none:missing cannot be had: .*; check terminal\.docker_image and the network$/,
+      /^the image localhost\/none:missing cannot be pulled: .*; check terminal\.docker_image and the network$/,
     )
     const signal = new AbortController().signal
     const broken = join(home.workdir, "docker")
     await writeFile(broken, "#!/bin/sh\necho 'Cannot connect to the Docker daemon at unix:///x' >&2\nexit 1\n", {
       mode: 0o755,
     })
-    const down = await findEngine({ environment: home.env, named: broken, signal })
+    const down = await findEngine({ environment: home.env, configuredProgram: broken, signal })
     expect(down.ok ? "found" : down.error).toBe(
-      `no container engine answers (${broken}: Cannot connect to the Docker daemon at unix:///x); start it, or set terminal.backend to local`,
+      `no container engine responds (${broken}: Cannot connect to the Docker daemon at unix:///x); start it, or set terminal.backend to local`,
     )
   })
 })

@@ -6,22 +6,22 @@ import { expect, test } from "vitest"
 
 import { findBubblewrap } from "../../support/bubblewrap.ts"
 import { temporaryHome } from "../../support/temporary-home.ts"
-import type { descriptorLooks } from "./descriptor-looks.ts"
+import type { visibleDescriptors } from "./visible-descriptors.ts"
 
 const bubblewrap = await findBubblewrap()
 const program = "program" in bubblewrap ? bubblewrap.program : undefined
-/** Node keeps lower numbers from its children by itself. */
+/** Node itself closes lower descriptors in its children. */
 const NUMBER = 61
 
 test.skipIf(process.platform !== "linux").each(program === undefined ? ["plain"] : ["plain", "sandboxed"])(
-  "a descriptor that Hermes was given reaches no command: %s",
+  "commands do not inherit a descriptor that Hermes inherited: %s",
   async (kind) => {
     await using home = await temporaryHome({ workFiles: { secret: "not yours" } })
     const file = openSync(join(home.workdir, "secret"), "r")
     const words = [home.workdir, ...(kind === "sandboxed" ? [program] : [])].map((word) => JSON.stringify(word))
     const script = `
-      import { descriptorLooks } from ${JSON.stringify(join(import.meta.dirname, "descriptor-looks.ts"))}
-      process.stdout.write(JSON.stringify(await descriptorLooks(${words.join(", ")})))
+      import { visibleDescriptors } from ${JSON.stringify(join(import.meta.dirname, "visible-descriptors.ts"))}
+      process.stdout.write(JSON.stringify(await visibleDescriptors(${words.join(", ")})))
     `
     const between = Array.from({ length: NUMBER - 3 }, () => "ignore" as const)
     const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
@@ -31,11 +31,11 @@ test.skipIf(process.platform !== "linux").each(program === undefined ? ["plain"]
     })
     closeSync(file)
     expect(stderr).toBe("")
-    const expected: Awaited<ReturnType<typeof descriptorLooks>> = {
+    const expected: Awaited<ReturnType<typeof visibleDescriptors>> = {
       ofHermes: join(home.workdir, "secret"),
       seen: {
         first: "0 4",
-        byWaitingShell: "0 4",
+        inPrewarmedShell: "0 4",
         withoutState: "0 4",
         inBackground: "0 4",
         inTerminal: "0 4",

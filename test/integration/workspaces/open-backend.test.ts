@@ -7,19 +7,19 @@ import { createLogger } from "../../../src/base/logger.ts"
 import { environmentFrom } from "../../../src/config/environment.ts"
 import { homeAt } from "../../../src/config/home.ts"
 import { loadConfig } from "../../../src/config/load.ts"
-import { openBackend } from "../../../src/exec/open-workspace.ts"
-import type { BackendName, OpenBackendOptions } from "../../../src/exec/open-workspace.ts"
-import { createCommandDouble } from "../../support/command-double.ts"
+import { openBackend } from "../../../src/exec/open-backend.ts"
+import type { BackendName, OpenBackendOptions } from "../../../src/exec/open-backend.ts"
+import { createFakeCommand } from "../../support/fake-command.ts"
 import { temporaryHome } from "../../support/temporary-home.ts"
 import type { TemporaryHome } from "../../support/temporary-home.ts"
 
 async function optionsFor(
   backend: BackendName,
-  place: TemporaryHome,
+  directories: TemporaryHome,
   changes: { readonly environment?: Readonly<Record<string, string>>; readonly warnings?: string[] } = {},
 ): Promise<OpenBackendOptions> {
-  const environment = { ...place.env, ...changes.environment }
-  const home = homeAt(place.path, environmentFrom(environment))
+  const environment = { ...directories.env, ...changes.environment }
+  const home = homeAt(directories.path, environmentFrom(environment))
   const { warnings = [] } = changes
   return {
     backend,
@@ -27,7 +27,7 @@ async function optionsFor(
     environment,
     config: await loadConfig({ home, environment: environmentFrom(environment) }),
     secret: (name) => (name === "FROM_FILE" ? "file value" : undefined),
-    cwd: place.workdir,
+    cwd: directories.workdir,
     taskId: "default",
     clock: systemClock,
     log: createLogger({ sinks: [{ level: "WARNING", write: (line) => warnings.push(line) }], redact: (text) => text }),
@@ -45,8 +45,8 @@ const DOCKER = `case "$1" in
   exec) while [ "$1" != sh ]; do shift; done; exec "$@" ;;
 esac`
 
-test("docker: the settings become the recorded list of arguments", async () => {
-  await using place = await temporaryHome({
+test("docker: the settings determine the arguments of docker run", async () => {
+  await using home = await temporaryHome({
     config: `terminal:
   docker_image: debian:12
   docker_network: false
@@ -59,14 +59,14 @@ test("docker: the settings become the recorded list of arguments", async () => {
 `,
     files: { "token.json": "{}", "skills/a/SKILL.md": "x" },
   })
-  const docker = createCommandDouble(place.workdir, "docker", DOCKER)
+  const docker = createFakeCommand(home.workdir, "docker", DOCKER)
   const warnings: string[] = []
   const environment = {
-    PATH: `${docker.directory}:${place.env["PATH"]}`,
+    PATH: `${docker.directory}:${home.env["PATH"]}`,
     MINE: "mine",
     OPENAI_API_KEY: "planted-secret",
   }
-  const opened = await openBackend(await optionsFor("docker", place, { environment, warnings }))
+  const opened = await openBackend(await optionsFor("docker", home, { environment, warnings }))
   if (!opened.ok) throw new Error(opened.error)
   const limits = { timeoutMs: 10_000, signal: new AbortController().signal, keepChars: 1000, cwd: "/" }
   const { output } = await opened.value.run("echo $MINE,$FROM_FILE", limits).exit
@@ -87,13 +87,13 @@ test("docker: the settings become the recorded list of arguments", async () => {
     "--label",
     "hermes-profile=default",
     "--volume",
-    `${place.path}/sandboxes/docker/default/home:/root`,
+    `${home.path}/sandboxes/docker/default/home:/root`,
     "--volume",
-    `${place.workdir}:/workspace`,
+    `${home.workdir}:/workspace`,
     "--volume",
-    `${place.path}/skills:/root/.hermes/skills:ro`,
+    `${home.path}/skills:/root/.hermes/skills:ro`,
     "--volume",
-    `${place.path}/token.json:/root/.hermes/token.json:ro`,
+    `${home.path}/token.json:/root/.hermes/token.json:ro`,
     "--env",
     "SET=1",
     "debian:12",
@@ -103,18 +103,18 @@ test("docker: the settings become the recorded list of arguments", async () => {
   expect(docker.calls().flat().join(" ")).not.toContain("planted-secret")
 })
 
-test("what is missing is said in one sentence that names the fix", async () => {
-  await using place = await temporaryHome()
-  await writeFile(join(place.workdir, "x"), "")
-  const environment = { PATH: place.workdir, HERMES_DOCKER_BINARY: join(place.workdir, "no-docker") }
+test("a missing program or setting fails with one sentence that says what to do", async () => {
+  await using home = await temporaryHome()
+  await writeFile(join(home.workdir, "x"), "")
+  const environment = { PATH: home.workdir, HERMES_DOCKER_BINARY: join(home.workdir, "no-docker") }
   const errors: Record<string, string> = {}
   for (const backend of ["docker", "ssh", "singularity", "modal", "daytona"] as const) {
-    const opened = await openBackend(await optionsFor(backend, place, { environment }))
+    const opened = await openBackend(await optionsFor(backend, home, { environment }))
     errors[backend] = opened.ok ? "opened" : opened.error
   }
   expect(errors).toEqual({
-    docker: `no container engine answers (${join(place.workdir, "no-docker")}: no such file or directory); start it, or set terminal.backend to local`,
-    ssh: "no host is named for the ssh backend; set terminal.ssh_host",
+    docker: `no container engine responds (${join(home.workdir, "no-docker")}: no such file or directory); start it, or set terminal.backend to local`,
+    ssh: "the ssh backend has no host; set terminal.ssh_host",
     singularity: "neither apptainer nor singularity is installed; install one, or set terminal.backend to local",
     modal: "the modal backend needs python3; install it",
     daytona: "the daytona program is not installed; install it, or set terminal.backend to local",

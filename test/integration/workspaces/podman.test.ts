@@ -1,12 +1,12 @@
 import { openContainerWorkspace } from "../../../src/exec/container/container-workspace.ts"
-import { podmanMissing, startPodman } from "../../support/podman.ts"
+import { podmanUnavailableReason, startPodman } from "../../support/podman.ts"
 import { temporaryHome } from "../../support/temporary-home.ts"
 import { testWorkspace } from "./conformance.ts"
 import { containerOptions } from "./container-options.ts"
 
 testWorkspace({
   name: "podman",
-  missing: podmanMissing(),
+  missing: podmanUnavailableReason(),
   hasBackgroundInput: false,
   open: async () => {
     const engine = startPodman()

@@ -4,12 +4,12 @@ import { createServer } from "node:net"
 import { join } from "node:path"
 import { afterEach, describe, expect, test, vi } from "vitest"
 
+import { openWorkspace } from "../../../src/app/session/session-workspace.ts"
 import { systemClock } from "../../../src/base/clock.ts"
 import { createLogger } from "../../../src/base/logger.ts"
 import { environmentFrom } from "../../../src/config/environment.ts"
 import { resolveHome } from "../../../src/config/home.ts"
 import { loadConfig } from "../../../src/config/load.ts"
-import { openWorkspace } from "../../../src/app/session-workspace.ts"
 import type { Workspace } from "../../../src/exec/workspace.ts"
 import { findBubblewrap } from "../../support/bubblewrap.ts"
 import { temporaryHome } from "../../support/temporary-home.ts"
@@ -22,7 +22,7 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-/** A workspace as a session gets it. The temporary directory of this process, which holds all of the test, is not the session's. */
+/** Opens a workspace as a session does, with its own TMPDIR: the test's own files are in the TMPDIR of this process. */
 async function openIn(home: TemporaryHome, cwd: string, variables: Readonly<Record<string, string>> = {}) {
   vi.stubEnv("TMPDIR", home.env["TMPDIR"])
   const environment = environmentFrom({ ...home.env, ...variables })
@@ -42,18 +42,18 @@ async function openIn(home: TemporaryHome, cwd: string, variables: Readonly<Reco
   return { workspace, [Symbol.asyncDispose]: () => workspace.close() }
 }
 
-async function say(workspace: Workspace, command: string): Promise<string> {
+async function outputOf(workspace: Workspace, command: string): Promise<string> {
   const limits = { timeoutMs: 20_000, signal: new AbortController().signal, keepChars: 20_000, keepState: true }
   return (await workspace.run(command, limits).exit).output
 }
 
-test("a file tool does not reach through a link that was put in place after the question", async () => {
+test("a file tool does not follow a link that was created after the permission check", async () => {
   await using home = await temporaryHome({
     files: { ".env": "KEY=1", "config.yaml": "a: 1\n" },
     workFiles: { ".env": "MINE=1" },
   })
-  await using place = await openIn(home, home.workdir)
-  const { files } = place.workspace
+  await using session = await openIn(home, home.workdir)
+  const { files } = session.workspace
   for (const [name, target] of Object.entries({
     environ: "/proc/self/environ",
     dotenv: join(home.path, ".env"),
@@ -69,34 +69,34 @@ test("a file tool does not reach through a link that was put in place after the 
 })
 
 describe.skipIf(missing !== undefined)(
-  `ways out of the sandbox${missing === undefined ? "" : ` (skipped: ${missing})`}`,
+  `sandbox escapes${missing === undefined ? "" : ` (skipped: ${missing})`}`,
   () => {
-    test("a directory above a hidden place cannot be renamed away from its cover", async () => {
+    test("the parent of a hidden path cannot be renamed to uncover it", async () => {
       await using home = await temporaryHome()
       await mkdir(join(home.userHome, ".config/gh"), { recursive: true })
       await writeFile(join(home.userHome, ".config/gh/hosts.yml"), "the token")
-      await using place = await openIn(home, home.userHome)
-      expect(await say(place.workspace, "mv ~/.config ~/moved; echo x > ~/.config/other")).toContain("busy")
-      expect(await say(place.workspace, "cat ~/*/gh/* ~/.config/gh/*; cat ~/.config/other")).toMatch(
+      await using session = await openIn(home, home.userHome)
+      expect(await outputOf(session.workspace, "mv ~/.config ~/moved; echo x > ~/.config/other")).toContain("busy")
+      expect(await outputOf(session.workspace, "cat ~/*/gh/* ~/.config/gh/*; cat ~/.config/other")).toMatch(
         /No such file.*\nx\n$/su,
       )
     })
 
-    test("a link that a command puts in place of a writable directory opens nothing", async () => {
+    test("a link that replaces a writable directory does not make its target writable", async () => {
       await using home = await temporaryHome()
       await mkdir(join(home.userHome, ".npm"))
       const outside = join(home.workdir, "outside")
       await mkdir(outside)
-      await using place = await openIn(home, home.userHome)
-      await say(place.workspace, "true")
+      await using session = await openIn(home, home.userHome)
+      await outputOf(session.workspace, "true")
       const prepare = `ln -s ${outside} ~/.nuget; mkdir -p ~/.m2 && ln -s ${outside} ~/.m2/repository; ls -A ~`
-      expect(await say(place.workspace, prepare)).toContain(".nuget")
+      expect(await outputOf(session.workspace, prepare)).toContain(".nuget")
       await mkdir(join(outside, "packages"))
       const write = `echo x > ${outside}/planted; echo x > ${outside}/packages/planted`
-      expect((await say(place.workspace, write)).match(/Read-only file system/gu)).toHaveLength(2)
+      expect((await outputOf(session.workspace, write)).match(/Read-only file system/gu)).toHaveLength(2)
     })
 
-    test("the settings, copies of secret files and earlier conversations are not shown", async () => {
+    test("settings, copies of secret files and earlier conversations are hidden", async () => {
       const secrets = Object.fromEntries(
         [
           "cache/config.parsed.json",
@@ -109,13 +109,13 @@ describe.skipIf(missing !== undefined)(
         ].map((name) => [name, "canary"]),
       )
       await using home = await temporaryHome({ files: { ...secrets, "cache/documents/a.txt": "an attachment" } })
-      await using place = await openIn(home, home.workdir)
-      expect(await say(place.workspace, `grep -rs canary ${home.path}; cat ${home.path}/cache/documents/a.txt`)).toBe(
-        "an attachment",
-      )
+      await using session = await openIn(home, home.workdir)
+      expect(
+        await outputOf(session.workspace, `grep -rs canary ${home.path}; cat ${home.path}/cache/documents/a.txt`),
+      ).toBe("an attachment")
     })
 
-    test("sockets that the environment names are out of reach", async () => {
+    test("sockets named in the environment are unreachable", async () => {
       await using home = await temporaryHome()
       const path = join(home.env["TMPDIR"] ?? "", "agent/socket")
       await mkdir(join(path, ".."))
@@ -123,48 +123,45 @@ describe.skipIf(missing !== undefined)(
       await new Promise((resolve) => {
         server.once("listening", resolve)
       })
-      await using place = await openIn(home, home.workdir, { NVIM: path })
-      const look = `[ -S ${path} ] && echo reachable; mv ${join(path, "..")} ${join(path, "../../moved")}; ls -A ${home.env["TMPDIR"] ?? ""}`
-      const said = await say(place.workspace, look)
+      await using session = await openIn(home, home.workdir, { NVIM: path })
+      const probe = `[ -S ${path} ] && echo reachable; mv ${join(path, "..")} ${join(path, "../../moved")}; ls -A ${home.env["TMPDIR"] ?? ""}`
+      const output = await outputOf(session.workspace, probe)
       server.close()
-      expect(said).not.toContain("reachable")
-      expect(said).not.toContain("moved\n")
+      expect(output).not.toContain("reachable")
+      expect(output).not.toContain("moved\n")
     })
 
-    test("a command finds no state of another conversation, and what it puts in place of its own keeps nobody waiting", async () => {
+    test("a command finds no state of another session, and replacing its own state with pipes blocks nothing", async () => {
       await using home = await temporaryHome()
       await using one = await openIn(home, home.workdir)
       await using other = await openIn(home, home.workdir)
-      await say(other.workspace, "secret_of_other=1")
+      await outputOf(other.workspace, "secret_of_other=1")
       const find = 'find /dev/shm /tmp "$TMPDIR" -maxdepth 1 -name "hermes-shell-*" -writable 2>/dev/null'
-      const own = (await say(one.workspace, find)).trim()
+      const own = (await outputOf(one.workspace, find)).trim()
       expect(own.split("\n")).toHaveLength(1)
       const plant = `for n in 0 1 2 3; do rm -f ${own}/state-$n.cwd; mkfifo ${own}/state-$n.cwd; done; kill -9 $$`
-      await say(one.workspace, plant)
-      expect(await say(one.workspace, `rm -f ${own}/*.cwd; echo goes on`)).toContain("goes on")
+      await outputOf(one.workspace, plant)
+      expect(await outputOf(one.workspace, `rm -f ${own}/*.cwd; echo continues`)).toContain("continues")
     }, 30_000)
 
-    test("code that Hermes runs cannot be written, wherever it is kept", async () => {
+    test("code that Hermes runs is read-only, also in a custom cache directory", async () => {
       await using home = await temporaryHome()
       const cache = join(home.workdir, "compiled")
       await mkdir(join(cache, "hermes"), { recursive: true })
       await writeFile(join(cache, "hermes/chunk"), "good")
-      await using place = await openIn(home, home.workdir, { NODE_COMPILE_CACHE: cache })
-      await say(place.workspace, `echo bad > ${cache}/hermes/chunk; mv ${cache} ${home.workdir}/other`)
+      await using session = await openIn(home, home.workdir, { NODE_COMPILE_CACHE: cache })
+      await outputOf(session.workspace, `echo bad > ${cache}/hermes/chunk; mv ${cache} ${home.workdir}/other`)
       expect([await readFile(join(cache, "hermes/chunk"), "utf8"), readdirSync(home.workdir)]).toEqual([
         "good",
         ["compiled"],
       ])
     })
 
-    test.skipIf(!existsSync(`/tmp/tmux-${process.getuid?.()}`))(
-      "the person's tmux cannot be told to run anything",
-      async () => {
-        await using home = await temporaryHome()
-        await using place = await openIn(home, home.workdir)
-        const folder = `/tmp/tmux-${process.getuid?.()}`
-        expect([statSync(folder).isDirectory(), await say(place.workspace, `ls -A ${folder}`)]).toEqual([true, ""])
-      },
-    )
+    test.skipIf(!existsSync(`/tmp/tmux-${process.getuid?.()}`))("the user's tmux server is unreachable", async () => {
+      await using home = await temporaryHome()
+      await using session = await openIn(home, home.workdir)
+      const folder = `/tmp/tmux-${process.getuid?.()}`
+      expect([statSync(folder).isDirectory(), await outputOf(session.workspace, `ls -A ${folder}`)]).toEqual([true, ""])
+    })
   },
 )

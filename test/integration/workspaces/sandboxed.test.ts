@@ -2,8 +2,8 @@ import { tmpdir } from "node:os"
 
 import { ok } from "../../../src/base/result.ts"
 import { createLocalWorkspace } from "../../../src/exec/local/local-workspace.ts"
+import { hiddenPaths } from "../../../src/exec/sandbox/hidden-paths.ts"
 import { sandboxArguments } from "../../../src/exec/sandbox/sandbox-arguments.ts"
-import { hiddenPlaces } from "../../../src/exec/sandbox/hidden-places.ts"
 import { findBubblewrap } from "../../support/bubblewrap.ts"
 import { temporaryHome } from "../../support/temporary-home.ts"
 import { testWorkspace } from "./conformance.ts"
@@ -27,7 +27,7 @@ testWorkspace({
               program: "program" in bubblewrap ? bubblewrap.program : "",
               writable: [home.workdir, tmpdir(), stateDirectory],
               readOnly: [],
-              ...hiddenPlaces({ userHome: home.userHome, hermesHome: home.path, hermesRoot: home.path }),
+              ...hiddenPaths({ userHome: home.userHome, hermesHome: home.path, hermesRoot: home.path }),
               network: false,
               cwd,
               keepTerminal: hasTerminal,

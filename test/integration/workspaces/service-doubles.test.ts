@@ -8,17 +8,17 @@ import { openDaytonaWorkspace } from "../../../src/exec/daytona/daytona-workspac
 import { openModalWorkspace } from "../../../src/exec/modal/modal-workspace.ts"
 import { openSingularityWorkspace } from "../../../src/exec/singularity/singularity-workspace.ts"
 import type { Workspace } from "../../../src/exec/workspace.ts"
-import { createCommandDouble } from "../../support/command-double.ts"
-import type { CommandDouble } from "../../support/command-double.ts"
+import { createFakeCommand } from "../../support/fake-command.ts"
+import type { FakeCommand } from "../../support/fake-command.ts"
 import { temporaryHome } from "../../support/temporary-home.ts"
 import type { TemporaryHome } from "../../support/temporary-home.ts"
 
-// The services themselves cannot be reached from here. The doubles run commands on this machine, so that the way there and back is real.
+// The services themselves are not available in tests. The doubles run commands on this machine, so the transport is tested for real.
 
 const log = createLogger({ sinks: [], redact: (text) => text })
 const limits = () => ({ timeoutMs: 20_000, signal: new AbortController().signal, keepChars: 10_000 })
 
-function shared(home: TemporaryHome, double: CommandDouble) {
+function shared(home: TemporaryHome, double: FakeCommand) {
   return {
     clientEnvironment: { ...home.env, PATH: `${double.directory}:${home.env["PATH"]}` },
     taskId: "task",
@@ -33,7 +33,7 @@ function shared(home: TemporaryHome, double: CommandDouble) {
   }
 }
 
-/** What the three have in common: commands, state, input, files of any bytes, background. */
+/** Exercises what the three services share: commands, state, input, binary files, background commands. */
 async function exercise(workspace: Workspace, directory: string): Promise<void> {
   const run = async (command: string, more = {}) =>
     await workspace.run(command, { ...limits(), cwd: directory, ...more }).exit
@@ -63,14 +63,14 @@ async function exercise(workspace: Workspace, directory: string): Promise<void> 
   expect([await background.exit, output]).toEqual([{ how: "exited", code: 0 }, "one\ntwo\n"])
 }
 
-/** Calls that carry no script, which would be too long to read. */
-function ownCalls(double: CommandDouble): readonly (readonly string[])[] {
+/** The calls that do not run a script. */
+function serviceCalls(double: FakeCommand): readonly (readonly string[])[] {
   return double.calls().filter((call) => !call.includes("exec"))
 }
 
-test("singularity: an instance of an image that is built once", async () => {
+test("singularity: the image is built once for all instances", async () => {
   await using home = await temporaryHome()
-  const double = createCommandDouble(
+  const double = createFakeCommand(
     home.workdir,
     "apptainer",
     `case "$1" in
@@ -87,7 +87,7 @@ test("singularity: an instance of an image that is built once", async () => {
     if (round === 0) await exercise(opened.value, home.workdir)
     await opened.value.close()
   }
-  const [build = [], ...rest] = ownCalls(double)
+  const [build = [], ...rest] = serviceCalls(double)
   const image = build[1] ?? ""
   const overlay = ["--overlay", join(sandboxes, "task/overlay")]
   const start = ["instance", "start", "--containall", "--no-home", ...overlay]
@@ -99,9 +99,9 @@ test("singularity: an instance of an image that is built once", async () => {
   expect([build, ...rest]).toEqual([["build", image, "docker://debian:12"], ...round, ...round])
 })
 
-test("daytona: a sandbox with a name, made once and started again", async () => {
+test("daytona: a named sandbox is created once and restarted", async () => {
   await using home = await temporaryHome()
-  const double = createCommandDouble(
+  const double = createFakeCommand(
     home.workdir,
     "daytona",
     `case "$1" in
@@ -117,7 +117,7 @@ test("daytona: a sandbox with a name, made once and started again", async () => 
     if (isPersistent) await exercise(opened.value, home.workdir)
     await opened.value.close()
   }
-  expect(ownCalls(double)).toEqual([
+  expect(serviceCalls(double)).toEqual([
     ["info", "hermes-task"],
     [
       "create",
@@ -141,9 +141,9 @@ test("daytona: a sandbox with a name, made once and started again", async () => 
   ])
 })
 
-test("modal: files are kept as a snapshot, and a stale one falls back to the image", async () => {
+test("modal: a snapshot keeps files, and a stale one falls back to the image", async () => {
   await using home = await temporaryHome()
-  const double = createCommandDouble(
+  const double = createFakeCommand(
     home.workdir,
     "python3",
     `shift 2
@@ -167,7 +167,7 @@ test("modal: files are kept as a snapshot, and a stale one falls back to the ima
     if (round === 0) await exercise(opened.value, home.workdir)
     await opened.value.close()
   }
-  expect(ownCalls(double).map((call) => call.slice(2))).toEqual([
+  expect(serviceCalls(double).map((call) => call.slice(2))).toEqual([
     ["create", "debian:12", "", "2", "1024", "3600"],
     ["snapshot", "sb-1"],
     ["terminate", "sb-1"],
@@ -179,12 +179,12 @@ test("modal: files are kept as a snapshot, and a stale one falls back to the ima
   expect(warnings.length).toBe(1)
 })
 
-test("a program that is not there, or does not know who asks, is told with what to do", async () => {
+test("a missing program or login fails with what to do", async () => {
   await using home = await temporaryHome()
-  const none = createCommandDouble(home.workdir, "unrelated", "exit 1")
+  const none = createFakeCommand(home.workdir, "unrelated", "exit 1")
   const bare = { ...shared(home, none), clientEnvironment: { PATH: none.directory } }
-  const denied = createCommandDouble(home.workdir, "daytona", "echo 'Error: unauthorized' >&2; exit 1")
-  const token = createCommandDouble(
+  const denied = createFakeCommand(home.workdir, "daytona", "echo 'Error: unauthorized' >&2; exit 1")
+  const token = createFakeCommand(
     home.workdir,
     "python3",
     "echo 'modal.exception.AuthError: Token missing' >&2; exit 1",
@@ -201,23 +201,23 @@ test("a program that is not there, or does not know who asks, is told with what 
     "neither apptainer nor singularity is installed; install one, or set terminal.backend to local",
     "the daytona program is not installed; install it, or set terminal.backend to local",
     "the modal backend needs python3; install it",
-    "Daytona does not know who you are; run `daytona login` or set DAYTONA_API_KEY",
-    "Modal does not know who you are; run `modal setup` or set MODAL_TOKEN_ID and MODAL_TOKEN_SECRET",
+    "you are not logged in to Daytona; run `daytona login` or set DAYTONA_API_KEY",
+    "you are not logged in to Modal; run `modal setup` or set MODAL_TOKEN_ID and MODAL_TOKEN_SECRET",
   ])
 })
 
-test("files of the home go to a sandbox in small parts, and what was changed there comes back", async () => {
+test("files are uploaded to a sandbox in small parts, and changes are downloaded", async () => {
   await using home = await temporaryHome()
   await using source = await temporaryHome({ files: { "skills/a/SKILL.md": "1", "skills/large": "x".repeat(200_000) } })
-  const double = createCommandDouble(
+  const double = createFakeCommand(
     home.workdir,
     "daytona",
     `case "$1" in
       exec) shift 5; exec "$@" </dev/null 2>&1 ;;
     esac`,
   )
-  const places = { home: source.path, directories: ["skills"], caches: ["cache/images"], files: [], except: [] }
-  const sync = { places, clock: systemClock, log }
+  const paths = { home: source.path, directories: ["skills"], caches: ["cache/images"], files: [], except: [] }
+  const sync = { paths, clock: systemClock, log }
   const opened = await openDaytonaWorkspace({ ...shared(home, double), image: "i", diskMb: 0, sync })
   if (!opened.ok) throw new Error(opened.error)
   const command = "cat ~/.hermes/skills/a/SKILL.md; wc -c <~/.hermes/skills/large; echo 22 >~/.hermes/skills/a/SKILL.md"
@@ -231,10 +231,10 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-test("a sandbox that nobody uses is stopped after its time, not while something runs in it, and started again when it is needed", async () => {
+test("an idle sandbox is stopped, but not while something runs in it, and restarted when it is needed", async () => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] })
   await using home = await temporaryHome()
-  const double = createCommandDouble(
+  const double = createFakeCommand(
     home.workdir,
     "daytona",
     `case "$1" in
@@ -255,14 +255,14 @@ test("a sandbox that nobody uses is stopped after its time, not while something 
   })
   now += 301_000
   await vi.advanceTimersByTimeAsync(60_000)
-  expect(ownCalls(double).map(([action]) => action)).toEqual(["info", "start"])
+  expect(serviceCalls(double).map(([action]) => action)).toEqual(["info", "start"])
   await workspace.files.write(join(home.workdir, "go"), "")
   await background.exit
   now += 301_000
   await vi.advanceTimersByTimeAsync(60_000)
-  await expect.poll(() => ownCalls(double).map(([action]) => action)).toEqual(["info", "start", "stop"])
+  await expect.poll(() => serviceCalls(double).map(([action]) => action)).toEqual(["info", "start", "stop"])
   expect((await workspace.run("echo back", limits()).exit).output).toBe("back\n")
   expect(String(await workspace.files.read(join(home.workdir, "go")))).toBe("")
   await workspace.close()
-  expect(ownCalls(double).map(([action]) => action)).toEqual(["info", "start", "stop", "start", "stop"])
+  expect(serviceCalls(double).map(([action]) => action)).toEqual(["info", "start", "stop", "start", "stop"])
 })

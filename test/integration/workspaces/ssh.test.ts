@@ -1,5 +1,5 @@
 import { openSshWorkspace } from "../../../src/exec/remote/ssh-workspace.ts"
-import { sshdMissing, startSshd } from "../../support/sshd.ts"
+import { sshdUnavailableReason, startSshd } from "../../support/sshd.ts"
 import { testWorkspace } from "./conformance.ts"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -7,7 +7,7 @@ import { join } from "node:path"
 
 testWorkspace({
   name: "ssh",
-  missing: sshdMissing(),
+  missing: sshdUnavailableReason(),
   hasBackgroundInput: false,
   open: async () => {
     const server = await startSshd()
@@ -18,14 +18,14 @@ testWorkspace({
       user: "root",
       port: server.port,
       keyFile: server.keyFile,
-      cwd: server.folder,
+      cwd: server.directory,
       temporaryDirectory: temporary,
       signal: new AbortController().signal,
     })
     if (!opened.ok) throw new Error(opened.error)
     return {
       workspace: opened.value,
-      directory: server.folder,
+      directory: server.directory,
       close: async () => {
         await opened.value.close()
         await server[Symbol.asyncDispose]()

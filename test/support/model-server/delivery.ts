@@ -5,46 +5,46 @@ import { setImmediate as nextLoop, setTimeout as delay } from "node:timers/promi
 import type { Delivery } from "./turn.ts"
 import type { Frame } from "./wire.ts"
 
-/** An answer ready to travel. */
-export interface Packet {
-  /** Null closes the connection instead of answering. */
+/** A response that is ready to send. */
+export interface PreparedResponse {
+  /** Null closes the connection without a response. */
   readonly status: number | null
   readonly headers: Readonly<Record<string, string>>
   readonly frames: readonly Frame[]
   readonly delivery: Delivery
 }
 
-/** Sends a packet with the faults its turn asks for; settles when nothing more will be sent. */
-export async function deliver(packet: Packet, response: ServerResponse): Promise<"sent" | "cut" | "lost"> {
-  const link = watchLink(response)
-  const { delivery } = packet
-  if (delivery.waitsFor !== undefined) await Promise.race([settled(delivery.waitsFor), link.lost])
-  if (link.isLost()) return "lost"
-  if (packet.status === null) {
+/** Sends a response with the faults of its turn. Settles when nothing more will be sent. */
+export async function deliver(prepared: PreparedResponse, response: ServerResponse): Promise<"sent" | "cut" | "lost"> {
+  const connection = watchConnection(response)
+  const { delivery } = prepared
+  if (delivery.waitsFor !== undefined) await Promise.race([settled(delivery.waitsFor), connection.lost])
+  if (connection.isLost()) return "lost"
+  if (prepared.status === null) {
     response.destroy()
     return "cut"
   }
-  response.writeHead(packet.status, packet.headers)
+  response.writeHead(prepared.status, prepared.headers)
   if (hasFaults(delivery)) {
-    await sendWithFaults(packet, response, link)
-    if (link.isLost()) return "lost"
+    await sendWithFaults(prepared, response, connection)
+    if (connection.isLost()) return "lost"
     if (delivery.cutsAfter !== undefined) {
       response.destroy()
       return "cut"
     }
     response.end()
-  } else response.end(joined(packet.frames))
-  await Promise.race([once(response, "finish"), link.lost])
+  } else response.end(joined(prepared.frames))
+  await Promise.race([once(response, "finish"), connection.lost])
   return response.writableFinished ? "sent" : "lost"
 }
 
-/** The connection under a response: it is lost when the client leaves or the server closes. */
-interface Link {
+/** The connection of a response. It is lost when the client disconnects or the server closes. */
+interface Connection {
   readonly lost: Promise<void>
   isLost(): boolean
 }
 
-function watchLink(response: ServerResponse): Link {
+function watchConnection(response: ServerResponse): Connection {
   const { promise, resolve } = Promise.withResolvers<void>()
   response.once("close", () => resolve())
   return { lost: promise, isLost: () => response.destroyed }
@@ -54,33 +54,42 @@ function hasFaults(delivery: Delivery): boolean {
   return delivery.stallsAfter !== undefined || delivery.cutsAfter !== undefined || delivery.chunkBytes !== undefined
 }
 
-async function sendWithFaults(packet: Packet, response: ServerResponse, link: Link): Promise<void> {
-  const { stallsAfter, cutsAfter } = packet.delivery
-  const bytes = joinedBytes(packet.frames)
+async function sendWithFaults(
+  prepared: PreparedResponse,
+  response: ServerResponse,
+  connection: Connection,
+): Promise<void> {
+  const { stallsAfter, cutsAfter } = prepared.delivery
+  const bytes = joinedBytes(prepared.frames)
   const end = Math.min(cutsAfter ?? bytes.length, bytes.length)
   response.flushHeaders()
   if (stallsAfter === undefined) {
-    await send(bytes.subarray(0, end), { delivery: packet.delivery, response, link })
+    await send(bytes.subarray(0, end), { delivery: prepared.delivery, response, connection })
     return
   }
-  const stop = Math.min("bytes" in stallsAfter ? stallsAfter.bytes : deltaEnd(packet.frames, stallsAfter.deltas), end)
-  await send(bytes.subarray(0, stop), { delivery: packet.delivery, response, link })
-  await (stallsAfter.until === undefined ? link.lost : Promise.race([settled(stallsAfter.until), link.lost]))
-  await send(bytes.subarray(stop, end), { delivery: packet.delivery, response, link })
+  const stop = Math.min("bytes" in stallsAfter ? stallsAfter.bytes : deltaEnd(prepared.frames, stallsAfter.deltas), end)
+  await send(bytes.subarray(0, stop), { delivery: prepared.delivery, response, connection })
+  await (stallsAfter.until === undefined
+    ? connection.lost
+    : Promise.race([settled(stallsAfter.until), connection.lost]))
+  await send(bytes.subarray(stop, end), { delivery: prepared.delivery, response, connection })
 }
 
-async function send(bytes: Buffer, way: { delivery: Delivery; response: ServerResponse; link: Link }): Promise<void> {
-  const { delivery, response, link } = way
+async function send(
+  bytes: Buffer,
+  target: { delivery: Delivery; response: ServerResponse; connection: Connection },
+): Promise<void> {
+  const { delivery, response, connection } = target
   const size = delivery.chunkBytes ?? Math.max(bytes.length, 1)
-  for (let start = 0; start < bytes.length && !link.isLost(); start += size) {
-    await Promise.race([written(response, bytes.subarray(start, start + size)), link.lost])
-    // Without a pause of its own each chunk still gets its turn of the event loop, so that it travels alone.
+  for (let start = 0; start < bytes.length && !connection.isLost(); start += size) {
+    await Promise.race([written(response, bytes.subarray(start, start + size)), connection.lost])
+    // Even without a delay, yield to the event loop so that each chunk is sent separately.
     if (delivery.chunkBytes !== undefined) await pause(delivery.chunkDelayMs ?? 0)
   }
 }
 
-async function settled(moment: Promise<unknown>): Promise<void> {
-  await Promise.allSettled([moment])
+async function settled(promise: Promise<unknown>): Promise<void> {
+  await Promise.allSettled([promise])
 }
 
 async function pause(ms: number): Promise<void> {
@@ -93,7 +102,7 @@ async function written(response: ServerResponse, bytes: Buffer): Promise<void> {
   await promise
 }
 
-/** The byte after the frame of delta number `count`. */
+/** The offset after the frame of delta number `count`. */
 function deltaEnd(frames: readonly Frame[], count: number): number {
   let offset = 0
   let seen = 0

@@ -5,7 +5,7 @@ const CHECKSUM_BYTES = 4
 const STRING_HEADER = 7
 
 /**
- * One message of `application/vnd.amazon.eventstream`: total length, length of the headers, CRC-32 of those two, the
+ * Encodes one message of `application/vnd.amazon.eventstream`: total length, length of the headers, CRC-32 of those two, the
  * headers, the payload, CRC-32 of everything before it; all numbers big-endian.
  */
 export function encodeEventStreamMessage(headers: Readonly<Record<string, string>>, payload: string): Buffer {

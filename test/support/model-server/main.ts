@@ -1,4 +1,4 @@
-/** The model server as a process of its own: `node main.ts --script FILE.json [--record FILE.jsonl] [--repeat]`. */
+/** Runs the model server as a separate process: `node main.ts --script FILE.json [--record FILE.jsonl] [--repeat]`. */
 import { once } from "node:events"
 import { openSync, writeSync } from "node:fs"
 import { readFile } from "node:fs/promises"
@@ -9,7 +9,7 @@ import { parseScript } from "./script-file.ts"
 import type { ModelServer } from "./server.ts"
 import { startModelServer } from "./server.ts"
 
-/** Starts the server that a command line asks for. */
+/** Starts a server for these command-line arguments. */
 export async function serveScript(args: readonly string[]): Promise<ModelServer> {
   const { values } = parseArgs({
     args: [...args],
@@ -19,17 +19,17 @@ export async function serveScript(args: readonly string[]): Promise<ModelServer>
       repeat: { type: "boolean", default: false },
     },
   })
-  if (values.script === undefined) throw new Error("name the script: --script FILE.json")
+  if (values.script === undefined) throw new Error("missing option --script FILE.json")
   const script = parseScript(await readFile(values.script, "utf8"))
-  const recorder = values.record === undefined ? {} : { onRequest: recordInto(values.record) }
+  const recorder = values.record === undefined ? {} : { onRequest: createRecorder(values.record) }
   return await startModelServer(script, { cycle: values.repeat, ...recorder })
 }
 
-/** One JSON line for each request, on disk before the request is answered. */
-function recordInto(path: string): (request: RecordedRequest) => void {
-  const file = openSync(path, "w")
-  return ({ wire, method, path: asked, headers, rawBody, body, at }) => {
-    writeSync(file, `${JSON.stringify({ wire, method, path: asked, headers, rawBody, body, at })}\n`)
+/** Appends one JSON line for each request, before the server responds to it. */
+function createRecorder(file: string): (request: RecordedRequest) => void {
+  const descriptor = openSync(file, "w")
+  return ({ wire, method, path, headers, rawBody, body, at }) => {
+    writeSync(descriptor, `${JSON.stringify({ wire, method, path, headers, rawBody, body, at })}\n`)
   }
 }
 

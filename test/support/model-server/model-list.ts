@@ -2,14 +2,14 @@ import type { IncomingHttpHeaders } from "node:http"
 
 import { CREATED } from "./wire.ts"
 
-/** The vendors' lists of models; undefined for a path that is none of them. */
+/** Returns the model list in the vendor's format, or undefined when the path is not a model list. */
 export function modelList(
   path: string,
   headers: IncomingHttpHeaders,
   models: readonly string[] = ["scripted-model"],
 ): unknown {
-  const bare = path.split("?", 1)[0] ?? path
-  if (bare.endsWith("/v1beta/models")) {
+  const pathname = path.split("?", 1)[0] ?? path
+  if (pathname.endsWith("/v1beta/models")) {
     return {
       models: models.map((id) => ({
         name: `models/${id}`,
@@ -18,7 +18,7 @@ export function modelList(
       })),
     }
   }
-  if (!bare.endsWith("/v1/models")) return undefined
+  if (!pathname.endsWith("/v1/models")) return undefined
   if (headers["anthropic-version"] !== undefined) {
     const created_at = new Date(CREATED * 1000).toISOString()
     return {

@@ -1,6 +1,6 @@
 import type { WireName } from "./wire.ts"
 
-/** One request to the model as it arrived. */
+/** A model request as it arrived. */
 export interface RecordedRequest {
   readonly wire: WireName
   readonly method: string
@@ -10,15 +10,15 @@ export interface RecordedRequest {
   readonly rawBody: string
   /** The parsed JSON; undefined when the body is not JSON. */
   readonly body: unknown
-  /** Milliseconds since the epoch. */
+  /** Time of arrival in milliseconds since the epoch. */
   readonly at: number
-  readonly outcome: Promise<AnswerOutcome>
+  readonly outcome: Promise<ResponseOutcome>
 }
 
-/** How an answer ended: sent in full, cut by the script, left by the client, or closed with the server. */
-export type AnswerOutcome = "sent" | "cut" | "left" | "closed"
+/** How a response ended: `sent` completely, `cut` by the script, `left` by the client, or `closed` with the server. */
+export type ResponseOutcome = "sent" | "cut" | "left" | "closed"
 
-/** What a request carries, read from any wire. */
+/** The content of a request, independent of the wire format. */
 export interface RequestView {
   readonly model: string
   readonly system: string
@@ -40,7 +40,7 @@ export interface CallView {
 }
 
 export interface ToolResultView {
-  /** The id of the call; the tool's name on the one wire that knows no ids (Gemini). */
+  /** The id of the call, or the name of the tool for Gemini, which has no ids. */
   readonly id: string
   readonly text: string
 }

@@ -2,15 +2,15 @@ import { crc32 } from "node:zlib"
 
 import type { WireName } from "./wire.ts"
 
-/** What a client understands of a reply, read by parsers that share nothing with the encoders. */
+/** A reply as a client reads it. The decoders share no code with the encoders. */
 export interface DecodedReply {
   readonly text: string
   readonly reasoning: string
   readonly signature: string
   readonly calls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[]
-  /** The vendor's own word. */
+  /** The finish reason as the vendor spells it. */
   readonly finish: string
-  /** The vendor's own fields. */
+  /** The usage in the vendor's format. */
   readonly usage: unknown
 }
 
@@ -174,20 +174,20 @@ interface ResponsesEvent {
 function decodeResponsesStream(bytes: Buffer): DecodedReply {
   const draft = emptyDraft()
   const deltas = { text: "", reasoning: "" }
-  let isOver = false
+  let isComplete = false
   for (const [index, { event, data }] of readServerSentEvents(bytes.toString()).entries()) {
     const json = JSON.parse(data) as ResponsesEvent
     if (json.type !== event || json.sequence_number !== index) throw new Error(`event ${index} is out of order`)
     if (event === "response.output_text.delta" || event === "response.refusal.delta") deltas.text += json.delta
     if (event === "response.reasoning_summary_text.delta") deltas.reasoning += json.delta
     if (event === "response.output_item.done") addResponsesItem(draft, json.item)
-    isOver = event === "response.completed" || event === "response.incomplete"
-    if (isOver) {
+    isComplete = event === "response.completed" || event === "response.incomplete"
+    if (isComplete) {
       draft.finish = responsesFinish(json.response)
       draft.usage = json.response.usage
     }
   }
-  if (!isOver) throw new Error("the stream has no end")
+  if (!isComplete) throw new Error("the stream does not end with response.completed")
   if (deltas.text !== draft.text || deltas.reasoning !== draft.reasoning) throw new Error("deltas and items differ")
   return draft
 }
@@ -242,7 +242,7 @@ interface AnthropicEvent {
 
 function decodeAnthropicStream(bytes: Buffer): DecodedReply {
   const draft = emptyDraft()
-  let isOver = false
+  let isComplete = false
   for (const { event, data } of readServerSentEvents(bytes.toString())) {
     const json = JSON.parse(data) as AnthropicEvent
     if (json.type !== event) throw new Error(`the event ${event} carries ${json.type}`)
@@ -259,9 +259,9 @@ function decodeAnthropicStream(bytes: Buffer): DecodedReply {
       draft.finish = json.delta.stop_reason
       draft.usage = json.usage
     }
-    isOver = event === "message_stop"
+    isComplete = event === "message_stop"
   }
-  if (!isOver) throw new Error("the stream does not end with message_stop")
+  if (!isComplete) throw new Error("the stream does not end with message_stop")
   return draft
 }
 
@@ -284,7 +284,7 @@ export interface EventStreamMessage {
   readonly payload: string
 }
 
-/** Throws where a checksum is wrong. */
+/** Throws when a checksum is wrong. */
 export function readEventStream(bytes: Buffer): EventStreamMessage[] {
   const messages: EventStreamMessage[] = []
   for (let start = 0; start < bytes.length;) {
@@ -306,12 +306,12 @@ export function readEventStream(bytes: Buffer): EventStreamMessage[] {
 
 function readHeaders(bytes: Buffer): Record<string, string> {
   const headers: Record<string, string> = {}
-  for (let at = 0; at < bytes.length;) {
-    const nameEnd = at + 1 + bytes.readUInt8(at)
+  for (let offset = 0; offset < bytes.length;) {
+    const nameEnd = offset + 1 + bytes.readUInt8(offset)
     const valueStart = nameEnd + 3
     const valueEnd = valueStart + bytes.readUInt16BE(nameEnd + 1)
-    headers[bytes.toString("utf8", at + 1, nameEnd)] = bytes.toString("utf8", valueStart, valueEnd)
-    at = valueEnd
+    headers[bytes.toString("utf8", offset + 1, nameEnd)] = bytes.toString("utf8", valueStart, valueEnd)
+    offset = valueEnd
   }
   return headers
 }

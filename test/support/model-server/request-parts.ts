@@ -1,12 +1,12 @@
 import { isRecord } from "../../../src/base/json.ts"
 
-/** The objects in a list field of a request; a field that is missing or no list has none. */
+/** Returns the objects in a list field of a request, or none when the field is not a list. */
 export function recordsIn(value: unknown, key: string): readonly Record<string, unknown>[] {
   const list = isRecord(value) ? value[key] : undefined
   return Array.isArray(list) ? list.filter(isRecord) : []
 }
 
-/** The text of a content that is a string or a list of parts; every vendor calls the text of a part `text`. */
+/** Returns the text of a content field that is a string or a list of parts. All vendors name the text of a part `text`. */
 export function partsText(content: unknown): string {
   if (typeof content === "string") return content
   if (!Array.isArray(content)) return ""

@@ -2,7 +2,7 @@ import { expect, test } from "vitest"
 
 import { parseScript } from "./script-file.ts"
 
-test("turns are plain objects; without a kind they are replies", () => {
+test("turns are plain objects, and an object without a kind is a reply", () => {
   const script = [
     { text: "hi", usage: { input: 1 }, cutsAfter: 5 },
     { calls: [{ name: "f", input: { a: 1 } }], usage: null },
@@ -23,6 +23,6 @@ test("turns are plain objects; without a kind they are replies", () => {
   ])
 })
 
-test("a misspelt field is named, not ignored", () => {
+test("a misspelt field is an error that names the field", () => {
   expect(() => parseScript('[{"txt":"hi"}]')).toThrow('Unrecognized key: "txt"')
 })

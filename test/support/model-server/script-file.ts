@@ -3,7 +3,7 @@ import { z } from "zod"
 import type { ScriptEntry, Turn } from "./turn.ts"
 import { deltas, raw, repeat } from "./turn.ts"
 
-/** A script from JSON text: a list of turns as plain objects; an object without `kind` is a reply. */
+/** Parses a script from JSON: a list of turns. A turn without `kind` is a reply. */
 export function parseScript(text: string): ScriptEntry[] {
   const parsed = z.array(Entry).safeParse(JSON.parse(text))
   if (!parsed.success) throw new Error(`the script is not a list of turns:\n${z.prettifyError(parsed.error)}`)
@@ -37,7 +37,7 @@ const Usage = z.strictObject({
   reasoning: count.exactOptional(),
 })
 
-const answer = {
+const replyFields = {
   reasoning: texts.exactOptional(),
   signature: z.string().exactOptional(),
   calls: z.array(Call).exactOptional(),
@@ -58,11 +58,11 @@ const answer = {
   ...delivery,
 }
 
-const Reply = z.strictObject({ kind: z.literal("reply"), text: texts.exactOptional(), ...answer })
+const Reply = z.strictObject({ kind: z.literal("reply"), text: texts.exactOptional(), ...replyFields })
 
-/** Many equal deltas without writing them all down. */
+/** A reply of many equal deltas. */
 const Deltas = z
-  .strictObject({ kind: z.literal("deltas"), count, text: z.string(), ...answer })
+  .strictObject({ kind: z.literal("deltas"), count, text: z.string(), ...replyFields })
   .transform(({ kind: _kind, count: times, text, ...rest }): Turn => deltas(times, text, rest))
 
 const Status = z.strictObject({
@@ -73,7 +73,7 @@ const Status = z.strictObject({
   ...delivery,
 })
 
-/** Recorded bytes: text as it is, or base64 for binary streams. */
+/** Recorded bytes: plain text, or base64 for binary streams. */
 const Raw = z
   .strictObject({
     kind: z.literal("raw"),

@@ -25,7 +25,7 @@ import {
 
 const chat = WIRE_CASES[0]!
 
-async function ask(model: ModelServer, options: { wire?: WireCase; stream?: boolean; signal?: AbortSignal } = {}) {
+async function request(model: ModelServer, options: { wire?: WireCase; stream?: boolean; signal?: AbortSignal } = {}) {
   const { wire = chat, stream = true, signal } = options
   return await fetch(model.url + wire.path(stream), {
     method: "POST",
@@ -40,10 +40,10 @@ async function bytesOf(response: Response): Promise<Buffer> {
 }
 
 async function textOf(model: ModelServer): Promise<string> {
-  return chat.decodeStream(await bytesOf(await ask(model))).text
+  return chat.decodeStream(await bytesOf(await request(model))).text
 }
 
-/** What arrives before the connection breaks. */
+/** Returns what arrives before the connection breaks. */
 async function bytesUntilBroken(response: Response): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   await expect(async () => {
@@ -53,16 +53,16 @@ async function bytesUntilBroken(response: Response): Promise<Buffer> {
 }
 
 describe("a script", () => {
-  test("answers one request with each turn, also turns that are added later", async () => {
+  test("uses one turn for each request, including turns that are added later", async () => {
     await using model = await startModelServer([says("one")])
     const first = await textOf(model)
     model.push(says("two"))
     expect([first, await textOf(model), model.unanswered.length]).toEqual(["one", "two", 0])
   })
 
-  test("that is at its end says so and remembers the request", async () => {
+  test("that has ended responds with an error and records the request as unanswered", async () => {
     await using model = await startModelServer()
-    const response = await ask(model)
+    const response = await request(model)
     expect([response.status, await response.json()]).toEqual([
       500,
       {
@@ -78,7 +78,7 @@ describe("a script", () => {
     expect(model.unanswered).toEqual(model.requests)
   })
 
-  test("repeats a turn for every further request", async () => {
+  test("repeats a turn for every remaining request", async () => {
     await using model = await startModelServer([says("once"), repeat(says("again"))])
     expect([await textOf(model), await textOf(model), await textOf(model)]).toEqual(["once", "again", "again"])
   })
@@ -88,31 +88,31 @@ describe("a script", () => {
     expect([await textOf(model), await textOf(model), await textOf(model)]).toEqual(["a", "b", "a"])
   })
 
-  test("may decide by the request", async () => {
-    await using model = await startModelServer([repeat((request) => says(`saw ${request.wire} at ${request.path}`))])
+  test("may choose the reply from the request", async () => {
+    await using model = await startModelServer([repeat(({ wire, path }) => says(`saw ${wire} at ${path}`))])
     expect(await textOf(model)).toBe("saw chat-completions at /v1/chat/completions")
   })
 
-  test("with a function that fails counts as unanswered", async () => {
+  test("with a function that throws leaves the request unanswered", async () => {
     await using model = await startModelServer([
       () => {
-        throw new Error("no idea")
+        throw new Error("no reply")
       },
     ])
-    expect(await (await ask(model)).text()).toContain("the turn function failed: no idea")
+    expect(await (await request(model)).text()).toContain("the turn function failed: no reply")
     expect(model.unanswered.length).toBe(1)
   })
 })
 
 describe("a recorded request", () => {
-  test("holds what was sent", async () => {
+  test("contains what the client sent", async () => {
     await using model = await startModelServer([says("hi")])
     const waiting = model.received(0)
-    await bytesOf(await ask(model))
-    const request = model.requests[0]!
-    expect(await waiting).toBe(request)
+    await bytesOf(await request(model))
+    const recorded = model.requests[0]!
+    expect(await waiting).toBe(recorded)
     const sent = { model: "m", messages: [], stream: true, stream_options: { include_usage: true } }
-    expect(request).toMatchObject({
+    expect(recorded).toMatchObject({
       wire: "chat-completions",
       method: "POST",
       path: "/v1/chat/completions",
@@ -120,14 +120,14 @@ describe("a recorded request", () => {
       rawBody: JSON.stringify(sent),
       body: sent,
     })
-    expect(await request.outcome).toBe("sent")
+    expect(await recorded.outcome).toBe("sent")
   })
 
-  test("tells when the client left", async () => {
+  test("reports when the client disconnects", async () => {
     await using model = await startModelServer([says("hi", stallsAfter({ deltas: 0 }))])
-    const leaving = new AbortController()
-    const response = await ask(model, { signal: leaving.signal })
-    leaving.abort()
+    const controller = new AbortController()
+    const response = await request(model, { signal: controller.signal })
+    controller.abort()
     await expect(response.text()).rejects.toThrow("aborted")
     expect(await model.requests[0]!.outcome).toBe("left")
   })
@@ -223,7 +223,7 @@ describe("a recorded request", () => {
         ],
       },
     },
-  ])("at $path is seen in the same words as on every wire", async ({ path, body }) => {
+  ])("at $path has the same view as in every other wire format", async ({ path, body }) => {
     await using model = await startModelServer([says("ok")])
     await fetch(model.url + path, { method: "POST", body: JSON.stringify(body) })
     const result = { id: "read_file", text: "text of a" }
@@ -247,51 +247,51 @@ describe("a recorded request", () => {
 })
 
 describe("faults", () => {
-  test("a cut connection delivers exactly that many bytes", async () => {
+  test("a cut connection delivers exactly the given number of bytes", async () => {
     await using whole = await startModelServer([says("Hello there")])
     await using model = await startModelServer([says("Hello there", cutsAfter(333))])
-    const expected = (await bytesOf(await ask(whole))).subarray(0, 333)
-    expect(await bytesUntilBroken(await ask(model))).toEqual(expected)
+    const expected = (await bytesOf(await request(whole))).subarray(0, 333)
+    expect(await bytesUntilBroken(await request(model))).toEqual(expected)
     expect(await model.requests[0]!.outcome).toBe("cut")
   })
 
-  test("a cut also hits an answer that is not streamed", async () => {
+  test("a cut also applies to a reply that is not streamed", async () => {
     await using model = await startModelServer([says("Hello there", cutsAfter(20))])
-    expect((await bytesUntilBroken(await ask(model, { stream: false }))).length).toBe(20)
+    expect((await bytesUntilBroken(await request(model, { stream: false }))).length).toBe(20)
   })
 
-  test("a cut after no byte at all still sends the headers", async () => {
+  test("a cut after zero bytes still sends the headers", async () => {
     await using model = await startModelServer([says("Hello", cutsAfter(0))])
-    const response = await ask(model)
+    const response = await request(model)
     expect(response.status).toBe(200)
     expect((await bytesUntilBroken(response)).length).toBe(0)
   })
 
-  test("hanging up gives no answer at all", async () => {
+  test("hanging up sends no response", async () => {
     await using model = await startModelServer([hangsUp()])
-    await expect(ask(model)).rejects.toThrow("fetch failed")
+    await expect(request(model)).rejects.toThrow("fetch failed")
     expect(await model.requests[0]!.outcome).toBe("cut")
   })
 
-  test("a stall after deltas holds the rest back until the test lets go", async () => {
+  test("a stall after deltas delays the remaining bytes until the promise resolves", async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     await using model = await startModelServer([says(["one", "two", "three"], stallsAfter({ deltas: 2 }, promise))])
-    const response = await ask(model)
+    const response = await request(model)
     let seen = ""
-    let beforeLetGo = ""
+    let beforeResolve = ""
     for await (const chunk of response.body!) {
       seen += Buffer.from(chunk as Uint8Array).toString()
-      if (beforeLetGo !== "" || !seen.includes('"two"')) continue
-      beforeLetGo = seen
+      if (beforeResolve !== "" || !seen.includes('"two"')) continue
+      beforeResolve = seen
       resolve()
     }
-    expect(beforeLetGo).toMatch(/"content":"two".*\n\n$/)
+    expect(beforeResolve).toMatch(/"content":"two".*\n\n$/)
     expect(chat.decodeStream(Buffer.from(seen)).text).toBe("onetwothree")
   })
 
-  test("a stall after no delta sends what comes before the first one", async () => {
+  test("a stall after zero deltas sends the frames before the first delta", async () => {
     await using model = await startModelServer([says("Hello", stallsAfter({ deltas: 0 }))])
-    const reader = (await ask(model)).body!.getReader()
+    const reader = (await request(model)).body!.getReader()
     const first = await reader.read()
     expect(Buffer.from(first.value).toString()).toMatch(
       /"delta":\{"role":"assistant","content":"","refusal":null\}.*\n\n$/,
@@ -300,9 +300,9 @@ describe("faults", () => {
     expect(await model.requests[0]!.outcome).toBe("left")
   })
 
-  test("a stall after bytes sends those bytes and ends with the server", async () => {
+  test("a stall after bytes sends those bytes and ends when the server closes", async () => {
     const model = await startModelServer([says("Hello", stallsAfter({ bytes: 10 }))])
-    const response = await ask(model)
+    const response = await request(model)
     const reader = response.body!.getReader()
     const first = await reader.read()
     expect(Buffer.from(first.value).toString()).toBe('data: {"id')
@@ -312,55 +312,55 @@ describe("faults", () => {
     expect(await model.requests[0]!.outcome).toBe("closed")
   })
 
-  test.each(WIRE_CASES)("$wire survives delivery in single bytes", async (wire) => {
+  test.each(WIRE_CASES)("$wire can be delivered in single bytes", async (wire) => {
     await using model = await startModelServer([says("Grüße 👋", chunkBytes(1))])
-    expect(wire.decodeStream(await bytesOf(await ask(model, { wire }))).text).toBe("Grüße 👋")
+    expect(wire.decodeStream(await bytesOf(await request(model, { wire }))).text).toBe("Grüße 👋")
   })
 
-  test("chunks can be slowed down", async () => {
+  test("chunks can be delayed", async () => {
     await using model = await startModelServer([
       raw("0123456789", {}),
       { ...raw("0123456789"), chunkBytes: 2, chunkDelayMs: 3 },
     ])
-    await bytesOf(await ask(model))
+    await bytesOf(await request(model))
     const start = performance.now()
-    expect((await bytesOf(await ask(model))).toString()).toBe("0123456789")
+    expect((await bytesOf(await request(model))).toString()).toBe("0123456789")
     expect(performance.now() - start).toBeGreaterThanOrEqual(10)
   })
 
-  test.each(WIRE_CASES)("$wire: a corrupt frame cannot be decoded, the frames around it can", async (wire) => {
+  test.each(WIRE_CASES)("$wire: only the corrupt frame cannot be decoded", async (wire) => {
     await using model = await startModelServer([says(["one", "two"], corrupt(1))])
-    const bytes = await bytesOf(await ask(model, { wire }))
+    const bytes = await bytesOf(await request(model, { wire }))
     expect(() => wire.decodeStream(bytes)).toThrow(wire.wire === "bedrock-converse" ? "checksum" : "JSON")
     expect(bytes.toString("latin1")).toContain("one")
   })
 
-  test("a corrupt whole answer is no JSON", async () => {
+  test("a corrupt complete reply is not valid JSON", async () => {
     await using model = await startModelServer([says("one", corrupt())])
-    await expect((await ask(model, { stream: false })).json()).rejects.toThrow("JSON")
+    await expect((await request(model, { stream: false })).json()).rejects.toThrow("JSON")
   })
 
-  test("Bedrock's wrong checksum is that of the message", async () => {
+  test("a corrupt Bedrock frame has a wrong message checksum", async () => {
     const bedrock = WIRE_CASES[3]!
     await using model = await startModelServer([says("one", corrupt())])
-    const bytes = await bytesOf(await ask(model, { wire: bedrock }))
+    const bytes = await bytesOf(await request(model, { wire: bedrock }))
     expect(() => readEventStream(bytes)).toThrow("the message checksum is wrong")
   })
 
-  test.each(WIRE_CASES)("$wire can open a stream and end it without a frame", async (wire) => {
+  test.each(WIRE_CASES)("$wire can end a stream without any frames", async (wire) => {
     await using model = await startModelServer([emptyStream()])
-    const response = await ask(model, { wire })
+    const response = await request(model, { wire })
     expect([response.status, await response.text()]).toEqual([200, ""])
     expect(response.headers.get("content-type")).toMatch(/event-?stream/)
   })
 
-  test("a status goes out with its own body and headers", async () => {
+  test("a status turn sends the given body and headers", async () => {
     await using model = await startModelServer([
       status(503, { custom: true }, { "retry-after-ms": "20" }),
       status(200, "plain text"),
       htmlError(502, "Bad Gateway"),
     ])
-    const [first, second, third] = [await ask(model), await ask(model), await ask(model)]
+    const [first, second, third] = [await request(model), await request(model), await request(model)]
     expect([first.status, first.headers.get("retry-after-ms"), await first.json()]).toEqual([
       503,
       "20",
@@ -374,23 +374,23 @@ describe("faults", () => {
     expect(await third.text()).toContain("<h1>Bad Gateway</h1>")
   })
 
-  test("recorded bytes go out as they are", async () => {
+  test("a raw turn sends its bytes unchanged", async () => {
     const recorded = Uint8Array.from([0, 255, 10, 13, 128])
     await using model = await startModelServer([raw(recorded, { "content-type": "application/x-test" })])
-    const response = await ask(model)
+    const response = await request(model)
     expect([response.headers.get("content-type"), [...(await bytesOf(response))]]).toEqual([
       "application/x-test",
       [...recorded],
     ])
   })
 
-  test("headers of a turn join those of the vendor", async () => {
+  test("headers of a turn are added to those of the vendor", async () => {
     await using model = await startModelServer([says("hi", withHeaders({ "x-ratelimit-remaining-requests": "3" }))])
-    const { headers } = await ask(model)
+    const { headers } = await request(model)
     expect([headers.get("x-ratelimit-remaining-requests"), headers.get("x-request-id")]).toEqual(["3", "req_1"])
   })
 
-  test("an answer waits for the moment the test chooses", async () => {
+  test("a reply can wait for a promise", async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     await using model = await startModelServer([says("late", waitsFor(promise)), says("early")])
     const order: string[] = []
@@ -403,32 +403,32 @@ describe("faults", () => {
   })
 })
 
-test("arguments travel as written, valid or not, and in the deltas of the script", async () => {
+test("arguments are sent unchanged, whether or not they are valid JSON, and in the scripted deltas", async () => {
   const calls = [
     { name: "f", input: '{"a":' },
     { name: "g", input: undefined, inputDeltas: ["{", "}"] },
   ]
   await using model = await startModelServer([reply({ calls })])
-  const bytes = await bytesOf(await ask(model))
+  const bytes = await bytesOf(await request(model))
   expect(chat.decodeStream(bytes).calls.map((call) => call.arguments)).toEqual(['{"a":', "{}"])
   expect(bytes.toString()).toContain('"function":{"arguments":"{"}')
 })
 
-test("text is never cut inside a character", async () => {
+test("text is never split inside a character", async () => {
   await using model = await startModelServer([says("1234567👋9")])
-  const pieces = [...(await bytesOf(await ask(model))).toString().matchAll(/"delta":\{"content":"([^"]+)"/g)]
+  const pieces = [...(await bytesOf(await request(model))).toString().matchAll(/"delta":\{"content":"([^"]+)"/g)]
   expect(pieces.map(([, piece]) => piece)).toEqual(["1234567👋", "9"])
 })
 
 test("five thousand deltas arrive as five thousand frames", async () => {
   await using model = await startModelServer([deltas(5000, "word ")])
-  const bytes = await bytesOf(await ask(model))
+  const bytes = await bytesOf(await request(model))
   expect(chat.decodeStream(bytes).text).toBe("word ".repeat(5000))
   expect(bytes.toString().split('"content":"word "').length - 1).toBe(5000)
 })
 
-describe("beside the wires", () => {
-  test("each vendor's list of models is there", async () => {
+describe("requests other than model requests", () => {
+  test("return the model list in each vendor's format", async () => {
     await using model = await startModelServer([], { models: ["a"] })
     const get = async (path: string, headers: Record<string, string> = {}) =>
       await (await fetch(model.url + path, { headers })).json()
@@ -447,7 +447,7 @@ describe("beside the wires", () => {
     })
   })
 
-  test("probes find nothing unless scripted, and take no turn", async () => {
+  test("return 404 unless they have a route, and use no turn", async () => {
     const routes = { "GET /api/tags": status(200, { models: [] }) }
     await using model = await startModelServer([callsTool("f", {})], { routes })
     const codes: number[] = []

@@ -5,11 +5,11 @@ import type { AddressInfo } from "node:net"
 import { assertNever } from "../../../src/base/assert-never.ts"
 import { isRecord, parseJson, stringField } from "../../../src/base/json.ts"
 import { errorMessage } from "../../../src/base/system-error.ts"
-import { completeAnswer } from "./answer.ts"
-import type { Packet } from "./delivery.ts"
+import { resolveReply } from "./resolve-reply.ts"
+import type { PreparedResponse } from "./delivery.ts"
 import { deliver } from "./delivery.ts"
 import { modelList } from "./model-list.ts"
-import type { AnswerOutcome, MessageView, RecordedRequest, RequestView, ToolResultView } from "./recorded-request.ts"
+import type { ResponseOutcome, MessageView, RecordedRequest, RequestView, ToolResultView } from "./recorded-request.ts"
 import type { ScriptEntry, StatusTurn, Turn } from "./turn.ts"
 import type { Frame, PathMatch, Wire } from "./wire.ts"
 import { callsOf } from "./wire.ts"
@@ -18,16 +18,16 @@ import { matchWire, wireNamed } from "./wires/table.ts"
 export interface ModelServer extends AsyncDisposable {
   /** `http://127.0.0.1:PORT`, without a path. */
   readonly url: string
-  /** The requests to a model, in order of arrival. */
+  /** The model requests, in order of arrival. */
   readonly requests: readonly RecordedRequest[]
   /** Every other request (model lists, probes of local servers) as `GET /path`. */
   readonly probes: readonly string[]
-  /** Requests that found no turn; a test ends with none. */
+  /** Requests for which the script had no turn. A test expects none. */
   readonly unanswered: readonly RecordedRequest[]
   push(...turns: readonly ScriptEntry[]): void
-  /** The request with this index, as soon as it has arrived. */
+  /** Waits for the request with this index. */
   received(index: number): Promise<RecordedRequest>
-  /** What request `index` carried, in the same words on every wire. */
+  /** The content of request `index`, in a form that is the same for every wire format. */
   view(index: number): RequestView
   /** The tool results that request `index` added: those after the last assistant message. */
   toolResults(index: number): readonly ToolResultView[]
@@ -35,17 +35,17 @@ export interface ModelServer extends AsyncDisposable {
 }
 
 export interface ModelServerOptions {
-  /** What the model lists name. */
+  /** The models in the model list. */
   readonly models?: readonly string[]
-  /** Answers to requests outside the wires, by `GET /path`; anything else there is 404. */
+  /** Responses to requests other than model requests, by `GET /path`. Unlisted paths return 404. */
   readonly routes?: Readonly<Record<string, StatusTurn>>
-  /** Called with each request when its body has arrived. */
+  /** Called for each model request when its body has arrived. */
   readonly onRequest?: (request: RecordedRequest) => void
-  /** Starts the script again at its end. */
+  /** Repeats the script when it ends. */
   readonly cycle?: boolean
 }
 
-/** A model vendor on loopback. Each request to a model takes the next turn of the script. */
+/** Starts a model server on loopback. Each model request takes the next turn of the script. */
 export async function startModelServer(
   script: readonly ScriptEntry[] = [],
   options: ModelServerOptions = {},
@@ -110,7 +110,7 @@ class ScriptedServer implements ModelServer {
       throw new Error(`there is no request ${index}: the server received ${this.requests.length}`)
     }
     const view = wireNamed(request.wire).view(request.body, match)
-    return { ...view, messages: mergedByRole(view.messages) }
+    return { ...view, messages: mergeByRole(view.messages) }
   }
 
   toolResults(index: number): readonly ToolResultView[] {
@@ -137,11 +137,11 @@ class ScriptedServer implements ModelServer {
     const found = incoming.method === "POST" ? matchWire(path) : undefined
     const rawBody = await readBody(incoming)
     if (found === undefined) {
-      this.#answerProbe(incoming, response)
+      this.#respondToProbe(incoming, response)
       return
     }
     const { wire, match } = found
-    const outcome = Promise.withResolvers<AnswerOutcome>()
+    const outcome = Promise.withResolvers<ResponseOutcome>()
     const request: RecordedRequest = {
       wire: wire.name,
       method: "POST",
@@ -154,8 +154,8 @@ class ScriptedServer implements ModelServer {
     }
     this.#record(request, match)
     const turn = await this.#takeTurn(request)
-    const packet = this.#packet({ turn, request, wire, match })
-    const end = await deliver(packet, response)
+    const prepared = this.#prepareResponse({ turn, request, wire, match })
+    const end = await deliver(prepared, response)
     outcome.resolve(end === "lost" ? (this.#closed ? "closed" : "left") : end)
   }
 
@@ -191,61 +191,61 @@ class ScriptedServer implements ModelServer {
     }
   }
 
-  #packet(asked: { turn: Turn; request: RecordedRequest; wire: Wire; match: PathMatch }): Packet {
-    const { turn, request, wire, match } = asked
+  #prepareResponse(received: { turn: Turn; request: RecordedRequest; wire: Wire; match: PathMatch }): PreparedResponse {
+    const { turn, request, wire, match } = received
     this.#replies += 1
     const idHeader = { [wire.requestIdHeader]: `req_${this.#replies}` }
     const streams = wire.wantsStream(request.body, match)
     const headers = { "content-type": streams ? wire.streamType(match) : "application/json", ...idHeader }
     switch (turn.kind) {
       case "status":
-        return statusPacket(turn, wire, idHeader)
+        return statusResponse(turn, wire, idHeader)
       case "raw":
-        return packet(turn, [{ bytes: turn.bytes, delta: true }], headers)
+        return okResponse(turn, [{ bytes: turn.bytes, delta: true }], headers)
       case "empty":
-        return packet(turn, [], headers)
+        return okResponse(turn, [], headers)
       case "hang-up":
-        return { ...packet(turn, [], {}), status: null }
+        return { ...okResponse(turn, [], {}), status: null }
       case "reply": {
-        const answer = completeAnswer(turn, {
+        const reply = resolveReply(turn, {
           serial: this.#replies,
           firstCallSerial: this.#calls + 1,
           model: match.model ?? stringField(request.body, "model") ?? "",
           body: request.body,
           match,
         })
-        this.#calls += callsOf(answer).length
-        const frames = streams ? wire.stream(answer) : [{ bytes: JSON.stringify(wire.complete(answer)), delta: true }]
-        const damage = (frame: Frame) => (streams ? wire.corrupt(frame) : halved(frame))
-        return packet(turn, damaged(frames, turn.corruptDelta, damage), headers)
+        this.#calls += callsOf(reply).length
+        const frames = streams ? wire.stream(reply) : [{ bytes: JSON.stringify(wire.complete(reply)), delta: true }]
+        const damage = (frame: Frame) => (streams ? wire.corrupt(frame) : firstHalf(frame))
+        return okResponse(turn, damageDelta(frames, turn.corruptDelta, damage), headers)
       }
       default:
         return assertNever(turn)
     }
   }
 
-  #answerProbe(incoming: IncomingMessage, response: ServerResponse): void {
+  #respondToProbe(incoming: IncomingMessage, response: ServerResponse): void {
     const path = incoming.url ?? "/"
     const key = `${incoming.method} ${path}`
     this.probes.push(key)
     const route = this.#options.routes?.[key]
     const list = incoming.method === "GET" ? modelList(path, incoming.headers, this.#options.models) : undefined
-    const answer: StatusTurn =
+    const scripted: StatusTurn =
       route ??
       (list === undefined
         ? { kind: "status", status: 404, body: { error: { message: `Unknown path ${path}` } } }
         : { kind: "status", status: 200, body: list })
-    const { bytes, headers } = statusBody(answer.body)
-    response.writeHead(answer.status, { ...headers, ...answer.headers })
+    const { bytes, headers } = statusBody(scripted.body)
+    response.writeHead(scripted.status, { ...headers, ...scripted.headers })
     response.end(bytes)
   }
 }
 
-function packet(turn: Turn, frames: readonly Frame[], headers: Record<string, string>): Packet {
+function okResponse(turn: Turn, frames: readonly Frame[], headers: Record<string, string>): PreparedResponse {
   return { status: 200, headers: { ...headers, ...turn.headers }, frames, delivery: turn }
 }
 
-function statusPacket(turn: StatusTurn, wire: Wire, idHeader: Record<string, string>): Packet {
+function statusResponse(turn: StatusTurn, wire: Wire, idHeader: Record<string, string>): PreparedResponse {
   const vendor = wire.failure(turn.status, turn.message ?? `Scripted failure ${turn.status}`)
   const isVendor = turn.body === undefined
   const { bytes, headers } = statusBody(isVendor ? vendor.body : turn.body)
@@ -264,8 +264,8 @@ function statusBody(body: unknown): { bytes: string; headers: Record<string, str
   return { bytes: body, headers: { "content-type": isJson ? "application/json" : "text/plain; charset=utf-8" } }
 }
 
-/** Some wires forbid two messages of one role in a row and others need them: merged they can be compared. */
-function mergedByRole(messages: readonly MessageView[]): readonly MessageView[] {
+/** Merges consecutive messages of one role, so that requests of all wire formats can be compared: some forbid them, others require them. */
+function mergeByRole(messages: readonly MessageView[]): readonly MessageView[] {
   const merged: MessageView[] = []
   for (const message of messages) {
     const last = merged.at(-1)
@@ -282,7 +282,7 @@ function mergedByRole(messages: readonly MessageView[]): readonly MessageView[] 
   return merged
 }
 
-function damaged(
+function damageDelta(
   frames: readonly Frame[],
   target: number | undefined,
   damage: (frame: Frame) => Frame,
@@ -295,7 +295,7 @@ function damaged(
   })
 }
 
-function halved(frame: Frame): Frame {
+function firstHalf(frame: Frame): Frame {
   const text = String(frame.bytes)
   return { ...frame, bytes: text.slice(0, Math.floor(text.length / 2)) }
 }

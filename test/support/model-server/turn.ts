@@ -3,43 +3,44 @@ import type { FinishReason } from "../../../src/protocol/message.ts"
 import type { RecordedRequest } from "./recorded-request.ts"
 
 /**
- * What the model answers to one request, in words that belong to no vendor: the wire of the request decides the bytes.
- * Every turn is plain data, so a script file can hold it; only `waitsFor`, `until` and functions need code.
+ * The response of the model to one request, independent of the vendor: the wire format of the request determines the bytes.
+ * Every turn is plain data, so a script file can contain it. Only `waitsFor`, `until` and functions need code.
  */
 export type Turn = ReplyTurn | StatusTurn | RawTurn | EmptyTurn | HangUpTurn
 
 export interface ReplyTurn extends Delivery {
   readonly kind: "reply"
-  /** A list is sent as exactly these deltas; a string is cut into deltas by the server. */
+  /** A list is sent as exactly these deltas. The server splits a string into deltas. */
   readonly text?: string | readonly string[]
   readonly reasoning?: string | readonly string[]
-  /** The vendor's seal on the reasoning (Anthropic signature, Responses encrypted content, Gemini thought signature). */
+  /** The vendor's signature of the reasoning (Anthropic signature, Responses encrypted content, Gemini thought signature). */
   readonly signature?: string
   readonly calls?: readonly ScriptedCall[]
-  /** Content in an order of its own, sent after the fields above: interleaved thinking, text after a call. */
+  /** Content in any order, sent after the fields above: interleaved thinking, text after a call. */
   readonly blocks?: readonly ScriptedBlock[]
-  /** Sent instead of text by the wires that know refusals; as plain text by the others. */
+  /** Sent as a refusal by the wire formats that support refusals, and as text by the others. */
   readonly refusal?: string
-  /** Null leaves the usage out, as some servers do. */
+  /** Null omits the usage, as some servers do. */
   readonly usage?: Partial<Usage> | null
-  /** "incomplete" has a word on Responses and Anthropic only; the other wires send their word for "length". */
+  /** Only Responses and Anthropic have a value for "incomplete". The others send their value for "length". */
   readonly finish?: FinishReason
-  /** Ends the stream with the vendor's error frame after the content, instead of its normal end. */
+  /** Ends the stream with the vendor's error frame after the content. */
   readonly streamError?: StreamError
 }
 
 export type ScriptedBlock =
   | { readonly reasoning: string | readonly string[]; readonly signature?: string }
-  /** Reasoning that the vendor hides: opaque data only. */
+  /** Redacted reasoning: opaque data only. */
   | { readonly redacted: string }
   | { readonly text: string | readonly string[] }
   | { readonly call: ScriptedCall }
 
 export interface ScriptedCall {
   readonly name: string
-  /** A string goes out as the arguments text as it is, valid JSON or not; a list as exactly these deltas. */
+  /** A string is sent unchanged as the arguments, whether or not it is valid JSON. */
   readonly input: unknown
   readonly id?: string
+  /** Sends the arguments as exactly these deltas. */
   readonly inputDeltas?: readonly string[]
 }
 
@@ -48,7 +49,7 @@ export interface StreamError {
   readonly message: string
 }
 
-/** An HTTP answer that is not a model reply. Without a body the vendor's own error shape is used. */
+/** An HTTP response that is not a model reply. Without a body it has the vendor's error format. */
 export interface StatusTurn extends Delivery {
   readonly kind: "status"
   readonly status: number
@@ -62,47 +63,48 @@ export interface RawTurn extends Delivery {
   readonly bytes: string | Uint8Array
 }
 
-/** A stream that opens and ends without one frame. */
+/** A stream without any frames. */
 export interface EmptyTurn extends Delivery {
   readonly kind: "empty"
 }
 
-/** The connection is closed without any answer. */
+/** Closes the connection without a response. */
 export interface HangUpTurn extends Delivery {
   readonly kind: "hang-up"
 }
 
-/** How an answer travels, faults included. Byte counts are of the response body, before transfer encoding. */
+/** How to send a response, including faults. Byte counts refer to the body before transfer encoding. */
 export interface Delivery {
   readonly headers?: Readonly<Record<string, string>>
-  /** Nothing is sent, not even headers, before this settles. */
+  /** Sends nothing, not even headers, before this settles. */
   readonly waitsFor?: Promise<unknown>
   readonly stallsAfter?: StallPoint
+  /** Closes the connection after so many bytes. */
   readonly cutsAfter?: number
   readonly chunkBytes?: number
   readonly chunkDelayMs?: number
-  /** The delta (counted from 0) whose frame is damaged; a reply that is not streamed is damaged as a whole. */
+  /** Damages the frame of this delta (counted from 0), or the whole reply when it is not streamed. */
   readonly corruptDelta?: number
 }
 
-/** The socket stays open in silence at that point until `until` settles, the client leaves or the server closes. */
+/** At this point the server sends nothing until `until` settles, the client disconnects or the server closes. */
 export type StallPoint = ({ readonly bytes: number } | { readonly deltas: number }) & {
   readonly until?: Promise<unknown>
 }
 
-export type TurnMaker = (request: RecordedRequest) => Turn | Promise<Turn>
+export type TurnFunction = (request: RecordedRequest) => Turn | Promise<Turn>
 
 export interface RepeatedTurn {
   readonly kind: "repeat"
-  readonly turn: Turn | TurnMaker
+  readonly turn: Turn | TurnFunction
 }
 
-export type ScriptEntry = Turn | TurnMaker | RepeatedTurn
+export type ScriptEntry = Turn | TurnFunction | RepeatedTurn
 
 type ReplyOptions = Omit<ReplyTurn, "kind">
 
-export function reply(answer: ReplyOptions, ...delivery: readonly Delivery[]): ReplyTurn {
-  return { kind: "reply", ...answer, ...merged(delivery) }
+export function reply(options: ReplyOptions, ...delivery: readonly Delivery[]): ReplyTurn {
+  return { kind: "reply", ...options, ...merged(delivery) }
 }
 
 export function says(text: string | readonly string[], ...options: readonly ReplyOptions[]): ReplyTurn {
@@ -118,22 +120,22 @@ export function callsTool(
   return { kind: "reply", calls: [{ name, input, ...(id === undefined ? {} : { id }) }], ...delivery }
 }
 
-/** A reply of `count` deltas with the same text each. */
+/** A reply of `count` deltas with the same text. */
 export function deltas(count: number, text: string, ...options: readonly ReplyOptions[]): ReplyTurn {
   return { kind: "reply", text: Array.from({ length: count }, () => text), ...merged(options) }
 }
 
-/** An HTTP answer with exactly this body: an object as JSON, a string as it is. */
+/** An HTTP response with exactly this body: an object as JSON, a string unchanged. */
 export function status(code: number, body: unknown, headers: Readonly<Record<string, string>> = {}): StatusTurn {
   return { kind: "status", status: code, body, headers }
 }
 
-/** The same failure in the error shape of whichever vendor was asked. */
+/** An HTTP error in the vendor's error format. */
 export function refuses(code: number, message: string, headers: Readonly<Record<string, string>> = {}): StatusTurn {
   return { kind: "status", status: code, message, headers }
 }
 
-/** What a proxy in front of the vendor answers. */
+/** An HTML error page, as a proxy in front of the vendor returns. */
 export function htmlError(code: number, title: string): StatusTurn {
   const page = `<!DOCTYPE html>\n<html><head><title>${code} ${title}</title></head><body><h1>${title}</h1></body></html>\n`
   return { kind: "status", status: code, body: page, headers: { "content-type": "text/html; charset=utf-8" } }
@@ -151,8 +153,8 @@ export function hangsUp(): HangUpTurn {
   return { kind: "hang-up" }
 }
 
-/** Answers this request and every further one. */
-export function repeat(turn: Turn | TurnMaker): RepeatedTurn {
+/** Uses the turn for every remaining request. */
+export function repeat(turn: Turn | TurnFunction): RepeatedTurn {
   return { kind: "repeat", turn }
 }
 
@@ -176,8 +178,8 @@ export function withHeaders(headers: Readonly<Record<string, string>>) {
   return { headers } satisfies Delivery
 }
 
-export function waitsFor(moment: Promise<unknown>) {
-  return { waitsFor: moment } satisfies Delivery
+export function waitsFor(promise: Promise<unknown>) {
+  return { waitsFor: promise } satisfies Delivery
 }
 
 export function failsInStream(type: string, message: string) {

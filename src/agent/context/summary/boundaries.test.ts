@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest"
 
 import { assistant, talk, toolRound, user } from "../../../../test/fixtures/agent/histories.ts"
-import { createEstimator } from "../estimate.ts"
+import { createEstimator } from "../token-estimate.ts"
 import { findBoundaries } from "./boundaries.ts"
 
 const find = (messages: Parameters<typeof findBoundaries>[0], tailTokens: number, more = {}) =>
   findBoundaries(messages, { head: 3, protectLastN: 20, tailTokens, estimator: createEstimator(), ...more })
 
-/** The tables count the system message, which is not part of our lists: every position is one less here. */
+/** The tables of the spec count the system message, which these lists do not contain: every index is one less here. */
 describe("start and cut of alternating messages", () => {
   test.each([
     [30, 400, 200, 4, 23],
@@ -54,7 +54,7 @@ test("the cut does not separate a call from its results", () => {
   expect(cut).toBeLessThanOrEqual(10)
 })
 
-test("the person's last words and the last answer lie behind the cut; the cut by size ignores them", () => {
+test("the last user message and the last answer come after the cut; the cut by size ignores them", () => {
   const run = Array.from({ length: 30 }, (_, index) => toolRound([{ id: `c${index}`, result: "x".repeat(400) }])).flat()
   const messages = [...talk(12, 40), user("go"), ...run]
   const found = find(messages, 500)

@@ -1,13 +1,13 @@
 import type { Message } from "../../../protocol/message.ts"
-import type { Estimator } from "../estimate.ts"
-import { beforeToolGroup, lastTextIndex, lastUserIndex, pastToolResults } from "../rounds.ts"
+import type { Estimator } from "../token-estimate.ts"
+import { beforeToolGroup, lastAnswerIndex, lastUserIndex, pastToolResults } from "../rounds.ts"
 
 export interface Boundaries {
-  /** The first message that is summarised. */
+  /** Index of the first message that is summarised. */
   readonly start: number
-  /** The first message after the summarised ones. */
+  /** Index of the first message after the summarised ones. */
   readonly cut: number
-  /** The same by size alone: the person's last words and the last answer may lie before it. */
+  /** The same by size alone: the last user message and the last answer may come before it. */
   readonly sizeCut: number
 }
 
@@ -15,14 +15,14 @@ const SOFT_LIMIT = 1.5
 const MAX_FLOOR = 8
 const MIN_FLOOR = 3
 
-/** Which messages a summary replaces. Nothing is to be summarised when `start` is not before the cut. */
+/** Finds the messages that a summary replaces; there are none when `start` is not before the cut. */
 export function findBoundaries(
   messages: readonly Message[],
   options: {
     readonly head: number
     readonly protectLastN: number
     readonly tailTokens: number
-    readonly estimator: Pick<Estimator, "inTail">
+    readonly estimator: Pick<Estimator, "tailMessage">
   },
 ): Boundaries {
   const start = pastToolResults(messages, Math.min(options.head, messages.length))
@@ -30,7 +30,7 @@ export function findBoundaries(
   let cut = sizeCut
   const user = lastUserIndex(messages)
   if (user !== -1 && user < cut) cut = user
-  const text = lastTextIndex(messages)
+  const text = lastAnswerIndex(messages)
   if (text !== -1 && text < cut) cut = beforeToolGroup(messages, text)
   return { start, cut: Math.max(cut, start + 1), sizeCut }
 }
@@ -48,10 +48,10 @@ function tailCut(
       : Math.min(Math.max(MIN_FLOOR, Math.min(protectLastN, MAX_FLOOR)), Math.max(MIN_FLOOR, available - 2), available)
   const size = (index: number): number => {
     const message = messages[index]
-    return message === undefined ? 0 : estimator.inTail(message)
+    return message === undefined ? 0 : estimator.tailMessage(message)
   }
   let cut = walkBack(count, { start, floor, limit: SOFT_LIMIT * tailTokens, size })
-  // All of it fits the generous limit: the strict one decides, and the message that crosses it stays.
+  // Everything fits the soft limit: use the strict one, and keep the message that crosses it.
   if (cut <= start) cut = walkBack(count, { start, floor, limit: tailTokens, size }) - 1
   cut = Math.min(cut, count - floor)
   return cut <= start ? Math.max(count - floor, start + 1) : cut

@@ -3,18 +3,18 @@ import { errorMessage } from "../../../base/system-error.ts"
 import { takeCodePoints } from "../../../base/text.ts"
 import type { Message } from "../../../protocol/message.ts"
 import type { DigestedCall } from "../../../toolkit/tool.ts"
-import type { Draft } from "../draft.ts"
-import type { CompressOptions } from "../engine.ts"
-import type { Estimator } from "../estimate.ts"
-import type { Pins } from "../pinning.ts"
+import type { HistoryDraft } from "../history-draft.ts"
+import type { CompressOptions } from "../context-engine.ts"
+import type { Estimator } from "../token-estimate.ts"
+import type { PinnedMessages } from "../pinned-messages.ts"
 import type { WindowBudget } from "../window-budget.ts"
-import { fallbackSummary } from "./fallback.ts"
-import { automaticFocus, SUMMARY_SYSTEM, summaryPrompt } from "./prompt.ts"
-import { assemble, chooseRegion } from "./region.ts"
+import { fallbackSummary } from "./fallback-summary.ts"
+import { automaticFocus, SUMMARY_SYSTEM, summaryPrompt } from "./summary-prompt.ts"
+import { assembleHistory, chooseRegion } from "./region.ts"
 import type { Region } from "./region.ts"
 import { cleanBody, wrapSummary } from "./summary-text.ts"
 
-/** Asks a model for a summary. Whoever provides it repeats a failed call on the main model and bounds the time it takes. */
+/** Requests a summary from a model. The implementation falls back to the main model and has a timeout. */
 export type SummaryPort = (request: {
   readonly system: string
   readonly prompt: string
@@ -33,7 +33,7 @@ export type SummaryReply =
       readonly kind: "failed"
       readonly message: string
       readonly noProvider: boolean
-      /** The answer could not be read: worth another try soon. */
+      /** The reply was unusable, so a retry soon may help. */
       readonly malformed: boolean
     }
   | { readonly kind: "aborted" }
@@ -50,9 +50,9 @@ export interface SummariserOptions {
 export interface SummaryTask {
   readonly head: number
   readonly protectLastN: number
-  readonly pins: Pins
+  readonly pins: PinnedMessages
   readonly budget: WindowBudget
-  /** What the messages may take afterwards. */
+  /** Tokens available for the messages afterwards. */
   readonly room: number
   readonly options: CompressOptions
 }
@@ -62,51 +62,51 @@ export type SummaryOutcome =
   | { readonly kind: "aborted"; readonly error?: string }
   | {
       readonly kind: "done"
-      readonly draft: Draft
+      readonly draft: HistoryDraft
       readonly removed: readonly Message[]
       readonly fallback: boolean
       readonly error?: string
     }
 
-/** Layer 5. Remembers when the side model failed, so that it is left alone for a while. */
+/** Layer 5. After a failure the auxiliary model has a cooldown. */
 export interface Summariser {
-  run(draft: Draft, task: SummaryTask): Promise<SummaryOutcome>
-  forgetFailure(): void
+  run(draft: HistoryDraft, task: SummaryTask): Promise<SummaryOutcome>
+  endCooldown(): void
 }
 
 const COOLDOWN_MS = { noProvider: 600_000, malformed: 30_000, other: 60_000 }
 const OVERSHOOT = 1.3
 const CHARS_PER_TOKEN = 4
-/** What a summary costs besides its own text, in tokens. */
+/** Tokens of the text around a summary. */
 const FRAME_TOKENS = 300
-/** Below this nobody could say anything useful. */
+/** A shorter summary would not be useful. */
 const SMALLEST_SUMMARY = 200
-/** Share of the messages' room that a summary may take in a small window, or soon nothing else would fit. */
+/** Share of the room for messages that a summary may take in a small window. */
 const SUMMARY_SHARE = 0.15
-/** Share of the window that the turns may take in the request for a summary. */
+/** Share of the window for the turns in the summary request. */
 const INPUT_SHARE = 0.6
 
 export function createSummariser(options: SummariserOptions): Summariser {
   const { clock, estimator } = options
-  let failure = { until: 0, message: "" }
+  let cooldown = { until: 0, message: "" }
 
-  const ask = async (request: Parameters<SummaryPort>[0]): Promise<SummaryReply> => {
+  const requestSummary = async (request: Parameters<SummaryPort>[0]): Promise<SummaryReply> => {
     if (request.signal.aborted) return { kind: "aborted" }
     if (options.summarise === undefined) {
       return { kind: "failed", message: "no model is available for summaries", noProvider: true, malformed: false }
     }
-    if (clock.now() < failure.until) {
-      return { kind: "failed", message: failure.message, noProvider: false, malformed: false }
+    if (clock.now() < cooldown.until) {
+      return { kind: "failed", message: cooldown.message, noProvider: false, malformed: false }
     }
     const reply = await replyOf(options.summarise, request)
     if (request.signal.aborted) return { kind: "aborted" }
-    if (reply.kind === "failed") failure = { until: clock.now() + cooldownOf(reply), message: reply.message }
+    if (reply.kind === "failed") cooldown = { until: clock.now() + cooldownMs(reply), message: reply.message }
     return reply
   }
 
   return {
-    forgetFailure: () => {
-      failure = { until: 0, message: "" }
+    endCooldown: () => {
+      cooldown = { until: 0, message: "" }
     },
     run: async (draft, task) => {
       const { keepExchanges } = task.options
@@ -116,11 +116,11 @@ export function createSummariser(options: SummariserOptions): Summariser {
         estimator,
         summaryTokens: task.budget.summaryMin + FRAME_TOKENS,
       })
-      if (region === undefined || estimator.messages(region.doomed) <= FRAME_TOKENS) return { kind: "nothing" }
+      if (region === undefined || estimator.messages(region.removed) <= FRAME_TOKENS) return { kind: "nothing" }
       const tokens = summaryTokens(region, task, estimator)
       const { signal } = task.options
-      const hints = await hintsFor(region.doomed, task.options)
-      const reply = await ask({
+      const hints = await hintsFor(region.removed, task.options)
+      const reply = await requestSummary({
         system: SUMMARY_SYSTEM,
         prompt: promptFor(region, { task, hints, tokens, options, messages: draft.messages }),
         maxTokens: Math.ceil(tokens * OVERSHOOT),
@@ -129,11 +129,11 @@ export function createSummariser(options: SummariserOptions): Summariser {
       if (reply.kind === "aborted" || signal.aborted) return { kind: "aborted" }
       if (reply.kind === "failed" && options.abortOnFailure) return { kind: "aborted", error: reply.message }
       const { sessionId } = task.options
-      const done = (body: string, more: { readonly fallback: boolean; readonly error?: string }): SummaryOutcome => ({
+      const done = (body: string, details: { readonly fallback: boolean; readonly error?: string }): SummaryOutcome => ({
         kind: "done",
-        draft: assemble(draft, region, wrapSummary(body, sessionId)),
-        removed: region.doomed,
-        ...more,
+        draft: assembleHistory(draft, region, wrapSummary(body, sessionId)),
+        removed: region.removed,
+        ...details,
       })
       const maxChars = Math.ceil(tokens * OVERSHOOT) * CHARS_PER_TOKEN
       if (reply.kind === "text") {
@@ -154,45 +154,45 @@ export function createSummariser(options: SummariserOptions): Summariser {
 }
 
 const MAIN_MODEL_WROTE_IT =
-  "the model of auxiliary.compression failed, so the main model wrote the summary; check that setting"
+  "the model in auxiliary.compression failed, so the main model wrote the summary; check that setting"
 
 async function replyOf(summarise: SummaryPort, request: Parameters<SummaryPort>[0]): Promise<SummaryReply> {
   try {
     const reply = await summarise(request)
     if (reply.kind !== "text" || cleanBody(reply.text) !== "") return reply
-    return { kind: "failed", message: "the summary came back empty", noProvider: false, malformed: true }
+    return { kind: "failed", message: "the model returned an empty summary", noProvider: false, malformed: true }
   } catch (error) {
     return { kind: "failed", message: errorMessage(error), noProvider: false, malformed: false }
   }
 }
 
-function cooldownOf(reply: Extract<SummaryReply, { kind: "failed" }>): number {
+function cooldownMs(reply: Extract<SummaryReply, { kind: "failed" }>): number {
   if (reply.noProvider) return COOLDOWN_MS.noProvider
   return reply.malformed ? COOLDOWN_MS.malformed : COOLDOWN_MS.other
 }
 
-/** The memory must not be able to stop a compression. */
-async function hintsFor(doomed: readonly Message[], options: CompressOptions): Promise<string> {
+/** A failure of the memory must not stop a compression. */
+async function hintsFor(removed: readonly Message[], options: CompressOptions): Promise<string> {
   try {
-    return await options.beforeLoss(doomed, 5)
+    return await options.beforeRemoval(removed, 5)
   } catch {
     return ""
   }
 }
 
-/** How long the summary should be; in a small window no longer than what is left of it, and far shorter than what it replaces. */
+/** The target length of the summary. In a small window it must fit the room that is left and be far shorter than what it replaces. */
 function summaryTokens(region: Region, { budget, room }: SummaryTask, estimator: Estimator): number {
   const share = Math.floor(0.2 * estimator.messages(region.turns))
   const wanted = Math.max(budget.summaryMin, Math.min(share, budget.summaryCeiling))
   if (!budget.small) return wanted
-  const left = (room - estimator.messages([...region.head, ...region.rest]) - FRAME_TOKENS) / OVERSHOOT
-  const most = Math.min(left, SUMMARY_SHARE * room, estimator.messages(region.doomed) / 3)
+  const left = (room - estimator.messages([...region.head, ...region.kept]) - FRAME_TOKENS) / OVERSHOOT
+  const most = Math.min(left, SUMMARY_SHARE * room, estimator.messages(region.removed) / 3)
   return Math.min(wanted, Math.max(SMALLEST_SUMMARY, Math.floor(most)))
 }
 
 function promptFor(
   region: Region,
-  how: {
+  input: {
     readonly task: SummaryTask
     readonly hints: string
     readonly tokens: number
@@ -200,14 +200,14 @@ function promptFor(
     readonly messages: readonly Message[]
   },
 ): string {
-  const { task, options } = how
+  const { task, options } = input
   return options.redact(
     summaryPrompt({
       turns: region.turns,
       previous: region.previous,
-      focus: task.options.focus ?? automaticFocus(how.messages),
-      hints: how.hints,
-      targetTokens: how.tokens,
+      focus: task.options.focus ?? automaticFocus(input.messages),
+      hints: input.hints,
+      targetTokens: input.tokens,
       maxChars: Math.floor(task.budget.contextLength * INPUT_SHARE) * CHARS_PER_TOKEN,
       today: localDate(options.clock),
     }),
@@ -221,7 +221,7 @@ function localDate(clock: Clock): string | undefined {
   return `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`
 }
 
-/** A model that writes far more than it was asked for must not fill the window again. */
+/** Cuts a summary that is far longer than requested. */
 function bounded(body: string, maxChars: number): string {
   return body.length <= maxChars
     ? body

@@ -7,7 +7,7 @@ const BODY = "## Active Task\nShip it.\n\n## Goal\nA release."
 const TEXT = wrapSummary(BODY, "20260101_120000_abcdef")
 const carried = { compressed_summary: true } as const
 
-test("a summary begins and ends with its markers and says how everything comes back", () => {
+test("a summary starts and ends with its markers and explains how to find the removed messages", () => {
   expect(TEXT.startsWith("[CONTEXT COMPACTION — REFERENCE ONLY] ")).toBe(true)
   expect(
     TEXT.endsWith(`\n\n--- END OF CONTEXT SUMMARY — respond to the message below, not the summary above ---`),
@@ -24,11 +24,11 @@ test("a summary begins and ends with its markers and says how everything comes b
   }
 })
 
-describe("the summary in a message, of any generation", () => {
+describe("the summary in a message of any version", () => {
   test.each([
-    ["ours", TEXT, BODY, ""],
-    ["ours without headings", wrapSummary("Just text.\nMore.", "s"), "Just text.\nMore.", ""],
-    ["ours before words of the person", `${TEXT}\n\nNow the docs.`, BODY, "Now the docs."],
+    ["current", TEXT, BODY, ""],
+    ["current, without headings", wrapSummary("Just text.\nMore.", "s"), "Just text.\nMore.", ""],
+    ["current, before the user's text", `${TEXT}\n\nNow the docs.`, BODY, "Now the docs."],
     ["an older wording", `[CONTEXT COMPACTION] Turns were compacted to save space:\n${BODY}`, BODY, ""],
     ["the oldest form", "[CONTEXT SUMMARY]: We did\nthings.", "We did\nthings.", ""],
   ])("%s", (_name, text, body, rest) => {
@@ -36,7 +36,7 @@ describe("the summary in a message, of any generation", () => {
     expect(findSummary(assistant(text))).toEqual({ body, rest })
   })
 
-  test("a marker inside other text is a quotation, unless the message is known to carry a summary", () => {
+  test("a marker inside other text is a quotation, unless the message is marked as a summary", () => {
     expect(findSummary(user(`See ${TEXT}`))).toBeUndefined()
     expect(findSummary(user(`Note.\n\n${TEXT}\n\nWords.`, carried))).toEqual({
       body: BODY,
@@ -46,7 +46,7 @@ describe("the summary in a message, of any generation", () => {
   })
 })
 
-test("a message without its summary is what it was before", () => {
+test("removing the summary restores the message", () => {
   const picture = { type: "image_url", image_url: { url: "data:image/png;base64,AA" } } as const
   expect(withoutSummary(user(TEXT, { ...carried, synthetic: "summary" }))).toBeUndefined()
   expect(withoutSummary(user(`${TEXT}\n\nWords.`, carried))).toEqual(user("Words."))
@@ -63,6 +63,6 @@ test.each([
   [`  ${BODY}\n`, BODY],
   [`${BODY}\n--- END OF CONTEXT SUMMARY — x ---`, BODY],
   ["   ", ""],
-])("markers that a model copied are taken off", (text, body) => {
+])("markers that a model copied are removed", (text, body) => {
   expect(cleanBody(text)).toBe(body)
 })

@@ -1,6 +1,6 @@
 import type { AssistantMessage, Message, Part, UserMessage } from "../../../protocol/message.ts"
 
-/** The first words of every summary message; older conversations have it too. */
+/** The start of every summary message, also in older conversations. */
 const MARKER = "[CONTEXT COMPACTION — REFERENCE ONLY]"
 const END_MARKER = "--- END OF CONTEXT SUMMARY — respond to the message below, not the summary above ---"
 
@@ -15,20 +15,20 @@ function prefix(sessionId: string): string {
   )
 }
 
-/** The summary as it stands in the conversation. */
+/** The complete text of a summary message. */
 export function wrapSummary(body: string, sessionId: string): string {
   return `${prefix(sessionId)}\n\n${body}\n\n${END_MARKER}`
 }
 
 export interface FoundSummary {
   readonly body: string
-  /** What else the message says: the person's words, when the summary was put before them. */
+  /** The remaining text of the message: the user's, when the summary was put before it. */
   readonly rest: string
 }
 
 /**
- * The summary in a message, of any generation: the wording of the part before it changed over time, the marker and the first
- * heading did not.
+ * Finds the summary in a message of any version: the introduction before it changed over time, the marker and the first heading did
+ * not.
  */
 export function findSummary(message: Message): FoundSummary | undefined {
   if (message.role !== "user" && message.role !== "assistant") return undefined
@@ -40,14 +40,14 @@ export function findSummary(message: Message): FoundSummary | undefined {
   const others = (message.content ?? []).filter(
     (part) => part.type !== "text" || findInText(part.text, marked) === undefined,
   )
-  return { ...summary, rest: [summary.rest, ...others.map(wordsOf)].filter((text) => text !== "").join(" ") }
+  return { ...summary, rest: [summary.rest, ...others.map(partText)].filter((text) => text !== "").join(" ") }
 }
 
-function wordsOf(part: Part): string {
+function partText(part: Part): string {
   return part.type === "text" ? part.text : "[image]"
 }
 
-/** The message without its summary; undefined when nothing else is in it. */
+/** The message without its summary; undefined when it contains nothing else. */
 export function withoutSummary(message: UserMessage | AssistantMessage): UserMessage | AssistantMessage | undefined {
   const summary = findSummary(message)
   if (summary === undefined) return message
@@ -79,7 +79,7 @@ function findInText(text: string, marked: boolean): FoundSummary | undefined {
   const inside = end === null ? after : after.slice(0, end.index)
   const following = end === null ? "" : after.slice(end.index + end[0].length)
   return {
-    body: current === null ? inside.trim() : bodyBehindPrefix(inside),
+    body: current === null ? inside.trim() : bodyAfterPrefix(inside),
     rest: `${text.slice(0, opening.index)}${following}`.trim(),
   }
 }
@@ -88,15 +88,15 @@ const OPENING = /\[CONTEXT COMPACTION[^\]\n]*\]:?/u
 const LEGACY_OPENING = /\[CONTEXT SUMMARY\]:?/u
 const END = /^--- END OF CONTEXT SUMMARY[^\n]*$/mu
 
-function bodyBehindPrefix(inside: string): string {
+function bodyAfterPrefix(inside: string): string {
   const heading = /^## /mu.exec(inside)
   if (heading !== null) return inside.slice(heading.index).trim()
-  // Without headings the part before the summary is the rest of its line.
+  // Without headings, the introduction ends with its line.
   const lineEnd = inside.indexOf("\n")
   return (lineEnd === -1 ? inside : inside.slice(lineEnd)).trim()
 }
 
-/** What a model wrote, without markers that it may have copied from an earlier summary. */
+/** Removes markers that a model may have copied from an earlier summary. */
 export function cleanBody(text: string): string {
   const copied = findInText(text.trim(), false)
   return (copied?.body ?? text.replace(END, "")).trim()

@@ -1,12 +1,14 @@
 import { readFileSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
 import { describe, expect, test } from "vitest"
 import { startAuthorizationServer } from "../../../../test/support/authorization-server.ts"
 import { startTlsServer } from "../../../../test/support/tls-server.ts"
-import { createTestHome, type TestHome } from "../../../../test/support/command-run.ts"
+import { createCliHome, type CliHome } from "../../../../test/support/cli-home.ts"
 
 const SECRET = "sk-planted-secret-0123456789"
 
-function stored(home: TestHome) {
+function stored(home: CliHome) {
   return JSON.parse(readFileSync(home.home.file("auth.json"), "utf8")) as {
     active_provider: string | null
     providers: Record<string, unknown>
@@ -15,13 +17,13 @@ function stored(home: TestHome) {
   }
 }
 
-async function listed(home: TestHome, variables: Record<string, string> = {}) {
+async function listed(home: CliHome, variables: Record<string, string> = {}) {
   const { out } = await home.run(["auth", "list", "--json"], { variables })
   return JSON.parse(out) as { provider: string; credentials: { id: string; label: string; source: string }[] }[]
 }
 
 test("add, list, status and remove a key; the key is in no output", async () => {
-  using home = createTestHome()
+  using home = createCliHome()
   const added = await home.run(["auth", "add", "openrouter", "--api-key", SECRET, "--label", "work"])
   expect(added).toEqual({ code: 0, out: "Added work to openrouter.\n", err: "" })
   const asked = await home.run(["auth", "add", "or"], { answers: [`${SECRET}-2`] })
@@ -41,15 +43,15 @@ test("add, list, status and remove a key; the key is in no output", async () => 
   )
 })
 
-test("the same key again is one entry", async () => {
-  using home = createTestHome()
+test("adding the same key again only changes its label", async () => {
+  using home = createCliHome()
   await home.run(["auth", "add", "openrouter", "--api-key", SECRET])
   await home.run(["auth", "add", "openrouter", "--api-key", SECRET, "--label", "new name"])
   expect((await listed(home))[0]?.credentials).toMatchObject([{ label: "new name" }])
 })
 
-test("removing a key that is read from a variable sticks", async () => {
-  using home = createTestHome()
+test("a key from a variable stays removed", async () => {
+  using home = createCliHome()
   const variables = { OPENROUTER_API_KEY: SECRET }
   expect(await home.run(["auth", "remove", "openrouter", "OPENROUTER_API_KEY"], { variables })).toEqual({
     code: 0,
@@ -60,18 +62,46 @@ test("removing a key that is read from a variable sticks", async () => {
   expect((await listed(home, variables)).map(({ provider }) => provider)).not.toContain("openrouter")
 })
 
-test("reset ends cool-downs", async () => {
-  using home = createTestHome()
+test("a removed key is not used by status, doctor, model or setup", async () => {
+  using home = createCliHome()
+  const sentKeys: (string | undefined)[] = []
+  const server = createServer(({ headers }, response) => {
+    sentKeys.push(headers.authorization)
+    response.writeHead(200, { "content-type": "application/json" }).end('{ "data": [{ "id": "one" }] }')
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const { port } = server.address() as AddressInfo
+  const variables = { OPENAI_API_KEY: SECRET, OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`, LANG: "C.UTF-8" }
+  writeFileSync(home.home.file("config.yaml"), "model:\n  default: one\n", { mode: 0o600 })
+  const runAll = async (): Promise<string> => {
+    sentKeys.splice(0)
+    const lines = [["status", "--deep"], ["doctor"], ["model", "--refresh"], ["setup", "--non-interactive"]]
+    const runs = await Promise.all(lines.map(async (line) => await home.run(line, { variables })))
+    return runs.map(({ out, err }) => out + err).join("")
+  }
+
+  expect(await runAll()).toMatch(/key(?: from|:) +OPENAI_API_KEY/)
+  expect(new Set(sentKeys)).toEqual(new Set([`Bearer ${SECRET}`]))
+  expect((await home.run(["auth", "remove", "openai-api", "OPENAI_API_KEY"], { variables })).code).toBe(0)
+  const printed = await runAll()
+  expect(printed).not.toMatch(/key(?: from|:) +OPENAI_API_KEY/)
+  expect(printed).toContain("OPENAI_API_KEY not used: removed with `hermes auth remove`\n")
+  expect(new Set(sentKeys)).toEqual(new Set([undefined]))
+  server.close()
+})
+
+test("reset ends cooldowns", async () => {
+  using home = createCliHome()
   const waiting = { id: "aaaaaa", access_token: "k", last_status: "exhausted", last_status_at: Date.now() / 1000 }
   writeFileSync(home.home.file("auth.json"), JSON.stringify({ credential_pool: { openrouter: [waiting] } }))
-  expect((await home.run(["auth", "status", "openrouter"])).out).toMatch(/waiting until \d{4}-/)
+  expect((await home.run(["auth", "status", "openrouter"])).out).toMatch(/cooldown until \d{4}-/)
   expect((await home.run(["auth", "reset", "openrouter"])).out).toBe("1 credential of openrouter can be used again.\n")
-  expect((await home.run(["auth", "reset", "openrouter"])).out).toBe("No credential of openrouter was waiting.\n")
+  expect((await home.run(["auth", "reset", "openrouter"])).out).toBe("No credential of openrouter was in a cooldown.\n")
   expect(stored(home).credential_pool["openrouter"]).toMatchObject([{ id: "aaaaaa", last_status: null }])
 })
 
 test("strategy writes the setting", async () => {
-  using home = createTestHome()
+  using home = createCliHome()
   expect(await home.run(["auth", "strategy", "openrouter", "round_robin"])).toMatchObject({ code: 0 })
   expect(readFileSync(home.home.file("config.yaml"), "utf8")).toContain("openrouter: round_robin")
   expect((await home.run(["auth", "status", "openrouter"])).out).toContain("Strategy    round_robin\n")
@@ -83,14 +113,14 @@ describe("mistakes", () => {
     [["auth", "list", "nothing-like-it"], 2, "There is no provider `nothing-like-it`."],
     [["auth", "remove", "openrouter", "7"], 1, "There is no credential `7` at openrouter"],
     [["auth", "strategy", "openrouter", "best"], 2, "`best` is not a strategy"],
-    [["auth", "add", "openrouter"], 1, "Nobody is there to type the key"],
+    [["auth", "add", "openrouter"], 1, "There is no terminal to ask for the key"],
     [["auth", "add", "openrouter", "--api-key", "changeme"], 2, "That is not a key"],
-    [["auth", "add", "openrouter", "--api-key", "k", "--type", "oauth"], 2, "`--api-key` does not go with"],
+    [["auth", "add", "openrouter", "--api-key", "k", "--type", "oauth"], 2, "`--api-key` cannot be combined with"],
     [["auth", "add", "anthropic", "--type", "oauth"], 1, "hermes config set providers.anthropic.oauth.client_id"],
-    [["auth"], 1, "Nobody is there to ask"],
+    [["auth"], 1, "There is no terminal to ask on"],
     [["login"], 1, "hermes auth add PROVIDER"],
   ])("%j", async (line, code, sentence) => {
-    using home = createTestHome()
+    using home = createCliHome()
     const { err, ...rest } = await home.run(line)
     expect(rest).toEqual({ code, out: "" })
     expect(err).toContain(sentence)
@@ -98,14 +128,14 @@ describe("mistakes", () => {
 })
 
 describe("login", () => {
-  const withSettings = (home: TestHome, oauth: string) =>
+  const withSettings = (home: CliHome, oauth: string) =>
     writeFileSync(
       home.home.file("config.yaml"),
       `providers: { lab: { base_url: "http://10.0.0.1/v1", oauth: { ${oauth} } } }\n`,
     )
 
-  test("by code: stored, listed, and gone after logging out", async () => {
-    using home = createTestHome()
+  test("by device code: stored, listed, and removed by logging out", async () => {
+    using home = createCliHome()
     await using server = await startAuthorizationServer({ interval: 0.001 })
     server.grantDevice()
     withSettings(home, `client_id: c, token_url: "${server.url}/token", device_url: "${server.url}/device"`)
@@ -123,8 +153,8 @@ describe("login", () => {
     expect((await home.run(["auth", "logout", "lab"])).out).toBe("There was no login at custom:lab.\n")
   })
 
-  test("in the browser: a second account joins the pool, the same one again replaces its tokens", async () => {
-    using home = createTestHome()
+  test("in the browser: a second account joins the pool, the same account again replaces its tokens", async () => {
+    using home = createCliHome()
     await using server = await startAuthorizationServer()
     withSettings(home, `client_id: c, token_url: "${server.url}/token", authorize_url: "${server.url}/authorize"`)
     for (const label of ["first", "second", "first"]) expect(await loginInBrowser(home, label)).toBe(0)
@@ -136,9 +166,9 @@ describe("login", () => {
   })
 })
 
-describe("a login server whose authority nobody knows", () => {
+describe("a login server with an unknown certificate authority", () => {
   async function lab(options: Parameters<typeof startAuthorizationServer>[0] = {}) {
-    const home = createTestHome()
+    const home = createCliHome()
     const server = await startAuthorizationServer({ interval: 0.001, ...options })
     const secure = await startTlsServer(server.url)
     const settings = (oauth: string): void =>
@@ -162,31 +192,31 @@ describe("a login server whose authority nobody knows", () => {
     }
   }
 
-  test("is not believed", async () => {
+  test("is not trusted", async () => {
     await using at = await lab()
     expect(await at.add()).toEqual({
       code: 1,
       out: "",
       err: expect.stringMatching(
-        /https:\/\/127\.0\.0\.1:\d+ could not be reached: its certificate cannot be verified; name the file of its authority with --ca-bundle or in SSL_CERT_FILE\.?\n$/,
+        /https:\/\/127\.0\.0\.1:\d+ could not be reached: its certificate cannot be verified; set its CA file with --ca-bundle or SSL_CERT_FILE\.\n$/,
       ) as string,
     })
     expect(at.server.deviceRequests).toEqual([])
   })
 
-  test("is believed with --ca-bundle, which is kept for the renewal", async () => {
+  test("is trusted with --ca-bundle, which is stored for the renewal", async () => {
     await using at = await lab()
-    expect(await at.add("--ca-bundle", at.secure.certificate)).toMatchObject({ code: 0 })
-    const tls = { ca_bundle: at.secure.certificate }
+    expect(await at.add("--ca-bundle", at.secure.certificateFile)).toMatchObject({ code: 0 })
+    const tls = { ca_bundle: at.secure.certificateFile }
     expect(stored(at.home)).toMatchObject({
       providers: { "custom:lab": { access_token: "access-token-1", tls } },
       credential_pool: { "custom:lab": [{ access_token: "access-token-1", tls }] },
     })
   })
 
-  test("is believed with providers.NAME.ca_bundle and with SSL_CERT_FILE", async () => {
+  test("is trusted with providers.NAME.ca_bundle and with SSL_CERT_FILE", async () => {
     await using at = await lab()
-    const { certificate } = at.secure
+    const { certificateFile: certificate } = at.secure
     expect(
       await at.home.run(["auth", "add", "lab", "--type", "oauth"], { variables: { SSL_CERT_FILE: certificate } }),
     ).toMatchObject({ code: 0 })
@@ -195,7 +225,7 @@ describe("a login server whose authority nobody knows", () => {
     expect(readFileSync(at.home.home.file("auth.json"), "utf8")).not.toContain("tls")
   })
 
-  test("is believed with --insecure, once and with a warning", async () => {
+  test("is trusted with --insecure, once and with a warning", async () => {
     await using at = await lab()
     const done = await at.add("--insecure")
     expect([done.code, done.err.split("\n")[0]]).toEqual([
@@ -205,16 +235,16 @@ describe("a login server whose authority nobody knows", () => {
     expect(readFileSync(at.home.home.file("auth.json"), "utf8")).not.toContain("insecure")
   })
 
-  test("in the browser: the pasted answer is redeemed over TLS", async () => {
+  test("in the browser: the pasted address is redeemed over TLS", async () => {
     await using at = await lab()
     at.settings(`authorize_url: "${at.server.url}/authorize"`)
-    const { recordedTerminal } = await import("../../../../test/support/command-run.ts")
-    const terminal = recordedTerminal(["never used"])
+    const { recordingTerminal } = await import("../../../../test/support/cli-home.ts")
+    const terminal = recordingTerminal(["never used"])
     let address = ""
-    const { dispatch } = await import("../../dispatch.ts")
+    const { runCommandLine } = await import("../../run-command-line.ts")
     const { environmentFrom } = await import("../../../config/environment.ts")
-    const line = ["auth", "add", "lab", "--type", "oauth", "--manual-paste", "--ca-bundle", at.secure.certificate]
-    const code = await dispatch(line, {
+    const line = ["auth", "add", "lab", "--type", "oauth", "--manual-paste", "--ca-bundle", at.secure.certificateFile]
+    const code = await runCommandLine(line, {
       terminal: {
         ...terminal,
         errLine: (text) => void (address = /https?:\S+/.exec(text)?.[0] ?? address),
@@ -226,17 +256,20 @@ describe("a login server whose authority nobody knows", () => {
     expect([code, stored(at.home).providers["custom:lab"]]).toMatchObject([0, { access_token: "access-token-1" }])
   })
 
-  test("that does not answer is given up after --timeout", async () => {
-    await using at = await lab({ hold: () => new Promise(() => undefined) })
-    const late = await at.add("--ca-bundle", at.secure.certificate, "--timeout", "0.3")
-    expect([late.code, late.err]).toEqual([1, expect.stringContaining("could not be reached: no answer within 0.3 s")])
+  test("that does not respond is given up after --timeout", async () => {
+    await using at = await lab({ beforeTokenResponse: () => new Promise(() => undefined) })
+    const late = await at.add("--ca-bundle", at.secure.certificateFile, "--timeout", "0.3")
+    expect([late.code, late.err]).toEqual([
+      1,
+      expect.stringContaining("could not be reached: no response within 0.3 s"),
+    ])
   })
 
   test.each([
     ["nowhere.pem", /The file \S*nowhere\.pem of --ca-bundle cannot be read: no such file or directory/],
-    ["auth.json", /The file \S*auth\.json of --ca-bundle holds no certificates in PEM form/],
-    ["broken.pem", /The file \S*broken\.pem of --ca-bundle holds no certificates in PEM form/],
-  ])("a file that cannot be meant: %s", async (name, sentence) => {
+    ["auth.json", /The file \S*auth\.json of --ca-bundle contains no PEM certificates/],
+    ["broken.pem", /The file \S*broken\.pem of --ca-bundle contains no PEM certificates/],
+  ])("%s is refused as a CA bundle", async (name, sentence) => {
     await using at = await lab()
     writeFileSync(at.home.home.file("auth.json"), "{}")
     writeFileSync(at.home.home.file("broken.pem"), "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
@@ -245,24 +278,24 @@ describe("a login server whose authority nobody knows", () => {
     expect(run.err).toMatch(sentence)
   })
 
-  test("--insecure and --ca-bundle are two different wishes", async () => {
+  test("--insecure conflicts with --ca-bundle", async () => {
     await using at = await lab()
-    expect(await at.add("--insecure", "--ca-bundle", at.secure.certificate)).toMatchObject({ code: 2 })
+    expect(await at.add("--insecure", "--ca-bundle", at.secure.certificateFile)).toMatchObject({ code: 2 })
   })
 })
 
-/** Plays the person: opens the address the command prints. */
-async function loginInBrowser(home: TestHome, label: string): Promise<number> {
-  const { dispatch } = await import("../../dispatch.ts")
-  const { recordedTerminal } = await import("../../../../test/support/command-run.ts")
+/** Acts as the user: opens the address that the command prints. */
+async function loginInBrowser(home: CliHome, label: string): Promise<number> {
+  const { runCommandLine } = await import("../../run-command-line.ts")
+  const { recordingTerminal } = await import("../../../../test/support/cli-home.ts")
   const { environmentFrom } = await import("../../../config/environment.ts")
-  const terminal = recordedTerminal()
+  const terminal = recordingTerminal()
   const opened = Promise.withResolvers<void>()
   const errLine = (text: string): void => {
     const url = /https?:\S+/.exec(text)?.[0]
     if (url !== undefined) fetch(url).then(() => opened.resolve(), opened.reject)
   }
-  const code = await dispatch(["auth", "add", "lab", "--type", "oauth", "--label", label, "--no-browser"], {
+  const code = await runCommandLine(["auth", "add", "lab", "--type", "oauth", "--label", label, "--no-browser"], {
     terminal: { ...terminal, errLine },
     environment: environmentFrom(home.variables),
     signal: new AbortController().signal,
@@ -271,14 +304,14 @@ async function loginInBrowser(home: TestHome, label: string): Promise<number> {
   return code
 }
 
-test("without a sub-command the person is asked until there is nothing more to do", async () => {
-  using home = createTestHome()
+test("without a subcommand the user is asked for actions until they leave", async () => {
+  using home = createCliHome()
   const { code, out, err } = await home.run(["auth"], {
     answers: ["add", "openrouter", SECRET, "fly", "remove", "openrouter", "9", "list", ""],
   })
   expect(code).toBe(0)
   expect(out).toContain("Added key 1 to openrouter.\n")
-  expect(err).toContain("That is none of them.")
+  expect(err).toContain("That is not one of the actions.")
   expect(err).toContain("There is no credential `9` at openrouter")
   expect(out + err).not.toContain("planted")
 })

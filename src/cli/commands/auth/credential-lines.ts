@@ -1,8 +1,8 @@
 import type { CredentialReport } from "../../../llm/credentials/pool.ts"
-import { localDateTime } from "../../relative-time.ts"
-import { fitColumn } from "../../text-layout.ts"
+import { localDateTime } from "../../terminal/relative-time.ts"
+import { fitColumn } from "../../terminal/text-layout.ts"
 
-/** One line per credential, numbered as `hermes auth remove` counts. Never a secret. */
+/** One line per credential, with the number that `hermes auth remove` accepts. Contains no secret. */
 export function credentialLines(reports: readonly CredentialReport[]): readonly string[] {
   return reports.map((report, index) =>
     [
@@ -11,21 +11,21 @@ export function credentialLines(reports: readonly CredentialReport[]): readonly 
       fitColumn(report.kind === "oauth" ? "login" : "key", 6),
       fitColumn(report.label, 24),
       fitColumn(report.source, 28),
-      stateWords(report),
+      stateText(report),
     ].join(" "),
   )
 }
 
-function stateWords(report: CredentialReport): string {
-  const why = [report.errorCode, report.errorReason].filter((part) => part !== null).join(" ")
-  const reason = why === "" ? "" : ` (${why})`
+function stateText(report: CredentialReport): string {
+  const details = [report.errorCode, report.errorReason].filter((part) => part !== null).join(" ")
+  const reason = details === "" ? "" : ` (${details})`
   if (report.status === "dead") return `needs a new login${reason}`
   if (report.status === "ok") return "ok"
   const until = report.availableAt === null ? "" : ` until ${localDateTime(report.availableAt)}`
-  return `waiting${until}${reason}`
+  return `cooldown${until}${reason}`
 }
 
-/** The same for programs. */
+/** One credential for `--json`. */
 export function credentialJson(report: CredentialReport): object {
   return {
     id: report.id,

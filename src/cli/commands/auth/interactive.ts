@@ -1,22 +1,23 @@
 import { CliError, type CommandRun, type FlagValues, type Invocation } from "../../command.ts"
 import { run as list } from "./list.ts"
 
-/** `hermes auth`: shows what there is and does one thing after the other until the person leaves. */
+/** `hermes auth`: lists the credentials, then runs one action after the other until the user leaves. */
 export async function run(invocation: Invocation): Promise<number> {
   const { terminal } = invocation
   if (!terminal.stdinIsTty) {
     throw new CliError(
-      "Nobody is there to ask; use `hermes auth list`, `hermes auth add PROVIDER --api-key KEY` and the like, see `hermes auth --help`",
+      "There is no terminal to ask on; use `hermes auth list`, `hermes auth add PROVIDER --api-key KEY` and the like, see `hermes auth --help`",
       { exitCode: 1 },
     )
   }
   const step = { ...invocation, flags: NO_FLAGS }
   await list({ ...step, positionals: [] })
   for (;;) {
-    const answer = (await terminal.ask(`What now (${Object.keys(ACTIONS).join(", ")}; nothing leaves)? `))?.trim() ?? ""
+    const answer =
+      (await terminal.ask(`What now (${Object.keys(ACTIONS).join(", ")}; press Enter to leave)? `))?.trim() ?? ""
     if (answer === "" || invocation.signal.aborted) return 0
     const action = ACTIONS[answer]
-    if (action === undefined) terminal.errLine("That is none of them.")
+    if (action === undefined) terminal.errLine("That is not one of the actions.")
     else await act(action, step)
   }
 }
@@ -38,7 +39,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   },
 }
 
-/** A mistake is told and the next question comes; only the end of the input leaves. */
+/** Prints a mistake and returns, so that the user can choose again. */
 async function act(action: Action, invocation: Invocation): Promise<void> {
   const positionals: string[] = []
   for (const question of action.questions) {

@@ -1,16 +1,18 @@
-import { resetCooldowns } from "../../../llm/credentials/login-edits.ts"
-import { CliError, type Invocation } from "../../command.ts"
-import { openTarget } from "./provider-pool.ts"
+import { resetCooldowns } from "../../../admin/credentials/reset-cooldowns.ts"
+import { counted } from "../../../base/counted.ts"
+import type { Invocation } from "../../command.ts"
+import { valueOrCliError } from "../../command-result.ts"
+import { homeContext } from "../../home-context.ts"
 
 /** `hermes auth reset PROVIDER` */
 export async function run(invocation: Invocation): Promise<number> {
-  const { provider, place } = await openTarget(invocation)
-  const reset = await resetCooldowns(place)
-  if (!reset.ok) throw new CliError(reset.error, { exitCode: 1 })
-  invocation.terminal.line(
-    reset.value === 0
-      ? `No credential of ${provider} was waiting.`
-      : `${reset.value} ${reset.value === 1 ? "credential" : "credentials"} of ${provider} can be used again.`,
+  const { terminal, positionals, signal } = invocation
+  const target = { provider: positionals[0] ?? "", signal }
+  const { provider, count } = valueOrCliError(await resetCooldowns(homeContext(invocation), target))
+  terminal.line(
+    count === 0
+      ? `No credential of ${provider} was in a cooldown.`
+      : `${counted(count, "credential")} of ${provider} can be used again.`,
   )
   return 0
 }

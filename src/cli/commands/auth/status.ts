@@ -1,27 +1,24 @@
-import { isRecord } from "../../../base/json.ts"
-import { strategyNamed } from "../../../llm/credentials/selection.ts"
-import { readLogin } from "../../../llm/credentials/stored-login.ts"
+import { credentialStatus } from "../../../admin/credentials/credential-status.ts"
 import type { Invocation } from "../../command.ts"
-import { printJson } from "../../json-output.ts"
+import { valueOrCliError } from "../../command-result.ts"
+import { homeContext } from "../../home-context.ts"
+import { printJson } from "../../terminal/json-output.ts"
 import { credentialJson, credentialLines } from "./credential-lines.ts"
-import { openTarget } from "./provider-pool.ts"
 
 /** `hermes auth status PROVIDER` */
 export async function run(invocation: Invocation): Promise<number> {
-  const { flags, terminal } = invocation
-  const { provider, settings, place, pool } = await openTarget(invocation)
-  const strategies = settings.config.get("credential_pool_strategies")
-  const strategy = strategyNamed(isRecord(strategies) ? strategies[provider] : undefined)
-  const reports = pool.report()
-  const loggedIn = readLogin(place).state !== undefined || reports.some(({ kind }) => kind === "oauth")
+  const { flags, terminal, positionals, signal } = invocation
+  const target = { provider: positionals[0] ?? "", signal }
+  const status = valueOrCliError(await credentialStatus(homeContext(invocation), target))
+  const { provider, loggedIn, strategy, available, total, credentials } = status
   if (flags.has("json")) {
-    printJson(terminal, { provider, logged_in: loggedIn, strategy, credentials: reports.map(credentialJson) })
+    printJson(terminal, { provider, logged_in: loggedIn, strategy, credentials: credentials.map(credentialJson) })
     return 0
   }
   terminal.line(`Provider    ${provider}`)
   terminal.line(`Logged in   ${loggedIn ? "yes" : "no"}`)
   terminal.line(`Strategy    ${strategy}`)
-  terminal.line(`Usable now  ${pool.available()} of ${pool.size()}`)
-  for (const line of credentialLines(reports)) terminal.line(line)
+  terminal.line(`Usable now  ${available} of ${total}`)
+  for (const line of credentialLines(credentials)) terminal.line(line)
   return 0
 }

@@ -1,16 +1,18 @@
+import { checkpointRoot, diffCheckpoint } from "../../../admin/checkpoints/checkpoints.ts"
 import type { Invocation } from "../../command.ts"
-import { safeText } from "../../text-layout.ts"
-import { granted, openCheckpoints } from "./open-checkpoints.ts"
+import { valueOrCliError } from "../../command-result.ts"
+import { homeContext } from "../../home-context.ts"
+import { withoutControlCharacters } from "../../terminal/text-layout.ts"
 
 /** `hermes checkpoints diff HASH [FILE]` */
 export async function run(invocation: Invocation): Promise<number> {
   const { flags, positionals, terminal, signal } = invocation
   const [hash = "", file] = positionals
-  const { store, root } = await openCheckpoints(invocation, flags.text("dir"))
-  const found = granted(await store.diff(root, hash, { file, signal }))
-  store.close()
-  if (found.files.length === 0) terminal.line("Nothing has changed since then.")
-  else terminal.out(safeText(found.text))
-  if (found.truncated) terminal.errLine("The rest is not shown; name a file to see it alone.")
+  const context = homeContext(invocation)
+  const root = checkpointRoot(context, flags.text("dir") ?? ".")
+  const diff = valueOrCliError(await diffCheckpoint(context, root, { hash, file, signal }))
+  if (diff.files.length === 0) terminal.line("Nothing has changed since then.")
+  else terminal.out(withoutControlCharacters(diff.text))
+  if (diff.truncated) terminal.errLine("The diff is too long to show completely; name a file to see its diff alone.")
   return 0
 }

@@ -1,17 +1,19 @@
+import { checkpointRoot, listCheckpoints } from "../../../admin/checkpoints/checkpoints.ts"
+import { counted } from "../../../base/counted.ts"
 import type { Invocation } from "../../command.ts"
-import { printJson } from "../../json-output.ts"
-import { localDateTime } from "../../relative-time.ts"
-import { counted, oneLine } from "../../text-layout.ts"
-import { openCheckpoints } from "./open-checkpoints.ts"
+import { homeContext } from "../../home-context.ts"
+import { printJson } from "../../terminal/json-output.ts"
+import { localDateTime } from "../../terminal/relative-time.ts"
+import { oneLine } from "../../terminal/text-layout.ts"
 
 const DEFAULT_LIMIT = 20
 
 /** `hermes checkpoints list` */
 export async function run(invocation: Invocation): Promise<number> {
   const { flags, terminal, home, signal } = invocation
-  const { store, root } = await openCheckpoints(invocation, flags.text("dir"))
-  const limit = flags.number("limit") ?? DEFAULT_LIMIT
-  const snapshots = await store.list(root, { limit, signal })
+  const context = homeContext(invocation)
+  const root = checkpointRoot(context, flags.text("dir") ?? ".")
+  const snapshots = await listCheckpoints(context, root, { limit: flags.number("limit") ?? DEFAULT_LIMIT, signal })
   if (flags.has("json")) printJson(terminal, snapshots)
   else if (snapshots.length === 0) terminal.line(`There are no snapshots of ${home.display(root)}.`)
   else

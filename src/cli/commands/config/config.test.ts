@@ -1,20 +1,20 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
-import { createTestHome, type TestHome } from "../../../../test/support/command-run.ts"
+import { createCliHome, type CliHome } from "../../../../test/support/cli-home.ts"
 
 const CONFIG =
   "# my settings\nagent:\n  max_turns: 7 # enough\nmodel:\n  default: test/model\n  api_key: sk-abcdefghijklmnop1234\n"
 
-function homeWith(files: Record<string, string>): TestHome {
-  const home = createTestHome()
+function homeWith(files: Record<string, string>): CliHome {
+  const home = createCliHome()
   for (const [name, text] of Object.entries(files)) writeFileSync(home.home.file(name), text)
   return home
 }
 
-const file = (home: TestHome, name: string): string => readFileSync(home.home.file(name), "utf8")
+const file = (home: CliHome, name: string): string => readFileSync(home.home.file(name), "utf8")
 
 describe("show", () => {
-  test("has its sections, masks secrets, and lists what was changed", async () => {
+  test("has sections, masks secrets, and lists changed settings", async () => {
     using home = homeWith({
       "config.yaml": `${CONFIG}logging:\n  level: DEBUG\n`,
       ".env": "OPENAI_API_KEY=sk-0123456789abcdefghij\n",
@@ -73,8 +73,8 @@ describe("get", () => {
     expect(await home.run(["config", "get", path])).toEqual({ code: 0, out, err: "" })
   })
 
-  test("an absent key exits 1 and suggests the nearest", async () => {
-    using home = createTestHome()
+  test("a key that is not set exits 1 and suggests a similar one", async () => {
+    using home = createCliHome()
     expect(await home.run(["config", "get", "agent.max_turn"])).toEqual({
       code: 1,
       out: "",
@@ -84,7 +84,7 @@ describe("get", () => {
 })
 
 describe("set and unset", () => {
-  test("change one value and keep the rest of the file", async () => {
+  test("change one value and keep everything else in the file", async () => {
     using home = homeWith({ "config.yaml": CONFIG })
     expect(await home.run(["config", "set", "agent.max_turns", "9"])).toMatchObject({
       code: 0,
@@ -95,8 +95,8 @@ describe("set and unset", () => {
     expect((await home.run(["config", "unset", "agent.max_turns"])).code).toBe(1)
   })
 
-  test("a key goes to .env, private, and never to the output", async () => {
-    using home = createTestHome()
+  test("an API key goes to a private .env and is never printed", async () => {
+    using home = createCliHome()
     const { code, out, err } = await home.run(["config", "set", "OPENAI_API_KEY", "sk-0123456789abcdefghij"])
     expect({ code, out, err }).toEqual({ code: 0, out: "Set OPENAI_API_KEY in ~/.hermes/.env.\n", err: "" })
     expect(file(home, ".env")).toContain("OPENAI_API_KEY=sk-0123456789abcdefghij")
@@ -107,11 +107,11 @@ describe("set and unset", () => {
     [["set", "a", "[1, 2"], 2],
     [["unset", "no.such.key"], 1],
   ])("%j exits %i", async (line, code) => {
-    using home = createTestHome()
+    using home = createCliHome()
     expect((await home.run(["config", ...line])).code).toBe(code)
   })
 
-  test("a file that does not parse is left as it is", async () => {
+  test("a file that does not parse is not changed", async () => {
     using home = homeWith({ "config.yaml": "a: [1\nb: 2\n" })
     const { code, err } = await home.run(["config", "set", "agent.max_turns", "9"])
     expect(code).toBe(1)
@@ -121,7 +121,7 @@ describe("set and unset", () => {
 })
 
 test("path and env-path print the path only, also without a home", async () => {
-  using home = createTestHome()
+  using home = createCliHome()
   const nowhere = { HERMES_HOME: `${home.directory}/nowhere` }
   expect(await home.run(["config", "path"], { variables: nowhere })).toEqual({
     code: 0,
@@ -133,7 +133,7 @@ test("path and env-path print the path only, also without a home", async () => {
 
 describe("check", () => {
   test("a fresh home has no problems", async () => {
-    using home = createTestHome()
+    using home = createCliHome()
     expect(await home.run(["config", "check"])).toEqual({
       code: 0,
       out: "~/.hermes/config.yaml does not exist; all settings have their defaults.\nNo problems.\n",
@@ -144,7 +144,7 @@ describe("check", () => {
   test.each([
     ["agent:\n  max_turns: 5\n", "Nothing in it is outdated."],
     ["model_catalog:\n  ttl_hours: 24\n", "`hermes config migrate` brings it up to date."],
-  ])("a file that states no version is as current as what is in it: %j", async (text, line) => {
+  ])("a file without a version is outdated only by its content: %j", async (text, line) => {
     using home = homeWith({ "config.yaml": text })
     const { out } = await home.run(["config", "check"])
     expect(out.split("\n").slice(0, 2)).toEqual([
@@ -164,19 +164,19 @@ describe("check", () => {
     expect(wrong.err).toMatch(/^✗ custom_providers/m)
   })
 
-  test("a broken file and a directory in its place exit 1 with one line", async () => {
+  test("a file that does not parse, or a directory instead of it, exits 1 with one line", async () => {
     using home = homeWith({ "config.yaml": "a: [1\n" })
     const broken = await home.run(["config", "check"])
     expect(broken).toMatchObject({ code: 1, out: "" })
     expect(broken.err).toMatch(/^✗ ~\/\.hermes\/config\.yaml does not parse \(line \d+/)
-    using other = createTestHome()
+    using other = createCliHome()
     mkdirSync(other.home.file("config.yaml"))
     expect((await other.run(["config", "check"])).code).toBe(1)
   })
 })
 
 describe("migrate", () => {
-  test("an old file is brought up to date and kept", async () => {
+  test("an old file is converted, and a copy of it is kept", async () => {
     using home = homeWith({ "config.yaml": "_config_version: 10\nmodel_catalog:\n  ttl_hours: 24\n" })
     const { code, out } = await home.run(["config", "migrate", "--yes"])
     expect(code).toBe(0)

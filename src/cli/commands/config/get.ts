@@ -1,24 +1,18 @@
-import { maskSecret, secretVariable } from "../../../config/secrets.ts"
-import { nearest } from "../../../base/nearest.ts"
-import { settingKeys } from "../../../config/settings.ts"
+import { readSetting } from "../../../admin/settings/read-setting.ts"
 import { CliError, type Invocation } from "../../command.ts"
-import { loadSettings } from "../../settings-access.ts"
+import { homeContext } from "../../home-context.ts"
 
-/** `hermes config get KEY`: the value in force, for scripts. A key of a provider is shown masked. */
-export async function run({ positionals, terminal, home, environment: inherited }: Invocation): Promise<number> {
+/** `hermes config get KEY`: prints the effective value, for scripts. Secrets are masked. */
+export async function run(invocation: Invocation): Promise<number> {
+  const { positionals, terminal } = invocation
   const [path = ""] = positionals
-  const { config, environment } = await loadSettings({ home, environment: inherited })
-  const value = config.lookup(path)
-  const variable = secretVariable(path)
-  const secret = variable === undefined ? undefined : environment.get(variable)
-  if (value !== undefined) terminal.line(typeof value === "string" ? value : JSON.stringify(value))
-  else if (secret !== undefined && secret !== "") terminal.line(maskSecret(secret))
-  else {
-    const suggestion = nearest(path, settingKeys())
-    throw new CliError(
-      `\`${path}\` is not set.${suggestion === undefined || suggestion === path ? "" : ` Did you mean \`${suggestion}\`?`}`,
-      { exitCode: 1 },
-    )
+  const setting = await readSetting(homeContext(invocation), path)
+  if (!setting.ok) {
+    const { suggestion } = setting.error
+    const hint = suggestion === undefined ? "" : ` Did you mean \`${suggestion}\`?`
+    throw new CliError(`\`${path}\` is not set.${hint}`, { exitCode: 1 })
   }
+  const { value } = setting
+  terminal.line(typeof value === "string" ? value : JSON.stringify(value))
   return 0
 }

@@ -1,12 +1,13 @@
-import { migrateConfig } from "../../../config/migration/migrate.ts"
+import { migrateSettings } from "../../../admin/settings/edit-settings.ts"
+import { asSentence } from "../../../base/sentence.ts"
 import type { Invocation } from "../../command.ts"
-import { asSentence } from "../../sentence.ts"
-import { granted, loadSettings } from "../../settings-access.ts"
+import { valueOrCliError } from "../../command-result.ts"
+import { homeContext } from "../../home-context.ts"
 
-/** `hermes config migrate`. It keeps a copy of the file first, so it asks nothing; `--yes` is accepted for scripts. */
-export async function run({ terminal, home, environment: inherited }: Invocation): Promise<number> {
-  const { environment } = await loadSettings({ home, environment: inherited })
-  const migration = granted(await migrateConfig({ home, environment }))
+/** `hermes config migrate`. Asks nothing, because it keeps a copy of the file; `--yes` is accepted for scripts. */
+export async function run(invocation: Invocation): Promise<number> {
+  const { terminal, home } = invocation
+  const migration = valueOrCliError(await migrateSettings(homeContext(invocation)))
   for (const warning of migration.warnings) terminal.errLine(asSentence(warning))
   if (migration.changed.length === 0) {
     terminal.line(`${home.display(home.file("config.yaml"))} needs no change.`)

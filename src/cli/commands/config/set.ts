@@ -1,15 +1,14 @@
-import { setFromText } from "../../../config/edit.ts"
-import { ensureHome } from "../../../config/home.ts"
+import { setSetting } from "../../../admin/settings/edit-settings.ts"
+import { asSentence } from "../../../base/sentence.ts"
 import type { Invocation } from "../../command.ts"
-import { asSentence } from "../../sentence.ts"
-import { granted, loadSettings } from "../../settings-access.ts"
+import { valueOrCliError } from "../../command-result.ts"
+import { homeContext } from "../../home-context.ts"
 
 /** `hermes config set KEY VALUE` */
-export async function run({ positionals, terminal, home, environment: inherited }: Invocation): Promise<number> {
+export async function run(invocation: Invocation): Promise<number> {
+  const { positionals, terminal, home } = invocation
   const [path = "", value = ""] = positionals
-  ensureHome(home, inherited)
-  const { environment } = await loadSettings({ home, environment: inherited })
-  const edited = granted(await setFromText({ home, environment }, path, value))
+  const edited = valueOrCliError(await setSetting(homeContext(invocation), path, value))
   for (const warning of edited.warnings) terminal.errLine(asSentence(warning))
   terminal.line(`Set ${path} in ${home.display(home.file(edited.file))}.`)
   return 0

@@ -1,13 +1,14 @@
-import { unsetPath } from "../../../config/edit.ts"
+import { unsetSetting } from "../../../admin/settings/edit-settings.ts"
+import { asSentence } from "../../../base/sentence.ts"
 import type { Invocation } from "../../command.ts"
-import { asSentence } from "../../sentence.ts"
-import { granted, loadSettings } from "../../settings-access.ts"
+import { valueOrCliError } from "../../command-result.ts"
+import { homeContext } from "../../home-context.ts"
 
 /** `hermes config unset KEY` */
-export async function run({ positionals, terminal, home, environment: inherited }: Invocation): Promise<number> {
+export async function run(invocation: Invocation): Promise<number> {
+  const { positionals, terminal, home } = invocation
   const [path = ""] = positionals
-  const { environment } = await loadSettings({ home, environment: inherited })
-  const edited = granted(await unsetPath({ home, environment }, path))
+  const edited = valueOrCliError(await unsetSetting(homeContext(invocation), path))
   for (const warning of edited.warnings) terminal.errLine(asSentence(warning))
   terminal.line(`Removed ${path} from ${home.display(home.file(edited.file))}.`)
   return 0

@@ -1,15 +1,15 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
 
-import { createTestHome, type TestHome } from "../../../../test/support/command-run.ts"
+import { createCliHome, type CliHome } from "../../../../test/support/cli-home.ts"
 
-function configured(text: string): TestHome {
-  const home = createTestHome()
+function configured(text: string): CliHome {
+  const home = createCliHome()
   writeFileSync(home.home.file("config.yaml"), text)
   return home
 }
 
-const written = (home: TestHome): string => readFileSync(home.home.file("config.yaml"), "utf8")
+const written = (home: CliHome): string => readFileSync(home.home.file("config.yaml"), "utf8")
 
 const TWO = `# mine
 fallback_providers:
@@ -22,16 +22,16 @@ fallback_providers:
 `
 
 describe("listing", () => {
-  test("nothing says how to add something", async () => {
-    using home = createTestHome()
+  test("an empty list explains how to add one", async () => {
+    using home = createCliHome()
     expect(await home.run(["fallback"])).toEqual({
       code: 0,
-      out: "Nothing is tried when the provider fails. Add something with: hermes fallback add PROVIDER MODEL\n",
+      out: "There are no fallback providers. Add one with: hermes fallback add PROVIDER MODEL\n",
       err: "",
     })
   })
 
-  test("shows the order, the older key last, and never a key", async () => {
+  test("shows the order, entries of the older key last, and no key", async () => {
     using home = configured(`${TWO}fallback_model:\n  provider: zai\n  model: glm-5.3\n`)
     expect(await home.run(["fallback", "list"], { variables: { MY_KEY: "sk-secret" } })).toEqual({
       code: 0,
@@ -50,7 +50,7 @@ describe("listing", () => {
 })
 
 describe("adding", () => {
-  test("puts it last, under the provider's own names, and keeps the rest of the file", async () => {
+  test("appends the entry under the provider's own names and keeps the rest of the file", async () => {
     using home = configured(TWO)
     const run = await home.run(["fallback", "add", "claude", "anthropic/claude-opus-4.7", "--key-env", "SPARE_KEY"])
     expect(run).toEqual({ code: 0, out: "3. anthropic  claude-opus-4-7\n", err: "" })
@@ -58,19 +58,19 @@ describe("adding", () => {
   })
 
   test("works without a file", async () => {
-    using home = createTestHome()
+    using home = createCliHome()
     expect((await home.run(["fallback", "add", "zai", "glm-5.3"])).code).toBe(0)
     expect((await home.run(["fallback"])).out).toBe("1. zai glm-5.3\n")
   })
 
   test.each([
     [["openroter", "x"], 2, 'There is no provider "openroter"; did you mean openrouter?\n'],
-    [["demo", "x"], 2, "The demo model cannot stand in for a real one.\n"],
+    [["demo", "x"], 2, "The demo model cannot be a fallback for a real one.\n"],
     [["custom", "x", "--base-url", "nowhere"], 2, '"nowhere" is not an http(s) address.\n'],
     [
       ["openrouter", "anthropic/claude-sonnet-4.6"],
       1,
-      "That one is tried already: openrouter  anthropic/claude-sonnet-4.6.\n",
+      "This fallback exists already: openrouter  anthropic/claude-sonnet-4.6.\n",
     ],
   ])("%j is refused", async (line, code, err) => {
     using home = configured(TWO)
@@ -78,7 +78,7 @@ describe("adding", () => {
     expect(written(home)).toBe(TWO)
   })
 
-  test("takes a provider of one's own", async () => {
+  test("accepts a provider of the settings", async () => {
     using home = configured("providers:\n  box:\n    base_url: http://box:8000/v1\n")
     expect((await home.run(["fallback", "add", "box", "tiny"])).out).toBe("1. box  tiny\n")
   })
@@ -89,36 +89,36 @@ describe("removing", () => {
     [["1"], "openrouter  anthropic/claude-sonnet-4.6"],
     [["openrouter"], "openrouter  anthropic/claude-sonnet-4.6"],
     [["custom", "qwen3:14b"], "custom  qwen3:14b  http://127.0.0.1:11434/v1"],
-  ])("%j", async (which, gone) => {
+  ])("%j", async (which, removed) => {
     using home = configured(TWO)
     expect(await home.run(["fallback", "remove", ...which])).toEqual({
       code: 0,
-      out: `No longer tried: ${gone}\n`,
+      out: `Removed ${removed}\n`,
       err: "",
     })
     expect((await home.run(["fallback"])).out.trim().split("\n")).toHaveLength(1)
   })
 
-  test("keeps what the others say, templates included", async () => {
+  test("keeps the other entries, including templates", async () => {
     using home = configured(TWO)
     await home.run(["fallback", "remove", "2"], { variables: { MY_KEY: "sk-secret" } })
     expect(written(home)).toContain("api_key: ${MY_KEY}")
     expect(written(home)).not.toContain("sk-secret")
   })
 
-  test("what is not there is said, and nothing changes", async () => {
+  test("an unknown entry is reported, and nothing changes", async () => {
     using home = configured(TWO)
     expect(await home.run(["fallback", "remove", "9"])).toEqual({
       code: 1,
       out: "",
-      err: '"9" is none of them. `hermes fallback list` shows them.\n',
+      err: 'There is no fallback "9". `hermes fallback list` shows them.\n',
     })
     expect(written(home)).toBe(TWO)
   })
 })
 
 describe("clearing", () => {
-  test("asks first; without anybody to ask it is refused", async () => {
+  test("asks first; without a terminal it is refused", async () => {
     using home = configured(TWO)
     expect((await home.run(["fallback", "clear"])).code).toBe(1)
     expect((await home.run(["fallback", "clear"], { answers: ["no"] })).out).toBe("Nothing was changed.\n")

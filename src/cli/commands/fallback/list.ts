@@ -1,13 +1,13 @@
+import { fallbackText, listFallbacks } from "../../../admin/fallbacks/fallback-entries.ts"
 import type { Invocation } from "../../command.ts"
-import { printJson } from "../../json-output.ts"
-import { loadSettings } from "../../settings-access.ts"
-import { oneLine } from "../../text-layout.ts"
-import { fallbackEntries, fallbackLine } from "./entries.ts"
+import { homeContext } from "../../home-context.ts"
+import { printJson } from "../../terminal/json-output.ts"
+import { oneLine } from "../../terminal/text-layout.ts"
 
 /** `hermes fallback [list]` */
-export async function run({ flags, terminal, home, environment }: Invocation): Promise<number> {
-  const { config } = await loadSettings({ home, environment })
-  const entries = fallbackEntries(config)
+export async function run(invocation: Invocation): Promise<number> {
+  const { flags, terminal } = invocation
+  const entries = await listFallbacks(homeContext(invocation))
   if (flags.has("json")) {
     printJson(
       terminal,
@@ -16,9 +16,9 @@ export async function run({ flags, terminal, home, environment }: Invocation): P
     return 0
   }
   if (entries.length === 0) {
-    terminal.line("Nothing is tried when the provider fails. Add something with: hermes fallback add PROVIDER MODEL")
+    terminal.line("There are no fallback providers. Add one with: hermes fallback add PROVIDER MODEL")
     return 0
   }
-  for (const [index, entry] of entries.entries()) terminal.line(`${index + 1}. ${oneLine(fallbackLine(entry))}`)
+  for (const [index, entry] of entries.entries()) terminal.line(`${index + 1}. ${oneLine(fallbackText(entry))}`)
   return 0
 }

@@ -1,16 +1,15 @@
-import { forgetBroken } from "../../../exec/language-server/broken-servers.ts"
-import { brokenFile } from "../../../exec/language-server/places.ts"
+import { restartServers } from "../../../admin/language-servers/restart-servers.ts"
+import { counted } from "../../../base/counted.ts"
 import type { Invocation } from "../../command.ts"
-import { counted } from "../../text-layout.ts"
 
 /** `hermes lsp restart [NAME]` */
 export function run({ positionals, terminal, home }: Invocation): Promise<number> {
-  const [name] = positionals
-  const forgotten = forgetBroken(brokenFile(home.path), name)
+  const [server] = positionals
+  const failures = restartServers({ home }, { server })
   terminal.line(
-    forgotten === 0
-      ? `${name ?? "No server"} ${name === undefined ? "has" : "has not"} failed; servers that run belong to their session and stay as they are.`
-      : `Forgot ${counted(forgotten, "failure")}: the next write in that project starts the server again, in open sessions too.`,
+    failures === 0
+      ? `${server ?? "No server"} ${server === undefined ? "has" : "has not"} failed; running servers belong to their session and continue.`
+      : `Cleared ${counted(failures, "failure")}: the next write in that project starts the server again, also in open sessions.`,
   )
   return Promise.resolve(0)
 }

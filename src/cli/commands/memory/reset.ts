@@ -1,33 +1,19 @@
-import { systemClock } from "../../../base/clock.ts"
-import { forgetMemory } from "../../../knowledge/memory/forget-memory.ts"
-import { MEMORY_TARGETS } from "../../../knowledge/memory/memory-file.ts"
-import { memoryOptions } from "../../../knowledge/memory/memory-settings.ts"
-import { CliError, type Invocation } from "../../command.ts"
-import { confirmed } from "../../confirmation.ts"
-import { loadSettings } from "../../settings-access.ts"
+import { memoryFilePaths, resetMemory } from "../../../admin/memory/memory.ts"
+import type { Invocation } from "../../command.ts"
+import { valueOrCliError } from "../../command-result.ts"
+import { confirmed } from "../../terminal/confirmation.ts"
 
 /** `hermes memory reset` */
-export async function run({ flags, terminal, home, environment }: Invocation): Promise<number> {
-  const { config } = await loadSettings({ home, environment })
-  const { memoryPath, userPath } = memoryOptions({ home: home.path, config, clock: systemClock })
-  const wanted = flags.text("target") ?? "all"
-  const paths = MEMORY_TARGETS.filter((target) => wanted === "all" || wanted === target).map((target) =>
-    target === "memory" ? memoryPath : userPath,
-  )
+export async function run({ flags, terminal, home }: Invocation): Promise<number> {
+  const target = flags.text("target")
+  const paths = memoryFilePaths({ home }, target === "memory" || target === "user" ? target : "all")
   const names = paths.map((path) => home.display(path)).join(" and ")
-  const sure = await confirmed(`Remove ${names} for good? [y/N] `, {
-    terminal,
-    assumed: flags.has("yes"),
-    flag: "--yes",
-  })
-  if (!sure) {
+  const question = `Delete ${names} permanently? [y/N] `
+  if (!(await confirmed(question, { terminal, assumed: flags.has("yes"), flag: "--yes" }))) {
     terminal.line("Nothing was changed.")
     return 1
   }
-  for (const path of paths) {
-    const removed = await forgetMemory(path)
-    if (!removed.ok) throw new CliError(removed.error, { exitCode: 1 })
-  }
-  terminal.line(`Removed ${names}. Conversations that are open still know what they were told.`)
+  valueOrCliError(await resetMemory(paths))
+  terminal.line(`Deleted ${names}. Open conversations keep the memory they started with.`)
   return 0
 }

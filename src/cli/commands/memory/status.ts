@@ -1,36 +1,28 @@
-import { systemClock } from "../../../base/clock.ts"
-import { MEMORY_TARGETS, memoryPaths, type MemoryTarget } from "../../../knowledge/memory/memory-file.ts"
-import { memoryOptions } from "../../../knowledge/memory/memory-settings.ts"
-import { createMemoryStore, type MemoryStoreOptions } from "../../../knowledge/memory/memory-store.ts"
-import { listStagedWrites } from "../../../knowledge/memory/staged-writes.ts"
+import { memoryStatus, type MemoryFileStatus } from "../../../admin/memory/memory.ts"
+import { counted } from "../../../base/counted.ts"
 import type { Invocation } from "../../command.ts"
-import { loadSettings } from "../../settings-access.ts"
-import { counted, oneLine } from "../../text-layout.ts"
+import { homeContext } from "../../home-context.ts"
+import { oneLine } from "../../terminal/text-layout.ts"
 
 /** `hermes memory [status]` */
-export async function run({ terminal, home, environment }: Invocation): Promise<number> {
-  const { config } = await loadSettings({ home, environment })
-  const options = memoryOptions({ home: home.path, config, clock: systemClock })
-  const { notices } = createMemoryStore(options).snapshot()
-  const provider = config.get("memory.provider")
-  const waiting = listStagedWrites(memoryPaths(home.path).stagingPath).length
-  const rows: readonly (readonly [string, string])[] = [
-    ...MEMORY_TARGETS.map((target) => [fileName(target), fileText(target, options)] as const),
-    ["provider", provider === "" ? "none, only the two files are used" : `${provider} (not installed)`],
-    ["approval", config.get("memory.write_approval") ? "you are asked before every change" : "not needed"],
-    ["waiting", waiting === 0 ? "nothing" : `${counted(waiting, "change")}; decide with /memory in a conversation`],
+export async function run(invocation: Invocation): Promise<number> {
+  const { terminal } = invocation
+  const { files, memoryProvider, writeApproval, stagedWrites, notices } = await memoryStatus(homeContext(invocation))
+  const rows: readonly (readonly [name: string, value: string])[] = [
+    ...files.map((file) => [file.target === "memory" ? "MEMORY.md" : "USER.md", fileText(file)] as const),
+    ["provider", memoryProvider === "" ? "none, only the two files are used" : `${memoryProvider} (not installed)`],
+    ["approval", writeApproval ? "you are asked before every change" : "not needed"],
+    [
+      "waiting",
+      stagedWrites === 0 ? "nothing" : `${counted(stagedWrites, "change")}; decide with /memory in a conversation`,
+    ],
   ]
   for (const [name, value] of rows) terminal.line(`${name.padEnd(10)} ${oneLine(value)}`)
   for (const notice of notices) terminal.errLine(oneLine(notice))
   return 0
 }
 
-function fileName(target: MemoryTarget): string {
-  return target === "memory" ? "MEMORY.md" : "USER.md"
-}
-
-function fileText(target: MemoryTarget, options: MemoryStoreOptions): string {
-  const answer = createMemoryStore(options).read(target)
-  const off = options.off?.includes(target) === true ? " (switched off)" : ""
-  return answer.kind === "done" ? `${answer.usage}, ${answer.message}${off}` : `not usable${off}`
+function fileText({ content, enabled }: MemoryFileStatus): string {
+  const off = enabled ? "" : " (turned off)"
+  return content === undefined ? `not usable${off}` : `${content.usage}, ${content.message}${off}`
 }

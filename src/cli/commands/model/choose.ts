@@ -1,222 +1,197 @@
-import { explainSystemError } from "../../../base/system-error.ts"
+import type { LoadedHome } from "../../../admin/loaded-home.ts"
+import {
+  findModelProvider,
+  listModelProviders,
+  providerAccess,
+  providerOfLocalServer,
+  type ModelProviderOption,
+} from "../../../admin/models/model-providers.ts"
+import { listOfferedModels, resolveTypedModel, type OfferedModel } from "../../../admin/models/offered-models.ts"
+import { saveModelChoice } from "../../../admin/models/save-model-choice.ts"
+import { parseServerAddress } from "../../../admin/models/server-address.ts"
+import { serverKeyVariable, storeProviderKey } from "../../../admin/models/store-provider-key.ts"
+import { assertNever } from "../../../base/assert-never.ts"
 import { compactCount } from "../../../base/compact-count.ts"
-import { editConfig, type ConfigEdit } from "../../../config/edit.ts"
-import { storeSecret } from "../../../config/dotenv.ts"
-import { valueAt } from "../../../config/document/document-tree.ts"
-import { withVariables } from "../../../config/environment.ts"
-import { smallWindowWarning } from "../../../llm/catalog/context-window.ts"
-import { findLocalServers, type LocalServer } from "../../../llm/local/local-servers.ts"
-import { modelNameFor, resolveAlias, toolUseWarning } from "../../../llm/catalog/model-names.ts"
+import { counted } from "../../../base/counted.ts"
+import type { LocalServer } from "../../../llm/local/local-servers.ts"
 import type { Provider } from "../../../llm/provider.ts"
-import { CUSTOM_PROVIDER, findProvider, PROVIDERS } from "../../../llm/providers.ts"
-import { rememberWindow } from "../../../llm/catalog/window-cache.ts"
 import { CliError } from "../../command.ts"
-import { granted } from "../../settings-access.ts"
-import { counted } from "../../text-layout.ts"
-import { askOption, askText, type Option } from "./ask.ts"
-import { offeredModels, priceWarning, type OfferedModel } from "./offered-models.ts"
-import { reachedAs, type ModelPlace } from "./place.ts"
+import { valueOrCliError } from "../../command-result.ts"
+import type { Terminal } from "../../terminal/terminal.ts"
+import { VERSION } from "../../version.ts"
+import { askOption, askText, type Option } from "./ask-option.ts"
 
-/** Asks for provider, key and model, then writes all of it. Until then nothing is changed but a key that was typed in. */
-export async function chooseInteractively(place: ModelPlace): Promise<number> {
-  const { terminal, home } = place
-  const seller = await askSeller(place)
-  const prepared = seller.kind === "local" ? localPlace(place, seller.server) : await withKey(place, seller.provider)
-  const { provider, baseUrl } = prepared
-  const model = await askModel(prepared.place, { provider, offered: await prepared.models() })
-  const warning = priceWarning(model)
-  if (warning !== undefined && (await terminal.confirm(`${warning} Use it? [y/N] `)) !== true) {
+/** The home whose model is chosen, and the terminal that the questions are asked on. */
+export interface ModelPrompt {
+  readonly home: LoadedHome
+  readonly terminal: Terminal
+  readonly signal: AbortSignal
+  /** Guides the user through the login at a provider and stores it. */
+  readonly logIn: (provider: string) => Promise<void>
+}
+
+/** Asks for provider, key and model, then saves the choice. Until then only a key that the user typed has been stored. */
+export async function chooseInteractively(prompt: ModelPrompt): Promise<number> {
+  const { terminal, home } = prompt
+  const chosen = await askProvider(prompt)
+  const prepared = chosen.kind === "local" ? prepareLocal(home, chosen.server) : await prepare(prompt, chosen.provider)
+  const { provider, baseUrl, apiKey } = prepared
+  const model = await askModel({ ...prompt, home: prepared.home }, { provider, offered: await prepared.models() })
+  if (model.priceWarning !== undefined && (await terminal.confirm(`${model.priceWarning} Use it? [y/N] `)) !== true) {
     throw new CliError("Nothing was changed.", { exitCode: 1 })
   }
-  await save(prepared.place, { provider: provider.id, model: model.id, baseUrl, apiKey: prepared.apiKey })
-  if (seller.kind === "local" && model.contextLength !== undefined) remember(place, baseUrl ?? provider.baseUrl, model)
-  terminal.line(`Hermes now uses ${model.id} (${provider.id}). It is in ${home.display(home.file("config.yaml"))}.`)
-  for (const note of [
-    toolUseWarning(model.id),
-    model.contextLength === undefined ? undefined : smallWindowWarning(model.contextLength),
-  ]) {
-    if (note !== undefined) terminal.errLine(note)
-  }
+  const choice = { provider, model, baseUrl, fromLocalServer: chosen.kind === "local" }
+  const withKey = apiKey === undefined ? choice : { ...choice, apiKey }
+  const warnings = valueOrCliError(await saveModelChoice(prepared.home, withKey))
+  const path = home.home.display(home.home.file("config.yaml"))
+  terminal.line(`Hermes now uses ${model.id} (${provider.id}). It is in ${path}.`)
+  for (const warning of warnings) terminal.errLine(warning)
   return 0
 }
 
-type Seller =
+type ChosenProvider =
   | { readonly kind: "local"; readonly server: LocalServer }
   | { readonly kind: "provider"; readonly provider: Provider }
 
-interface Prepared {
-  /** With the key that was typed in, if one was. */
-  readonly place: ModelPlace
+/** A provider that can be used, and its models. */
+interface PreparedProvider {
+  /** With the key that the user typed, if any. */
+  readonly home: LoadedHome
   readonly provider: Provider
   readonly baseUrl: string | undefined
-  /** What to write as `model.api_key`. */
+  /** Text for `model.api_key`. */
   readonly apiKey?: string
   readonly models: () => Promise<readonly OfferedModel[]>
 }
 
-async function askSeller(place: ModelPlace): Promise<Seller> {
-  const { terminal, config, environment, signal } = place
-  const servers = (await findLocalServers({ environment, signal })).filter(({ models }) => models.length > 0)
-  const options: readonly Option<Seller>[] = [
-    ...servers.map((server) => ({
-      name: server.name,
-      note: `${server.baseUrl}, ${counted(server.models.length, "model")}`,
-      value: { kind: "local" as const, server },
-    })),
-    ...PROVIDERS.filter(({ authType }) => authType !== "external_process").map((provider) => ({
-      name: provider.id,
-      note: `${provider.name}${reachedAs(place, provider.id)?.key === undefined ? "" : " (key set)"}`,
-      value: { kind: "provider" as const, provider },
-    })),
-  ]
-  const named = config.get("model.provider")
-  const chosen = await askOption(terminal, options, {
+async function askProvider({ home, terminal, signal }: ModelPrompt): Promise<ChosenProvider> {
+  const { options, current } = await listModelProviders(home, { signal })
+  const chosen = await askOption(terminal, options.map(providerOption), {
     what: "Provider",
-    ...(findProvider(named) === undefined ? {} : { current: named }),
+    ...(current === undefined ? {} : { current }),
   })
   if (chosen.kind === "option") return chosen.value
-  const provider = findProvider(chosen.text)
+  const provider = findModelProvider(chosen.text)
   if (provider === undefined) throw new CliError(`There is no provider "${chosen.text}".`, { exitCode: 1 })
   return { kind: "provider", provider }
 }
 
-function localPlace(place: ModelPlace, server: LocalServer): Prepared {
-  const provider = (server.kind === "lmstudio" ? findProvider("lmstudio") : undefined) ?? CUSTOM_PROVIDER
-  return {
-    place,
-    provider,
-    baseUrl: server.baseUrl === provider.baseUrl ? undefined : server.baseUrl,
-    models: () => Promise.resolve(server.models),
+function providerOption(option: ModelProviderOption): Option<ChosenProvider> {
+  switch (option.kind) {
+    case "local": {
+      const { name, baseUrl, models } = option.server
+      return { name, note: `${baseUrl}, ${counted(models.length, "model")}`, value: option }
+    }
+    case "provider": {
+      const { provider, hasKey } = option
+      return { name: provider.id, note: `${provider.name}${hasKey ? " (key set)" : ""}`, value: option }
+    }
+    default:
+      return assertNever(option)
   }
 }
 
-/** The provider with a key that can be used; asks for what is missing. */
-async function withKey(place: ModelPlace, provider: Provider): Promise<Prepared> {
-  if (provider.baseUrl === "") return await ownServer(place, provider)
-  const ready = (at: ModelPlace): Prepared => ({
-    place: at,
+function prepareLocal(home: LoadedHome, server: LocalServer): PreparedProvider {
+  return { home, ...providerOfLocalServer(server), models: () => Promise.resolve(server.models) }
+}
+
+/** Asks for the key, login or address that the provider still needs. */
+async function prepare(prompt: ModelPrompt, provider: Provider): Promise<PreparedProvider> {
+  const { terminal } = prompt
+  const ready = (home: LoadedHome): PreparedProvider => ({
+    home,
     provider,
     baseUrl: undefined,
-    models: () => offeredModels(at, { provider }),
+    models: () => offeredModels({ ...prompt, home }, { provider }),
   })
-  const reached = reachedAs(place, provider.id)
-  const [variable] = provider.keyVariables
-  if (reached !== undefined) {
-    if (reached.key !== undefined) place.terminal.errLine(`Using the key from ${reached.runtime.credentialSource}.`)
-    return ready(place)
-  }
-  if (variable === undefined) {
-    await place.logIn(provider.id)
-    return ready(place)
-  }
-  if (provider.signupUrl !== undefined) place.terminal.errLine(`Keys are made at ${provider.signupUrl}`)
-  const key = await askText(place.terminal, `${variable} (not shown): `, { secret: true })
-  if (key === "") throw new CliError(`Nothing was changed: ${provider.name} needs a key.`, { exitCode: 1 })
-  return ready(await keepKey(place, variable, key))
-}
-
-async function ownServer(place: ModelPlace, provider: Provider): Promise<Prepared> {
-  const baseUrl = await askAddress(place)
-  const key = await askText(place.terminal, "Key (empty for none): ", { secret: true })
-  if (key === "") {
-    return { place, provider, baseUrl, models: () => offeredModels(place, { provider, endpoint: { baseUrl } }) }
-  }
-  const variable = provider.keyVariables.find((name) => !SHARED_KEYS.has(name)) ?? CUSTOM_KEY
-  const at = await keepKey(place, variable, key)
-  return {
-    place: at,
-    provider,
-    baseUrl,
-    apiKey: `\${${variable}}`,
-    models: () => offeredModels(at, { provider, endpoint: { baseUrl, key } }),
+  const access = providerAccess(prompt.home, provider)
+  switch (access.kind) {
+    case "needs-address":
+      return await prepareServer(prompt, provider)
+    case "ready":
+      if (access.keySource !== undefined) terminal.errLine(`Using the key from ${access.keySource}.`)
+      return ready(prompt.home)
+    case "needs-login":
+      await prompt.logIn(provider.id)
+      return ready(prompt.home)
+    case "needs-key": {
+      if (provider.signupUrl !== undefined) terminal.errLine(`Create a key at ${provider.signupUrl}`)
+      const key = await askText(terminal, `${access.variable} (not shown): `, { secret: true })
+      if (key === "") throw new CliError(`Nothing was changed: ${provider.name} needs a key.`, { exitCode: 1 })
+      return ready(await storeKey(prompt, { variable: access.variable, key }))
+    }
+    default:
+      return assertNever(access)
   }
 }
 
-/** Where the key of a server of one's own is kept; `model.api_key` names it. */
-const CUSTOM_KEY = "CUSTOM_API_KEY"
-/** Belongs to a vendor; the key of another server must not take its place. */
-const SHARED_KEYS: ReadonlySet<string> = new Set(["OPENAI_API_KEY"])
-
-async function askAddress({ terminal, config }: ModelPlace): Promise<string> {
-  const current = config.get("model.base_url")
-  const typed = await askText(
-    terminal,
-    `Address${current === "" ? ", for example http://127.0.0.1:8000/v1" : ` [${current}]`}: `,
-  )
-  const address = typed === "" ? current : typed
-  if (!URL.canParse(address) || !/^https?:\/\/[^/]/.test(address)) {
-    throw new CliError(`"${address}" is not an http(s) address. Nothing was changed.`, { exitCode: 1 })
+/** Asks for the address and the key of a server that the user runs. */
+async function prepareServer(prompt: ModelPrompt, provider: Provider): Promise<PreparedProvider> {
+  const baseUrl = await askAddress(prompt)
+  const apiKey = await askText(prompt.terminal, "Key (empty for none): ", { secret: true })
+  if (apiKey === "") {
+    const models = () => offeredModels(prompt, { provider, endpoint: { baseUrl } })
+    return { home: prompt.home, provider, baseUrl, models }
   }
-  return address.replace(/\/+$/, "")
+  const variable = serverKeyVariable(provider)
+  const home = await storeKey(prompt, { variable, key: apiKey })
+  const models = () => offeredModels({ ...prompt, home }, { provider, endpoint: { baseUrl, apiKey } })
+  return { home, provider, baseUrl, apiKey: `\${${variable}}`, models }
 }
 
-async function keepKey(place: ModelPlace, name: string, value: string): Promise<ModelPlace> {
-  const { home, environment, terminal } = place
-  for (const warning of granted(await storeSecret({ home, environment, name, value }))) terminal.errLine(`${warning}.`)
-  return { ...place, environment: withVariables(environment, { [name]: value }) }
+async function askAddress({ terminal, home }: ModelPrompt): Promise<string> {
+  const current = home.config.get("model.base_url")
+  const hint = current === "" ? ", for example http://127.0.0.1:8000/v1" : ` [${current}]`
+  const typed = (await askText(terminal, `Address${hint}: `)) || current
+  const address = parseServerAddress(typed)
+  if (address !== undefined) return address
+  throw new CliError(`"${typed}" is not an http(s) address. Nothing was changed.`, { exitCode: 1 })
+}
+
+async function storeKey(
+  { home, terminal }: ModelPrompt,
+  secret: { readonly variable: string; readonly key: string },
+): Promise<LoadedHome> {
+  const stored = valueOrCliError(await storeProviderKey(home, secret))
+  for (const warning of stored.warnings) terminal.errLine(`${warning}.`)
+  return stored.home
+}
+
+async function offeredModels(
+  { home, terminal, signal }: ModelPrompt,
+  source: Pick<Parameters<typeof listOfferedModels>[1], "provider" | "endpoint">,
+): Promise<readonly OfferedModel[]> {
+  const { models, problem } = await listOfferedModels(home, { ...source, version: VERSION, signal })
+  if (problem !== undefined) {
+    terminal.errLine(`${source.provider.id} ${problem}; showing what is known without it.`)
+  }
+  return models
 }
 
 async function askModel(
-  { terminal, config }: ModelPlace,
+  { terminal, home }: ModelPrompt,
   { provider, offered }: { readonly provider: Provider; readonly offered: readonly OfferedModel[] },
 ): Promise<OfferedModel> {
   const [only] = offered
   if (only !== undefined && offered.length === 1) return only
-  const options = offered.map((model) => ({ name: model.id, note: noteFor(model), value: model }))
-  const current = config.get("model.default")
-  const keeps = current !== "" && offered.some(({ id }) => id === current)
-  const fallback = keeps ? current : provider.defaultModel
+  const options = offered.map((model) => ({ name: model.id, note: modelNote(model), value: model }))
+  const current = home.config.get("model.default")
+  const keepsCurrent = current !== "" && offered.some(({ id }) => id === current)
+  const suggested = keepsCurrent ? current : provider.defaultModel
   const chosen = await askOption(terminal, options, {
     what: "Model",
-    ...(fallback === "" ? {} : { current: fallback }),
+    ...(suggested === "" ? {} : { current: suggested }),
   })
   if (chosen.kind === "option") return chosen.value
-  const aliased = resolveAlias(chosen.text, { provider, models: offered.map(({ id }) => id) })
-  const id = aliased ?? modelNameFor(provider, chosen.text)
-  const known = offered.find((model) => model.id === id)
-  if (known === undefined && offered.length > 0)
-    terminal.errLine(`${provider.name} does not list ${id}; it is taken at your word.`)
-  return known ?? { id }
+  const { model, isListed } = resolveTypedModel(chosen.text, { provider, offered })
+  if (!isListed && offered.length > 0) {
+    terminal.errLine(`${provider.name} does not list ${model.id}; Hermes uses it as you typed it.`)
+  }
+  return model
 }
 
-function noteFor({ contextLength, price }: OfferedModel): string {
+function modelNote({ contextLength, price }: OfferedModel): string {
   return [contextLength === undefined ? "" : `${compactCount(contextLength)} tokens`, price ?? ""]
     .filter((part) => part !== "")
     .join(", ")
-}
-
-/** All settings at once; what belonged to another provider goes. */
-async function save(
-  { home, environment, config }: ModelPlace,
-  chosen: {
-    readonly provider: string
-    readonly model: string
-    readonly baseUrl: string | undefined
-    readonly apiKey: string | undefined
-  },
-): Promise<void> {
-  const written = config.user()
-  const values: Readonly<Record<string, string | undefined>> = {
-    "model.provider": chosen.provider,
-    "model.default": chosen.model,
-    "model.base_url": chosen.baseUrl,
-    "model.api_key": chosen.apiKey,
-    "model.api_mode": undefined,
-    "model.context_length": undefined,
-  }
-  const edits = Object.entries(values).flatMap(([path, value]): ConfigEdit[] => {
-    if (value !== undefined) return [{ path, value }]
-    return valueAt(written, path) === undefined ? [] : [{ path, remove: true }]
-  })
-  granted(await editConfig({ home, environment }, edits))
-}
-
-/** What the server said about its window is known at the next start, too. */
-function remember({ home, terminal }: ModelPlace, baseUrl: string, model: OfferedModel): void {
-  if (model.contextLength === undefined) return
-  try {
-    rememberWindow(home, { model: model.id, baseUrl, tokens: model.contextLength })
-  } catch (cause) {
-    terminal.errLine(`The context window could not be kept: ${explainSystemError(cause)}.`)
-  }
 }

@@ -1,19 +1,20 @@
-import { deleteProfile, showProfile } from "../../../config/profiles/profiles.ts"
+import { deleteIdleProfile } from "../../../admin/profiles/change-profile.ts"
+import { showProfile } from "../../../config/profiles/profiles.ts"
 import { CliError, type Invocation } from "../../command.ts"
-import { refuseWhileGatewayRuns } from "../../gateway-process.ts"
-import { granted } from "../../settings-access.ts"
+import { valueOrCliError } from "../../command-result.ts"
+import { homeContext } from "../../home-context.ts"
 
-/** `hermes profile delete NAME`: asks for the name, because everything in the profile goes. */
-export async function run({ flags, positionals, terminal, home, environment }: Invocation): Promise<number> {
+/** `hermes profile delete NAME`: asks the user to type the name, because all data of the profile is deleted. */
+export async function run(invocation: Invocation): Promise<number> {
+  const { flags, positionals, terminal, home, environment } = invocation
   const [name = ""] = positionals
-  const context = { home, environment }
-  const profile = granted(await showProfile(context, name))
+  const profile = valueOrCliError(await showProfile({ home, environment }, name))
   if (!flags.has("yes") && profile.name !== "default") {
     const answer = await terminal.ask(
       `This deletes ${home.display(profile.path)} with all sessions and keys. Type ${profile.name} to go on: `,
     )
     if (answer === undefined) {
-      throw new CliError("Nothing was deleted, because nobody confirmed it. Use -y to go ahead without asking.", {
+      throw new CliError("Nothing was deleted, because the name was not confirmed. Use -y to delete without asking.", {
         exitCode: 1,
       })
     }
@@ -22,7 +23,7 @@ export async function run({ flags, positionals, terminal, home, environment }: I
       return 0
     }
   }
-  const deleted = granted(await deleteProfile(context, name, { stopServices: refuseWhileGatewayRuns }))
+  const deleted = valueOrCliError(await deleteIdleProfile(homeContext(invocation), name))
   terminal.line(`Deleted the profile ${deleted}.`)
   return 0
 }

@@ -1,14 +1,14 @@
 import { resolve } from "node:path"
 import { exportProfile } from "../../../config/profiles/profile-archive.ts"
 import type { Invocation } from "../../command.ts"
-import { granted } from "../../settings-access.ts"
-import { counted } from "../../text-layout.ts"
+import { valueOrCliError } from "../../command-result.ts"
+import { counted } from "../../../base/counted.ts"
 
 /** `hermes profile export NAME [-o FILE]` */
 export async function run({ flags, positionals, terminal, home, environment }: Invocation): Promise<number> {
   const [name = ""] = positionals
   const output = resolve(flags.text("output") ?? `${name}.tar.gz`)
-  const { files } = granted(await exportProfile({ home, environment }, name, { output }))
+  const { files } = valueOrCliError(await exportProfile({ home, environment }, name, { output }))
   terminal.line(`Packed ${counted(files, "file")} into ${home.display(output)}. Keys and logins are not in it.`)
   return 0
 }

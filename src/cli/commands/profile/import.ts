@@ -1,13 +1,13 @@
 import { resolve } from "node:path"
 import { importProfile } from "../../../config/profiles/profile-archive.ts"
 import type { Invocation } from "../../command.ts"
-import { granted } from "../../settings-access.ts"
+import { valueOrCliError } from "../../command-result.ts"
 
 /** `hermes profile import ARCHIVE [--name N]` */
 export async function run({ flags, positionals, terminal, home, environment }: Invocation): Promise<number> {
   const [archive = ""] = positionals
   const name = flags.text("name")
-  const imported = granted(
+  const imported = valueOrCliError(
     await importProfile({ home, environment }, resolve(archive), name === undefined ? {} : { name }),
   )
   terminal.line(

@@ -1,7 +1,7 @@
 import { listProfiles } from "../../../config/profiles/profiles.ts"
 import type { Invocation } from "../../command.ts"
-import { printJson } from "../../json-output.ts"
-import { fitColumn, oneLine } from "../../text-layout.ts"
+import { printJson } from "../../terminal/json-output.ts"
+import { fitColumn, oneLine } from "../../terminal/text-layout.ts"
 
 /** `hermes profile list` */
 export async function run({ flags, terminal, home, environment }: Invocation): Promise<number> {

@@ -1,15 +1,15 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
-import { createTestHome } from "../../../../test/support/command-run.ts"
+import { createCliHome } from "../../../../test/support/cli-home.ts"
 
 test("bare profile prints the current one", async () => {
-  using home = createTestHome()
+  using home = createCliHome()
   expect(await home.run(["profile"])).toEqual({ code: 0, out: "default (~/.hermes)\n", err: "" })
 })
 
 test("create, list, show, use, describe, rename, delete", async () => {
-  using home = createTestHome()
+  using home = createCliHome()
   const created = await home.run(["profile", "create", "coder", "--description", "writes code"])
   expect(created.code).toBe(0)
   expect(created.out).toContain("Created the profile coder in ~/.hermes/profiles/coder.\n")
@@ -45,8 +45,8 @@ test("create, list, show, use, describe, rename, delete", async () => {
   expect(existsSync(home.home.file("profiles", "critic"))).toBe(false)
 })
 
-test("export leaves keys out, import brings the rest back", async () => {
-  using home = createTestHome()
+test("export leaves out keys; import restores everything else", async () => {
+  using home = createCliHome()
   await home.run(["profile", "create", "coder", "--no-alias"])
   const coder = home.home.file("profiles", "coder")
   writeFileSync(join(coder, "config.yaml"), "agent:\n  max_turns: 3\n")
@@ -62,8 +62,8 @@ test("export leaves keys out, import brings the rest back", async () => {
 
 describe("mistakes", () => {
   test.each<[readonly string[], number]>([
-    [["show", "nobody"], 1],
-    [["use", "nobody"], 1],
+    [["show", "missing"], 1],
+    [["use", "missing"], 1],
     [["create", "Bad Name"], 2],
     [["create", "root"], 1],
     [["create", "x", "--clone", "--no-skills"], 2],
@@ -71,28 +71,11 @@ describe("mistakes", () => {
     [["delete", "default", "-y"], 1],
     [["rename", "default", "x"], 1],
     [["import", "/no/such/file.tar.gz"], 1],
-    [["export", "nobody"], 1],
+    [["export", "missing"], 1],
   ])("%j exits %i with one sentence", async (line, code) => {
-    using home = createTestHome()
+    using home = createCliHome()
     const result = await home.run(["profile", ...line])
     expect(result.code).toBe(code)
     expect(result.err).toMatch(/^[A-Z`"].*[.`]\n$/)
-  })
-
-  test("a profile whose gateway runs is neither renamed nor deleted", async () => {
-    using home = createTestHome()
-    mkdirSync(home.home.file("profiles", "bot"), { recursive: true })
-    writeFileSync(home.home.file("profiles", "bot", "gateway.pid"), JSON.stringify({ pid: process.pid }))
-    for (const line of [
-      ["rename", "bot", "other"],
-      ["delete", "bot", "-y"],
-    ]) {
-      expect(await home.run(["profile", ...line])).toEqual({
-        code: 1,
-        out: "",
-        err: `A gateway runs for ~/.hermes/profiles/bot (process ${process.pid}). Stop it first.\n`,
-      })
-    }
-    expect(existsSync(home.home.file("profiles", "bot"))).toBe(true)
   })
 })

@@ -1,8 +1,8 @@
 import { showProfile } from "../../../config/profiles/profiles.ts"
 import type { Invocation } from "../../command.ts"
-import { printJson } from "../../json-output.ts"
-import { granted } from "../../settings-access.ts"
-import { oneLine } from "../../text-layout.ts"
+import { printJson } from "../../terminal/json-output.ts"
+import { valueOrCliError } from "../../command-result.ts"
+import { oneLine } from "../../terminal/text-layout.ts"
 
 /** `hermes profile show [NAME]`; bare `hermes profile` prints the current one. */
 export async function run({ path, flags, positionals, terminal, home, environment }: Invocation): Promise<number> {
@@ -11,7 +11,7 @@ export async function run({ path, flags, positionals, terminal, home, environmen
     terminal.line(`${home.profile} (${home.display()})`)
     return 0
   }
-  const profile = granted(await showProfile({ home, environment }, name ?? home.profile))
+  const profile = valueOrCliError(await showProfile({ home, environment }, name ?? home.profile))
   if (flags.has("json")) {
     printJson(terminal, profile)
     return 0

@@ -1,20 +1,17 @@
+import { setSessionArchived } from "../../../admin/sessions/change-session.ts"
 import type { Invocation } from "../../command.ts"
-import { namedSession, noSession, withSessions } from "../../session-store.ts"
+import { homeContext } from "../../home-context.ts"
+import { noSession } from "./no-session.ts"
 
 /** `hermes sessions archive ID` and `hermes sessions unarchive ID` */
-export async function run({ path, positionals, terminal, home }: Invocation): Promise<number> {
+export async function run(invocation: Invocation): Promise<number> {
+  const { path, positionals, terminal } = invocation
   const archived = path.at(-1) === "archive"
-  return withSessions(home, {
-    absent: () => {
-      throw noSession(positionals)
-    },
-    work: async (store) => {
-      const { id } = await namedSession(store, positionals)
-      await store.setArchived(id, archived)
-      terminal.line(
-        archived ? `Archived ${id}; \`hermes sessions unarchive ${id}\` brings it back.` : `${id} is listed again.`,
-      )
-      return 0
-    },
-  })
+  const name = positionals.join(" ")
+  const id = await setSessionArchived(homeContext(invocation), name, archived)
+  if (id === undefined) throw noSession(name)
+  terminal.line(
+    archived ? `Archived ${id}; \`hermes sessions unarchive ${id}\` brings it back.` : `${id} is listed again.`,
+  )
+  return 0
 }

@@ -1,14 +1,15 @@
 import { assertNever } from "../../../base/assert-never.ts"
 import { systemClock } from "../../../base/clock.ts"
-import type { SessionSummary, TitleOutcome } from "../../../state/store.ts"
+import { deleteSession, renameSession, type RenameOutcome } from "../../../admin/sessions/change-session.ts"
+import type { SessionSummary } from "../../../state/store.ts"
 import { CliError, type Invocation } from "../../command.ts"
-import { parseLine } from "../../parse.ts"
-import { withSessions } from "../../session-store.ts"
-import { listedSessions, sessionTable } from "./list.ts"
+import { homeContext } from "../../home-context.ts"
+import { parseCommandLine } from "../../command-line/parse-command-line.ts"
+import { sessionsForFlags, sessionTable } from "./list.ts"
 
 const DEFAULT_LIMIT = 500
 
-/** `hermes sessions browse`: a list to choose from, then the chosen session in this process. */
+/** `hermes sessions browse`: lets the user choose a session and resumes it in this process. */
 export async function run(invocation: Invocation): Promise<number> {
   const { terminal } = invocation
   if (!terminal.stdinIsTty) {
@@ -17,7 +18,7 @@ export async function run(invocation: Invocation): Promise<number> {
       { exitCode: 1 },
     )
   }
-  const sessions = await listedSessions(invocation, { limit: DEFAULT_LIMIT, all: false })
+  const sessions = await sessionsForFlags(invocation, { defaultLimit: DEFAULT_LIMIT, all: false })
   if (sessions.length === 0) {
     terminal.line("There are no sessions to choose from.")
     return 0
@@ -30,43 +31,36 @@ function canDraw({ terminal, environment }: Invocation): boolean {
   return terminal.stdoutIsTty && process.stdin.isTTY && environment.get("TERM") !== "dumb"
 }
 
-async function pick(
-  sessions: readonly SessionSummary[],
-  { terminal, home, signal }: Invocation,
-): Promise<SessionSummary | undefined> {
+async function pick(sessions: readonly SessionSummary[], invocation: Invocation): Promise<SessionSummary | undefined> {
   const { pickSession } = await import("./session-picker.ts")
+  const { terminal, signal } = invocation
+  const context = homeContext(invocation)
   return await pickSession(sessions, {
     terminal,
     signal,
     input: process.stdin,
     output: process.stdout,
-    remove: (id) => withSessions(home, { absent: () => false, work: (store) => store.deleteSession(id) }),
-    rename: (id, title) =>
-      withSessions<Renamed>(home, {
-        absent: () => ({ problem: "There is no such session any more." }),
-        work: async (store) => renamed(await store.setTitle(id, title)),
-      }),
+    remove: (id) => deleteSession(context, id),
+    rename: async (id, title) => renameResult(await renameSession(context, id, title)),
   })
 }
 
-type Renamed = { readonly title: string | null } | { readonly problem: string }
-
-function renamed(outcome: TitleOutcome): Renamed {
+function renameResult(outcome: RenameOutcome): { readonly title: string | null } | { readonly problem: string } {
   switch (outcome.kind) {
-    case "set":
+    case "renamed":
       return { title: outcome.title }
     case "too-long":
       return { problem: `The title has ${outcome.length} characters; ${outcome.limit} are allowed.` }
     case "taken":
       return { problem: `Another session has this title: ${outcome.by}.` }
     case "no-session":
-      return { problem: "There is no such session any more." }
+      return { problem: "This session no longer exists." }
     default:
       return assertNever(outcome)
   }
 }
 
-/** Where nothing can be drawn: numbers. */
+/** Asks for a number, on terminals that cannot draw a list. */
 async function choose(
   sessions: readonly SessionSummary[],
   { terminal }: Invocation,
@@ -92,7 +86,7 @@ async function resume(id: string, invocation: Invocation): Promise<number> {
       ? [`--${flag.name}`]
       : flags.texts(flag.name).map((value) => `--${flag.name}=${value}`)
   })
-  const line = parseLine([`--resume=${id}`, ...inherited], tree)
+  const line = parseCommandLine([`--resume=${id}`, ...inherited], tree)
   if (line.kind !== "run" || line.command.load === undefined) throw new Error(`cannot resume ${id}`)
   const { run: chat } = await line.command.load()
   return chat({ ...invocation, path: line.path, flags: line.flags, positionals: [] })

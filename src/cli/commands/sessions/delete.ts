@@ -1,24 +1,25 @@
+import { deleteSession } from "../../../admin/sessions/change-session.ts"
+import { readSession } from "../../../admin/sessions/read-sessions.ts"
 import type { Invocation } from "../../command.ts"
-import { confirmed } from "../../confirmation.ts"
-import { namedSession, noSession, withSessions } from "../../session-store.ts"
-import { counted } from "../../text-layout.ts"
+import { confirmed } from "../../terminal/confirmation.ts"
+import { homeContext } from "../../home-context.ts"
+import { counted } from "../../../base/counted.ts"
+import { noSession } from "./no-session.ts"
 
 /** `hermes sessions delete ID` */
-export async function run({ flags, positionals, terminal, home }: Invocation): Promise<number> {
-  return withSessions(home, {
-    absent: () => {
-      throw noSession(positionals)
-    },
-    work: async (store) => {
-      const { id, title, messageCount } = await namedSession(store, positionals)
-      const question = `Delete ${id}${title === null ? "" : ` (${title})`} with ${counted(messageCount, "message")}?`
-      if (!(await confirmed(question, { terminal, assumed: flags.has("yes"), flag: "-y" }))) {
-        terminal.line("Nothing was deleted.")
-        return 0
-      }
-      if (!(await store.deleteSession(id))) throw noSession(positionals)
-      terminal.line(`Deleted ${id}.`)
-      return 0
-    },
-  })
+export async function run(invocation: Invocation): Promise<number> {
+  const { flags, positionals, terminal } = invocation
+  const context = homeContext(invocation)
+  const name = positionals.join(" ")
+  const session = await readSession(context, name)
+  if (session === undefined) throw noSession(name)
+  const { id, title, messageCount } = session
+  const question = `Delete ${id}${title === null ? "" : ` (${title})`} with ${counted(messageCount, "message")}?`
+  if (!(await confirmed(question, { terminal, assumed: flags.has("yes"), flag: "-y" }))) {
+    terminal.line("Nothing was deleted.")
+    return 0
+  }
+  if (!(await deleteSession(context, id))) throw noSession(name)
+  terminal.line(`Deleted ${id}.`)
+  return 0
 }

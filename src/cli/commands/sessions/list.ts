@@ -1,10 +1,11 @@
+import { listSessions } from "../../../admin/sessions/read-sessions.ts"
 import { systemClock } from "../../../base/clock.ts"
 import type { SessionSummary } from "../../../state/store.ts"
 import type { Invocation } from "../../command.ts"
-import { printJson } from "../../json-output.ts"
-import { relativeTime } from "../../relative-time.ts"
-import { withSessions } from "../../session-store.ts"
-import { fitColumn } from "../../text-layout.ts"
+import { homeContext } from "../../home-context.ts"
+import { printJson } from "../../terminal/json-output.ts"
+import { relativeTime } from "../../terminal/relative-time.ts"
+import { fitColumn } from "../../terminal/text-layout.ts"
 
 const DEFAULT_LIMIT = 20
 
@@ -12,32 +13,27 @@ const DEFAULT_LIMIT = 20
 export async function run(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation
   const all = flags.has("all")
-  const sessions = await listedSessions(invocation, { limit: DEFAULT_LIMIT, all })
+  const sessions = await sessionsForFlags(invocation, { defaultLimit: DEFAULT_LIMIT, all })
   if (flags.has("json")) printJson(terminal, sessions.map(summaryJson))
   else if (sessions.length === 0) terminal.line("There are no sessions to list.")
   else for (const line of sessionTable(sessions, { now: systemClock.now() / 1000, kinds: all })) terminal.line(line)
   return 0
 }
 
-/** The sessions that the flags ask for, last used first; those of other programs only by name of their source. */
-export async function listedSessions(
-  { flags, home }: Invocation,
-  { limit, all }: { readonly limit: number; readonly all: boolean },
+/** The sessions that `--source` and `--limit` select, by last activity, newest first. */
+export function sessionsForFlags(
+  invocation: Invocation,
+  { defaultLimit, all }: { readonly defaultLimit: number; readonly all: boolean },
 ): Promise<readonly SessionSummary[]> {
-  const source = flags.text("source")
-  return await withSessions<readonly SessionSummary[]>(home, {
-    absent: () => [],
-    work: (store) =>
-      store.list({
-        ...(source === undefined ? { excludeSources: ["tool"] } : { source }),
-        limit: flags.number("limit") ?? limit,
-        orderBy: "last-activity",
-        all,
-      }),
+  const { flags } = invocation
+  return listSessions(homeContext(invocation), {
+    source: flags.text("source"),
+    limit: flags.number("limit") ?? defaultLimit,
+    all,
   })
 }
 
-/** With a title anywhere the table is about titles, else about first words and sources. Ids are always complete. */
+/** Has a title column when any session has a title, else a source column. Ids are never shortened. */
 export function sessionTable(
   sessions: readonly SessionSummary[],
   options: { readonly now: number; readonly kinds: boolean },

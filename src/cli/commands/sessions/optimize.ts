@@ -1,19 +1,15 @@
+import { optimizeSessions } from "../../../admin/sessions/maintain-sessions.ts"
 import type { Invocation } from "../../command.ts"
-import { withSessions } from "../../session-store.ts"
+import { homeContext } from "../../home-context.ts"
 
 /** `hermes sessions optimize` */
-export async function run({ terminal, home }: Invocation): Promise<number> {
-  return withSessions(home, {
-    absent: () => {
-      terminal.line("There are no sessions yet.")
-      return 0
-    },
-    work: async (store) => {
-      const before = await store.stats()
-      await store.optimize()
-      const after = await store.stats()
-      terminal.line(`Optimized: ${before.sizeMb.toFixed(1)} MB before, ${after.sizeMb.toFixed(1)} MB now.`)
-      return 0
-    },
-  })
+export async function run(invocation: Invocation): Promise<number> {
+  const { terminal } = invocation
+  const sizes = await optimizeSessions(homeContext(invocation))
+  terminal.line(
+    sizes === undefined
+      ? "There are no sessions yet."
+      : `Optimized: ${sizes.beforeMb.toFixed(1)} MB before, ${sizes.afterMb.toFixed(1)} MB now.`,
+  )
+  return 0
 }

@@ -2,8 +2,8 @@ import { expect, test } from "vitest"
 
 import { toSessionId } from "../../../protocol/identifiers.ts"
 import type { SessionSummary } from "../../../state/store.ts"
-import { drawPicker, matching, press, startPicker } from "./picker-state.ts"
-import type { Key, PickerState, PickerWish } from "./picker-state.ts"
+import { renderPicker, filteredSessions, handleKey, createPickerState } from "./picker-state.ts"
+import type { Key, KeyResult, PickerAction } from "./picker-state.ts"
 
 const NOW = 1_700_000_000
 
@@ -41,13 +41,13 @@ const KEYS: Readonly<Record<string, Key>> = {
   "<ctrl+u>": { name: "u", ctrl: true, text: "\u0015" },
 }
 
-/** Presses one key after another; gives where it led and the last wish. */
-function after(keys: string): { readonly state: PickerState; readonly wish: PickerWish } {
-  let pressed: { state: PickerState; wish: PickerWish } = { state: startPicker(SESSIONS), wish: { kind: "none" } }
+/** Presses one key after another; returns the last state and action. */
+function after(keys: string): KeyResult {
+  let result: KeyResult = { state: createPickerState(SESSIONS), action: { kind: "none" } }
   for (const name of keys.match(/<[^>]+>|[^]/gu) ?? []) {
-    pressed = press(pressed.state, KEYS[name] ?? { name, text: name })
+    result = handleKey(result.state, KEYS[name] ?? { name, text: name })
   }
-  return pressed
+  return result
 }
 
 test.each([
@@ -59,11 +59,11 @@ test.each([
   ["parser<down><enter>", "s3"],
   ["PARSER telegram<enter>", "s2"],
   ["x<back>3", "s3"],
-])("%s continues %s", (keys, id) => {
-  expect(after(keys).wish).toMatchObject({ kind: "pick", session: { id } })
+])("%s picks %s", (keys, id) => {
+  expect(after(keys).action).toMatchObject({ kind: "pick", session: { id } })
 })
 
-test.each<[string, PickerWish]>([
+test.each<[string, PickerAction]>([
   ["<esc>", { kind: "leave" }],
   ["nothing like it<enter>", { kind: "none" }],
   ["9", { kind: "none" }],
@@ -71,21 +71,21 @@ test.each<[string, PickerWish]>([
   ["<ctrl+d>n", { kind: "none" }],
   ["<ctrl+r><ctrl+u>New 1<enter>", { kind: "rename", id: toSessionId("s1"), title: "New 1" }],
   ["<ctrl+r>x<esc>", { kind: "none" }],
-])("%s", (keys, wish) => {
-  const pressed = after(keys)
-  expect(pressed.wish).toEqual(wish)
-  expect(pressed.state.mode).toEqual({ kind: "list" })
+])("%s", (keys, expected) => {
+  const { state, action } = after(keys)
+  expect(action).toEqual(expected)
+  expect(state.mode).toEqual({ kind: "list" })
 })
 
-test("a filter finds words in title, first words, id and source; digits belong to it once it has begun", () => {
-  expect(matching(after("pars").state).map(({ id }) => id)).toEqual(["s2", "s3"])
-  expect(matching(after("s1").state).map(({ id }) => id)).toEqual(["s1"])
+test("the filter matches title, preview, id and source; digits are part of a filter that is not empty", () => {
+  expect(filteredSessions(after("pars").state).map(({ id }) => id)).toEqual(["s2", "s3"])
+  expect(filteredSessions(after("s1").state).map(({ id }) => id)).toEqual(["s1"])
   expect(after("s1").state.filter).toBe("s1")
 })
 
-test("the screen: filter, rows with title, first words, source, age and size, keys; no line is wider than it", () => {
+test("the screen has the filter, a row per session and the keys; no line is wider than the screen", () => {
   const view = { columns: 80, rows: 10, now: NOW, color: false }
-  const lines = drawPicker(after("<down>").state, view)
+  const lines = renderPicker(after("<down>").state, view)
   expect(lines.map((line) => line.trimEnd())).toEqual([
     "Filter: ▏ (3 sessions)",
     "",
@@ -93,17 +93,19 @@ test("the screen: filter, rows with title, first words, source, age and size, ke
     expect.stringMatching(/^› 2 fix the parser +telegram +5m ago +4 msgs$/),
     expect.stringMatching(/^ {2}3 Parser notes +a b \[31mred +cli +5m ago +4 msgs$/),
     "",
-    "Enter continues · type to filter · Ctrl+R renames · Ctrl+D deletes · Esc leaves",
+    "Enter resumes · type to filter · Ctrl+R renames · Ctrl+D deletes · Esc quits",
   ])
   for (const columns of [30, 80, 200]) {
-    for (const line of drawPicker(after("").state, { ...view, columns }))
+    for (const line of renderPicker(after("").state, { ...view, columns }))
       expect(line.length).toBeLessThanOrEqual(columns)
   }
 })
 
-test("a long list shows the part around the chosen one", () => {
-  const many = startPicker(Array.from({ length: 50 }, (_, index) => session(`n${index}`, { preview: `talk ${index}` })))
-  const lines = drawPicker({ ...many, selected: 30 }, { columns: 80, rows: 9, now: NOW, color: false })
+test("a long list shows the part around the selected session", () => {
+  const many = createPickerState(
+    Array.from({ length: 50 }, (_, index) => session(`n${index}`, { preview: `talk ${index}` })),
+  )
+  const lines = renderPicker({ ...many, selected: 30 }, { columns: 80, rows: 9, now: NOW, color: false })
   expect(lines.map((line) => /talk \d+/.exec(line)?.[0]).filter((line) => line !== undefined)).toEqual([
     "talk 28",
     "talk 29",

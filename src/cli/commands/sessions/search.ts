@@ -1,28 +1,25 @@
+import { searchSessions } from "../../../admin/sessions/read-sessions.ts"
 import type { SearchHit } from "../../../state/store.ts"
 import type { Invocation } from "../../command.ts"
-import { printJson } from "../../json-output.ts"
-import { localDateTime } from "../../relative-time.ts"
-import { withSessions } from "../../session-store.ts"
-import { bold, oneLine } from "../../text-layout.ts"
+import { homeContext } from "../../home-context.ts"
+import { printJson } from "../../terminal/json-output.ts"
+import { localDateTime } from "../../terminal/relative-time.ts"
+import { bold, oneLine } from "../../terminal/text-layout.ts"
 
 const DEFAULT_LIMIT = 20
 
 /** `hermes sessions search QUERY` */
-export async function run({ flags, positionals, terminal, home }: Invocation): Promise<number> {
+export async function run(invocation: Invocation): Promise<number> {
+  const { flags, positionals, terminal } = invocation
   const query = positionals.join(" ")
-  const source = flags.text("source")
   const roles = flags.texts("role")
   const sort = flags.text("sort")
-  const hits = await withSessions<readonly SearchHit[]>(home, {
-    absent: () => [],
-    work: (store) =>
-      store.search(query, {
-        ...(source === undefined ? { excludeSources: ["tool"] } : { sources: [source] }),
-        ...(roles.length > 0 && { roles }),
-        ...((sort === "newest" || sort === "oldest") && { sort }),
-        limit: flags.number("limit") ?? DEFAULT_LIMIT,
-        withContext: flags.has("json"),
-      }),
+  const hits = await searchSessions(homeContext(invocation), query, {
+    source: flags.text("source"),
+    ...(roles.length > 0 && { roles }),
+    ...((sort === "newest" || sort === "oldest") && { sort }),
+    limit: flags.number("limit") ?? DEFAULT_LIMIT,
+    withContext: flags.has("json"),
   })
   if (flags.has("json")) printJson(terminal, hits.map(hitJson))
   else if (hits.length === 0) terminal.line(`Nothing was found for \`${query}\`.`)
@@ -36,9 +33,9 @@ export async function run({ flags, positionals, terminal, home }: Invocation): P
   return 0
 }
 
-/** The marks around what was found are for programs; a person sees it stand out, or just the words. */
+/** Replaces the `>>>` and `<<<` around each match with bold text, or removes them without color. */
 function highlighted(snippet: string, color: boolean): string {
-  return snippet.replaceAll(/>>>(.*?)<<</gu, (_all, found: string) => bold(found, color))
+  return snippet.replaceAll(/>>>(.*?)<<</gu, (_all, match: string) => bold(match, color))
 }
 
 function hitJson(hit: SearchHit): object {

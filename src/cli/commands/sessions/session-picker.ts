@@ -6,45 +6,45 @@ import { Channel } from "../../../base/channel.ts"
 import { systemClock } from "../../../base/clock.ts"
 import type { SessionId } from "../../../protocol/identifiers.ts"
 import type { SessionSummary } from "../../../state/store.ts"
-import type { Terminal } from "../../terminal.ts"
-import { drawPicker, press, startPicker } from "./picker-state.ts"
-import type { Key, PickerState, PickerWish } from "./picker-state.ts"
+import type { Terminal } from "../../terminal/terminal.ts"
+import { renderPicker, handleKey, createPickerState } from "./picker-state.ts"
+import type { Key, PickerState, PickerAction } from "./picker-state.ts"
 
 export interface PickerOptions {
   readonly terminal: Terminal
   readonly input: ReadStream
   readonly output: Pick<WriteStream, "rows" | "on" | "off">
   readonly signal: AbortSignal
-  /** False when there was nothing to delete. */
+  /** Returns false when there was nothing to delete. */
   readonly remove: (id: SessionId) => Promise<boolean>
-  /** The title it has now, or why it kept the old one. */
+  /** Returns the new title, or why the session keeps the old one. */
   readonly rename: (
     id: SessionId,
     title: string,
   ) => Promise<{ readonly title: string | null } | { readonly problem: string }>
 }
 
-/** A list that is walked with the arrow keys and narrowed by typing, on a screen of its own that vanishes afterwards. */
+/** Shows a list on the alternate screen: arrow keys move, typing filters. Returns the chosen session. */
 export async function pickSession(
   sessions: readonly SessionSummary[],
   options: PickerOptions,
 ): Promise<SessionSummary | undefined> {
   const { terminal, output, signal } = options
-  let state = startPicker(sessions)
+  let state = createPickerState(sessions)
   const draw = (): void => {
     const view = { columns: terminal.columns, rows: output.rows, now: systemClock.now() / 1000, color: terminal.color }
-    terminal.out(`${HOME_AND_CLEAR}${drawPicker(state, view).join("\r\n")}`)
+    terminal.out(`${HOME_AND_CLEAR}${renderPicker(state, view).join("\r\n")}`)
   }
-  const keys = openKeys(options.input, signal)
-  terminal.out(OWN_SCREEN)
+  const keys = readKeys(options.input, signal)
+  terminal.out(ENTER_ALTERNATE_SCREEN)
   output.on("resize", draw)
   try {
     draw()
     for await (const key of keys.pressed) {
-      const { state: next, wish } = press(state, key)
-      if (wish.kind === "pick") return wish.session
-      if (wish.kind === "leave") return undefined
-      state = await fulfil(wish, next, options)
+      const { state: next, action } = handleKey(state, key)
+      if (action.kind === "pick") return action.session
+      if (action.kind === "leave") return undefined
+      state = await applyAction(action, next, options)
       if (state.sessions.length === 0) return undefined
       draw()
     }
@@ -52,66 +52,68 @@ export async function pickSession(
   } finally {
     keys.close()
     output.off("resize", draw)
-    terminal.out(FORMER_SCREEN)
+    terminal.out(LEAVE_ALTERNATE_SCREEN)
   }
 }
 
-const OWN_SCREEN = "\u{1B}[?1049h\u{1B}[?25l"
-const FORMER_SCREEN = "\u{1B}[?25h\u{1B}[?1049l"
+const ENTER_ALTERNATE_SCREEN = "\u{1B}[?1049h\u{1B}[?25l"
+const LEAVE_ALTERNATE_SCREEN = "\u{1B}[?25h\u{1B}[?1049l"
 const HOME_AND_CLEAR = "\u{1B}[H\u{1B}[2J"
 
-/** What is left of the list after a wish. */
-async function fulfil(
-  wish: Exclude<PickerWish, { kind: "pick" | "leave" }>,
+/** Performs an action and returns the state that shows its outcome. */
+async function applyAction(
+  action: Exclude<PickerAction, { kind: "pick" | "leave" }>,
   state: PickerState,
   options: PickerOptions,
 ): Promise<PickerState> {
-  switch (wish.kind) {
+  switch (action.kind) {
     case "none":
       return state
     case "delete": {
-      const message = (await options.remove(wish.id)) ? `Deleted ${wish.id}.` : `${wish.id} was gone already.`
-      const sessions = state.sessions.filter(({ id }) => id !== wish.id)
+      const message = (await options.remove(action.id))
+        ? `Deleted ${action.id}.`
+        : `${action.id} had already been deleted.`
+      const sessions = state.sessions.filter(({ id }) => id !== action.id)
       return { ...state, sessions, selected: Math.max(0, Math.min(state.selected, sessions.length - 1)), message }
     }
     case "rename": {
-      const outcome = await options.rename(wish.id, wish.title)
+      const outcome = await options.rename(action.id, action.title)
       if ("problem" in outcome) return { ...state, message: outcome.problem }
       const { title } = outcome
-      return { ...state, sessions: state.sessions.map((each) => (each.id === wish.id ? { ...each, title } : each)) }
+      return { ...state, sessions: state.sessions.map((each) => (each.id === action.id ? { ...each, title } : each)) }
     }
     default:
-      return assertNever(wish)
+      return assertNever(action)
   }
 }
 
-interface Keys {
+interface KeyReader {
   readonly pressed: AsyncIterable<Key>
-  /** The terminal is as it was. */
+  /** Restores the terminal. */
   close(): void
 }
 
-/** Every key by itself. */
-function openKeys(input: ReadStream, signal: AbortSignal): Keys {
+/** Switches the terminal to raw mode and emits every key press. */
+function readKeys(input: ReadStream, signal: AbortSignal): KeyReader {
   const pressed = new Channel<Key>()
-  const take = (text: string | undefined, key: Omit<Key, "text">): void => {
+  const onKeypress = (text: string | undefined, key: Omit<Key, "text">): void => {
     pressed.push({ ...key, text: text ?? "" })
   }
-  const end = (): void => {
+  const onEnd = (): void => {
     pressed.close()
   }
   emitKeypressEvents(input)
-  input.on("keypress", take)
-  input.on("end", end)
-  signal.addEventListener("abort", end, { once: true })
+  input.on("keypress", onKeypress)
+  input.on("end", onEnd)
+  signal.addEventListener("abort", onEnd, { once: true })
   input.setRawMode(true)
   input.resume()
   return {
     pressed,
     close: () => {
-      input.off("keypress", take)
-      input.off("end", end)
-      signal.removeEventListener("abort", end)
+      input.off("keypress", onKeypress)
+      input.off("end", onEnd)
+      signal.removeEventListener("abort", onEnd)
       input.setRawMode(false)
       input.pause()
       pressed.close()

@@ -1,30 +1,34 @@
+import { exportSession } from "../../../admin/sessions/export-sessions.ts"
+import { readTranscript } from "../../../admin/sessions/read-sessions.ts"
 import type { MessageRow, SessionRow } from "../../../state/store.ts"
 import type { Invocation } from "../../command.ts"
-import { printJson } from "../../json-output.ts"
-import { localDateTime } from "../../relative-time.ts"
-import { namedSession, noSession, withSessions } from "../../session-store.ts"
-import { bold, counted, oneLine, safeText } from "../../text-layout.ts"
+import { homeContext } from "../../home-context.ts"
+import { printJson } from "../../terminal/json-output.ts"
+import { localDateTime } from "../../terminal/relative-time.ts"
+import { noSession } from "./no-session.ts"
+import { counted } from "../../../base/counted.ts"
+import { bold, oneLine, withoutControlCharacters } from "../../terminal/text-layout.ts"
 
 /** `hermes sessions show ID` */
-export async function run({ flags, positionals, terminal, home }: Invocation): Promise<number> {
-  return withSessions(home, {
-    absent: () => {
-      throw noSession(positionals)
-    },
-    work: async (store) => {
-      const session = await namedSession(store, positionals)
-      if (flags.has("json")) printJson(terminal, await store.exportSession(session.id))
-      else {
-        for (const line of facts(session)) terminal.line(line)
-        for (const message of await store.messages(session.id)) {
-          terminal.line()
-          terminal.line(bold(messageHeading(message), terminal.color))
-          for (const line of messageLines(message)) terminal.line(line)
-        }
-      }
-      return 0
-    },
-  })
+export async function run(invocation: Invocation): Promise<number> {
+  const { flags, positionals, terminal } = invocation
+  const context = homeContext(invocation)
+  const name = positionals.join(" ")
+  if (flags.has("json")) {
+    const session = await exportSession(context, name)
+    if (session === undefined) throw noSession(name)
+    printJson(terminal, session)
+    return 0
+  }
+  const transcript = await readTranscript(context, name)
+  if (transcript === undefined) throw noSession(name)
+  for (const line of facts(transcript.session)) terminal.line(line)
+  for (const message of transcript.messages) {
+    terminal.line()
+    terminal.line(bold(messageHeading(message), terminal.color))
+    for (const line of messageLines(message)) terminal.line(line)
+  }
+  return 0
 }
 
 function facts(session: SessionRow): readonly string[] {
@@ -59,7 +63,7 @@ function messageHeading(row: MessageRow): string {
 
 function messageLines(row: MessageRow): readonly string[] {
   const calls = row.message?.role === "assistant" ? (row.message.tool_calls ?? []) : []
-  const text = safeText(row.text).trimEnd()
+  const text = withoutControlCharacters(row.text).trimEnd()
   return [
     ...(text === "" ? [] : [text]),
     ...calls.map((call) => `→ ${call.function.name} ${oneLine(call.function.arguments)}`),

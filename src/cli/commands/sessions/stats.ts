@@ -1,7 +1,8 @@
+import { sessionStats } from "../../../admin/sessions/maintain-sessions.ts"
 import type { Invocation } from "../../command.ts"
-import { fileSize } from "../../file-size.ts"
-import { printJson } from "../../json-output.ts"
-import { withSessions } from "../../session-store.ts"
+import { fileSize } from "../../../base/file-size.ts"
+import { homeContext } from "../../home-context.ts"
+import { printJson } from "../../terminal/json-output.ts"
 
 const SEARCH_STATES = {
   full: "complete",
@@ -10,8 +11,9 @@ const SEARCH_STATES = {
 } as const
 
 /** `hermes sessions stats` */
-export async function run({ flags, terminal, home }: Invocation): Promise<number> {
-  const stats = await withSessions(home, { absent: () => undefined, work: (store) => store.stats() })
+export async function run(invocation: Invocation): Promise<number> {
+  const { flags, terminal } = invocation
+  const stats = await sessionStats(homeContext(invocation))
   if (flags.has("json")) {
     printJson(terminal, {
       sessions: stats?.sessions ?? 0,

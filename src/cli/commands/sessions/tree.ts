@@ -1,25 +1,24 @@
+import { readLineage } from "../../../admin/sessions/read-sessions.ts"
 import type { LineageNode } from "../../../state/store.ts"
 import type { Invocation } from "../../command.ts"
-import { localDateTime } from "../../relative-time.ts"
-import { namedSession, noSession, withSessions } from "../../session-store.ts"
-import { counted, oneLine } from "../../text-layout.ts"
+import { homeContext } from "../../home-context.ts"
+import { localDateTime } from "../../terminal/relative-time.ts"
+import { noSession } from "./no-session.ts"
+import { counted } from "../../../base/counted.ts"
+import { oneLine } from "../../terminal/text-layout.ts"
 
 /** `hermes sessions tree [ID]` */
-export async function run({ positionals, terminal, home }: Invocation): Promise<number> {
-  const nodes = await withSessions<readonly LineageNode[]>(home, {
-    absent: () => {
-      if (positionals.length > 0) throw noSession(positionals)
-      return []
-    },
-    work: async (store) =>
-      positionals.length === 0 ? store.lineage() : store.lineage((await namedSession(store, positionals)).id),
-  })
+export async function run(invocation: Invocation): Promise<number> {
+  const { positionals, terminal } = invocation
+  const name = positionals.length === 0 ? undefined : positionals.join(" ")
+  const nodes = await readLineage(homeContext(invocation), name)
+  if (nodes === undefined) throw noSession(name ?? "")
   if (nodes.length === 0) terminal.line("There are no sessions yet.")
   for (const line of drawTree(nodes)) terminal.line(line)
   return 0
 }
 
-/** Children below their parent; a node whose parent is missing is a root. */
+/** Draws children below their parent; a node whose parent is missing is a root. */
 function drawTree(nodes: readonly LineageNode[]): readonly string[] {
   const known = new Set<string>(nodes.map((node) => node.id))
   const children = Map.groupBy(nodes, (node) => (node.parent !== null && known.has(node.parent) ? node.parent : ""))

@@ -4,7 +4,7 @@ import type { FinishReason } from "../../../../src/protocol/message.ts"
 import type { Usage } from "../../../../src/protocol/usage.ts"
 import type { MessageView, RequestView } from "../recorded-request.ts"
 import { partsText, recordsIn } from "../request-parts.ts"
-import type { Answer, AnswerCall, Block, Frame, Wire } from "../wire.ts"
+import type { ResolvedReply, ResolvedCall, ResolvedBlock, Frame, Wire } from "../wire.ts"
 import { corruptServerSentEvent, eventFrame, inputValue, pathOnly } from "../wire.ts"
 
 /** Anthropic Messages. */
@@ -24,42 +24,42 @@ export const anthropicMessages: Wire = {
   view,
 }
 
-function stream(answer: Answer): readonly Frame[] {
-  const opening = { ...messageHead(answer), content: [], ...ending(null) }
-  const usage = answer.usage === null ? {} : { usage: { ...usageBody(answer.usage), output_tokens: 1 } }
+function stream(reply: ResolvedReply): readonly Frame[] {
+  const opening = { ...messageHead(reply), content: [], ...ending(null) }
+  const usage = reply.usage === null ? {} : { usage: { ...usageBody(reply.usage), output_tokens: 1 } }
   const frames: Frame[] = [
     event({ type: "message_start", message: { ...opening, ...usage } }),
     event({ type: "ping" }),
-    ...answer.blocks.flatMap((block, index) => blockFrames(block, index)),
+    ...reply.blocks.flatMap((block, index) => blockFrames(block, index)),
   ]
-  if (answer.streamError !== null) return [...frames, event({ type: "error", error: answer.streamError })]
-  const delta = { container: null, ...ending(stopReason(answer.finish)) }
-  const total = answer.usage === null ? {} : { usage: deltaUsage(answer.usage) }
+  if (reply.streamError !== null) return [...frames, event({ type: "error", error: reply.streamError })]
+  const delta = { container: null, ...ending(stopReason(reply.finish)) }
+  const total = reply.usage === null ? {} : { usage: deltaUsage(reply.usage) }
   frames.push(event({ type: "message_delta", delta, ...total }), event({ type: "message_stop" }))
   return frames
 }
 
-function blockFrames(block: Block, index: number): Frame[] {
-  const around = (content_block: object, inside: Frame[]) => [
+function blockFrames(block: ResolvedBlock, index: number): Frame[] {
+  const wrap = (content_block: object, inside: Frame[]) => [
     event({ type: "content_block_start", index, content_block }),
     ...inside,
     event({ type: "content_block_stop", index }),
   ]
   switch (block.kind) {
     case "reasoning":
-      return around({ type: "thinking", thinking: "", signature: "" }, [
+      return wrap({ type: "thinking", thinking: "", signature: "" }, [
         ...block.deltas.map((thinking) => delta(index, { type: "thinking_delta", thinking })),
         event({ type: "content_block_delta", index, delta: { type: "signature_delta", signature: block.signature } }),
       ])
     case "redacted":
-      return around({ type: "redacted_thinking", data: block.data }, [])
+      return wrap({ type: "redacted_thinking", data: block.data }, [])
     case "text":
-      return around({ type: "text", citations: null, text: "" }, textFrames(index, block.deltas))
+      return wrap({ type: "text", citations: null, text: "" }, textFrames(index, block.deltas))
     case "refusal":
-      return around({ type: "text", citations: null, text: "" }, textFrames(index, [block.text]))
+      return wrap({ type: "text", citations: null, text: "" }, textFrames(index, [block.text]))
     case "call": {
       const { call } = block
-      return around({ ...callHead(call), input: {} }, [
+      return wrap({ ...callHead(call), input: {} }, [
         event({ type: "content_block_delta", index, delta: { type: "input_json_delta", partial_json: "" } }),
         ...call.fragments.map((partial_json) => delta(index, { type: "input_json_delta", partial_json })),
       ])
@@ -81,16 +81,16 @@ function event(data: { readonly type: string; readonly [key: string]: unknown })
   return eventFrame(data.type, JSON.stringify(data), false)
 }
 
-function complete(answer: Answer): unknown {
+function complete(reply: ResolvedReply): unknown {
   return {
-    ...messageHead(answer),
-    content: answer.blocks.map(completeBlock),
-    ...ending(stopReason(answer.finish)),
-    ...(answer.usage === null ? {} : { usage: usageBody(answer.usage) }),
+    ...messageHead(reply),
+    content: reply.blocks.map(completeBlock),
+    ...ending(stopReason(reply.finish)),
+    ...(reply.usage === null ? {} : { usage: usageBody(reply.usage) }),
   }
 }
 
-function completeBlock(block: Block): object {
+function completeBlock(block: ResolvedBlock): object {
   switch (block.kind) {
     case "reasoning":
       return { type: "thinking", thinking: block.deltas.join(""), signature: block.signature }
@@ -107,10 +107,10 @@ function completeBlock(block: Block): object {
   }
 }
 
-function messageHead(answer: Answer): object {
+function messageHead(reply: ResolvedReply): object {
   return {
-    model: answer.model,
-    id: `msg_${answer.serial}`,
+    model: reply.model,
+    id: `msg_${reply.serial}`,
     type: "message",
     role: "assistant",
     container: null,
@@ -122,11 +122,11 @@ function ending(reason: string | null): object {
   return { stop_reason: reason, stop_sequence: null, stop_details: null }
 }
 
-function callHead(call: AnswerCall): object {
+function callHead(call: ResolvedCall): object {
   return { type: "tool_use", id: callId(call), caller: { type: "direct" }, name: call.name }
 }
 
-function callId(call: AnswerCall): string {
+function callId(call: ResolvedCall): string {
   return call.id ?? `toolu_${call.serial}`
 }
 

@@ -6,7 +6,7 @@ import { promptTokens } from "../../../../src/protocol/usage.ts"
 import { encodeEventStreamMessage } from "../event-stream.ts"
 import type { MessageView, RequestView } from "../recorded-request.ts"
 import { partsText, recordsIn } from "../request-parts.ts"
-import type { Answer, AnswerCall, Block, Frame, PathMatch, Wire } from "../wire.ts"
+import type { ResolvedReply, ResolvedCall, ResolvedBlock, Frame, PathMatch, Wire } from "../wire.ts"
 import { inputValue, pathOnly } from "../wire.ts"
 
 /** Amazon Bedrock Converse; the stream is binary. */
@@ -33,24 +33,24 @@ export const bedrockConverse: Wire = {
   view,
 }
 
-function stream(answer: Answer): readonly Frame[] {
+function stream(reply: ResolvedReply): readonly Frame[] {
   const frames: Frame[] = [
     event("messageStart", { p: "abcdefghij", role: "assistant" }, false),
-    ...answer.blocks.flatMap((block, index) => blockFrames(block, index)),
+    ...reply.blocks.flatMap((block, index) => blockFrames(block, index)),
   ]
-  if (answer.streamError !== null) {
-    const { type, message } = answer.streamError
+  if (reply.streamError !== null) {
+    const { type, message } = reply.streamError
     const headers = { ":exception-type": type, ":content-type": "application/json", ":message-type": "exception" }
     return [...frames, { bytes: encodeEventStreamMessage(headers, JSON.stringify({ message })), delta: false }]
   }
-  frames.push(event("messageStop", { p: "abcdef", stopReason: stopReason(answer.finish) }, false))
-  const usage = answer.usage === null ? {} : { usage: usageBody(answer.usage) }
+  frames.push(event("messageStop", { p: "abcdef", stopReason: stopReason(reply.finish) }, false))
+  const usage = reply.usage === null ? {} : { usage: usageBody(reply.usage) }
   frames.push(event("metadata", { metrics: { latencyMs: 100 }, p: "abcdefgh", ...usage }, false))
   return frames
 }
 
-/** Only a tool use opens its block with an event; text and reasoning begin with their first delta. */
-function blockFrames(block: Block, contentBlockIndex: number): Frame[] {
+/** Only a tool use has a start event. Text and reasoning begin with their first delta. */
+function blockFrames(block: ResolvedBlock, contentBlockIndex: number): Frame[] {
   const delta = (change: object) => event("contentBlockDelta", { contentBlockIndex, delta: change, p: "abcd" }, true)
   const stop = event("contentBlockStop", { contentBlockIndex, p: "abcdefghijklmn" }, false)
   switch (block.kind) {
@@ -84,16 +84,16 @@ function event(type: string, payload: object, delta: boolean): Frame {
   return { bytes: encodeEventStreamMessage(headers, JSON.stringify(payload)), delta }
 }
 
-function complete(answer: Answer): unknown {
+function complete(reply: ResolvedReply): unknown {
   return {
     metrics: { latencyMs: 100 },
-    output: { message: { content: answer.blocks.map(completeBlock), role: "assistant" } },
-    stopReason: stopReason(answer.finish),
-    ...(answer.usage === null ? {} : { usage: usageBody(answer.usage) }),
+    output: { message: { content: reply.blocks.map(completeBlock), role: "assistant" } },
+    stopReason: stopReason(reply.finish),
+    ...(reply.usage === null ? {} : { usage: usageBody(reply.usage) }),
   }
 }
 
-function completeBlock(block: Block): object {
+function completeBlock(block: ResolvedBlock): object {
   switch (block.kind) {
     case "reasoning":
       return { reasoningContent: { reasoningText: { signature: block.signature, text: block.deltas.join("") } } }
@@ -110,12 +110,12 @@ function completeBlock(block: Block): object {
   }
 }
 
-/** Blobs travel as base64 in JSON. */
+/** JSON contains blobs as base64. */
 function base64(text: string): string {
   return Buffer.from(text).toString("base64")
 }
 
-function callId(call: AnswerCall): string {
+function callId(call: ResolvedCall): string {
   return call.id ?? `tooluse_${call.serial}`
 }
 

@@ -5,10 +5,10 @@ import type { Usage } from "../../../../src/protocol/usage.ts"
 import { promptTokens } from "../../../../src/protocol/usage.ts"
 import type { CallView, MessageView, RequestView } from "../recorded-request.ts"
 import { partsText, recordsIn } from "../request-parts.ts"
-import type { Answer, AnswerCall, Block, Frame, Wire } from "../wire.ts"
+import type { ResolvedReply, ResolvedCall, ResolvedBlock, Frame, Wire } from "../wire.ts"
 import { callsOf, corruptServerSentEvent, CREATED, dataFrame, joinedText, pathOnly } from "../wire.ts"
 
-/** OpenAI Chat Completions, with the `reasoning_content` field its relatives (DeepSeek, Kimi, vLLM) add. */
+/** OpenAI Chat Completions, with the `reasoning_content` field that DeepSeek, Kimi and vLLM add. */
 export const chatCompletions: Wire = {
   name: "chat-completions",
   match: (path) => (pathOnly(path).endsWith("/chat/completions") ? {} : undefined),
@@ -25,46 +25,46 @@ export const chatCompletions: Wire = {
   view,
 }
 
-function stream(answer: Answer): readonly Frame[] {
-  const envelope = chunkEnvelope(answer)
+function stream(reply: ResolvedReply): readonly Frame[] {
+  const envelope = chunkEnvelope(reply)
   const frames: Frame[] = [chunk(envelope, { role: "assistant", content: "", refusal: null }, false)]
   let callIndex = 0
-  for (const block of answer.blocks) {
+  for (const block of reply.blocks) {
     frames.push(...blockFrames(envelope, block, callIndex))
     if (block.kind === "call") callIndex += 1
   }
-  if (answer.streamError !== null) {
-    const { type, message } = answer.streamError
+  if (reply.streamError !== null) {
+    const { type, message } = reply.streamError
     return [...frames, dataFrame(JSON.stringify({ error: { message, type, param: null, code: type } }), false)]
   }
-  const last = { index: 0, delta: {}, logprobs: null, finish_reason: finishReason(answer.finish) }
+  const last = { index: 0, delta: {}, logprobs: null, finish_reason: finishReason(reply.finish) }
   frames.push(dataFrame(`${envelope.head},"choices":[${JSON.stringify(last)}]${envelope.tail}`, false))
-  if (wantsUsage(answer.body) && answer.usage !== null) {
-    frames.push(dataFrame(`${envelope.head},"choices":[],"usage":${JSON.stringify(usageBody(answer.usage))}}`, false))
+  if (wantsUsage(reply.body) && reply.usage !== null) {
+    frames.push(dataFrame(`${envelope.head},"choices":[],"usage":${JSON.stringify(usageBody(reply.usage))}}`, false))
   }
   frames.push({ bytes: "data: [DONE]\n\n", delta: false })
   return frames
 }
 
-/** What is equal in every chunk of a stream, before and after its choices. */
+/** The JSON before and after the choices, which is the same in every chunk of a stream. */
 interface Envelope {
   readonly head: string
   readonly tail: string
 }
 
-function chunkEnvelope(answer: Answer): Envelope {
+function chunkEnvelope(reply: ResolvedReply): Envelope {
   const head = {
-    id: `chatcmpl-${answer.serial}`,
+    id: `chatcmpl-${reply.serial}`,
     object: "chat.completion.chunk",
     created: CREATED,
-    model: answer.model,
+    model: reply.model,
     service_tier: "default",
     system_fingerprint: "fp_scripted",
   }
-  return { head: JSON.stringify(head).slice(0, -1), tail: wantsUsage(answer.body) ? `,"usage":null}` : "}" }
+  return { head: JSON.stringify(head).slice(0, -1), tail: wantsUsage(reply.body) ? `,"usage":null}` : "}" }
 }
 
-function blockFrames(envelope: Envelope, block: Block, callIndex: number): Frame[] {
+function blockFrames(envelope: Envelope, block: ResolvedBlock, callIndex: number): Frame[] {
   switch (block.kind) {
     case "reasoning":
       return block.deltas.map((piece) => chunk(envelope, { reasoning_content: piece }, true))
@@ -81,17 +81,17 @@ function blockFrames(envelope: Envelope, block: Block, callIndex: number): Frame
   }
 }
 
-/** Text is the long part of a long stream, often of equal pieces: each different one is serialised once. */
+/** Serialises each distinct text once, because long streams often repeat the same text. */
 function textFrames(envelope: Envelope, pieces: readonly string[]): Frame[] {
-  const made = new Map<string, Frame>()
+  const frames = new Map<string, Frame>()
   return pieces.map((piece) => {
-    const frame = made.get(piece) ?? chunk(envelope, { content: piece }, true)
-    made.set(piece, frame)
+    const frame = frames.get(piece) ?? chunk(envelope, { content: piece }, true)
+    frames.set(piece, frame)
     return frame
   })
 }
 
-function callFrames(envelope: Envelope, call: AnswerCall, index: number): Frame[] {
+function callFrames(envelope: Envelope, call: ResolvedCall, index: number): Frame[] {
   const opening = { index, id: callId(call), type: "function", function: { name: call.name, arguments: "" } }
   return [
     chunk(envelope, { tool_calls: [opening] }, false),
@@ -110,11 +110,11 @@ function wantsUsage(body: unknown): boolean {
   return isRecord(body) && isRecord(body["stream_options"]) && body["stream_options"]["include_usage"] === true
 }
 
-function complete(answer: Answer): unknown {
-  const text = joinedText(answer, "text")
-  const reasoning = joinedText(answer, "reasoning")
-  const calls = callsOf(answer)
-  const refusal = answer.blocks.find((block) => block.kind === "refusal")?.text ?? null
+function complete(reply: ResolvedReply): unknown {
+  const text = joinedText(reply, "text")
+  const reasoning = joinedText(reply, "reasoning")
+  const calls = callsOf(reply)
+  const refusal = reply.blocks.find((block) => block.kind === "refusal")?.text ?? null
   const message = {
     role: "assistant",
     content: text === "" && (calls.length > 0 || refusal !== null) ? null : text,
@@ -124,22 +124,22 @@ function complete(answer: Answer): unknown {
     annotations: [],
   }
   return {
-    id: `chatcmpl-${answer.serial}`,
+    id: `chatcmpl-${reply.serial}`,
     object: "chat.completion",
     created: CREATED,
-    model: answer.model,
-    choices: [{ index: 0, message, logprobs: null, finish_reason: finishReason(answer.finish) }],
-    ...(answer.usage === null ? {} : { usage: usageBody(answer.usage) }),
+    model: reply.model,
+    choices: [{ index: 0, message, logprobs: null, finish_reason: finishReason(reply.finish) }],
+    ...(reply.usage === null ? {} : { usage: usageBody(reply.usage) }),
     service_tier: "default",
     system_fingerprint: "fp_scripted",
   }
 }
 
-function completeCall(call: AnswerCall): object {
+function completeCall(call: ResolvedCall): object {
   return { id: callId(call), type: "function", function: { name: call.name, arguments: call.json } }
 }
 
-function callId(call: AnswerCall): string {
+function callId(call: ResolvedCall): string {
   return call.id ?? `call_${call.serial}`
 }
 
@@ -147,7 +147,7 @@ function finishReason(finish: FinishReason): string {
   return finish === "incomplete" ? "length" : finish
 }
 
-/** Proxies in front of Anthropic report cache writes with Anthropic's names too. */
+/** Proxies for Anthropic also report cache writes with Anthropic's field names. */
 function usageBody(usage: Usage): object {
   const prompt = promptTokens(usage)
   return {
@@ -202,10 +202,10 @@ function messageView(message: Record<string, unknown>): MessageView {
 }
 
 function callView(call: Record<string, unknown>): CallView {
-  const written = stringField(call["function"], "arguments") ?? ""
+  const text = stringField(call["function"], "arguments") ?? ""
   return {
     id: stringField(call, "id") ?? "",
     name: stringField(call["function"], "name") ?? "",
-    input: parseJson(written) ?? written,
+    input: parseJson(text) ?? text,
   }
 }

@@ -5,10 +5,10 @@ import type { Usage } from "../../../../src/protocol/usage.ts"
 import { promptTokens } from "../../../../src/protocol/usage.ts"
 import type { MessageView, RequestView } from "../recorded-request.ts"
 import { partsText, recordsIn } from "../request-parts.ts"
-import type { Answer, Block, Frame, PathMatch, Wire } from "../wire.ts"
+import type { ResolvedReply, ResolvedBlock, Frame, PathMatch, Wire } from "../wire.ts"
 import { corruptServerSentEvent, inputValue } from "../wire.ts"
 
-/** Google Gemini, native. */
+/** The native Google Gemini API. */
 export const gemini: Wire = {
   name: "gemini",
   match: (path) => {
@@ -30,44 +30,44 @@ export const gemini: Wire = {
   view,
 }
 
-function stream(answer: Answer): readonly Frame[] {
-  const chunks = answer.blocks.flatMap((block) => blockParts(block).map((part) => chunk(answer, part)))
-  if (answer.streamError === null) chunks.push({ json: JSON.stringify(lastChunk(answer)), delta: false })
-  else chunks.push({ json: JSON.stringify(streamErrorBody(answer.streamError)), delta: false })
-  if (answer.match.jsonArray === true) {
+function stream(reply: ResolvedReply): readonly Frame[] {
+  const chunks = reply.blocks.flatMap((block) => blockParts(block).map((part) => chunk(reply, part)))
+  if (reply.streamError === null) chunks.push({ json: JSON.stringify(lastChunk(reply)), delta: false })
+  else chunks.push({ json: JSON.stringify(streamErrorBody(reply.streamError)), delta: false })
+  if (reply.match.jsonArray === true) {
     const frames = chunks.map(({ json, delta }, index) => ({ bytes: `${index === 0 ? "[" : ",\r\n"}${json}`, delta }))
     return [...frames, { bytes: "]", delta: false }]
   }
   return chunks.map(({ json, delta }) => ({ bytes: `data: ${json}\r\n\r\n`, delta }))
 }
 
-function chunk(answer: Answer, part: object): { readonly json: string; readonly delta: boolean } {
-  const usage = answer.usage === null ? {} : { usageMetadata: promptUsage(answer.usage) }
-  const json = { candidates: [{ content: { parts: [part], role: "model" }, index: 0 }], ...usage, ...identity(answer) }
+function chunk(reply: ResolvedReply, part: object): { readonly json: string; readonly delta: boolean } {
+  const usage = reply.usage === null ? {} : { usageMetadata: promptUsage(reply.usage) }
+  const json = { candidates: [{ content: { parts: [part], role: "model" }, index: 0 }], ...usage, ...identity(reply) }
   return { json: JSON.stringify(json), delta: true }
 }
 
-function lastChunk(answer: Answer): object {
+function lastChunk(reply: ResolvedReply): object {
   return {
     candidates: [
-      { content: { parts: [{ text: "" }], role: "model" }, finishReason: finishReason(answer.finish), index: 0 },
+      { content: { parts: [{ text: "" }], role: "model" }, finishReason: finishReason(reply.finish), index: 0 },
     ],
-    ...(answer.usage === null ? {} : { usageMetadata: usageBody(answer.usage) }),
-    ...identity(answer),
+    ...(reply.usage === null ? {} : { usageMetadata: usageBody(reply.usage) }),
+    ...identity(reply),
   }
 }
 
-function complete(answer: Answer): unknown {
-  const parts = answer.blocks.flatMap((block) => wholeParts(block))
+function complete(reply: ResolvedReply): unknown {
+  const parts = reply.blocks.flatMap((block) => wholeParts(block))
   return {
-    candidates: [{ content: { parts, role: "model" }, finishReason: finishReason(answer.finish), index: 0 }],
-    ...(answer.usage === null ? {} : { usageMetadata: usageBody(answer.usage) }),
-    ...identity(answer),
+    candidates: [{ content: { parts, role: "model" }, finishReason: finishReason(reply.finish), index: 0 }],
+    ...(reply.usage === null ? {} : { usageMetadata: usageBody(reply.usage) }),
+    ...identity(reply),
   }
 }
 
-/** A call is never cut into deltas on this wire, and opaque reasoning has no place in it. */
-function blockParts(block: Block): object[] {
+/** Gemini sends a call in one piece and has no redacted reasoning. */
+function blockParts(block: ResolvedBlock): object[] {
   switch (block.kind) {
     case "reasoning":
       return block.deltas.map((text) => ({ text, thought: true }))
@@ -88,13 +88,13 @@ function blockParts(block: Block): object[] {
   }
 }
 
-function wholeParts(block: Block): object[] {
-  const isCut = block.kind === "reasoning" || block.kind === "text"
-  return blockParts(isCut ? { ...block, deltas: [block.deltas.join("")] } : block)
+function wholeParts(block: ResolvedBlock): object[] {
+  const hasDeltas = block.kind === "reasoning" || block.kind === "text"
+  return blockParts(hasDeltas ? { ...block, deltas: [block.deltas.join("")] } : block)
 }
 
-function identity(answer: Answer): object {
-  return { modelVersion: answer.model, responseId: `response-${answer.serial}` }
+function identity(reply: ResolvedReply): object {
+  return { modelVersion: reply.model, responseId: `response-${reply.serial}` }
 }
 
 const FINISH_REASONS = {
@@ -114,7 +114,7 @@ function promptUsage(usage: Usage): object {
   return { promptTokenCount: prompt, totalTokenCount: prompt }
 }
 
-/** Thoughts are counted beside the candidates here, not inside them; cache writes count as prompt. */
+/** Gemini counts thoughts separately from the candidates, and cache writes as prompt tokens. */
 function usageBody(usage: Usage): object {
   const prompt = promptTokens(usage)
   return {

@@ -4,7 +4,7 @@ import type { Usage } from "../../../../src/protocol/usage.ts"
 import { promptTokens } from "../../../../src/protocol/usage.ts"
 import type { MessageView, RequestView } from "../recorded-request.ts"
 import { partsText, recordsIn } from "../request-parts.ts"
-import type { Answer, Block, Frame, Wire } from "../wire.ts"
+import type { ResolvedReply, ResolvedBlock, Frame, Wire } from "../wire.ts"
 import { corruptServerSentEvent, CREATED, eventFrame, pathOnly } from "../wire.ts"
 
 /** OpenAI Responses. */
@@ -15,7 +15,7 @@ export const responses: Wire = {
   requestIdHeader: "x-request-id",
   wantsStream: (body) => isRecord(body) && body["stream"] === true,
   stream,
-  complete: (answer) => responseObject(answer, ending(answer)),
+  complete: (reply) => responseObject(reply, ending(reply)),
   failure: (status, message) => ({
     body: {
       error: {
@@ -31,25 +31,25 @@ export const responses: Wire = {
   view,
 }
 
-function stream(answer: Answer): readonly Frame[] {
+function stream(reply: ResolvedReply): readonly Frame[] {
   const events = new EventSequence()
-  const started = responseObject(answer, { status: "in_progress", incomplete_details: null, error: null })
+  const started = responseObject(reply, { status: "in_progress", incomplete_details: null, error: null })
   events.add("response.created", { response: started })
   events.add("response.in_progress", { response: started })
-  for (const [index, block] of answer.blocks.entries()) addItem(events, { answer, block, index })
-  if (answer.streamError === null) {
-    const end = ending(answer)
-    events.add(`response.${end.status}`, { response: responseObject(answer, end) })
+  for (const [index, block] of reply.blocks.entries()) addItem(events, { reply, block, index })
+  if (reply.streamError === null) {
+    const end = ending(reply)
+    events.add(`response.${end.status}`, { response: responseObject(reply, end) })
   } else {
-    const { type: code, message } = answer.streamError
+    const { type: code, message } = reply.streamError
     const failed = { status: "failed", incomplete_details: null, error: { code, message } } as const
     events.add("error", { code, message, param: null })
-    events.add("response.failed", { response: responseObject(answer, failed) })
+    events.add("response.failed", { response: responseObject(reply, failed) })
   }
   return events.frames
 }
 
-/** Every event carries its place in the stream. */
+/** Numbers the events of a stream. */
 class EventSequence {
   readonly frames: Frame[] = []
 
@@ -66,21 +66,21 @@ class EventSequence {
   }
 }
 
-interface ItemPlace {
-  readonly answer: Answer
-  readonly block: Block
+interface ItemContext {
+  readonly reply: ResolvedReply
+  readonly block: ResolvedBlock
   readonly index: number
 }
 
-function addItem(events: EventSequence, place: ItemPlace): void {
-  const done = itemOf(place)
-  const at = { item_id: done.id, output_index: place.index }
-  events.add("response.output_item.added", { output_index: place.index, item: openedItem(done, place.block) })
-  addItemContent(events, at, place.block)
-  events.add("response.output_item.done", { output_index: place.index, item: done })
+function addItem(events: EventSequence, context: ItemContext): void {
+  const done = itemOf(context)
+  const position = { item_id: done.id, output_index: context.index }
+  events.add("response.output_item.added", { output_index: context.index, item: openedItem(done, context.block) })
+  addItemContent(events, position, context.block)
+  events.add("response.output_item.done", { output_index: context.index, item: done })
 }
 
-function openedItem(done: object, block: Block): object {
+function openedItem(done: object, block: ResolvedBlock): object {
   switch (block.kind) {
     case "reasoning":
     case "redacted":
@@ -95,12 +95,12 @@ function openedItem(done: object, block: Block): object {
   }
 }
 
-function addItemContent(events: EventSequence, at: object, block: Block): void {
+function addItemContent(events: EventSequence, position: object, block: ResolvedBlock): void {
   switch (block.kind) {
     case "redacted":
       return
     case "reasoning": {
-      const part = { ...at, summary_index: 0 }
+      const part = { ...position, summary_index: 0 }
       const text = block.deltas.join("")
       events.add("response.reasoning_summary_part.added", { ...part, part: { type: "summary_text", text: "" } })
       for (const piece of block.deltas) {
@@ -111,7 +111,7 @@ function addItemContent(events: EventSequence, at: object, block: Block): void {
       return
     }
     case "text": {
-      const part = { ...at, content_index: 0 }
+      const part = { ...position, content_index: 0 }
       const text = block.deltas.join("")
       events.add("response.content_part.added", { ...part, part: outputText("") })
       for (const piece of block.deltas) {
@@ -122,7 +122,7 @@ function addItemContent(events: EventSequence, at: object, block: Block): void {
       return
     }
     case "refusal": {
-      const part = { ...at, content_index: 0 }
+      const part = { ...position, content_index: 0 }
       events.add("response.content_part.added", { ...part, part: { type: "refusal", refusal: "" } })
       events.addDelta("response.refusal.delta", { ...part, delta: block.text })
       events.add("response.refusal.done", { ...part, refusal: block.text })
@@ -131,21 +131,21 @@ function addItemContent(events: EventSequence, at: object, block: Block): void {
     }
     case "call":
       for (const piece of block.call.fragments) {
-        events.addDelta("response.function_call_arguments.delta", { ...at, delta: piece })
+        events.addDelta("response.function_call_arguments.delta", { ...position, delta: piece })
       }
-      events.add("response.function_call_arguments.done", { ...at, arguments: block.call.json })
+      events.add("response.function_call_arguments.done", { ...position, arguments: block.call.json })
       return
     default:
       assertNever(block)
   }
 }
 
-function itemOf({ answer, block, index }: ItemPlace): { readonly id: string; readonly [key: string]: unknown } {
-  const serial = `${answer.serial}_${index}`
+function itemOf({ reply, block, index }: ItemContext): { readonly id: string; readonly [key: string]: unknown } {
+  const serial = `${reply.serial}_${index}`
   switch (block.kind) {
     case "reasoning": {
       const summary = [{ type: "summary_text", text: block.deltas.join("") }]
-      const encrypted = wantsEncrypted(answer.body) ? { encrypted_content: block.signature } : {}
+      const encrypted = wantsEncrypted(reply.body) ? { encrypted_content: block.signature } : {}
       return { id: `rs_${serial}`, type: "reasoning", ...encrypted, summary }
     }
     case "redacted":
@@ -190,62 +190,62 @@ interface Ending {
   readonly error: { readonly code: string; readonly message: string } | null
 }
 
-function ending(answer: Answer): Ending {
+function ending(reply: ResolvedReply): Ending {
   const incomplete = (reason: string | null): Ending => ({
     status: "incomplete",
     incomplete_details: reason === null ? null : { reason },
     error: null,
   })
-  switch (answer.finish) {
+  switch (reply.finish) {
     case "stop":
     case "tool_calls":
       return { status: "completed", incomplete_details: null, error: null }
     case "length":
       return incomplete("max_output_tokens")
     case "content_filter":
-      // A refusal is a complete answer here; only the filter breaks one off.
-      return answer.blocks.some((block) => block.kind === "refusal")
+      // A refusal is a complete reply. Only the content filter ends a reply early.
+      return reply.blocks.some((block) => block.kind === "refusal")
         ? { status: "completed", incomplete_details: null, error: null }
         : incomplete("content_filter")
     case "incomplete":
       return incomplete(null)
     default:
-      return assertNever(answer.finish)
+      return assertNever(reply.finish)
   }
 }
 
-/** The vendor echoes the request's settings in every copy of the response object. */
-function responseObject(answer: Answer, end: Ending): object {
-  const asked = isRecord(answer.body) ? answer.body : {}
+/** The response object repeats the settings of the request. */
+function responseObject(reply: ResolvedReply, end: Ending): object {
+  const request = isRecord(reply.body) ? reply.body : {}
   const isOpen = end.status === "in_progress"
   return {
-    id: `resp_${answer.serial}`,
+    id: `resp_${reply.serial}`,
     object: "response",
     created_at: CREATED,
     status: end.status,
     background: false,
     error: end.error,
     incomplete_details: end.incomplete_details,
-    instructions: asked["instructions"] ?? null,
-    max_output_tokens: asked["max_output_tokens"] ?? null,
+    instructions: request["instructions"] ?? null,
+    max_output_tokens: request["max_output_tokens"] ?? null,
     max_tool_calls: null,
-    model: answer.model,
-    output: isOpen ? [] : answer.blocks.map((block, index) => itemOf({ answer, block, index })),
-    parallel_tool_calls: asked["parallel_tool_calls"] ?? true,
+    model: reply.model,
+    output: isOpen ? [] : reply.blocks.map((block, index) => itemOf({ reply, block, index })),
+    parallel_tool_calls: request["parallel_tool_calls"] ?? true,
     previous_response_id: null,
-    prompt_cache_key: asked["prompt_cache_key"] ?? null,
-    reasoning: asked["reasoning"] ?? { effort: null, summary: null },
+    prompt_cache_key: request["prompt_cache_key"] ?? null,
+    reasoning: request["reasoning"] ?? { effort: null, summary: null },
     safety_identifier: null,
     service_tier: isOpen ? "auto" : "default",
-    store: asked["store"] ?? true,
-    temperature: asked["temperature"] ?? 1,
+    store: request["store"] ?? true,
+    temperature: request["temperature"] ?? 1,
     text: { format: { type: "text" }, verbosity: "medium" },
-    tool_choice: asked["tool_choice"] ?? "auto",
-    tools: asked["tools"] ?? [],
+    tool_choice: request["tool_choice"] ?? "auto",
+    tools: request["tools"] ?? [],
     top_logprobs: 0,
     top_p: 1,
     truncation: "disabled",
-    usage: isOpen || end.status === "failed" || answer.usage === null ? null : usageBody(answer.usage),
+    usage: isOpen || end.status === "failed" || reply.usage === null ? null : usageBody(reply.usage),
     user: null,
     metadata: {},
   }
@@ -289,8 +289,8 @@ function itemView(item: Record<string, unknown>): MessageView[] {
     case "reasoning":
       return []
     case "function_call": {
-      const written = stringField(item, "arguments") ?? ""
-      const call = { id: callId, name: stringField(item, "name") ?? "", input: parseJson(written) ?? written }
+      const text = stringField(item, "arguments") ?? ""
+      const call = { id: callId, name: stringField(item, "name") ?? "", input: parseJson(text) ?? text }
       return [{ role: "assistant", text: "", calls: [call], results: [] }]
     }
     case "function_call_output":

@@ -7,7 +7,7 @@ import { responses } from "./responses.ts"
 
 const WIRES: readonly Wire[] = [chatCompletions, responses, anthropicMessages, bedrockConverse, gemini]
 
-/** The path alone tells the wire, whatever prefix a vendor or proxy puts before it. */
+/** Finds the wire format by the end of the path, so that any prefix of a vendor or proxy works. */
 export function matchWire(path: string): { readonly wire: Wire; readonly match: PathMatch } | undefined {
   for (const wire of WIRES) {
     const match = wire.match(path)
@@ -18,6 +18,6 @@ export function matchWire(path: string): { readonly wire: Wire; readonly match: 
 
 export function wireNamed(name: WireName): Wire {
   const wire = WIRES.find((candidate) => candidate.name === name)
-  if (wire === undefined) throw new Error(`no wire is called ${name}`)
+  if (wire === undefined) throw new Error(`unknown wire format ${name}`)
   return wire
 }

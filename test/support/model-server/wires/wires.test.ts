@@ -13,12 +13,12 @@ async function post(model: ModelServer, wire: WireCase, stream: boolean): Promis
   return await fetch(model.url + wire.path(stream), { method: "POST", body })
 }
 
-/** The reply as a client understands it; streamed and whole must be equal. */
+/** Decodes the reply as a client does. The streamed and the complete reply must be equal. */
 async function decoded(wire: WireCase, turn: ReplyTurn): Promise<DecodedReply> {
   await using model = await startModelServer([turn])
-  await using again = await startModelServer([turn])
+  await using complete = await startModelServer([turn])
   const streamed = wire.decodeStream(Buffer.from(await (await post(model, wire, true)).arrayBuffer()))
-  const whole = wire.decodeComplete(await (await post(again, wire, false)).json())
+  const whole = wire.decodeComplete(await (await post(complete, wire, false)).json())
   expect({ ...streamed, usage: null }).toEqual({ ...whole, usage: null })
   return streamed
 }
@@ -28,7 +28,7 @@ function caseOf(name: WireName): WireCase {
 }
 
 describe.each(WIRE_CASES)("$wire", (wire) => {
-  test("says text, whatever characters are in it", async () => {
+  test("sends text with any characters", async () => {
     const text = 'Grüße, "Welt" 👩‍🚀\nline two\u2028 — a longer text that takes several deltas'
     expect(await decoded(wire, says(text))).toMatchObject({ text, reasoning: "", calls: [] })
   })
@@ -36,7 +36,7 @@ describe.each(WIRE_CASES)("$wire", (wire) => {
   test("calls tools with the ids of the script, after reasoning and text", async () => {
     const turn = reply({
       reasoning: "Let me look at the file first.",
-      signature: "sealed",
+      signature: "signed",
       text: "Reading.",
       calls: [
         { name: "read_file", input: { path: "a" }, id: "call_a" },
@@ -46,7 +46,7 @@ describe.each(WIRE_CASES)("$wire", (wire) => {
     expect(await decoded(wire, turn)).toMatchObject({
       text: "Reading.",
       reasoning: "Let me look at the file first.",
-      signature: wire.wire === "chat-completions" ? "" : "sealed",
+      signature: wire.wire === "chat-completions" ? "" : "signed",
       calls: [
         { id: "call_a", name: "read_file", arguments: '{"path":"a"}' },
         { id: "call_b", name: "terminal", arguments: '{"command":"ls -la /tmp","timeout":5}' },
@@ -54,7 +54,7 @@ describe.each(WIRE_CASES)("$wire", (wire) => {
     })
   })
 
-  test("interleaves blocks in the order of the script", async () => {
+  test("sends blocks in the order of the script", async () => {
     const turn = reply({
       blocks: [
         { text: "x" },
@@ -73,7 +73,7 @@ describe.each(WIRE_CASES)("$wire", (wire) => {
     })
   })
 
-  test("a call without an id gets the same one on every run, and the next call another", async () => {
+  test("a call without an id gets a generated id that is the same in every run", async () => {
     const ids: string[] = []
     for (let run = 0; run < 2; run += 1) {
       await using model = await startModelServer([callsTool("f", {}), callsTool("f", {})])
@@ -87,17 +87,17 @@ describe.each(WIRE_CASES)("$wire", (wire) => {
       responses: ["call_1", "call_2"],
       "anthropic-messages": ["toolu_1", "toolu_2"],
       "bedrock-converse": ["tooluse_1", "tooluse_2"],
-      // This vendor sends no ids of its own.
+      // Gemini sends no ids.
       gemini: ["", ""],
     }
     expect(ids).toEqual([...expected[wire.wire], ...expected[wire.wire]])
   })
 
-  test("leaves the usage out when the script says so", async () => {
+  test("omits the usage when the script sets it to null", async () => {
     expect((await decoded(wire, says("hi", { usage: null }))).usage ?? null).toBeNull()
   })
 
-  test("equal scripts give equal bytes", async () => {
+  test("equal scripts produce equal bytes", async () => {
     const bytes: string[] = []
     for (let run = 0; run < 2; run += 1) {
       await using model = await startModelServer([
@@ -171,20 +171,20 @@ test.each<{ wire: WireName; usage: object }>([
       thoughtsTokenCount: 30,
     },
   },
-])("$wire counts tokens in the vendor's fields", async ({ wire, usage }) => {
+])("$wire reports usage in the vendor's format", async ({ wire, usage }) => {
   expect((await decoded(caseOf(wire), says("hi", { usage: USAGE }))).usage).toEqual(usage)
 })
 
-test.each<{ wire: WireName; words: readonly [string, string, string, string] }>([
-  { wire: "chat-completions", words: ["stop", "tool_calls", "length", "content_filter"] },
+test.each<{ wire: WireName; reasons: readonly [string, string, string, string] }>([
+  { wire: "chat-completions", reasons: ["stop", "tool_calls", "length", "content_filter"] },
   {
     wire: "responses",
-    words: ["completed", "completed", "incomplete:max_output_tokens", "incomplete:content_filter"],
+    reasons: ["completed", "completed", "incomplete:max_output_tokens", "incomplete:content_filter"],
   },
-  { wire: "anthropic-messages", words: ["end_turn", "tool_use", "max_tokens", "refusal"] },
-  { wire: "bedrock-converse", words: ["end_turn", "tool_use", "max_tokens", "content_filtered"] },
-  { wire: "gemini", words: ["STOP", "STOP", "MAX_TOKENS", "SAFETY"] },
-])("$wire ends with the vendor's word", async ({ wire, words }) => {
+  { wire: "anthropic-messages", reasons: ["end_turn", "tool_use", "max_tokens", "refusal"] },
+  { wire: "bedrock-converse", reasons: ["end_turn", "tool_use", "max_tokens", "content_filtered"] },
+  { wire: "gemini", reasons: ["STOP", "STOP", "MAX_TOKENS", "SAFETY"] },
+])("$wire sends the vendor's finish reasons", async ({ wire, reasons }) => {
   const turns = [
     says("a"),
     callsTool("f", {}),
@@ -193,16 +193,16 @@ test.each<{ wire: WireName; words: readonly [string, string, string, string] }>(
   ]
   const found: string[] = []
   for (const turn of turns) found.push((await decoded(caseOf(wire), turn)).finish)
-  expect(found).toEqual(words)
+  expect(found).toEqual(reasons)
 })
 
-test("a refusal has its own field on the OpenAI wires and is text elsewhere", async () => {
+test("a refusal has its own field in the OpenAI formats and is text in the others", async () => {
   for (const wire of WIRE_CASES) {
     expect((await decoded(wire, reply({ refusal: "I will not." }))).text).toBe("I will not.")
   }
   await using model = await startModelServer([reply({ refusal: "no" })])
-  const answer = await (await post(model, caseOf("chat-completions"), false)).json()
-  expect(answer).toMatchObject({
+  const completion = await (await post(model, caseOf("chat-completions"), false)).json()
+  expect(completion).toMatchObject({
     choices: [{ message: { content: null, refusal: "no" }, finish_reason: "content_filter" }],
   })
 })
@@ -222,7 +222,7 @@ test.each<{ wire: WireName; body: object; header?: string }>([
   },
   { wire: "bedrock-converse", body: { message: "slow down" }, header: "ThrottlingException" },
   { wire: "gemini", body: { error: { code: 429, message: "slow down", status: "RESOURCE_EXHAUSTED" } } },
-])("$wire refuses in the vendor's shape", async ({ wire, body, header }) => {
+])("$wire sends errors in the vendor's format", async ({ wire, body, header }) => {
   await using model = await startModelServer([refuses(429, "slow down", { "retry-after": "7" })])
   const response = await post(model, caseOf(wire), true)
   expect({
@@ -239,14 +239,14 @@ describe("an error inside a stream", () => {
     return Buffer.from(await (await post(model, caseOf(name), true)).arrayBuffer())
   }
 
-  test("is a chunk with an error and no [DONE] on Chat Completions", async () => {
+  test("is a chunk with an error and no [DONE] in Chat Completions", async () => {
     const events = readServerSentEvents((await lastFrames("chat-completions", "server_error")).toString())
     expect(JSON.parse(events.at(-1)!.data)).toEqual({
       error: { message: "try later", type: "server_error", param: null, code: "server_error" },
     })
   })
 
-  test("is an error event and a failed response on Responses", async () => {
+  test("is an error event and a failed response in Responses", async () => {
     const events = readServerSentEvents((await lastFrames("responses", "server_error")).toString())
     expect(events.slice(-2).map(({ event }) => event)).toEqual(["error", "response.failed"])
     expect(JSON.parse(events.at(-1)!.data)).toMatchObject({
@@ -254,7 +254,7 @@ describe("an error inside a stream", () => {
     })
   })
 
-  test("is an error event on Anthropic", async () => {
+  test("is an error event in Anthropic Messages", async () => {
     const events = readServerSentEvents((await lastFrames("anthropic-messages", "overloaded_error")).toString())
     expect(events.at(-1)).toEqual({
       event: "error",
@@ -262,7 +262,7 @@ describe("an error inside a stream", () => {
     })
   })
 
-  test("is an exception message on Bedrock", async () => {
+  test("is an exception message in Bedrock", async () => {
     const messages = readEventStream(await lastFrames("bedrock-converse", "throttlingException"))
     expect(messages.at(-1)).toEqual({
       headers: {
@@ -274,7 +274,7 @@ describe("an error inside a stream", () => {
     })
   })
 
-  test("is an error object on Gemini", async () => {
+  test("is an error object in Gemini", async () => {
     const events = readServerSentEvents((await lastFrames("gemini", "UNAVAILABLE")).toString())
     expect(JSON.parse(events.at(-1)!.data)).toEqual({
       error: { code: 503, message: "try later", status: "UNAVAILABLE" },
@@ -282,7 +282,7 @@ describe("an error inside a stream", () => {
   })
 })
 
-test("Chat Completions sends the usage only when asked", async () => {
+test("Chat Completions sends the usage only when the request includes it", async () => {
   await using model = await startModelServer([says("hi")])
   const response = await fetch(`${model.url}/v1/chat/completions`, {
     method: "POST",
@@ -325,7 +325,7 @@ test("Responses streams the events of one call in the documented order", async (
   ])
 })
 
-test("Bedrock frames are events of JSON under the vendor's content type", async () => {
+test("Bedrock streams JSON events with the vendor's content type", async () => {
   await using model = await startModelServer([says(["a", "b"])])
   const response = await post(model, caseOf("bedrock-converse"), true)
   expect(response.headers.get("content-type")).toBe("application/vnd.amazon.eventstream")

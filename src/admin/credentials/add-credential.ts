@@ -1,0 +1,40 @@
+import { ok, type Result } from "../../base/result.ts"
+import { refuseWhenManaged } from "../../config/managed.ts"
+import { addKey } from "../../llm/credentials/login-edits.ts"
+import { isUsableKey } from "../../llm/credentials/usable-key.ts"
+import { findProvider } from "../../llm/providers.ts"
+import { adminResult, failed, invalid, type AdminFailure } from "../failure.ts"
+import type { HomeContext } from "../home-context.ts"
+import { openProviderCredentials, type ProviderCredentials } from "./provider-credentials.ts"
+
+/** A provider that accepts another credential. */
+export interface NewCredentialTarget extends ProviderCredentials {
+  /** The kind to add unless the user asks for the other one: providers that accept no key need a login. */
+  readonly usualKind: "api-key" | "oauth"
+}
+
+/** Opens the credentials of a provider for adding one. Fails where a package manager owns the configuration. */
+export async function openForNewCredential(
+  context: HomeContext,
+  target: { readonly provider: string; readonly signal: AbortSignal },
+): Promise<Result<NewCredentialTarget, AdminFailure>> {
+  const opened = await openProviderCredentials(context, target)
+  if (!opened.ok) return opened
+  const { provider, home } = opened.value
+  const allowed = adminResult(refuseWhenManaged(home.home, home.environment))
+  if (!allowed.ok) return allowed
+  const known = findProvider(provider)
+  const needsLogin = known?.authType.startsWith("oauth") === true && known.keyVariables.length === 0
+  return ok({ ...opened.value, usualKind: needsLogin ? "oauth" : "api-key" })
+}
+
+/** Stores a key and returns its label. Storing the same key again only changes the label. */
+export async function addApiKey(
+  { location }: NewCredentialTarget,
+  { key: given, label }: { readonly key: string; readonly label: string | undefined },
+): Promise<Result<string, AdminFailure>> {
+  const key = given.trim()
+  if (!isUsableKey(key) || /\s/.test(key)) return invalid("That is not a key; nothing was stored")
+  const added = await addKey(location, { key, label })
+  return added.ok ? added : failed(added.error)
+}

@@ -1,0 +1,59 @@
+import { existsSync } from "node:fs"
+import { fail, ok } from "../../base/result.ts"
+import { checkHealth, repairStore } from "../../state/sqlite/repair.ts"
+import { fileSize } from "../../base/file-size.ts"
+import { withSessionStore } from "../sessions/session-store.ts"
+import { infoFinding, okFinding, type DoctorContext, type Finding, type Section } from "./finding.ts"
+import { counted } from "../../base/counted.ts"
+
+const MEGABYTE = 1024 * 1024
+
+export const databaseSection: Section = {
+  title: "Sessions",
+  check: async (context) => {
+    const { home } = context
+    const path = home.file("state.db")
+    if (!existsSync(path)) return [infoFinding("there is no session database yet")]
+    const health = checkHealth(path)
+    if (!health.healthy)
+      return health.problems.map((problem, index) => damageFinding(problem, { ...context, path, isFirst: index === 0 }))
+    const stats = await withSessionStore(context, (store) => store.stats())
+    if (stats === undefined) return []
+    return [
+      okFinding(
+        `${home.display(path)}: ${counted(stats.sessions, "session")}, ${counted(stats.messages, "message")}, schema ${stats.schemaVersion}`,
+      ),
+      ...(stats.search === "full"
+        ? []
+        : [{ level: "warning", text: "the search index is incomplete" } satisfies Finding]),
+      ...walFinding(stats.walBytes),
+    ]
+  },
+}
+
+/** The first problem carries the repair, which deals with all of them. */
+function damageFinding(
+  problem: string,
+  { home, clock, path, isFirst }: DoctorContext & { readonly path: string; readonly isFirst: boolean },
+): Finding {
+  const finding: Finding = { level: "failure", text: problem }
+  if (!isFirst) return finding
+  return {
+    ...finding,
+    fix: "hermes sessions repair",
+    repair: {
+      announcement: `Repairing ${home.display(path)}; the damaged file is kept beside it.`,
+      run: () => {
+        const outcome = repairStore(path, { backup: true, clock })
+        return Promise.resolve(outcome.kind === "failed" ? fail(outcome.message) : ok(undefined))
+      },
+    },
+  }
+}
+
+/** Closing the store, as this check does, already writes the log back into the database, so no repair is offered. */
+function walFinding(bytes: number): readonly Finding[] {
+  if (bytes <= 10 * MEGABYTE) return []
+  const text = `the write-ahead log has ${fileSize(bytes)}`
+  return bytes > 50 * MEGABYTE ? [{ level: "warning", text, fix: "hermes sessions optimize" }] : [infoFinding(text)]
+}

@@ -1,0 +1,13 @@
+import type { Clock } from "../base/clock.ts"
+import type { Logger } from "../base/logger.ts"
+import type { Environment } from "../config/environment.ts"
+import type { Home } from "../config/home.ts"
+
+/** What every operation on a home receives from its surface. */
+export interface HomeContext {
+  readonly home: Home
+  /** The variables of the process. `loadSettings` adds those of the home's `.env`. */
+  readonly environment: Environment
+  readonly clock: Clock
+  readonly log: Logger
+}

@@ -1,0 +1,71 @@
+import type { LocalServer } from "../../llm/local/local-servers.ts"
+import { findLocalServers } from "../../llm/local/local-servers.ts"
+import type { Provider } from "../../llm/provider.ts"
+import { CUSTOM_PROVIDER, findProvider, PROVIDERS } from "../../llm/providers.ts"
+import type { LoadedHome } from "../loaded-home.ts"
+import { providerRoute } from "./provider-route.ts"
+
+/** Where a model can be chosen from. */
+export type ModelProviderOption =
+  | { readonly kind: "local"; readonly server: LocalServer }
+  | { readonly kind: "provider"; readonly provider: Provider; readonly hasKey: boolean }
+
+export interface ModelProviderOptions {
+  /** Running local servers first, then the providers in the order of the provider table. */
+  readonly options: readonly ModelProviderOption[]
+  /** The provider of the settings, where it is one of the table. */
+  readonly current: string | undefined
+}
+
+/** Lists the local servers that have models, and every provider. Looking for servers takes two seconds at most. */
+export async function listModelProviders(
+  home: LoadedHome,
+  { signal }: { readonly signal: AbortSignal },
+): Promise<ModelProviderOptions> {
+  const { config, environment } = home
+  const servers = (await findLocalServers({ environment, signal })).filter(({ models }) => models.length > 0)
+  const providers = PROVIDERS.filter(({ authType }) => authType !== "external_process")
+  const named = config.get("model.provider")
+  return {
+    options: [
+      ...servers.map((server) => ({ kind: "local" as const, server })),
+      ...providers.map((provider) => ({
+        kind: "provider" as const,
+        provider,
+        hasKey: providerRoute(home, provider.id)?.key !== undefined,
+      })),
+    ],
+    current: findProvider(named) === undefined ? undefined : named,
+  }
+}
+
+export function findModelProvider(name: string): Provider | undefined {
+  return findProvider(name)
+}
+
+/** Returns the provider under which a local server is configured, and its address where that is not the provider's default. */
+export function providerOfLocalServer(server: LocalServer): {
+  readonly provider: Provider
+  readonly baseUrl: string | undefined
+} {
+  const provider = (server.kind === "lmstudio" ? findProvider("lmstudio") : undefined) ?? CUSTOM_PROVIDER
+  return { provider, baseUrl: server.baseUrl === provider.baseUrl ? undefined : server.baseUrl }
+}
+
+/** What is still needed before a provider can be used. */
+export type ProviderAccess =
+  /** `keySource` names where the key is found; undefined where none is needed. */
+  | { readonly kind: "ready"; readonly keySource: string | undefined }
+  | { readonly kind: "needs-address" }
+  | { readonly kind: "needs-login" }
+  | { readonly kind: "needs-key"; readonly variable: string }
+
+export function providerAccess(home: LoadedHome, provider: Provider): ProviderAccess {
+  if (provider.baseUrl === "") return { kind: "needs-address" }
+  const route = providerRoute(home, provider.id)
+  if (route !== undefined) {
+    return { kind: "ready", keySource: route.key === undefined ? undefined : route.runtime.credentialSource }
+  }
+  const [variable] = provider.keyVariables
+  return variable === undefined ? { kind: "needs-login" } : { kind: "needs-key", variable }
+}

@@ -1,0 +1,89 @@
+import type {
+  LineageNode,
+  ListOptions,
+  MessageRow,
+  SearchHit,
+  SearchOptions,
+  SessionRow,
+  SessionSummary,
+} from "../../state/store.ts"
+import { StoreError } from "../../state/store.ts"
+import { findSession, withSessionStore, type SessionStoreContext } from "./session-store.ts"
+
+/** Sessions that other programs created through a tool; listed only when their source is requested. */
+const HIDDEN_SOURCES = ["tool"]
+
+/** Sessions by last activity, newest first. */
+export async function listSessions(
+  context: SessionStoreContext,
+  options: { readonly source: string | undefined; readonly limit: number; readonly all: boolean },
+): Promise<readonly SessionSummary[]> {
+  const { source, limit, all } = options
+  const filter: ListOptions = source === undefined ? { excludeSources: HIDDEN_SOURCES } : { source }
+  return (
+    (await withSessionStore(context, (store) => store.list({ ...filter, limit, orderBy: "last-activity", all }))) ?? []
+  )
+}
+
+export async function searchSessions(
+  context: SessionStoreContext,
+  query: string,
+  options: Pick<SearchOptions, "roles" | "sort" | "limit" | "withContext"> & { readonly source: string | undefined },
+): Promise<readonly SearchHit[]> {
+  const { source, ...search } = options
+  const filter: SearchOptions = source === undefined ? { excludeSources: HIDDEN_SOURCES } : { sources: [source] }
+  return (await withSessionStore(context, (store) => store.search(query, { ...search, ...filter }))) ?? []
+}
+
+/** The row of one session; undefined when there is none with this name. */
+export function readSession(context: SessionStoreContext, name: string): Promise<SessionRow | undefined> {
+  return withSessionStore(context, (store) => findSession(store, name))
+}
+
+export interface Transcript {
+  readonly session: SessionRow
+  readonly messages: readonly MessageRow[]
+}
+
+export function readTranscript(context: SessionStoreContext, name: string): Promise<Transcript | undefined> {
+  return withSessionStore(context, async (store) => {
+    const session = await findSession(store, name)
+    return session === undefined ? undefined : { session, messages: await store.messages(session.id) }
+  })
+}
+
+/** The lineage of one session, or of all. Undefined when there is no session with this name. */
+export async function readLineage(
+  context: SessionStoreContext,
+  name: string | undefined,
+): Promise<readonly LineageNode[] | undefined> {
+  if (name === undefined) return (await withSessionStore(context, (store) => store.lineage())) ?? []
+  return await withSessionStore(context, async (store) => {
+    const session = await findSession(store, name)
+    return session === undefined ? undefined : store.lineage(session.id)
+  })
+}
+
+export type SessionCounts =
+  | { readonly kind: "counted"; readonly today: number; readonly total: number }
+  | { readonly kind: "unreadable"; readonly reason: string }
+
+const MAX_RECENT_SESSIONS = 1000
+
+/** Counts sessions for a report: a damaged database is part of the result, so that the report can go on. */
+export async function countSessions(context: SessionStoreContext): Promise<SessionCounts> {
+  const midnight = new Date(context.clock.now()).setHours(0, 0, 0, 0) / 1000
+  try {
+    const counts = await withSessionStore(context, async (store) => {
+      const recent = await store.list({ limit: MAX_RECENT_SESSIONS, orderBy: "started", all: true })
+      return {
+        today: recent.filter((session) => session.startedAt >= midnight).length,
+        total: await store.count(),
+      }
+    })
+    return { kind: "counted", ...(counts ?? { today: 0, total: 0 }) }
+  } catch (error) {
+    if (error instanceof StoreError) return { kind: "unreadable", reason: error.message }
+    throw error
+  }
+}

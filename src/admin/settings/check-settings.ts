@@ -1,0 +1,55 @@
+import { existsSync } from "node:fs"
+import type { ConfigProblem } from "../../config/config-problem.ts"
+import type { Config } from "../../config/load.ts"
+import { isOutdated } from "../../config/migration/migrate.ts"
+import { CONFIG_VERSION, settingKeys } from "../../config/settings.ts"
+import { configVersionOf } from "../../config/validate.ts"
+import type { HomeContext } from "../home-context.ts"
+import { loadSettings } from "./load-settings.ts"
+
+export type SettingsCheck =
+  /** The file does not parse, so its settings are ignored. */
+  | { readonly kind: "broken"; readonly path: string; readonly broken: NonNullable<Config["broken"]> }
+  | {
+      readonly kind: "checked"
+      readonly path: string
+      /** Undefined when there is no file. */
+      readonly file: ConfigFileFacts | undefined
+      readonly problems: readonly ConfigProblem[]
+      /** Problems found in `.env`. */
+      readonly warnings: readonly string[]
+    }
+
+export interface ConfigFileFacts {
+  /** 0 when the file states no version. */
+  readonly version: number
+  readonly currentVersion: number
+  readonly outdated: boolean
+  /** How many settings are not in the file and have their default value. */
+  readonly defaultCount: number
+  readonly settingCount: number
+}
+
+export async function checkSettings(context: HomeContext): Promise<SettingsCheck> {
+  const { config, warnings } = await loadSettings(context)
+  const { path, broken, problems } = config
+  if (broken !== undefined) return { kind: "broken", path, broken }
+  return {
+    kind: "checked",
+    path,
+    file: existsSync(path) ? fileFacts(config, context) : undefined,
+    problems,
+    warnings,
+  }
+}
+
+function fileFacts(config: Config, { home, environment }: HomeContext): ConfigFileFacts {
+  const keys = settingKeys()
+  return {
+    version: configVersionOf(config.user()),
+    currentVersion: CONFIG_VERSION,
+    outdated: isOutdated(config.user(), { home, environment }),
+    defaultCount: keys.filter((key) => config.origin(key) === "default").length,
+    settingCount: keys.length,
+  }
+}

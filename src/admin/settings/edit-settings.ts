@@ -1,0 +1,33 @@
+import type { Result } from "../../base/result.ts"
+import { setFromText, unsetPath, type Edited } from "../../config/edit.ts"
+import { ensureHome } from "../../config/home.ts"
+import { migrateConfig, type Migration } from "../../config/migration/migrate.ts"
+import { adminResult, type AdminFailure } from "../failure.ts"
+import type { HomeContext } from "../home-context.ts"
+import { loadSettings } from "./load-settings.ts"
+
+/** Sets a setting or a secret to a value typed as text. Creates the home when it does not exist. */
+export async function setSetting(
+  context: HomeContext,
+  path: string,
+  text: string,
+): Promise<Result<Edited, AdminFailure>> {
+  const { home } = context
+  ensureHome(home, context.environment)
+  const { environment } = await loadSettings(context)
+  return adminResult(await setFromText({ home, environment }, path, text))
+}
+
+/** Removes a setting from `config.yaml`, or a secret from `.env`. */
+export async function unsetSetting(context: HomeContext, path: string): Promise<Result<Edited, AdminFailure>> {
+  const { home } = context
+  const { environment } = await loadSettings(context)
+  return adminResult(await unsetPath({ home, environment }, path))
+}
+
+/** Converts `config.yaml` to the version of this release and keeps a copy of the old file. */
+export async function migrateSettings(context: HomeContext): Promise<Result<Migration, AdminFailure>> {
+  const { home } = context
+  const { environment } = await loadSettings(context)
+  return adminResult(await migrateConfig({ home, environment }))
+}

@@ -1,0 +1,49 @@
+import type { Channel } from "../../base/channel.ts"
+import type { Clock } from "../../base/clock.ts"
+import type { Logger } from "../../base/logger.ts"
+import type { Workspace } from "../../exec/workspace.ts"
+import type { PolicyDirectories } from "../../policy/decide.ts"
+import type { AgentEventBody } from "../../protocol/events.ts"
+import type { ToolMessage } from "../../protocol/message.ts"
+import type { ResultBudget } from "../../toolkit/result-budget.ts"
+import type { ToolContext, ToolEntry } from "../../toolkit/tool.ts"
+import type { ToolHooks } from "../facet.ts"
+import type { Interactions } from "../interactions.ts"
+import type { Permissions } from "../permissions.ts"
+import type { Guardrails } from "./guardrails.ts"
+
+/** What all tool calls of a session share. */
+export interface DispatchSession {
+  /** The tools this session may call, by name. */
+  readonly tools: ReadonlyMap<string, ToolEntry>
+  readonly workspace: Workspace
+  readonly permissions: Permissions
+  /** The directories that permission rules and the floor compare paths with. */
+  readonly policyDirectories: PolicyDirectories
+  readonly clock: Clock
+  readonly log?: Logger
+  readonly redact: (text: string) => string
+  readonly resultBudget: ResultBudget
+  /** How long a question to the user stays open; 0 waits for ever. Default two minutes. */
+  readonly questionTimeoutMs?: number
+  /** Detects a model that repeats itself. */
+  readonly guardrails?: Guardrails
+  readonly hooks?: ToolHooks
+  /** Creates what one call receives; the door adds the `ask` port. */
+  readonly context: (callId: string, signal: AbortSignal, progress: (text: string) => void) => ToolContext
+}
+
+/** What the calls of one batch share besides their session. */
+export interface BatchRun {
+  readonly signal: AbortSignal
+  readonly interactions: Interactions
+  /** Makes a result durable. Called in call order, never twice at once. */
+  record(message: ToolMessage): Promise<void>
+}
+
+/** What one call needs besides its session, on its way through the door. */
+export interface CallRun extends Pick<BatchRun, "signal" | "interactions"> {
+  readonly events: Channel<AgentEventBody>
+  /** Report every few seconds that a silent call still runs. For calls that run in parallel. */
+  readonly heartbeat: boolean
+}

@@ -1,0 +1,130 @@
+import type { MemoryWrite } from "../knowledge/memory/memory-edit.ts"
+import type { ModelClient } from "../llm/model.ts"
+import type { RunEnd } from "../protocol/events.ts"
+import type { SessionId } from "../protocol/identifiers.ts"
+import type { Message, UserInput } from "../protocol/message.ts"
+import type { Access, Subject, ToolOutcome } from "../protocol/tool.ts"
+import type { ToolEntry, ToolPorts } from "../toolkit/tool.ts"
+import type { DraftLayer } from "./prompt/prompt-budget.ts"
+
+/**
+ * One capability of a session: memory, the task list, checkpoints, titles and so on. The composition root has one ordered list of
+ * facets; everything a session consists of beside its loop comes from there. Each member is optional. A facet that throws is logged
+ * and skipped, except in `beforeTool`, where a failure denies the call.
+ */
+export interface SessionFacet {
+  readonly name: string
+  /** Offered when their toolset is enabled for the session. Called once, when the session opens. */
+  tools?(): readonly ToolEntry[]
+  /** Abilities for tools. Called once, when the session opens. */
+  ports?(): Partial<ToolPorts>
+  /** Parts of the system prompt, for a new session and for each child session after a compression. */
+  promptLayers?(request: PromptRequest): Promise<readonly FacetLayer[]>
+  /** Text that is sent with the user's message. The session waits for it. */
+  beforeTurn?(turn: StartingTurn): Promise<string | undefined>
+  /** The hook stage of the door, before guardrails and policy: may tighten, never loosen. */
+  beforeTool?(call: HookedCall): Promise<HookDecision>
+  /** Called when an allowed call starts; the returned function is called when it has ended. */
+  toolStarting?(call: StartingCall): Promise<(() => void) | undefined>
+  /** A line below the result of a call. Results come last in a request, so nothing that was sent before changes (law 3). */
+  afterTool?: ResultNote
+  /** Messages are about to be removed from the history; the returned text goes into the summary's material. */
+  beforeCompression?(removal: Removal): Promise<string | undefined>
+  /** The conversation continues in another session. */
+  rotated?(sessions: { readonly from: SessionId; readonly to: SessionId }): void
+  /** Another process changed the conversation; its messages have been taken over. */
+  historyChanged?(history: readonly Message[]): void
+  memoryWritten?(write: MemoryWrite): void
+  /** The answer has been delivered. Work that takes time is started here, not awaited. */
+  afterTurn?(turn: EndedTurn): void
+  /** The stream of a run is closed and nothing else runs; the next run waits for it. */
+  runEnded?(): Promise<void>
+  /** Facets are closed in reverse order of the list. */
+  close?(): Promise<void>
+}
+
+export type ResultNote = (
+  call: SettledCall,
+  signal: AbortSignal,
+) => Promise<string | undefined> | string | undefined
+
+export type FacetLayer = DraftLayer & {
+  /** `stable` is the same for every session on this machine, `context` belongs to the project, `volatile` changes from day to day. */
+  readonly tier: "stable" | "context" | "volatile"
+  /** Shown to the user when the session opens. */
+  readonly warning?: string
+}
+
+export interface PromptRequest {
+  /** The tools the model may use, declared or deferred. */
+  readonly tools: readonly Pick<ToolEntry, "name" | "role">[]
+  /** `lean` sessions carry only what a model cannot work without. */
+  readonly style: "full" | "lean"
+}
+
+export interface StartingTurn {
+  /** The user's message as text. */
+  readonly text: string
+  readonly history: readonly Message[]
+  readonly model: ModelClient
+  readonly signal: AbortSignal
+}
+
+export interface EndedTurn {
+  readonly input: UserInput
+  readonly end: RunEnd
+  readonly model: ModelClient
+}
+
+/** A call that has been validated. */
+export interface HookedCall {
+  readonly tool: string
+  readonly entry: ToolEntry
+  readonly args: Readonly<Record<string, unknown>>
+  readonly access: Access | "unknown"
+  readonly subjects: readonly Subject[]
+  readonly signal: AbortSignal
+}
+
+/** `rewrite` replaces the arguments; they are validated again and pass the remaining stages. */
+export type HookDecision =
+  | { readonly kind: "allow" }
+  | { readonly kind: "deny"; readonly reason: string }
+  | { readonly kind: "rewrite"; readonly args: Readonly<Record<string, unknown>> }
+
+/** A call that was allowed and is about to run. */
+export interface StartingCall extends Omit<HookedCall, "args"> {
+  /** What the user sees of it. */
+  readonly preview: string
+}
+
+/** A call that has settled. */
+export interface SettledCall {
+  readonly tool: string
+  /** Absent when there is no such tool. */
+  readonly entry?: ToolEntry
+  readonly args: Readonly<Record<string, unknown>>
+  readonly access: Access | "unknown"
+  readonly subjects: readonly Subject[]
+  readonly outcome: ToolOutcome
+  /** The result as the model will read it. */
+  readonly text: string
+  /** The error of a failed call without its framing; for a failed command, the end of its output. */
+  readonly error?: string
+}
+
+export interface Removal {
+  readonly messages: readonly Message[]
+  /** The compression layer that removes them; 5 replaces them by a summary. */
+  readonly layer: 2 | 4 | 5
+  readonly signal: AbortSignal
+}
+
+/** What the door takes from the facets of a session. */
+export interface ToolHooks {
+  /** In list order: the first denial ends it, rewrites add up. */
+  beforeTool(call: HookedCall): Promise<HookDecision>
+  toolStarting(call: StartingCall): Promise<() => void>
+  /** One line per facet that has something to add, in list order. */
+  afterTool(call: SettledCall, signal: AbortSignal): Promise<readonly string[]>
+}

@@ -1,0 +1,151 @@
+import { orAborted } from "../base/abort.ts"
+import type { Logger } from "../base/logger.ts"
+import { errorMessage } from "../base/system-error.ts"
+import type { MemoryWrite } from "../knowledge/memory/memory-edit.ts"
+import type { SessionId } from "../protocol/identifiers.ts"
+import type { Message } from "../protocol/message.ts"
+import type { ToolEntry, ToolPorts } from "../toolkit/tool.ts"
+import type {
+  EndedTurn,
+  FacetLayer,
+  HookDecision,
+  HookedCall,
+  PromptRequest,
+  Removal,
+  SessionFacet,
+  StartingTurn,
+  ToolHooks,
+} from "./facet.ts"
+
+/** The facets of a session as one. No failure of a facet reaches the caller. */
+export interface Facets {
+  readonly hooks: ToolHooks
+  tools(): readonly ToolEntry[]
+  /** A port that several facets offer is the one of the last. */
+  ports(): ToolPorts
+  promptLayers(request: PromptRequest): Promise<readonly FacetLayer[]>
+  /** All texts in list order. */
+  beforeTurn(turn: StartingTurn): Promise<string>
+  beforeCompression(removal: Removal): Promise<string>
+  rotated(sessions: { readonly from: SessionId; readonly to: SessionId }): void
+  historyChanged(history: readonly Message[]): void
+  memoryWritten(write: MemoryWrite): void
+  afterTurn(turn: EndedTurn): void
+  runEnded(): Promise<void>
+  close(): Promise<void>
+}
+
+export function combineFacets(list: readonly SessionFacet[], log: Logger): Facets {
+  const failed = (facet: SessionFacet, stage: string, error: unknown): undefined => {
+    log.warning(`${facet.name} failed in ${stage}: ${errorMessage(error)}`)
+  }
+  const attempt = async <T>(
+    facet: SessionFacet,
+    stage: string,
+    work: () => Promise<T> | T | undefined,
+  ): Promise<T | undefined> => {
+    try {
+      return await work()
+    } catch (error) {
+      return failed(facet, stage, error)
+    }
+  }
+  const guard = <T>(facet: SessionFacet, stage: string, work: () => T): T | undefined => {
+    try {
+      return work()
+    } catch (error) {
+      return failed(facet, stage, error)
+    }
+  }
+  const each = (stage: string, work: (facet: SessionFacet) => void): void => {
+    for (const facet of list) guard(facet, stage, () => work(facet))
+  }
+  const texts = async (stage: string, text: (facet: SessionFacet) => Promise<string | undefined> | undefined) =>
+    (await Promise.all(list.map((facet) => attempt(facet, stage, () => text(facet))))).filter(isText)
+
+  return {
+    hooks: {
+      beforeTool: (call) => checkTool(list, call),
+      toolStarting: async (call) => {
+        const ended: { readonly facet: SessionFacet; readonly callback: () => void }[] = []
+        for (const facet of list) {
+          const callback = await attempt(facet, "toolStarting", () => facet.toolStarting?.(call))
+          if (callback !== undefined) ended.push({ facet, callback })
+        }
+        return () => {
+          for (const { facet, callback } of ended) guard(facet, "the end of a call", callback)
+        }
+      },
+      afterTool: async (call, signal) => {
+        const notes: string[] = []
+        for (const facet of list) {
+          if (signal.aborted) break
+          const note = await attempt(facet, `afterTool of ${call.tool}`, async () =>
+            orAborted(Promise.resolve(facet.afterTool?.(call, signal)), signal),
+          )
+          if (isText(note)) notes.push(note)
+        }
+        return notes
+      },
+    },
+    tools: () => list.flatMap((facet) => guard(facet, "tools", () => facet.tools?.()) ?? []),
+    ports: () =>
+      list.reduce<ToolPorts>((ports, facet) => ({ ...ports, ...guard(facet, "ports", () => facet.ports?.()) }), {}),
+    promptLayers: async (request) => {
+      const layers = list.map((facet) => attempt(facet, "promptLayers", () => facet.promptLayers?.(request)))
+      return (await Promise.all(layers)).flatMap((found) => found ?? [])
+    },
+    beforeTurn: async (turn) => (await texts("beforeTurn", (facet) => facet.beforeTurn?.(turn))).join("\n\n"),
+    beforeCompression: async (removal) => {
+      const found: string[] = []
+      // One after the other: memory is brought up to date before a memory provider reads it.
+      for (const facet of list) {
+        const text = await attempt(facet, "beforeCompression", () => facet.beforeCompression?.(removal))
+        if (isText(text)) found.push(text)
+      }
+      return found.join("\n\n")
+    },
+    rotated: (sessions) => {
+      each("rotated", (facet) => facet.rotated?.(sessions))
+    },
+    historyChanged: (history) => {
+      each("historyChanged", (facet) => facet.historyChanged?.(history))
+    },
+    memoryWritten: (write) => {
+      each("memoryWritten", (facet) => facet.memoryWritten?.(write))
+    },
+    afterTurn: (turn) => {
+      each("afterTurn", (facet) => facet.afterTurn?.(turn))
+    },
+    runEnded: async () => {
+      for (const facet of list) await attempt(facet, "runEnded", () => facet.runEnded?.())
+    },
+    close: async () => {
+      for (const facet of list.toReversed()) await attempt(facet, "close", () => facet.close?.())
+    },
+  }
+}
+
+function isText(text: string | undefined): text is string {
+  return text !== undefined && text !== ""
+}
+
+/** Law 5: a check that fails denies. */
+async function checkTool(list: readonly SessionFacet[], call: HookedCall): Promise<HookDecision> {
+  let current = call
+  for (const facet of list) {
+    if (facet.beforeTool === undefined) continue
+    const decision = await denyOnFailure(facet, current)
+    if (decision.kind === "deny") return decision
+    if (decision.kind === "rewrite") current = { ...current, args: decision.args }
+  }
+  return current === call ? { kind: "allow" } : { kind: "rewrite", args: current.args }
+}
+
+async function denyOnFailure(facet: SessionFacet, call: HookedCall): Promise<HookDecision> {
+  try {
+    return (await facet.beforeTool?.(call)) ?? { kind: "allow" }
+  } catch (error) {
+    return { kind: "deny", reason: `the check of ${facet.name} failed: ${errorMessage(error)}` }
+  }
+}

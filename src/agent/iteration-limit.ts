@@ -1,0 +1,61 @@
+import type { ModelReply } from "../llm/model.ts"
+import { contentText } from "../protocol/message.ts"
+import type { Message } from "../protocol/message.ts"
+import { streamReply } from "./stream-reply.ts"
+import type { ReplyRequest } from "./stream-reply.ts"
+import { requestReply } from "./request-reply.ts"
+import { recordUsage, storeAssistantText, storeReply, toAssistantMessage } from "./store-reply.ts"
+import { appendToResult } from "./run-tool-calls.ts"
+import type { Steps, Turn } from "./turn.ts"
+import { limitEnd, interruptedEnd } from "./turn-end.ts"
+import type { Tally, TurnEnd } from "./turn-end.ts"
+
+/**
+ * Ends a turn whose iteration budget is used up. After tool results the model gets one more request, with a note that its next
+ * reply is the last. If it still calls tools, it is asked for a summary with tools disabled.
+ */
+export async function* finishAtIterationLimit(turn: Turn, progress: ReplyRequest & { readonly tally: Tally }): Steps<TurnEnd> {
+  const { tally } = progress
+  const last = turn.conversation.history.at(-1)
+  const limit = { used: turn.budget.used, max: turn.budget.max }
+  if (last?.role === "tool") {
+    await appendToResult(turn, last, limitNote(turn.budget.max))
+    const response = yield* requestReply(turn, progress)
+    if (response.kind === "end") return response.end
+    const { reply } = response
+    const text = reply.toolCalls.length === 0 ? (reply.content?.trim() ?? "") : ""
+    if (text !== "" && reply.ending !== "cut-call") return yield* storeFinalReply(turn, reply, { limit, tally })
+    await turn.conversation.append([], await recordUsage(turn, reply, tally))
+  }
+  const summary: Message = { role: "user", content: summaryRequest(turn.budget.max), synthetic: "max_iterations" }
+  for (let attempt = 0; attempt < 2; attempt += 1) {
+    if (turn.signal.aborted) return interruptedEnd("interrupted_by_user", turn, tally)
+    tally.apiCalls += 1
+    const outcome = yield* streamReply(turn, { temporaryMessages: [summary], maxOutputTokens: undefined, toolChoice: "none" })
+    if (outcome.kind === "aborted") return interruptedEnd("interrupted_during_api_call", turn, tally)
+    if (outcome.kind === "failed") break
+    if ((outcome.reply.content?.trim() ?? "") !== "") return yield* storeFinalReply(turn, outcome.reply, { limit, tally })
+    await turn.conversation.append([], await recordUsage(turn, outcome.reply, tally))
+  }
+  const text = `I stopped because this turn reached its limit of ${limit.max} iterations. Say "continue" to go on.`
+  await storeAssistantText(turn, text)
+  return limitEnd(limit, text, tally)
+}
+
+async function* storeFinalReply(
+  turn: Turn,
+  reply: ModelReply,
+  end: { readonly limit: { readonly used: number; readonly max: number }; readonly tally: Tally },
+): Steps<TurnEnd> {
+  const message = toAssistantMessage({ ...reply, toolCalls: [] }, [], turn)
+  yield* storeReply(turn, { message, reply }, end.tally)
+  return limitEnd(end.limit, contentText(message.content), end.tally)
+}
+
+function limitNote(max: number): string {
+  return `[This turn reached its limit of ${max} iterations. No further tool call will run: your next reply must be the final answer.]`
+}
+
+function summaryRequest(max: number): string {
+  return `[This turn reached its limit of ${max} iterations and tools are disabled. Say in a few sentences what you found and did, and what is left to do.]`
+}

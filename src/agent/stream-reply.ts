@@ -1,0 +1,87 @@
+import { createFenceScrubber } from "../knowledge/memory/fence.ts"
+import type { ModelOutcome } from "../llm/model.ts"
+import type { AgentEventBody } from "../protocol/events.ts"
+import type { Message } from "../protocol/message.ts"
+import { repairCallHistory } from "../toolkit/call-history-repair.ts"
+import { repairSequence, withEveryCallSettled } from "./history-repair.ts"
+import type { Turn } from "./turn.ts"
+
+export interface ReplyRequest {
+  /** Sent after the history, never stored. */
+  readonly temporaryMessages: readonly Message[]
+  readonly maxOutputTokens: number | undefined
+  /** `none` forbids tool calls. The tools stay declared: the cached prefix stays valid, and some servers require tools that the history names. */
+  readonly toolChoice?: "none"
+}
+
+/** Sends one request and emits the reply as it streams. */
+export async function* streamReply(turn: Turn, request: ReplyRequest): AsyncGenerator<AgentEventBody, ModelOutcome, void> {
+  const { conversation } = turn
+  const stream = turn.model.stream(
+    {
+      model: turn.model.runtime.model,
+      system: conversation.system,
+      messages: sendable([...conversation.history, ...request.temporaryMessages]),
+      tools: turn.tools,
+      ...(request.toolChoice === undefined ? {} : { toolChoice: request.toolChoice }),
+      ...turn.sampling,
+      ...(request.maxOutputTokens === undefined ? {} : { maxOutputTokens: request.maxOutputTokens }),
+    },
+    { signal: turn.signal },
+  )
+  const scrubber = createFenceScrubber()
+  const textMask = turn.maskStream()
+  const reasoningMask = turn.maskStream()
+  for (;;) {
+    const step = await stream.next()
+    if (step.done === true) {
+      const pending = reasoningMask.flush()
+      if (pending !== "") yield { type: "reasoning-delta", text: pending }
+      const rest = textMask.feed(scrubber.flush()) + textMask.flush()
+      if (rest !== "") yield { type: "text-delta", text: rest }
+      return withoutMemoryEcho(step.value)
+    }
+    const event = step.value
+    switch (event.type) {
+      case "text-delta": {
+        const pending = reasoningMask.flush()
+        if (pending !== "") yield { type: "reasoning-delta", text: pending }
+        const delta = textMask.feed(scrubber.feed(event.text))
+        if (delta !== "") yield { type: "text-delta", text: delta }
+        break
+      }
+      case "reasoning-delta": {
+        const delta = reasoningMask.feed(event.text)
+        if (delta !== "") yield { type: "reasoning-delta", text: delta }
+        break
+      }
+      case "tool-generating":
+        yield { type: "status", kind: "tool-generating", text: "", tool: event.tool }
+        break
+      case "notice":
+        yield { type: "status", kind: "notice", key: "provider", text: turn.redact(event.text) }
+        break
+      case "switch":
+        yield { type: "status", kind: event.kind, text: turn.redact(event.text) }
+        break
+      case "retry": {
+        const { attempt, delayMs, reason, text } = event
+        yield { type: "status", kind: "retry", text: turn.redact(text), attempt, delayMs, reason }
+        break
+      }
+    }
+  }
+}
+
+/** Some models repeat the fenced memory block of the request; it is not part of the answer. */
+function withoutMemoryEcho(outcome: ModelOutcome): ModelOutcome {
+  if (outcome.kind !== "reply" || outcome.reply.content?.includes("<") !== true) return outcome
+  const scrubber = createFenceScrubber()
+  const content = scrubber.feed(outcome.reply.content) + scrubber.flush()
+  return content === outcome.reply.content ? outcome : { ...outcome, reply: { ...outcome.reply, content } }
+}
+
+/** A history that every wire accepts. Messages that need no repair stay the same objects, so their cached encoding stays valid. */
+function sendable(messages: readonly Message[]): readonly Message[] {
+  return repairSequence(withEveryCallSettled(repairCallHistory(messages))).messages
+}

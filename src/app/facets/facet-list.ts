@@ -1,0 +1,39 @@
+import type { FacetFactory } from "../session/facet-context.ts"
+import { checkpointsFacet } from "./checkpoints.ts"
+import { diagnosticsFacet } from "./diagnostics.ts"
+import { filesFacet } from "./files.ts"
+import { learningsFacet } from "./learnings.ts"
+import { memoryFacet } from "./memory.ts"
+import { memoryProviderFacet } from "./memory-provider.ts"
+import { presenceFacet } from "./presence.ts"
+import { projectRulesFacet } from "./project-rules.ts"
+import { resultFilesFacet } from "./result-files.ts"
+import { reviewFacet } from "./review.ts"
+import { sessionsFacet } from "./sessions.ts"
+import { terminalFacet } from "./terminal.ts"
+import { titleFacet } from "./title.ts"
+import { todoFacet } from "./todo.ts"
+import { trajectoryFacet } from "./trajectory.ts"
+
+/**
+ * What a session consists of beside its loop. A new capability is a new file and a line here. The order decides the order of prompt
+ * layers, injected texts and notes; facets are closed in reverse.
+ */
+export const FACETS: readonly FacetFactory[] = [
+  presenceFacet,
+  projectRulesFacet,
+  memoryFacet,
+  memoryProviderFacet,
+  sessionsFacet,
+  learningsFacet,
+  todoFacet,
+  // Before `files`: its watcher takes changes for the command's own from the moment the command starts.
+  checkpointsFacet,
+  filesFacet,
+  diagnosticsFacet,
+  terminalFacet,
+  resultFilesFacet,
+  trajectoryFacet,
+  titleFacet,
+  reviewFacet,
+]

@@ -1,0 +1,25 @@
+import { createPresence } from "../session/presence.ts"
+import type { AppFacet, FacetContext } from "../session/facet-context.ts"
+
+/** Lets other processes see that this one has the session open. */
+export function presenceFacet({ taskId, options, services }: FacetContext): AppFacet {
+  const presence = createPresence(services.home, taskId)
+  return {
+    name: "presence",
+    // An unattended run shows itself with its first tool call: before that there is nothing another process could disturb.
+    opened: () => {
+      if (options.origin.attended()) presence.show()
+    },
+    toolStarting: () => {
+      presence.show()
+      return Promise.resolve(undefined)
+    },
+    rotated: ({ to }) => {
+      presence.follow(to)
+    },
+    close: () => {
+      presence.leave()
+      return Promise.resolve()
+    },
+  }
+}

@@ -1,0 +1,69 @@
+import { noCompression } from "../../agent/context/no-compression.ts"
+import { Conversation } from "../../agent/conversation.ts"
+import type { DispatchSession } from "../../agent/dispatch/dispatch-session.ts"
+import { Interactions } from "../../agent/interactions.ts"
+import type { Journal } from "../../agent/journal.ts"
+import { createPermissions } from "../../agent/permissions.ts"
+import type { TurnParts } from "../../agent/turn.ts"
+import { NO_MASK } from "../../base/redact-stream.ts"
+import { ok } from "../../base/result.ts"
+import type { Message } from "../../protocol/message.ts"
+import type { OpenSessionParts } from "../session/facet-context.ts"
+
+/** The tools that only change what Hermes remembers. */
+export const REMEMBERING_ROLES: ReadonlySet<string | undefined> = new Set(["memory", "learnings"])
+
+/** The same door with only the tools that remember, without hooks, guardrails or a user to ask. */
+export function rememberingDispatch({ dispatch }: Pick<OpenSessionParts, "dispatch">): DispatchSession {
+  const { guardrails: _guardrails, hooks: _hooks, ...rest } = dispatch
+  return {
+    ...rest,
+    tools: new Map([...dispatch.tools].filter(([, { role }]) => REMEMBERING_ROLES.has(role))),
+    permissions: createPermissions({
+      profile: "default",
+      origin: { attended: () => false },
+      headless: "deny",
+      askTimeoutMs: 0,
+    }),
+  }
+}
+
+export function noInteractions({ dispatch }: Pick<OpenSessionParts, "dispatch">): Interactions {
+  return new Interactions(dispatch.clock)
+}
+
+/**
+ * The parts of a turn that continues a copy of the conversation with the tools that remember. It shares the prompt, so that the
+ * provider's cache is used, and leaves no trace in the session but its cost.
+ */
+export function rememberingTurnParts(
+  parts: OpenSessionParts,
+  history: readonly Message[],
+  maxIterations: number,
+): TurnParts {
+  const { id, system } = parts.conversation
+  const dispatch = rememberingDispatch(parts)
+  return {
+    ...parts,
+    conversation: new Conversation({ id, system, history, journal: billingOnly(parts) }),
+    tools: parts.allTools.filter(({ name }) => dispatch.tools.has(name)),
+    dispatch,
+    compression: noCompression,
+    maxIterations,
+    budgetPressure: false,
+    // Its text is not shown.
+    maskStream: () => NO_MASK,
+  }
+}
+
+function billingOnly({ journal, conversation }: OpenSessionParts): Journal {
+  return {
+    append: async (_messages, call) => {
+      if (call !== undefined) await journal.addCall(call)
+    },
+    reshape: () => Promise.resolve(),
+    rotate: () => Promise.resolve(ok(conversation)),
+    rewind: () => Promise.resolve(),
+    lockCompression: () => Promise.resolve(undefined),
+  }
+}

@@ -1,0 +1,47 @@
+import { fingerprint } from "../../base/random-and-hash.ts"
+import { MEMORY_TARGETS } from "../../knowledge/memory/memory-file.ts"
+import type { IndexEntry } from "../../knowledge/semantic-search/entry-chunks.ts"
+import type { ToolPorts } from "../../toolkit/tool.ts"
+import type { AppFacet, FacetContext } from "../session/facet-context.ts"
+
+const GUIDANCE =
+  "When the user refers to earlier work, look it up with session_search before you ask them to repeat it."
+
+/** Past sessions for the search tool. */
+export function sessionsFacet({ services, session, ports }: FacetContext): AppFacet {
+  return {
+    name: "past sessions",
+    ports: () => ({
+      sessions: {
+        sessionId: () => session().conversation.id,
+        store: (profile) =>
+          profile === undefined || profile === services.home.profile ? services.store() : services.storeOf(profile),
+        semanticSearch: () => services.semanticSearch(),
+        notes: () => notes(ports()),
+      },
+    }),
+    promptLayers: ({ tools, style }) => {
+      const isOffered = style === "full" && tools.some(({ role }) => role === "session-search")
+      return Promise.resolve([{ tier: "stable", name: "session search", text: isOffered ? GUIDANCE : "" }])
+    },
+  }
+}
+
+const MAX_LEARNINGS = 1000
+
+/** The current entries of memory and learnings, which the same search finds. */
+async function notes({ memory, learnings }: ToolPorts): Promise<readonly IndexEntry[]> {
+  const entries = MEMORY_TARGETS.flatMap((kind) => {
+    const read = memory?.read(kind)
+    const texts = read?.kind === "done" ? read.entries : []
+    return texts.map((text) => ({ kind, ref: `${kind}:${fingerprint(text)}`, text, createdAt: 0 }))
+  })
+  const listed = (await learnings?.())?.list(MAX_LEARNINGS)
+  const lessons = (listed?.ok === true ? listed.value : []).map(({ id, pattern, fix, createdAt }) => ({
+    kind: "learning" as const,
+    ref: `learning:${id}`,
+    text: `${pattern}\n${fix}`,
+    createdAt,
+  }))
+  return [...entries, ...lessons]
+}

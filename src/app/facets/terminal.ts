@@ -1,0 +1,47 @@
+import { lazy } from "../../base/lazy.ts"
+import type { ResultNote } from "../../agent/facet.ts"
+import { createSudoPort } from "../../toolkit/ports/sudo.ts"
+import type { AppFacet, FacetContext } from "../session/facet-context.ts"
+import { writableDirectories } from "../session/session-workspace.ts"
+
+/** What the terminal tools need: background processes, the sudo password, and hints about the sandbox. */
+export function terminalFacet(context: FacetContext): AppFacet {
+  const { environment, processes } = context.services
+  const sudo = createSudoPort(environment.get("SUDO_PASSWORD"))
+  const hint = sandboxHint(context)
+  return {
+    name: "terminal",
+    ports: () => ({ processes: () => processes.open(), sudo }),
+    ...(hint === undefined ? {} : { afterTool: hint }),
+  }
+}
+
+const PROBE_MS = 6000
+const WRITE_DENIED = /Read-only file system|\bEROFS\b/u
+const NO_NETWORK =
+  /could not resolve host|temporary failure in name resolution|name or service not known|network is unreachable|\bEAI_AGAIN\b|\bENETUNREACH\b/iu
+
+/**
+ * A command that the sandbox stops only sees a read-only disk or a dead network. The note explains to the model what happened, where
+ * it may write, and which setting the user can change.
+ */
+function sandboxHint({ workspace, services }: FacetContext): ResultNote | undefined {
+  const { config, environment, home } = services
+  if (workspace.kind !== "local" || config.get("terminal.sandbox") === "off") return undefined
+  const writable = writableDirectories(workspace.cwd(), { config, home }).join(", ")
+  const hasSandbox = lazy(async () => {
+    const { probeSandbox } = await import("../../exec/sandbox/probe-sandbox.ts")
+    const found = await probeSandbox({ path: environment.get("PATH") ?? "", signal: AbortSignal.timeout(PROBE_MS) })
+    return found.ok
+  })
+  return async ({ entry, error = "" }) => {
+    if (entry?.provenance !== "command") return undefined
+    const isWriteDenied = WRITE_DENIED.test(error)
+    const isOffline = !config.get("terminal.sandbox_network") && NO_NETWORK.test(error)
+    if ((!isWriteDenied && !isOffline) || !(await hasSandbox())) return undefined
+    return isWriteDenied
+      ? `[Commands run in a sandbox and may write only to ${writable} and the caches of package managers. Work there, or ask the user ` +
+          "to add the directory to terminal.sandbox_write or to set terminal.sandbox to off.]"
+      : "[Commands run in a sandbox without network. If the network is needed, ask the user to set terminal.sandbox_network to true.]"
+  }
+}

@@ -1,0 +1,109 @@
+import type { Clock } from "../../base/clock.ts"
+import type { Logger } from "../../base/logger.ts"
+import { fail } from "../../base/result.ts"
+import type { Result } from "../../base/result.ts"
+import { withVariables } from "../../config/environment.ts"
+import type { Environment } from "../../config/environment.ts"
+import type { Home } from "../../config/home.ts"
+import type { Config } from "../../config/load.ts"
+import { hasLogins, storedProviders, suppressedVariables } from "../../config/stored-logins.ts"
+import { mainFallbacks } from "../../llm/auxiliary/fallback-entry.ts"
+import { chooseModel } from "../../llm/choose-model.ts"
+import type { ChosenModel, ModelChoiceFailure, ModelSelection } from "../../llm/choose-model.ts"
+import type { CredentialSource } from "../../llm/credential.ts"
+import type { ModelRuntime } from "../../llm/model.ts"
+import { findProvider } from "../../llm/providers.ts"
+
+interface ModelSources {
+  readonly config: Config
+  readonly environment: Environment
+  readonly home: Home
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** Chooses a model with the settings, environment variables and logins of this home. The only way to choose one. */
+export function chooseModelFor(sources: ModelSources, selection: ModelSelection): Result<ChosenModel, ModelChoiceFailure> {
+  return chooseModel(selection, {
+    ...sources,
+    environment: withoutSuppressed(sources),
+    storedProviders: storedProviders(sources.home),
+  })
+}
+
+function withoutSuppressed({ environment, home }: ModelSources): Environment {
+  const names = [...suppressedVariables(home)]
+  return names.length === 0
+    ? environment
+    : withVariables(environment, Object.fromEntries(names.map((name) => [name, undefined])))
+}
+
+/** The credential pool of a provider; undefined when there is at most one key, so that the code for pools is not loaded. */
+export async function openPool(
+  provider: string,
+  sources: ModelSources & { readonly registerSecrets?: (values: readonly string[]) => void },
+): Promise<CredentialSource | undefined> {
+  if (!hasLogins(sources.home) && !hasSeveralKeys(provider, sources)) return undefined
+  const { openCredentialPool } = await import("../../llm/credentials/pool.ts")
+  const pool = await openCredentialPool({ ...sources, provider, random: Math.random })
+  return pool.size() === 0 ? undefined : pool
+}
+
+/** The models of a local model server. */
+export type LocalFind =
+  | { readonly kind: "one"; readonly server: string; readonly chosen: ChosenModel }
+  /** The user has to choose one. */
+  | { readonly kind: "several"; readonly server: string; readonly models: readonly ChosenModel[] }
+
+/** Finds the model of a local server: the named one or the only one; otherwise returns the first server with several. */
+export async function findLocalModel(
+  sources: ModelSources,
+  { signal, named }: { readonly signal: AbortSignal; readonly named?: string | undefined },
+): Promise<LocalFind | undefined> {
+  const { findLocalServers, chooseLocalModel } = await import("../../llm/local/local-servers.ts")
+  const found = (await findLocalServers({ environment: sources.environment, signal })).map((server) => {
+    const choice = chooseLocalModel(server, named)
+    const models = choice.kind === "one" ? [choice.model] : choice.kind === "several" ? choice.models : []
+    const chosen = models.flatMap(({ id, contextLength }) => {
+      const selection = { provider: "custom", model: id, baseUrl: server.baseUrl }
+      const known = chooseModelFor(sources, contextLength === undefined ? selection : { ...selection, listedWindow: contextLength })
+      return known.ok ? [known.value] : []
+    })
+    return { server: server.name, models: chosen }
+  })
+  const single = found.find(({ models }) => models.length === 1)
+  if (single?.models[0] !== undefined) return { kind: "one", server: single.server, chosen: single.models[0] }
+  const several = found.find(({ models }) => models.length > 1)
+  return several === undefined ? undefined : { kind: "several", ...several }
+}
+
+/** Writes the choice into config.yaml and removes a `base_url` that belonged to another provider. */
+export async function rememberModel(sources: ModelSources, runtime: ModelRuntime): Promise<Result<undefined>> {
+  const { home, environment, config } = sources
+  const { editConfig } = await import("../../config/edit.ts")
+  const stale = config.origin("model.base_url") === "file" && config.get("model.base_url") !== runtime.baseUrl
+  const edited = await editConfig({ home, environment }, [
+    { path: "model.default", value: runtime.model },
+    { path: "model.provider", value: runtime.provider },
+    ...(stale ? [{ path: "model.base_url", remove: true } as const] : []),
+  ])
+  return edited.ok ? edited : fail(edited.error.message)
+}
+
+/** Several keys without a file that manages them: several variables are set, or the settings have a list. */
+function hasSeveralKeys(provider: string, { config, environment }: ModelSources): boolean {
+  const variables = findProvider(provider)?.keyVariables ?? []
+  const set = variables.filter((name) => (environment.get(name) ?? "").trim() !== "").length
+  return set > 1 || Array.isArray(config.lookup(`providers.${provider}.api_keys`))
+}
+
+/** The fallbacks of the main model. Each is chosen only when it is needed. */
+export function fallbackModels(sources: ModelSources): readonly {
+  readonly name: string
+  choose(): Result<ChosenModel, ModelChoiceFailure>
+}[] {
+  return mainFallbacks(sources.config).map((selection) => ({
+    name: `${selection.provider} ${selection.model ?? ""}`.trim(),
+    choose: () => chooseModelFor(sources, selection),
+  }))
+}

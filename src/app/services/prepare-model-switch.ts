@@ -1,0 +1,159 @@
+import { isRecord } from "../../base/json.ts"
+import { nearest } from "../../base/nearest.ts"
+import { fail, ok, type Result } from "../../base/result.ts"
+import type { Catalog, CatalogModel } from "../../llm/catalog/catalog.ts"
+import { parseModelArgument, toolUseWarning, type ModelArgument } from "../../llm/catalog/model-names.ts"
+import type { ChosenModel, ModelSelection } from "../../llm/choose-model.ts"
+import type { App } from "../app.ts"
+import { isProvider, resolveTypedModel } from "./resolve-model.ts"
+
+/** The parts of an app that choosing another model needs. */
+type ModelApp = Pick<App, "config" | "home" | "chooseModel" | "refreshModels">
+
+/** A model that a conversation can switch to. Nothing has changed yet. */
+export interface ModelSwitch {
+  readonly chosen: ChosenModel
+  readonly facts: ModelFacts | undefined
+  /** Sentences for the user. */
+  readonly warnings: ModelWarnings
+}
+
+export type ModelFacts = Pick<CatalogModel, "contextLength" | "maxOutput" | "vision" | "reasoning">
+
+export interface ModelWarnings {
+  /** The catalogue does not have the name, and the endpoint's list could not be fetched. */
+  readonly unlisted: string | undefined
+  /** Both prices of an expensive model; the user should confirm them. */
+  readonly price: string | undefined
+  readonly toolUse: string | undefined
+}
+
+/** Parses the argument of `/model`. Fails with a message that names the mistake. */
+export function parseModelWords(argument: string, app: Pick<App, "config">): Result<ModelArgument> {
+  return parseModelArgument(argument, (name) => isProvider(name, app))
+}
+
+/** What the catalogue knows about a model. */
+export async function findModelFacts(provider: string, model: string): Promise<ModelFacts | undefined> {
+  return (await openCatalog()).find(provider, model)
+}
+
+/** Resolves the typed words to a model that can be used here. Fails with the reason: an unknown name, a missing key, … */
+export async function prepareModelSwitch(
+  words: Pick<ModelArgument, "model" | "provider">,
+  context: { readonly app: ModelApp; readonly currentProvider: string; readonly signal: AbortSignal },
+): Promise<Result<ModelSwitch>> {
+  const { app, currentProvider, signal } = context
+  const selection = await selectModel(words, { app, currentProvider, signal })
+  if (!selection.ok) return selection
+  const chosen = app.chooseModel(selection.value)
+  if (!chosen.ok) {
+    const fix = chosen.error.code === "missing_key" ? ", or run `hermes model`, which asks for it" : ""
+    return fail(`${chosen.error.message}${fix}`)
+  }
+  const { runtime } = chosen.value
+  const catalog = await openCatalog()
+  const facts = catalog.find(runtime.provider, runtime.model)
+  const unlisted = facts === undefined ? await checkUnlistedName(chosen.value, catalog, { app, signal }) : ok(undefined)
+  if (!unlisted.ok) return unlisted
+  return ok({
+    chosen: chosen.value,
+    facts,
+    warnings: {
+      unlisted: unlisted.value,
+      price: await findPriceWarning(chosen.value, catalog, app),
+      toolUse: toolUseWarning(runtime.model),
+    },
+  })
+}
+
+async function openCatalog(): Promise<Catalog> {
+  const { loadCatalog } = await import("../../llm/catalog/catalog.ts")
+  return await loadCatalog()
+}
+
+/** A provider without a model means the only model it has, or the default of a configured provider. */
+async function selectModel(
+  words: Pick<ModelArgument, "model" | "provider">,
+  context: { readonly app: ModelApp; readonly currentProvider: string; readonly signal: AbortSignal },
+): Promise<Result<ModelSelection>> {
+  const resolved = await resolveTypedModel(words, { current: context.currentProvider, app: context.app })
+  if (!resolved.ok || resolved.value.model !== undefined) return resolved
+  const model = await findOnlyModel(resolved.value.provider ?? "", context)
+  return model.ok ? ok({ ...resolved.value, model: model.value }) : model
+}
+
+async function findOnlyModel(
+  provider: string,
+  { app, signal }: { readonly app: ModelApp; readonly signal: AbortSignal },
+): Promise<Result<string>> {
+  const configured = app.config.lookup(`providers.${provider.replace(/^custom:/i, "")}`)
+  const preset = isRecord(configured) ? (configured["default_model"] ?? configured["model"]) : undefined
+  if (typeof preset === "string" && preset !== "") return ok(preset)
+  const chosen = app.chooseModel({ provider, model: "any" })
+  if (!chosen.ok) return fail(chosen.error.message)
+  const listed = await app.refreshModels(chosen.value, signal)
+  if (!listed.ok) return fail(`${provider} ${listed.error}; name the model as well`)
+  const [first, ...others] = listed.value
+  if (first === undefined) return fail(`${provider} has no models`)
+  return others.length === 0
+    ? ok(first.id)
+    : fail(`${provider} has several models; name one: ${shortList(listed.value.map(({ id }) => id))}`)
+}
+
+/** For a name outside the catalogue the endpoint's own list decides, if there is one. Returns a warning, or fails. */
+async function checkUnlistedName(
+  chosen: ChosenModel,
+  catalog: Catalog,
+  { app, signal }: { readonly app: ModelApp; readonly signal: AbortSignal },
+): Promise<Result<string | undefined>> {
+  const { runtime } = chosen
+  const { findListedModel } = await import("../../llm/catalog/model-list-cache.ts")
+  if (isDeclared(runtime, app) || findListedModel(app.home, runtime) !== undefined) return ok(undefined)
+  const listed = await app.refreshModels(chosen, signal)
+  if (!listed.ok) {
+    return ok(`It is not in the catalogue${closestName(catalog.list(runtime.provider), runtime.model)}.`)
+  }
+  const names = listed.value.map(({ id }) => id)
+  // Ollama adds a tag to a name without one.
+  if (names.includes(runtime.model) || names.includes(`${runtime.model}:latest`)) return ok(undefined)
+  const hint = closestName(names, runtime.model) || (names.length === 0 ? "" : `; it has ${shortList(names)}`)
+  return fail(`${runtime.provider} does not list a model "${runtime.model}"${hint}`)
+}
+
+/** Models that the settings declare for a provider are accepted without asking its endpoint. */
+function isDeclared({ provider, model }: ChosenModel["runtime"], { config }: ModelApp): boolean {
+  const models = config.lookup(`providers.${provider}.models`)
+  if (Array.isArray(models))
+    return models.some((entry) => entry === model || (isRecord(entry) && entry["id"] === model))
+  return isRecord(models) && Object.hasOwn(models, model)
+}
+
+const MAX_TYPOS = 4
+
+function closestName(names: readonly string[], typed: string): string {
+  const closest = nearest(typed, names, MAX_TYPOS)
+  return closest === undefined ? "" : `; the closest name is ${closest}`
+}
+
+const MAX_LISTED = 12
+
+function shortList(names: readonly string[]): string {
+  const shown = names.slice(0, MAX_LISTED).join(", ")
+  return names.length > MAX_LISTED ? `${shown} and ${names.length - MAX_LISTED} more` : shown
+}
+
+async function findPriceWarning(
+  { runtime }: ChosenModel,
+  catalog: Catalog,
+  { home }: ModelApp,
+): Promise<string | undefined> {
+  if (runtime.billingMode !== "metered") return undefined
+  const [{ priceWarning }, { findPrices }, { findListedModel }] = await Promise.all([
+    import("../../llm/catalog/price-warning.ts"),
+    import("../../llm/catalog/find-prices.ts"),
+    import("../../llm/catalog/model-list-cache.ts"),
+  ])
+  const listed = findListedModel(home, runtime)?.prices
+  return priceWarning(runtime.model, findPrices({ ...runtime, listed }, catalog))
+}

@@ -1,0 +1,18 @@
+import { ok, type Result } from "../../base/result.ts"
+import { builtInAliases } from "../../llm/catalog/model-names.ts"
+import type { ModelSelection } from "../../llm/choose-model.ts"
+import type { App } from "../app.ts"
+
+/**
+ * Resolves the model named at the start, or the default model, to a full name. Loads the catalogue only for a name that may be an
+ * alias, because that slows the start down.
+ */
+export async function resolveStartupModel(app: App, selection: ModelSelection): Promise<Result<ModelSelection>> {
+  const defaultModel = app.config.get("model.default")
+  const { model } = selection
+  const mayBeAlias =
+    model === undefined ? builtInAliases().includes(defaultModel.toLowerCase()) : model !== defaultModel
+  if (!mayBeAlias) return ok(selection)
+  const { resolveModelOption } = await import("./resolve-model.ts")
+  return await resolveModelOption({ model: defaultModel, ...selection }, app)
+}

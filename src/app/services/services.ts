@@ -1,0 +1,39 @@
+import type { Clock } from "../../base/clock.ts"
+import type { Logger } from "../../base/logger.ts"
+import type { Redactor } from "../../base/redact.ts"
+import type { Environment } from "../../config/environment.ts"
+import type { Home } from "../../config/home.ts"
+import type { Config } from "../../config/load.ts"
+import type { Workspace } from "../../exec/workspace.ts"
+import type { SemanticSearch } from "../../knowledge/semantic-search/semantic-search.ts"
+import type { MemoryProvider } from "../../knowledge/memory/memory-provider.ts"
+import type { ModelListPrewarm } from "../../llm/catalog/prewarm-model-list.ts"
+import type { SessionStore } from "../../state/store.ts"
+import type { ToolRegistry } from "../../toolkit/registry.ts"
+import type { FileRegistry } from "../../tools/file/tracking/file-tracker.ts"
+import type { BackgroundProcesses } from "./background-processes.ts"
+
+/** What the sessions of one app share. */
+export interface Services {
+  readonly config: Config
+  readonly environment: Environment
+  readonly home: Home
+  readonly clock: Clock
+  readonly log: Logger
+  readonly version: string
+  readonly registry: ToolRegistry
+  readonly redactor: Redactor
+  readonly store: () => Promise<SessionStore>
+  /** The sessions of another profile of the same home. Rejects with a `StoreError` when there are none. */
+  readonly storeOf: (profile: string) => Promise<SessionStore>
+  /** Semantic search over sessions, memory and learnings. Opened on first use. */
+  readonly semanticSearch: () => Promise<SemanticSearch>
+  /** External memories; the setting `memory.provider` selects one. */
+  readonly memoryProviders: readonly MemoryProvider[]
+  readonly prewarm: ModelListPrewarm
+  /** Which files the sessions of this app have read and written. */
+  readonly files: FileRegistry
+    readonly processes: BackgroundProcesses
+  /** The workspaces of open sessions, to be killed when the process must exit at once. */
+  readonly workspaces: Set<Workspace>
+}

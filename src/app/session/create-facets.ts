@@ -1,0 +1,63 @@
+import { errorMessage } from "../../base/system-error.ts"
+import { combineFacets } from "../../agent/facets.ts"
+import type { Facets } from "../../agent/facets.ts"
+import type { ToolPorts } from "../../toolkit/tool.ts"
+import type { AppFacet, FacetContext, FacetFactory, SessionAbilities } from "./facet-context.ts"
+
+/** The facets of one session: combined for the loop, and with what only the app uses. */
+export interface CreatedFacets {
+  readonly combined: Facets
+  readonly ports: ToolPorts
+  readonly abilities: Partial<SessionAbilities>
+  /** Call it once the session is open. */
+  opened(): void
+}
+
+/** Creates the facets of a session in list order. */
+export async function createFacets(
+  factories: readonly FacetFactory[],
+  given: Omit<FacetContext, "facets" | "ports">,
+): Promise<CreatedFacets> {
+  const created = late<Pick<CreatedFacets, "combined" | "ports">>("the facets are still being created")
+  const context: FacetContext = {
+    ...given,
+    facets: () => created.get().combined,
+    ports: () => created.get().ports,
+  }
+  const list: AppFacet[] = []
+  for (const create of factories) {
+    const facet = await create(context)
+    if (facet !== undefined) list.push(facet)
+  }
+  const combined = combineFacets(list, given.services.log)
+  const ports = combined.ports()
+  created.set({ combined, ports })
+  return {
+    combined,
+    ports,
+    abilities: list.reduce((abilities, facet) => ({ ...abilities, ...facet.abilities?.() }), {}),
+    opened: () => {
+      for (const facet of list) {
+        try {
+          facet.opened?.()
+        } catch (error) {
+          given.services.log.warning(`${facet.name} failed in opened: ${errorMessage(error)}`)
+        }
+      }
+    },
+  }
+}
+
+/** A value that parts of a session refer to before it exists. */
+export function late<T>(missing: string): { readonly get: () => T; set(value: T): void } {
+  let held: { readonly value: T } | undefined
+  return {
+    get: () => {
+      if (held === undefined) throw new Error(missing)
+      return held.value
+    },
+    set: (value) => {
+      held = { value }
+    },
+  }
+}

@@ -1,0 +1,52 @@
+import type { SessionFacet } from "../../agent/facet.ts"
+import type { Facets } from "../../agent/facets.ts"
+import type { TurnParts } from "../../agent/turn.ts"
+import type { Checkpoints } from "../../exec/checkpoints/checkpoints.ts"
+import type { Workspace } from "../../exec/workspace.ts"
+import type { SessionId } from "../../protocol/identifiers.ts"
+import type { ToolDefinition } from "../../protocol/tool.ts"
+import type { ToolPorts } from "../../toolkit/tool.ts"
+import type { Services } from "../services/services.ts"
+import type { AuxiliaryModel } from "./auxiliary-model.ts"
+import type { OpenSessionOptions } from "./session-options.ts"
+import type { SessionJournal } from "./session-journal.ts"
+
+/** Creates one facet for one session; undefined where the settings or the workspace rule it out. */
+export type FacetFactory = (context: FacetContext) => AppFacet | undefined | Promise<AppFacet | undefined>
+
+export interface AppFacet extends SessionFacet {
+  /** The session is open: `FacetContext.session()` may be used from here on. Not called for a prompt preview. */
+  opened?(): void
+  /** Abilities for surfaces. */
+  abilities?(): Partial<SessionAbilities>
+}
+
+/** What surfaces can do with a session beside running it. */
+export interface SessionAbilities {
+  checkpoints(): Promise<Checkpoints>
+}
+
+/** What a facet is built from. */
+export interface FacetContext {
+  /** The id of the session when the conversation began. It stays the same through compressions. */
+  readonly taskId: SessionId
+  readonly options: Pick<OpenSessionOptions, "origin" | "model" | "cwd"> & Partial<OpenSessionOptions>
+  readonly services: Services
+  readonly workspace: Workspace
+  readonly auxiliary: AuxiliaryModel
+  /** True when no session will be opened and only the prompt is shown. */
+  readonly isPreview: boolean
+  /** All facets of the session. Throws while they are being created. */
+  readonly facets: () => Facets
+  /** The ports of all facets. Throws while they are being created. */
+  readonly ports: () => ToolPorts
+  /** Throws until the session is open. */
+  readonly session: () => OpenSessionParts
+}
+
+/** The open session as facets see it. */
+export interface OpenSessionParts extends TurnParts {
+  readonly journal: SessionJournal
+  /** Declared and deferred ones. */
+  readonly allTools: readonly ToolDefinition[]
+}

@@ -1,0 +1,247 @@
+import { Conversation } from "../../agent/conversation.ts"
+import { sessionIdKind, sourceOf } from "../../agent/origin.ts"
+import { joinLayers } from "../../agent/prompt/build-prompt.ts"
+import type { Spending } from "../../agent/spending.ts"
+import { ok } from "../../base/result.ts"
+import type { Result } from "../../base/result.ts"
+import type { Environment } from "../../config/environment.ts"
+import type { SessionId } from "../../protocol/identifiers.ts"
+import { NO_USAGE } from "../../protocol/usage.ts"
+import { newSessionId } from "../../state/session-id.ts"
+import type { OfferedTools } from "../../toolkit/deferred-tools.ts"
+import type { ToolPorts } from "../../toolkit/tool.ts"
+import { openModelClient, samplingFor } from "../services/model-client.ts"
+import type { Services } from "../services/services.ts"
+import { createAuxiliaryModel } from "./auxiliary-model.ts"
+import { createFacets, late } from "./create-facets.ts"
+import type { CreatedFacets } from "./create-facets.ts"
+import type { FacetFactory } from "./facet-context.ts"
+import { lazyImageDescriber } from "./image-describer.ts"
+import { changedWorkspaceNote, openingWarnings } from "./opening-notices.ts"
+import { dumpingRequests } from "./request-dump.ts"
+import { DECLARED_TOOLS } from "./resume.ts"
+import type { ResumedSession } from "./resume.ts"
+import { createSessionCompression } from "./session-compression.ts"
+import { createDispatchSession } from "./session-dispatch.ts"
+import { createSessionJournal, createUnsavedJournal } from "./session-journal.ts"
+import type { SessionJournal } from "./session-journal.ts"
+import type { OpenSessionOptions } from "./session-options.ts"
+import type { SessionParts } from "./session-parts.ts"
+import { buildSessionPrompt } from "./session-prompt.ts"
+import type { PromptDraft } from "./session-prompt.ts"
+import { openResources } from "./session-resources.ts"
+import type { SessionResources } from "./session-resources.ts"
+import { createSpending } from "./session-spending.ts"
+import { deferredToolsPort, divideTools, selectTools } from "./session-tools.ts"
+import type { SessionTools } from "./session-tools.ts"
+import { createSession } from "./session.ts"
+import type { Session } from "./session.ts"
+
+/** Opens a session: acquires its resources, creates its facets, builds its prompt, then connects the loop to all of them. */
+export async function openSession(
+  options: OpenSessionOptions,
+  services: Services,
+  facetList: readonly FacetFactory[],
+): Promise<Result<Session>> {
+  const { clock, config, redactor, log } = services
+  const images = lazyImageDescriber(services)
+  const acquired = await openResources(options, images, services)
+  if (!acquired.ok) return acquired
+  const resources = acquired.value
+  const { id, resumed, workspace, store } = resources
+  const spending = openSpending(resumed, services)
+  const session = late<SessionParts>("the session is not open yet")
+  const auxiliary = createAuxiliaryModel(
+    { main: options.model, spending, addCall: (call) => session.get().journal.addCall(call) },
+    services,
+  )
+  images.setAuxiliary(auxiliary)
+  const created = await createFacets(facetList, {
+    taskId: id,
+    options,
+    services,
+    workspace,
+    auxiliary,
+    isPreview: false,
+    session: session.get,
+  })
+  const facets = created.combined
+  const prefix = await buildPrefix(options, { resources, created }, services)
+  const { tools, offered } = prefix
+  const journal = openJournal(prefix, { options, resources, services })
+  const conversation = new Conversation({
+    id,
+    system: prefix.sent(prefix.stored),
+    history: [...(resumed?.messages.keys() ?? [])],
+    journal,
+  })
+  const ports: ToolPorts = { ...created.ports, deferredTools: deferredToolsPort(offered, services) }
+  const dispatch = createDispatchSession({ taskId: id, conversation, tools, workspace, facets, ports, options }, services)
+  const { compression, catchUp, warnings } = createSessionCompression(
+    { conversation, journal, facets, ports, auxiliary, dispatch, tools: offered.declared, model: options.model },
+    services,
+  )
+  services.prewarm.start(options.model)
+  const { model, provider } = options.model.runtime
+  session.set({
+    clock,
+    log,
+    model: services.environment.truthy("HERMES_DUMP_REQUESTS")
+      ? dumpingRequests(resources.model, { ...services, sessionId: id })
+      : resources.model,
+    conversation,
+    journal,
+    tools: offered.declared,
+    allTools: tools.definitions,
+    dispatch,
+    compression,
+    catchUp,
+    spending,
+    sampling: samplingFor(id, services),
+    maxIterations: options.maxIterations ?? config.get("agent.max_turns"),
+    budgetPressure: config.get("agent.budget_pressure") === "legacy",
+    redact: (text, how) => redactor.redact(text, how),
+    maskStream: () => redactor.stream(),
+    facets,
+    abilities: created.abilities,
+    footers: {
+      failedWrites: config.get("display.file_mutation_verifier"),
+      explainEnd: config.get("display.turn_completion_explainer"),
+    },
+    facts: {
+      model,
+      provider,
+      cwd: options.cwd,
+      permissionProfile: options.permissionProfile,
+      toolsets: options.toolsets ?? config.get("toolsets"),
+      tools: tools.definitions.map(({ name }) => name),
+      resumed: resumed !== undefined,
+      messages: conversation.history.length,
+      ...("reason" in store ? { unsaved: store.reason } : {}),
+    },
+    openingWarnings: [...prefix.warnings, ...warnings, ...openingWarnings(resumed)],
+    openingNote: changedWorkspaceNote(options.workspaceNote, resumed),
+    todo: () => ports.todo?.read() ?? [],
+    background: {
+      take: () => services.processes.takeNotice(id),
+      waitForOne: (signal) => services.processes.waitForNotice(id, signal),
+    },
+    takeAuxiliaryUsage: () => auxiliary.takeUsage(),
+    openModel: (chosen) => openModelClient(chosen, services, { images }),
+    release: async () => {
+      auxiliary.close()
+      await resources.release()
+    },
+  })
+  created.opened()
+  return ok(createSession(session.get()))
+}
+
+/** What every request of the session begins with (law 3). */
+interface SessionPrefix {
+  readonly tools: SessionTools
+  readonly offered: OfferedTools
+  /** The system prompt as it is stored. */
+  readonly stored: string
+  /** For the user. */
+  readonly warnings: readonly string[]
+  /** Adds to a stored prompt what holds for this process only and is never stored. */
+  sent(stored: string): string
+  /** Builds a prompt anew, for a child session. */
+  draft(id: SessionId): Promise<PromptDraft>
+}
+
+async function buildPrefix(
+  options: OpenSessionOptions,
+  { resources, created }: { readonly resources: SessionResources; readonly created: CreatedFacets },
+  services: Services,
+): Promise<SessionPrefix> {
+  const { id, resumed, workspace } = resources
+  const { runtime } = options.model
+  const tools = selectTools(options.toolsets, created.combined.tools(), services)
+  const draft = async (sessionId: SessionId): Promise<PromptDraft> =>
+    await buildSessionPrompt(
+      {
+        origin: options.origin,
+        runtime,
+        tools,
+        facets: created.combined,
+        workspace,
+        ...(options.passSessionId === true ? { sessionId } : {}),
+        ...(options.workspaceNote === undefined ? {} : { workspaceNote: options.workspaceNote }),
+      },
+      services,
+    )
+  // A stored prompt is used byte for byte, even if the files it was built from have changed.
+  const built = resumed?.system === undefined ? await draft(id) : undefined
+  const stored = resumed?.system ?? joinLayers(built?.layers ?? [])
+  const offered = divideTools(
+    tools,
+    {
+      prompt: stored,
+      contextLength: runtime.contextLength,
+      ...(resumed?.declaredTools === undefined ? {} : { declaredBefore: resumed.declaredTools }),
+    },
+    services,
+  )
+  return {
+    tools,
+    offered,
+    stored,
+    warnings: built?.warnings ?? [],
+    sent: (prompt) => withEphemeral(prompt, options, services.environment),
+    draft,
+  }
+}
+
+function openJournal(
+  prefix: SessionPrefix,
+  {
+    options,
+    resources: { id, store, resumed },
+    services: { clock },
+  }: { readonly options: OpenSessionOptions; readonly resources: SessionResources; readonly services: Services },
+): SessionJournal {
+  if ("reason" in store) return createUnsavedJournal({ id, system: prefix.sent(prefix.stored) })
+  return createSessionJournal({
+    store,
+    session: {
+      id,
+      source: sourceOf(options.origin),
+      startedAt: clock.now() / 1000,
+      model: options.model.runtime.model,
+      systemPrompt: prefix.stored,
+      modelConfig: { [DECLARED_TOOLS]: prefix.offered.declared.map(({ name }) => name) },
+      cwd: options.cwd,
+    },
+    resumed,
+    generatesTitle: options.generateTitle === true,
+    newId: () => newSessionId(clock, sessionIdKind(options.origin)),
+    clock,
+    rebuildPrompt: async (child) => {
+      const stored = joinLayers((await prefix.draft(child)).layers)
+      return { stored, sent: prefix.sent(stored) }
+    },
+    sentPrompt: (stored) => prefix.sent(stored),
+  })
+}
+
+function openSpending(resumed: ResumedSession | undefined, { config, home }: Services): Spending {
+  return createSpending({
+    limitUsd: config.get("model.max_session_cost_usd"),
+    spentUsd: resumed?.spentUsd ?? 0,
+    cacheTtl: config.get("prompt_caching.cache_ttl"),
+    limitTokens: config.get("model.max_session_tokens"),
+    used: resumed?.used ?? NO_USAGE,
+    listedPrices: async (runtime) => {
+      const { findListedModel } = await import("../../llm/catalog/model-list-cache.ts")
+      return findListedModel(home, runtime)?.prices
+    },
+  })
+}
+
+function withEphemeral(stored: string, options: OpenSessionOptions, environment: Environment): string {
+  return [stored, environment.get("HERMES_EPHEMERAL_SYSTEM_PROMPT"), options.ephemeralPrompt]
+    .filter((part) => part !== undefined && part !== "")
+    .join("\n\n")
+}

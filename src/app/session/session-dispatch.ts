@@ -1,0 +1,99 @@
+import { resolve } from "node:path"
+
+import type { Conversation } from "../../agent/conversation.ts"
+import type { DispatchSession } from "../../agent/dispatch/dispatch-session.ts"
+import { createGuardrails } from "../../agent/dispatch/guardrails.ts"
+import type { Facets } from "../../agent/facets.ts"
+import { createPermissions } from "../../agent/permissions.ts"
+import type { Environment } from "../../config/environment.ts"
+import type { Config } from "../../config/load.ts"
+import type { Workspace } from "../../exec/workspace.ts"
+import type { SessionId } from "../../protocol/identifiers.ts"
+import type { ToolPorts } from "../../toolkit/tool.ts"
+import type { Services } from "../services/services.ts"
+import type { OpenSessionOptions } from "./session-options.ts"
+import type { SessionTools } from "./session-tools.ts"
+import { toolLimits } from "./session-workspace.ts"
+
+export interface DispatchSource {
+  readonly taskId: SessionId
+  readonly conversation: Conversation
+  readonly tools: SessionTools
+  readonly workspace: Workspace
+  readonly facets: Facets
+  readonly ports: ToolPorts
+  readonly options: Pick<OpenSessionOptions, "origin" | "permissionProfile">
+}
+
+/** What the door needs of this session: tools, limits, permissions, hooks, and the context every call receives. */
+export function createDispatchSession(source: DispatchSource, services: Services): DispatchSession {
+  const { conversation, workspace, facets, options } = source
+  const { clock, config, home, log, redactor, environment } = services
+  return {
+    tools: source.tools.entries,
+    redact: (text) => redactor.redact(text),
+    workspace,
+    clock,
+    log,
+    resultBudget: {
+      defaultChars: config.get("tool_results.default_chars"),
+      turnChars: config.get("tool_results.turn_chars"),
+      previewChars: config.get("tool_results.preview_chars"),
+      overrides: numberEntries(config.get("tool_results.overrides")),
+    },
+    permissions: createPermissions({
+      profile: options.permissionProfile,
+      origin: options.origin,
+      headless: config.get("approvals.headless_mode") === "approve" ? "approve" : "deny",
+      askTimeoutMs: config.get("approvals.timeout") * 1000,
+    }),
+    questionTimeoutMs: config.get("clarify.timeout") * 1000,
+    guardrails: createGuardrails({ ...guardrailSettings(config), attended: () => options.origin.attended() }),
+    hooks: facets.hooks,
+    policyDirectories: {
+      // In the workspace: on another machine the directories of this one mean nothing.
+      workspaceRoot: workspace.cwd(),
+      userHome: workspace.kind === "local" ? home.userHome : workspace.files.resolve("~"),
+      hermesHome: home.path,
+      hermesRoot: home.root,
+      ...writeRoot(environment),
+    },
+    context: (callId, signal, progress) => ({
+      workspace,
+      signal,
+      taskId: source.taskId,
+      sessionId: conversation.id,
+      callId,
+      clock,
+      redact: (text, how) => redactor.redact(text, how),
+      ports: source.ports,
+      progress,
+      limits: toolLimits(config),
+    }),
+  }
+}
+
+function guardrailSettings(config: Config): Omit<Parameters<typeof createGuardrails>[0], "attended"> {
+  const limits = (when: "warn_after" | "hard_stop_after") => ({
+    exactFailure: config.get(`tool_loop_guardrails.${when}.exact_failure`),
+    sameToolFailure: config.get(`tool_loop_guardrails.${when}.same_tool_failure`),
+    idempotentNoProgress: config.get(`tool_loop_guardrails.${when}.idempotent_no_progress`),
+  })
+  return {
+    warningsEnabled: config.get("tool_loop_guardrails.warnings_enabled"),
+    hardStopEnabled: config.get("tool_loop_guardrails.hard_stop_enabled"),
+    warnAfter: limits("warn_after"),
+    hardStopAfter: limits("hard_stop_after"),
+  }
+}
+
+function writeRoot(environment: Environment): { readonly writeRoot?: string } {
+  const root = environment.get("HERMES_WRITE_SAFE_ROOT")?.trim() ?? ""
+  return root === "" ? {} : { writeRoot: resolve(root) }
+}
+
+function numberEntries(mapping: Readonly<Record<string, unknown>>): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(mapping).flatMap(([name, value]) => (typeof value === "number" ? [[name, value]] : [])),
+  )
+}

@@ -1,0 +1,97 @@
+import { sessionIdKind, sourceOf } from "../../agent/origin.ts"
+import { fail, ok } from "../../base/result.ts"
+import type { Result } from "../../base/result.ts"
+import type { Workspace } from "../../exec/workspace.ts"
+import type { ModelClient } from "../../llm/model.ts"
+import type { ImageDescriber } from "../../llm/vision/image-describer.ts"
+import type { SessionId } from "../../protocol/identifiers.ts"
+import { newSessionId } from "../../state/session-id.ts"
+import { openModelClient } from "../services/model-client.ts"
+import type { Services } from "../services/services.ts"
+import { loadResumedSession, storeOrReason } from "./resume.ts"
+import type { ResumedSession } from "./resume.ts"
+import type { OpenSessionOptions } from "./session-options.ts"
+import { closeWorkspace, openWorkspace } from "./session-workspace.ts"
+
+/** What a session holds and must release: a model client, a workspace, and one of the allowed concurrent sessions. */
+export interface SessionResources {
+  readonly id: SessionId
+  /** Closed by the session, which may switch models. */
+  readonly model: ModelClient
+  readonly store: Awaited<ReturnType<typeof storeOrReason>>
+  /** Absent for a new conversation. */
+  readonly resumed: ResumedSession | undefined
+  readonly workspace: Workspace
+  /** Closes the workspace and frees the concurrent session. */
+  readonly release: () => Promise<void>
+}
+
+/** Acquires all resources or, with the reason, none. */
+export async function openResources(
+  options: OpenSessionOptions,
+  images: ImageDescriber,
+  services: Services,
+): Promise<Result<SessionResources>> {
+  const opened = await openModelClient(options.model, services, { images })
+  if (!opened.ok) return opened
+  const model = opened.value
+  const store = await storeOrReason(services)
+  const resumed = options.resume === undefined ? ok(undefined) : await loadResumedSession(options.resume, store, services.home)
+  if (!resumed.ok) {
+    model.close()
+    return resumed
+  }
+  const id = options.resume ?? newSessionId(services.clock, sessionIdKind(options.origin))
+  const lease = await takeSessionSlot(id, options, services)
+  if (!lease.ok) {
+    model.close()
+    return lease
+  }
+  const workspace = await openWorkspace(
+    {
+      cwd: options.cwd,
+      sessionId: id,
+      signal: AbortSignal.timeout(OPEN_WORKSPACE_MS),
+      ...(options.sandboxPaths === undefined ? {} : { sandboxPaths: options.sandboxPaths }),
+    },
+    services,
+  )
+  if (!workspace.ok) {
+    await lease.value.release()
+    model.close()
+    return workspace
+  }
+  services.workspaces.add(workspace.value)
+  return ok({
+    id,
+    model,
+    store,
+    resumed: resumed.value,
+    workspace: workspace.value,
+    release: async () => {
+      await closeWorkspace(workspace.value, services.log)
+      services.workspaces.delete(workspace.value)
+      await lease.value.release()
+    },
+  })
+}
+
+/** A container image may have to be downloaded first. */
+const OPEN_WORKSPACE_MS = 600_000
+
+/** Counts this session against `max_concurrent_sessions`, if that is set. */
+async function takeSessionSlot(
+  id: SessionId,
+  { origin }: OpenSessionOptions,
+  { config, home, clock, log }: Services,
+): Promise<Result<{ release(): Promise<void> }>> {
+  const limit = config.get("max_concurrent_sessions")
+  if (limit === null) return ok({ release: () => Promise.resolve() })
+  const { acquireLease } = await import("../../state/leases.ts")
+  const lease = await acquireLease({ home: home.path, limit, id, surface: sourceOf(origin), clock, log })
+  if (lease.kind === "granted") return ok(lease)
+  const holders = lease.holders.map((holder) => `${holder.id} (${holder.surface}, process ${holder.pid})`).join(", ")
+  return fail(
+    `${lease.limit} sessions are open and max_concurrent_sessions allows no more: ${holders}. Close one first.`,
+  )
+}

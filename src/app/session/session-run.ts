@@ -1,0 +1,101 @@
+import { epochSeconds } from "../../base/clock.ts"
+import { scrubSurrogates } from "../../base/text.ts"
+import { runTurn } from "../../agent/loop.ts"
+import { buildTurn } from "../../agent/turn.ts"
+import type { Steps, TurnRun } from "../../agent/turn.ts"
+import { faultEnd, createTally } from "../../agent/turn-end.ts"
+import type { TurnEnd } from "../../agent/turn-end.ts"
+import { completionExplainer, mutationFooter } from "../../agent/turn-footer.ts"
+import type { ModelClient } from "../../llm/model.ts"
+import type { AgentEventBody, RunResult } from "../../protocol/events.ts"
+import { contentText } from "../../protocol/message.ts"
+import type { Message, UserInput } from "../../protocol/message.ts"
+import type { SessionFacts, SessionParts } from "./session-parts.ts"
+
+/** The events of one run, from `run-start` to exactly one `run-end`. */
+export async function* runEvents(input: UserInput, run: RunInput): AsyncGenerator<AgentEventBody, void, void> {
+  const { parts } = run
+  const started = parts.clock.now()
+  const { facts } = run.current
+  yield { type: "run-start", ...facts }
+  if (facts.unsaved !== undefined) {
+    yield { type: "status", kind: "warning", text: `This conversation is not saved: ${facts.unsaved}` }
+  }
+  for (const text of run.current.warnings) yield { type: "status", kind: "warning", text }
+  let end: TurnEnd
+  try {
+    end = yield* storeAndAnswer(input, run)
+    if (end.outcome === "completed") yield* parts.compression.afterAnswer(run.current.model, run.signal)
+  } catch (error) {
+    end = faultEnd(error, createTally())
+  }
+  const leftover = run.steering.take()
+  const pendingSteer = end.outcome === "interrupted" ? undefined : leftover
+  const { failedWrites: _paths, ...totals } = end.totals
+  const result: RunResult = {
+    finalResponse: withFooters(end, parts.footers),
+    exitReason: end.exitReason,
+    messages: [...parts.conversation.history],
+    // The model that answered last: the configured one, or a fallback in this turn.
+    model: run.current.model.runtime.model,
+    provider: run.current.model.runtime.provider,
+    sessionId: parts.conversation.id,
+    ...totals,
+    durationMs: parts.clock.now() - started,
+    ...(end.partial === undefined ? {} : { partial: end.partial }),
+    ...(end.error === undefined ? {} : { error: end.error }),
+    ...(pendingSteer === undefined ? {} : { pendingSteer }),
+  }
+  yield { type: "run-end", outcome: end.outcome, result }
+}
+
+/** What changes with the model. */
+export interface CurrentModel {
+  readonly model: ModelClient
+  readonly facts: SessionFacts
+  /** Sent to the model with the next message. */
+  readonly note: string | undefined
+  /** Shown to the user with the next turn. */
+  readonly warnings: readonly string[]
+}
+
+export interface RunInput extends Omit<TurnRun, "model"> {
+  readonly parts: SessionParts
+  readonly current: CurrentModel
+  /** The input is a notice about a background process. */
+  readonly notice: boolean
+}
+
+/** Adds lines for the user below the answer. They are not part of the conversation. */
+function withFooters(end: TurnEnd, footers: SessionParts["footers"]): string | null {
+  const { finalResponse, exitReason, totals } = end
+  if (finalResponse === null) return null
+  const lines = [
+    footers.failedWrites ? mutationFooter({ failedWrites: totals.failedWrites, finalText: finalResponse }) : "",
+    footers.explainEnd && end.outcome !== "completed"
+      ? completionExplainer({ finalText: finalResponse, exitReason })
+      : "",
+  ].filter((line) => line !== "")
+  return [finalResponse, ...lines].join("\n\n")
+}
+
+/** Stores the user's message before the first request is sent (law 2), then runs the loop. */
+async function* storeAndAnswer(input: UserInput, run: RunInput): Steps<TurnEnd> {
+  const { parts, current, signal } = run
+  const { conversation, facets } = parts
+  yield* parts.catchUp(undefined)
+  const { model } = current
+  const fromFacets = await facets.beforeTurn({ text: contentText(input), history: conversation.history, model, signal })
+  const injected = [current.note, fromFacets].filter((text) => text !== undefined && text !== "").join("\n\n")
+  const message: Message = {
+    role: "user",
+    content: typeof input === "string" ? scrubSurrogates(input) : input,
+    timestamp: epochSeconds(parts.clock),
+    ...(run.notice ? { synthetic: "background" } : {}),
+    ...(injected === "" ? {} : { injected }),
+  }
+  await conversation.append([message])
+  model.beginTurn()
+  parts.dispatch.guardrails?.beginTurn()
+  return yield* runTurn(buildTurn(parts, { ...run, model }))
+}

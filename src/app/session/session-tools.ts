@@ -1,0 +1,71 @@
+import type { ToolDefinition } from "../../protocol/tool.ts"
+import { offerSameTools, offerTools } from "../../toolkit/deferred-tools.ts"
+import type { OfferedTools } from "../../toolkit/deferred-tools.ts"
+import { getToolDefinitions } from "../../toolkit/definitions.ts"
+import type { DeferredToolsPort } from "../../toolkit/ports/deferred-tools.ts"
+import type { ToolEntry } from "../../toolkit/tool.ts"
+import { createToolSearch } from "../../tools/tool-search/tool-ranking.ts"
+import type { Services } from "../services/services.ts"
+
+/** The tools of a session by name, with what the model sees of them; both sorted by name. */
+export interface SessionTools {
+  readonly entries: ReadonlyMap<string, ToolEntry>
+  readonly definitions: readonly ToolDefinition[]
+}
+
+/** The tools that a session may use: those of the enabled toolsets, and those that its facets bring for them. */
+export function selectTools(
+  toolsets: readonly string[] | undefined,
+  fromFacets: readonly ToolEntry[],
+  { config, registry, log }: Pick<Services, "config" | "registry" | "log">,
+): SessionTools {
+  const enabled = toolsets ?? config.get("toolsets")
+  const disabled = config.get("agent.disabled_toolsets")
+  const registered = getToolDefinitions({ enabled, disabled }, { registry, log })
+  const { tools } = registry.snapshot()
+  const known = new Set([...tools.values()].map(({ toolset }) => toolset))
+  const active = new Set(registered.map(({ name }) => tools.get(name)?.toolset))
+  // A facet may bring a toolset of its own; one that is known follows the selection.
+  const added = fromFacets.filter(({ toolset }) => active.has(toolset) || !(known.has(toolset) || disabled.includes(toolset)))
+  const definitions = [
+    ...registered,
+    ...added.map(({ name, description, parameters }) => ({ name, description, parameters })),
+  ].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  const entries = new Map([
+    ...registered.flatMap(({ name }): [string, ToolEntry][] => {
+      const entry = tools.get(name)
+      return entry === undefined ? [] : [[name, entry]]
+    }),
+    ...added.map((entry): [string, ToolEntry] => [entry.name, entry]),
+  ])
+  return { entries, definitions }
+}
+
+/** Decides which tools are declared to the model. A session keeps that list for life (law 3), also when it is resumed. */
+export function divideTools(
+  tools: SessionTools,
+  session: {
+    readonly prompt: string
+    readonly contextLength: number
+    /** What a resumed session declared when it began. */
+    readonly declaredBefore?: readonly string[]
+  },
+  { config }: Pick<Services, "config">,
+): OfferedTools {
+  const { declaredBefore } = session
+  if (declaredBefore !== undefined) return offerSameTools(tools, declaredBefore)
+  return offerTools(tools, {
+    style: config.get("agent.prompt_style"),
+    enabled: config.get("tools.tool_search.enabled"),
+    thresholdPct: config.get("tools.tool_search.threshold_pct"),
+    contextLength: session.contextLength,
+    promptBytes: Buffer.byteLength(JSON.stringify(session.prompt)),
+  })
+}
+
+export function deferredToolsPort({ deferred }: OfferedTools, { config }: Pick<Services, "config">): DeferredToolsPort {
+  return createToolSearch(deferred, {
+    defaultLimit: config.get("tools.tool_search.search_default_limit"),
+    maxLimit: config.get("tools.tool_search.max_search_limit"),
+  })
+}

@@ -1,0 +1,207 @@
+import { realpathSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+
+import { orAborted } from "../../base/abort.ts"
+import type { Clock } from "../../base/clock.ts"
+import type { Logger } from "../../base/logger.ts"
+import { fail, ok } from "../../base/result.ts"
+import type { Result } from "../../base/result.ts"
+import type { Environment } from "../../config/environment.ts"
+import type { Home } from "../../config/home.ts"
+import type { Config } from "../../config/load.ts"
+import { HERMES_PROGRAMS } from "../../config/protected-paths.ts"
+import { toolHome } from "../../config/tool-home.ts"
+import { commandEnvironment, visibleVariables } from "../../exec/command-environment.ts"
+import type { FileGuard } from "../../exec/local/local-files.ts"
+import { createLocalWorkspace } from "../../exec/local/local-workspace.ts"
+import type { OpenSandbox } from "../../exec/local/local-shell-state.ts"
+import type { Workspace } from "../../exec/workspace.ts"
+import type { SessionId } from "../../protocol/identifiers.ts"
+import type { ToolLimits } from "../../toolkit/tool.ts"
+import type { SandboxPaths } from "./session-options.ts"
+
+interface WorkspaceSources {
+  readonly config: Config
+  readonly environment: Environment
+  readonly home: Home
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+interface WorkspaceRequest {
+  readonly cwd: string
+  readonly sessionId?: SessionId
+  readonly sandboxPaths?: SandboxPaths
+  /** Aborts a workspace that takes too long to open. */
+  readonly signal: AbortSignal
+}
+
+/** Opens the workspace that `terminal.backend` selects. An error names the fix. */
+export async function openWorkspace(request: WorkspaceRequest, sources: WorkspaceSources): Promise<Result<Workspace>> {
+  const { config, environment, home, clock, log } = sources
+  const backend = config.get("terminal.backend")
+  if (backend === "local") return ok(openLocal(request, sources))
+  const { openBackend } = await import("../../exec/open-backend.ts")
+  return await openBackend({
+    backend,
+    config,
+    home,
+    environment: environment.toObject(),
+    secret: (name) => environment.get(name),
+    cwd: request.cwd,
+    taskId: "default",
+    clock,
+    log,
+    signal: request.signal,
+  })
+}
+
+/** Closes a workspace, or abandons it when that takes too long. */
+export async function closeWorkspace(
+  workspace: Workspace,
+  log: Logger,
+  budget: AbortSignal = AbortSignal.timeout(workspace.kind === "modal" ? KEEPING_MS : CLOSING_MS),
+): Promise<void> {
+  const closed = await orAborted(
+    workspace.close().then(() => true),
+    budget,
+  )
+  if (closed === true) return
+  log.warning(`the ${workspace.kind} workspace did not close in time and was left`)
+  workspace.abandon()
+}
+
+const CLOSING_MS = 15_000
+/** Modal saves the files when it closes; abandoning that loses them. */
+const KEEPING_MS = 120_000
+
+/** Commands on this machine get a filtered environment, `HERMES_HOME`, and a sandbox where one is available. */
+function openLocal({ cwd, sessionId, sandboxPaths }: WorkspaceRequest, sources: WorkspaceSources): Workspace {
+  const { config, environment, home } = sources
+  const account = toolHome({ home, environment, mode: config.get("terminal.home_mode") })
+  const passthrough = config.get("terminal.env_passthrough")
+  const named = config.get("terminal.shell_init_files")
+  const startup = named.length === 0 && config.get("terminal.auto_source_bashrc") ? {} : { startupFiles: named }
+  return createLocalWorkspace({
+    cwd,
+    userHome: home.userHome,
+    fileGuard: floorFor(home),
+    persistentShell: config.get("terminal.persistent_shell"),
+    startupVariables: visibleVariables(passthrough),
+    ...startup,
+    ...(config.get("terminal.sandbox") === "off" ? {} : { openSandbox: sandboxFor({ cwd, sandboxPaths }, sources) }),
+    environment: commandEnvironment(environment.toObject(), {
+      passthrough,
+      set: {
+        HERMES_HOME: home.path,
+        ...account,
+        ...(sessionId === undefined ? {} : { HERMES_SESSION_ID: sessionId }),
+      },
+    }),
+  })
+}
+
+/** Applies the floor again to the file that a path really leads to. Secret file names of the user are checked by the tools. */
+function floorFor(home: Home): FileGuard {
+  const directories = {
+    userHome: withoutLinks(home.userHome),
+    hermesHome: withoutLinks(home.path),
+    hermesRoot: withoutLinks(home.root),
+  }
+  return async (path, access) => {
+    const [{ isWithin, readRefusal, writeRefusal }, { refusedDevice }] = await Promise.all([
+      import("../../policy/file-floor.ts"),
+      import("../../tools/file/paths/refused-path.ts"),
+    ])
+    const isOurs = isWithin(path, directories.hermesHome) || isWithin(path, directories.hermesRoot)
+    if (access === "read") return refusedDevice(path) ?? (isOurs ? readRefusal(path, directories) : undefined)
+    return writeRefusal(path, directories)
+  }
+}
+
+function withoutLinks(path: string): string {
+  try {
+    return realpathSync.native(path)
+  } catch {
+    // The path does not exist.
+    return path
+  }
+}
+
+/** Package caches that sandboxed commands may write. None of them is on the PATH. */
+const PACKAGE_CACHES = [
+  ".cache",
+  ".npm",
+  ".cargo/registry",
+  ".cargo/git",
+  ".gradle/caches",
+  ".m2/repository",
+  "go/pkg",
+  ".yarn/berry",
+  ".bun/install/cache",
+  ".nuget/packages",
+  ".local/share/pnpm/store",
+]
+
+function sandboxFor(
+  { cwd, sandboxPaths }: { readonly cwd: string; readonly sandboxPaths: SandboxPaths | undefined },
+  { config, environment, home, log }: WorkspaceSources,
+): OpenSandbox {
+  return async ({ trial, signal }) => {
+    const [{ chooseSandbox }, { socketsInEnvironment }] = await Promise.all([
+      import("../../exec/sandbox/choose-sandbox.ts"),
+      import("../../exec/sandbox/environment-sockets.ts"),
+    ])
+    const variables = environment.toObject()
+    const chosen = await chooseSandbox({
+      mode: config.get("terminal.sandbox"),
+      network: config.get("terminal.sandbox_network"),
+      writable: [
+        ...writableDirectories(cwd, { config, home }),
+        ...(sandboxPaths?.writable ?? []),
+        ...PACKAGE_CACHES.map((name) => join(home.userHome, name)),
+      ],
+      readOnly: [...(sandboxPaths?.readOnly ?? []), ...programDirectories(home, variables["NODE_COMPILE_CACHE"])],
+      hidden: socketsInEnvironment(variables),
+      homes: { userHome: home.userHome, hermesHome: home.path, hermesRoot: home.root },
+      path: environment.get("PATH") ?? "",
+      trial,
+      signal,
+    })
+    if (!chosen.ok) return fail(chosen.error)
+    if (chosen.value.kind === "unavailable") log.info(chosen.value.note)
+    return ok(chosen.value.kind === "on" ? chosen.value.prefix : undefined)
+  }
+}
+
+/** Code that Hermes runs outside the sandbox. Commands may never write it. */
+function programDirectories(home: Home, compiledByNode: string | undefined): readonly string[] {
+  const own = [home.path, home.root].flatMap((path) => HERMES_PROGRAMS.map((name) => join(path, name)))
+  return compiledByNode === undefined || compiledByNode === "" ? own : [...own, resolve(compiledByNode)]
+}
+
+/** Where sandboxed commands may write, beside package caches. */
+export function writableDirectories(
+  cwd: string,
+  { config, home }: Pick<WorkspaceSources, "config" | "home">,
+): readonly string[] {
+  const declared = config.get("terminal.sandbox_write").map((path) => expandHome(path, home.userHome))
+  return [cwd, tmpdir(), ...declared]
+}
+
+function expandHome(path: string, userHome: string): string {
+  return path === "~" || path.startsWith("~/") ? join(userHome, path.slice(1)) : path
+}
+
+/** The limits on tool results, from the settings. */
+export function toolLimits(config: Config): ToolLimits {
+  return {
+    readMaxChars: config.get("file_read_max_chars"),
+    maxLines: config.get("tool_output.max_lines"),
+    maxLineLength: config.get("tool_output.max_line_length"),
+    outputMaxChars: config.get("tool_output.max_bytes"),
+    commandTimeoutSeconds: config.get("terminal.timeout"),
+    clarifyMaxChoices: config.get("clarify.max_choices"),
+  }
+}

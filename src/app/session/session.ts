@@ -1,0 +1,257 @@
+import type { Clock } from "../../base/clock.ts"
+import { epochSeconds } from "../../base/clock.ts"
+import { inLogSession } from "../../base/logger.ts"
+import { randomHex } from "../../base/random-and-hash.ts"
+import { fail, ok } from "../../base/result.ts"
+import type { Result } from "../../base/result.ts"
+import { errorMessage } from "../../base/system-error.ts"
+import { createActivity } from "../../agent/activity.ts"
+import type { ActivitySummary } from "../../agent/activity.ts"
+import type { CompressReport, ManualCompression } from "../../agent/context/compression.ts"
+import type { ContextFigures } from "../../agent/context/context-engine.ts"
+import type { Conversation } from "../../agent/conversation.ts"
+import { Interactions } from "../../agent/interactions.ts"
+import { createSteering } from "../../agent/steering.ts"
+import type { Checkpoints } from "../../exec/checkpoints/checkpoints.ts"
+import type { ChosenModel } from "../../llm/choose-model.ts"
+import type { PermissionProfile } from "../../policy/permission-profile.ts"
+import type { RateLimits } from "../../llm/failure/rate-limit-headers.ts"
+import type { AgentEvent, AgentEventBody, Answer } from "../../protocol/events.ts"
+import type { SessionId } from "../../protocol/identifiers.ts"
+import { contentText } from "../../protocol/message.ts"
+import type { UserInput } from "../../protocol/message.ts"
+import type { TodoItem } from "../../toolkit/ports/todo.ts"
+import { logEvent } from "./run-log.ts"
+import type { BackgroundNotices, SessionFacts, SessionParts } from "./session-parts.ts"
+import { runEvents } from "./session-run.ts"
+import type { CurrentModel } from "./session-run.ts"
+
+/** A conversation that can be continued. One run at a time; each run is a stream that ends with exactly one `run-end`. */
+export interface Session {
+  /** Changes when a compression continues the conversation in a child session. */
+  readonly id: SessionId
+  run(input: UserInput, options: RunOptions): AsyncGenerator<AgentEvent, void, void>
+  /** Runs to the end and returns the final text, or "". */
+  ask(input: UserInput, options: { readonly signal: AbortSignal }): Promise<string>
+  /** Returns false when the question is unknown or already answered. */
+  answer(requestId: string, answer: Answer): boolean
+  /** Ends the running turn; if none is running, the next one ends at once. */
+  interrupt(): void
+  /** Adds a note to the running turn. Returns false for an empty note. */
+  steer(text: string): boolean
+  readonly facts: SessionFacts
+  /** Continues the conversation with another model; on failure nothing changes. */
+  switchModel(chosen: ChosenModel): Promise<Result<undefined>>
+  /** Applies from the next tool call on, also within a running turn. */
+  setPermissionProfile(profile: PermissionProfile): void
+  /** Compresses the conversation now, optionally with a focus topic. */
+  compress(request: ManualCompression): Promise<Result<CompressReport>>
+  /** Removes the last user message and everything after it. Returns its text, or undefined if there is none. */
+  undo(): Promise<string | undefined>
+  /** Earlier states of the files; undefined for workspaces on other machines. */
+  checkpoints(): Promise<Checkpoints | undefined>
+  readonly context: ContextFigures
+  /** The rate limits that the provider last reported; empty if it reports none. */
+  readonly rateLimits: RateLimits
+  activity(): ActivitySummary
+    readonly background: BackgroundNotices
+  /** The task list that the model keeps for itself. */
+  todo(): readonly TodoItem[]
+  title(): Promise<string | null>
+  close(reason: string): Promise<void>
+}
+
+export interface RunOptions {
+  readonly signal: AbortSignal
+  /** The input is a notice about a background process, not a user message. */
+  readonly notice?: boolean
+}
+
+export class SessionBusyError extends Error {
+  override readonly name = "SessionBusyError"
+}
+
+export function createSession(parts: SessionParts): Session {
+  const { clock, conversation, journal, facets } = parts
+  const interactions = new Interactions(clock)
+  const steering = createSteering()
+  const activity = createActivity(clock, parts.maxIterations)
+  let running: AbortController | undefined
+  let stopNext = false
+  /** Events from outside the turn, emitted before its next event. */
+  const pending: AgentEventBody[] = []
+  let current: CurrentModel = {
+    model: parts.model,
+    facts: parts.facts,
+    note: parts.openingNote,
+    warnings: parts.openingWarnings,
+  }
+
+  async function* run(input: UserInput, options: RunOptions): AsyncGenerator<AgentEvent, void, void> {
+    const controller = beginRun()
+    if (stopNext) controller.abort()
+    stopNext = false
+    const signal = AbortSignal.any([options.signal, controller.signal])
+    const envelope = createEnvelope(conversation, clock)
+    try {
+      const turn = {
+        parts,
+        current,
+        interactions,
+        steering,
+        signal,
+        runId: envelope.runId,
+        notice: options.notice === true,
+      }
+      for await (const body of runEvents(input, turn)) {
+        if (body.type !== "run-start")
+          for (const other of [...pending.splice(0), ...parts.takeAuxiliaryUsage()]) yield envelope.wrap(other)
+        const event = envelope.wrap(body)
+        activity.observe(event)
+        // Deltas are not logged: there are thousands of them, and the store keeps their text.
+        if (event.type !== "text-delta" && event.type !== "reasoning-delta") {
+          inLogSession({ id: conversation.id }, () => {
+            logEvent(parts.log, event)
+          })
+        }
+        if (event.type === "run-end") facets.afterTurn({ input, end: event, model: current.model })
+        yield event
+      }
+    } finally {
+      // A reader that stops reading ends the run.
+      controller.abort()
+      await facets.runEnded()
+      current = { ...current, note: undefined, warnings: [] }
+      running = undefined
+    }
+  }
+
+  function beginRun(): AbortController {
+    if (running !== undefined)
+      throw new SessionBusyError("this session is already running; wait for it or interrupt it")
+    running = new AbortController()
+    return running
+  }
+
+  return {
+    get id() {
+      return conversation.id
+    },
+    get facts() {
+      return current.facts
+    },
+    get context() {
+      return parts.compression.figures
+    },
+    get rateLimits() {
+      return current.model.rateLimits ?? {}
+    },
+    switchModel: async (chosen) => {
+      if (running !== undefined) return fail("wait until the running answer has ended before you change the model")
+      const opened = await parts.openModel(chosen)
+      if (!opened.ok) return opened
+      const { provider, model } = chosen.runtime
+      await journal.setModel(model)
+      current.model.close()
+      current = {
+        ...current,
+        model: opened.value,
+        facts: { ...current.facts, provider, model },
+        // The system prompt does not change (law 3), so this note names the new model.
+        note: `[From here on this conversation is answered by ${model} (${provider}).]`,
+      }
+      return ok(undefined)
+    },
+    setPermissionProfile: (profile) => {
+      const { permissions } = parts.dispatch
+      const old = permissions.profile
+      if (old === profile) return
+      permissions.setProfile(profile)
+      current = { ...current, facts: { ...current.facts, permissionProfile: profile } }
+      pending.push({
+        type: "status",
+        kind: "permission-profile",
+        text: `permission profile: ${profile}`,
+        old,
+        new: profile,
+        by: "user",
+      })
+    },
+    compress: async (request) => {
+      if (running !== undefined) return fail("wait until the running answer has ended before you compress the conversation")
+      const controller = beginRun()
+      try {
+        return ok(await compressNow(parts, { ...request, signal: AbortSignal.any([request.signal, controller.signal]) }))
+      } catch (error) {
+        return fail(`the conversation could not be compressed: ${errorMessage(error)}`)
+      } finally {
+        running = undefined
+      }
+    },
+    undo: async () => (running === undefined ? await undoLastTurn(parts) : undefined),
+    checkpoints: async () => await parts.abilities.checkpoints?.(),
+    run,
+    ask: async (input, options) => {
+      let final = ""
+      for await (const event of run(input, options)) {
+        if (event.type === "run-end") final = event.result.finalResponse ?? ""
+      }
+      return final
+    },
+    answer: (requestId, answer) => interactions.answer(requestId, answer),
+    interrupt: () => {
+      if (running === undefined) stopNext = true
+      else running.abort()
+    },
+    steer: (text) => steering.add(text),
+    activity: () => activity.summary(),
+    todo: parts.todo,
+    background: parts.background,
+    title: () => journal.title(),
+    close: async (reason) => {
+      running?.abort()
+      await facets.close()
+      await journal.end(reason)
+      current.model.close()
+      await parts.release()
+    },
+  }
+}
+
+async function compressNow(parts: SessionParts, request: ManualCompression): Promise<CompressReport> {
+  let notice = ""
+  for await (const event of parts.catchUp(undefined)) if (event.type === "status") notice = event.text
+  const work = parts.compression.compressNow(request)
+  for (;;) {
+    const step = await work.next()
+    if (step.done === true) return withWarning(step.value, notice)
+  }
+}
+
+function withWarning(report: CompressReport, notice: string): CompressReport {
+  const warning = [notice, report.warning ?? ""].filter((text) => text !== "").join("; ")
+  return warning === "" ? report : { ...report, warning }
+}
+
+async function undoLastTurn({ catchUp, conversation }: SessionParts): Promise<string | undefined> {
+  for await (const _event of catchUp(undefined)) continue
+  const { history } = conversation
+  const index = history.findLastIndex((message) => message.role === "user" && message.synthetic === undefined)
+  const message = history[index]
+  if (message?.role !== "user") return undefined
+  await conversation.rewind(index)
+  return contentText(message.content)
+}
+
+function createEnvelope(conversation: Conversation, clock: Clock) {
+  const runId = randomHex(6)
+  let seq = 0
+  return {
+    runId,
+    wrap: (body: AgentEventBody): AgentEvent => {
+      const event = { ...body, sessionId: conversation.id, runId, seq, ts: epochSeconds(clock) }
+      seq += 1
+      return event
+    },
+  }
+}

@@ -1,0 +1,31 @@
+import type { SessionId } from "../../protocol/identifiers.ts"
+import type { SandboxPaths } from "./session-options.ts"
+
+/** Where a conversation works: the user's directory, or a git worktree of its own. */
+export interface WorkingDirectory {
+  readonly cwd: string
+  readonly sandboxPaths?: SandboxPaths
+  /** What the model must know about it. */
+  readonly note?: string
+  /** The same for the resumed session, if that must know more. */
+  readonly noteForResumed?: string
+  /** For the user. */
+  readonly notices: readonly string[]
+  /** Call it after the session is closed. Returns a notice for the user, or undefined. */
+  close(): Promise<string | undefined>
+}
+
+export interface WorkingDirectoryRequest {
+  readonly cwd: string
+  /** The user named `cwd`, so a resumed session does not return to its worktree. */
+  readonly isCwdNamed: boolean
+  /** The user asked for a worktree, beside what the settings say. */
+  readonly worktree: boolean
+  /** The session to resume, and where it last worked. */
+  readonly resume: { readonly id: SessionId; readonly cwd: string } | undefined
+  readonly signal: AbortSignal
+}
+
+export function plainDirectory(cwd: string, more: Partial<WorkingDirectory> = {}): WorkingDirectory {
+  return { cwd, notices: [], close: () => Promise.resolve(undefined), ...more }
+}

@@ -1,0 +1,25 @@
+import type { Command, CommandGroup, CommandTree } from "../command.ts"
+
+export const GROUP_TITLES: Readonly<Record<CommandGroup, string>> = {
+  chat: "Chat",
+  sessions: "Sessions",
+  settings: "Settings",
+  extend: "Extend",
+  automate: "Automate",
+  connect: "Connect",
+  maintenance: "Maintenance",
+}
+
+/** True when the command, or at least one of its subcommands, works in this release. */
+export function isAvailable(command: Command): boolean {
+  return command.load !== undefined || (command.subcommands ?? []).some(isAvailable)
+}
+
+/** Returns the names and aliases of the top-level commands. */
+export function commandNames(tree: CommandTree): readonly string[] {
+  return tree.commands.flatMap((command) => [command.name, ...(command.aliases ?? [])])
+}
+
+export function findCommand(commands: readonly Command[], word: string): Command | undefined {
+  return commands.find((command) => command.name === word || command.aliases?.includes(word) === true)
+}

@@ -1,0 +1,18 @@
+import type { HomeContext } from "../admin/home-context.ts"
+import { systemClock } from "../base/clock.ts"
+import { createFileLogger } from "../base/file-logger.ts"
+import type { Logger } from "../base/logger.ts"
+import { createRedactor } from "../base/redact.ts"
+import type { Home } from "../config/home.ts"
+import type { Invocation } from "./command.ts"
+
+/** The context that a command passes to the operations of `admin`. */
+export function homeContext({ home, environment }: Pick<Invocation, "home" | "environment">): HomeContext {
+  return { home, environment, clock: systemClock, log: createCommandLogger(home) }
+}
+
+/** The logger of a command that runs no agent. It creates no file until it writes a line. */
+function createCommandLogger(home: Home): Logger {
+  const redactor = createRedactor({ enabled: true, secrets: [] })
+  return createFileLogger({ directory: home.file("logs"), redact: (text) => redactor.redact(text) }).child("cli")
+}

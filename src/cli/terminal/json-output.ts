@@ -1,0 +1,6 @@
+import type { Terminal } from "./terminal.ts"
+
+/** Prints the result of a command with `--json`: one indented document. */
+export function printJson(terminal: Terminal, value: unknown): void {
+  terminal.line(JSON.stringify(value, undefined, 2))
+}

@@ -1,0 +1,43 @@
+/** The standard streams of a command. Writing to a closed pipe does not fail; it sets `closed`. */
+export interface Terminal {
+  /** Writes text to stdout unchanged. */
+  out(text: string): void
+  /** Writes text to stderr unchanged. */
+  err(text: string): void
+  /** Write a line to stdout or stderr. */
+  line(text?: string): void
+  errLine(text: string): void
+  readonly stdinIsTty: boolean
+  /** Standard input is a pipe, a socket or a regular file, and should be read; false for a TTY and /dev/null. */
+  readonly stdinIsPiped: boolean
+  readonly stdoutIsTty: boolean
+  readonly stderrIsTty: boolean
+  readonly columns: number
+  /** ANSI codes may be written to stdout: it is a TTY, without NO_COLOR, TERM=dumb and --no-color. */
+  readonly color: boolean
+  /** The reader has closed stdout. */
+  readonly closed: boolean
+  /** Asks a yes-or-no question. Returns undefined at EOF and without a TTY. */
+  confirm(question: string): Promise<boolean | undefined>
+  /** Reads one line. Returns undefined at EOF and without a TTY. `secret` turns the echo off. */
+  ask(question: string, options?: { readonly secret?: boolean }): Promise<string | undefined>
+  /** Reads standard input as text, at most `maxBytes`. */
+  readStdin(options: StdinOptions): Promise<StdinText>
+  /** Resolves when all output has been passed to the operating system. */
+  flush(): Promise<void>
+}
+
+export interface StdinOptions {
+  readonly maxBytes: number
+  readonly signal: AbortSignal
+  /** Stops waiting when no data has arrived within this time. Without it, only EOF and the signal end the wait. */
+  readonly firstByteWithinMs?: number
+}
+
+export interface StdinText {
+  readonly text: string
+  /** There was more than `maxBytes`. */
+  readonly truncated: boolean
+  /** Nothing arrived within `firstByteWithinMs`. */
+  readonly timedOut: boolean
+}

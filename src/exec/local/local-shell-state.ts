@@ -1,0 +1,244 @@
+import { closeSync, constants, existsSync, fstatSync, openSync, readSync, realpathSync, rmSync } from "node:fs"
+import { dirname } from "node:path"
+
+import { orAborted } from "../../base/abort.ts"
+import { lazy } from "../../base/lazy.ts"
+import { ok } from "../../base/result.ts"
+import type { Result } from "../../base/result.ts"
+import { COMMAND_VARIABLE } from "../process-tree.ts"
+import { createStateFiles } from "../shell-state-files.ts"
+import { readStateDirectory, snapshotScript, statefulScript } from "../shell-state.ts"
+import { closeInheritedDescriptors } from "./inherited-descriptors.ts"
+import { runLocalCommand } from "./local-command.ts"
+import type { LocalShell } from "./local-command.ts"
+import { createMemoryDirectory, removeMemoryDirectory } from "./memory-directory.ts"
+
+const SNAPSHOT_TIMEOUT_MS = 30_000
+
+export interface LocalShellStateOptions {
+  readonly cwd: string
+  readonly shell: string
+  readonly environment: Readonly<Record<string, string>>
+  /** Sourced once, before the first command of the conversation. */
+  readonly startupFiles: readonly string[]
+  /** Patterns of the variables that the start-up files may add. */
+  readonly startupVariables: readonly string[]
+  /** False: every command starts with the same state and directory. */
+  readonly persistent: boolean
+  /** Called once, before the first command. Undefined: commands run without a sandbox. */
+  readonly openSandbox: OpenSandbox | undefined
+  /** Called while the start-up files are sourced, so that other preparations can run at the same time. */
+  readonly onPreparing: () => Promise<void>
+  /** Aborting it ends everything that still runs. */
+  readonly signal: AbortSignal
+}
+
+/** Returns the sandbox command line that starts a shell. The sandbox must allow writes to `stateDirectory`. */
+export type SandboxPrefix = (context: {
+  readonly cwd: string
+  readonly stateDirectory: string
+  /** The command runs in its own pseudo-terminal and must keep it. */
+  readonly hasTerminal: boolean
+}) => readonly string[]
+
+/** Runs something in the sandbox. Resolves to whether it succeeded. */
+export type SandboxTrial = (prefix: SandboxPrefix) => Promise<boolean>
+
+/** Fails with a reason when commands require a sandbox and none is available. Undefined: commands run without one. */
+export type OpenSandbox = (options: {
+  readonly trial: SandboxTrial | undefined
+  readonly signal: AbortSignal
+}) => Promise<Result<SandboxPrefix | undefined>>
+
+/** How to run one command of the conversation, apart from its sandbox. */
+export interface CommandState extends Omit<LocalShell, "prefix"> {
+  /** The script for a prewarmed shell. */
+  readonly preparedScript: (commandId: string) => string
+  /** Set when the working directory no longer exists. */
+  readonly note: string | undefined
+  /** Adopts the state and the directory that the command left. To be called once, after the command has ended. */
+  readonly finish: () => void
+}
+
+interface StreamOptions {
+  readonly hasTerminal: boolean
+  readonly separateStderr: boolean
+}
+
+/** Keeps the directory, variables, functions and aliases of the conversation on this machine. */
+export function createLocalShellState(options: LocalShellStateOptions) {
+  let cwd = options.cwd
+  const shellKind = options.shell.endsWith("/bash") ? "bash" : "sh"
+  const stateDirectory = lazy(() => createMemoryDirectory("shell"))
+  const stateFiles = lazy(() => createStateFiles(stateDirectory()))
+  const descriptorPrefix = lazy(() => closeInheritedDescriptors(options.shell))
+  let sandboxPrefix: SandboxPrefix | undefined
+  let sandbox: Promise<Result<undefined>> | undefined
+  let snapshot: Promise<unknown> | undefined
+  let snapshotWasTried = false
+  const startSandbox = async (trial: SandboxTrial | undefined): Promise<Result<undefined>> => {
+    const opened = (await options.openSandbox?.({ trial, signal: options.signal })) ?? ok(undefined)
+    sandboxPrefix = opened.ok ? opened.value : undefined
+    // Start-up files that did not finish in a working sandbox would not finish the next time either.
+    if (snapshotWasTried && sandboxPrefix !== undefined) snapshot = Promise.resolve()
+    return opened.ok ? ok(undefined) : opened
+  }
+  /** If the start-up files can be sourced in the sandbox, the sandbox works. */
+  const trySnapshot: SandboxTrial = async (candidate) => {
+    snapshotWasTried = true
+    sandboxPrefix = candidate
+    return await takeSnapshot()
+  }
+  const prefixFor = (directory: string, hasTerminal = false): readonly string[] | undefined => {
+    const sandboxWords = sandboxPrefix?.({ cwd: directory, stateDirectory: stateDirectory(), hasTerminal })
+    const descriptorWords = descriptorPrefix()
+    return descriptorWords === undefined ? sandboxWords : [...descriptorWords, ...(sandboxWords ?? [])]
+  }
+
+  const hasSnapshot = shellKind === "bash" && options.startupFiles.length > 0
+  const takeSnapshot = async (): Promise<boolean> => {
+    const files = stateFiles().begin()
+    const directory = nearestDirectory(cwd)
+    const running = runLocalCommand("the start-up files", {
+      ...shellIn(directory),
+      prefix: prefixFor(directory),
+      script: () =>
+        snapshotScript({
+          files: options.startupFiles,
+          to: files.to,
+          keep: options.startupVariables,
+          fixed: fixedVariables(options.environment),
+        }),
+      timeoutMs: SNAPSHOT_TIMEOUT_MS,
+      signal: options.signal,
+      keepChars: 1,
+    })
+    await Promise.all([running.exit, options.onPreparing()])
+    const isComplete = readReportedDirectory(files.to) !== undefined
+    if (isComplete) files.commit()
+    files.release()
+    return isComplete
+  }
+  const prepareOnce = async (): Promise<Result<undefined>> => {
+    const opened = await (sandbox ??= startSandbox(hasSnapshot ? trySnapshot : undefined))
+    if (opened.ok && hasSnapshot && !options.signal.aborted) await (snapshot ??= takeSnapshot())
+    return opened
+  }
+  const shellIn = (directory: string) => ({
+    cwd: directory,
+    shell: options.shell,
+    environment: options.environment,
+  })
+
+  return {
+    cwd: () => cwd,
+    /** Whether commands must wait for `openSandbox` first. */
+    hasSandbox: options.openSandbox !== undefined,
+    /** To be awaited before a command that sees no state. Fails when commands must not run. */
+    openSandbox: (): Promise<Result<undefined>> => (sandbox ??= startSandbox(undefined)),
+    /** To be awaited before a command that starts from the state: also sources the start-up files. Undefined after an abort. */
+    prepare: (signal: AbortSignal): Promise<Result<undefined> | undefined> => orAborted(prepareOnce(), signal),
+    /** For a command that leaves its state to the next one. */
+    beginCommand: (command: string, requestedCwd: string | undefined): CommandState => {
+      const directory = requestedCwd ?? nearestDirectory(cwd)
+      const note =
+        requestedCwd === undefined && directory !== cwd
+          ? `The working directory ${cwd} no longer exists; the command ran in ${directory}.`
+          : undefined
+      if (note !== undefined) cwd = directory
+      const files = stateFiles().begin()
+      // An earlier command may have left a pipe there, which would block this one.
+      for (const file of [files.to, `${files.to}.cwd`]) rmSync(file, { recursive: true, force: true })
+      const to = options.persistent ? { to: files.to } : {}
+      const stateful = { command, shell: shellKind, cwd: directory, from: files.from, ...to } as const
+      return {
+        ...shellIn(directory),
+        note,
+        script: (commandId) => statefulScript({ ...stateful, variables: { [COMMAND_VARIABLE]: commandId } }),
+        preparedScript: (commandId) =>
+          statefulScript({ ...stateful, variables: { [COMMAND_VARIABLE]: commandId }, prepareOnly: true }),
+        finish: () => {
+          const reached = options.persistent ? readReportedDirectory(files.to) : undefined
+          if (reached !== undefined) {
+            files.commit()
+            // A directory requested for one command does not move the conversation, unless the command itself changed it.
+            if (requestedCwd === undefined || reached !== resolveDirectory(requestedCwd)) cwd = reached
+          }
+          files.release()
+        },
+      }
+    },
+    /** For a background command: starts from the state and leaves none. */
+    beginBackground: (
+      command: string,
+      requestedCwd: string | undefined,
+      { hasTerminal, separateStderr }: StreamOptions,
+    ): LocalShell => {
+      const directory = requestedCwd ?? nearestDirectory(cwd)
+      const from = stateFiles().current()
+      return {
+        ...shellIn(directory),
+        prefix: prefixFor(directory, hasTerminal),
+        script: (commandId) =>
+          statefulScript({
+            command,
+            shell: shellKind,
+            cwd: directory,
+            from,
+            variables: { [COMMAND_VARIABLE]: commandId },
+            separateStderr,
+          }),
+      }
+    },
+    prefixFor,
+    dispose: (): void => {
+      const directory = stateDirectory.peek()
+      if (directory !== undefined) removeMemoryDirectory(directory, Date.now())
+    },
+  }
+}
+
+/** Start-up files must not point commands to another home than this session's. */
+function fixedVariables(environment: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(environment).filter(([name]) => name === "HOME" || name.startsWith("HERMES_")),
+  )
+}
+
+/** Reads the `.cwd` file defensively: a command may have replaced it with a pipe, a link or a huge file. */
+function readReportedDirectory(stateFile: string): string | undefined {
+  let file: number | undefined
+  try {
+    file = openSync(`${stateFile}.cwd`, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+    // The size of anything but a regular file is 0.
+    const { size } = fstatSync(file)
+    return size > MAX_REPORT_BYTES ? undefined : readStateDirectory(readBytes(file, size))
+  } catch {
+    // The command did not get that far, or another process has removed the state.
+    return undefined
+  } finally {
+    if (file !== undefined) closeSync(file)
+  }
+}
+
+const MAX_REPORT_BYTES = 16 * 1024
+
+function readBytes(file: number, size: number): string {
+  const bytes = Buffer.alloc(size)
+  return bytes.toString("utf8", 0, readSync(file, bytes))
+}
+
+function resolveDirectory(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    // The command has removed it.
+    return path
+  }
+}
+
+function nearestDirectory(path: string): string {
+  let directory = path
+  while (!existsSync(directory) && dirname(directory) !== directory) directory = dirname(directory)
+  return directory
+}

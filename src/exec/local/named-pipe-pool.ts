@@ -1,0 +1,95 @@
+import { spawn } from "node:child_process"
+import { closeSync, constants, openSync, unlinkSync } from "node:fs"
+import { Socket } from "node:net"
+import { join } from "node:path"
+
+import { lazy } from "../../base/lazy.ts"
+import { createMemoryDirectory, removeMemoryDirectory } from "./memory-directory.ts"
+
+/** Creating named pipes starts a program, so they are created in batches. */
+const BATCH = 32
+const REFILL_BELOW = 8
+
+export interface OutputPipe {
+  /** Descriptor for the command's stdout. Close it once the command has been started. */
+  readonly writeEnd: number
+  /** The read end. */
+  readonly output: Socket
+}
+
+export interface NamedPipePool {
+  /** Refills the pool when it runs low. Resolves when a pipe is available, or when none can be created. */
+  prepare(): Promise<void>
+  /** Undefined when the pool is empty: a socket pair, which Node uses by default, works for most commands too. */
+  take(): OutputPipe | undefined
+  dispose(): void
+}
+
+/**
+ * A pool of real pipes for the output of commands. What Node calls a pipe is a socket, and a socket cannot be opened by name: a script that
+ * writes to `/dev/stderr` or `/dev/stdout` would fail although it works in every terminal.
+ */
+export function createNamedPipePool(): NamedPipePool {
+  const directory = lazy(() => createMemoryDirectory("pipes"))
+  let available: string[] = []
+  let createdCount = 0
+  let refilling: Promise<void> | undefined
+  let isUnavailable = false
+  const refill = async (): Promise<void> => {
+    const paths = Array.from({ length: BATCH }, () => join(directory(), String((createdCount += 1))))
+    if (await createNamedPipes(paths)) available.push(...paths)
+    else isUnavailable = true
+    refilling = undefined
+  }
+  return {
+    prepare: async () => {
+      if (!isUnavailable && available.length < REFILL_BELOW) refilling ??= refill()
+      if (available.length === 0) await refilling
+    },
+    take: () => {
+      const path = available.pop()
+      return path === undefined ? undefined : openPipe(path)
+    },
+    dispose: () => {
+      isUnavailable = true
+      available = []
+      const created = directory.peek()
+      if (created !== undefined) removeMemoryDirectory(created, Date.now())
+    },
+  }
+}
+
+async function createNamedPipes(paths: readonly string[]): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  try {
+    const child = spawn("mkfifo", ["-m", "600", "--", ...paths], { stdio: "ignore", env: {} })
+    child.once("error", () => {
+      resolve(false)
+    })
+    child.once("exit", (code) => {
+      resolve(code === 0)
+    })
+  } catch {
+    // No more processes can be started; starting the command reports that.
+    resolve(false)
+  }
+  return await promise
+}
+
+/** Opens both ends and unlinks the name, so that no other process can open the pipe. */
+function openPipe(path: string): OutputPipe | undefined {
+  const opened: number[] = []
+  try {
+    // The read end first: opening a write end without a reader blocks.
+    const readEnd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    opened.push(readEnd)
+    const writeEnd = openSync(path, constants.O_WRONLY)
+    opened.push(writeEnd)
+    unlinkSync(path)
+    return { writeEnd, output: new Socket({ fd: readEnd, readable: true, writable: false }) }
+  } catch {
+    // Another process has removed it, or too many files are open; starting the command reports the latter.
+    for (const end of opened) closeSync(end)
+    return undefined
+  }
+}

@@ -1,0 +1,64 @@
+import { expect, test } from "vitest"
+import type { Message } from "../protocol/message.ts"
+import type { ModelRequest } from "./model.ts"
+import { applyDowngrades } from "./request-downgrade.ts"
+
+const IMAGE = { type: "image_url", image_url: { url: "data:image/png;base64,AA==" } } as const
+const THINKING: Message = {
+  role: "assistant",
+  content: "a",
+  reasoning: "for people",
+  reasoning_content: "r",
+  reasoning_details: [1],
+  codex_reasoning_items: [2],
+  codex_message_items: [3],
+  anthropic_content_blocks: [4],
+}
+
+function request(...messages: Message[]): ModelRequest {
+  return { model: "m", system: "", messages, tools: [] }
+}
+
+test("removes all reasoning carriers; text and displayed reasoning stay", () => {
+  expect(applyDowngrades(request(THINKING), ["reasoning"]).messages).toEqual([
+    { role: "assistant", content: "a", reasoning: "for people" },
+  ])
+})
+
+test("removes only encrypted reasoning", () => {
+  const { codex_reasoning_items: _dropped, ...rest } = THINKING
+  expect(applyDowngrades(request(THINKING), ["encrypted-reasoning"]).messages).toEqual([rest])
+})
+
+test("replaces images by a note, or moves them after tool results", () => {
+  const user: Message = { role: "user", content: [{ type: "text", text: "look" }, IMAGE] }
+  const tool: Message = { role: "tool", tool_call_id: "c", tool_name: "t", content: [IMAGE] }
+  const note = "[image left out: the model does not accept it]"
+  expect(applyDowngrades(request(user, tool), ["images"]).messages).toMatchObject([
+    { content: `look\n${note}` },
+    { content: note },
+  ])
+  expect(applyDowngrades(request(user, tool), ["tool-images"]).messages).toEqual([
+    user,
+    { ...tool, content: "[image: it follows after the results]" },
+    { role: "user", content: [{ type: "text", text: "[From the result of t (c), not from the user:]" }, IMAGE] },
+  ])
+})
+
+test("removes pattern and format from schemas, but keeps properties of that name", () => {
+  const tool = {
+    name: "t",
+    description: "",
+    parameters: {
+      type: "object",
+      properties: {
+        pattern: { type: "string", pattern: "^a$", format: "regex" },
+        list: { type: "array", items: { type: "string", format: "uri" } },
+      },
+    },
+  }
+  expect(applyDowngrades({ ...request(), tools: [tool] }, ["schema-patterns"]).tools[0]?.parameters).toEqual({
+    type: "object",
+    properties: { pattern: { type: "string" }, list: { type: "array", items: { type: "string" } } },
+  })
+})

@@ -1,0 +1,47 @@
+import { contentText } from "../../protocol/message.ts"
+import type { Message, Part } from "../../protocol/message.ts"
+import type { ModelRequest } from "../model.ts"
+import { imagesIn } from "../request-size.ts"
+import type { ImageDescriber } from "./image-describer.ts"
+
+export interface DescribedRequest {
+  readonly request: ModelRequest
+  /** A notice for the user; absent when nothing is new. */
+  readonly notice?: string
+}
+
+/** Prepares a request for a model without vision: replaces every image by a description from another model. */
+export async function describeImages(
+  request: ModelRequest,
+  describer: ImageDescriber,
+  { signal }: { readonly signal: AbortSignal },
+): Promise<DescribedRequest> {
+  const notices = new Set<string>()
+  const messages = await Promise.all(
+    request.messages.map(async (message) => {
+      if (message.role === "system" || imagesIn(message) === 0) return message
+      return await replaceImages(message, async (part) => {
+        const described = await describer.describe({ part, surroundingText: contentText(message.content) }, { signal })
+        if (!described.ok) {
+          notices.add(`${request.model} has no vision, and the images could not be described: ${described.error}`)
+          return "[image omitted: it could not be described]"
+        }
+        if (described.value.isNew) notices.add(`${request.model} has no vision, so another model describes the images`)
+        return `[image, described by another model: ${described.value.text}]`
+      })
+    }),
+  )
+  const [notice] = notices
+  return { request: { ...request, messages }, ...(notice === undefined ? {} : { notice }) }
+}
+
+type Describe = (part: Extract<Part, { type: "image_url" }>) => Promise<string>
+
+async function replaceImages(message: Exclude<Message, { role: "system" }>, describe: Describe): Promise<Message> {
+  const { content } = message
+  if (content === null || typeof content === "string") return message
+  const parts = await Promise.all(
+    content.map(async (part) => (part.type === "text" ? part.text : await describe(part))),
+  )
+  return { ...message, content: parts.join("\n") }
+}

@@ -1,0 +1,407 @@
+import { isRecord, parseJson } from "../../../base/json.ts"
+import { scrubSurrogates } from "../../../base/text.ts"
+import type { FinishReason, Message, ToolCall } from "../../../protocol/message.ts"
+import type { ToolDefinition } from "../../../protocol/tool.ts"
+import type { Usage } from "../../../protocol/usage.ts"
+import { modelTail } from "../../detect-wire.ts"
+import type { ModelEvent, ModelReply, ModelRequest } from "../../model.ts"
+import { moonshotSchema } from "./moonshot-schema.ts"
+import type { Frame } from "../../http/sse.ts"
+import { cacheMarker, firstMarkedIndex, withCacheMarker } from "./cache-markers.ts"
+import { toChatMessage, messageFormat } from "./messages.ts"
+import type { MessageFormat } from "./messages.ts"
+import {
+  isCopilot,
+  isMoonshot,
+  isMoonshotModel,
+  isOpenAi,
+  isQwenPortal,
+  acceptsCacheMarkers,
+  acceptsToolImages,
+  requiresReasoningEcho,
+} from "./endpoint-traits.ts"
+import { chatExtras, chatTemperature } from "./provider-extras.ts"
+import type { OpenRouterSettings } from "./provider-extras.ts"
+import { encodeOnce } from "../encode-once.ts"
+import { tokenCount } from "../token-count.ts"
+import { fallbackCallId } from "../fallback-call-id.ts"
+import type { DecodeResult, Wire, WireEndpoint } from "../wire.ts"
+
+export interface ChatCompletionsOptions {
+  /** False for servers that reject `stream_options`. */
+  readonly includeUsage?: boolean
+  /** False for servers that reject `stream`. */
+  readonly streaming?: boolean
+  /** Body fields from the settings; they override the computed ones. */
+  readonly extraBody?: Readonly<Record<string, unknown>>
+  /** The provider's output limit, for requests without one. */
+  readonly maxTokensDefault?: number
+  readonly openRouter?: OpenRouterSettings
+}
+
+/** The Chat Completions API as OpenAI documents it, tolerant of the deviations of compatible servers. */
+export function createChatCompletionsWire(endpoint: WireEndpoint, options: ChatCompletionsOptions): Wire<ChatState> {
+  const encoderFor = createMessageEncoders()
+  const encodeTools = createToolEncoders()
+
+  return {
+    framing: "sse",
+    textOnlyToolResults: !acceptsToolImages(endpoint),
+    echoesReasoning: (model) => requiresReasoningEcho(endpoint, model),
+    path: () => "/chat/completions",
+    headers: (request) => chatExtras(request, endpoint, options).headers,
+    encode: (request) => {
+      const head = JSON.stringify(parameters(request, endpoint, options)).slice(0, -1)
+      const dialect = isMoonshot(endpoint) || isMoonshotModel(request.model) ? "moonshot" : "common"
+      const tools = request.tools.length === 0 ? "" : `,"tools":${encodeTools[dialect](request.tools)}`
+      const format = messageFormat(endpoint, request.model)
+      const encodeMessage = encoderFor(format)
+      const marker =
+        request.cacheTtl !== undefined && acceptsCacheMarkers(endpoint, request.model) ? request.cacheTtl : undefined
+      const system = systemMessage(request, endpoint, marker)
+      const marked =
+        marker === undefined
+          ? Number.POSITIVE_INFINITY
+          : firstMarkedIndex(request.messages.length, { system: system.length > 0 })
+      // Cache markers move to newer messages with every request, so a marked message is not taken from the encoder's
+      // cache.
+      const messages = request.messages.map((message, index) =>
+        marker === undefined || index < marked
+          ? encodeMessage(message)
+          : JSON.stringify(withCacheMarker(toChatMessage(message, format), cacheMarker(marker))),
+      )
+      return `${head}${tools},"messages":[${[...system, ...messages].join(",")}]}`
+    },
+    start: () => INITIAL_STATE,
+    decode,
+    finish,
+    decodeComplete,
+  }
+}
+
+/** The body without tools and messages; identical in all requests of a session. */
+function parameters(
+  request: ModelRequest,
+  endpoint: WireEndpoint,
+  options: ChatCompletionsOptions,
+): Readonly<Record<string, unknown>> {
+  const { includeUsage = true, streaming = true } = options
+  const extras = chatExtras(request, endpoint, options)
+  const temperature = chatTemperature(request, endpoint)
+  const cap = request.maxOutputTokens ?? defaultCap(options.maxTokensDefault, endpoint) ?? extras.maxTokens
+  const choice = request.toolChoice ?? "auto"
+  const { messages: _messages, tools: _tools, ...overrides } = options.extraBody ?? {}
+  return {
+    model: request.model,
+    stream: streaming,
+    ...(streaming && includeUsage ? { stream_options: { include_usage: true } } : {}),
+    ...(cap === undefined ? {} : { [capKey(request, endpoint)]: cap }),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(choice === "auto" || request.tools.length === 0 ? {} : { tool_choice: choice }),
+    ...extras.body,
+    ...overrides,
+  }
+}
+
+/** A default limit as large as the context window would leave no room for the prompt. */
+function defaultCap(cap: number | undefined, { contextLength }: WireEndpoint): number | undefined {
+  return cap === undefined || cap < contextLength ? cap : Math.max(1, Math.floor(contextLength / 2))
+}
+
+function capKey(request: ModelRequest, endpoint: WireEndpoint): "max_completion_tokens" | "max_tokens" {
+  const usesNewName =
+    isOpenAi(endpoint) || isCopilot(endpoint) || /^(gpt-4o|gpt-4\.1|gpt-5|o1|o3|o4)/.test(modelTail(request.model))
+  return usesNewName ? "max_completion_tokens" : "max_tokens"
+}
+
+/** These model families expect the role `developer` for the system prompt. */
+function systemMessage(request: ModelRequest, endpoint: WireEndpoint, ttl: "5m" | "1h" | undefined): string[] {
+  if (request.system === "") return []
+  const role = /gpt-5|codex/i.test(request.model) ? "developer" : "system"
+  const message = { role, content: scrubSurrogates(request.system) }
+  const marked = ttl ?? (isQwenPortal(endpoint) ? "5m" : undefined)
+  return [JSON.stringify(marked === undefined ? message : withCacheMarker(message, cacheMarker(marked)))]
+}
+
+/** One encoder per format: a session may change its model, and with it the format. */
+function createMessageEncoders(): (format: MessageFormat) => (message: Message) => string {
+  const encoders = new Map<string, (message: Message) => string>()
+  return (format) => {
+    const key = Object.values(format).join()
+    const encoder =
+      encoders.get(key) ?? encodeOnce((message: Message) => JSON.stringify(toChatMessage(message, format)))
+    encoders.set(key, encoder)
+    return encoder
+  }
+}
+
+type SchemaDialect = "common" | "moonshot"
+
+function createToolEncoders(): Record<SchemaDialect, (tools: readonly ToolDefinition[]) => string> {
+  const encoderFor = (dialect: SchemaDialect) =>
+    encodeOnce((tools: readonly ToolDefinition[]) => JSON.stringify(tools.map((tool) => wireTool(tool, dialect))))
+  return { common: encoderFor("common"), moonshot: encoderFor("moonshot") }
+}
+
+function wireTool({ name, description, parameters: schema }: ToolDefinition, dialect: SchemaDialect): unknown {
+  const parameters = dialect === "moonshot" ? moonshotSchema(schema) : schema
+  return { type: "function", function: { name, description, parameters } }
+}
+
+interface ChatState {
+  readonly content: string
+  readonly refusal: string
+  readonly reasoning: string
+  readonly reasoningContent: string
+  readonly reasoningDetails: readonly Readonly<Record<string, unknown>>[]
+  readonly calls: readonly PartialCall[]
+  readonly finish: string | undefined
+  readonly usage: Usage | undefined
+  readonly frames: number
+  readonly done: boolean
+  readonly error: string | undefined
+}
+
+interface PartialCall {
+  readonly index: number
+  readonly id: string
+  readonly name: string
+  readonly args: string
+  readonly extra: unknown
+}
+
+const INITIAL_STATE: ChatState = {
+  content: "",
+  refusal: "",
+  reasoning: "",
+  reasoningContent: "",
+  reasoningDetails: [],
+  calls: [],
+  finish: undefined,
+  usage: undefined,
+  frames: 0,
+  done: false,
+  error: undefined,
+}
+
+function decode(state: ChatState, frame: Frame): readonly [ChatState, readonly ModelEvent[]] {
+  // Emit nothing after an error, so that the request can be repeated.
+  if (state.error !== undefined) return [state, []]
+  if (frame.data === "[DONE]") return [{ ...state, done: true }, []]
+  if (frame.data.trim() === "") return [state, []]
+  const chunk = parseJson(frame.data)
+  if (!isRecord(chunk)) return [{ ...state, error: `a frame that is not JSON: ${frame.data.slice(0, 120)}` }, []]
+  if (chunk["error"] !== undefined && chunk["error"] !== null) return [{ ...state, error: frame.data }, []]
+  const usage = readUsage(chunk["usage"]) ?? state.usage
+  const choices = chunk["choices"]
+  const choice: unknown = Array.isArray(choices) ? choices[0] : undefined
+  const counted = { ...state, usage, frames: state.frames + 1 }
+  if (!isRecord(choice)) return [counted, []]
+  const delta = isRecord(choice["delta"]) ? choice["delta"] : isRecord(choice["message"]) ? choice["message"] : {}
+  const [next, events] = applyDelta(counted, delta)
+  const finish = text(choice["finish_reason"])
+  return [finish === "" ? next : { ...next, finish }, events]
+}
+
+function applyDelta(
+  state: ChatState,
+  delta: Readonly<Record<string, unknown>>,
+): readonly [ChatState, readonly ModelEvent[]] {
+  const events: ModelEvent[] = []
+  const content = text(delta["content"])
+  const refusal = text(delta["refusal"])
+  const reasoningContent = text(delta["reasoning_content"])
+  const reasoning = text(delta["reasoning"]) || reasoningContent
+  const details = Array.isArray(delta["reasoning_details"]) ? delta["reasoning_details"].filter(isRecord) : []
+  const thought = reasoning || details.map((block) => text(block["text"]) || text(block["summary"])).join("")
+  const calls = Array.isArray(delta["tool_calls"])
+    ? applyCallDeltas(state.calls, delta["tool_calls"], events)
+    : state.calls
+  if (thought !== "") events.unshift({ type: "reasoning-delta", text: thought })
+  // Text after a tool call belongs to the message but is not displayed as the answer.
+  if (content !== "" && state.calls.length === 0) events.push({ type: "text-delta", text: content })
+  return [
+    {
+      ...state,
+      content: state.content + content,
+      refusal: state.refusal + refusal,
+      reasoning: state.reasoning + thought,
+      reasoningContent: state.reasoningContent + reasoningContent,
+      reasoningDetails: details.length === 0 ? state.reasoningDetails : mergeDetails(state.reasoningDetails, details),
+      calls,
+    },
+    events,
+  ]
+}
+
+/**
+ * Collects tool calls by their `index`. The name is replaced, because servers repeat it; the arguments are appended.
+ */
+function applyCallDeltas(
+  calls: readonly PartialCall[],
+  deltas: readonly unknown[],
+  events: ModelEvent[],
+): readonly PartialCall[] {
+  const next = [...calls]
+  for (const delta of deltas) {
+    if (!isRecord(delta)) continue
+    const called = isRecord(delta["function"]) ? delta["function"] : {}
+    const id = text(delta["id"])
+    const name = text(called["name"])
+    const args = argumentText(called["arguments"])
+    const extra = delta["extra_content"]
+    const index = typeof delta["index"] === "number" ? delta["index"] : undefined
+    const position = index === undefined ? lastCallOrNone(next, id) : next.findLastIndex((call) => call.index === index)
+    const known = position === -1 ? undefined : next[position]
+    // Some local servers send every call with index 0: a different id after arguments have begun starts another call.
+    const isAnother = known !== undefined && id !== "" && known.id !== "" && id !== known.id && known.args !== ""
+    if (known === undefined || isAnother) {
+      next.push({ index: index ?? next.length, id, name, args, extra })
+    } else {
+      next[position] = {
+        ...known,
+        id: known.id || id,
+        name: name || known.name,
+        args: known.args + args,
+        extra: extra ?? known.extra,
+      }
+    }
+    if (name !== "" && (known === undefined || isAnother || known.name === ""))
+      events.push({ type: "tool-generating", tool: name })
+  }
+  return next
+}
+
+/** For servers that send no `index`: a delta without id, or with the id of the last call, continues that call. */
+function lastCallOrNone(calls: readonly PartialCall[], id: string): number {
+  const last = calls.at(-1)
+  return last !== undefined && (id === "" || last.id === id) ? calls.length - 1 : -1
+}
+
+/** A few servers send the arguments as an object instead of text. */
+function argumentText(value: unknown): string {
+  if (typeof value === "string") return value
+  return isRecord(value) ? JSON.stringify(value) : ""
+}
+
+function mergeDetails(
+  known: readonly Readonly<Record<string, unknown>>[],
+  more: readonly Readonly<Record<string, unknown>>[],
+): readonly Readonly<Record<string, unknown>>[] {
+  const merged = [...known]
+  for (const block of more) {
+    const position = merged.findIndex((other) => other["index"] === block["index"] && other["type"] === block["type"])
+    const before = position === -1 ? undefined : merged[position]
+    if (before === undefined || block["index"] === undefined) {
+      merged.push(block)
+      continue
+    }
+    const joined: Record<string, unknown> = { ...before, ...block }
+    for (const field of ["text", "summary", "data"]) {
+      const whole = text(before[field]) + text(block[field])
+      if (whole !== "") joined[field] = whole
+    }
+    merged[position] = joined
+  }
+  return merged
+}
+
+function finish(state: ChatState, connection: { readonly ended: boolean }): DecodeResult {
+  if (state.error !== undefined) return { kind: "error", body: state.error }
+  if (state.frames === 0) return { kind: "unusable", received: "an empty stream" }
+  const lost = !connection.ended && state.finish === undefined && !state.done
+  const complete = state.calls.filter((call) => call.name !== "" && isCompleteCall(call, { lost }))
+  const hasBrokenCall = state.calls.length > complete.length
+  if (state.finish === undefined && hasBrokenCall) {
+    return { kind: "reply", reply: { ...replyOf(state, [], "length"), ending: "cut-call" } }
+  }
+  if (lost && complete.length === 0) {
+    return state.content === ""
+      ? { kind: "unusable", received: "a stream that was cut off" }
+      : { kind: "reply", reply: { ...replyOf(state, [], "stop"), ending: "cut-text" } }
+  }
+  // A finished reply keeps malformed calls as the model wrote them: the tool dispatcher repairs or rejects them.
+  const calls = state.finish === undefined ? complete : state.calls.filter((call) => call.name !== "")
+  return { kind: "reply", reply: replyOf(state, calls, finishReason(state, calls.length)) }
+}
+
+/**
+ * A call is complete when its arguments are valid JSON; empty arguments count as complete unless the connection was
+ * lost.
+ */
+function isCompleteCall(call: PartialCall, { lost }: { readonly lost: boolean }): boolean {
+  return call.args.trim() === "" ? !lost : parseJson(call.args) !== undefined
+}
+
+function replyOf(state: ChatState, calls: readonly PartialCall[], reason: FinishReason): ModelReply {
+  const refused = state.content === "" && state.refusal !== ""
+  const content = refused ? state.refusal : state.content
+  return {
+    content: content === "" ? null : content,
+    toolCalls: calls.map(toCall),
+    finishReason: refused ? "content_filter" : reason,
+    reasoning: state.reasoning === "" ? null : state.reasoning,
+    ...(state.usage === undefined ? {} : { usage: state.usage }),
+    carriers: {
+      ...(state.reasoningContent === "" ? {} : { reasoning_content: state.reasoningContent }),
+      ...(state.reasoningDetails.length === 0 ? {} : { reasoning_details: state.reasoningDetails }),
+    },
+    ending: "complete",
+  }
+}
+
+function toCall(call: PartialCall, index: number): ToolCall {
+  const args = call.args.trim() === "" ? "{}" : call.args
+  return {
+    id: call.id === "" ? fallbackCallId(call.name, args, index) : call.id,
+    type: "function",
+    function: { name: call.name, arguments: args },
+    ...(call.extra === undefined ? {} : { extra_content: call.extra }),
+  }
+}
+
+function finishReason(state: ChatState, calls: number): FinishReason {
+  switch (state.finish) {
+    case "length":
+    case "max_tokens":
+      return "length"
+    case "content_filter":
+      return "content_filter"
+    default:
+      return calls > 0 ? "tool_calls" : "stop"
+  }
+}
+
+function decodeComplete(body: string): DecodeResult {
+  const parsed = parseJson(body)
+  if (!isRecord(parsed)) return { kind: "unusable", received: "something that is not JSON", notModelServer: true }
+  if (parsed["error"] !== undefined && parsed["error"] !== null) return { kind: "error", body }
+  if (!Array.isArray(parsed["choices"])) {
+    // Overloaded providers send an empty object, or one with only the metadata.
+    const known = ["id", "object", "model", "created", "usage"].some((name) => Object.hasOwn(parsed, name))
+    const isUnrelated = !known && Object.keys(parsed).length > 0
+    return { kind: "unusable", received: "JSON without choices", ...(isUnrelated ? { notModelServer: true } : {}) }
+  }
+  const [state] = decode(INITIAL_STATE, { event: "", data: body })
+  return finish(state, { ended: true })
+}
+
+/** `prompt_tokens` includes the cached tokens, `Usage.input` does not. */
+function readUsage(value: unknown): Usage | undefined {
+  if (!isRecord(value)) return undefined
+  const promptDetails = isRecord(value["prompt_tokens_details"]) ? value["prompt_tokens_details"] : {}
+  const completionDetails = isRecord(value["completion_tokens_details"]) ? value["completion_tokens_details"] : {}
+  const cacheRead = tokenCount(promptDetails["cached_tokens"]) || tokenCount(value["cache_read_input_tokens"])
+  const cacheWrite = tokenCount(promptDetails["cache_write_tokens"]) || tokenCount(value["cache_creation_input_tokens"])
+  return {
+    input: Math.max(0, tokenCount(value["prompt_tokens"]) - cacheRead - cacheWrite),
+    output: tokenCount(value["completion_tokens"]),
+    cacheRead,
+    cacheWrite,
+    reasoning: tokenCount(completionDetails["reasoning_tokens"]),
+  }
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : ""
+}

@@ -1,0 +1,73 @@
+import { isMostlyCrlf } from "./text-encoding.ts"
+
+/** A part of a text, in UTF-16 units. */
+export interface Region {
+  readonly start: number
+  readonly end: number
+}
+
+export interface Edit extends Region {
+  readonly text: string
+}
+
+/** A file's text with LF line endings for editing, and its mapping to the stored text. */
+export interface EditableText {
+  readonly text: string
+  /** The stored text of a region. */
+  stored(region: Region): string
+  /** The whole file with non-overlapping edits applied. Everything else stays byte for byte the same. */
+  edited(edits: readonly Edit[]): string
+}
+
+/** CRLF counts as one character only in files with mostly CRLF lines; elsewhere a CR is an ordinary character. */
+export function editableText(raw: string): EditableText {
+  if (!isMostlyCrlf(raw)) {
+    return { text: raw, stored: ({ start, end }) => raw.slice(start, end), edited: (edits) => splice(raw, edits) }
+  }
+  const text = raw.replaceAll("\r\n", "\n")
+  const returns = positionsOfReturns(raw)
+  const rawOffset = (offset: number): number => offset + countBelow(returns, offset)
+  return {
+    text,
+    stored: ({ start, end }) => raw.slice(rawOffset(start), rawOffset(end)),
+    edited: (edits) =>
+      splice(
+        raw,
+        edits.map((edit) => ({
+          start: rawOffset(edit.start),
+          end: rawOffset(edit.end),
+          // The CR of a last line belongs to the line ending after the region.
+          text: edit.text.replaceAll(/\r(?=\n|$)/g, "").replaceAll("\n", "\r\n"),
+        })),
+      ),
+  }
+}
+
+function splice(text: string, edits: readonly Edit[]): string {
+  const parts: string[] = []
+  let at = 0
+  for (const edit of edits.toSorted((a, b) => a.start - b.start)) {
+    parts.push(text.slice(at, edit.start), edit.text)
+    at = edit.end
+  }
+  return parts.join("") + text.slice(at)
+}
+
+/** The offset of the LF of each CRLF after all CRLFs were replaced by LFs. */
+function positionsOfReturns(raw: string): readonly number[] {
+  const positions: number[] = []
+  for (let at = raw.indexOf("\r\n"); at !== -1; at = raw.indexOf("\r\n", at + 2)) positions.push(at - positions.length)
+  return positions
+}
+
+/** How many of the sorted numbers are smaller. */
+function countBelow(sorted: readonly number[], limit: number): number {
+  let low = 0
+  let high = sorted.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((sorted[middle] ?? 0) < limit) low = middle + 1
+    else high = middle
+  }
+  return low
+}
