@@ -17,7 +17,7 @@ const temporary = `${dist}.${process.pid}`
 const CHUNKS = {
   entry: ["src/cli/launch/main.ts"],
   start: ["src/cli/process-run.ts"],
-  settings: ["src/config/load.ts", "src/config/dotenv.ts"],
+  settings: ["src/config/load-config.ts", "src/config/dotenv.ts"],
   store: ["src/state/sqlite/open-store.ts"],
   talk: [
     "src/cli/commands/chat.ts",

@@ -13,7 +13,11 @@ test.each<[string, Partial<SettledCall>, string | undefined]>([
     "TypeError: x is not a function",
   ],
   ["a failed command without a recognised error line: the last line", { error: "one\ntwo\n\n" }, "two"],
-  ["an exit code with a known meaning", { error: "exit code 1", text: `{"exit_code":1,"exit_code_meaning":"none"}` }, undefined],
+  [
+    "an exit code with a known meaning",
+    { error: "exit code 1", text: `{"exit_code":1,"exit_code_meaning":"none"}` },
+    undefined,
+  ],
   ["denied", { outcome: "denied", error: "no" }, undefined],
   ["blocked", { outcome: "blocked", error: "no" }, undefined],
   ["interrupted", { outcome: "interrupted", error: "no" }, undefined],

@@ -7,8 +7,8 @@ import type { Message } from "../protocol/message.ts"
 import { Conversation } from "./conversation.ts"
 import type { Journal } from "./journal.ts"
 
-const said = (content: string): Message => ({ role: "user", content })
-const [one, two, three] = [said("one"), said("two"), said("three")]
+const user = (content: string): Message => ({ role: "user", content })
+const [one, two, three] = [user("one"), user("two"), user("three")]
 
 /** A conversation whose journal records each step together with what the conversation shows at that time. */
 function recorded(override: Partial<Journal> = {}) {
@@ -37,7 +37,7 @@ function recorded(override: Partial<Journal> = {}) {
 test("every change is stored before it is shown", async () => {
   const { conversation, steps, shown } = recorded()
   await conversation.append([two, three])
-  await conversation.reshape(new Map([[said("2"), two]]))
+  await conversation.reshape(new Map([[user("2"), two]]))
   await conversation.rewind(2)
   expect([steps, shown()]).toEqual([["append: one", "reshape: one two three", "rewind: one 2 three"], "one 2"])
 })

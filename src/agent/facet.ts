@@ -43,10 +43,7 @@ export interface SessionFacet {
   close?(): Promise<void>
 }
 
-export type ResultNote = (
-  call: SettledCall,
-  signal: AbortSignal,
-) => Promise<string | undefined> | string | undefined
+export type ResultNote = (call: SettledCall, signal: AbortSignal) => Promise<string | undefined> | string | undefined
 
 export type FacetLayer = DraftLayer & {
   /** `stable` is the same for every session on this machine, `context` belongs to the project, `volatile` changes from day to day. */

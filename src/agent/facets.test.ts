@@ -40,10 +40,14 @@ const increment = deciding("increment", ({ args }) => ({ kind: "rewrite", args: 
 test("rewrites of hooks add up, and a denial ends the stage", async () => {
   const { facets } = combined(increment, { name: "other" }, increment)
   expect(await facets.hooks.beforeTool(call)).toEqual({ kind: "rewrite", args: { n: 3 } })
-  const denied = combined(increment, deciding("deny", () => ({ kind: "deny", reason: "no" })), {
-    name: "never reached",
-    beforeTool: () => Promise.reject(new Error("reached")),
-  })
+  const denied = combined(
+    increment,
+    deciding("deny", () => ({ kind: "deny", reason: "no" })),
+    {
+      name: "never reached",
+      beforeTool: () => Promise.reject(new Error("reached")),
+    },
+  )
   expect(await denied.facets.hooks.beforeTool(call)).toEqual({ kind: "deny", reason: "no" })
   expect(await combined().facets.hooks.beforeTool(call)).toEqual({ kind: "allow" })
 })

@@ -1,6 +1,11 @@
 import { expect, test } from "vitest"
 import type { AssistantMessage, Message, ToolCall, ToolMessage, UserMessage } from "../protocol/message.ts"
-import { repairSequence, resultsForUnsettledCalls, withEveryCallSettled, withoutDuplicateCalls } from "./history-repair.ts"
+import {
+  repairSequence,
+  resultsForUnsettledCalls,
+  withEveryCallSettled,
+  withoutDuplicateCalls,
+} from "./history-repair.ts"
 import { fc } from "../../test/support/property.ts"
 
 const user = (content: UserMessage["content"]): UserMessage => ({ role: "user", content })

@@ -6,7 +6,8 @@ import type { ReplyRequest } from "./stream-reply.ts"
 import { requestReply } from "./request-reply.ts"
 import { recordUsage, storeAssistantText, storeReply, toAssistantMessage } from "./store-reply.ts"
 import { appendToResult } from "./run-tool-calls.ts"
-import type { Steps, Turn } from "./turn.ts"
+import type { Steps } from "./steps.ts"
+import type { Turn } from "./turn.ts"
 import { limitEnd, interruptedEnd } from "./turn-end.ts"
 import type { Tally, TurnEnd } from "./turn-end.ts"
 
@@ -14,7 +15,10 @@ import type { Tally, TurnEnd } from "./turn-end.ts"
  * Ends a turn whose iteration budget is used up. After tool results the model gets one more request, with a note that its next
  * reply is the last. If it still calls tools, it is asked for a summary with tools disabled.
  */
-export async function* finishAtIterationLimit(turn: Turn, progress: ReplyRequest & { readonly tally: Tally }): Steps<TurnEnd> {
+export async function* finishAtIterationLimit(
+  turn: Turn,
+  progress: ReplyRequest & { readonly tally: Tally },
+): Steps<TurnEnd> {
   const { tally } = progress
   const last = turn.conversation.history.at(-1)
   const limit = { used: turn.budget.used, max: turn.budget.max }
@@ -31,10 +35,15 @@ export async function* finishAtIterationLimit(turn: Turn, progress: ReplyRequest
   for (let attempt = 0; attempt < 2; attempt += 1) {
     if (turn.signal.aborted) return interruptedEnd("interrupted_by_user", turn, tally)
     tally.apiCalls += 1
-    const outcome = yield* streamReply(turn, { temporaryMessages: [summary], maxOutputTokens: undefined, toolChoice: "none" })
+    const outcome = yield* streamReply(turn, {
+      temporaryMessages: [summary],
+      maxOutputTokens: undefined,
+      toolChoice: "none",
+    })
     if (outcome.kind === "aborted") return interruptedEnd("interrupted_during_api_call", turn, tally)
     if (outcome.kind === "failed") break
-    if ((outcome.reply.content?.trim() ?? "") !== "") return yield* storeFinalReply(turn, outcome.reply, { limit, tally })
+    if ((outcome.reply.content?.trim() ?? "") !== "")
+      return yield* storeFinalReply(turn, outcome.reply, { limit, tally })
     await turn.conversation.append([], await recordUsage(turn, outcome.reply, tally))
   }
   const text = `I stopped because this turn reached its limit of ${limit.max} iterations. Say "continue" to go on.`

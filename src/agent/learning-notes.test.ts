@@ -31,7 +31,10 @@ afterEach(() => {
 })
 
 function openNotes(more: { readonly autoCapture?: boolean; readonly autoInject?: boolean } = {}): LearningNotes {
-  const log = createLogger({ sinks: [{ level: "WARNING", write: (line) => logged.push(line) }], redact: (text) => text })
+  const log = createLogger({
+    sinks: [{ level: "WARNING", write: (line) => logged.push(line) }],
+    redact: (text) => text,
+  })
   const notes = createLearningNotes({ store, autoCapture: true, autoInject: true, log, ...more })
   notes.beginTurn()
   return notes
@@ -105,7 +108,10 @@ describe("capture", () => {
       "the fix came too late",
       [broke("npm install", CONFLICT), ...["a", "b", "c", "d", "e"].map(ran), ran("npm install --force")],
     ],
-    ["a tool of another family succeeded", [broke("npm install", CONFLICT), call("read_file", { path: "npm install --force" })]],
+    [
+      "a tool of another family succeeded",
+      [broke("npm install", CONFLICT), call("read_file", { path: "npm install --force" })],
+    ],
     [
       "the agent saved a learning itself",
       [
@@ -200,7 +206,11 @@ describe("recall after an error", () => {
 
   test.each<[string, readonly SettledCall[], number]>([
     ["the next call of the family succeeds", [ran("node server.js")], 1],
-    ["calls of other families in between do not matter", [call("read_file", { path: "x" }), ran("kill 1"), ran("node server.js")], 1],
+    [
+      "calls of other families in between do not matter",
+      [call("read_file", { path: "x" }), ran("kill 1"), ran("node server.js")],
+      1,
+    ],
     ["it fails again", [inUse, ran("node server.js")], 0],
     ["nothing follows", [], 0],
   ])("when a learning counts as used: %s", async (_name, after, used) => {
@@ -253,7 +263,7 @@ describe("recall for a call like one that failed", () => {
   beforeEach(async () => {
     await store.save({
       pattern: "some rare trouble",
-      fix: "command `deploy the site now --region eu` in place of `deploy the site now`",
+      fix: "command `deploy the site now --region eu` instead of `deploy the site now`",
       tool: "terminal",
       args: "deploy site now please with all pages",
     })
@@ -295,5 +305,7 @@ test("calls of housekeeping and unknown tools are ignored", async () => {
   const failed = { outcome: "error", error: "EADDRINUSE" } as const
   const { entry, ...unknown } = call("nope", {}, failed)
   expect(await observe(openNotes(), unknown)).toBeUndefined()
-  expect(await observe(openNotes(), call("todo", {}, { ...failed, entry: { ...entry!, housekeeping: true } }))).toBeUndefined()
+  expect(
+    await observe(openNotes(), call("todo", {}, { ...failed, entry: { ...entry!, housekeeping: true } })),
+  ).toBeUndefined()
 })

@@ -81,9 +81,7 @@ async function runScript(
       return Promise.resolve({ content: { did: args["id"] }, summary: "x" })
     },
   }
-  const others: readonly TestTool[] = [
-    { ...tool, name: "todo", housekeeping: true },
-  ]
+  const others: readonly TestTool[] = [{ ...tool, name: "todo", housekeeping: true }]
   await using harness = await createDispatchHarness([tool, ...others])
   const conversation = new Conversation({
     id: toSessionId("session"),

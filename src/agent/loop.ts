@@ -5,12 +5,21 @@ import type { Message } from "../protocol/message.ts"
 import { finishAtIterationLimit } from "./iteration-limit.ts"
 import { withoutDuplicateCalls } from "./history-repair.ts"
 import { requestReply } from "./request-reply.ts"
-import { createRetryState, judgeReply } from "./reply-retry-rules.ts"
-import type { RetryState, ReplyVerdict } from "./reply-retry-rules.ts"
+import { createRetryState, judgeReply } from "./reply-acceptance.ts"
+import type { RetryState, ReplyVerdict } from "./reply-acceptance.ts"
 import { recordUsage, storeAssistantText, storeReply, toAssistantMessage } from "./store-reply.ts"
 import { runToolCalls } from "./run-tool-calls.ts"
-import type { Steps, Turn } from "./turn.ts"
-import { faultEnd, completedEnd, createTally, errorEnd, guardrailEnd, isStoreError, interruptedEnd } from "./turn-end.ts"
+import type { Steps } from "./steps.ts"
+import type { Turn } from "./turn.ts"
+import {
+  faultEnd,
+  completedEnd,
+  createTally,
+  errorEnd,
+  guardrailEnd,
+  isStoreError,
+  interruptedEnd,
+} from "./turn-end.ts"
 import type { Tally, TurnEnd } from "./turn-end.ts"
 
 /** What the iterations of a turn share. */
@@ -131,10 +140,15 @@ interface KeptReply {
 }
 
 /** Stores a reply in the conversation and runs its tool calls. Without calls it is the answer. */
-async function* keepReply(turn: Turn, progress: TurnProgress, { reply, partial }: KeptReply): Steps<TurnEnd | undefined> {
+async function* keepReply(
+  turn: Turn,
+  progress: TurnProgress,
+  { reply, partial }: KeptReply,
+): Steps<TurnEnd | undefined> {
   const { tally, retryState } = progress
   const calls = withoutDuplicateCalls(reply.toolCalls)
-  const whole = retryState.continuedText === "" ? reply : { ...reply, content: retryState.continuedText + (reply.content ?? "") }
+  const whole =
+    retryState.continuedText === "" ? reply : { ...reply, content: retryState.continuedText + (reply.content ?? "") }
   yield* storeReply(turn, { message: toAssistantMessage(whole, calls, turn), reply: whole }, tally)
   progress.temporaryMessages = []
   progress.maxOutputTokens = undefined
@@ -142,7 +156,8 @@ async function* keepReply(turn: Turn, progress: TurnProgress, { reply, partial }
     earlierText: retryState.earlierText,
     askedForAnswer: retryState.answerRequested,
   })
-  if (calls.length === 0) return answeredEnd(turn, { reply: whole, ...(partial === undefined ? {} : { partial }) }, tally)
+  if (calls.length === 0)
+    return answeredEnd(turn, { reply: whole, ...(partial === undefined ? {} : { partial }) }, tally)
   const batch = yield* runToolCalls(turn, calls, tally)
   if (turn.signal.aborted) return interruptedEnd("interrupted_by_user", turn, tally)
   const text = whole.content?.trim() ?? ""

@@ -3,7 +3,8 @@ import type { ModelReply } from "../llm/model.ts"
 import { streamReply } from "./stream-reply.ts"
 import type { ReplyRequest } from "./stream-reply.ts"
 import { deliverLateSteer } from "./run-tool-calls.ts"
-import type { Steps, Turn } from "./turn.ts"
+import type { Steps } from "./steps.ts"
+import type { Turn } from "./turn.ts"
 import { errorEnd, providerEnd, interruptedEnd } from "./turn-end.ts"
 import type { Tally, TurnEnd } from "./turn-end.ts"
 
@@ -22,12 +23,14 @@ export async function* requestReply(
     if (blocked !== undefined) return { kind: "end", end: errorEnd(redacted(turn, blocked), tally) }
     await deliverLateSteer(turn)
     const refusal = await turn.spending.refusal(turn.model.runtime, turn.compression.estimatedRequestTokens())
-    if (refusal !== undefined && !(yield* confirmSpending(turn, refusal))) return { kind: "end", end: costEnd(refusal, tally) }
+    if (refusal !== undefined && !(yield* confirmSpending(turn, refusal)))
+      return { kind: "end", end: costEnd(refusal, tally) }
     tally.apiCalls += 1
     yield { type: "status", kind: "iteration", text: "", iteration: turn.budget.used }
     const outcome = yield* streamReply(turn, progress)
     if (outcome.kind === "reply") return outcome
-    if (outcome.kind === "aborted") return { kind: "end", end: interruptedEnd("interrupted_during_api_call", turn, tally) }
+    if (outcome.kind === "aborted")
+      return { kind: "end", end: interruptedEnd("interrupted_during_api_call", turn, tally) }
     const { failure } = outcome
     if (!failure.compress) return { kind: "end", end: failedEnd(turn, failure, tally) }
     const unresolved = yield* turn.compression.afterOverflow({ failure, attempt, signal: turn.signal })

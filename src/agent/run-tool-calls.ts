@@ -2,7 +2,8 @@ import type { Message, ToolCall, ToolMessage } from "../protocol/message.ts"
 import { STEER_CLOSING, STEER_OPENING } from "../toolkit/untrusted.ts"
 import type { BatchReport } from "./dispatch/batch.ts"
 import { budgetWarning } from "./iteration-budget.ts"
-import type { Steps, Turn } from "./turn.ts"
+import type { Steps } from "./steps.ts"
+import type { Turn } from "./turn.ts"
 import type { Tally } from "./turn-end.ts"
 
 /** Runs the calls of one reply. The last result also carries the budget warning and steering notes. */
@@ -29,7 +30,9 @@ export async function* runToolCalls(turn: Turn, calls: readonly ToolCall[], tall
     if (step.done === true) {
       for (const path of step.value.failedWrites) tally.failedWrites.add(path)
       const reshaped = [...step.value.reshaped].map(([sent, former]): [Message, Message] =>
-        former === noted?.original && sent.role === "tool" ? [withText(sent, noted.note), noted.stored] : [sent, former],
+        former === noted?.original && sent.role === "tool"
+          ? [withText(sent, noted.note), noted.stored]
+          : [sent, former],
       )
       await turn.conversation.reshape(new Map(reshaped))
       return step.value

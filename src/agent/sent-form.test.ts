@@ -8,7 +8,7 @@ const CALL = { id: "a", type: "function", function: { name: "t", arguments: '{"l
 const THINKING: AssistantMessage = {
   role: "assistant",
   content: "hi",
-  reasoning: "for people",
+  reasoning: "for display",
   reasoning_content: "hm",
   codex_reasoning_items: [{ type: "reasoning" }],
   tool_calls: [CALL],
@@ -29,9 +29,9 @@ test.each<[string, Message, Message]>([
     { ...THINKING, tool_calls: [{ ...CALL, function: { name: "t", arguments: '{"long":"x"}' } }] },
   ],
   [
-    "thoughts that were dropped; what people read of them stays",
+    "dropped carriers; the displayed reasoning stays",
     { ...THINKING, shown: { content: "hi", reasoning: "dropped" } },
-    { role: "assistant", content: "hi", reasoning: "for people", tool_calls: [CALL] },
+    { role: "assistant", content: "hi", reasoning: "for display", tool_calls: [CALL] },
   ],
   [
     "an id that every object has",
@@ -71,5 +71,8 @@ test("a message converts to its stored sent form and back", () => {
 
 test("the sent form of a result keeps images and text", () => {
   const parts = [{ type: "text", text: "short" }] as const
-  expect(toSentForm({ ...RESULT, shown: sentForm({ ...RESULT, content: parts }) })).toEqual({ ...RESULT, content: parts })
+  expect(toSentForm({ ...RESULT, shown: sentForm({ ...RESULT, content: parts }) })).toEqual({
+    ...RESULT,
+    content: parts,
+  })
 })

@@ -3,7 +3,8 @@ import type { AssistantMessage, ToolCall } from "../protocol/message.ts"
 import { NO_USAGE, addUsage, promptTokens, worseStatus } from "../protocol/usage.ts"
 import type { BilledCall } from "./journal.ts"
 import { redactArgumentText } from "./redact-arguments.ts"
-import type { Steps, Turn } from "./turn.ts"
+import type { Steps } from "./steps.ts"
+import type { Turn } from "./turn.ts"
 import type { Tally } from "./turn-end.ts"
 
 /** Stores the reply before any of its calls runs and before `message-end` is emitted (law 2). */
@@ -34,7 +35,7 @@ export async function* storeReply(
     ...(cost.usd === null ? {} : { costUsd: cost.usd }),
   }
   const warning = turn.spending.warning()
-  if (warning !== undefined) yield { type: "status", kind: "notice", key: "spending", text: warning }
+  if (warning !== undefined) yield { type: "status", kind: "notice", text: warning }
 }
 
 /** Adds the usage and cost of a call to the totals of the turn. One call without a known price makes the total unknown. */

@@ -15,7 +15,10 @@ export interface ReplyRequest {
 }
 
 /** Sends one request and emits the reply as it streams. */
-export async function* streamReply(turn: Turn, request: ReplyRequest): AsyncGenerator<AgentEventBody, ModelOutcome, void> {
+export async function* streamReply(
+  turn: Turn,
+  request: ReplyRequest,
+): AsyncGenerator<AgentEventBody, ModelOutcome, void> {
   const { conversation } = turn
   const stream = turn.model.stream(
     {
@@ -59,7 +62,7 @@ export async function* streamReply(turn: Turn, request: ReplyRequest): AsyncGene
         yield { type: "status", kind: "tool-generating", text: "", tool: event.tool }
         break
       case "notice":
-        yield { type: "status", kind: "notice", key: "provider", text: turn.redact(event.text) }
+        yield { type: "status", kind: "notice", text: turn.redact(event.text) }
         break
       case "switch":
         yield { type: "status", kind: event.kind, text: turn.redact(event.text) }

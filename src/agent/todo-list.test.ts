@@ -135,9 +135,9 @@ describe("hydrate", () => {
 
 describe("notes", () => {
   async function notes(todo: TodoList, calls: readonly SettledCall[]): Promise<readonly (string | undefined)[]> {
-    const said: (string | undefined)[] = []
-    for (const one of calls) said.push(await todo.note(one, signal))
-    return said
+    const lines: (string | undefined)[] = []
+    for (const one of calls) lines.push(await todo.note(one, signal))
+    return lines
   }
   const quiet = (count: number): readonly SettledCall[] => Array.from({ length: count }, () => call("read_file"))
   const withItems = (nudgeAfter?: number): TodoList => {
@@ -151,14 +151,14 @@ describe("notes", () => {
     )
     return todo
   }
-  const positions = (said: readonly (string | undefined)[]): readonly number[] =>
-    said.flatMap((line, index) => (line === undefined ? [] : [index + 1]))
+  const positions = (lines: readonly (string | undefined)[]): readonly number[] =>
+    lines.flatMap((line, index) => (line === undefined ? [] : [index + 1]))
 
   test("one reminder at call 10, and another only after the list was updated", async () => {
     const todo = withItems()
-    const said = await notes(todo, quiet(25))
-    expect(positions(said)).toEqual([10])
-    expect(said[9]).toBe(
+    const lines = await notes(todo, quiet(25))
+    expect(positions(lines)).toEqual([10])
+    expect(lines[9]).toBe(
       '[Task list: not updated for 10 tool calls; 2 items are open, next: "second". Bring it up to date with todo.]',
     )
     expect(positions(await notes(todo, [call("todo"), ...quiet(12)]))).toEqual([11])
@@ -178,14 +178,14 @@ describe("notes", () => {
 
   test("a failure adds a hint about the list, at most once in ten calls", async () => {
     const todo = withItems(0)
-    const said = await notes(todo, [
+    const lines = await notes(todo, [
       call("patch", failing),
       call("patch", failing),
       ...quiet(8),
       call("patch", failing),
     ])
-    expect(positions(said)).toEqual([1, 11])
-    expect(said[0]).toBe("[This failure may affect your task list. If it does, change the list with todo.]")
+    expect(positions(lines)).toEqual([1, 11])
+    expect(lines[0]).toBe("[This failure may affect your task list. If it does, change the list with todo.]")
   })
 
   test.each([

@@ -1,7 +1,6 @@
 import type { Logger } from "../base/logger.ts"
 import type { StreamMask } from "../base/redact-stream.ts"
 import type { ModelClient, Sampling } from "../llm/model.ts"
-import type { AgentEventBody } from "../protocol/events.ts"
 import type { ToolDefinition } from "../protocol/tool.ts"
 import type { Compression } from "./context/compression.ts"
 import type { Conversation } from "./conversation.ts"
@@ -10,9 +9,6 @@ import type { Interactions } from "./interactions.ts"
 import { IterationBudget } from "./iteration-budget.ts"
 import type { Spending } from "./spending.ts"
 import type { Steering } from "./steering.ts"
-
-/** A part of a turn: emits events and returns a value. */
-export type Steps<Value> = AsyncGenerator<AgentEventBody, Value, void>
 
 /** One turn: everything the loop needs. The user's message is stored already. */
 export interface Turn extends TurnParts, TurnRun {

@@ -60,7 +60,7 @@ async function runInProfile(
   const choice = chooseProfile(argv, options.environment)
   if (!choice.ok) {
     terminal.errLine(asSentence(choice.error.message))
-    return choice.error.exitCode
+    return 1
   }
   const { environment, home, warning } = choice.value
   const line = parseCommandLine(choice.value.argv, tree)

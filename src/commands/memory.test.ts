@@ -6,7 +6,7 @@ import { temporaryHome, type TemporaryHome } from "../../test/support/temporary-
 import { environmentFrom } from "../config/environment.ts"
 import { resolveHome } from "../config/home.ts"
 import { systemClock } from "../base/clock.ts"
-import { loadConfig } from "../config/load.ts"
+import { loadConfig } from "../config/load-config.ts"
 import type { MemoryWrite } from "../knowledge/memory/memory-edit.ts"
 import { memoryPaths } from "../knowledge/memory/memory-file.ts"
 import { listStagedWrites, stageWrite } from "../knowledge/memory/staged-writes.ts"

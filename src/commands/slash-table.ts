@@ -1,5 +1,5 @@
 import { assertNever } from "../base/assert-never.ts"
-import { nearest } from "../base/nearest.ts"
+import { nearest } from "../base/nearest-name.ts"
 import type { SessionSummary } from "../state/store.ts"
 import { branchCommand } from "./branch.ts"
 import { compressCommand } from "./compress.ts"

@@ -115,7 +115,7 @@ test.each([
   await using fixture = await temporaryHome()
   expect(await storeSecret({ ...context(fixture), name, value: "x" })).toMatchObject({
     ok: false,
-    error: { exitCode: 2 },
+    error: { kind: "invalid" },
   })
 })
 
@@ -133,7 +133,7 @@ test("the file is private from the first byte, an existing mode is kept, a manag
   await storeSecret({ ...context(fixture), name: "B", value: "1" })
   expect([fresh, statSync(path).mode & 0o777]).toEqual([0o600, 0o640])
   const managed = await storeSecret({ ...context(fixture, { HERMES_MANAGED: "nix" }), name: "C", value: "1" })
-  expect(managed).toEqual({ ok: false, error: { exitCode: 1, message: expect.stringContaining("nix") } })
+  expect(managed).toEqual({ ok: false, error: { kind: "failed", message: expect.stringContaining("nix") } })
 })
 
 test("removing returns whether the variable was set", async () => {

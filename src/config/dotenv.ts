@@ -15,7 +15,7 @@ import {
 } from "./dotenv-lines.ts"
 import { withVariables, type Environment } from "./environment.ts"
 import { secretMode, type Home } from "./home.ts"
-import { refuseWhenManaged, type Refusal } from "./managed.ts"
+import { refuseWhenManaged, type Refusal } from "./managed-home.ts"
 import { KNOWN_DOTENV_NAMES } from "./secrets.ts"
 
 export interface LoadedDotenv {
@@ -73,13 +73,13 @@ export async function storeSecret(
   const { name } = change
   if (!isVariableName(name)) {
     return fail({
-      exitCode: 2,
+      kind: "invalid",
       message: `"${name}" is not a variable name; use letters, digits and _, not starting with a digit`,
     })
   }
   if (isDeniedForWriting(name)) {
     return fail({
-      exitCode: 2,
+      kind: "invalid",
       message: `${name} cannot be stored: it affects which programs run; set it in your shell instead`,
     })
   }
@@ -158,7 +158,7 @@ async function editDotenv(
       return ok(edited !== undefined)
     })
   } catch (cause) {
-    if (cause instanceof FileLockError) return fail({ exitCode: 1, message: cause.message })
-    return fail({ exitCode: 1, message: `cannot write ${home.display(path)}: ${explainSystemError(cause)}` })
+    if (cause instanceof FileLockError) return fail({ kind: "failed", message: cause.message })
+    return fail({ kind: "failed", message: `cannot write ${home.display(path)}: ${explainSystemError(cause)}` })
   }
 }

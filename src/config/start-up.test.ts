@@ -16,7 +16,7 @@ function packagesLoaded(env: Readonly<Record<string, string>>): string[] {
     } })
     const { chooseProfile } = await import(${file("profiles/profile-choice.ts")})
     const { processEnvironment } = await import(${file("environment.ts")})
-    const { loadConfig } = await import(${file("load.ts")})
+    const { loadConfig } = await import(${file("load-config.ts")})
     const chosen = chooseProfile([], processEnvironment())
     await loadConfig(chosen.value)
     process.stdout.write(JSON.stringify([...packages]))

@@ -1,4 +1,4 @@
-import type { Config } from "./load.ts"
+import type { Config } from "./load-config.ts"
 import { settingEntries } from "./settings.ts"
 
 /** The terminal settings as `TERMINAL_*` variables, for child processes that read them. */

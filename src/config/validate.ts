@@ -1,5 +1,5 @@
 import { isRecord } from "../base/json.ts"
-import { nearest } from "../base/nearest.ts"
+import { nearest } from "../base/nearest-name.ts"
 import type { ConfigProblem } from "./config-problem.ts"
 import type { Tree } from "./document/document-tree.ts"
 import { snakeCase } from "./migration/legacy-settings.ts"

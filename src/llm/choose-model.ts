@@ -1,10 +1,10 @@
 import { isRecord } from "../base/json.ts"
-import { nearest } from "../base/nearest.ts"
+import { nearest } from "../base/nearest-name.ts"
 import { fail, ok } from "../base/result.ts"
 import type { Result } from "../base/result.ts"
 import type { Environment } from "../config/environment.ts"
 import type { Home } from "../config/home.ts"
-import type { Config } from "../config/load.ts"
+import type { Config } from "../config/load-config.ts"
 import {
   modelSettingsApplyTo,
   resolveApiKey,

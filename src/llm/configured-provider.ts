@@ -1,5 +1,5 @@
 import { isRecord } from "../base/json.ts"
-import type { Config } from "../config/load.ts"
+import type { Config } from "../config/load-config.ts"
 import type { Provider } from "./provider.ts"
 import { CUSTOM_PROVIDER, findProvider } from "./providers.ts"
 

@@ -1,5 +1,5 @@
 import type { Environment } from "../config/environment.ts"
-import type { Config } from "../config/load.ts"
+import type { Config } from "../config/load-config.ts"
 import { isUsableKey } from "./credentials/usable-key.ts"
 import type { ConfiguredProvider } from "./configured-provider.ts"
 import type { Provider } from "./provider.ts"

@@ -127,8 +127,7 @@ export type StatusEvent = { readonly type: "status"; readonly text: string } & (
   | { readonly kind: "iteration"; readonly iteration: number }
   | { readonly kind: "tool-generating"; readonly tool: string }
   | { readonly kind: "retry"; readonly attempt: number; readonly delayMs: number; readonly reason: string }
-  | { readonly kind: "fallback" | "rotate" | "compress" | "warning" }
-  | { readonly kind: "notice"; readonly key: string }
+  | { readonly kind: "fallback" | "rotate" | "compress" | "warning" | "notice" }
   | {
       readonly kind: "answered"
       readonly requestId: string

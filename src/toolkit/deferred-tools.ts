@@ -37,7 +37,9 @@ export function offerTools(offerable: OfferableTools, options: OfferOptions): Of
   const everything: OfferedTools = { declared: tools.map(({ definition }) => definition), deferred: [] }
   if (options.enabled === false || bridges.length < BRIDGE_COUNT) return everything
   const hidden =
-    options.style === "lean" ? new Set(tools.filter(({ lean }) => lean !== true)) : hiddenInFull(tools, bridges, options)
+    options.style === "lean"
+      ? new Set(tools.filter(({ lean }) => lean !== true))
+      : hiddenInFull(tools, bridges, options)
   if (hidden.size === 0) return everything
   const divided = divide(tools, bridges, hidden)
   return schemaBytes(divided.declared) < schemaBytes(everything.declared) ? divided : everything

@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises"
 
 import { fail, ok } from "../../src/base/result.ts"
 import { createLocalWorkspace } from "../../src/exec/local/local-workspace.ts"
-import { chooseSandbox } from "../../src/exec/sandbox/choose-sandbox.ts"
+import { chooseSandbox } from "../../src/exec/sandbox/sandbox.ts"
 import type { OpenSandbox } from "../../src/exec/local/local-shell-state.ts"
 import { temporaryHome } from "../support/temporary-home.ts"
 import type { TemporaryHome } from "../support/temporary-home.ts"

@@ -12,7 +12,7 @@ export const longTask: Measurement = {
 }
 
 async function rowsFor(window: number): Promise<readonly Row[]> {
-  const found = await runLongTask({ seed: SEED, rounds: ROUNDS, window, usage: "told" })
+  const found = await runLongTask({ seed: SEED, rounds: ROUNDS, window, usage: "reported" })
   if (found.outcome !== "completed") throw new Error(`the task ended with ${found.outcome}: ${found.error}`)
   const label = `${ROUNDS} rounds, window ${window}`
   const share = { unit: "share", target: { atLeast: 1 } } as const

@@ -37,7 +37,7 @@ test("`hermes lsp status` shows a failed server, `restart` allows it again, and 
   const { stdout } = await hermes(home, ["lsp", "status"])
   expect(stdout).toContain("typescript       failed, see below: /bin/sh -c")
   expect(stdout).toContain("just now: it exited with code 9: fatal error: no licence")
-  expect((await hermes(home, ["lsp", "restart"])).stdout).toMatch(/^Forgot 1 failure/u)
+  expect((await hermes(home, ["lsp", "restart"])).stdout).toMatch(/^Cleared 1 failure/u)
   expect((await hermes(home, ["lsp", "status"])).stdout).not.toContain("failed")
 })
 

@@ -57,7 +57,7 @@ describe("an unreachable model is reported in one sentence with a next step, and
       says: /custom \(HTTP 405\).*HTML page.*base_url/,
     },
     {
-      name: "somebody who sends us elsewhere",
+      name: "a redirect",
       turn: { kind: "status", status: 302, headers: { location: "https://login.example.com/" } },
       says: /custom \(HTTP 302\) redirects to https:\/\/login\.example\.com\/.*base_url/,
     },

@@ -36,7 +36,7 @@ test("two terminals on one conversation see each other's messages and compress i
   enter(first, "apples")
   await first.waitFor(/You said apples\.\s+you>/)
   enter(second, "pears")
-  await second.waitFor("2 messages were added to this conversation in another process")
+  await second.waitFor("Another process added 2 messages to this conversation")
   await second.waitFor(/You said pears\.\s+you>/)
   expect(
     model
@@ -48,7 +48,7 @@ test("two terminals on one conversation see each other's messages and compress i
   enter(first, "/compress here 1")
   await first.waitFor(/It continues as session \S+; the full history stays in/)
   enter(second, "/compress here 1")
-  await second.waitFor(/shortened in another process and goes on as|continues as session/)
+  await second.waitFor(/Another process compressed this conversation; it continues as|continues as session/)
   enter(second, "plums")
   await second.waitFor(/You said plums\.\s+you>/)
   enter(first, "figs")

@@ -14,7 +14,7 @@ const SCRIPT = `
   import { createLogger } from ${source("base/logger.ts")}
   import { processEnvironment } from ${source("config/environment.ts")}
   import { resolveHome } from ${source("config/home.ts")}
-  import { loadConfig } from ${source("config/load.ts")}
+  import { loadConfig } from ${source("config/load-config.ts")}
   import { openCredentialPool } from ${source("llm/credentials/pool.ts")}
   const environment = processEnvironment()
   const home = resolveHome(environment)

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-import { createMemoryDirectory, removeMemoryDirectory } from "../../src/exec/local/memory-directory.ts"
+import { createMemoryDirectory, removeMemoryDirectory } from "../../src/exec/local/ram-directory.ts"
 
 /** Puts all temporary files of a test run, including those that Hermes keeps for later, in one directory and deletes it at the end. */
 export function setup(): () => void {

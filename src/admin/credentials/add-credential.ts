@@ -1,9 +1,9 @@
 import { ok, type Result } from "../../base/result.ts"
-import { refuseWhenManaged } from "../../config/managed.ts"
+import { refuseWhenManaged } from "../../config/managed-home.ts"
 import { addKey } from "../../llm/credentials/login-edits.ts"
 import { isUsableKey } from "../../llm/credentials/usable-key.ts"
 import { findProvider } from "../../llm/providers.ts"
-import { adminResult, failed, invalid, type AdminFailure } from "../failure.ts"
+import { failed, invalid, type AdminFailure } from "../failure.ts"
 import type { HomeContext } from "../home-context.ts"
 import { openProviderCredentials, type ProviderCredentials } from "./provider-credentials.ts"
 
@@ -21,7 +21,7 @@ export async function openForNewCredential(
   const opened = await openProviderCredentials(context, target)
   if (!opened.ok) return opened
   const { provider, home } = opened.value
-  const allowed = adminResult(refuseWhenManaged(home.home, home.environment))
+  const allowed = refuseWhenManaged(home.home, home.environment)
   if (!allowed.ok) return allowed
   const known = findProvider(provider)
   const needsLogin = known?.authType.startsWith("oauth") === true && known.keyVariables.length === 0

@@ -1,7 +1,7 @@
 import { isRecord } from "../../base/json.ts"
 import { ok, type Result } from "../../base/result.ts"
 import type { CredentialReport } from "../../llm/credentials/pool.ts"
-import { parseStrategy, type Strategy } from "../../llm/credentials/selection.ts"
+import { parseStrategy, type Strategy } from "../../llm/credentials/select-credential.ts"
 import { readLogin } from "../../llm/credentials/stored-login.ts"
 import type { AdminFailure } from "../failure.ts"
 import type { HomeContext } from "../home-context.ts"

@@ -1,4 +1,4 @@
-import { nearest } from "../../base/nearest.ts"
+import { nearest } from "../../base/nearest-name.ts"
 import { ok, type Result } from "../../base/result.ts"
 import { readAuth } from "../../config/auth-file.ts"
 import { ensureHome } from "../../config/home.ts"

@@ -1,7 +1,7 @@
 import { ok, type Result } from "../../base/result.ts"
-import { editConfig } from "../../config/edit.ts"
-import { SELECTION_STRATEGIES, type Strategy } from "../../llm/credentials/selection.ts"
-import { adminResult, invalid, type AdminFailure } from "../failure.ts"
+import { editConfig } from "../../config/edit-config.ts"
+import { SELECTION_STRATEGIES, type Strategy } from "../../llm/credentials/select-credential.ts"
+import { invalid, type AdminFailure } from "../failure.ts"
 import type { HomeContext } from "../home-context.ts"
 import { openProviderCredentials } from "./provider-credentials.ts"
 
@@ -18,6 +18,6 @@ export async function setStrategy(
     return invalid(`\`${target.strategy}\` is not a strategy; choose ${SELECTION_STRATEGIES.join(", ")}`)
   }
   const path = ["credential_pool_strategies", provider]
-  const edited = adminResult(await editConfig(home, [{ path, value: strategy }]))
+  const edited = await editConfig(home, [{ path, value: strategy }])
   return edited.ok ? ok({ provider, strategy }) : edited
 }

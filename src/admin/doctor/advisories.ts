@@ -1,6 +1,6 @@
-import { editConfig } from "../../config/edit.ts"
+import { editConfig } from "../../config/edit-config.ts"
 import type { Result } from "../../base/result.ts"
-import { adminResult, invalid, type AdminFailure } from "../failure.ts"
+import { invalid, type AdminFailure } from "../failure.ts"
 import type { HomeContext } from "../home-context.ts"
 import { loadHome } from "../loaded-home.ts"
 import { okFinding, type Finding, type Section } from "./finding.ts"
@@ -41,5 +41,5 @@ export async function acknowledgeAdvisory(
   }
   const home = await loadHome(context)
   const acknowledged = new Set([...home.config.get("security.acked_advisories"), id])
-  return adminResult(await editConfig(home, [{ path: "security.acked_advisories", value: [...acknowledged] }]))
+  return await editConfig(home, [{ path: "security.acked_advisories", value: [...acknowledged] }])
 }

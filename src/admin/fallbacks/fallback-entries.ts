@@ -1,8 +1,8 @@
 import { isRecord } from "../../base/json.ts"
 import type { Result } from "../../base/result.ts"
-import { editConfig } from "../../config/edit.ts"
-import type { Config } from "../../config/load.ts"
-import { adminResult, type AdminFailure } from "../failure.ts"
+import { editConfig } from "../../config/edit-config.ts"
+import type { Config } from "../../config/load-config.ts"
+import type { AdminFailure } from "../failure.ts"
 import type { HomeContext } from "../home-context.ts"
 import { loadHome, type LoadedHome } from "../loaded-home.ts"
 
@@ -40,16 +40,14 @@ export async function writeFallbacks(
 ): Promise<Result<undefined, AdminFailure>> {
   const written = home.config.user()
   const path = "fallback_providers"
-  return adminResult(
-    await editConfig(home, [
-      ...(entries.length > 0
-        ? [{ path, value: entries.map((entry) => entry.written) }]
-        : Object.hasOwn(written, path)
-          ? [{ path, remove: true as const }]
-          : []),
-      ...(Object.hasOwn(written, "fallback_model") ? [{ path: "fallback_model", remove: true as const }] : []),
-    ]),
-  )
+  return await editConfig(home, [
+    ...(entries.length > 0
+      ? [{ path, value: entries.map((entry) => entry.written) }]
+      : Object.hasOwn(written, path)
+        ? [{ path, remove: true as const }]
+        : []),
+    ...(Object.hasOwn(written, "fallback_model") ? [{ path: "fallback_model", remove: true as const }] : []),
+  ])
 }
 
 export function fallbackText({ provider, model, baseUrl }: FallbackEntry): string {

@@ -1,4 +1,4 @@
-import { nearest } from "../../base/nearest.ts"
+import { nearest } from "../../base/nearest-name.ts"
 import { ok, type Result } from "../../base/result.ts"
 import { installPackages } from "../../exec/language-server/install-server.ts"
 import { projectServers } from "../../exec/language-server/project-servers.ts"

@@ -1,12 +1,12 @@
 import type { Result } from "../../base/result.ts"
 import { ok } from "../../base/result.ts"
-import { editConfig } from "../../config/edit.ts"
+import { editConfig } from "../../config/edit-config.ts"
 import { deleteMemoryFile } from "../../knowledge/memory/delete-memory-file.ts"
 import { MEMORY_TARGETS, memoryPaths, type MemoryTarget } from "../../knowledge/memory/memory-file.ts"
 import { memoryStoreOptions } from "../../knowledge/memory/memory-settings.ts"
 import { createMemoryStore } from "../../knowledge/memory/memory-store.ts"
 import { listStagedWrites } from "../../knowledge/memory/staged-writes.ts"
-import { adminResult, failed, type AdminFailure } from "../failure.ts"
+import { failed, type AdminFailure } from "../failure.ts"
 import type { HomeContext } from "../home-context.ts"
 import { loadSettings } from "../settings/load-settings.ts"
 
@@ -74,6 +74,6 @@ export async function turnOffMemoryProvider(context: HomeContext): Promise<Resul
   const { config, environment } = await loadSettings(context)
   const memoryProvider = config.get("memory.provider")
   if (memoryProvider === "") return ok(undefined)
-  const edited = adminResult(await editConfig({ home, environment }, [{ path: "memory.provider", value: "" }]))
+  const edited = await editConfig({ home, environment }, [{ path: "memory.provider", value: "" }])
   return edited.ok ? ok(memoryProvider) : edited
 }

@@ -1,12 +1,12 @@
 import { ok, type Result } from "../../base/result.ts"
 import { explainSystemError } from "../../base/system-error.ts"
 import { valueAt } from "../../config/document/document-tree.ts"
-import { editConfig, type ConfigEdit } from "../../config/edit.ts"
+import { editConfig, type ConfigEdit } from "../../config/edit-config.ts"
 import { rememberWindow } from "../../llm/catalog/context-window-cache.ts"
 import { smallWindowWarning } from "../../llm/catalog/context-window.ts"
 import { toolUseWarning } from "../../llm/catalog/model-names.ts"
 import type { Provider } from "../../llm/provider.ts"
-import { adminResult, type AdminFailure } from "../failure.ts"
+import type { AdminFailure } from "../failure.ts"
 import type { LoadedHome } from "../loaded-home.ts"
 
 export interface ModelChoice {
@@ -39,7 +39,7 @@ export async function saveModelChoice(
     if (value !== undefined) return [{ path, value }]
     return valueAt(written, path) === undefined ? [] : [{ path, remove: true }]
   })
-  const saved = adminResult(await editConfig(home, edits))
+  const saved = await editConfig(home, edits)
   if (!saved.ok) return saved
   const warnings = [
     choice.fromLocalServer ? cacheWindow(home, choice) : undefined,

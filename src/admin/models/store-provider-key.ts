@@ -2,7 +2,7 @@ import { ok, type Result } from "../../base/result.ts"
 import { storeSecret } from "../../config/dotenv.ts"
 import { withVariables } from "../../config/environment.ts"
 import type { Provider } from "../../llm/provider.ts"
-import { adminResult, type AdminFailure } from "../failure.ts"
+import type { AdminFailure } from "../failure.ts"
 import type { LoadedHome } from "../loaded-home.ts"
 
 export interface StoredProviderKey {
@@ -17,7 +17,7 @@ export async function storeProviderKey(
   { variable, key }: { readonly variable: string; readonly key: string },
 ): Promise<Result<StoredProviderKey, AdminFailure>> {
   const { environment } = home
-  const stored = adminResult(await storeSecret({ home: home.home, environment, name: variable, value: key }))
+  const stored = await storeSecret({ home: home.home, environment, name: variable, value: key })
   if (!stored.ok) return stored
   return ok({
     home: { ...home, environment: withVariables(environment, { [variable]: key }) },

@@ -2,7 +2,7 @@ import { DEFAULT_IDENTITY } from "../../agent/prompt/build-prompt.ts"
 import type { Result } from "../../base/result.ts"
 import { createProfile } from "../../config/profiles/profile-create.ts"
 import type { CreatedProfile, CreateProfileOptions } from "../../config/profiles/profile-create.ts"
-import { adminResult, type AdminFailure } from "../failure.ts"
+import type { AdminFailure } from "../failure.ts"
 import type { HomeContext } from "../home-context.ts"
 
 /** Creates a profile with the default `SOUL.md`. This release has no bundled skills to install. */
@@ -12,5 +12,5 @@ export async function createProfileWithDefaultSoul(
 ): Promise<Result<CreatedProfile, AdminFailure>> {
   const seedSkills = (): Promise<void> => Promise.resolve()
   const soul = `${DEFAULT_IDENTITY}\n`
-  return adminResult(await createProfile({ home, environment }, { ...options, soul, seedSkills }))
+  return await createProfile({ home, environment }, { ...options, soul, seedSkills })
 }

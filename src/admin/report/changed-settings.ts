@@ -1,4 +1,4 @@
-import type { Config } from "../../config/load.ts"
+import type { Config } from "../../config/load-config.ts"
 import { isSecretKey } from "../../config/secrets.ts"
 import { settingKeys } from "../../config/settings.ts"
 import { maskSettings } from "../settings/mask-settings.ts"

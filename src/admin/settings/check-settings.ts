@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs"
 import type { ConfigProblem } from "../../config/config-problem.ts"
-import type { Config } from "../../config/load.ts"
+import type { Config } from "../../config/load-config.ts"
 import { isOutdated } from "../../config/migration/migrate.ts"
 import { CONFIG_VERSION, settingKeys } from "../../config/settings.ts"
 import { configVersionOf } from "../../config/validate.ts"

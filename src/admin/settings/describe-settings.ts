@@ -1,6 +1,6 @@
 import { isRecord } from "../../base/json.ts"
 import type { Environment } from "../../config/environment.ts"
-import type { Config } from "../../config/load.ts"
+import type { Config } from "../../config/load-config.ts"
 import { maskSecret, PROVIDER_KEY_VARIABLES } from "../../config/secrets.ts"
 import { isSettingKey, settingKeys } from "../../config/settings.ts"
 import type { HomeContext } from "../home-context.ts"

@@ -1,8 +1,8 @@
 import type { Result } from "../../base/result.ts"
-import { setFromText, unsetPath, type Edited } from "../../config/edit.ts"
+import { setFromText, unsetPath, type Edited } from "../../config/edit-config.ts"
 import { ensureHome } from "../../config/home.ts"
 import { migrateConfig, type Migration } from "../../config/migration/migrate.ts"
-import { adminResult, type AdminFailure } from "../failure.ts"
+import type { AdminFailure } from "../failure.ts"
 import type { HomeContext } from "../home-context.ts"
 import { loadSettings } from "./load-settings.ts"
 
@@ -15,19 +15,19 @@ export async function setSetting(
   const { home } = context
   ensureHome(home, context.environment)
   const { environment } = await loadSettings(context)
-  return adminResult(await setFromText({ home, environment }, path, text))
+  return await setFromText({ home, environment }, path, text)
 }
 
 /** Removes a setting from `config.yaml`, or a secret from `.env`. */
 export async function unsetSetting(context: HomeContext, path: string): Promise<Result<Edited, AdminFailure>> {
   const { home } = context
   const { environment } = await loadSettings(context)
-  return adminResult(await unsetPath({ home, environment }, path))
+  return await unsetPath({ home, environment }, path)
 }
 
 /** Converts `config.yaml` to the version of this release and keeps a copy of the old file. */
 export async function migrateSettings(context: HomeContext): Promise<Result<Migration, AdminFailure>> {
   const { home } = context
   const { environment } = await loadSettings(context)
-  return adminResult(await migrateConfig({ home, environment }))
+  return await migrateConfig({ home, environment })
 }

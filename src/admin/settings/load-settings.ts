@@ -1,6 +1,6 @@
 import { loadDotenv } from "../../config/dotenv.ts"
 import type { Environment } from "../../config/environment.ts"
-import { loadConfig, type Config } from "../../config/load.ts"
+import { loadConfig, type Config } from "../../config/load-config.ts"
 import type { HomeContext } from "../home-context.ts"
 
 export interface Settings {

@@ -1,4 +1,4 @@
-import { nearest } from "../../base/nearest.ts"
+import { nearest } from "../../base/nearest-name.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import { maskSecret, secretVariable } from "../../config/secrets.ts"
 import { settingKeys } from "../../config/settings.ts"

@@ -1,8 +1,8 @@
 import { copyFileSync, existsSync } from "node:fs"
 import type { Result } from "../../base/result.ts"
 import { fileTimestamp } from "../../config/config-file.ts"
-import { saveConfig } from "../../config/edit.ts"
-import { adminResult, type AdminFailure } from "../failure.ts"
+import { saveConfig } from "../../config/edit-config.ts"
+import type { AdminFailure } from "../failure.ts"
 import type { HomeContext } from "../home-context.ts"
 
 /** Copies `config.yaml`, so that the user can undo wrong answers by hand. Returns the path of the copy; undefined without a file. */
@@ -16,5 +16,5 @@ export function backUpConfig({ home, clock }: HomeContext): string | undefined {
 
 /** Replaces all settings with their defaults. */
 export async function resetConfig(context: HomeContext): Promise<Result<undefined, AdminFailure>> {
-  return adminResult(await saveConfig(context, {}))
+  return await saveConfig(context, {})
 }

@@ -14,7 +14,10 @@ export interface ReduceOptions {
 }
 
 /** Layer 1: shortens results that exceed the limit. No message is removed. */
-export async function reduceResults(draft: HistoryDraft, { limitTokens, exempt, spill }: ReduceOptions): Promise<HistoryDraft> {
+export async function reduceResults(
+  draft: HistoryDraft,
+  { limitTokens, exempt, spill }: ReduceOptions,
+): Promise<HistoryDraft> {
   const reduced = new Map<Message, Message>()
   for (const message of draft.messages) {
     if (message.role !== "tool" || exempt(message)) continue

@@ -183,7 +183,8 @@ for (const [index, summariser] of ["good", "failing", "oversized"].entries()) {
           if (outcome.layersRun.length === 0) return
           changed += 1
           expect(
-            hasRoomForFiveTurns(outcome, harness, overheadTokens) || isMostlyUntouchable(before, harness, overheadTokens),
+            hasRoomForFiveTurns(outcome, harness, overheadTokens) ||
+              isMostlyUntouchable(before, harness, overheadTokens),
           ).toBe(true)
         }),
         { numRuns: RUNS, seed: seedOf(index) },
@@ -203,24 +204,20 @@ test("the summarize strategy keeps the same things", { timeout: TIMEOUT_MS }, as
   )
 })
 
-test(
-  "with abort_on_summary_failure a failed auxiliary model changes nothing",
-  { timeout: TIMEOUT_MS },
-  async () => {
-    let aborted = 0
-    await fc.assert(
-      fc.asyncProperty(SHAPE, fc.constantFrom("failing", "missing", "empty", "throwing"), async (shape, summariser) => {
-        const settings = { strategy: "summarize", abortOnSummaryFailure: true } as const
-        const { before, harness, outcome } = await compressed(shape, { summariser, settings })
-        if (harness.summaryRequests.length === 0) return
-        aborted += 1
-        expect([outcome.messages === before, outcome.aborted, outcome.layersRun]).toEqual([true, true, []])
-      }),
-      { numRuns: 400 },
-    )
-    expect(aborted).toBeGreaterThan(250)
-  },
-)
+test("with abort_on_summary_failure a failed auxiliary model changes nothing", { timeout: TIMEOUT_MS }, async () => {
+  let aborted = 0
+  await fc.assert(
+    fc.asyncProperty(SHAPE, fc.constantFrom("failing", "missing", "empty", "throwing"), async (shape, summariser) => {
+      const settings = { strategy: "summarize", abortOnSummaryFailure: true } as const
+      const { before, harness, outcome } = await compressed(shape, { summariser, settings })
+      if (harness.summaryRequests.length === 0) return
+      aborted += 1
+      expect([outcome.messages === before, outcome.aborted, outcome.layersRun]).toEqual([true, true, []])
+    }),
+    { numRuns: 400 },
+  )
+  expect(aborted).toBeGreaterThan(250)
+})
 
 test("a compressed history encodes on every wire", { timeout: TIMEOUT_MS }, async () => {
   const runtime = { provider: "custom", baseUrl: "http://127.0.0.1/v1", host: "127.0.0.1", contextLength: 200_000 }

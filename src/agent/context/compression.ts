@@ -14,13 +14,12 @@ import { promptTokens } from "../../protocol/usage.ts"
 import type { Usage } from "../../protocol/usage.ts"
 import type { TodoItem } from "../../toolkit/ports/todo.ts"
 import type { Conversation } from "../conversation.ts"
+import type { Steps } from "../steps.ts"
 import type { CompressOptions, CompressOutcome, ContextEngine, ContextFigures } from "./context-engine.ts"
 import type { Estimator } from "./token-estimate.ts"
 import { withTodoList } from "./todo-reinjection.ts"
 import { isValidHistory } from "./history-validity.ts"
 import type { MinimumWindowCheck } from "./minimum-window.ts"
-
-type Steps<Value> = AsyncGenerator<AgentEventBody, Value, void>
 
 /** Decides when to compress the conversation and applies the result. One per session; the context engine does the compression. */
 export interface Compression {

@@ -1,6 +1,13 @@
 import { describe, expect, test } from "vitest"
 
-import { assistant, createEngineHarness, talk, toolRound, toolRounds, user } from "../../../test/fixtures/agent/histories.ts"
+import {
+  assistant,
+  createEngineHarness,
+  talk,
+  toolRound,
+  toolRounds,
+  user,
+} from "../../../test/fixtures/agent/histories.ts"
 import type { EngineHarness } from "../../../test/fixtures/agent/histories.ts"
 import { parseJson } from "../../base/json.ts"
 import { contentText } from "../../protocol/message.ts"
@@ -35,12 +42,9 @@ describe("the five layers", () => {
       ...toolRounds(15, 100, "d"),
     ]
     const outcome = await run(harness, before, { overheadTokens: overheadFor(15_000) })
-    expect([outcome.layersRun, outcome.removedMessages, outcome.droppedRounds, harness.summaryRequests.length]).toEqual([
-      [1],
-      false,
-      0,
-      0,
-    ])
+    expect([outcome.layersRun, outcome.removedMessages, outcome.droppedRounds, harness.summaryRequests.length]).toEqual(
+      [[1], false, 0, 0],
+    )
     expect(harness.spilled).toEqual([{ text: "line\n".repeat(12_000), callId: "big" }])
     const cut = outcome.messages.find((message) => message.role === "tool" && message.tool_call_id === "big")!
     expect(contentText(cut.content)).toContain("of 60000 characters kept. All of it is in /tmp/hermes-results/big.txt;")
@@ -109,12 +113,12 @@ describe("the five layers", () => {
   test("5: when most of the middle would be removed, it is summarised instead, with one model call", async () => {
     const harness = createEngineHarness()
     const outcome = await run(harness, talk(61, 4000), { overheadTokens: overheadFor(32_000) })
-    expect([outcome.layersRun, outcome.removedMessages, outcome.fallbackSummary, harness.summaryRequests.length]).toEqual([
-      [5],
-      true,
-      false,
-      1,
-    ])
+    expect([
+      outcome.layersRun,
+      outcome.removedMessages,
+      outcome.fallbackSummary,
+      harness.summaryRequests.length,
+    ]).toEqual([[5], true, false, 1])
     expect(notesIn(outcome.messages)).toEqual([])
     expect(
       outcome.messages.filter((message) => message.role !== "system" && message.compressed_summary === true),
@@ -380,7 +384,11 @@ describe("the auxiliary model", () => {
       // The first of them may contain the summary before the user's text.
       expect(contentText(first!.content)).toMatch(new RegExp(`question ${8 - keep}$`))
       expect(others).toEqual(kept.slice(1))
-      expect([outcome.layersRun, isValidHistory(outcome.messages), harness.summaryRequests.length]).toEqual([[5], true, 1])
+      expect([outcome.layersRun, isValidHistory(outcome.messages), harness.summaryRequests.length]).toEqual([
+        [5],
+        true,
+        1,
+      ])
     },
   )
 
@@ -416,7 +424,9 @@ describe("the auxiliary model", () => {
   })
 
   test("with an invalid clock the request has no date", async () => {
-    const harness = createEngineHarness({ clock: { now: () => Number.NaN, sleep: async () => await Promise.resolve() } })
+    const harness = createEngineHarness({
+      clock: { now: () => Number.NaN, sleep: async () => await Promise.resolve() },
+    })
     await run(harness, messages, { overheadTokens })
     expect(harness.summaryRequests[0]?.prompt).not.toContain("Today is")
   })
@@ -496,15 +506,23 @@ describe("when a compression is due", () => {
   test.each([
     ["nothing is known", undefined, 101_000, false],
     ["the last request was over the threshold", { realTokens: 100_000, estimatedTokens: 101_000 }, 101_000, false],
-    ["the real size was smaller, and little was added", { realTokens: 80_000, estimatedTokens: 101_000 }, 105_000, true],
+    [
+      "the real size was smaller, and little was added",
+      { realTokens: 80_000, estimatedTokens: 101_000 },
+      105_000,
+      true,
+    ],
     ["five percent of the threshold was added", { realTokens: 80_000, estimatedTokens: 101_000 }, 106_000, true],
     ["more was added", { realTokens: 80_000, estimatedTokens: 101_000 }, 106_001, false],
     ["the provider reported no usage", { realTokens: 0, estimatedTokens: 101_000 }, 101_000, false],
-  ])("an estimate above the threshold is deferred when the real size allows it: %s", (_name, reply, estimate, waits) => {
-    const { engine } = createEngineHarness()
-    if (reply !== undefined) engine.updateFromResponse(reply)
-    expect(engine.shouldDeferPreflight(estimate)).toBe(waits)
-  })
+  ])(
+    "an estimate above the threshold is deferred when the real size allows it: %s",
+    (_name, reply, estimate, waits) => {
+      const { engine } = createEngineHarness()
+      if (reply !== undefined) engine.updateFromResponse(reply)
+      expect(engine.shouldDeferPreflight(estimate)).toBe(waits)
+    },
+  )
 
   test("in a small window nothing is deferred beyond its end", () => {
     const { engine } = createEngineHarness({ window: 8192 })

@@ -7,7 +7,7 @@ import { originalOf, startDraft } from "./history-draft.ts"
 import { microcompact, pruneResults, shortArguments } from "./microcompact.ts"
 import { generalDigest } from "./result-digest.ts"
 
-const PICTURE = { type: "image_url", image_url: { url: "data:image/png;base64,AA" } } as const
+const IMAGE = { type: "image_url", image_url: { url: "data:image/png;base64,AA" } } as const
 const PLACEHOLDER = { type: "text", text: "[screenshot removed to save context]" } as const
 const run = (messages: readonly Message[], more: { tailStart?: number; pinned?: readonly Message[] } = {}) =>
   microcompact(startDraft(messages), {
@@ -39,9 +39,12 @@ describe("obsolete results", () => {
   test("a repeated listing refers to the newest one, even when it differs", () => {
     for (const tool of ["tool_search", "mcp_github_list_issues"]) {
       const listing = (id: string, result: string, args = { name: "x" }) => toolRound([{ id, tool, args, result }])
-      const draft = run([...listing("a", long), ...listing("b", `${long}b`, { name: "y" }), ...listing("c", `${long}c`)], {
-        tailStart: 0,
-      })
+      const draft = run(
+        [...listing("a", long), ...listing("b", `${long}b`, { name: "y" }), ...listing("c", `${long}c`)],
+        {
+          tailStart: 0,
+        },
+      )
       expect(results(draft.messages)).toEqual([
         `[A newer version of this listing appears later: see the result of ${tool}, call c]`,
         `${long}b`,
@@ -59,21 +62,21 @@ describe("obsolete results", () => {
 
 test("old messages lose their reasoning and images; the newest reply and the tail keep them", () => {
   const thinking = {
-    reasoning: "seen by people",
+    reasoning: "for display",
     reasoning_content: "x",
     reasoning_details: [1],
     codex_message_items: [2],
   }
   const messages = [
-    user([{ type: "text", text: "look" }, PICTURE]),
+    user([{ type: "text", text: "look" }, IMAGE]),
     assistant("old", thinking),
-    user([PICTURE]),
+    user([IMAGE]),
     assistant("new", thinking),
   ]
   const draft = run(messages)
   expect(draft.messages).toEqual([
     user([{ type: "text", text: "look" }, PLACEHOLDER]),
-    assistant("old", { reasoning: "seen by people" }),
+    assistant("old", { reasoning: "for display" }),
     user([PLACEHOLDER]),
     messages[3],
   ])
@@ -101,7 +104,7 @@ test("before a summary every longer result becomes one line, from the original a
     ...toolRound([
       { id: "a", args, result: "x".repeat(201) },
       { id: "b", args, result: "x".repeat(200) },
-      { id: "c", args, result: [PICTURE] },
+      { id: "c", args, result: [IMAGE] },
     ]),
     assistant("done"),
   ]

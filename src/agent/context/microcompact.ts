@@ -95,7 +95,8 @@ function withoutObsoleteResults(draft: HistoryDraft, options: CompactOptions): H
     const listing = listingKey(message, calls.get(message), options)
     const later = listing === undefined ? undefined : listings.get(listing)
     if (same !== undefined) references.set(message, referenceTo(same, "The same result appears again later"))
-    else if (later !== undefined) references.set(message, referenceTo(later, "A newer version of this listing appears later"))
+    else if (later !== undefined)
+      references.set(message, referenceTo(later, "A newer version of this listing appears later"))
     else newest.set(outlineOf(text), [...alike, message])
     if (listing !== undefined && later === undefined) listings.set(listing, message)
   }

@@ -24,7 +24,7 @@ function client(...answers: readonly (number | undefined)[]) {
       return Promise.resolve(answers[asked.length - 1])
     },
     stream: () => {
-      throw new Error("nobody asks it here")
+      throw new Error("not called in this test")
     },
     close: () => undefined,
   }

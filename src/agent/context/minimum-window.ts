@@ -47,8 +47,7 @@ export function createMinimumWindowCheck({ enforced }: { readonly enforced: bool
   }
 }
 
-const REMEDY =
-  "Start Ollama with OLLAMA_CONTEXT_LENGTH=65536, or put `PARAMETER num_ctx 65536` into the Modelfile"
+const REMEDY = "Start Ollama with OLLAMA_CONTEXT_LENGTH=65536, or put `PARAMETER num_ctx 65536` into the Modelfile"
 
 function tooSmall({ runtime }: ModelClient, tokens: number): string {
   return `Ollama runs ${runtime.model} with a context window of ${compactCount(tokens)} tokens`

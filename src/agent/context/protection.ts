@@ -41,7 +41,11 @@ export function protectionOf(messages: readonly Message[], options: ProtectionOp
   const { settings, small } = options
   const head = small ? fittingHead(messages, options) : Math.min(settings.protectFirstN, messages.length)
   const tailStart = Math.max(0, messages.length - settings.protectLastN)
-  const protection = { head, tailStart, pins: findPinnedMessages(messages, { head, planPriority: settings.planPriority }) }
+  const protection = {
+    head,
+    tailStart,
+    pins: findPinnedMessages(messages, { head, planPriority: settings.planPriority }),
+  }
   return small ? { ...protection, tailStart: fittingTail(messages, protection, options) } : protection
 }
 

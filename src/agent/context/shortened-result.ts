@@ -97,7 +97,11 @@ function lastCodePoints(text: string, count: number): string {
 
 const NOTE_FIELD = "_shortened"
 
-function cutJson(value: Readonly<Record<string, unknown>> | unknown[], limit: number, full: FullText): string | undefined {
+function cutJson(
+  value: Readonly<Record<string, unknown>> | unknown[],
+  limit: number,
+  full: FullText,
+): string | undefined {
   const note = marker(full, Math.round(limit * (HEAD_SHARE + TAIL_SHARE)))
   const room = limit - JSON.stringify(note).length - NOTE_FIELD.length - 8
   const fields = isRecord(value) ? Object.entries(value).filter(([name]) => name !== NOTE_FIELD) : undefined

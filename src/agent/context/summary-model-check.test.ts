@@ -17,15 +17,12 @@ describe("the window of the summary model", () => {
   test.each([
     [80_000, 80_000],
     [1000, 4000],
-  ])(
-    "smaller than the threshold (%i): compression starts earlier, with a warning",
-    (window, thresholdCap) => {
-      const found = facts(window)
-      expect(found.thresholdCap).toBe(thresholdCap)
-      expect(found.warning).toContain("auxiliary.compression.model")
-      expect(found.warning).toContain(String(window))
-    },
-  )
+  ])("smaller than the threshold (%i): compression starts earlier, with a warning", (window, thresholdCap) => {
+    const found = facts(window)
+    expect(found.thresholdCap).toBe(thresholdCap)
+    expect(found.warning).toContain("auxiliary.compression.model")
+    expect(found.warning).toContain(String(window))
+  })
 
   test("small, but enough for the threshold: only a warning", () => {
     const found = facts(32_000, 27_200)

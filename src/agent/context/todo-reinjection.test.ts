@@ -20,8 +20,8 @@ test("after results, unfinished items are a separate message", () => {
 
 test("they are appended to the last message when the user wrote it", () => {
   expect(withTodoList([user("a")], ITEMS)).toEqual([user(`a\n\n${LIST}`)])
-  const picture = { type: "image_url", image_url: { url: "data:image/png;base64,AA" } } as const
-  expect(withTodoList([user([picture])], ITEMS)).toEqual([user([picture, { type: "text", text: LIST }])])
+  const image = { type: "image_url", image_url: { url: "data:image/png;base64,AA" } } as const
+  expect(withTodoList([user([image])], ITEMS)).toEqual([user([image, { type: "text", text: LIST }])])
 })
 
 test("nothing is added when all is done", () => {

@@ -4,7 +4,7 @@ import { assistant, toolRound, user } from "../../../test/fixtures/agent/histori
 import type { Message } from "../../protocol/message.ts"
 import { createEstimator } from "./token-estimate.ts"
 
-const PICTURE = { type: "image_url", image_url: { url: `data:image/png;base64,${"A".repeat(9000)}` } } as const
+const IMAGE = { type: "image_url", image_url: { url: `data:image/png;base64,${"A".repeat(9000)}` } } as const
 
 describe("text", () => {
   test.each([
@@ -28,10 +28,10 @@ describe("messages", () => {
     ["a user message", [user("x".repeat(12))], 4],
     ["characters add up over messages before they are rounded", [user("x"), user("y")], 3],
     ["injected text is sent too", [user("x".repeat(12), { injected: "y".repeat(8) })], 6],
-    ["an image costs the same whatever its size", [user([{ type: "text", text: "x".repeat(12) }, PICTURE])], 1504],
+    ["an image costs the same whatever its size", [user([{ type: "text", text: "x".repeat(12) }, IMAGE])], 1504],
     ["calls are sent as JSON", calls, Math.ceil((9 + callJson + 4 + 8) / 4)],
     [
-      "reasoning goes back in its carriers, not in what people see",
+      "reasoning counts by its carriers, not by its displayed text",
       [
         assistant("abc", {
           reasoning: "z".repeat(400),
@@ -63,7 +63,7 @@ test("a request is its messages, its system prompt and its tools", () => {
 test("messages of the tail are rounded down and have a fixed cost", () => {
   const estimator = createEstimator()
   const [call] = toolRound([{ id: "c", args: { path: "x".repeat(29) }, result: "" }])
-  const counted = [user("x".repeat(43)), user([PICTURE]), call!].map((message) => estimator.tailMessage(message))
+  const counted = [user("x".repeat(43)), user([IMAGE]), call!].map((message) => estimator.tailMessage(message))
   expect(counted).toEqual([20, 1610, 20])
 })
 

@@ -17,8 +17,6 @@ export interface BatchReport {
   readonly reshaped: ReadonlyMap<Message, Message>
   /** Calls of tools that do not exist. If there is one, no call of the reply runs. */
   readonly unknownTools: number
-  /** Calls whose arguments are not a JSON object and cannot be repaired. */
-  readonly invalidArguments: number
   /** Absolute paths that a call should have written and did not. */
   readonly failedWrites: readonly string[]
   /** Every call was of a housekeeping tool, so the text of the reply may be the answer. */
@@ -36,14 +34,17 @@ export async function* runBatch(
   run: BatchRun,
 ): AsyncGenerator<AgentEventBody, BatchReport, void> {
   const given = await Promise.all(calls.map((call) => prepareCall(call, session)))
-  const unknownTools = given.filter((call) => isRefused(call, "unknown-tool")).length
-  const prepared =
-    unknownTools === 0 ? given : given.map((call) => (isRefused(call, "unknown-tool") ? call : skippedCall(call)))
+  const unknownTools = given.filter((call) => isUnknownTool(call)).length
+  const prepared = unknownTools === 0 ? given : given.map((call) => (isUnknownTool(call) ? call : skippedCall(call)))
   const events = new Channel<AgentEventBody>()
   const settled: Settled[] = []
   const abandon = new AbortController()
   const signal = AbortSignal.any([run.signal, abandon.signal])
-  const recorder = createResultRecorder(prepared.length, session, { record: (message) => run.record(message), events, signal })
+  const recorder = createResultRecorder(prepared.length, session, {
+    record: (message) => run.record(message),
+    events,
+    signal,
+  })
   const parallel = plan(prepared, session) === "parallel"
   const callRun: CallRun = { signal, interactions: run.interactions, events, heartbeat: parallel }
   const work = runAll(prepared, parallel ? MAX_PARALLEL_CALLS : 1, async (call, index) => {
@@ -72,14 +73,13 @@ export async function* runBatch(
     messages: recorder.messages(),
     reshaped: recorder.reshaped(),
     unknownTools,
-    invalidArguments: given.filter((call) => isRefused(call, "broken-arguments")).length,
     failedWrites: failedWrites(settled, session),
     housekeepingOnly: given.length > 0 && given.every((call) => call.entry?.housekeeping === true),
   }
 }
 
-function isRefused(call: PreparedCall, why: Extract<PreparedCall, { kind: "refused" }>["why"]): boolean {
-  return call.kind === "refused" && call.why === why
+function isUnknownTool(call: PreparedCall): boolean {
+  return call.kind === "refused" && call.why === "unknown-tool"
 }
 
 function plan(prepared: readonly PreparedCall[], session: DispatchSession): "parallel" | "sequential" {

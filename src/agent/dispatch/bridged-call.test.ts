@@ -42,7 +42,7 @@ test.each<{ name: string; envelope: Readonly<Record<string, unknown>>; wanted: o
     wanted: { kind: "ready", args: { about: "tea" } },
   },
   {
-    name: "has secrets masked where people see them",
+    name: "has secrets masked in events",
     envelope: { name: "take_note", arguments: { about: "planted-secret-value" } },
     wanted: { kind: "ready", shown: { name: "take_note", args: { about: "plante...alue" } } },
   },

@@ -70,7 +70,7 @@ const SEQUENCES: readonly (readonly [string, Guardrails, readonly Step[], readon
     ["allow", ...[2, 3, 4, 5].map(noProgress), "not run: block idempotent_no_progress_block 5"],
   ],
   [
-    "a read gives something new in between",
+    "a read returns something new in between",
     make(),
     [
       [read(), FINE],
@@ -151,19 +151,19 @@ const SEQUENCES: readonly (readonly [string, Guardrails, readonly Step[], readon
     ["allow", exact(2), exact(3), exact(4), exact(5), "not run: block repeated_exact_failure_block 5"],
   ],
   [
-    "nobody is there: the third identical failing call is not run, with everything off",
+    "unattended: the third identical failing call is not run, with everything off",
     make({ warningsEnabled: false }, false),
     times(3, () => [call("t"), FAILED]),
     ["allow", "allow", "not run: block repeated_exact_failure_block 2"],
   ],
   [
-    "nobody is there: other failing calls and repeated reads go on",
+    "unattended: other failing calls and repeated reads continue",
     make({ warningsEnabled: false }, false),
     [...times(9, (n): Step => [call("t", { n }), FAILED]), ...times(9, (): Step => [read(), FINE])],
     Array.from({ length: 18 }, () => "allow"),
   ],
   [
-    "nobody is there: a stricter setting wins",
+    "unattended: a stricter setting wins",
     make({ ...HARD, hardStopAfter: { ...SETTINGS.hardStopAfter, exactFailure: 1 } }, false),
     times(2, () => [call("t"), FAILED]),
     ["allow", "not run: block repeated_exact_failure_block 1"],
@@ -178,7 +178,7 @@ test.each<readonly [string, GuardedResult, boolean]>([
   ["an error", resultOf({ error: "no" }), true],
   ["something that failed", resultOf({ status: "failed" }), true],
   ["text that begins with Error", { content: { a: 1 }, text: "Error: no" }, true],
-  ["quoted words in output", resultOf({ text: 'he said "error" and "failed"' }), false],
+  ["quoted words in output", resultOf({ text: 'they wrote "error" and "failed"' }), false],
   ["an error after 500 characters", resultOf({ text: "x".repeat(500), error: "no" }), false],
   ["a command that failed", resultOf({ output: "", exit_code: 2, error: null }), true],
   ["a command that failed, by `exitCode` beside the content", resultOf({ output: "" }, { exitCode: 1 }), true],
@@ -221,10 +221,12 @@ test("a decision names the call, and the first that stops the turn is kept until
 
 test("the line below a result names the kind of stop and gives advice for commands", () => {
   const guardrails = make(HARD)
-  const lines = times(8, (n): Step => [call("terminal", { n }), resultOf({ exit_code: 1 })]).flatMap(([made, result]) => {
-    const verdict = guardrails.after(made, result)
-    return verdict.action === "allow" ? [] : [guardrailLine(verdict)]
-  })
+  const lines = times(8, (n): Step => [call("terminal", { n }), resultOf({ exit_code: 1 })]).flatMap(
+    ([made, result]) => {
+      const verdict = guardrails.after(made, result)
+      return verdict.action === "allow" ? [] : [guardrailLine(verdict)]
+    },
+  )
   expect([lines[0], lines.at(-1)]).toEqual([
     "[Tool loop warning: same_tool_failure_warning; count=3; terminal has failed 3 times in this turn. Find out why first, then continue with other arguments or another tool. `pwd; ls -la` shows where you are and what is there, `command -v NAME` whether a program is installed.]",
     "[Tool loop hard stop: same_tool_failure_halt; count=8; terminal has failed 8 times in this turn, so the turn was stopped.]",

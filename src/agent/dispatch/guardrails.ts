@@ -72,9 +72,7 @@ export function createGuardrails(settings: GuardrailSettings & Pick<Origin, "att
   const warnAfter = settings.warningsEnabled ? positive(settings.warnAfter, DEFAULT_WARN_AFTER) : NEVER
   const hardStop = settings.hardStopEnabled ? positive(settings.hardStopAfter, DEFAULT_HARD_STOP_AFTER) : NEVER
   const limits = (): GuardrailLimits =>
-    settings.attended()
-      ? hardStop
-      : { ...hardStop, exactFailure: Math.min(hardStop.exactFailure, UNATTENDED_FAILURES) }
+    settings.attended() ? hardStop : { ...hardStop, exactFailure: Math.min(hardStop.exactFailure, UNATTENDED_FAILURES) }
   let stopAfter = limits()
   let counts = newCounts()
   let stopped: GuardrailDecision | undefined

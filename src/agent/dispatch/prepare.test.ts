@@ -40,7 +40,9 @@ test.each([
   ["x".repeat(1000), `Unknown tool: ${"x".repeat(97)}.... Available tools: read_file, terminal, write_file`],
 ])("an unknown tool is answered with close matches: %s", async (name, error) => {
   const run = () => Promise.resolve({ content: {}, summary: "" })
-  await using harness = await createDispatchHarness(["write_file", "terminal", "read_file"].map((tool) => ({ name: tool, run })))
+  await using harness = await createDispatchHarness(
+    ["write_file", "terminal", "read_file"].map((tool) => ({ name: tool, run })),
+  )
   expect(await prepareCall(toolCall("a", name), harness.session)).toMatchObject({ why: "unknown-tool", error })
 })
 

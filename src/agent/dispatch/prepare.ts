@@ -1,4 +1,4 @@
-import { editDistance } from "../../base/nearest.ts"
+import { editDistance } from "../../base/nearest-name.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import { ellipsize } from "../../base/text.ts"
 import type { ShownCall } from "../../protocol/events.ts"

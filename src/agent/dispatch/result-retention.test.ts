@@ -11,15 +11,15 @@ const HOUR = 3_600_000
 
 test("old result files are removed, and above the size limit the oldest; recent and other files stay", async () => {
   await using harness = await createDispatchHarness([])
-  const place = harness.home.workdir
-  const files = { ...harness.session.workspace.files, temporaryDirectory: () => Promise.resolve(place) }
-  const folder = join(place, "hermes-results")
-  await mkdir(folder, { recursive: true })
+  const directory = harness.home.workdir
+  const files = { ...harness.session.workspace.files, temporaryDirectory: () => Promise.resolve(directory) }
+  const resultDirectory = join(directory, "hermes-results")
+  await mkdir(resultDirectory, { recursive: true })
   const make = async (name: string, hours: number, bytes: number): Promise<void> => {
-    await writeFile(join(folder, name), "")
-    await truncate(join(folder, name), bytes)
+    await writeFile(join(resultDirectory, name), "")
+    await truncate(join(resultDirectory, name), bytes)
     const at = new Date(NOW - hours * HOUR)
-    await utimes(join(folder, name), at, at)
+    await utimes(join(resultDirectory, name), at, at)
   }
   await make("today-huge.txt", 2, 400_000_000)
   await make("yesterday.txt", 30, 90_000_000)
@@ -27,7 +27,7 @@ test("old result files are removed, and above the size limit the oldest; recent 
   await make("eight-days.txt", 8 * 24, 10)
   await make("eight-days.log", 8 * 24, 10)
   expect(await removeOldResults(files, NOW)).toBe(2)
-  expect((await readdir(folder)).toSorted()).toEqual(["eight-days.log", "today-huge.txt", "yesterday.txt"])
+  expect((await readdir(resultDirectory)).toSorted()).toEqual(["eight-days.log", "today-huge.txt", "yesterday.txt"])
 })
 
 test.each([

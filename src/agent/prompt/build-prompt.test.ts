@@ -74,11 +74,9 @@ describe("layers", () => {
   })
 
   test("without text are left out", () => {
-    expect(names({ ...facts, tools: [], platform: "other", facetLayers: memoryLayers({ memory: [], user: [] }, LIMITS) })).toEqual([
-      "identity",
-      "environment",
-      "date",
-    ])
+    expect(
+      names({ ...facts, tools: [], platform: "other", facetLayers: memoryLayers({ memory: [], user: [] }, LIMITS) }),
+    ).toEqual(["identity", "environment", "date"])
     expect(names({ ...everything, taskCompletionGuidance: false })).not.toContain("finishing")
     expect(names({ ...everything, toolUseEnforcement: false })).not.toContain("model family")
   })

@@ -27,7 +27,7 @@ test.each<[string, Partial<EnvironmentFacts>, string]>([
       "User home directory: /home/ann\nCurrent working directory: /w",
   ],
   [
-    "a place that does not answer",
+    "a workspace that does not respond",
     { workspaceKind: "ssh", workspace: undefined },
     "File and terminal tools work on another machine, over SSH, not on the machine Hermes runs on.\n" +
       "Look around there first, for example with `uname -a; whoami; pwd`.",

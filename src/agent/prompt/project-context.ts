@@ -13,8 +13,7 @@ function projectContext(files: readonly ContextFile[]): string {
   return ["# Project Context", ...files.map(({ name, text }) => `## ${name}\n\n${text}`)].join("\n\n")
 }
 
-const MARKER =
-  "\n\n[The project context is cut here to save space. Read the files named above for the rest.]\n\n"
+const MARKER = "\n\n[The project context is cut here to save space. Read the files named above for the rest.]\n\n"
 
 function headAndTail(text: string, maxChars: number): string {
   const room = Math.max(0, maxChars - MARKER.length)

@@ -50,7 +50,7 @@ test.each<[string, Sizes, PromptBudget, Sizes]>([
     { "project context": 4700, memory: 100 },
   ],
   [
-    "memory gives way first, then skills, the project last",
+    "memory is reduced first, then skills, the project last",
     { "project context": 4000, "skills index": 2000, memory: 500 },
     window32k,
     { "project context": 3912, "skills index": 600, memory: 288 },

@@ -16,7 +16,9 @@ export function diagnosticsFacet(context: FacetContext): AppFacet | undefined {
   )
   return {
     name: "diagnostics",
-    ports: () => ({ diagnostics: { before: async (paths, signal) => await (await diagnostics())?.before(paths, signal) } }),
+    ports: () => ({
+      diagnostics: { before: async (paths, signal) => await (await diagnostics())?.before(paths, signal) },
+    }),
     close: async () => {
       await (await diagnostics.peek())?.close()
     },

@@ -16,7 +16,11 @@ const INSTRUCTION =
 /** Before a summary replaces messages, an auxiliary model saves their lasting facts to memory. */
 export async function flushMemory(
   messages: readonly Message[],
-  { parts, auxiliary, signal }: {
+  {
+    parts,
+    auxiliary,
+    signal,
+  }: {
     readonly parts: OpenSessionParts
     readonly auxiliary: AuxiliaryModel
     readonly signal: AbortSignal

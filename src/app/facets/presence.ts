@@ -1,4 +1,4 @@
-import { createPresence } from "../session/presence.ts"
+import { createPresence } from "../session/open-session-marker.ts"
 import type { AppFacet, FacetContext } from "../session/facet-context.ts"
 
 /** Lets other processes see that this one has the session open. */

@@ -6,7 +6,7 @@ import { systemClock } from "../../base/clock.ts"
 import { createLogger } from "../../base/logger.ts"
 import { environmentFrom } from "../../config/environment.ts"
 import { resolveHome } from "../../config/home.ts"
-import { loadConfig } from "../../config/load.ts"
+import { loadConfig } from "../../config/load-config.ts"
 import { chooseModelFor, fallbackModels, openPool } from "./model-sources.ts"
 
 async function sourcesOf(options: TemporaryHomeOptions) {

@@ -5,7 +5,7 @@ import type { Result } from "../../base/result.ts"
 import { withVariables } from "../../config/environment.ts"
 import type { Environment } from "../../config/environment.ts"
 import type { Home } from "../../config/home.ts"
-import type { Config } from "../../config/load.ts"
+import type { Config } from "../../config/load-config.ts"
 import { hasLogins, storedProviders, suppressedVariables } from "../../config/stored-logins.ts"
 import { mainFallbacks } from "../../llm/auxiliary/fallback-entry.ts"
 import { chooseModel } from "../../llm/choose-model.ts"
@@ -23,7 +23,10 @@ interface ModelSources {
 }
 
 /** Chooses a model with the settings, environment variables and logins of this home. The only way to choose one. */
-export function chooseModelFor(sources: ModelSources, selection: ModelSelection): Result<ChosenModel, ModelChoiceFailure> {
+export function chooseModelFor(
+  sources: ModelSources,
+  selection: ModelSelection,
+): Result<ChosenModel, ModelChoiceFailure> {
   return chooseModel(selection, {
     ...sources,
     environment: withoutSuppressed(sources),
@@ -66,7 +69,10 @@ export async function findLocalModel(
     const models = choice.kind === "one" ? [choice.model] : choice.kind === "several" ? choice.models : []
     const chosen = models.flatMap(({ id, contextLength }) => {
       const selection = { provider: "custom", model: id, baseUrl: server.baseUrl }
-      const known = chooseModelFor(sources, contextLength === undefined ? selection : { ...selection, listedWindow: contextLength })
+      const known = chooseModelFor(
+        sources,
+        contextLength === undefined ? selection : { ...selection, listedWindow: contextLength },
+      )
       return known.ok ? [known.value] : []
     })
     return { server: server.name, models: chosen }
@@ -80,7 +86,7 @@ export async function findLocalModel(
 /** Writes the choice into config.yaml and removes a `base_url` that belonged to another provider. */
 export async function rememberModel(sources: ModelSources, runtime: ModelRuntime): Promise<Result<undefined>> {
   const { home, environment, config } = sources
-  const { editConfig } = await import("../../config/edit.ts")
+  const { editConfig } = await import("../../config/edit-config.ts")
   const stale = config.origin("model.base_url") === "file" && config.get("model.base_url") !== runtime.baseUrl
   const edited = await editConfig({ home, environment }, [
     { path: "model.default", value: runtime.model },

@@ -12,7 +12,7 @@ export async function rememberHint(
   { home, environment, log }: { readonly home: Home; readonly environment: Environment; readonly log: Logger },
 ): Promise<void> {
   try {
-    const { editConfig } = await import("../../config/edit.ts")
+    const { editConfig } = await import("../../config/edit-config.ts")
     const edited = await editConfig({ home, environment }, [{ path: `onboarding.seen.${hint}`, value: true }])
     if (!edited.ok) log.info(`the hint ${hint} will be shown again: ${edited.error.message}`)
   } catch (error) {

@@ -1,5 +1,5 @@
 import { isRecord } from "../../base/json.ts"
-import { nearest } from "../../base/nearest.ts"
+import { nearest } from "../../base/nearest-name.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import type { Catalog, CatalogModel } from "../../llm/catalog/catalog.ts"
 import { parseModelArgument, toolUseWarning, type ModelArgument } from "../../llm/catalog/model-names.ts"

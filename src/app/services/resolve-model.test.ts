@@ -3,7 +3,7 @@ import { expect, test } from "vitest"
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
 import { environmentFrom } from "../../config/environment.ts"
 import { resolveHome } from "../../config/home.ts"
-import { loadConfig } from "../../config/load.ts"
+import { loadConfig } from "../../config/load-config.ts"
 import { chooseModel, type ModelSelection } from "../../llm/choose-model.ts"
 import { resolveModelOption } from "./resolve-model.ts"
 

@@ -1,6 +1,6 @@
 import { isRecord } from "../../base/json.ts"
 import { ok, type Result } from "../../base/result.ts"
-import type { Config } from "../../config/load.ts"
+import type { Config } from "../../config/load-config.ts"
 import { resolveModelName } from "../../llm/catalog/resolve-model-name.ts"
 import { splitProviderPrefix, type ModelArgument } from "../../llm/catalog/model-names.ts"
 import type { ModelSelection } from "../../llm/choose-model.ts"

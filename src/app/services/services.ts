@@ -3,7 +3,7 @@ import type { Logger } from "../../base/logger.ts"
 import type { Redactor } from "../../base/redact.ts"
 import type { Environment } from "../../config/environment.ts"
 import type { Home } from "../../config/home.ts"
-import type { Config } from "../../config/load.ts"
+import type { Config } from "../../config/load-config.ts"
 import type { Workspace } from "../../exec/workspace.ts"
 import type { SemanticSearch } from "../../knowledge/semantic-search/semantic-search.ts"
 import type { MemoryProvider } from "../../knowledge/memory/memory-provider.ts"
@@ -33,7 +33,7 @@ export interface Services {
   readonly prewarm: ModelListPrewarm
   /** Which files the sessions of this app have read and written. */
   readonly files: FileRegistry
-    readonly processes: BackgroundProcesses
+  readonly processes: BackgroundProcesses
   /** The workspaces of open sessions, to be killed when the process must exit at once. */
   readonly workspaces: Set<Workspace>
 }

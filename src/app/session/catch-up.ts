@@ -1,6 +1,6 @@
 import type { Conversation } from "../../agent/conversation.ts"
 import type { Facets } from "../../agent/facets.ts"
-import type { Steps } from "../../agent/turn.ts"
+import type { Steps } from "../../agent/steps.ts"
 import type { Message } from "../../protocol/message.ts"
 import type { StoredState } from "./session-journal.ts"
 
@@ -34,6 +34,8 @@ function changeText(added: number): string {
 function withLast(messages: readonly Message[], question: Message | undefined): readonly Message[] {
   if (question === undefined) return messages
   const content = JSON.stringify(question.content)
-  const index = messages.findLastIndex((message) => message.role === "user" && JSON.stringify(message.content) === content)
+  const index = messages.findLastIndex(
+    (message) => message.role === "user" && JSON.stringify(message.content) === content,
+  )
   return [...messages.filter((_message, at) => at !== index), messages[index] ?? question]
 }

@@ -16,7 +16,8 @@ export function lazyImageDescriber({
     const { createImageDescriber } = await import("../../llm/vision/image-describer.ts")
     return createImageDescriber({
       home,
-      callAuxiliary: async (call) => (await auxiliary?.call(call)) ?? fail({ message: "no model can describe images here" }),
+      callAuxiliary: async (call) =>
+        (await auxiliary?.call(call)) ?? fail({ message: "no model can describe images here" }),
     })
   })
   return {

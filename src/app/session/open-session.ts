@@ -76,7 +76,10 @@ export async function openSession(
     journal,
   })
   const ports: ToolPorts = { ...created.ports, deferredTools: deferredToolsPort(offered, services) }
-  const dispatch = createDispatchSession({ taskId: id, conversation, tools, workspace, facets, ports, options }, services)
+  const dispatch = createDispatchSession(
+    { taskId: id, conversation, tools, workspace, facets, ports, options },
+    services,
+  )
   const { compression, catchUp, warnings } = createSessionCompression(
     { conversation, journal, facets, ports, auxiliary, dispatch, tools: offered.declared, model: options.model },
     services,

@@ -9,7 +9,10 @@ export function openingWarnings(resumed: ResumedSession | undefined): readonly s
  * A stored prompt never changes (law 3), so a resumed session gets a changed workspace note with its next message, once. Undefined
  * when the model knows it already.
  */
-export function changedWorkspaceNote(note: string | undefined, resumed: ResumedSession | undefined): string | undefined {
+export function changedWorkspaceNote(
+  note: string | undefined,
+  resumed: ResumedSession | undefined,
+): string | undefined {
   if (note === undefined || resumed?.system === undefined) return undefined
   const earlier = [...resumed.messages.keys()].flatMap((message) =>
     message.role === "user" && message.injected?.includes(WORKSPACE_MARKER) === true ? [message.injected] : [],

@@ -9,7 +9,7 @@ import type { SessionId } from "../../protocol/identifiers.ts"
 import type { Message } from "../../protocol/message.ts"
 import type { Usage } from "../../protocol/usage.ts"
 import type { KnownState, SessionRow, SessionStore } from "../../state/store.ts"
-import { findOtherProcess } from "./presence.ts"
+import { findOtherProcess } from "./open-session-marker.ts"
 
 /** What a resumed session starts with. */
 export interface ResumedSession extends KnownState {

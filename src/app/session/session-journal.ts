@@ -13,7 +13,14 @@ import type { SessionId } from "../../protocol/identifiers.ts"
 import { contentText } from "../../protocol/message.ts"
 import type { Message } from "../../protocol/message.ts"
 import { StoreError } from "../../state/store.ts"
-import type { KnownState, NewSession, SessionRevision, SessionStore, StoredMessage, TotalsDelta } from "../../state/store.ts"
+import type {
+  KnownState,
+  NewSession,
+  SessionRevision,
+  SessionStore,
+  StoredMessage,
+  TotalsDelta,
+} from "../../state/store.ts"
 import { readStored } from "./resume.ts"
 
 /** The stored session. Without a store nothing is kept and every call succeeds. */
@@ -153,7 +160,8 @@ export function createSessionJournal(options: SessionJournalOptions): SessionJou
       const read = await readStored(current, store)
       if (read === undefined) return undefined
       const messages = [...read.messages.keys()]
-      const added = read.revision.rewinds === state.revision.rewinds ? read.revision.messageCount - state.revision.messageCount : 0
+      const added =
+        read.revision.rewinds === state.revision.rewinds ? read.revision.messageCount - state.revision.messageCount : 0
       tip = current
       state = read
       firstTitle = undefined
@@ -172,7 +180,10 @@ export function createSessionJournal(options: SessionJournalOptions): SessionJou
       const row = rows.get(from)
       if (row !== undefined) {
         await store.undoTo(tip, row)
-        state = { revision: (await store.revision(tip)) ?? state.revision, lastMessageId: Math.min(state.lastMessageId, row - 1) }
+        state = {
+          revision: (await store.revision(tip)) ?? state.revision,
+          lastMessageId: Math.min(state.lastMessageId, row - 1),
+        }
       }
     },
     addCall: async (call) => {
@@ -199,7 +210,11 @@ function isMoved(error: unknown): boolean {
 }
 
 function isSame(stored: SessionRevision | undefined, known: SessionRevision): boolean {
-  return stored?.messageCount === known.messageCount && stored.rewinds === known.rewinds && stored.continued === known.continued
+  return (
+    stored?.messageCount === known.messageCount &&
+    stored.rewinds === known.rewinds &&
+    stored.continued === known.continued
+  )
 }
 
 /** For a session whose store could not be opened. */

@@ -36,7 +36,8 @@ export async function openResources(
   if (!opened.ok) return opened
   const model = opened.value
   const store = await storeOrReason(services)
-  const resumed = options.resume === undefined ? ok(undefined) : await loadResumedSession(options.resume, store, services.home)
+  const resumed =
+    options.resume === undefined ? ok(undefined) : await loadResumedSession(options.resume, store, services.home)
   if (!resumed.ok) {
     model.close()
     return resumed

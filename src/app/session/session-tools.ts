@@ -26,7 +26,9 @@ export function selectTools(
   const known = new Set([...tools.values()].map(({ toolset }) => toolset))
   const active = new Set(registered.map(({ name }) => tools.get(name)?.toolset))
   // A facet may bring a toolset of its own; one that is known follows the selection.
-  const added = fromFacets.filter(({ toolset }) => active.has(toolset) || !(known.has(toolset) || disabled.includes(toolset)))
+  const added = fromFacets.filter(
+    ({ toolset }) => active.has(toolset) || !(known.has(toolset) || disabled.includes(toolset)),
+  )
   const definitions = [
     ...registered,
     ...added.map(({ name, description, parameters }) => ({ name, description, parameters })),

@@ -9,7 +9,7 @@ import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import type { Environment } from "../../config/environment.ts"
 import type { Home } from "../../config/home.ts"
-import type { Config } from "../../config/load.ts"
+import type { Config } from "../../config/load-config.ts"
 import { HERMES_PROGRAMS } from "../../config/protected-paths.ts"
 import { toolHome } from "../../config/tool-home.ts"
 import { commandEnvironment, visibleVariables } from "../../exec/command-environment.ts"
@@ -150,7 +150,7 @@ function sandboxFor(
 ): OpenSandbox {
   return async ({ trial, signal }) => {
     const [{ chooseSandbox }, { socketsInEnvironment }] = await Promise.all([
-      import("../../exec/sandbox/choose-sandbox.ts"),
+      import("../../exec/sandbox/sandbox.ts"),
       import("../../exec/sandbox/environment-sockets.ts"),
     ])
     const variables = environment.toObject()

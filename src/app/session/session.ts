@@ -54,7 +54,7 @@ export interface Session {
   /** The rate limits that the provider last reported; empty if it reports none. */
   readonly rateLimits: RateLimits
   activity(): ActivitySummary
-    readonly background: BackgroundNotices
+  readonly background: BackgroundNotices
   /** The task list that the model keeps for itself. */
   todo(): readonly TodoItem[]
   title(): Promise<string | null>
@@ -178,10 +178,13 @@ export function createSession(parts: SessionParts): Session {
       })
     },
     compress: async (request) => {
-      if (running !== undefined) return fail("wait until the running answer has ended before you compress the conversation")
+      if (running !== undefined)
+        return fail("wait until the running answer has ended before you compress the conversation")
       const controller = beginRun()
       try {
-        return ok(await compressNow(parts, { ...request, signal: AbortSignal.any([request.signal, controller.signal]) }))
+        return ok(
+          await compressNow(parts, { ...request, signal: AbortSignal.any([request.signal, controller.signal]) }),
+        )
       } catch (error) {
         return fail(`the conversation could not be compressed: ${errorMessage(error)}`)
       } finally {

@@ -1,7 +1,7 @@
 import type { Invocation } from "../command.ts"
 import { CliError } from "../command.ts"
 
-const OFFER = "No model is connected yet. Connect one now (c), or continue with the demo, which is not an AI (Enter)? "
+const OFFER = "No model is connected yet. Connect one now (c), or use the demo, which is not an AI (Enter)? "
 
 /** "connected": the settings have changed. Any other reply is the first message of the conversation; empty for none. */
 export type ModelSetupOutcome = "connected" | { readonly firstMessage: string }

@@ -49,7 +49,7 @@ test.each<{ name: string; body: AgentEventBody; lines: readonly StreamLine[] }>(
   },
   {
     name: "a notice",
-    body: { type: "status", kind: "notice", key: "k", text: "Low credit." },
+    body: { type: "status", kind: "notice", text: "Low credit." },
     lines: [{ type: "status", kind: "warning", text: "Low credit." }],
   },
   {

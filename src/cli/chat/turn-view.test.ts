@@ -138,7 +138,7 @@ describe("status", () => {
     { name: "compress", body: { type: "status", kind: "compress", text: "Shortened." }, err: "Shortened.\n" },
     { name: "a fragment", body: { type: "status", kind: "compress", text: "made short" }, err: "Made short.\n" },
     { name: "warning", body: { type: "status", kind: "warning", text: "Careful." }, err: "Careful.\n" },
-    { name: "notice", body: { type: "status", kind: "notice", key: "k", text: "Note." }, err: "Note.\n" },
+    { name: "notice", body: { type: "status", kind: "notice", text: "Note." }, err: "Note.\n" },
     { name: "an empty text", body: { type: "status", kind: "compress", text: "" }, err: "" },
     { name: "iteration", body: { type: "status", kind: "iteration", text: "1", iteration: 1 }, err: "" },
   ])("$name goes to stderr", ({ body, err }) => {

@@ -1,4 +1,4 @@
-import { nearest } from "../../base/nearest.ts"
+import { nearest } from "../../base/nearest-name.ts"
 import type { Command, CommandTree, Flag, FlagValues, Positional } from "../command.ts"
 import { findCommand, isAvailable } from "./command-lookup.ts"
 import { createFlagValues } from "./flag-values.ts"

@@ -153,7 +153,7 @@ const batchFlags: readonly Flag[] = [
   text("run-name", "name of the run", { value: "NAME" }),
   text("dataset-file", "the dataset, for scripts of the Python edition", { value: "FILE", complete: "file" }),
   integer("batch-size", "prompts per batch", { value: "N", min: 1 }),
-  text("distribution", "distribution that toolsets are sampled from (default)", { value: "NAME" }),
+  text("distribution", "how toolsets are sampled (default)", { value: "NAME" }),
   text("model", "model to use", { value: "MODEL" }),
   text("base-url", "base URL of the provider", { value: "URL" }),
   text("api-key", "API key for the provider", { value: "KEY" }),

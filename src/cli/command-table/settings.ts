@@ -227,7 +227,7 @@ const authCommands: readonly Command[] = [
     summary: "log out of a provider",
     group: "settings",
     positionals: [provider],
-    load: () => import("../commands/auth/logout.ts"),
+    load: () => import("../commands/auth/log-out.ts"),
   },
   {
     name: "strategy",

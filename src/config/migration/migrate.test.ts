@@ -138,7 +138,7 @@ test.each([
 
 test("a file that does not parse is not migrated, an absent one is not created", async () => {
   await using broken = await temporaryHome({ config: "a: [\n" })
-  expect(await migrate(broken)).toMatchObject({ ok: false, error: { exitCode: 1 } })
+  expect(await migrate(broken)).toMatchObject({ ok: false, error: { kind: "failed" } })
   await using none = await temporaryHome()
   expect(await migrate(none)).toMatchObject({ ok: true, value: { changed: [] } })
   expect(readdirSync(none.path)).toEqual([])

@@ -6,8 +6,8 @@ import { explainSystemError } from "../../base/system-error.ts"
 import { fileTimestamp, readConfigFile } from "../config-file.ts"
 import { dotted, hasPath, withoutPath, withValueAt, type Tree } from "../document/document-tree.ts"
 import { removeSecret } from "../dotenv.ts"
-import { rewriteConfig, type ConfigEdit } from "../edit.ts"
-import type { Refusal } from "../managed.ts"
+import { rewriteConfig, type ConfigEdit } from "../edit-config.ts"
+import type { Refusal } from "../managed-home.ts"
 import { disableShellServers, MIGRATION_STEPS, type MigrationContext, type StepOutcome } from "./migration-steps.ts"
 import { CONFIG_VERSION } from "../settings.ts"
 import { configVersionOf } from "../validate.ts"
@@ -34,7 +34,7 @@ export async function migrateConfig(
   if (file.kind === "broken") {
     const { line, column, message } = file.failure
     return fail({
-      exitCode: 1,
+      kind: "failed",
       message: `config.yaml does not parse (line ${line}, column ${column}: ${message}); repair it first`,
     })
   }
@@ -99,7 +99,7 @@ async function applyMigration(
       writeFileAtomic(backup, readFileSync(path))
     } catch (cause) {
       return fail({
-        exitCode: 1,
+        kind: "failed",
         message: `cannot back up config.yaml: ${explainSystemError(cause)}; nothing was changed`,
       })
     }
@@ -109,7 +109,7 @@ async function applyMigration(
         continue
       }
       const done = setInDocument(document, edit.path, edit.value)
-      if (!done.ok) return fail({ exitCode: 1, message: `cannot migrate \`${dotted(edit.path)}\`: ${done.error}` })
+      if (!done.ok) return fail({ kind: "failed", message: `cannot migrate \`${dotted(edit.path)}\`: ${done.error}` })
     }
     return ok(undefined)
   })

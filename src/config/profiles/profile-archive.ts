@@ -8,7 +8,7 @@ import { makeDirectories } from "../../base/make-directories.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import { errorMessage, explainSystemError } from "../../base/system-error.ts"
 import { homeAt, type Home } from "../home.ts"
-import type { Refusal } from "../managed.ts"
+import type { Refusal } from "../managed-home.ts"
 import { existingProfile, newProfileName, profilePath, type ProfileContext } from "./profiles.ts"
 
 /** Packs a profile without its secrets into a tar.gz with one top-level directory. */
@@ -32,7 +32,7 @@ export async function exportProfile(
     return ok({ files: members.filter((member) => member.stats.isFile()).length })
   } catch (cause) {
     rmSync(temporary, { force: true })
-    return fail({ exitCode: 1, message: `cannot export profile "${name}": ${explainSystemError(cause)}` })
+    return fail({ kind: "failed", message: `cannot export profile "${name}": ${explainSystemError(cause)}` })
   }
 }
 
@@ -54,7 +54,7 @@ export async function importProfile(
     return ok(homeAt(profilePath(context.home.root, name.value), context.environment))
   } catch (cause) {
     const reason = cause instanceof ArchiveError ? errorMessage(cause) : explainSystemError(cause)
-    return fail({ exitCode: 1, message: `cannot import ${archive}: ${reason}` })
+    return fail({ kind: "failed", message: `cannot import ${archive}: ${reason}` })
   } finally {
     if (staging !== undefined) rmSync(staging, { recursive: true, force: true })
   }

@@ -13,7 +13,7 @@ async function machine(active?: string): Promise<TemporaryHome> {
 
 function choose(fixture: TemporaryHome, argv: readonly string[], variables: Record<string, string> = {}) {
   const chosen = chooseProfile(argv, environmentFrom({ HOME: fixture.userHome, ...variables }))
-  if (!chosen.ok) return { refused: chosen.error.exitCode }
+  if (!chosen.ok) return { refused: chosen.error.kind }
   const { argv: rest, home, environment } = chosen.value
   expect(environment.get("HERMES_HOME")).toBe(home.path)
   return { profile: home.profile, rest }
@@ -58,10 +58,10 @@ test("a missing profile is refused with the command that creates it", async () =
   const refused = chooseProfile([], environmentFrom({ HOME: fixture.userHome }))
   expect(refused).toMatchObject({
     ok: false,
-    error: { exitCode: 1, message: expect.stringContaining("profile create gone") },
+    error: { kind: "failed", message: expect.stringContaining("profile create gone") },
   })
-  expect(choose(fixture, ["-p", "missing"])).toEqual({ refused: 1 })
-  expect(choose(fixture, ["--profile=no/name"])).toEqual({ refused: 1 })
+  expect(choose(fixture, ["-p", "missing"])).toEqual({ refused: "failed" })
+  expect(choose(fixture, ["--profile=no/name"])).toEqual({ refused: "failed" })
 })
 
 test("an invalid active_profile does not prevent a start", async () => {

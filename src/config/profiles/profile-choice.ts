@@ -4,7 +4,7 @@ import { fail, ok, type Result } from "../../base/result.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import { withVariables, type Environment } from "../environment.ts"
 import { homeAt, readActiveProfile, resolveHome, type Home } from "../home.ts"
-import type { Refusal } from "../managed.ts"
+import type { Refusal } from "../managed-home.ts"
 import { isProfileName, normalizeProfileName } from "./profile-name.ts"
 
 export interface ProfileChoice {
@@ -56,7 +56,7 @@ function findProfileFlag(argv: readonly string[]): Result<ProfileFlag, Refusal> 
       }
     } else if (argument.startsWith("--profile=")) {
       const given = argument.slice("--profile=".length)
-      if (!isProfileName(normalizeProfileName(given))) return fail({ exitCode: 1, message: badName(given) })
+      if (!isProfileName(normalizeProfileName(given))) return fail({ kind: "failed", message: badName(given) })
       name = normalizeProfileName(given)
     } else {
       rest.push(argument)
@@ -112,7 +112,7 @@ function chooseHome(flag: ProfileFlag, environment: Environment): Result<Profile
     return ok(choice(flag.rest, homeAt(current.root, environment), { environment, warning }))
   }
   const directory = findProfile(name, current, environment)
-  if (directory === undefined) return fail({ exitCode: 1, message: missing(name, current) })
+  if (directory === undefined) return fail({ kind: "failed", message: missing(name, current) })
   return ok(choice(flag.rest, homeAt(directory, environment), { environment }))
 }
 

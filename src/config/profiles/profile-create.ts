@@ -6,7 +6,7 @@ import { writeFileAtomic } from "../../base/atomic-file.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import { loadDotenv } from "../dotenv.ts"
 import { homeAt, type Home } from "../home.ts"
-import type { Refusal } from "../managed.ts"
+import type { Refusal } from "../managed-home.ts"
 import { migrateConfig } from "../migration/migrate.ts"
 import { describeProfile } from "./profile-description.ts"
 import { writeWrapper } from "./profile-wrapper.ts"
@@ -41,7 +41,7 @@ export async function createProfile(
 ): Promise<Result<CreatedProfile, Refusal>> {
   const clone = options.cloneFrom !== undefined && options.clone === "nothing" ? "settings" : options.clone
   if (!options.skills && clone !== "nothing") {
-    return fail({ exitCode: 2, message: "--no-skills cannot be combined with cloning; leave one of them out" })
+    return fail({ kind: "invalid", message: "--no-skills cannot be combined with cloning; leave one of them out" })
   }
   const name = newProfileName(context, options.name)
   if (!name.ok) return name

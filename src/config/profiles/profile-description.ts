@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { writeFileAtomic } from "../../base/atomic-file.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import { explainSystemError } from "../../base/system-error.ts"
-import type { Refusal } from "../managed.ts"
+import type { Refusal } from "../managed-home.ts"
 
 export interface ProfileDescription {
   readonly description: string
@@ -31,7 +31,7 @@ export async function describeProfile(
   const current = await readDescription(profileDirectory)
   if (next.auto && current.description !== "" && !current.auto && !options.overwrite) {
     return fail({
-      exitCode: 1,
+      kind: "failed",
       message: "this profile already has a description that you wrote; add --overwrite to replace it",
     })
   }
@@ -43,14 +43,14 @@ export async function describeProfile(
   const original = readText(path)
   const parsed = parseYaml(original)
   if (!parsed.ok)
-    return fail({ exitCode: 1, message: `${path} does not parse (line ${parsed.error.line}); repair it first` })
+    return fail({ kind: "failed", message: `${path} does not parse (line ${parsed.error.line}); repair it first` })
   const { document } = parsed.value
   setInDocument(document, "description", next.description)
   setInDocument(document, "description_auto", next.auto)
   try {
     writeFileAtomic(path, renderYaml(document, original))
   } catch (cause) {
-    return fail({ exitCode: 1, message: `cannot write ${path}: ${explainSystemError(cause)}` })
+    return fail({ kind: "failed", message: `cannot write ${path}: ${explainSystemError(cause)}` })
   }
   return ok(undefined)
 }

@@ -83,17 +83,17 @@ test("a new profile is complete and private", async () => {
 })
 
 test.each([
-  [{ name: "coder" }, 1],
-  [{ name: "root" }, 1],
-  [{ name: "default" }, 1],
-  [{ name: "no/slash" }, 2],
-  [{ name: "x", skills: false, clone: "settings" as const }, 2],
-  [{ name: "x", skills: false, cloneFrom: "coder" }, 2],
-  [{ name: "x", cloneFrom: "missing" }, 1],
-])("%j is refused with exit %i", async (options, exitCode) => {
+  [{ name: "coder" }, "failed"],
+  [{ name: "root" }, "failed"],
+  [{ name: "default" }, "failed"],
+  [{ name: "no/slash" }, "invalid"],
+  [{ name: "x", skills: false, clone: "settings" as const }, "invalid"],
+  [{ name: "x", skills: false, cloneFrom: "coder" }, "invalid"],
+  [{ name: "x", cloneFrom: "missing" }, "failed"],
+])("%j is refused as %s", async (options, kind) => {
   await using fixture = await temporaryHome()
   await create(fixture, { name: "coder" })
-  expect(await create(fixture, options)).toMatchObject({ ok: false, error: { exitCode } })
+  expect(await create(fixture, options)).toMatchObject({ ok: false, error: { kind } })
   expect(readdirSync(join(fixture.path, "profiles"))).toEqual(["coder"])
 })
 
@@ -254,7 +254,7 @@ test("an exported profile can be imported under another name, without its secret
   symlinkSync("/etc/passwd", profile(fixture, "coder", "link"))
   const output = join(fixture.workdir, "coder.tar.gz")
   expect(await exportProfile(context(fixture), "coder", { output })).toMatchObject({ ok: true })
-  expect(await importProfile(context(fixture), output)).toMatchObject({ ok: false, error: { exitCode: 1 } })
+  expect(await importProfile(context(fixture), output)).toMatchObject({ ok: false, error: { kind: "failed" } })
   expect(await importProfile(context(fixture), output, { name: "default" })).toMatchObject({ ok: false })
   expect(await importProfile(context(fixture), output, { name: "twin" })).toMatchObject({ ok: true })
   expect([".env", "auth.json", "link"].map((name) => existsSync(profile(fixture, "twin", name)))).toEqual([
@@ -310,7 +310,7 @@ test.each<[string, Entry[]]>([
   await archiveOf(path, headers)
   expect(await importProfile(context(fixture), path, { name: "new" })).toMatchObject({
     ok: false,
-    error: { exitCode: 1 },
+    error: { kind: "failed" },
   })
   expect([readdirSync(join(fixture.path, "profiles")), existsSync(join(dirname(fixture.path), "evil"))]).toEqual([
     [],

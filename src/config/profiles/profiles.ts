@@ -5,7 +5,7 @@ import { fail, ok, type Result } from "../../base/result.ts"
 import { explainSystemError, isNotFound } from "../../base/system-error.ts"
 import type { Environment } from "../environment.ts"
 import { homeAt, readActiveProfile, type Home } from "../home.ts"
-import type { Refusal } from "../managed.ts"
+import type { Refusal } from "../managed-home.ts"
 import { readDescription } from "./profile-description.ts"
 import { isProfileName, isReservedProfileName, normalizeProfileName } from "./profile-name.ts"
 import { removeWrapper, wrapperOf, writeWrapper } from "./profile-wrapper.ts"
@@ -105,7 +105,7 @@ export function existingProfile(
   const name = normalizeProfileName(given)
   if (name !== "default" && (!isProfileName(name) || !isDirectory(profilePath(home.root, name)))) {
     const message = `there is no profile "${given}"; run hermes profile list to see them, or hermes profile create to create one`
-    return fail({ exitCode: 1, message })
+    return fail({ kind: "failed", message })
   }
   return ok({ name, home: homeAt(profilePath(home.root, name), environment) })
 }
@@ -115,12 +115,12 @@ export function newProfileName({ home }: ProfileContext, given: string): Result<
   const name = normalizeProfileName(given)
   if (!isProfileName(name)) {
     const message = `"${given}" is not a profile name; use 1 to 64 lower-case letters, digits, - and _, starting with a letter or digit`
-    return fail({ exitCode: 2, message })
+    return fail({ kind: "invalid", message })
   }
   if (isReservedProfileName(name))
-    return fail({ exitCode: 1, message: `the name "${name}" is reserved; choose another` })
+    return fail({ kind: "failed", message: `the name "${name}" is reserved; choose another` })
   if (existsSync(profilePath(home.root, name))) {
-    return fail({ exitCode: 1, message: `profile "${name}" already exists; choose another name or delete it first` })
+    return fail({ kind: "failed", message: `profile "${name}" already exists; choose another name or delete it first` })
   }
   return ok(name)
 }
@@ -130,13 +130,13 @@ export function systemResult<T>(what: string, work: () => T): Result<T, Refusal>
   try {
     return ok(work())
   } catch (cause) {
-    return fail({ exitCode: 1, message: `${what}: ${explainSystemError(cause)}` })
+    return fail({ kind: "failed", message: `${what}: ${explainSystemError(cause)}` })
   }
 }
 
 function changeableProfile(context: ProfileContext, given: string): ReturnType<typeof existingProfile> {
   if (normalizeProfileName(given) === "default") {
-    return fail({ exitCode: 1, message: "the default profile cannot be renamed or deleted" })
+    return fail({ kind: "failed", message: "the default profile cannot be renamed or deleted" })
   }
   return existingProfile(context, given)
 }

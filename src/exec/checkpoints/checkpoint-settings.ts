@@ -1,4 +1,4 @@
-import type { Config } from "../../config/load.ts"
+import type { Config } from "../../config/load-config.ts"
 
 export interface CheckpointSettings {
   readonly enabled: boolean

@@ -11,7 +11,7 @@ import { readStateDirectory, snapshotScript, statefulScript } from "../shell-sta
 import { closeInheritedDescriptors } from "./inherited-descriptors.ts"
 import { runLocalCommand } from "./local-command.ts"
 import type { LocalShell } from "./local-command.ts"
-import { createMemoryDirectory, removeMemoryDirectory } from "./memory-directory.ts"
+import { createMemoryDirectory, removeMemoryDirectory } from "./ram-directory.ts"
 
 const SNAPSHOT_TIMEOUT_MS = 30_000
 

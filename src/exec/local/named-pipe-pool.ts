@@ -4,7 +4,7 @@ import { Socket } from "node:net"
 import { join } from "node:path"
 
 import { lazy } from "../../base/lazy.ts"
-import { createMemoryDirectory, removeMemoryDirectory } from "./memory-directory.ts"
+import { createMemoryDirectory, removeMemoryDirectory } from "./ram-directory.ts"
 
 /** Creating named pipes starts a program, so they are created in batches. */
 const BATCH = 32

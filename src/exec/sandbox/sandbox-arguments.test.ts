@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { expect, test } from "vitest"
 
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
-import { chooseSandbox } from "./choose-sandbox.ts"
+import { chooseSandbox } from "./sandbox.ts"
 import { sandboxArguments } from "./sandbox-arguments.ts"
 
 const signal = new AbortController().signal

@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts"
-import type { Config } from "../../config/load.ts"
+import type { Config } from "../../config/load-config.ts"
 import { memoryPaths, type MemoryTarget } from "./memory-file.ts"
 import type { MemoryStoreOptions } from "./memory-store.ts"
 import { stageWrite } from "./staged-writes.ts"

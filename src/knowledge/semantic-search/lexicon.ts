@@ -1,5 +1,5 @@
 import { lazy } from "../../base/lazy.ts"
-import { editDistance } from "../../base/nearest.ts"
+import { editDistance } from "../../base/nearest-name.ts"
 import { fingerprint } from "../../base/random-and-hash.ts"
 import { SYNONYM_GROUPS } from "./synonym-groups.ts"
 import { termsOf, tokenize } from "./terms.ts"

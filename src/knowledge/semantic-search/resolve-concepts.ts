@@ -1,4 +1,4 @@
-import { editDistance } from "../../base/nearest.ts"
+import { editDistance } from "../../base/nearest-name.ts"
 import { formsOf } from "./concepts.ts"
 import type { Concept, Form } from "./concepts.ts"
 import { isFieldTerm, isTypo } from "./lexicon.ts"

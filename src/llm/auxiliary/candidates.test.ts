@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest"
 
-import { auxiliarySettings } from "../../config/auxiliary.ts"
+import { auxiliarySettings } from "../../config/auxiliary-settings.ts"
 import { environmentFrom } from "../../config/environment.ts"
 import { homeAt } from "../../config/home.ts"
-import { loadConfig } from "../../config/load.ts"
+import { loadConfig } from "../../config/load-config.ts"
 import type { SettingKey } from "../../config/settings.ts"
 import { chooseModel } from "../choose-model.ts"
 import type { ModelSelection } from "../choose-model.ts"

@@ -1,5 +1,5 @@
 import { isRecord } from "../../base/json.ts"
-import type { Config } from "../../config/load.ts"
+import type { Config } from "../../config/load-config.ts"
 import type { ModelSelection } from "../choose-model.ts"
 
 /** A model selection that names its provider. */

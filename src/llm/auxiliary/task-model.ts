@@ -1,6 +1,6 @@
 import { stringField } from "../../base/json.ts"
-import type { AuxiliarySettings } from "../../config/auxiliary.ts"
-import type { Config } from "../../config/load.ts"
+import type { AuxiliarySettings } from "../../config/auxiliary-settings.ts"
+import type { Config } from "../../config/load-config.ts"
 import type { ChosenModel, ModelSelection } from "../choose-model.ts"
 import { findProvider } from "../providers.ts"
 import type { ProviderSelection } from "./fallback-entry.ts"

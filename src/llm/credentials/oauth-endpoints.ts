@@ -1,7 +1,7 @@
 import { isRecord, stringField } from "../../base/json.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import type { Environment } from "../../config/environment.ts"
-import type { Config } from "../../config/load.ts"
+import type { Config } from "../../config/load-config.ts"
 import type { TlsTrust } from "../http/tls-trust.ts"
 import { requestDocument, type OAuthRequest } from "./oauth-request.ts"
 import { poolKey, providerSettings } from "./pool-key.ts"

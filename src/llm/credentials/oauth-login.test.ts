@@ -3,7 +3,7 @@ import { startAuthorizationServer } from "../../../test/support/authorization-se
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
 import { environmentFrom } from "../../config/environment.ts"
 import { homeAt } from "../../config/home.ts"
-import { loadConfig } from "../../config/load.ts"
+import { loadConfig } from "../../config/load-config.ts"
 import { startDeviceLogin } from "./oauth-device.ts"
 import { oauthEndpoints, type OAuthEndpoints } from "./oauth-endpoints.ts"
 import { startBrowserLogin, type BrowserLogin } from "./oauth-pkce.ts"

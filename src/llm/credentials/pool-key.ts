@@ -1,5 +1,5 @@
 import { isRecord } from "../../base/json.ts"
-import type { Config } from "../../config/load.ts"
+import type { Config } from "../../config/load-config.ts"
 import { findProvider } from "../providers.ts"
 
 /** Returns the name under which a provider's credentials are stored: its id, or `custom:<name>` for an endpoint of the settings. */

@@ -1,7 +1,7 @@
 import { stringField } from "../../base/json.ts"
 import { fingerprint } from "../../base/random-and-hash.ts"
 import type { Environment } from "../../config/environment.ts"
-import type { Config } from "../../config/load.ts"
+import type { Config } from "../../config/load-config.ts"
 import { findProvider } from "../providers.ts"
 import { shouldForget } from "./cooldown.ts"
 import { poolKey, providerSettings } from "./pool-key.ts"

@@ -7,7 +7,7 @@ import { temporaryHome, type TemporaryHome } from "../../../test/support/tempora
 import { createLogger } from "../../base/logger.ts"
 import { environmentFrom } from "../../config/environment.ts"
 import { homeAt } from "../../config/home.ts"
-import { loadConfig } from "../../config/load.ts"
+import { loadConfig } from "../../config/load-config.ts"
 import { openCredentialPool } from "./pool.ts"
 import { secretFingerprint } from "./pooled-credential.ts"
 

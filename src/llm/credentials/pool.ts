@@ -5,7 +5,7 @@ import { withAuthLock } from "../../config/auth-file.ts"
 import type { Tree } from "../../config/document/document-tree.ts"
 import type { Environment } from "../../config/environment.ts"
 import type { Home } from "../../config/home.ts"
-import type { Config } from "../../config/load.ts"
+import type { Config } from "../../config/load-config.ts"
 import { FileLockError } from "../../base/file-lock.ts"
 import type { Credential, CredentialSource, Exhaustion } from "../credential.ts"
 import { cooldownEnd, isAvailable, isTerminal, okState, stateAfterRefusal } from "./cooldown.ts"
@@ -16,7 +16,7 @@ import { poolKey } from "./pool-key.ts"
 import { collectEntries, type CredentialOrigin } from "./pool-sources.ts"
 import { entryTree, expiryOf, isExternalSecret, STATE_FIELDS, type PooledCredential } from "./pooled-credential.ts"
 import { parseTimestamp } from "../failure/reset-time.ts"
-import { selectCredential, parseStrategy } from "./selection.ts"
+import { selectCredential, parseStrategy } from "./select-credential.ts"
 import {
   adoptNewer,
   belongsToLogin,

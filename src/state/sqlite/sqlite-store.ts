@@ -4,7 +4,7 @@ import { truncateWriteAheadLog } from "./connection.ts"
 import type { Connection, Database } from "./connection.ts"
 import { optimizeFullText } from "./full-text.ts"
 import { compressionTip, lineage, lineageRoot, resolveId, resumeTarget, setArchived } from "./lineage.ts"
-import { branch, releaseCompression, rotate, tryLockCompression } from "./rotation.ts"
+import { branch, releaseCompression, rotate, tryLockCompression } from "./rotate-session.ts"
 import { textOrNull } from "./row-values.ts"
 import * as sessions from "./session-rows.ts"
 import { nextTitle, resolveTitle, setGeneratedTitle, setTitle } from "./title-rows.ts"
@@ -56,11 +56,11 @@ export function sqliteStore(parts: Parts): SessionStore {
     conversation: (id, options) =>
       read((db) => readConversation(db, { id, withAncestors: options?.withAncestors === true }, log)),
     messagesAround: async (messageId, window) => {
-      const { messagesAround } = await import("./navigation.ts")
+      const { messagesAround } = await import("./message-window.ts")
       return await read((db) => messagesAround(db, { messageId, window }, log))
     },
     anchoredView: async (messageId, window) => {
-      const { anchoredView } = await import("./navigation.ts")
+      const { anchoredView } = await import("./message-window.ts")
       return await read((db) => anchoredView(db, { messageId, window }, log))
     },
 
@@ -69,11 +69,11 @@ export function sqliteStore(parts: Parts): SessionStore {
       return await read((db) => searchMessages(db, { query, options }, { search: info.search, log }))
     },
     list: async (options = {}) => {
-      const { listSessions } = await import("./listing.ts")
+      const { listSessions } = await import("./list-sessions.ts")
       return await read((db) => listSessions(db, options))
     },
     count: async (options = {}) => {
-      const { countConversations } = await import("./listing.ts")
+      const { countConversations } = await import("./list-sessions.ts")
       return await read((db) => countConversations(db, options))
     },
 
@@ -85,7 +85,7 @@ export function sqliteStore(parts: Parts): SessionStore {
     resumeTarget: (nameOrId) => read((db) => resumeTarget(db, nameOrId)),
     compressionTip: (id) => read((db) => compressionTip(db, id)),
     latestSession: async (sources) => {
-      const { latestSession } = await import("./listing.ts")
+      const { latestSession } = await import("./list-sessions.ts")
       return await read((db) => latestSession(db, sources))
     },
     lineage: (id) => read((db) => lineage(db, id)),
@@ -106,21 +106,21 @@ export function sqliteStore(parts: Parts): SessionStore {
     releaseCompression: (id, holder) => write((db) => releaseCompression(db, id, holder)),
 
     deleteSession: async (id) => {
-      const { deleteSession, removeSessionFiles } = await import("./removal.ts")
+      const { deleteSession, removeSessionFiles } = await import("./delete-sessions.ts")
       const deleted = await write((db) => deleteSession(db, id))
       removeSessionFiles(info.location, deleted, log)
       return deleted.length > 0
     },
     deleteIfEmpty: async (id) => {
-      const { deleteIfEmpty } = await import("./removal.ts")
+      const { deleteIfEmpty } = await import("./delete-sessions.ts")
       return await write((db) => deleteIfEmpty(db, id))
     },
     sweep: async () => {
-      const { sweep } = await import("./removal.ts")
+      const { sweep } = await import("./delete-sessions.ts")
       return await write((db) => sweep(db, now()))
     },
     prune: async ({ dryRun, ...request }) => {
-      const { pruneCandidates, removeRows, removeSessionFiles } = await import("./removal.ts")
+      const { pruneCandidates, removeRows, removeSessionFiles } = await import("./delete-sessions.ts")
       if (dryRun === true) return await read((db) => pruneCandidates(db, { ...request, now: now() }))
       const deleted = await write((db) => {
         const ids = pruneCandidates(db, { ...request, now: now() })

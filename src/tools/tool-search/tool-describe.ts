@@ -1,6 +1,6 @@
 import { z } from "zod"
 
-import { nearest } from "../../base/nearest.ts"
+import { nearest } from "../../base/nearest-name.ts"
 import { ellipsize } from "../../base/text.ts"
 import { defineTool } from "../../toolkit/define-tool.ts"
 import { failure } from "../failure.ts"

@@ -9,33 +9,33 @@ const READS = ["a.txt", "b.txt", "deep/c.txt"].map((path) => ({ name: "read_file
 const FAILS = { command: "echo 'error: cannot find module left-pad'; exit 3" }
 
 const SCRIPT: readonly ScriptEntry[] = [
-  // 1: what the agent writes to memory does not change the prompt it began with
+  // 1: a memory write does not change the prompt of the session
   callsTool("memory", { action: "add", target: "user", content: "Likes blue doors." }),
   says("Kept."),
-  // 2: a task list, and work on it; the rules of a folder come with the first result from it
+  // 2: a task list, and work on it; the rules of a directory come with the first result from it
   callsTool("todo", { todos: [todo("1", "in_progress"), todo("2", "pending")] }),
   reply({ text: "Reading.", reasoning: "All three at once.", calls: READS }),
   callsTool("todo", { todos: [todo("1", "completed"), todo("2", "in_progress")], merge: true }),
   says("Read."),
-  // 3: a note of the person while a command runs
+  // 3: a steering note while a command runs
   callsTool("terminal", { command: "echo working; sleep 0.2; echo worked" }),
   callsTool("terminal", { command: "echo and on" }),
   says("Steered."),
-  // 4: an error, what helped against it, and arguments that had to be mended
+  // 4: an error, its fix, and arguments that are repaired
   callsTool("terminal", FAILS),
   callsTool("terminal", { command: "echo 'installed left-pad'" }),
   reply({ calls: [{ name: "read_file", input: '{"path": "a.txt",}' }] }),
   says("Solved."),
-  // 5: the person stops a command in the middle
+  // 5: the user interrupts a command
   callsTool("terminal", { command: "echo waiting; sleep 30" }),
-  // 6: another model answers
+  // 6: another model replies
   callsTool("terminal", FAILS),
   says("I am another model."),
-  // 7: a process later, in plan mode
+  // 7: resumed by another process, in plan mode
   callsTool("write_file", { path: "no.txt", content: "no" }),
   callsTool("todo", { todos: [todo("2", "completed")], merge: true }),
   says("Planned."),
-  // 8: a process later, as before, with a memory that has changed
+  // 8: resumed by another process, with a changed memory
   callsTool("memory", { action: "add", target: "memory", content: "The door is done." }),
   says("Done."),
 ]
@@ -44,12 +44,9 @@ function todo(id: string, status: string): object {
   return { id, content: `paint door ${id}`, status }
 }
 
-/**
- * A session in which everything happens that may tempt a program to change what it has sent: the bodies of all its requests,
- * without the name of the model.
- */
+/** Runs a session with every event that could change earlier messages. Returns the bodies of its requests without the model name. */
 export async function eventfulSession(): Promise<readonly string[]> {
-  await using house = await assembleApp(SCRIPT, {
+  await using assembled = await assembleApp(SCRIPT, {
     config: "memory:\n  nudge_interval: 0\nauxiliary:\n  title_generation:\n    provider: none\n",
     files: { "memories/MEMORY.md": "The house is on a hill." },
     workFiles: {
@@ -60,7 +57,7 @@ export async function eventfulSession(): Promise<readonly string[]> {
       "deep/c.txt": "c\n",
     },
   })
-  const session = await house.open()
+  const session = await assembled.open()
   await completed(session, "My doors are to be blue.")
   await completed(session, "Plan the work.")
   await completed(session, "Work.", (event) => {
@@ -71,32 +68,33 @@ export async function eventfulSession(): Promise<readonly string[]> {
     if (event.type === "tool-progress") session.interrupt()
   })
   if (stopped.end.outcome !== "interrupted") throw new Error(`the wait ended with ${stopped.end.outcome}`)
-  await switchModel(house, session, "other-model")
+  await switchModel(assembled, session, "other-model")
   await completed(session, "Who are you?")
   await session.close("test")
 
   const { id } = session
-  await using second = await house.restart()
+  await using second = await assembled.restart()
   const planning = await second.open({ resume: id, permissionProfile: "plan" })
   await completed(planning, "Only plan now.")
   await planning.close("test")
   await using third = await second.restart()
   await completed(await third.open({ resume: id }), "Finish it.")
-  if (house.model.unanswered.length > 0) throw new Error("the script was too short")
-  return house.model.requests.map(({ rawBody }) => rawBody.replace(/^\{"model":"[^"]+",/u, "{"))
+  if (assembled.model.unanswered.length > 0) throw new Error("the script was too short")
+  return assembled.model.requests.map(({ rawBody }) => rawBody.replace(/^\{"model":"[^"]+",/u, "{"))
 }
 
 async function completed(
   session: Session,
-  words: string,
+  userText: string,
   on: (event: AgentEvent) => void = () => undefined,
 ): Promise<void> {
-  const { end } = await runToEnd(session, words, on)
-  if (end.outcome !== "completed") throw new Error(`"${words}" ended with ${end.outcome}: ${end.result.error?.message}`)
+  const { end } = await runToEnd(session, userText, on)
+  if (end.outcome !== "completed")
+    throw new Error(`"${userText}" ended with ${end.outcome}: ${end.result.error?.message}`)
 }
 
-async function switchModel(house: AssembledApp, session: Session, model: string): Promise<void> {
-  const chosen = house.app.chooseModel({ model })
+async function switchModel(assembled: AssembledApp, session: Session, model: string): Promise<void> {
+  const chosen = assembled.app.chooseModel({ model })
   if (!chosen.ok) throw new Error(chosen.error.message)
   const switched = await session.switchModel(chosen.value)
   if (!switched.ok) throw new Error(switched.error)

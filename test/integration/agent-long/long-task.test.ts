@@ -3,15 +3,15 @@ import { expect, test } from "vitest"
 import { runLongTask } from "./run-long-task.ts"
 
 const ROUNDS = 300
-/** More of them: `HERMES_LONG_TASK_SEEDS=10 npx vitest run test/integration/agent-long`. */
+/** For more seeds: `HERMES_LONG_TASK_SEEDS=10 npx vitest run test/integration/agent-long`. */
 const SEEDS = Number(process.env["HERMES_LONG_TASK_SEEDS"] ?? 1)
 const FIRST_SEED = 20_261_115
 
 const CASES = [
-  { window: 32_000, usage: "told" },
-  { window: 8192, usage: "told" },
-  // A server that never says how long a request was.
-  { window: 8192, usage: "untold" },
+  { window: 32_000, usage: "reported" },
+  { window: 8192, usage: "reported" },
+  // A server that never reports usage.
+  { window: 8192, usage: "missing" },
 ] as const
 
 test.each(

@@ -2,14 +2,13 @@ import { seededRandom } from "../../support/seeded-random.ts"
 import type { ReplyTurn, ScriptedCall } from "../../support/model-server/turn.ts"
 
 /**
- * A long autonomous task with the shape that coding agents' work has: mostly reads and searches, builds with long logs, small
- * edits, now and then an error, sometimes several calls at once. Sizes are spread as they are in such work: many small results
- * and a few that would fill a small window on their own.
+ * A long autonomous task shaped like the work of coding agents: mostly reads and searches, builds with long logs, small edits, some
+ * errors and parallel calls. There are many small results and a few that alone would fill a small window.
  */
 export interface LongTask {
   /** The project it works in. */
   readonly files: Readonly<Record<string, string>>
-  /** What the model does, round by round. */
+  /** The replies of the model, one per round. */
   readonly rounds: readonly Omit<ReplyTurn, "kind">[]
 }
 

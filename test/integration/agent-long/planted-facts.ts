@@ -1,7 +1,7 @@
 import { assertNever } from "../../../src/base/assert-never.ts"
 import { seededRandom } from "../../support/seeded-random.ts"
 
-/** A sentence that is said once, somewhere, and what a person would ask to hear it again. */
+/** A sentence that appears once in a session, and the query with which a user would search for it. */
 export interface PlantedFact {
   readonly sentence: string
   readonly question: string
@@ -11,7 +11,15 @@ export interface PlantedFact {
 
 export type FactSource = "user" | "assistant" | "command output" | "file" | "written file"
 
-const FACT_SOURCES: readonly FactSource[] = ["user", "command output", "user", "assistant", "file", "user", "written file"]
+const FACT_SOURCES: readonly FactSource[] = [
+  "user",
+  "command output",
+  "user",
+  "assistant",
+  "file",
+  "user",
+  "written file",
+]
 
 /** One exchange of the session that the facts are planted in. */
 export interface PlantedTurn {
@@ -43,7 +51,10 @@ const KINDS: readonly ((name: string, value: number) => readonly [sentence: stri
     `Backups of ${name} run every ${value} minutes on the small server.`,
     `how often backups run ${name}`,
   ],
-  (name, value) => [`Whoever needs ${name} calls Mrs. Odalys, extension ${value}.`, `extension to call about ${name}`],
+  (name, value) => [
+    `For questions about ${name} call Mrs. Odalys, extension ${value}.`,
+    `extension to call about ${name}`,
+  ],
   (name, value) => [`${name} must be built with --level=${value}, or its tests hang.`, `level to build ${name} with`],
   (name, value) => [`The licence of ${name} ends at ${value} seats.`, `how many seats licence ${name}`],
   (name, value) => [
@@ -52,12 +63,12 @@ const KINDS: readonly ((name: string, value: number) => readonly [sentence: stri
   ],
 ]
 
-/** Facts spread evenly over the turns, between sentences of the same kinds about other things. */
+/** Spreads facts evenly over the turns, among sentences of the same kinds about other things. */
 export function plantFacts(seed: number, counts: { readonly facts: number; readonly turns: number }): PlantedSession {
   const random = seededRandom(seed)
   const number = (): number => 1000 + Math.floor(random() * 9000)
   const facts = Array.from({ length: counts.facts }, (_, index): PlantedFact => {
-    const [sentence, question] = made(index, nameAt(NAMES, index), number())
+    const [sentence, question] = createFact(index, nameAt(NAMES, index), number())
     const turn = Math.floor(((index + random()) * counts.turns) / counts.facts)
     return { sentence, question, turn, source: FACT_SOURCES[index % FACT_SOURCES.length] ?? "user" }
   })
@@ -66,35 +77,35 @@ export function plantFacts(seed: number, counts: { readonly facts: number; reado
       const pick = Math.floor(random() * 1000)
       if (pick % 25 === 0)
         return `I looked at ${nameAt(NAMES, pick / 25)} again and there is nothing new about it today.`
-      return made(pick, nameAt(OTHERS, pick), number())[0]
+      return createFact(pick, nameAt(OTHERS, pick), number())[0]
     }).join(" ")
   const files: Record<string, string> = {}
   const turns = Array.from({ length: counts.turns }, (_, turn): PlantedTurn => {
     const fact = facts.find((each) => each.turn === turn)
-    const said = (place: FactSource): string => (fact?.source === place ? ` ${fact.sentence} ` : " ")
+    const factFrom = (source: FactSource): string => (fact?.source === source ? ` ${fact.sentence} ` : " ")
     const name = `notes/day-${turn}.md`
-    files[name] = `${filler(12)}\n${said("file").trim()}\n${filler(6)}\n`
+    files[name] = `${filler(12)}\n${factFrom("file").trim()}\n${filler(6)}\n`
     return {
-      userText: `Turn ${turn}. ${filler(4)}${said("user")}${filler(2)}`,
-      reply: `Noted for ${turn}. ${filler(5)}${said("assistant")}${filler(1)}`,
-      ...callOf(fact?.source ?? (turn % 4 === 0 ? "file" : "user"), { turn, name, said, filler }),
+      userText: `Turn ${turn}. ${filler(4)}${factFrom("user")}${filler(2)}`,
+      reply: `Noted for ${turn}. ${filler(5)}${factFrom("assistant")}${filler(1)}`,
+      ...callOf(fact?.source ?? (turn % 4 === 0 ? "file" : "user"), { turn, name, factFrom, filler }),
     }
   })
   return { facts, turns, files }
 }
 
 function callOf(
-  place: FactSource,
-  making: {
+  source: FactSource,
+  context: {
     readonly turn: number
     readonly name: string
-    readonly said: (place: FactSource) => string
+    readonly factFrom: (source: FactSource) => string
     readonly filler: (sentences: number) => string
   },
 ): Pick<PlantedTurn, "call"> {
-  const { turn, name, said, filler } = making
-  const text = `${filler(10)}\n${said(place).trim()}\n${filler(10)}`
-  switch (place) {
+  const { turn, name, factFrom, filler } = context
+  const text = `${filler(10)}\n${factFrom(source).trim()}\n${filler(10)}`
+  switch (source) {
     case "file":
       return { call: { name: "read_file", input: { path: name } } }
     case "command output":
@@ -105,14 +116,14 @@ function callOf(
     case "assistant":
       return {}
     default:
-      return assertNever(place)
+      return assertNever(source)
   }
 }
 
-function made(kind: number, name: string, value: number): readonly [sentence: string, question: string] {
-  const make = KINDS[kind % KINDS.length]
-  if (make === undefined) throw new Error("there are no kinds of facts")
-  return make(name, value)
+function createFact(kind: number, name: string, value: number): readonly [sentence: string, question: string] {
+  const create = KINDS[kind % KINDS.length]
+  if (create === undefined) throw new Error("there are no kinds of facts")
+  return create(name, value)
 }
 
 function nameAt(names: readonly string[], index: number): string {

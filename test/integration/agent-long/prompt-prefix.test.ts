@@ -11,7 +11,7 @@ test("memory writes, notes, task lists, modes, models and restarts never change 
     return extendsRequest(before, body) ? [] : [`request ${index + 1}: ${firstDifference(before, body)}`]
   })
   expect(changed).toEqual([])
-  // What was to happen did happen.
+  // Each of the events took place.
   const last = bodies.at(-1) ?? ""
   for (const trace of [
     "Use the small brush.",
@@ -25,7 +25,8 @@ test("memory writes, notes, task lists, modes, models and restarts never change 
 })
 
 function firstDifference(before: string, after: string): string {
-  let at = 0
-  while (at < before.length && before[at] === after[at]) at += 1
-  return `${before.slice(Math.max(0, at - 60), at + 60)} | ${after.slice(Math.max(0, at - 60), at + 60)}`
+  let index = 0
+  while (index < before.length && before[index] === after[index]) index += 1
+  const around = (text: string): string => text.slice(Math.max(0, index - 60), index + 60)
+  return `${around(before)} | ${around(after)}`
 }

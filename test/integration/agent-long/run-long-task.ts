@@ -11,31 +11,31 @@ export interface LongTaskOptions {
   readonly seed: number
   readonly rounds: number
   readonly window: number
-  /** What the server says a request held: its own count, or nothing at all. */
-  readonly usage: "told" | "untold"
+  /** Whether the server reports the size of requests. */
+  readonly usage: "reported" | "missing"
 }
 
 export interface LongTaskFigures {
   readonly outcome: string
-  /** The first line of it. */
+  /** Its first line. */
   readonly answer: string
-  /** What broke the task off. */
+  /** The error that ended the task. */
   readonly error: string | undefined
   readonly rounds: number
-  /** Requests that the server refused because they were longer than the window. */
+  /** Requests that the server rejected because they exceeded the window. */
   readonly overflows: number
   readonly largestShare: number
-  /** Requests that did not hold the person's words. */
+  /** Requests without the user's message. */
   readonly withoutTask: number
   readonly invalid: readonly string[]
   readonly compressions: number
-  /** Of those, how many needed no model. */
+  /** Compressions without a model call. */
   readonly withoutModel: number
   readonly auxiliaryCalls: number
-  /** Pairs of requests with no compression between them, and how many of the later ones start with the bytes of the earlier. */
+  /** Consecutive requests without a compression between them, and in how many the later one starts with the bytes of the earlier one. */
   readonly pairs: number
   readonly extended: number
-  /** Messages of the whole chain of sessions that the store does not have. */
+  /** Calls or results that no session of the chain has stored. */
   readonly lost: number
   readonly sessions: number
 }
@@ -44,40 +44,42 @@ const TASK =
   "Go through the whole project, part by part, and bring every module to its next version. Report at the end. (K7-42)"
 const SUMMARY = `## Active Task\n${TASK}\n\n## Completed Actions\n${"1. Looked at a part of it.\n".repeat(20)}`
 
-/** One long task on a model with a small window, on a server that counts characters and refuses what is too long. */
+/** Runs one long task with a small window, on a server that counts characters and rejects longer requests. */
 export async function runLongTask({ seed, rounds, window, usage }: LongTaskOptions): Promise<LongTaskFigures> {
   const task = makeLongTask(seed, rounds)
-  const seen: { readonly request: RecordedRequest; readonly compression: number; readonly side: boolean }[] = []
+  const seen: { readonly request: RecordedRequest; readonly compression: number; readonly auxiliary: boolean }[] = []
   let compression = 0
   let round = 0
   let overflows = 0
   const answer = (request: RecordedRequest): Turn => {
-    const side = !hasTools(request)
-    seen.push({ request, compression, side })
+    const auxiliary = !hasTools(request)
+    seen.push({ request, compression, auxiliary })
     const tokens = tokensOf(request)
     if (tokens > window) {
       overflows += 1
       return tooLong(tokens, window)
     }
-    const told = usage === "told" ? { usage: { input: tokens, output: 60 } } : { usage: null }
-    if (side) return { ...says(SUMMARY), ...told }
+    const reported = usage === "reported" ? { usage: { input: tokens, output: 60 } } : { usage: null }
+    if (auxiliary) return { ...says(SUMMARY), ...reported }
     const next = task.rounds[round]
     round += 1
-    return next === undefined ? { ...says("Every part is done."), ...told } : { kind: "reply", ...next, ...told }
+    return next === undefined
+      ? { ...says("Every part is done."), ...reported }
+      : { kind: "reply", ...next, ...reported }
   }
-  await using house = await assembleApp([repeat(answer)], {
+  await using assembled = await assembleApp([repeat(answer)], {
     config: `  context_length: ${window}\nagent:\n  max_turns: ${rounds + 20}\n${QUIET}`,
     workFiles: task.files,
   })
-  const session = await house.open()
+  const session = await assembled.open()
   const chain = new Set<SessionId>([session.id])
   const record = await runToEnd(session, TASK, (event) => {
-    if (event.type === "status" && event.kind === "compress" && event.text.startsWith("making")) compression += 1
+    if (event.type === "status" && event.kind === "compress" && event.text.startsWith("compressing")) compression += 1
     if (event.type === "session-rotated") chain.add(event.newSessionId)
   })
 
-  const main = seen.filter(({ side }) => !side)
-  const side = seen.filter((each) => each.side)
+  const main = seen.filter(({ auxiliary }) => !auxiliary)
+  const auxiliary = seen.filter((each) => each.auxiliary)
   const pairs = main.slice(1).flatMap((later, index) => {
     const earlier = main[index]
     return earlier?.compression === later.compression ? [[earlier.request, later.request] as const] : []
@@ -89,21 +91,21 @@ export async function runLongTask({ seed, rounds, window, usage }: LongTaskOptio
     rounds: main.length,
     overflows,
     largestShare: Math.max(...seen.map(({ request }) => tokensOf(request))) / window,
-    withoutTask: main.filter(({ request }) => !holdsTask(request)).length,
+    withoutTask: main.filter(({ request }) => !containsTask(request)).length,
     invalid: seen.flatMap((_, index) =>
-      wireProblems(house.model, index).map((problem) => `request ${index}: ${problem}`),
+      wireProblems(assembled.model, index).map((problem) => `request ${index}: ${problem}`),
     ),
     compressions: compression,
-    withoutModel: compression - new Set(side.map((each) => each.compression)).size,
-    auxiliaryCalls: side.length,
+    withoutModel: compression - new Set(auxiliary.map((each) => each.compression)).size,
+    auxiliaryCalls: auxiliary.length,
     pairs: pairs.length,
     extended: pairs.filter(([earlier, later]) => extendsRequest(earlier.rawBody, later.rawBody)).length,
-    lost: await missingCalls(await house.app.store(), [...chain], task.rounds),
+    lost: await missingCalls(await assembled.app.store(), [...chain], task.rounds),
     sessions: chain.size,
   }
 }
 
-/** No title, so that a side call is one that a compression made. */
+/** No titles, so that every auxiliary call belongs to a compression. */
 const QUIET = "auxiliary:\n  title_generation:\n    provider: none\n"
 
 function tokensOf({ rawBody }: RecordedRequest): number {
@@ -129,26 +131,26 @@ function hasTools({ body }: RecordedRequest): boolean {
   return ((body as WireBody).tools ?? []).length > 0
 }
 
-function holdsTask({ body }: RecordedRequest): boolean {
+function containsTask({ body }: RecordedRequest): boolean {
   return (body as WireBody).messages.some(
     ({ role, content }) => role === "user" && typeof content === "string" && content.endsWith(TASK),
   )
 }
 
-/** How many calls of the task, or their results, are in none of the sessions. */
+/** Counts calls of the task without a stored call or result in any session. */
 async function missingCalls(
   store: Awaited<ReturnType<Awaited<ReturnType<typeof assembleApp>>["app"]["store"]>>,
   chain: readonly SessionId[],
   rounds: ReturnType<typeof makeLongTask>["rounds"],
 ): Promise<number> {
-  const asked = new Set<string>()
+  const stored = new Set<string>()
   const answered = new Set<string>()
   for (const id of chain) {
     for (const message of await store.conversation(id)) {
-      if (message.role === "assistant") for (const call of message.tool_calls ?? []) asked.add(call.id)
+      if (message.role === "assistant") for (const call of message.tool_calls ?? []) stored.add(call.id)
       if (message.role === "tool") answered.add(message.tool_call_id)
     }
   }
   const calls = rounds.flatMap((round) => (round.calls ?? []).map(({ id = "" }) => id))
-  return calls.filter((id) => !asked.has(id) || !answered.has(id)).length
+  return calls.filter((id) => !stored.has(id) || !answered.has(id)).length
 }

@@ -10,7 +10,7 @@ import type { ScriptEntry } from "../../support/model-server/turn.ts"
 import { assembleApp, runToEnd } from "../assembled-app.ts"
 import { wireProblems } from "./on-every-wire.ts"
 
-/** The specification allows 4 s; every wait obeys its signal within 100 ms, so that a busy machine has room. */
+/** The specification allows 4 s. Every wait obeys its signal within 100 ms, which leaves room for a busy machine. */
 const LIMIT_MS = 4000
 
 const SLEEPER = "echo started; sleep 60"
@@ -46,13 +46,13 @@ test.each<{ name: string; script: readonly ScriptEntry[]; at: (event: AgentEvent
     at: (event) => event.type === "status" && event.kind === "retry",
   },
   {
-    name: "a question to the person",
+    name: "a question to the user",
     script: [callsTool("clarify", { question: "Which?" })],
     at: (event) => event.type === "clarify-request",
   },
 ])("an interrupt during $name ends the turn, and the history stays valid", async ({ script, at }) => {
-  await using house = await assembleApp([...script, repeat(says("Hello."))])
-  const session = await house.open()
+  await using assembled = await assembleApp([...script, repeat(says("Hello."))])
+  const session = await assembled.open()
   let interruptedAt = 0
   const { end } = await runToEnd(session, "go", (event) => {
     if (interruptedAt > 0 || !at(event)) return
@@ -61,20 +61,20 @@ test.each<{ name: string; script: readonly ScriptEntry[]; at: (event: AgentEvent
   })
   expect(performance.now() - interruptedAt).toBeLessThan(LIMIT_MS)
   expect([interruptedAt > 0, end.outcome, end.result.finalResponse]).toEqual([true, "interrupted", null])
-  const stored = await (await house.app.store()).conversation(session.id)
+  const stored = await (await assembled.app.store()).conversation(session.id)
   expect(isValidHistory(stored)).toBe(true)
 
   const next = await runToEnd(session, "are you there?")
   expect(next.end.result.finalResponse).toBe("Hello.")
-  expect(wireProblems(house.model, house.model.requests.length - 1)).toEqual([])
+  expect(wireProblems(assembled.model, assembled.model.requests.length - 1)).toEqual([])
 })
 
 test("an interrupt before the turn starts ends it before anything is sent", async () => {
-  await using house = await assembleApp([says("Hello.")])
-  const session = await house.open()
+  await using assembled = await assembleApp([says("Hello.")])
+  const session = await assembled.open()
   session.interrupt()
   const { end } = await runToEnd(session, "go")
-  expect([end.outcome, end.result.exitReason, house.model.requests.length]).toEqual([
+  expect([end.outcome, end.result.exitReason, assembled.model.requests.length]).toEqual([
     "interrupted",
     "interrupted_by_user",
     0,
@@ -82,59 +82,63 @@ test("an interrupt before the turn starts ends it before anything is sent", asyn
   expect((await runToEnd(session, "now?")).end.result.finalResponse).toBe("Hello.")
 })
 
-test("a steer during a long command lands in its result, and what was sent before stays byte for byte", async () => {
+test("a steering note during a long command is added to its result, and earlier bytes stay unchanged", async () => {
   const command = "echo started; while [ ! -e go ]; do sleep 0.02; done; echo ended"
-  await using house = await assembleApp([
+  await using assembled = await assembleApp([
     callsTool("terminal", { command }),
     callsTool("terminal", { command: "echo more" }),
     says("Blue it is."),
     says("Bye."),
   ])
-  const session = await house.open()
+  const session = await assembled.open()
   let steered = false
   await runToEnd(session, "paint", async (event) => {
     if (event.type !== "tool-progress" || steered) return
     steered = true
     session.steer("use blue")
-    await writeFile(join(house.home.workdir, "go"), "")
+    await writeFile(join(assembled.home.workdir, "go"), "")
   })
   await session.close("test")
-  const later = await house.restart()
+  const later = await assembled.restart()
   await runToEnd(await later.open({ resume: session.id }), "bye")
   await later[Symbol.asyncDispose]()
 
-  const [result] = house.model.toolResults(1)
+  const [result] = assembled.model.toolResults(1)
   expect(result?.text).toMatch(
     /"output":"started\\nended".*\n\n\[OUT-OF-BAND USER MESSAGE — [^\n]+\]\nuse blue\n\[\/OUT-OF-BAND USER MESSAGE\]$/s,
   )
-  for (const [index, { rawBody }] of house.model.requests.entries()) {
-    const next = house.model.requests[index + 1]?.rawBody
+  for (const [index, { rawBody }] of assembled.model.requests.entries()) {
+    const next = assembled.model.requests[index + 1]?.rawBody
     if (next !== undefined) expect([index, next.startsWith(rawBody.slice(0, -"]}".length))]).toEqual([index, true])
   }
 })
 
-test("a steer that comes after the results still travels with the last of them, now and after a resume", async () => {
-  await using house = await assembleApp([callsTool("terminal", { command: "echo one" }), says("Blue."), says("Bye.")])
-  const session = await house.open()
+test("a steering note after the results is sent with the last of them, now and after a resume", async () => {
+  await using assembled = await assembleApp([
+    callsTool("terminal", { command: "echo one" }),
+    says("Blue."),
+    says("Bye."),
+  ])
+  const session = await assembled.open()
   await runToEnd(session, "paint", (event) => {
     if (event.type === "tool-end") session.steer("use blue")
   })
-  expect(house.model.toolResults(1)[0]?.text).toMatch(/\nuse blue\n\[\/OUT-OF-BAND USER MESSAGE\]$/)
+  expect(assembled.model.toolResults(1)[0]?.text).toMatch(/\nuse blue\n\[\/OUT-OF-BAND USER MESSAGE\]$/)
   await session.close("test")
-  const later = await house.restart()
+  const later = await assembled.restart()
   await runToEnd(await later.open({ resume: session.id }), "bye")
   await later[Symbol.asyncDispose]()
-  const [, answered, resumed] = house.model.requests
+  const [, answered, resumed] = assembled.model.requests
   expect(resumed?.rawBody.startsWith(answered?.rawBody.slice(0, -"]}".length) ?? "?")).toBe(true)
 })
 
-test("a second run while one is going is rejected, and the first goes on", async () => {
+test("a second run during the first is rejected, and the first continues", async () => {
   const gate = Promise.withResolvers<void>()
-  await using house = await assembleApp([{ ...says("First."), waitsFor: gate.promise }, says("Second.")])
-  const session = await house.open()
+  await using assembled = await assembleApp([{ ...says("First."), waitsFor: gate.promise }, says("Second.")])
+  const session = await assembled.open()
   const first = runToEnd(session, "one")
-  await house.model.received(0)
-  await expect(runToEnd(session, "two")).rejects.toThrow("this session is answering already")
+  await assembled.model.received(0)
+  await expect(runToEnd(session, "two")).rejects.toThrow("this session is already running")
   gate.resolve()
   expect((await first).end.result.finalResponse).toBe("First.")
   expect((await runToEnd(session, "three")).end.result.finalResponse).toBe("Second.")

@@ -19,7 +19,7 @@ function isSummaryRequest({ rawBody }: RecordedRequest): boolean {
   return rawBody.includes("You write context checkpoints")
 }
 
-/** What a real tokenizer would say, roughly; the server refuses what does not fit. */
+/** A rough token count; the server rejects longer requests. */
 const tokensOf = ({ rawBody }: RecordedRequest): number => Math.ceil(rawBody.length / 4)
 
 test("a task of 120 rounds in a small window: nothing overflows, and the task is in every request", async () => {
@@ -47,25 +47,25 @@ test("a task of 120 rounds in a small window: nothing overflows, and the task is
   const files = Object.fromEntries(
     Array.from({ length: 60 }, (_, n) => [`files/${n}.txt`, `file ${n} line of words and more words\n`.repeat(90)]),
   )
-  await using house = await assembleApp([model], {
+  await using assembled = await assembleApp([model], {
     config: `  context_length: ${WINDOW}\nagent:\n  max_turns: 200\n`,
     workFiles: files,
   })
-  const session = await house.open()
+  const session = await assembled.open()
   const { end, events } = await runToEnd(session, TASK)
   expect([end.outcome, end.result.finalResponse, end.result.toolCalls]).toEqual(["completed", "The 40th.", rounds])
   expect({ overflows, without }).toEqual({ overflows: [], without: [] })
   const compressions = events.filter(
-    (event) => event.type === "status" && event.kind === "compress" && event.text.startsWith("the conversation was"),
+    (event) => event.type === "status" && event.kind === "compress" && event.text.startsWith("compressed"),
   ).length
   expect(compressions).toBeGreaterThan(3)
   expect(summaries).toBeLessThan(Math.max(1, compressions * 0.2))
-  for (const [index, request] of house.model.requests.entries()) {
-    if (!isSummaryRequest(request)) expect([index, wireProblems(house.model, index)]).toEqual([index, []])
+  for (const [index, request] of assembled.model.requests.entries()) {
+    if (!isSummaryRequest(request)) expect([index, wireProblems(assembled.model, index)]).toEqual([index, []])
   }
 })
 
-test("a stand-in with a smaller window gets a conversation that fits it", async () => {
+test("a fallback model with a smaller window gets a conversation that fits it", async () => {
   const received: number[] = []
   await using other = await startModelServer([
     repeat((request) => {
@@ -74,40 +74,40 @@ test("a stand-in with a smaller window gets a conversation that fits it", async 
       return says("Here.")
     }),
   ])
-  await using house = await assembleApp([repeat(refuses(401, "expired"))], {
+  await using assembled = await assembleApp([repeat(refuses(401, "expired"))], {
     config: `  context_length: 200000\nfallback_providers:\n  - provider: custom\n    model: small\n    base_url: ${other.url}/v1\n`,
   })
-  const session = await house.open({ resume: await seedSession(house, talk(120, 1000)) })
+  const session = await assembled.open({ resume: await seedSession(assembled, talk(120, 1000)) })
   const { end } = await runToEnd(session, "go on")
   expect([end.outcome, end.result.finalResponse]).toEqual(["completed", "Here."])
   expect(received.every((tokens) => tokens <= 8192)).toBe(true)
 })
 
-test("a conversation that nothing keeps is shortened all the same", async () => {
+test("a conversation that is not stored is compressed as well", async () => {
   const summary = repeat((request: RecordedRequest) =>
     isSummaryRequest(request) ? says("## Active Task\nGo on.") : says(`Fine. ${"y".repeat(300)}`),
   )
-  await using house = await assembleApp([summary], { config: "  context_length: 200000\n" })
-  await mkdir(join(house.home.path, "state.db"))
-  const session = await house.open()
+  await using assembled = await assembleApp([summary], { config: "  context_length: 200000\n" })
+  await mkdir(join(assembled.home.path, "state.db"))
+  const session = await assembled.open()
   for (let turn = 0; turn < 20; turn += 1) await runToEnd(session, `${turn} ${"x".repeat(300)}`)
   const { id } = session
   const done = await session.compress({ focus: "x", signal })
   expect(done).toMatchObject({ ok: true, value: { removedMessages: true, sessionId: id } })
   await runToEnd(session, "and now?")
-  const index = house.model.requests.length - 1
+  const index = assembled.model.requests.length - 1
   expect([
-    house.model.requests[index]?.rawBody.includes("CONTEXT COMPACTION"),
-    wireProblems(house.model, index),
+    assembled.model.requests[index]?.rawBody.includes("CONTEXT COMPACTION"),
+    wireProblems(assembled.model, index),
   ]).toEqual([true, []])
-  await rm(join(house.home.path, "state.db"), { recursive: true })
+  await rm(join(assembled.home.path, "state.db"), { recursive: true })
 })
 
-test("a conversation that has just begun is not shortened, and no model is asked", async () => {
-  await using house = await assembleApp([says("Hello.")])
-  const session = await house.open()
+test("a new conversation is not compressed, and no model is called", async () => {
+  await using assembled = await assembleApp([says("Hello.")])
+  const session = await assembled.open()
   expect(await session.compress({ signal })).toMatchObject({ ok: true, value: { layersRun: [] } })
   await runToEnd(session, "hello")
   expect(await session.compress({ focus: "doors", signal })).toMatchObject({ ok: true, value: { layersRun: [] } })
-  expect(house.model.requests).toHaveLength(1)
+  expect(assembled.model.requests).toHaveLength(1)
 })

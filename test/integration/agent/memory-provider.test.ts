@@ -9,7 +9,7 @@ import { createLogger } from "../../../src/base/logger.ts"
 import { createRedactor } from "../../../src/base/redact.ts"
 import { environmentFrom } from "../../../src/config/environment.ts"
 import { ensureHome, resolveHome } from "../../../src/config/home.ts"
-import { loadConfig } from "../../../src/config/load.ts"
+import { loadConfig } from "../../../src/config/load-config.ts"
 import type { MemoryProvider } from "../../../src/knowledge/memory/memory-provider.ts"
 import type { SessionId } from "../../../src/protocol/identifiers.ts"
 import { startModelServer } from "../../support/model-server/server.ts"
@@ -19,12 +19,12 @@ import { manualClock } from "../../support/manual-clock.ts"
 import { temporaryHome } from "../../support/temporary-home.ts"
 import { runToEnd } from "../assembled-app.ts"
 
-/** Time passes only while something within the limit is waited for; what takes longer is waited for in vain. */
+/** A clock that advances only while work within the limit is awaited; longer work times out. */
 function patientClock() {
   const clock = manualClock()
   return {
     clock,
-    /** Gives what the work gives, if it needs no more than this time. */
+    /** Returns the result of the work if it takes no more than this time. */
     within: async <T>(limitMs: number, work: Promise<T>): Promise<T> => {
       const end = clock.now() + limitMs
       const state = { done: false }
@@ -56,21 +56,21 @@ const HANGING: MemoryProvider = {
   shutdown: () => never(),
 }
 
-/** An app with a memory of its own beside the files of its home. */
+/** An app with an external memory provider. */
 async function appWith(model: ModelServer, provider: MemoryProvider, clock: Clock) {
-  const home = await temporaryHome({
+  const temporary = await temporaryHome({
     config: `model:\n  base_url: ${model.url}/v1\n  default: test-model\nmemory:\n  provider: elephant\n`,
   })
-  const environment = environmentFrom(home.env)
-  const place = resolveHome(environment)
-  ensureHome(place, environment)
+  const environment = environmentFrom(temporary.env)
+  const home = resolveHome(environment)
+  ensureHome(home, environment)
   const redactor = createRedactor({ enabled: true, secrets: [] })
   const log = createLogger({ sinks: [], clock, redact: (line) => line })
-  const config = await loadConfig({ home: place, environment })
+  const config = await loadConfig({ home, environment })
   const app = createApp({
     config,
     environment,
-    home: place,
+    home,
     clock,
     log,
     redactor,
@@ -84,7 +84,7 @@ async function appWith(model: ModelServer, provider: MemoryProvider, clock: Cloc
     open: async (resume?: SessionId) => {
       const opened = await app.openSession({
         model: chosen.value,
-        cwd: home.workdir,
+        cwd: temporary.workdir,
         origin: { surface: "cli", attended: () => true },
         permissionProfile: "default",
         ...(resume === undefined ? {} : { resume }),
@@ -94,32 +94,32 @@ async function appWith(model: ModelServer, provider: MemoryProvider, clock: Cloc
     },
     async [Symbol.asyncDispose]() {
       await app.close()
-      await home[Symbol.asyncDispose]()
+      await temporary[Symbol.asyncDispose]()
     },
   }
 }
 
-test("a provider that hangs in every method costs a turn 3 s and the end of a session 6 s at most", async () => {
+test("a memory provider that hangs in every method delays a turn by at most 3 s and the end of a session by 6 s", async () => {
   const { clock, within } = patientClock()
   await using model = await startModelServer([says("One."), says("Two.")])
-  await using house = await appWith(model, HANGING, clock)
-  const session = await within(0, house.open())
+  await using assembled = await appWith(model, HANGING, clock)
+  const session = await within(0, assembled.open())
   expect((await within(3000, runToEnd(session, "first"))).end.result.finalResponse).toBe("One.")
-  // The first question is still being answered, so no other one waits.
+  // The first recall still runs, so no other one is awaited.
   expect((await within(0, runToEnd(session, "second"))).end.result.finalResponse).toBe("Two.")
   await within(6000, session.close("test"))
 })
 
-test("a provider that does not even start delays the opening by 3 s and no turn at all", async () => {
+test("a memory provider that does not start delays the opening by 3 s and no turn", async () => {
   const { clock, within } = patientClock()
   await using model = await startModelServer([says("One.")])
-  await using house = await appWith(model, { ...HANGING, initialize: () => never() }, clock)
-  const session = await within(3000, house.open())
+  await using assembled = await appWith(model, { ...HANGING, initialize: () => never() }, clock)
+  const session = await within(3000, assembled.open())
   expect((await within(0, runToEnd(session, "first"))).end.result.finalResponse).toBe("One.")
   await within(6000, session.close("test"))
 })
 
-test("a provider that throws in every method is as if there were none", async () => {
+test("a memory provider that throws in every method has no effect", async () => {
   const broken = (): never => {
     throw new Error("elephant fell over")
   }
@@ -137,14 +137,14 @@ test("a provider that throws in every method is as if there were none", async ()
     callsTool("memory", { action: "add", content: "The door is blue." }),
     says("Noted."),
   ])
-  await using house = await appWith(model, provider, systemClock)
-  const session = await house.open()
+  await using assembled = await appWith(model, provider, systemClock)
+  const session = await assembled.open()
   const { end } = await runToEnd(session, "the door is blue")
   expect([end.outcome, end.result.finalResponse]).toEqual(["completed", "Noted."])
   await session.close("test")
 })
 
-test("what it recalls goes with the person's words, is kept with them, and is not part of them", async () => {
+test("recalled text is sent and stored with the user's message, but is not part of its text", async () => {
   const synced: string[] = []
   const written: unknown[] = []
   const provider: MemoryProvider = {
@@ -167,25 +167,25 @@ test("what it recalls goes with the person's words, is kept with them, and is no
     says("Blue."),
     says("Bye."),
   ])
-  await using house = await appWith(model, provider, systemClock)
-  const session = await house.open()
+  await using assembled = await appWith(model, provider, systemClock)
+  const session = await assembled.open()
   await runToEnd(session, "the door")
   expect(model.view(0).system).toContain("The elephant remembers.")
   expect(model.view(0).messages[0]?.text).toMatch(
     /^the door\n\n<memory-context>\n\[[^\]]+\]\n\nknown about: the door\n<\/memory-context>$/,
   )
-  const [stored] = await (await house.app.store()).conversation(session.id)
+  const [stored] = await (await assembled.app.store()).conversation(session.id)
   expect(stored?.content).toBe("the door")
   await session.close("test")
   expect([synced, written]).toEqual([["the door", "Blue.", "clean"], [["add", "memory", "The door is blue."]]])
 
-  const resumed = await house.open(session.id)
+  const resumed = await assembled.open(session.id)
   await runToEnd(resumed, "bye")
   expect(model.requests[2]?.rawBody.startsWith(model.requests[1]?.rawBody.slice(0, -"]}".length) ?? "?")).toBe(true)
   await resumed.close("test")
 })
 
-test("its tools are offered and pass the same door; an echo of what it recalled is taken out of the answer", async () => {
+test("its tools are offered and dispatched like others; an echo of the recalled text is removed from the answer", async () => {
   const provider: MemoryProvider = {
     ...HANGING,
     prefetch: () => Promise.resolve("the door is blue"),
@@ -195,17 +195,17 @@ test("its tools are offered and pass the same door; an echo of what it recalled 
     toolSchemas: () => [
       { name: "elephant_ask", description: "Ask the elephant.", parameters: { type: "object", properties: {} } },
     ],
-    handleTool: (name, args) => Promise.resolve(JSON.stringify({ name, heard: args })),
+    handleTool: (name, args) => Promise.resolve(JSON.stringify({ name, received: args })),
   }
   await using model = await startModelServer([
     callsTool("elephant_ask", { about: "doors" }),
     says(["<memory-context>\nthe door", " is blue\n</memory-context>\nIt is", " blue."]),
   ])
-  await using house = await appWith(model, provider, systemClock)
-  const session = await house.open()
+  await using assembled = await appWith(model, provider, systemClock)
+  const session = await assembled.open()
   const { end, events } = await runToEnd(session, "the door?")
   expect(model.view(0).tools).toContain("elephant_ask")
-  expect(model.toolResults(1)[0]?.text).toContain('{"name":"elephant_ask","heard":{"about":"doors"}}')
+  expect(model.toolResults(1)[0]?.text).toContain('{"name":"elephant_ask","received":{"about":"doors"}}')
   const shown = events.flatMap((event) => (event.type === "text-delta" ? [event.text] : [])).join("")
   expect([shown.trim(), end.result.finalResponse?.trim()]).toEqual(["It is blue.", "It is blue."])
   await session.close("test")

@@ -3,7 +3,7 @@ import type { ScriptEntry } from "../../support/model-server/turn.ts"
 import { assembleApp } from "../assembled-app.ts"
 import type { AssembledApp, AssembleOptions } from "../assembled-app.ts"
 
-/** Where each wire lives on the test server, and a model that its rules fit. */
+/** The path of each wire on the test server, and a model name that its rules accept. */
 const PLACES = {
   chat_completions: { basePath: "/v1", model: "test-model" },
   anthropic_messages: { basePath: "", model: "claude-opus-4-6" },
@@ -21,7 +21,7 @@ export const WIRES = [
   "bedrock_converse",
 ] as const satisfies readonly WireName[]
 
-/** The assembled app with a model that is asked over this wire; `config` follows the keys of `model`. */
+/** The assembled app with a model on this wire; `config` follows the keys of `model`. */
 export async function assembleOn(
   wire: WireName,
   script: readonly ScriptEntry[],
@@ -35,7 +35,7 @@ export async function assembleOn(
   })
 }
 
-/** What a strict server would refuse in a request: results that answer no call, and calls without a result. */
+/** What a strict server would reject: results without a call, and calls without a result. */
 export function wireProblems(model: ModelServer, index: number): readonly string[] {
   const { messages } = model.view(index)
   const problems: string[] = []
@@ -46,6 +46,6 @@ export function wireProblems(model: ModelServer, index: number): readonly string
     open = role === "assistant" ? calls.map(({ id }) => id) : []
   }
   if (open.length > 0) problems.push(`calls without a result: ${open.join()}`)
-  if (messages[0]?.role !== "user") problems.push("the conversation does not begin with the person")
+  if (messages[0]?.role !== "user") problems.push("the conversation does not start with the user")
   return problems
 }

@@ -8,13 +8,13 @@ import { wireProblems } from "./on-every-wire.ts"
 
 const ASKS = callsTool("clarify", { question: "Which colour?", choices: ["Red", "Blue"] })
 
-function answerOf(house: AssembledApp): unknown {
-  return JSON.parse(house.model.toolResults(1)[0]?.text ?? "{}")
+function answerOf(assembled: AssembledApp): unknown {
+  return JSON.parse(assembled.model.toolResults(1)[0]?.text ?? "{}")
 }
 
-test("a question goes to the person and the answer to the model", async () => {
-  await using house = await assembleApp([ASKS, says("Blue it is.")])
-  const session = await house.open()
+test("a question reaches the user and the answer reaches the model", async () => {
+  await using assembled = await assembleApp([ASKS, says("Blue it is.")])
+  const session = await assembled.open()
   const answered: boolean[] = []
   const { events, end } = await runToEnd(session, "paint", (event) => {
     if (event.type !== "clarify-request") return
@@ -36,40 +36,40 @@ test("a question goes to the person and the answer to the model", async () => {
   expect(events).toContainEqual(
     expect.objectContaining({ type: "status", kind: "answered", question: "clarify", choice: "Blue", by: "user" }),
   )
-  expect(answerOf(house)).toEqual({
+  expect(answerOf(assembled)).toEqual({
     question: "Which colour?",
     choices_offered: ["Red", "Blue"],
     user_response: "Blue",
   })
 })
 
-test("a question that nobody answers in time is left to the model", async () => {
+test("a question that times out is left to the model", async () => {
   const clock = manualClock()
-  await using house = await assembleApp([ASKS, says("I took red.")], { clock, config: "clarify:\n  timeout: 30\n" })
-  const { end, events } = await runToEnd(await house.open(), "paint", async (event) => {
+  await using assembled = await assembleApp([ASKS, says("I took red.")], { clock, config: "clarify:\n  timeout: 30\n" })
+  const { end, events } = await runToEnd(await assembled.open(), "paint", async (event) => {
     if (event.type !== "clarify-request") return
     expect(event.expiresAt).toBeCloseTo(clock.now() / 1000 + 30, 1)
     await clock.advance(30_000)
   })
   expect(end.result.finalResponse).toBe("I took red.")
   expect(events).toContainEqual(expect.objectContaining({ kind: "answered", choice: "timeout", by: "noninteractive" }))
-  expect(answerOf(house)).toMatchObject({ user_response: expect.stringContaining("Decide yourself") })
+  expect(answerOf(assembled)).toMatchObject({ user_response: expect.stringContaining("Decide by your best judgement") })
 })
 
-test("a question with nobody there is answered at once, and nobody sees it", async () => {
-  await using house = await assembleApp([ASKS, says("I took red.")])
-  const { events, end } = await runToEnd(await house.open({ attended: false }), "paint")
+test("an unattended question is answered at once and not emitted", async () => {
+  await using assembled = await assembleApp([ASKS, says("I took red.")])
+  const { events, end } = await runToEnd(await assembled.open({ attended: false }), "paint")
   expect(end.result.finalResponse).toBe("I took red.")
   expect(events.some(({ type }) => type === "clarify-request")).toBe(false)
-  expect(answerOf(house)).toEqual({
+  expect(answerOf(assembled)).toEqual({
     error: "no user is available to answer; proceed by your best judgement and state what you assumed",
   })
 })
 
-test("two questions of one reply are put one after the other", async () => {
+test("two questions of one reply are asked one after the other", async () => {
   const call = (question: string) => ({ name: "clarify", input: { question } })
-  await using house = await assembleApp([reply({ calls: [call("First?"), call("Second?")] }), says("Thanks.")])
-  const session = await house.open()
+  await using assembled = await assembleApp([reply({ calls: [call("First?"), call("Second?")] }), says("Thanks.")])
+  const session = await assembled.open()
   const open: string[] = []
   const { events } = await runToEnd(session, "ask me", (event) => {
     if (event.type !== "clarify-request") return
@@ -81,15 +81,15 @@ test("two questions of one reply are put one after the other", async () => {
     event.type === "clarify-request" || event.type === "tool-end" ? [event.type] : [],
   )
   expect(order).toEqual(["clarify-request", "tool-end", "clarify-request", "tool-end"])
-  expect(house.model.toolResults(1).map(({ text }) => JSON.parse(text).user_response)).toEqual([
+  expect(assembled.model.toolResults(1).map(({ text }) => JSON.parse(text).user_response)).toEqual([
     "answer to First?",
     "answer to Second?",
   ])
 })
 
-test("an interrupt at a question settles it, and an answer that comes too late is refused", async () => {
-  await using house = await assembleApp([ASKS, says("Hello.")])
-  const session = await house.open()
+test("an interrupt settles an open question, and a late answer is rejected", async () => {
+  await using assembled = await assembleApp([ASKS, says("Hello.")])
+  const session = await assembled.open()
   let requestId = ""
   const { end } = await runToEnd(session, "paint", (event) => {
     if (event.type !== "clarify-request") return
@@ -98,5 +98,5 @@ test("an interrupt at a question settles it, and an answer that comes too late i
   })
   expect([end.outcome, session.answer(requestId, { kind: "clarify", text: "Blue" })]).toEqual(["interrupted", false])
   await runToEnd(session, "never mind")
-  expect(wireProblems(house.model, 1)).toEqual([])
+  expect(wireProblems(assembled.model, 1)).toEqual([])
 })

@@ -4,9 +4,9 @@ import type { SessionId } from "../../../src/protocol/identifiers.ts"
 import type { Message } from "../../../src/protocol/message.ts"
 import type { AssembledApp } from "../assembled-app.ts"
 
-/** A session that was talked in before, to be resumed: its messages are stored as given. */
-export async function seedSession(house: AssembledApp, messages: readonly Message[]): Promise<SessionId> {
-  const store = await house.app.store()
+/** Stores a session with these messages, to be resumed. */
+export async function seedSession(assembled: AssembledApp, messages: readonly Message[]): Promise<SessionId> {
+  const store = await assembled.app.store()
   const id = newSessionId(systemClock, "terminal")
   const startedAt = systemClock.now() / 1000 - 3600
   const stamped = messages.map((message, index) =>

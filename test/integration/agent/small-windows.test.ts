@@ -13,7 +13,7 @@ function statuses({ events }: RunRecord, kind: string): readonly string[] {
   return events.flatMap((event) => (event.type === "status" && event.kind === kind ? [event.text] : []))
 }
 
-describe("a server that counts", () => {
+describe("a server that reports usage", () => {
   const WINDOW = 40_000
   const FILES = Object.fromEntries(
     Array.from({ length: 12 }, (_file, index) => [
@@ -21,7 +21,7 @@ describe("a server that counts", () => {
       `${index}: ${`${"a line of words ".repeat(4)}\n`.repeat(200)}`,
     ]),
   )
-  /** Reads one file after the other; each request is counted with this share of its real size. */
+  /** Reads one file after the other; the server reports this share of the real size. */
   const reads = (share: number): readonly ScriptEntry[] => [
     ...Object.keys(FILES).map(
       (path): ScriptEntry =>
@@ -38,29 +38,29 @@ describe("a server that counts", () => {
     [0.001, true],
     [0.3, true],
     [0.6, false],
-  ])("%d of the real size: the conversation is shortened before the window is full: %s", async (share, shortened) => {
-    await using house = await assembleApp(reads(share), {
+  ])("%d of the real size: the conversation is compressed before the window is full: %s", async (share, compressed) => {
+    await using assembled = await assembleApp(reads(share), {
       config: `  context_length: ${WINDOW}\n`,
       workFiles: FILES,
     })
-    const record = await runToEnd(await house.open(), "read all of them")
+    const record = await runToEnd(await assembled.open(), "read all of them")
     expect(record.end).toMatchObject({ outcome: "completed", result: { finalResponse: "Done." } })
-    const sizes = house.model.requests.map(({ rawBody }) => rawBody.length / 4)
-    expect([statuses(record, "compress").length > 0, Math.max(...sizes) < WINDOW]).toEqual([shortened, shortened])
+    const sizes = assembled.model.requests.map(({ rawBody }) => rawBody.length / 4)
+    expect([statuses(record, "compress").length > 0, Math.max(...sizes) < WINDOW]).toEqual([compressed, compressed])
   })
 
-  test("images that take less than is assumed are no reason to doubt it", async () => {
+  test("images that are smaller than assumed do not make the count implausible", async () => {
     const image: Part = {
       type: "image_url",
       image_url: { url: dataUrl(testImage({ width: 8, height: 8, type: "png" }), "image/png") },
     }
     const counted = { input: 6000 }
-    await using house = await assembleApp(
+    await using assembled = await assembleApp(
       [{ ...callsTool("todo", {}), usage: counted }, { ...callsTool("todo", {}), usage: counted }, says("Done.")],
       { config: "  context_length: 32000\n" },
     )
     const record = await runToEnd(
-      await house.open(),
+      await assembled.open(),
       Array.from({ length: 15 }, () => image),
     )
     expect([record.end.outcome, statuses(record, "compress")]).toEqual(["completed", []])
@@ -70,9 +70,9 @@ describe("a server that counts", () => {
 describe("one message that is far larger than the window", () => {
   const HUGE = "many words ".repeat(8000)
 
-  test("is not sent; the person is told how to go on, and can", async () => {
-    await using house = await assembleApp([says("Hello.")], { config: "  context_length: 8192\n" })
-    const session = await house.open()
+  test("is not sent; the error says what to do, and the session can continue", async () => {
+    await using assembled = await assembleApp([says("Hello.")], { config: "  context_length: 8192\n" })
+    const session = await assembled.open()
     const { end } = await runToEnd(session, HUGE)
     expect(end).toMatchObject({
       outcome: "error",
@@ -83,19 +83,19 @@ describe("one message that is far larger than the window", () => {
           code: "message_too_large",
           reason: "context_overflow",
           message: expect.stringMatching(
-            /^one message has about 22\S* tokens and test-model can read 8\S*, .*\/undo/,
+            /^one message has about 22\S* tokens, but the context window of test-model has 8\S*, .*\/undo/,
           ) as string,
         },
       },
     })
-    expect(house.model.requests).toEqual([])
+    expect(assembled.model.requests).toEqual([])
     await session.undo()
     expect((await runToEnd(session, "hello")).end.result.finalResponse).toBe("Hello.")
   })
 
-  test("is sent where nobody knows the window: a guess is no reason to refuse", async () => {
-    await using house = await assembleApp([repeat(says("Hello."))])
-    expect((await runToEnd(await house.open(), HUGE)).end.result.finalResponse).toBe("Hello.")
+  test("is sent when the window is only a guess", async () => {
+    await using assembled = await assembleApp([repeat(says("Hello."))])
+    expect((await runToEnd(await assembled.open(), HUGE)).end.result.finalResponse).toBe("Hello.")
   })
 })
 
@@ -122,11 +122,11 @@ describe("Ollama with a small window", () => {
   ])("%s", async (_name, options, settings, [outcome, code]) => {
     await using server = await startModelServer([repeat(says("Hello."))], options)
     const config = `model:\n  base_url: ${server.url}/v1\n  default: qwen3\n  context_length: 131072\n${settings}`
-    await using house = await assembleApp([], { files: { "config.yaml": config } })
-    const { end } = await runToEnd(await house.open(), "hello")
+    await using assembled = await assembleApp([], { files: { "config.yaml": config } })
+    const { end } = await runToEnd(await assembled.open(), "hello")
     expect([end.outcome, end.result.error?.code ?? ""]).toEqual([outcome, code])
     expect(server.requests).toHaveLength(outcome === "error" ? 0 : 1)
-    // Who does not want to be stopped is not asked for anything before the first request, nor any server but Ollama after it.
+    // Without enforcement no window is looked up before the first request, and afterwards only on Ollama.
     if (settings === "") expect(server.probes).toEqual([])
   })
 })

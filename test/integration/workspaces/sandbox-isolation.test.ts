@@ -7,7 +7,7 @@ import { describe, expect, test, vi } from "vitest"
 
 import { fail, ok } from "../../../src/base/result.ts"
 import { createLocalWorkspace } from "../../../src/exec/local/local-workspace.ts"
-import { chooseSandbox } from "../../../src/exec/sandbox/choose-sandbox.ts"
+import { chooseSandbox } from "../../../src/exec/sandbox/sandbox.ts"
 import { hiddenPaths } from "../../../src/exec/sandbox/hidden-paths.ts"
 import { sandboxArguments } from "../../../src/exec/sandbox/sandbox-arguments.ts"
 import type { Workspace } from "../../../src/exec/workspace.ts"

@@ -43,9 +43,9 @@ describe("the role of the summary", () => {
 })
 
 test("a message of parts gets the summary as its first part; one without text gets it as its text", () => {
-  const picture = { type: "image_url", image_url: { url: "data:image/png;base64,AA" } } as const
-  expect(insertSummary(HEADS["assistant"]!, "S", [user([picture])]).messages.at(-1)).toEqual(
-    user([{ type: "text", text: "S" }, picture], { compressed_summary: true }),
+  const image = { type: "image_url", image_url: { url: "data:image/png;base64,AA" } } as const
+  expect(insertSummary(HEADS["assistant"]!, "S", [user([image])]).messages.at(-1)).toEqual(
+    user([{ type: "text", text: "S" }, image], { compressed_summary: true }),
   )
   const placed = insertSummary([user("u")], "S", group)
   expect(placed.messages[1]).toEqual({ ...group[0], content: "S", compressed_summary: true })

@@ -129,7 +129,10 @@ export function createSummariser(options: SummariserOptions): Summariser {
       if (reply.kind === "aborted" || signal.aborted) return { kind: "aborted" }
       if (reply.kind === "failed" && options.abortOnFailure) return { kind: "aborted", error: reply.message }
       const { sessionId } = task.options
-      const done = (body: string, details: { readonly fallback: boolean; readonly error?: string }): SummaryOutcome => ({
+      const done = (
+        body: string,
+        details: { readonly fallback: boolean; readonly error?: string },
+      ): SummaryOutcome => ({
         kind: "done",
         draft: assembleHistory(draft, region, wrapSummary(body, sessionId)),
         removed: region.removed,

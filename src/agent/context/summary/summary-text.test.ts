@@ -47,10 +47,10 @@ describe("the summary in a message of any version", () => {
 })
 
 test("removing the summary restores the message", () => {
-  const picture = { type: "image_url", image_url: { url: "data:image/png;base64,AA" } } as const
+  const image = { type: "image_url", image_url: { url: "data:image/png;base64,AA" } } as const
   expect(withoutSummary(user(TEXT, { ...carried, synthetic: "summary" }))).toBeUndefined()
   expect(withoutSummary(user(`${TEXT}\n\nWords.`, carried))).toEqual(user("Words."))
-  expect(withoutSummary(user([{ type: "text", text: TEXT }, picture], carried))).toEqual(user([picture]))
+  expect(withoutSummary(user([{ type: "text", text: TEXT }, image], carried))).toEqual(user([image]))
   const plain = user("Words.")
   expect(withoutSummary(plain)).toBe(plain)
   const [call] = toolRound([{ id: "c", result: "r" }], { text: TEXT, assistant: carried })

@@ -32,7 +32,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   add: { questions: ["Provider: "], load: () => import("./add.ts") },
   remove: { questions: ["Provider: ", "Number, id or label: "], load: () => import("./remove.ts") },
   reset: { questions: ["Provider: "], load: () => import("./reset.ts") },
-  logout: { questions: ["Provider: "], load: () => import("./logout.ts") },
+  logout: { questions: ["Provider: "], load: () => import("./log-out.ts") },
   strategy: {
     questions: ["Provider: ", "fill_first, round_robin, random or least_used: "],
     load: () => import("./strategy.ts"),

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest"
 
 import type { ModelReply } from "../llm/model.ts"
 import { toolCall } from "../../test/fixtures/agent/dispatch-harness.ts"
-import { createRetryState, judgeReply } from "./reply-retry-rules.ts"
-import type { RetryState, ReplyContext, ReplyVerdict } from "./reply-retry-rules.ts"
+import { createRetryState, judgeReply } from "./reply-acceptance.ts"
+import type { RetryState, ReplyContext, ReplyVerdict } from "./reply-acceptance.ts"
 
 const CHAT: ReplyContext = {
   runtime: { wire: "chat_completions", model: "m", provider: "p" },
@@ -146,7 +146,10 @@ test("incomplete replies are sent together, a repeated one once", () => {
 test("a reply of reasoning only is sent back with its carriers", () => {
   const carriers = { reasoning_content: "hm" }
   expect(judgeAll([replyOf({ reasoning: "hm", carriers })])).toEqual([
-    { kind: "retry", temporaryMessages: [{ role: "assistant", content: null, reasoning: "hm", reasoning_content: "hm" }] },
+    {
+      kind: "retry",
+      temporaryMessages: [{ role: "assistant", content: null, reasoning: "hm", reasoning_content: "hm" }],
+    },
   ])
 })
 

@@ -9,7 +9,7 @@ import { processStartTime } from "../../base/process-alive.ts"
 import { environmentFrom } from "../../config/environment.ts"
 import { resolveHome } from "../../config/home.ts"
 import { toSessionId } from "../../protocol/identifiers.ts"
-import { createPresence, findOtherProcess } from "./presence.ts"
+import { createPresence, findOtherProcess } from "./open-session-marker.ts"
 
 const ID = toSessionId("20260101_000000_abcdef")
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs"
 import { writeFileAtomic } from "../base/atomic-file.ts"
 import { FileLockError, withFileLock } from "../base/file-lock.ts"
-import { nearest } from "../base/nearest.ts"
+import { nearest } from "../base/nearest-name.ts"
 import { fail, ok, type Result } from "../base/result.ts"
 import { explainSystemError, isNotFound } from "../base/system-error.ts"
 import { MAX_CONFIG_BYTES } from "./config-file.ts"
@@ -9,7 +9,7 @@ import { dotted, splitPath, valueAt, type Path, type Tree } from "./document/doc
 import { removeSecret, storeSecret } from "./dotenv.ts"
 import type { Environment } from "./environment.ts"
 import { secretMode, type Home } from "./home.ts"
-import { refuseWhenManaged, type Refusal } from "./managed.ts"
+import { refuseWhenManaged, type Refusal } from "./managed-home.ts"
 import { isSecretKey, secretVariable } from "./secrets.ts"
 import type { Setting } from "./setting.ts"
 import { CONFIG_VERSION, isSettingKey, settingKeys, settingOf } from "./settings.ts"
@@ -36,7 +36,7 @@ export async function setFromText(context: EditContext, path: string, text: stri
     return stored.ok ? ok({ file: ".env", warnings: stored.value }) : stored
   }
   const value = coerceValue(text)
-  if (!value.ok) return fail({ exitCode: 2, message: value.error })
+  if (!value.ok) return fail({ kind: "invalid", message: value.error })
   const fits = checkValue(path, value.value)
   if (!fits.ok) return fits
   const edited = await editConfig(context, [{ path, value: value.value }])
@@ -53,7 +53,7 @@ export async function unsetPath(context: EditContext, path: string): Promise<Res
     if (!removed.ok) return removed
     return removed.value
       ? ok({ file: ".env", warnings: [] })
-      : fail({ exitCode: 1, message: `${secret} is not set in .env` })
+      : fail({ kind: "failed", message: `${secret} is not set in .env` })
   }
   const edited = await editConfig(context, [{ path, remove: true }])
   if (!edited.ok) return edited
@@ -86,15 +86,15 @@ export async function editConfig(
     }
     for (const edit of edits) {
       const bad = badPath(edit.path)
-      if (bad !== undefined) return fail({ exitCode: 2, message: bad })
+      if (bad !== undefined) return fail({ kind: "invalid", message: bad })
       if ("remove" in edit) {
         if (!removeFromDocument(document, edit.path)) {
-          return fail({ exitCode: 1, message: `\`${dotted(edit.path)}\` is not set in config.yaml` })
+          return fail({ kind: "failed", message: `\`${dotted(edit.path)}\` is not set in config.yaml` })
         }
       } else {
         const value = restoreTemplates(edit.value, valueAt(tree, edit.path), context.environment)
         const done = setInDocument(document, edit.path, value)
-        if (!done.ok) return fail({ exitCode: 2, message: `cannot set \`${dotted(edit.path)}\`: ${done.error}` })
+        if (!done.ok) return fail({ kind: "invalid", message: `cannot set \`${dotted(edit.path)}\`: ${done.error}` })
       }
     }
     return ok(undefined)
@@ -125,7 +125,7 @@ export async function rewriteConfig<T>(
       if (!parsed.ok) {
         const { line, column, message } = parsed.error
         const where = `${home.display(path)} does not parse (line ${line}, column ${column}: ${message})`
-        return fail({ exitCode: 1, message: `${where}; nothing was changed, repair the file first` })
+        return fail({ kind: "failed", message: `${where}; nothing was changed, repair the file first` })
       }
       const changed = change(parsed.value)
       if (!changed.ok) return changed
@@ -134,8 +134,8 @@ export async function rewriteConfig<T>(
       return changed
     })
   } catch (cause) {
-    if (cause instanceof FileLockError) return fail({ exitCode: 1, message: cause.message })
-    return fail({ exitCode: 1, message: `cannot change ${home.display(path)}: ${explainSystemError(cause)}` })
+    if (cause instanceof FileLockError) return fail({ kind: "failed", message: cause.message })
+    return fail({ kind: "failed", message: `cannot change ${home.display(path)}: ${explainSystemError(cause)}` })
   }
 }
 
@@ -171,7 +171,7 @@ function checkValue(path: string, value: unknown): Result<undefined, Refusal> {
   const read = setting.read(value)
   const clamped = typeof read === "number" && read !== Number(value)
   if (read !== undefined && !clamped) return ok(undefined)
-  return fail({ exitCode: 2, message: `invalid value for \`${path}\`; use ${expectedValue(setting)}` })
+  return fail({ kind: "invalid", message: `invalid value for \`${path}\`; use ${expectedValue(setting)}` })
 }
 
 function warningsFor(path: string): readonly string[] {

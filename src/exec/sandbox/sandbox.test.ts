@@ -8,7 +8,7 @@ import type { TemporaryHome } from "../../../test/support/temporary-home.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { SandboxTrial } from "../local/local-shell-state.ts"
 import { createLocalWorkspace } from "../local/local-workspace.ts"
-import { chooseSandbox } from "./choose-sandbox.ts"
+import { chooseSandbox } from "./sandbox.ts"
 
 /** Installs a fake bubblewrap that counts its starts and then runs `script`. */
 async function fakeBubblewrap(home: TemporaryHome, script: string): Promise<{ starts(): Promise<number> }> {

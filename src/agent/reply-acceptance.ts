@@ -164,7 +164,10 @@ function truncatedCalls(state: RetryState, context: ReplyContext): ReplyVerdict 
 }
 
 function largerOutputLimit(attempt: number, { configuredMaxOutputTokens: configured }: ReplyContext): number {
-  return Math.min((configured ?? DEFAULT_OUTPUT_TOKENS) * (attempt + 1), Math.max(LARGEST_OUTPUT_TOKENS, configured ?? 0))
+  return Math.min(
+    (configured ?? DEFAULT_OUTPUT_TOKENS) * (attempt + 1),
+    Math.max(LARGEST_OUTPUT_TOKENS, configured ?? 0),
+  )
 }
 
 function unclosedScratchpad(state: RetryState): ReplyVerdict {

@@ -12,12 +12,12 @@ import {
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import { temporaryHome, type TemporaryHome } from "../../test/support/temporary-home.ts"
-import { auxiliarySettings } from "./auxiliary.ts"
+import { auxiliarySettings } from "./auxiliary-settings.ts"
 import { brokenFileWarning } from "./config-file.ts"
 import { expandVariables, mergeTrees } from "./document/document-tree.ts"
 import { environmentFrom } from "./environment.ts"
 import { ensureHome, resolveHome } from "./home.ts"
-import { loadConfig, type Config } from "./load.ts"
+import { loadConfig, type Config } from "./load-config.ts"
 import { terminalVariables } from "./terminal-variables.ts"
 
 async function load(fixture: TemporaryHome, variables: Record<string, string> = {}, invocation = {}): Promise<Config> {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { editDistance, nearest } from "./nearest.ts"
+import { editDistance, nearest } from "./nearest-name.ts"
 
 test.each([
   ["kitten", "sitting", 3],

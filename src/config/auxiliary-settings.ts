@@ -1,5 +1,5 @@
 import { isRecord } from "../base/json.ts"
-import type { Config } from "./load.ts"
+import type { Config } from "./load-config.ts"
 import { AUXILIARY_FIELDS } from "./settings/auxiliary.ts"
 
 /** The model settings of one auxiliary task. */

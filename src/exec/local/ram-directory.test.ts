@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync, utimesSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { expect, test } from "vitest"
-import { createMemoryDirectory, removeMemoryDirectory } from "./memory-directory.ts"
+import { createMemoryDirectory, removeMemoryDirectory } from "./ram-directory.ts"
 
 const DAY_MS = 24 * 3600_000
 /** Above the highest process id that Linux assigns. */

@@ -4,9 +4,11 @@ import { takeCodePoints } from "../base/text.ts"
 import type { Environment } from "./environment.ts"
 import type { Home } from "./home.ts"
 
-/** Why a command was refused: one sentence for the user, and the exit code (spec 0.2). */
+/** Why a change was refused. Nothing has been changed then. */
 export interface Refusal {
-  readonly exitCode: 1 | 2
+  /** `invalid`: the request itself is wrong. `failed`: the request is correct, but the home or the machine does not allow it. */
+  readonly kind: "invalid" | "failed"
+  /** One sentence for the user. */
   readonly message: string
 }
 
@@ -29,7 +31,7 @@ export function managedBy(home: Home, environment: Environment): string | undefi
 export function refuseWhenManaged(home: Home, environment: Environment): Result<undefined, Refusal> {
   const owner = managedBy(home, environment)
   if (owner === undefined) return ok(undefined)
-  return fail({ exitCode: 1, message: `this installation is managed by ${owner}; change its configuration there` })
+  return fail({ kind: "failed", message: `this installation is managed by ${owner}; change its configuration there` })
 }
 
 const UNNAMED = "a package manager"

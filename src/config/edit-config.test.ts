@@ -4,10 +4,10 @@ import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import { temporaryHome, type TemporaryHome } from "../../test/support/temporary-home.ts"
-import { editConfig, saveConfig, setFromText, unsetPath, type ConfigEdit } from "./edit.ts"
+import { editConfig, saveConfig, setFromText, unsetPath, type ConfigEdit } from "./edit-config.ts"
 import { environmentFrom } from "./environment.ts"
 import { resolveHome } from "./home.ts"
-import { loadConfig } from "./load.ts"
+import { loadConfig } from "./load-config.ts"
 import { restoreTemplates } from "./document/template-restore.ts"
 import { coerceValue } from "./document/value-coercion.ts"
 import { parseYaml } from "./document/yaml-document.ts"
@@ -78,7 +78,7 @@ test.each([
   ["a: 1\n", "display.tool_progress", "loud"],
 ])("on %j set %s %s is a usage error and changes nothing", async (before, path, value) => {
   await using fixture = await temporaryHome({ config: before })
-  expect(await setFromText(context(fixture), path, value)).toMatchObject({ ok: false, error: { exitCode: 2 } })
+  expect(await setFromText(context(fixture), path, value)).toMatchObject({ ok: false, error: { kind: "invalid" } })
   expect(textOf(fixture)).toBe(before)
 })
 
@@ -148,8 +148,8 @@ test("unset removes a key and fails when there is none", async () => {
   await using fixture = await temporaryHome({ config: "a:\n  b: 1 # x\n  c: 2\n" })
   expect(await unsetPath(context(fixture), "a.b")).toMatchObject({ ok: true })
   expect(textOf(fixture)).toBe("a:\n  c: 2\n")
-  expect(await unsetPath(context(fixture), "a.b")).toMatchObject({ ok: false, error: { exitCode: 1 } })
-  expect(await unsetPath(context(fixture), "OPENAI_API_KEY")).toMatchObject({ ok: false, error: { exitCode: 1 } })
+  expect(await unsetPath(context(fixture), "a.b")).toMatchObject({ ok: false, error: { kind: "failed" } })
+  expect(await unsetPath(context(fixture), "OPENAI_API_KEY")).toMatchObject({ ok: false, error: { kind: "failed" } })
 })
 
 test("several edits happen together or not at all", async () => {
@@ -172,7 +172,7 @@ test.each(["a: [1\n", "- 1\n", "a: 'open\n"])("a file that does not parse is nev
   for (const result of results)
     expect(result).toMatchObject({
       ok: false,
-      error: { exitCode: 1, message: expect.stringMatching(/line \d+, column \d+/) },
+      error: { kind: "failed", message: expect.stringMatching(/line \d+, column \d+/) },
     })
   expect(textOf(fixture)).toBe(text)
 })
@@ -181,7 +181,7 @@ test("bytes that are not UTF-8 are not rewritten", async () => {
   await using fixture = await temporaryHome()
   const bytes = Buffer.from("a: \xe9\n", "latin1")
   writeFileSync(join(fixture.path, "config.yaml"), bytes)
-  expect(await setFromText(context(fixture), "b", "1")).toMatchObject({ ok: false, error: { exitCode: 1 } })
+  expect(await setFromText(context(fixture), "b", "1")).toMatchObject({ ok: false, error: { kind: "failed" } })
   expect(readFileSync(join(fixture.path, "config.yaml"))).toEqual(bytes)
 })
 
@@ -194,7 +194,7 @@ test.each<[Record<string, string>, Record<string, string>, string]>([
   const refused = await setFromText(context(fixture, variables), "a", "2")
   expect(refused).toEqual({
     ok: false,
-    error: { exitCode: 1, message: `this installation is managed by ${owner}; change its configuration there` },
+    error: { kind: "failed", message: `this installation is managed by ${owner}; change its configuration there` },
   })
   expect(textOf(fixture)).toBe("a: 1\n")
 })
@@ -243,7 +243,7 @@ test("an existing mode is kept, and no lock or temporary file remains", async ()
 test("two processes that write at the same time lose no change", async () => {
   await using fixture = await temporaryHome({ config: "# shared\n" })
   const script = `
-    import { editConfig } from ${JSON.stringify(join(import.meta.dirname, "edit.ts"))}
+    import { editConfig } from ${JSON.stringify(join(import.meta.dirname, "edit-config.ts"))}
     import { processEnvironment } from ${JSON.stringify(join(import.meta.dirname, "environment.ts"))}
     import { resolveHome } from ${JSON.stringify(join(import.meta.dirname, "home.ts"))}
     const environment = processEnvironment()
