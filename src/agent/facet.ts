@@ -10,7 +10,7 @@ import type { DraftLayer } from "./prompt/prompt-budget.ts"
 /**
  * One capability of a session: memory, the task list, checkpoints, titles and so on. The composition root has one ordered list of
  * facets; everything a session consists of beside its loop comes from there. Each member is optional. A facet that throws is logged
- * and skipped, except in `beforeTool`, where a failure denies the call.
+ * and skipped, except in `beforeTool` and `toolStarting`, where a failure keeps the call from running.
  */
 export interface SessionFacet {
   readonly name: string
@@ -39,8 +39,10 @@ export interface SessionFacet {
   afterTurn?(turn: EndedTurn): void
   /** The stream of a run is closed and nothing else runs; the next run waits for it. */
   runEnded?(): Promise<void>
-  /** Facets are closed in reverse order of the list. */
+  /** Facets are closed in reverse order of the list, before the end of the session is stored. */
   close?(): Promise<void>
+  /** The end of the session is stored. */
+  closed?(): void
 }
 
 export type ResultNote = (call: SettledCall, signal: AbortSignal) => Promise<string | undefined> | string | undefined

@@ -105,3 +105,16 @@ test("what started with a call ends with it", async () => {
   ended()
   expect(events).toEqual(["a starts", "b starts", "a ends", "b ends"])
 })
+
+test("a missing prompt layer is a warning for the user; a failure before a call is the caller's", async () => {
+  const failing: SessionFacet = {
+    name: "rules",
+    promptLayers: () => Promise.reject(new Error("unreadable")),
+    toolStarting: () => Promise.reject(new Error("disk full")),
+  }
+  const { facets } = combined(failing)
+  expect(await facets.promptLayers({ tools: [], style: "full" })).toEqual([
+    { tier: "volatile", name: "rules", text: "", warning: expect.stringContaining("unreadable") },
+  ])
+  await expect(facets.hooks.toolStarting({ ...call, preview: "" })).rejects.toThrow("disk full")
+})

@@ -17,7 +17,7 @@ import type {
   ToolHooks,
 } from "./facet.ts"
 
-/** The facets of a session as one. No failure of a facet reaches the caller. */
+/** The facets of a session as one. No failure of a facet reaches the caller, except from `hooks.toolStarting`. */
 export interface Facets {
   readonly hooks: ToolHooks
   tools(): readonly ToolEntry[]
@@ -33,6 +33,7 @@ export interface Facets {
   afterTurn(turn: EndedTurn): void
   runEnded(): Promise<void>
   close(): Promise<void>
+  closed(): void
 }
 
 export function combineFacets(list: readonly SessionFacet[], log: Logger): Facets {
@@ -62,14 +63,17 @@ export function combineFacets(list: readonly SessionFacet[], log: Logger): Facet
   }
   const texts = async (stage: string, text: (facet: SessionFacet) => Promise<string | undefined> | undefined) =>
     (await Promise.all(list.map((facet) => attempt(facet, stage, () => text(facet))))).filter(isText)
+  // Every call passes these, so facets without them cost nothing.
+  const starting = list.filter((facet) => facet.toolStarting !== undefined)
+  const noting = list.filter((facet) => facet.afterTool !== undefined)
 
   return {
     hooks: {
       beforeTool: (call) => checkTool(list, call),
       toolStarting: async (call) => {
         const ended: { readonly facet: SessionFacet; readonly callback: () => void }[] = []
-        for (const facet of list) {
-          const callback = await attempt(facet, "toolStarting", () => facet.toolStarting?.(call))
+        for (const facet of starting) {
+          const callback = await facet.toolStarting?.(call)
           if (callback !== undefined) ended.push({ facet, callback })
         }
         return () => {
@@ -78,7 +82,7 @@ export function combineFacets(list: readonly SessionFacet[], log: Logger): Facet
       },
       afterTool: async (call, signal) => {
         const notes: string[] = []
-        for (const facet of list) {
+        for (const facet of noting) {
           if (signal.aborted) break
           const note = await attempt(facet, `afterTool of ${call.tool}`, async () =>
             orAborted(Promise.resolve(facet.afterTool?.(call, signal)), signal),
@@ -92,8 +96,15 @@ export function combineFacets(list: readonly SessionFacet[], log: Logger): Facet
     ports: () =>
       list.reduce<ToolPorts>((ports, facet) => ({ ...ports, ...guard(facet, "ports", () => facet.ports?.()) }), {}),
     promptLayers: async (request) => {
-      const layers = list.map((facet) => attempt(facet, "promptLayers", () => facet.promptLayers?.(request)))
-      return (await Promise.all(layers)).flatMap((found) => found ?? [])
+      const layers = list.map(async (facet) => {
+        try {
+          return (await facet.promptLayers?.(request)) ?? []
+        } catch (error) {
+          failed(facet, "promptLayers", error)
+          return [missingLayer(facet, error)]
+        }
+      })
+      return (await Promise.all(layers)).flat()
     },
     beforeTurn: async (turn) => (await texts("beforeTurn", (facet) => facet.beforeTurn?.(turn))).join("\n\n"),
     beforeCompression: async (removal) => {
@@ -123,7 +134,16 @@ export function combineFacets(list: readonly SessionFacet[], log: Logger): Facet
     close: async () => {
       for (const facet of list.toReversed()) await attempt(facet, "close", () => facet.close?.())
     },
+    closed: () => {
+      each("closed", (facet) => facet.closed?.())
+    },
   }
+}
+
+/** The prompt is stored for the life of the session, so the user must know that a part of it is missing. */
+function missingLayer(facet: SessionFacet, error: unknown): FacetLayer {
+  const warning = `The prompt of this session lacks its part about ${facet.name}: ${errorMessage(error)}.`
+  return { tier: "volatile", name: facet.name, text: "", warning }
 }
 
 function isText(text: string | undefined): text is string {

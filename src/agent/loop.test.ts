@@ -298,6 +298,14 @@ test("a store failure ends the turn with its reason and the usage so far", async
   })
 })
 
+test("a model that falls silent after its tools is asked for an answer once per turn", async () => {
+  const { requests } = await runScript([reads("1"), empty, reads("2"), empty, empty, says("done")])
+  const asked = requests.filter(({ messages }) =>
+    contentText(messages.at(-1)?.content ?? null).includes("Answer the user"),
+  )
+  expect([requests.length, asked.length]).toEqual([6, 1])
+})
+
 test("a reply that reached the output limit is continued with a larger limit and stored as one message", async () => {
   const part = (content: string): ModelOutcome => reply({ content, finishReason: "length" })
   const { end, requests, history } = await runScript([part("abc"), part("def"), says("ghi")])

@@ -25,7 +25,7 @@ import type { Tally, TurnEnd } from "./turn-end.ts"
 /** What the iterations of a turn share. */
 interface TurnProgress {
   readonly tally: Tally
-  readonly retryState: RetryState
+  retryState: RetryState
   /** Sent after the history until a reply is kept; never stored. */
   temporaryMessages: readonly Message[]
   maxOutputTokens: number | undefined
@@ -116,7 +116,7 @@ async function* tryFallbackModel(
   const next = mayHelp ? await turn.model.fallBack?.() : undefined
   if (next !== undefined) {
     yield { type: "status", kind: "fallback", text: turn.redact(`${verdict.message}; ${next}`) }
-    Object.assign(progress.retryState, createRetryState())
+    progress.retryState = createRetryState()
     progress.temporaryMessages = []
     turn.budget.refund()
     return undefined
@@ -152,16 +152,14 @@ async function* keepReply(
   yield* storeReply(turn, { message: toAssistantMessage(whole, calls, turn), reply: whole }, tally)
   progress.temporaryMessages = []
   progress.maxOutputTokens = undefined
-  Object.assign(retryState, createRetryState(), {
-    earlierText: retryState.earlierText,
-    askedForAnswer: retryState.answerRequested,
-  })
+  const { earlierText, answerRequested } = retryState
+  progress.retryState = { ...createRetryState(), earlierText, answerRequested }
   if (calls.length === 0)
     return answeredEnd(turn, { reply: whole, ...(partial === undefined ? {} : { partial }) }, tally)
   const batch = yield* runToolCalls(turn, calls, tally)
   if (turn.signal.aborted) return interruptedEnd("interrupted_by_user", turn, tally)
   const text = whole.content?.trim() ?? ""
-  retryState.earlierText = batch.housekeepingOnly && text !== "" ? text : undefined
+  progress.retryState.earlierText = batch.housekeepingOnly && text !== "" ? text : undefined
   const halt = turn.dispatch.guardrails?.halted()
   if (halt !== undefined) return yield* haltedEnd(turn, halt, tally)
   progress.unknownToolIterations += batch.unknownTools > 0 ? 1 : 0

@@ -19,8 +19,9 @@ export async function runTool(prepared: ReadyCall, session: DispatchSession, run
   const progress = createProgress(prepared.call.id, { events, clock, heartbeat })
   const { access, subjects, preview } = prepared.parsed
   const { entry } = prepared
-  const ended = await session.hooks?.toolStarting({ tool: entry.name, entry, access, subjects, preview, signal })
+  let ended: (() => void) | undefined
   try {
+    ended = await session.hooks?.toolStarting({ tool: entry.name, entry, access, subjects, preview, signal })
     const context = session.context(prepared.call.id, signal, (text) => {
       progress.push(text)
     })

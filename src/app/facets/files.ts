@@ -1,5 +1,6 @@
 import { realpathSync } from "node:fs"
 
+import { errorMessage } from "../../base/system-error.ts"
 import type { Watcher } from "../../exec/watcher/watcher.ts"
 import type { FileTracker } from "../../toolkit/ports/files.ts"
 import { createFileTracker } from "../../tools/file/tracking/file-tracker.ts"
@@ -22,12 +23,16 @@ export function filesFacet({ taskId, services, workspace }: FacetContext): AppFa
     },
     ...(isLocal ? {} : { scope: `${workspace.kind}:${taskId}` }),
   })
-  let watcher: Promise<Watcher> | undefined
+  let watcher: Promise<Watcher | undefined> | undefined
   return {
     name: "files",
     ports: () => ({ files: tracker }),
     opened: () => {
-      if (isLocal && config.get("watcher.enabled")) watcher = openWatcher({ workspace, tracker, services })
+      if (!isLocal || !config.get("watcher.enabled")) return
+      watcher = openWatcher({ workspace, tracker, services }).catch((error: unknown) => {
+        services.log.warning(`external file changes are not noticed: ${errorMessage(error)}`)
+        return undefined
+      })
     },
     beforeTurn: async () => (await watcher)?.note(),
     toolStarting: async ({ entry, access }) => {

@@ -46,7 +46,7 @@ function openMemory(context: FacetContext): MemoryStore {
   const { config, environment, home, clock } = context.services
   return createMemoryStore({
     ...memoryStoreOptions({ home: home.path, config, clock }),
-    ...(environment.truthy("HERMES_SAFE_MODE") ? { off: ["memory", "user"] as const } : {}),
+    ...(environment.truthy("HERMES_SAFE_MODE") ? { disabled: ["memory", "user"] as const } : {}),
     onWrite: (write) => {
       context.facets().memoryWritten(write)
     },

@@ -17,9 +17,8 @@ export function presenceFacet({ taskId, options, services }: FacetContext): AppF
     rotated: ({ to }) => {
       presence.follow(to)
     },
-    close: () => {
+    closed: () => {
       presence.leave()
-      return Promise.resolve()
     },
   }
 }

@@ -43,11 +43,36 @@ export async function openSession(
   services: Services,
   facetList: readonly FacetFactory[],
 ): Promise<Result<Session>> {
-  const { clock, config, redactor, log } = services
   const images = lazyImageDescriber(services)
   const acquired = await openResources(options, images, services)
   if (!acquired.ok) return acquired
   const resources = acquired.value
+  const cleanUp = new AsyncDisposableStack()
+  cleanUp.defer(() => resources.release())
+  cleanUp.defer(() => {
+    resources.model.close()
+  })
+  try {
+    return ok(await connectSession({ options, services, facetList, images, resources, cleanUp }))
+  } catch (error) {
+    await cleanUp.disposeAsync()
+    throw error
+  }
+}
+
+interface SessionSource {
+  readonly options: OpenSessionOptions
+  readonly services: Services
+  readonly facetList: readonly FacetFactory[]
+  readonly images: ReturnType<typeof lazyImageDescriber>
+  readonly resources: SessionResources
+  /** Runs when the session cannot be opened. */
+  readonly cleanUp: AsyncDisposableStack
+}
+
+async function connectSession(source: SessionSource): Promise<Session> {
+  const { options, services, facetList, images, resources } = source
+  const { clock, config, redactor, log } = services
   const { id, resumed, workspace, store } = resources
   const spending = openSpending(resumed, services)
   const session = late<SessionParts>("the session is not open yet")
@@ -66,6 +91,7 @@ export async function openSession(
     session: session.get,
   })
   const facets = created.combined
+  source.cleanUp.defer(() => facets.close())
   const prefix = await buildPrefix(options, { resources, created }, services)
   const { tools, offered } = prefix
   const journal = openJournal(prefix, { options, resources, services })
@@ -137,7 +163,7 @@ export async function openSession(
     },
   })
   created.opened()
-  return ok(createSession(session.get()))
+  return createSession(session.get())
 }
 
 /** What every request of the session begins with (law 3). */

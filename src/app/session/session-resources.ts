@@ -1,6 +1,7 @@
 import { sessionIdKind, sourceOf } from "../../agent/origin.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
+import { errorMessage } from "../../base/system-error.ts"
 import type { Workspace } from "../../exec/workspace.ts"
 import type { ModelClient } from "../../llm/model.ts"
 import type { ImageDescriber } from "../../llm/vision/image-describer.ts"
@@ -36,8 +37,7 @@ export async function openResources(
   if (!opened.ok) return opened
   const model = opened.value
   const store = await storeOrReason(services)
-  const resumed =
-    options.resume === undefined ? ok(undefined) : await loadResumedSession(options.resume, store, services.home)
+  const resumed = await resume(options, store, services)
   if (!resumed.ok) {
     model.close()
     return resumed
@@ -75,6 +75,19 @@ export async function openResources(
       await lease.value.release()
     },
   })
+}
+
+async function resume(
+  options: OpenSessionOptions,
+  store: SessionResources["store"],
+  services: Services,
+): Promise<Result<ResumedSession | undefined>> {
+  if (options.resume === undefined) return ok(undefined)
+  try {
+    return await loadResumedSession(options.resume, store, services.home)
+  } catch (error) {
+    return fail(`the session cannot be resumed: ${errorMessage(error)}`)
+  }
 }
 
 /** A container image may have to be downloaded first. */

@@ -104,8 +104,10 @@ export function createSession(parts: SessionParts): Session {
         notice: options.notice === true,
       }
       for await (const body of runEvents(input, turn)) {
-        if (body.type !== "run-start")
-          for (const other of [...pending.splice(0), ...parts.takeAuxiliaryUsage()]) yield envelope.wrap(other)
+        if (body.type !== "run-start") {
+          if (pending.length > 0) for (const status of pending.splice(0)) yield envelope.wrap(status)
+          for (const used of parts.takeAuxiliaryUsage()) yield envelope.wrap(used)
+        }
         const event = envelope.wrap(body)
         activity.observe(event)
         // Deltas are not logged: there are thousands of them, and the store keeps their text.
@@ -215,6 +217,7 @@ export function createSession(parts: SessionParts): Session {
       running?.abort()
       await facets.close()
       await journal.end(reason)
+      facets.closed()
       current.model.close()
       await parts.release()
     },

@@ -9,8 +9,10 @@ export interface WorkingDirectory {
   readonly note?: string
   /** The same for the resumed session, if that must know more. */
   readonly noteForResumed?: string
-  /** For the user. */
-  readonly notices: readonly string[]
+  /** For the user, always. */
+  readonly warnings: readonly string[]
+  /** For the user, except in scripts. */
+  readonly hints: readonly string[]
   /** Call it after the session is closed. Returns a notice for the user, or undefined. */
   close(): Promise<string | undefined>
 }
@@ -27,5 +29,5 @@ export interface WorkingDirectoryRequest {
 }
 
 export function plainDirectory(cwd: string, more: Partial<WorkingDirectory> = {}): WorkingDirectory {
-  return { cwd, notices: [], close: () => Promise.resolve(undefined), ...more }
+  return { cwd, warnings: [], hints: [], close: () => Promise.resolve(undefined), ...more }
 }

@@ -25,24 +25,25 @@ export async function openWorktreeDirectory(
   const former = resume !== undefined && isWorktreePath(resume.cwd) ? resume.cwd : undefined
   if (former !== undefined) {
     const found = await reopenWorktree(former, { git, clock: services.clock, signal })
-    if (found !== undefined) return ok(inWorktree(found, git, []))
+    if (found !== undefined) return ok(inWorktree(found, git, { warnings: [], hints: [] }))
   }
   const gone = former === undefined ? [] : [`The worktree of this conversation, ${former}, no longer exists.`]
   const created = await requestedWorktree(request, git, services)
-  if (!created.ok) return created
-  const { worktree, notices } = created.value
+  if (!created.ok) return fail([...gone, created.error].join(" "))
+  const { worktree, warnings, hints } = created.value
   if (worktree === undefined && former === undefined) return ok(plainDirectory(request.cwd))
   const cwd = worktree?.path ?? request.cwd
   if (resume !== undefined) await (await services.store()).setDirectory(resume.id, cwd)
-  if (worktree !== undefined) return ok(inWorktree(worktree, git, [...gone, ...notices], former))
+  if (worktree !== undefined) return ok(inWorktree(worktree, git, { warnings: [...gone, ...warnings], hints, former }))
   const noteForResumed = `The worktree ${former} of this conversation no longer exists; the working directory is now ${cwd}.`
-  return ok(plainDirectory(cwd, { noteForResumed, notices: gone }))
+  return ok(plainDirectory(cwd, { noteForResumed, warnings: gone }))
 }
 
-interface RequestedWorktree {
+interface RequestedWorktree extends Pick<WorkingDirectory, "warnings" | "hints"> {
   readonly worktree?: Worktree
-  readonly notices: readonly string[]
 }
+
+const NONE: RequestedWorktree = { warnings: [], hints: [] }
 
 /** Without a worktree where only the settings ask for one and there is no repository, or the workspace is not on this machine. */
 async function requestedWorktree(
@@ -50,32 +51,36 @@ async function requestedWorktree(
   git: Git,
   { config, clock }: Services,
 ): Promise<Result<RequestedWorktree>> {
-  if (!request.worktree && !config.get("worktree")) return ok({ notices: [] })
+  if (!request.worktree && !config.get("worktree")) return ok(NONE)
   const backend = config.get("terminal.backend")
   if (backend !== "local") {
     return request.worktree
       ? fail(`A worktree is on this machine, but terminal.backend is ${backend}: set it to local, or omit --worktree.`)
-      : ok({ notices: [] })
+      : ok(NONE)
   }
   const created = await createWorktree(request.cwd, { git, clock, signal: request.signal })
   if (!created.ok) {
-    if (created.error.kind === "outside" && !request.worktree) return ok({ notices: [] })
+    if (created.error.kind === "outside" && !request.worktree) return ok(NONE)
     const fix = request.worktree ? "omit --worktree" : "set worktree to false"
     return fail(`No worktree: ${created.error.message}, or ${fix}.`)
   }
   const { worktree, warnings, kept } = created.value
   const older = `Older worktrees with work in them are kept: ${shortList(kept)}. Remove one with \`git worktree remove\`.`
-  return ok({ worktree, notices: [...warnings.map(asSentence), ...(kept.length === 0 ? [] : [older])] })
+  return ok({ worktree, warnings: warnings.map(asSentence), hints: kept.length === 0 ? [] : [older] })
 }
 
-function inWorktree(worktree: Worktree, git: Git, notices: readonly string[], former?: string): WorkingDirectory {
+function inWorktree(
+  worktree: Worktree,
+  git: Git,
+  { former, ...messages }: Pick<WorkingDirectory, "warnings" | "hints"> & { readonly former?: string | undefined },
+): WorkingDirectory {
   const note = worktreeNote(worktree)
   return {
     cwd: worktree.path,
     sandboxPaths: sandboxMounts(worktree),
     note,
     ...(former === undefined ? {} : { noteForResumed: `${note}\nThe former worktree ${former} no longer exists.` }),
-    notices,
+    ...messages,
     close: async () => {
       const left = await closeWorktree(worktree, git, AbortSignal.timeout(CLOSE_MS))
       return left.kind === "kept" ? `Kept ${worktree.path} (branch ${worktree.branch}): ${left.what}.` : undefined

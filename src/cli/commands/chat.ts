@@ -185,7 +185,8 @@ async function openChatDirectory(
     signal,
   })
   if (!opened.ok) throw new CliError(opened.error, { exitCode: 1 })
-  for (const notice of opened.value.notices) terminal.errLine(notice)
+  const { warnings, hints } = opened.value
+  for (const notice of options.mode === "script" ? warnings : [...warnings, ...hints]) terminal.errLine(notice)
   return opened.value
 }
 

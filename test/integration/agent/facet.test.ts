@@ -75,3 +75,31 @@ test("permission profile and attendance can change during a session", async () =
   await clean()
   expect(outcomes).toEqual(["denied", "ok", "ok"])
 })
+
+test("a facet that fails when it is created or opened leaves nothing behind", async () => {
+  const config = "max_concurrent_sessions: 1\n"
+  const closed: string[] = []
+  const early = () => ({ name: "early", close: () => Promise.resolve(void closed.push("early")) })
+  const unopened = () => ({
+    name: "unopened",
+    opened: () => {
+      throw new Error("not fatal")
+    },
+  })
+  await using assembled = await assembleApp([says("Fine.")], { facets: [early, unopened], config })
+  const session = await assembled.open()
+  expect((await runToEnd(session, "hi")).end.result.finalResponse).toBe("Fine.")
+  await session.close("test")
+  expect(closed).toEqual(["early"])
+
+  let fails = true
+  const broken = () => {
+    if (fails) throw new Error("broken facet")
+    return undefined
+  }
+  await using other = await assembleApp([says("Fine.")], { facets: [broken], config })
+  await expect(other.open()).rejects.toThrow("broken facet")
+  fails = false
+  // The first attempt has released its slot.
+  expect((await runToEnd(await other.open(), "hi")).end.result.finalResponse).toBe("Fine.")
+})

@@ -35,6 +35,23 @@ test("a saved entry appears in the tool result at once and in the prompt of the 
   )
 })
 
+test.each([
+  [{}, true],
+  [{ HERMES_SAFE_MODE: "1" }, false],
+])("with %j the prompt has the memory files: %j", async (env, expected) => {
+  const files = { "memories/USER.md": "Prefers blue doors.", "memories/MEMORY.md": "The door is oak." }
+  await using assembled = await assembleApp([], { env, files })
+  const model = assembled.app.chooseModel({ provider: "demo" })
+  if (!model.ok) throw new Error(model.error.message)
+  const { layers } = await assembled.app.previewPrompt({
+    origin: { surface: "cli", attended: () => true },
+    model: model.value,
+    cwd: assembled.home.workdir,
+  })
+  const prompt = layers.map(({ text }) => text).join("\n")
+  expect([prompt.includes("Prefers blue doors."), prompt.includes("The door is oak.")]).toEqual([expected, expected])
+})
+
 test("a resumed session keeps the bytes of its prompt, although memory has changed", async () => {
   await using assembled = await assembleApp([saves("Prefers blue doors."), says("Noted."), says("Hello again.")])
   const session = await assembled.open()
