@@ -20,7 +20,7 @@ import { createApp } from "./app.ts"
 import type { App } from "./app.ts"
 import type { FacetFactory } from "./session/facet-context.ts"
 
-export interface StartOptions {
+export interface StartAppOptions {
   readonly home: Home
   readonly environment: Environment
   readonly invocation?: LoadOptions["invocation"]
@@ -39,7 +39,7 @@ export interface StartedApp {
 }
 
 /** From a home to a running app: keys, settings, logs. Throws `HomeError` when the home cannot be used at all. */
-export async function startApp(options: StartOptions): Promise<StartedApp> {
+export async function startApp(options: StartAppOptions): Promise<StartedApp> {
   const { home } = options
   const fresh = !existsSync(home.file("sessions"))
   ensureHome(home, options.environment)

@@ -27,14 +27,14 @@ import {
 import { validateDocument } from "./validate.ts"
 import { expectedValue } from "./document/expected-value.ts"
 
-export type Layer = "invocation" | "environment" | "file" | "default"
+export type SettingsLayer = "invocation" | "environment" | "file" | "default"
 
 /** The settings one process or session runs with: an immutable snapshot of all four layers. */
 export interface Config {
   get<K extends SettingKey>(key: K): SettingValue<K>
   /** Any dotted path, also inside free mappings (`providers.x.api`); undefined when absent. */
   lookup(path: string): unknown
-  origin(path: string): Layer
+  origin(path: string): SettingsLayer
   /** A copy of everything: all layers, `${VAR}` expanded. Holds secrets. */
   effective(): Record<string, unknown>
   /** A copy of the user's own document, as written. */
@@ -192,7 +192,7 @@ function originOf(
     readonly user: Tree
     readonly rejected: ReadonlySet<string>
   },
-): Layer {
+): SettingsLayer {
   const covers = (set: string) => set === path || path.startsWith(`${set}.`)
   if (layers.invocationPaths.some(covers)) return "invocation"
   if (layers.environmentPaths.some(covers)) return "environment"

@@ -12,7 +12,7 @@ import { createLocalWorkspace } from "./local/local-workspace.ts"
 import type { LocalWorkspaceOptions } from "./local/local-workspace.ts"
 import { createStateFiles } from "./shell-state-files.ts"
 import { statefulScript } from "./shell-state.ts"
-import type { CommandExit, RunOptions } from "./workspace.ts"
+import type { CommandExit, RunCommandOptions } from "./workspace.ts"
 
 async function openShell(options: { startup?: Record<string, string>; more?: Partial<LocalWorkspaceOptions> } = {}) {
   const home = await temporaryHome()
@@ -23,7 +23,7 @@ async function openShell(options: { startup?: Record<string, string>; more?: Par
     environment: home.env,
     ...options.more,
   })
-  const run = async (command: string, more: Partial<RunOptions> = {}): Promise<CommandExit> =>
+  const run = async (command: string, more: Partial<RunCommandOptions> = {}): Promise<CommandExit> =>
     await workspace.run(command, {
       timeoutMs: 20_000,
       signal: new AbortController().signal,

@@ -9,9 +9,9 @@ export interface Workspace {
   /** The current working directory. It follows `cd` from one command with `keepState` to the next. */
   cwd(): string
   /** Starts a command in its own process group. Aborting `signal` or reaching the timeout kills the whole group. */
-  run(command: string, options: RunOptions): RunningCommand
+  run(command: string, options: RunCommandOptions): RunningCommand
   /** Starts a background command. It runs until it exits, is killed, or the workspace closes. Rejects when it cannot start. */
-  start(command: string, options: StartOptions): Promise<BackgroundCommand>
+  start(command: string, options: StartCommandOptions): Promise<BackgroundCommand>
   /** Hint that a command will follow soon: prepares in the background what the first command needs. */
   prewarm?(): void
   readonly files: FileSystem
@@ -26,7 +26,7 @@ export interface Workspace {
 
 export type WorkspaceKind = "local" | "docker" | "ssh" | "singularity" | "modal" | "daytona"
 
-export interface RunOptions {
+export interface RunCommandOptions {
   /** Working directory of this command only; `Workspace.cwd()` by default. */
   readonly cwd?: string
   readonly stdin?: string
@@ -41,7 +41,7 @@ export interface RunOptions {
   readonly keepState?: boolean
 }
 
-export interface StartOptions {
+export interface StartCommandOptions {
   readonly cwd?: string
   /** Runs the command in a pseudo-terminal of 30 rows and 120 columns. Falls back to pipes where none is available. */
   readonly pty: boolean

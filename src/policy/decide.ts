@@ -30,11 +30,11 @@ export interface EffectiveRules {
 
 /** Names the rule and layer that made the decision. */
 export type Decision =
-  | { readonly kind: "allow"; readonly rule: string; readonly layer: Layer }
-  | { readonly kind: "deny"; readonly rule: string; readonly layer: Layer; readonly reason: string }
-  | { readonly kind: "ask"; readonly rule: string; readonly layer: Layer; readonly reason: string }
+  | { readonly kind: "allow"; readonly rule: string; readonly layer: DecisionLayer }
+  | { readonly kind: "deny"; readonly rule: string; readonly layer: DecisionLayer; readonly reason: string }
+  | { readonly kind: "ask"; readonly rule: string; readonly layer: DecisionLayer; readonly reason: string }
 
-export type Layer = "floor" | "plan" | "session" | "profile"
+export type DecisionLayer = "floor" | "plan" | "session" | "profile"
 
 /** Decides about a tool call: floor first, then plan mode, session grants and the profile. Pure. Unknown access asks the user. */
 export function decide(request: PolicyRequest, rules: EffectiveRules): Decision {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 import type { Clock } from "../base/clock.ts"
-import { cronSessionId, newSessionId } from "./session-id.ts"
+import { cronSessionId, newSessionId, sessionIdKindOf } from "./session-id.ts"
 
 // Local time, so that the expectation holds in every time zone.
 const clock: Clock = { now: () => new Date(2026, 1, 3, 4, 5, 6).getTime(), sleep: () => Promise.resolve() }
@@ -10,7 +10,9 @@ test.each([
   ["gateway", /^20260203_040506_[0-9a-f]{8}$/],
   ["background", /^bg_040506_[0-9a-f]{6}$/],
 ] as const)("the format of %s ids", (kind, pattern) => {
-  expect(newSessionId(clock, kind)).toMatch(pattern)
+  const id = newSessionId(clock, kind)
+  expect(id).toMatch(pattern)
+  expect(sessionIdKindOf(id)).toBe(kind)
 })
 
 test("a scheduled run is named after its job", () => {
@@ -18,5 +20,5 @@ test("a scheduled run is named after its job", () => {
 })
 
 test("two ids of the same second differ", () => {
-  expect(newSessionId(clock)).not.toBe(newSessionId(clock))
+  expect(newSessionId(clock, "terminal")).not.toBe(newSessionId(clock, "terminal"))
 })

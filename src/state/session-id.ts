@@ -10,7 +10,7 @@ export type SessionIdKind = "terminal" | "gateway" | "background"
  * Creates an id from the local time and 24 (gateway: 32) random bits. Collisions are rare but possible, so a caller whose insert
  * fails with `exists` must retry with another id.
  */
-export function newSessionId(clock: Clock, kind: SessionIdKind = "terminal"): SessionId {
+export function newSessionId(clock: Clock, kind: SessionIdKind): SessionId {
   const stamp = localStamp(clock.now())
   switch (kind) {
     case "terminal":
@@ -28,6 +28,12 @@ export function newSessionId(clock: Clock, kind: SessionIdKind = "terminal"): Se
 export function cronSessionId(clock: Clock, job: string): SessionId {
   const stamp = localStamp(clock.now())
   return toSessionId(`cron_${job}_${stamp.date}_${stamp.time}`)
+}
+
+/** The kind of an existing id, for example for a branch, which gets an id of the same kind as its parent. */
+export function sessionIdKindOf(id: SessionId): SessionIdKind {
+  if (id.startsWith("bg_")) return "background"
+  return /_[0-9a-f]{8}$/u.test(id) ? "gateway" : "terminal"
 }
 
 function localStamp(milliseconds: number): { readonly date: string; readonly time: string } {

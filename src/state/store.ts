@@ -49,7 +49,7 @@ export interface SessionStore {
   messagesAround(messageId: number, window: number): Promise<MessageWindow>
   anchoredView(messageId: number, window: number): Promise<AnchoredView>
 
-  search(query: string, options?: SearchOptions): Promise<readonly SearchHit[]>
+  search(query: string, options?: MessageSearchOptions): Promise<readonly SearchHit[]>
   list(options?: ListOptions): Promise<readonly SessionSummary[]>
   count(options?: { readonly source?: string }): Promise<number>
 
@@ -252,7 +252,7 @@ export interface SessionSummary {
   readonly toolCallCount: number
 }
 
-export interface SearchOptions {
+export interface MessageSearchOptions {
   readonly sources?: readonly string[]
   readonly excludeSources?: readonly string[]
   readonly roles?: readonly string[]

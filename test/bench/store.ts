@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url"
 import { systemClock } from "../../src/base/clock.ts"
 import { toSessionId } from "../../src/protocol/identifiers.ts"
 import { openSqliteStore } from "../../src/state/sqlite/open-store.ts"
-import type { SearchOptions, SessionStore, StoredMessage } from "../../src/state/store.ts"
+import type { MessageSearchOptions, SessionStore, StoredMessage } from "../../src/state/store.ts"
 import { seededRandom } from "../support/seeded-random.ts"
 
 const SESSIONS = 2000
@@ -104,7 +104,7 @@ const SYLLABLES = [
 ]
 
 async function mixedQueries(store: SessionStore, random: () => number): Promise<Record<string, number>> {
-  const cases: [string, SearchOptions][] = Array.from({ length: 50 }, (_, index) => {
+  const cases: [string, MessageSearchOptions][] = Array.from({ length: 50 }, (_, index) => {
     switch (index % 10) {
       case 0:
         return [`zebrafish${index * 13}`, {}]

@@ -1,7 +1,7 @@
 import { isRecord } from "../../base/json.ts"
 import { ok, type Result } from "../../base/result.ts"
 import type { CredentialReport } from "../../llm/credentials/pool.ts"
-import { parseStrategy, type Strategy } from "../../llm/credentials/select-credential.ts"
+import { parseStrategy, type RotationStrategy } from "../../llm/credentials/select-credential.ts"
 import { readLogin } from "../../llm/credentials/stored-login.ts"
 import type { AdminFailure } from "../failure.ts"
 import type { HomeContext } from "../home-context.ts"
@@ -10,7 +10,7 @@ import { openProviderCredentials } from "./provider-credentials.ts"
 export interface CredentialStatus {
   readonly provider: string
   readonly loggedIn: boolean
-  readonly strategy: Strategy
+  readonly strategy: RotationStrategy
   /** How many credentials can be used now, that is, are not in a cooldown. */
   readonly available: number
   readonly total: number

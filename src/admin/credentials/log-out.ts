@@ -1,5 +1,5 @@
 import { ok, type Result } from "../../base/result.ts"
-import { logOut as removeLogins } from "../../llm/credentials/login-edits.ts"
+import { deleteLogin as removeLogins } from "../../llm/credentials/login-edits.ts"
 import { failed, type AdminFailure } from "../failure.ts"
 import type { HomeContext } from "../home-context.ts"
 import { openProviderCredentials } from "./provider-credentials.ts"

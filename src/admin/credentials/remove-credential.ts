@@ -1,5 +1,5 @@
 import { ok, type Result } from "../../base/result.ts"
-import { removeCredential as removeStoredCredential } from "../../llm/credentials/login-edits.ts"
+import { deleteCredential as removeStoredCredential } from "../../llm/credentials/login-edits.ts"
 import type { CredentialReport } from "../../llm/credentials/pool.ts"
 import { failed, type AdminFailure } from "../failure.ts"
 import type { HomeContext } from "../home-context.ts"

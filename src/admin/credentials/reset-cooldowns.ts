@@ -1,5 +1,5 @@
 import { ok, type Result } from "../../base/result.ts"
-import { resetCooldowns as resetStoredCooldowns } from "../../llm/credentials/login-edits.ts"
+import { clearCooldowns as resetStoredCooldowns } from "../../llm/credentials/login-edits.ts"
 import { failed, type AdminFailure } from "../failure.ts"
 import type { HomeContext } from "../home-context.ts"
 import { openProviderCredentials } from "./provider-credentials.ts"

@@ -1,6 +1,6 @@
 import { ok, type Result } from "../../base/result.ts"
 import { editConfig } from "../../config/edit-config.ts"
-import { SELECTION_STRATEGIES, type Strategy } from "../../llm/credentials/select-credential.ts"
+import { SELECTION_STRATEGIES, type RotationStrategy } from "../../llm/credentials/select-credential.ts"
 import { invalid, type AdminFailure } from "../failure.ts"
 import type { HomeContext } from "../home-context.ts"
 import { openProviderCredentials } from "./provider-credentials.ts"
@@ -9,7 +9,7 @@ import { openProviderCredentials } from "./provider-credentials.ts"
 export async function setStrategy(
   context: HomeContext,
   target: { readonly provider: string; readonly strategy: string; readonly signal: AbortSignal },
-): Promise<Result<{ readonly provider: string; readonly strategy: Strategy }, AdminFailure>> {
+): Promise<Result<{ readonly provider: string; readonly strategy: RotationStrategy }, AdminFailure>> {
   const opened = await openProviderCredentials(context, target)
   if (!opened.ok) return opened
   const { provider, home } = opened.value

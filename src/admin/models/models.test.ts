@@ -4,7 +4,7 @@ import { createTestHomeContext } from "../../../test/support/home-context.ts"
 import { startModelServer } from "../../../test/support/model-server/server.ts"
 import { loadHome, type LoadedHome } from "../loaded-home.ts"
 import { findModelProvider, providerAccess, type ProviderAccess } from "./model-providers.ts"
-import { listOfferedModels, resolveTypedModel } from "./offered-models.ts"
+import { listOfferedModels, resolveOfferedModel } from "./offered-models.ts"
 import { refreshModelLists } from "./refresh-model-lists.ts"
 import { saveModelChoice } from "./save-model-choice.ts"
 import { parseServerAddress } from "./server-address.ts"
@@ -54,7 +54,7 @@ test("offered models come from the endpoint, then from the cached list", async (
 test("a typed name is an alias, a listed model or any other name", () => {
   const offered = [{ id: "claude-sonnet-4-5" }, { id: "claude-sonnet-4-6" }]
   const resolved = ["sonnet", "claude-sonnet-4-5", "claude-new-9.9"].map((typed) => {
-    const { model, isListed } = resolveTypedModel(typed, { provider: provider("anthropic"), offered })
+    const { model, isListed } = resolveOfferedModel(typed, { provider: provider("anthropic"), offered })
     return [model.id, isListed]
   })
   expect(resolved).toEqual([

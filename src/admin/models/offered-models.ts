@@ -51,7 +51,7 @@ export async function listOfferedModels(
 }
 
 /** Resolves a model name as typed by the user: a built-in alias, a listed model, or any other name. */
-export function resolveTypedModel(
+export function resolveOfferedModel(
   typed: string,
   { provider, offered }: { readonly provider: Provider; readonly offered: readonly OfferedModel[] },
 ): { readonly model: OfferedModel; readonly isListed: boolean } {

@@ -23,7 +23,7 @@ export interface SetupFacts extends ProgramFacts, ServiceFacts {
   readonly runtime: string
   readonly profile: string
   readonly home: string
-  readonly model: ModelFacts
+  readonly model: ConfiguredModelFacts
   readonly terminalBackend: string
   /** The variable that overrides the setting, if one does. */
   readonly terminalOverride: string | undefined
@@ -51,7 +51,7 @@ export interface ServiceFacts {
 }
 
 /** The model that a new session would use. */
-export type ModelFacts =
+export type ConfiguredModelFacts =
   | {
       readonly kind: "chosen"
       readonly provider: string
@@ -89,7 +89,7 @@ export function serviceFacts(home: Home): ServiceFacts {
   return { gatewayPid: runningGateway(home), jobs: countJobs(home.file("cron", "jobs.json")) }
 }
 
-export function modelFacts(home: LoadedHome): ModelFacts {
+export function modelFacts(home: LoadedHome): ConfiguredModelFacts {
   const chosen = chooseModelFor(home, {})
   if (!chosen.ok) return { kind: "unusable", reason: chosen.error.message }
   const { runtime, demoByDefault } = chosen.value

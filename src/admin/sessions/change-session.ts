@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
-import { newSessionId } from "../../state/session-id.ts"
+import { newSessionId, sessionIdKindOf } from "../../state/session-id.ts"
 import { StoreError, type SessionRow, type SessionStore, type TitleOutcome } from "../../state/store.ts"
 import { findSession, withSessionStore, type SessionStoreContext } from "./session-store.ts"
 
@@ -76,7 +76,7 @@ export async function branchStoredSession(
   { clock, title, upTo }: BranchOptions & { readonly clock: Clock },
 ): Promise<Result<BranchedSession, Extract<BranchFailure, { kind: "no-message" }>>> {
   const child = {
-    id: newSessionId(clock),
+    id: newSessionId(clock, sessionIdKindOf(parent.id)),
     source: parent.source,
     startedAt: clock.now() / 1000,
     // The same prompt keeps the provider's prompt cache valid for the copied messages.

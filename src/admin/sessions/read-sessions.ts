@@ -3,7 +3,7 @@ import type {
   ListOptions,
   MessageRow,
   SearchHit,
-  SearchOptions,
+  MessageSearchOptions,
   SessionRow,
   SessionSummary,
 } from "../../state/store.ts"
@@ -28,10 +28,10 @@ export async function listSessions(
 export async function searchSessions(
   context: SessionStoreContext,
   query: string,
-  options: Pick<SearchOptions, "roles" | "sort" | "limit" | "withContext"> & { readonly source: string | undefined },
+  options: Pick<MessageSearchOptions, "roles" | "sort" | "limit" | "withContext"> & { readonly source: string | undefined },
 ): Promise<readonly SearchHit[]> {
   const { source, ...search } = options
-  const filter: SearchOptions = source === undefined ? { excludeSources: HIDDEN_SOURCES } : { sources: [source] }
+  const filter: MessageSearchOptions = source === undefined ? { excludeSources: HIDDEN_SOURCES } : { sources: [source] }
   return (await withSessionStore(context, (store) => store.search(query, { ...search, ...filter }))) ?? []
 }
 

@@ -2,7 +2,7 @@ import type { Message } from "../../protocol/message.ts"
 import type { DigestedCall } from "../../toolkit/tool.ts"
 import { repairSequence } from "../history-repair.ts"
 import { reduceResults, unseenResults } from "./budget-reduction.ts"
-import { replaceMessages } from "./history-draft.ts"
+import { replaceDraftMessages } from "./history-draft.ts"
 import type { HistoryDraft } from "./history-draft.ts"
 import type { CompressOptions } from "./context-engine.ts"
 import type { Estimator } from "./token-estimate.ts"
@@ -137,7 +137,7 @@ class PipelineRun {
   /** Adopts the result of a layer that removed messages, unless it is invalid or not smaller. */
   applyRemoval(layer: number, draft: HistoryDraft, rounds: number): boolean {
     const repaired = repairSequence(withWholePairs(draft.messages)).messages
-    const next = repaired === draft.messages ? draft : replaceMessages(draft, repaired)
+    const next = repaired === draft.messages ? draft : replaceDraftMessages(draft, repaired)
     if (this.#valid && !isValidHistory(next.messages)) {
       this.#error = `compression layer ${layer} produced an invalid history and was undone; please report this`
       return false

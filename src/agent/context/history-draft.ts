@@ -26,7 +26,7 @@ export function mapMessages(draft: HistoryDraft, change: (message: Message, inde
 }
 
 /** Replaces all messages. `changed` maps each changed message to the one of the draft that it replaces. */
-export function replaceMessages(
+export function replaceDraftMessages(
   draft: HistoryDraft,
   messages: readonly Message[],
   changed: ReadonlyMap<Message, Message> = new Map(),

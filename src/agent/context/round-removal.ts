@@ -1,6 +1,6 @@
 import type { Message, UserMessage } from "../../protocol/message.ts"
 import type { DigestedCall } from "../../toolkit/tool.ts"
-import { replaceMessages } from "./history-draft.ts"
+import { replaceDraftMessages } from "./history-draft.ts"
 import type { HistoryDraft } from "./history-draft.ts"
 import { describeRemoved, elisionOf, mergeElisions, elisionMessage, withElisionNote } from "./elision-note.ts"
 import type { Elision } from "./elision-note.ts"
@@ -117,7 +117,7 @@ export function removeRounds(draft: HistoryDraft, rounds: readonly Round[], opti
       kept.push(elisionMessage(elision), ...messages)
     }
   }
-  return replaceMessages(draft, kept, changed)
+  return replaceDraftMessages(draft, kept, changed)
 }
 
 function elisionFor(messages: readonly Message[], gap: readonly Round[], options: NoteOptions): Elision {

@@ -8,7 +8,7 @@ import type { ModelClient, Sampling } from "../../llm/model.ts"
 import { openModel } from "../../llm/open-model.ts"
 import type { OpenModelOptions } from "../../llm/open-model.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
-import { fallbackModels, openPool } from "./model-sources.ts"
+import { fallbackModels, openProviderPool } from "./model-sources.ts"
 import type { Services } from "./services.ts"
 
 /** Opens a client for a model with the settings, credentials and fallbacks of this home. */
@@ -26,7 +26,7 @@ export async function openModelClient(
     userHome: shared.home.userHome,
     random: Math.random,
     maxAttempts: Math.max(1, config.get("agent.api_max_retries")),
-    pool: (provider) => openPool(provider, { ...shared, registerSecrets }),
+    pool: (provider) => openProviderPool(provider, { ...shared, registerSecrets }),
     registerSecrets,
     fallbacks: fallbackModels(shared),
     guardrail: config.get("bedrock.guardrail"),

@@ -7,7 +7,7 @@ import { createLogger } from "../../base/logger.ts"
 import { environmentFrom } from "../../config/environment.ts"
 import { resolveHome } from "../../config/home.ts"
 import { loadConfig } from "../../config/load-config.ts"
-import { chooseModelFor, fallbackModels, openPool } from "./model-sources.ts"
+import { chooseModelFor, fallbackModels, openProviderPool } from "./model-sources.ts"
 
 async function sourcesOf(options: TemporaryHomeOptions) {
   const testHome = await temporaryHome(options)
@@ -47,9 +47,9 @@ test("without stored keys a provider that needs one says which", async () => {
 
 test("stored keys are handed out for their own provider only", async () => {
   await using found = await sourcesOf({ files: { "auth.json": authFile({ deepseek: [KEY] }) } })
-  const own = await openPool("deepseek", found.sources)
+  const own = await openProviderPool("deepseek", found.sources)
   expect([own?.size(), (await own?.select())?.secret]).toEqual([1, "stored-key-0001"])
-  expect(await openPool("anthropic", found.sources)).toBeUndefined()
+  expect(await openProviderPool("anthropic", found.sources)).toBeUndefined()
 })
 
 test("an own endpoint has its stored keys under its own name", async () => {
@@ -57,20 +57,20 @@ test("an own endpoint has its stored keys under its own name", async () => {
     config: "providers:\n  acme:\n    base_url: https://models.example.com/v1\n",
     files: { "auth.json": authFile({ "custom:acme": [KEY] }) },
   })
-  const pool = await openPool("acme", found.sources)
+  const pool = await openProviderPool("acme", found.sources)
   expect((await pool?.select())?.label).toBe("work")
 })
 
 test("without stored credentials there is no pool", async () => {
   await using found = await sourcesOf({ env: { DEEPSEEK_API_KEY: "from-the-environment" } })
-  expect(await openPool("deepseek", found.sources)).toBeUndefined()
+  expect(await openProviderPool("deepseek", found.sources)).toBeUndefined()
 })
 
 test("several keys in the settings are a pool although no file manages them", async () => {
   await using found = await sourcesOf({
     config: `providers:\n  acme:\n    base_url: https://models.example.com/v1\n    api_keys: [first-key-0001, second-key-0002]\n`,
   })
-  expect((await openPool("acme", found.sources))?.size()).toBe(2)
+  expect((await openProviderPool("acme", found.sources))?.size()).toBe(2)
 })
 
 test("fallback_providers keeps its order, and what is no entry is left out", async () => {

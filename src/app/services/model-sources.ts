@@ -42,7 +42,7 @@ function withoutSuppressed({ environment, home }: ModelSources): Environment {
 }
 
 /** The credential pool of a provider; undefined when there is at most one key, so that the code for pools is not loaded. */
-export async function openPool(
+export async function openProviderPool(
   provider: string,
   sources: ModelSources & { readonly registerSecrets?: (values: readonly string[]) => void },
 ): Promise<CredentialSource | undefined> {

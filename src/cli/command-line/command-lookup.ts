@@ -11,8 +11,8 @@ export const GROUP_TITLES: Readonly<Record<CommandGroup, string>> = {
 }
 
 /** True when the command, or at least one of its subcommands, works in this release. */
-export function isAvailable(command: Command): boolean {
-  return command.load !== undefined || (command.subcommands ?? []).some(isAvailable)
+export function isCommandAvailable(command: Command): boolean {
+  return command.load !== undefined || (command.subcommands ?? []).some(isCommandAvailable)
 }
 
 /** Returns the names and aliases of the top-level commands. */

@@ -1,4 +1,4 @@
-import { GROUP_TITLES, isAvailable } from "./command-lookup.ts"
+import { GROUP_TITLES, isCommandAvailable } from "./command-lookup.ts"
 import { COMMAND_TREE } from "../command-table/command-tree.ts"
 import type { Command, Flag } from "../command.ts"
 import { flagUsage, isListed, usageLine } from "./help.ts"
@@ -26,7 +26,7 @@ export function renderCommandReference(): string {
 function commandSection(chain: readonly Command[]): readonly string[] {
   const command = chain.at(-1)
   if (command === undefined) return []
-  const later = isAvailable(command) ? "" : " *(later)*"
+  const later = isCommandAvailable(command) ? "" : " *(later)*"
   const aliases =
     command.aliases === undefined ? "" : ` Also: ${command.aliases.map((name) => `\`${name}\``).join(", ")}.`
   return [

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest"
-import { findCommand, isAvailable } from "./command-lookup.ts"
+import { findCommand, isCommandAvailable } from "./command-lookup.ts"
 import { renderCommandReference } from "./command-reference.ts"
 import { COMMAND_TREE } from "../command-table/command-tree.ts"
 import type { Command, Flag } from "../command.ts"
@@ -47,7 +47,7 @@ describe("help", () => {
     const [available = "", later = ""] = text.split("Not available in this release")
     for (const command of COMMAND_TREE.commands) {
       if (command.replacedBy !== undefined) continue
-      const section = isAvailable(command) ? available : later
+      const section = isCommandAvailable(command) ? available : later
       expect(section, command.name).toMatch(new RegExp(`(^|[\\s,])${command.name}([\\s,]|$)`, "m"))
     }
     expect(available).not.toContain("--tui ")
@@ -117,7 +117,7 @@ describe("help", () => {
 test("the reference page contains every command and every listed flag", () => {
   const page = renderCommandReference()
   for (const [path, command] of ALL_COMMANDS) {
-    expect(page).toContain(`\`hermes ${path.join(" ")}\`${isAvailable(command) ? "" : " *(later)*"}\n`)
+    expect(page).toContain(`\`hermes ${path.join(" ")}\`${isCommandAvailable(command) ? "" : " *(later)*"}\n`)
     for (const flag of command.flags ?? []) if (flag.hidden !== true) expect(page).toContain(`--${flag.name}`)
   }
   expect(page).not.toContain("--candidates")

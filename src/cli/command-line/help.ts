@@ -1,4 +1,4 @@
-import { findCommand, GROUP_TITLES, isAvailable } from "./command-lookup.ts"
+import { findCommand, GROUP_TITLES, isCommandAvailable } from "./command-lookup.ts"
 import type { Command, CommandTree, Flag, Positional } from "../command.ts"
 import { bold, wrapText } from "../terminal/text-layout.ts"
 
@@ -27,10 +27,10 @@ function commandChain(path: readonly string[], tree: CommandTree): readonly Comm
 
 function overview({ tree, columns, color }: HelpOptions): readonly string[] {
   const groups = Object.entries(GROUP_TITLES).flatMap(([group, title]) => {
-    const rows = tree.commands.filter((command) => command.group === group && isAvailable(command)).map(commandRow)
+    const rows = tree.commands.filter((command) => command.group === group && isCommandAvailable(command)).map(commandRow)
     return rows.length === 0 ? [] : section(title, rows, { columns, color })
   })
-  const later = tree.commands.filter((command) => !isAvailable(command) && command.replacedBy === undefined)
+  const later = tree.commands.filter((command) => !isCommandAvailable(command) && command.replacedBy === undefined)
   const flags = [...tree.rootFlags, ...tree.commonFlags, ...tree.runFlags].filter(isListed)
   const laterFlags = flags.filter((flag) => flag.later === true).map((flag) => `--${flag.name}`)
   return [
@@ -61,18 +61,18 @@ function commandHelp(chain: readonly Command[], { tree, columns, color }: HelpOp
   const later = flags.filter((flag) => flag.later === true)
   return [
     ...wrapText(`${capitalise(command.summary)}.`, { columns, indent: 0 }),
-    ...(isAvailable(command) ? [] : ["", "Not available in this release yet."]),
+    ...(isCommandAvailable(command) ? [] : ["", "Not available in this release yet."]),
     "",
     bold("Usage", color),
     ...wrapText(usageLine(chain), { columns, indent: 2, hanging: 4 }),
     ...(command.details === undefined ? [] : ["", ...wrapText(command.details, { columns, indent: 0 })]),
     ...section("Arguments", (command.positionals ?? []).map(positionalRow), { columns, color }),
-    ...section("Subcommands", subcommands.filter(isAvailable).map(commandRow), { columns, color }),
+    ...section("Subcommands", subcommands.filter(isCommandAvailable).map(commandRow), { columns, color }),
     ...section("Flags", flags.filter((flag) => flag.later !== true).map(flagRow), { columns, color }),
     ...section("Global flags", tree.commonFlags.filter(isListed).map(flagRow), { columns, color }),
     ...section(
       "Not available in this release",
-      [...subcommands.filter((entry) => !isAvailable(entry)).map(commandRow), ...later.map(flagRow)],
+      [...subcommands.filter((entry) => !isCommandAvailable(entry)).map(commandRow), ...later.map(flagRow)],
       {
         columns,
         color,

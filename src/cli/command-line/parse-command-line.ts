@@ -1,6 +1,6 @@
 import { nearest } from "../../base/nearest-name.ts"
 import type { Command, CommandTree, Flag, FlagValues, Positional } from "../command.ts"
-import { findCommand, isAvailable } from "./command-lookup.ts"
+import { findCommand, isCommandAvailable } from "./command-lookup.ts"
 import { createFlagValues } from "./flag-values.ts"
 import { checkFlagValue } from "./check-flag-value.ts"
 
@@ -212,7 +212,7 @@ class CommandLineParser {
     const chain = this.chain.length === 0 ? [command] : this.chain
     const path = chain.map((entry) => entry.name)
     if (command.replacedBy !== undefined) return { kind: "replaced", path, by: command.replacedBy }
-    if (command.load === undefined && !isAvailable(command))
+    if (command.load === undefined && !isCommandAvailable(command))
       return { kind: "unavailable", what: `hermes ${path.join(" ")}` }
     if (command.load === undefined) {
       const names = (command.subcommands ?? []).map((entry) => entry.name).join(", ")
@@ -297,7 +297,7 @@ class CommandLineParser {
   /** A command of a later release is reported as unavailable, even with unknown flags. */
   private failUnknownFlag(spelling: string): void {
     const current = this.current()
-    if (current !== undefined && !isAvailable(current)) return
+    if (current !== undefined && !isCommandAvailable(current)) return
     const scope = this.scope()
     const known = spelling.startsWith("--")
       ? scope.filter((flag) => flag.hidden !== true).map((flag) => `--${flag.name}`)

@@ -1,6 +1,6 @@
 import { homeStatus, type HomeStatus } from "../../admin/report/home-status.ts"
 import type { SandboxState } from "../../admin/report/sandbox-state.ts"
-import type { KeyFacts, ModelFacts } from "../../admin/report/setup-facts.ts"
+import type { KeyFacts, ConfiguredModelFacts } from "../../admin/report/setup-facts.ts"
 import { createRedactor } from "../../base/redact.ts"
 import type { Invocation } from "../command.ts"
 import { homeContext } from "../home-context.ts"
@@ -93,7 +93,7 @@ function keyText(key: KeyFacts, { masked }: { readonly masked: boolean }): strin
   return masked ? key.masked : "set"
 }
 
-function modelRows(model: ModelFacts): Rows {
+function modelRows(model: ConfiguredModelFacts): Rows {
   if (model.kind === "unusable") return [["not usable", model.reason]]
   const demo = model.demo ? " (nothing is configured, so the demo model answers)" : ""
   return [

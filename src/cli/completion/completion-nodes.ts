@@ -1,4 +1,4 @@
-import { isAvailable } from "../command-line/command-lookup.ts"
+import { isCommandAvailable } from "../command-line/command-lookup.ts"
 import type { Command, CommandTree, Completion, Flag } from "../command.ts"
 
 /** What a shell can complete after a command. */
@@ -36,7 +36,7 @@ export function completionNodes(tree: CommandTree): readonly CompletionNode[] {
   return [
     root,
     ...tree.commands
-      .filter(isAvailable)
+      .filter(isCommandAvailable)
       .flatMap((command) => nodesBelow(command, { tree, spellings: [""], flags: [] })),
   ]
 }
@@ -55,13 +55,13 @@ function nodesBelow(
     flags: uniqueFlags([...flags, ...above.tree.commonFlags]),
     argument: source(positional ?? {}),
   }
-  const below = (command.subcommands ?? []).filter(isAvailable)
+  const below = (command.subcommands ?? []).filter(isCommandAvailable)
   return [node, ...below.flatMap((entry) => nodesBelow(entry, { tree: above.tree, spellings, flags }))]
 }
 
 function suggestions(commands: readonly Command[]): CompletionNode["commands"] {
   return commands
-    .filter(isAvailable)
+    .filter(isCommandAvailable)
     .map((command) => ({ words: [command.name, ...(command.aliases ?? [])], summary: command.summary }))
 }
 

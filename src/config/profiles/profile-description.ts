@@ -12,7 +12,7 @@ export interface ProfileDescription {
 }
 
 /** Reads the description from `profile.yaml`; empty when the file is missing or invalid. */
-export async function readDescription(profileDirectory: string): Promise<ProfileDescription> {
+export async function readProfileDescription(profileDirectory: string): Promise<ProfileDescription> {
   const text = readText(join(profileDirectory, "profile.yaml"))
   if (text === "") return { description: "", auto: false }
   const { parseYaml } = await import("../document/yaml-document.ts")
@@ -28,7 +28,7 @@ export async function describeProfile(
   next: ProfileDescription,
   options: { readonly overwrite: boolean },
 ): Promise<Result<undefined, Refusal>> {
-  const current = await readDescription(profileDirectory)
+  const current = await readProfileDescription(profileDirectory)
   if (next.auto && current.description !== "" && !current.auto && !options.overwrite) {
     return fail({
       kind: "failed",

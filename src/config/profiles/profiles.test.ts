@@ -20,7 +20,7 @@ import { environmentFrom } from "../environment.ts"
 import { homeAt, type Home } from "../home.ts"
 import { exportProfile, importProfile } from "./profile-archive.ts"
 import { createProfile, type CreateProfileOptions } from "./profile-create.ts"
-import { describeProfile, readDescription } from "./profile-description.ts"
+import { describeProfile, readProfileDescription } from "./profile-description.ts"
 import { deleteProfile, listProfiles, renameProfile, showProfile, useProfile } from "./profiles.ts"
 
 function context(fixture: TemporaryHome, path = fixture.path) {
@@ -78,7 +78,7 @@ test("a new profile is complete and private", async () => {
     readFileSync(profile(fixture, "coder", "SOUL.md"), "utf8"),
     existsSync(profile(fixture, "coder", "skills", "seeded")),
   ]).toEqual(["Be kind.\n", true])
-  expect(await readDescription(profile(fixture, "coder"))).toEqual({ description: "Writes code.", auto: false })
+  expect(await readProfileDescription(profile(fixture, "coder"))).toEqual({ description: "Writes code.", auto: false })
   expect(readdirSync(join(fixture.path, "profiles"))).toEqual(["coder"])
 })
 
@@ -235,7 +235,7 @@ test("a description by the user is not replaced by a generated one without overw
   await using fixture = await temporaryHome({ files: { "profile.yaml": "# about\nowner: me\n" } })
   await describeProfile(fixture.path, { description: "Mine", auto: false }, { overwrite: false })
   const refused = await describeProfile(fixture.path, { description: "Generated", auto: true }, { overwrite: false })
-  expect([refused.ok, await readDescription(fixture.path)]).toEqual([false, { description: "Mine", auto: false }])
+  expect([refused.ok, await readProfileDescription(fixture.path)]).toEqual([false, { description: "Mine", auto: false }])
   await describeProfile(fixture.path, { description: "Generated", auto: true }, { overwrite: true })
   expect(readFileSync(join(fixture.path, "profile.yaml"), "utf8")).toBe(
     "# about\nowner: me\ndescription: Generated\ndescription_auto: true\n",

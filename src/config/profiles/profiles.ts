@@ -6,7 +6,7 @@ import { explainSystemError, isNotFound } from "../../base/system-error.ts"
 import type { Environment } from "../environment.ts"
 import { homeAt, readActiveProfile, type Home } from "../home.ts"
 import type { Refusal } from "../managed-home.ts"
-import { readDescription } from "./profile-description.ts"
+import { readProfileDescription } from "./profile-description.ts"
 import { isProfileName, isReservedProfileName, normalizeProfileName } from "./profile-name.ts"
 import { removeWrapper, wrapperOf, writeWrapper } from "./profile-wrapper.ts"
 
@@ -163,7 +163,7 @@ async function summarize(name: string, context: ProfileContext): Promise<Profile
     active: (readActiveProfile(context.home.root) ?? "default") === name,
     hasConfig: existsSync(join(path, "config.yaml")),
     hasSecrets: existsSync(join(path, ".env")),
-    description: (await readDescription(path)).description,
+    description: (await readProfileDescription(path)).description,
   }
   return wrapper === undefined ? summary : { ...summary, wrapper }
 }

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { expect, test, vi } from "vitest"
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
 import { createLocalWorkspace } from "../local/local-workspace.ts"
-import type { StartOptions } from "../workspace.ts"
+import type { StartCommandOptions } from "../workspace.ts"
 
 async function openTestWorkspace() {
   const home = await temporaryHome()
@@ -14,7 +14,7 @@ async function openTestWorkspace() {
     home,
     workspace,
     output: () => output,
-    start: async (command: string, more: Partial<StartOptions> = {}) =>
+    start: async (command: string, more: Partial<StartCommandOptions> = {}) =>
       await workspace.start(command, {
         pty: false,
         onOutput: (text) => {

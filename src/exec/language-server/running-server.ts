@@ -61,7 +61,7 @@ export type ServerResponse =
   | { readonly kind: "retry" }
   | { readonly kind: "failed" }
 
-export interface RunOptions {
+export interface ServerRunOptions {
   readonly start: Workspace["start"]
   /** The directory of the packages that Hermes has installed. */
   readonly modules: string
@@ -80,7 +80,7 @@ const MAX_PUBLICATIONS = 1000
 const CONTENT_MODIFIED = -32801
 const SERVER_CANCELLED = -32802
 
-export function runServer(found: FoundServer, options: RunOptions): RunningServer {
+export function runServer(found: FoundServer, options: ServerRunOptions): RunningServer {
   const { clock } = options
   const changes = createNotifier()
   const publications = new Map<string, Publication>()
@@ -282,7 +282,7 @@ function commandLine({ command, server }: FoundServer): string {
   return ["exec", ...(variables.length === 0 ? [] : ["env", ...variables]), ...command.map(quoteForShell)].join(" ")
 }
 
-function initializeParams({ root, server }: FoundServer, options: RunOptions): InitializeParams {
+function initializeParams({ root, server }: FoundServer, options: ServerRunOptions): InitializeParams {
   const folder = workspaceFolder(root)
   return {
     // The sandbox has its own process ids, so a server that checked Hermes' id would assume that Hermes has exited.

@@ -4,15 +4,15 @@ import { getEventListeners } from "node:events"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
-import type { CommandExit, RunOptions } from "../workspace.ts"
+import type { CommandExit, RunCommandOptions } from "../workspace.ts"
 import { createLocalWorkspace } from "./local-workspace.ts"
 
 const open = (cwd: string, userHome = cwd) =>
   createLocalWorkspace({ cwd, userHome, environment: { PATH: process.env["PATH"] ?? "", LANG: "C.UTF-8" } })
 
-const defaults = (): RunOptions => ({ timeoutMs: 20_000, signal: new AbortController().signal, keepChars: 50_000 })
+const defaults = (): RunCommandOptions => ({ timeoutMs: 20_000, signal: new AbortController().signal, keepChars: 50_000 })
 
-async function run(command: string, options: Partial<RunOptions> = {}): Promise<CommandExit> {
+async function run(command: string, options: Partial<RunCommandOptions> = {}): Promise<CommandExit> {
   await using home = await temporaryHome()
   const workspace = open(home.workdir)
   try {

@@ -9,7 +9,7 @@ import { errorCode, explainSystemError } from "../../base/system-error.ts"
 import { BoundedOutput } from "../bounded-output.ts"
 import { LiveOutput } from "../live-output.ts"
 import { COMMAND_VARIABLE, createTreeKiller, signalGroup } from "../process-tree.ts"
-import type { ExitStatus, RunningCommand, RunOptions } from "../workspace.ts"
+import type { ExitStatus, RunningCommand, RunCommandOptions } from "../workspace.ts"
 import type { OutputPipe } from "./named-pipe-pool.ts"
 
 /** A grandchild may keep the pipe open forever, so reading stops this long after the shell itself has exited. */
@@ -60,7 +60,7 @@ export interface PrewarmedRun {
   readonly script: (commandId: string) => string
 }
 
-interface LocalRun extends Omit<RunOptions, "cwd">, LocalShell {
+interface LocalRun extends Omit<RunCommandOptions, "cwd">, LocalShell {
   readonly prewarmed?: PrewarmedRun | undefined
 }
 

@@ -4,7 +4,7 @@ import { release, type } from "node:os"
 import type { LocalBackgroundCommand } from "../background/start-local.ts"
 import { visibleVariables } from "../command-environment.ts"
 import { LiveOutput, outputOnceStarted } from "../live-output.ts"
-import type { RunningCommand, RunOptions, Workspace } from "../workspace.ts"
+import type { RunningCommand, RunCommandOptions, Workspace } from "../workspace.ts"
 import { runLocalCommand } from "./local-command.ts"
 import type { LocalCommand, LocalShell, PrewarmedRun, PrewarmedShell } from "./local-command.ts"
 import { createLocalFiles } from "./local-files.ts"
@@ -90,7 +90,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
 
   const begin = (
     command: string,
-    run: RunOptions,
+    run: RunCommandOptions,
     shellOptions: LocalShell & { readonly prewarmed?: PrewarmedRun | undefined },
   ): LocalCommand => {
     const local = runLocalCommand(command, { ...run, ...shellOptions })
@@ -102,7 +102,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     running.add(ended)
     return local
   }
-  const runStateless = (command: string, run: RunOptions): RunningCommand => {
+  const runStateless = (command: string, run: RunCommandOptions): RunningCommand => {
     const cwd = run.cwd ?? state.cwd()
     const local = begin(command, run, { cwd, shell, environment, prefix: state.prefixFor(cwd) })
     return { output: local.output, exit: local.exit }
@@ -112,12 +112,12 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     const local = startCommand()
     return { output: outputOnceStarted(local), exit: local.then(({ exit }) => exit) }
   }
-  const runStatelessInSandbox = (command: string, run: RunOptions): RunningCommand =>
+  const runStatelessInSandbox = (command: string, run: RunCommandOptions): RunningCommand =>
     startLater(async () => {
       const opened = await state.openSandbox()
       return opened.ok ? runStateless(command, run) : refused(opened.error)
     })
-  const runWithState = (command: string, run: RunOptions): RunningCommand =>
+  const runWithState = (command: string, run: RunCommandOptions): RunningCommand =>
     startLater(async () => {
       const opened = await prepare(run.signal)
       if (opened?.ok === false) return refused(opened.error)

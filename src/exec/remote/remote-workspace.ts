@@ -7,7 +7,7 @@ import { randomHex } from "../../base/random-and-hash.ts"
 import { outputOnceStarted } from "../live-output.ts"
 import { spawnProgram } from "../run-program.ts"
 import { createShellFiles } from "../shell-files.ts"
-import type { RunningCommand, RunOptions, Workspace, WorkspaceKind } from "../workspace.ts"
+import type { RunningCommand, RunCommandOptions, Workspace, WorkspaceKind } from "../workspace.ts"
 import { createFileSync } from "./file-sync.ts"
 import type { FileSync } from "./file-sync.ts"
 import { killAllArguments, killAllRemoteCommands } from "./kill-remote.ts"
@@ -90,7 +90,7 @@ export function createRemoteWorkspace(options: RemoteWorkspaceOptions): Workspac
     const tracked = work.then(untrack, untrack)
     running.add(tracked)
   }
-  const runStateless = (command: string, run: RunOptions): RunningCommand => {
+  const runStateless = (command: string, run: RunCommandOptions): RunningCommand => {
     const tag = nextTag()
     const cwd = run.cwd ?? state.cwd()
     const commandLine = state.stateless(command)
@@ -103,7 +103,7 @@ export function createRemoteWorkspace(options: RemoteWorkspaceOptions): Workspac
     if (sync !== undefined)
       await orAborted(sync.upload(), AbortSignal.any([signal, AbortSignal.timeout(MAX_SYNC_WAIT_MS)]))
   }
-  const runWithState = async (command: string, run: RunOptions) => {
+  const runWithState = async (command: string, run: RunCommandOptions) => {
     await Promise.all([state.prepare(), uploadFiles(run.signal)])
     const tag = nextTag()
     const { cwd, commandLine, marker: cwdMarker, finish } = state.beginCommand(command, run.cwd, tag)

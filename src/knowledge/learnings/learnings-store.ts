@@ -43,7 +43,7 @@ export interface SavedLearning {
  */
 export interface LearningsStore {
   save(learning: NewLearning): Promise<Result<SavedLearning>>
-  search(query: string, options?: SearchOptions): Result<readonly FoundLearning[]>
+  search(query: string, options?: LearningSearchOptions): Result<readonly FoundLearning[]>
   /** Newest first. */
   list(limit?: number): Result<readonly Learning[]>
   remove(id: string): Promise<Result<Learning>>
@@ -55,7 +55,7 @@ export interface LearningsStore {
   consolidate(options?: { readonly force?: boolean }): Promise<Result<ConsolidateOutcome>>
 }
 
-export interface SearchOptions {
+export interface LearningSearchOptions {
   /** Return only learnings with all of these tags. */
   readonly tags?: readonly string[] | undefined
   readonly limit?: number | undefined

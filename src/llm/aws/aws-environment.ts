@@ -5,16 +5,16 @@ import { createAwsKeys } from "./identity.ts"
 import type { AwsKeys } from "./identity.ts"
 
 /** Returns a trimmed variable; undefined when it is unset or blank. */
-export function environmentText(environment: Environment, name: string): string | undefined {
+export function awsVariable(environment: Environment, name: string): string | undefined {
   const text = environment.get(name)?.trim() ?? ""
   return text === "" ? undefined : text
 }
 
 /** Returns the key pair in the environment; undefined when neither half is set. */
 export function keysFromEnvironment(environment: Environment): Result<AwsKeys> | undefined {
-  const accessKeyId = environmentText(environment, "AWS_ACCESS_KEY_ID")
-  const secretAccessKey = environmentText(environment, "AWS_SECRET_ACCESS_KEY")
-  const sessionToken = environmentText(environment, "AWS_SESSION_TOKEN")
+  const accessKeyId = awsVariable(environment, "AWS_ACCESS_KEY_ID")
+  const secretAccessKey = awsVariable(environment, "AWS_SECRET_ACCESS_KEY")
+  const sessionToken = awsVariable(environment, "AWS_SESSION_TOKEN")
   const found = createAwsKeys({ accessKeyId, secretAccessKey, sessionToken, source: "AWS_ACCESS_KEY_ID" })
   if (found !== undefined) return ok(found)
   if (accessKeyId === undefined && secretAccessKey === undefined) return undefined
@@ -26,7 +26,7 @@ export function keysFromEnvironment(environment: Environment): Result<AwsKeys> |
 export function serviceAddress(service: keyof typeof SERVICES, region: string, environment: Environment): string {
   const own = environment.truthy("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")
     ? undefined
-    : (environmentText(environment, SERVICES[service].variable) ?? environmentText(environment, "AWS_ENDPOINT_URL"))
+    : (awsVariable(environment, SERVICES[service].variable) ?? awsVariable(environment, "AWS_ENDPOINT_URL"))
   if (own !== undefined && URL.canParse(own)) return own.replace(/\/+$/, "")
   const suffix = region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com"
   return `https://${SERVICES[service].host}.${region}.${suffix}`

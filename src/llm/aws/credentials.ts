@@ -1,6 +1,6 @@
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
-import { environmentText, keysFromEnvironment } from "./aws-environment.ts"
+import { awsVariable, keysFromEnvironment } from "./aws-environment.ts"
 import type { AwsCredentialOptions, AwsCredentials, AwsKeys } from "./identity.ts"
 import { keysFromContainer, keysFromInstance } from "./metadata.ts"
 import { keysFromSelectedProfile } from "./profile-credentials.ts"
@@ -12,7 +12,7 @@ import { exchangeWebIdentity } from "./web-identity.ts"
  * identity. Throws only when the signal aborts.
  */
 export async function resolveAwsCredentials(options: AwsCredentialOptions): Promise<Result<AwsCredentials>> {
-  const token = environmentText(options.environment, "AWS_BEARER_TOKEN_BEDROCK")
+  const token = awsVariable(options.environment, "AWS_BEARER_TOKEN_BEDROCK")
   if (token !== undefined) return ok({ kind: "bearer", token, source: "AWS_BEARER_TOKEN_BEDROCK" })
   return (
     keysFromEnvironment(options.environment) ??
@@ -30,11 +30,11 @@ const NOTHING_FOUND =
 /** Fails when only half of it is configured: the instance role would be an identity the user did not choose. */
 async function keysFromWebIdentity(options: AwsCredentialOptions): Promise<Result<AwsKeys> | undefined> {
   const { environment } = options
-  const tokenFile = environmentText(environment, "AWS_WEB_IDENTITY_TOKEN_FILE")
+  const tokenFile = awsVariable(environment, "AWS_WEB_IDENTITY_TOKEN_FILE")
   if (tokenFile === undefined) return undefined
-  const roleArn = environmentText(environment, "AWS_ROLE_ARN")
+  const roleArn = awsVariable(environment, "AWS_ROLE_ARN")
   if (roleArn === undefined) return fail("AWS_WEB_IDENTITY_TOKEN_FILE is set, but AWS_ROLE_ARN is not. Set both")
   const configuredBy = { file: "AWS_WEB_IDENTITY_TOKEN_FILE", role: "AWS_ROLE_ARN" }
-  const sessionName = environmentText(environment, "AWS_ROLE_SESSION_NAME")
+  const sessionName = awsVariable(environment, "AWS_ROLE_SESSION_NAME")
   return await exchangeWebIdentity({ tokenFile, roleArn, sessionName, configuredBy }, options)
 }

@@ -5,15 +5,15 @@ import { parseJson, stringField } from "../../base/json.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import type { Environment } from "../../config/environment.ts"
-import { environmentText } from "./aws-environment.ts"
+import { awsVariable } from "./aws-environment.ts"
 import { createAwsKeys } from "./identity.ts"
 import type { AwsCredentialOptions, AwsKeys, FetchText } from "./identity.ts"
 
 /** Requests the keys of an ECS task or EKS pod role; undefined when no variable sets the address. */
 export async function keysFromContainer(options: AwsCredentialOptions): Promise<Result<AwsKeys> | undefined> {
   const { environment } = options
-  const relative = environmentText(environment, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI")
-  const full = environmentText(environment, "AWS_CONTAINER_CREDENTIALS_FULL_URI")
+  const relative = awsVariable(environment, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI")
+  const full = awsVariable(environment, "AWS_CONTAINER_CREDENTIALS_FULL_URI")
   const address = relative === undefined ? full : `http://169.254.170.2${relative}`
   if (address === undefined) return undefined
   const url = URL.parse(address)
@@ -44,8 +44,8 @@ function mayHoldCredentials(url: URL): boolean {
 
 /** The file has priority, because EKS renews the token in it. */
 async function containerToken(environment: Environment): Promise<Result<string | undefined>> {
-  const path = environmentText(environment, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")
-  if (path === undefined) return ok(environmentText(environment, "AWS_CONTAINER_AUTHORIZATION_TOKEN"))
+  const path = awsVariable(environment, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")
+  if (path === undefined) return ok(awsVariable(environment, "AWS_CONTAINER_AUTHORIZATION_TOKEN"))
   try {
     return ok((await readFile(path, "utf8")).trim())
   } catch {
@@ -77,9 +77,9 @@ export async function keysFromInstance(options: AwsCredentialOptions): Promise<R
 }
 
 function metadataAddress(environment: Environment): string {
-  const own = environmentText(environment, "AWS_EC2_METADATA_SERVICE_ENDPOINT")
+  const own = awsVariable(environment, "AWS_EC2_METADATA_SERVICE_ENDPOINT")
   if (own !== undefined && URL.canParse(own)) return own.replace(/\/+$/, "")
-  const mode = environmentText(environment, "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE")
+  const mode = awsVariable(environment, "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE")
   return mode?.toLowerCase() === "ipv6" ? "http://[fd00:ec2::254]" : "http://169.254.169.254"
 }
 

@@ -6,7 +6,7 @@ import type { Result } from "../../base/result.ts"
 import { explainSystemError, isNotFound } from "../../base/system-error.ts"
 import type { Environment } from "../../config/environment.ts"
 
-export interface ProfileContext {
+export interface AwsProfileContext {
   readonly environment: Environment
   readonly userHome: string
 }
@@ -19,7 +19,7 @@ export function selectedProfile(environment: Environment): { readonly name: stri
 
 /** Reads a profile from both files; `credentials` overrides `config`. Undefined when neither file has it. */
 export async function readProfile(
-  context: ProfileContext,
+  context: AwsProfileContext,
   name: string,
 ): Promise<Result<ReadonlyMap<string, string> | undefined>> {
   const config = await readSections(pathOf(context, "AWS_CONFIG_FILE", "config"))
@@ -35,14 +35,14 @@ export async function readProfile(
 
 /** Reads the fields of `[sso-session NAME]`; undefined when there is none. */
 export async function readSsoSession(
-  context: ProfileContext,
+  context: AwsProfileContext,
   name: string,
 ): Promise<Result<ReadonlyMap<string, string> | undefined>> {
   const config = await readSections(pathOf(context, "AWS_CONFIG_FILE", "config"))
   return config.ok ? ok(config.value.get(`sso-session ${name}`)) : config
 }
 
-function pathOf(context: ProfileContext, variable: string, file: string): string {
+function pathOf(context: AwsProfileContext, variable: string, file: string): string {
   const configured = context.environment.get(variable)?.trim() ?? ""
   if (configured === "") return join(context.userHome, ".aws", file)
   return configured.startsWith("~/") ? join(context.userHome, configured.slice(2)) : configured

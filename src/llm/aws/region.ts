@@ -1,4 +1,4 @@
-import type { ProfileContext } from "./profile-files.ts"
+import type { AwsProfileContext } from "./profile-files.ts"
 import { selectedProfile, readProfile } from "./profile-files.ts"
 
 /**
@@ -6,7 +6,7 @@ import { selectedProfile, readProfile } from "./profile-files.ts"
  * the environment, the profile, and us-east-1.
  */
 export async function resolveAwsRegion(
-  options: ProfileContext & { readonly host: string; readonly configured: string },
+  options: AwsProfileContext & { readonly host: string; readonly configured: string },
 ): Promise<string> {
   const named = [
     regionOfHost(options.host),

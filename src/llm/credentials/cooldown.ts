@@ -43,7 +43,7 @@ export function cooldownEnd({ state }: PooledCredential): number | undefined {
   return (state.at ?? 0) + (state.errorCode === 401 ? REFUSED_SECONDS : EXHAUSTED_SECONDS)
 }
 
-export function isAvailable(entry: PooledCredential, now: number): boolean {
+export function isCredentialAvailable(entry: PooledCredential, now: number): boolean {
   if (entry.accessToken === "" || entry.state.status === "dead") return false
   const end = cooldownEnd(entry)
   return end === undefined || end <= now

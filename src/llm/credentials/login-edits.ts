@@ -100,7 +100,7 @@ export async function addLogin(
  * Removes a credential, together with the login it belongs to. A secret from the environment or the settings is suppressed, so that
  * it is not picked up again.
  */
-export async function removeCredential(
+export async function deleteCredential(
   location: LoginLocation,
   target: { readonly id: string; readonly source: string },
 ): Promise<Result<StoredLogin>> {
@@ -119,7 +119,7 @@ export async function removeCredential(
 }
 
 /** Clears the failures and cooldowns of all exhausted credentials. Returns details many there were. */
-export async function resetCooldowns(location: LoginLocation): Promise<Result<number>> {
+export async function clearCooldowns(location: LoginLocation): Promise<Result<number>> {
   let count = 0
   const changed = await changeLogin(location, (login) => ({
     ...login,
@@ -134,7 +134,7 @@ export async function resetCooldowns(location: LoginLocation): Promise<Result<nu
 }
 
 /** Removes every login of a provider; API keys stay. Returns details many there were. */
-export async function logOut(location: LoginLocation): Promise<Result<number>> {
+export async function deleteLogin(location: LoginLocation): Promise<Result<number>> {
   let count = 0
   const changed = await changeLogin(location, (login) => {
     const entries = login.entries.filter((tree) => tree["auth_type"] !== "oauth" || isExternalEntry(tree))

@@ -8,7 +8,7 @@ import type { Home } from "../../config/home.ts"
 import type { Config } from "../../config/load-config.ts"
 import { FileLockError } from "../../base/file-lock.ts"
 import type { Credential, CredentialSource, Exhaustion } from "../credential.ts"
-import { cooldownEnd, isAvailable, isTerminal, okState, stateAfterRefusal } from "./cooldown.ts"
+import { cooldownEnd, isCredentialAvailable, isTerminal, okState, stateAfterRefusal } from "./cooldown.ts"
 import { caBundleOfLogin, loginTrust } from "./login-trust.ts"
 import { oauthEndpoints, refreshMarginSeconds } from "./oauth-endpoints.ts"
 import { refreshTokens, type TokenOutcome, type TokenSet } from "./oauth-token.ts"
@@ -146,7 +146,7 @@ class StoredPool implements CredentialPool {
 
   isExhausted(id: string): boolean {
     const entry = this.#find(id)
-    return entry !== undefined && !isAvailable(entry, this.#now())
+    return entry !== undefined && !isCredentialAvailable(entry, this.#now())
   }
 
   size(): number {
@@ -165,7 +165,7 @@ class StoredPool implements CredentialPool {
   report(): readonly CredentialReport[] {
     return this.#entries.map((entry) => {
       const { status, errorCode, errorReason } = entry.state
-      const waiting = !isAvailable(entry, this.#now())
+      const waiting = !isCredentialAvailable(entry, this.#now())
       return {
         id: entry.id,
         label: entry.label,
@@ -194,7 +194,7 @@ class StoredPool implements CredentialPool {
   }
 
   #usable(): readonly PooledCredential[] {
-    return this.#entries.filter((entry) => isAvailable(entry, this.#now()))
+    return this.#entries.filter((entry) => isCredentialAvailable(entry, this.#now()))
   }
 
   async #choose(): Promise<PooledCredential | undefined> {
@@ -244,7 +244,7 @@ class StoredPool implements CredentialPool {
 
   /** Adopts tokens that another process has refreshed. */
   #adoptFromStore(): void {
-    const unavailable = this.#entries.filter((entry) => entry.authType === "oauth" && !isAvailable(entry, this.#now()))
+    const unavailable = this.#entries.filter((entry) => entry.authType === "oauth" && !isCredentialAvailable(entry, this.#now()))
     if (unavailable.length === 0) return
     const login = readLogin(this.#location)
     for (const entry of unavailable) this.#adopt(entry, login)

@@ -2,10 +2,10 @@ import { assertNever } from "../../base/assert-never.ts"
 import type { PooledCredential } from "./pooled-credential.ts"
 
 export const SELECTION_STRATEGIES = ["fill_first", "round_robin", "random", "least_used"] as const
-export type Strategy = (typeof SELECTION_STRATEGIES)[number]
+export type RotationStrategy = (typeof SELECTION_STRATEGIES)[number]
 
 /** Unknown names mean the default, so that a typo in the settings does not stop a conversation. */
-export function parseStrategy(name: unknown): Strategy {
+export function parseStrategy(name: unknown): RotationStrategy {
   return SELECTION_STRATEGIES.find((strategy) => strategy === name) ?? "fill_first"
 }
 
@@ -22,7 +22,7 @@ export function selectCredential(
   entries: readonly PooledCredential[],
   options: {
     readonly candidates: readonly PooledCredential[]
-    readonly strategy: Strategy
+    readonly strategy: RotationStrategy
     readonly random: () => number
   },
 ): Selection | undefined {

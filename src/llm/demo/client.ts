@@ -6,7 +6,7 @@ import { backoffMs } from "../backoff.ts"
 import type { LlmFailure } from "../failure/failure.ts"
 import type { ModelClient, ModelEvent, ModelOutcome, ModelReply, ModelRequest } from "../model.ts"
 import { nextReply } from "./next-reply.ts"
-import { readConversation } from "./conversation.ts"
+import { readDemoConversation } from "./conversation.ts"
 import { DEMO_RUNTIME } from "./runtime.ts"
 import type { DemoScript, DemoStep } from "./script.ts"
 import { estimateUsage } from "./usage.ts"
@@ -53,7 +53,7 @@ interface PreparedReply {
 }
 
 function replyByRules(request: ModelRequest): PreparedReply {
-  const { think, say, call } = nextReply(readConversation(request))
+  const { think, say, call } = nextReply(readDemoConversation(request))
   const calls = call === undefined ? [] : [{ tool: call.tool, args: JSON.stringify(call.args) }]
   return { think, say, calls, ending: "complete" }
 }

@@ -4,7 +4,7 @@ import type { AssistantMessage, Message, ToolMessage } from "../../protocol/mess
 import type { ModelRequest } from "../model.ts"
 
 /** The state of the demo model, read from the request alone; nothing is stored between requests. */
-export interface Conversation {
+export interface DemoConversation {
   /** The user's latest message. */
   readonly userMessage: string
   /** The calls since then, in order. */
@@ -28,7 +28,7 @@ export interface CallResult {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-export function readConversation(request: ModelRequest): Conversation {
+export function readDemoConversation(request: ModelRequest): DemoConversation {
   const index = request.messages.findLastIndex((message) => message.role === "user")
   const question = request.messages[index]
   const before = request.messages.slice(0, Math.max(index, 0))

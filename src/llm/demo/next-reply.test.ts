@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest"
 
 import type { Message } from "../../protocol/message.ts"
 import { nextReply } from "./next-reply.ts"
-import { readConversation } from "./conversation.ts"
+import { readDemoConversation } from "./conversation.ts"
 import { HOW_TO_CONNECT, GREETING, HELP, DISCLAIMER, NOT_UNDERSTOOD } from "./introduction.ts"
 
 const TOOLS = ["terminal", "read_file", "write_file", "search_files", "memory"]
@@ -222,7 +222,7 @@ describe("plans of several steps", () => {
 
 function replyTo(messages: readonly Message[], tools: readonly string[] = TOOLS) {
   const definitions = tools.map((name) => ({ name, description: "", parameters: {} }))
-  return nextReply(readConversation({ model: "hermes-demo", system: "", messages, tools: definitions }))
+  return nextReply(readDemoConversation({ model: "hermes-demo", system: "", messages, tools: definitions }))
 }
 
 /** Runs a request to its end with fake tools. */

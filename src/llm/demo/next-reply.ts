@@ -1,7 +1,7 @@
 import { assertNever } from "../../base/assert-never.ts"
 import { ok } from "../../base/result.ts"
 import { NOTE_PATH, deletePath, listFiles, remember, writePath } from "./actions.ts"
-import type { Conversation } from "./conversation.ts"
+import type { DemoConversation } from "./conversation.ts"
 import { HOW_TO_CONNECT, DISCLAIMER, NOT_UNDERSTOOD } from "./introduction.ts"
 import type { Plan, Step, ToolOption } from "./plan.ts"
 import { RULES } from "./rules.ts"
@@ -16,7 +16,7 @@ export interface DemoReply {
 }
 
 /** Depends only on the conversation, so a resumed session continues where it was. */
-export function nextReply(conversation: Conversation): DemoReply {
+export function nextReply(conversation: DemoConversation): DemoReply {
   const plan = planFor(conversation)
   switch (plan.kind) {
     case "reply":
@@ -30,7 +30,7 @@ export function nextReply(conversation: Conversation): DemoReply {
 
 type RunPlan = Extract<Plan, { readonly kind: "run" }>
 
-function replyForStep(plan: RunPlan, conversation: Conversation): DemoReply {
+function replyForStep(plan: RunPlan, conversation: DemoConversation): DemoReply {
   const { completedCalls, tools } = conversation
   const missing = plan.steps.filter((step) => offeredOption(step, tools) === undefined)
   if (missing.length > 0 && plan.onFailure === "stop" && completedCalls.length === 0) {
@@ -63,7 +63,7 @@ function replyForStep(plan: RunPlan, conversation: Conversation): DemoReply {
   }
 }
 
-function final(conversation: Conversation, think: string, text: string): DemoReply {
+function final(conversation: DemoConversation, think: string, text: string): DemoReply {
   return { think, say: conversation.isFirstReply ? `${DISCLAIMER}\n\n${text}` : text }
 }
 
@@ -78,7 +78,7 @@ function missingToolNote(step: Step): string {
 /** A longer message was pasted, and no rule matches pasted text. */
 const MAX_MESSAGE_LENGTH = 4000
 
-function planFor(conversation: Conversation): Plan {
+function planFor(conversation: DemoConversation): Plan {
   if (conversation.userMessage.length > MAX_MESSAGE_LENGTH) return { kind: "reply", text: NOT_UNDERSTOOD }
   const message = withoutCourtesy(conversation.userMessage)
   if (TOUR.test(message)) return tour(conversation.tools)

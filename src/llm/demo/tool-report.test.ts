@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
 
-import { readConversation } from "./conversation.ts"
+import { readDemoConversation } from "./conversation.ts"
 import { hasFailed, reportCall } from "./tool-report.ts"
 
 describe("reportCall", () => {
@@ -117,7 +117,7 @@ describe("hasFailed", () => {
 function callWith(tool: string, args: unknown, content: string | undefined) {
   const made = { id: "demo_1", type: "function", function: { name: tool, arguments: JSON.stringify(args) } } as const
   const result = { role: "tool", tool_call_id: "demo_1", tool_name: tool } as const
-  const { completedCalls } = readConversation({
+  const { completedCalls } = readDemoConversation({
     model: "hermes-demo",
     system: "",
     tools: [],

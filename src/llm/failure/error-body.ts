@@ -35,14 +35,14 @@ export function readErrorBody(body: string): ErrorBody {
     status: statusIn(error) ?? statusIn(parsed),
     code: codes[0] ?? "",
     message: outer,
-    summary: oneLine(message === outer || outer === "" ? message : `${outer} (${message})`),
+    summary: flattenLines(message === outer || outer === "" ? message : `${outer} (${message})`),
     isHtml: false,
     detail: joined(messages),
     text: joined([...messages, ...codes]).toLowerCase(),
   }
 }
 
-export function oneLine(text: string): string {
+export function flattenLines(text: string): string {
   const flat = text.replaceAll(/\s+/g, " ").trim()
   return flat.length > 300 ? `${flat.slice(0, 297)}...` : flat
 }
@@ -56,7 +56,7 @@ function plainBody(body: string): ErrorBody {
     status: null,
     code: "",
     message,
-    summary: html ? "an HTML page instead of JSON" : oneLine(message),
+    summary: html ? "an HTML page instead of JSON" : flattenLines(message),
     isHtml: html,
     detail: message,
     text: message.toLowerCase(),

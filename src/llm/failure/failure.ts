@@ -1,6 +1,6 @@
 import { errorCode, errorMessage } from "../../base/system-error.ts"
 import { parseAvailableOutputTokens, parseImageLimit, parseContextWindow } from "./error-limits.ts"
-import { oneLine, readErrorBody } from "./error-body.ts"
+import { flattenLines, readErrorBody } from "./error-body.ts"
 import { NO_IMAGES, NO_STREAMING } from "./error-phrases.ts"
 import { applyRules } from "./classification-rules.ts"
 import type { Classification } from "./classification-rules.ts"
@@ -115,7 +115,7 @@ function redirectTarget(
 ): Pick<MessageFacts, "redirectTarget"> {
   const location = headers["location"]
   if (status === null || status < 300 || status > 399 || location === undefined) return {}
-  return { redirectTarget: oneLine(location.replace(/[?#].*$/s, "")) }
+  return { redirectTarget: flattenLines(location.replace(/[?#].*$/s, "")) }
 }
 
 /**
@@ -188,7 +188,7 @@ export function classifyTransportError(error: unknown, context: FailureContext):
     ...(codes.some((code) => WRONG_PROXY_SETTING.test(code)) ? { retryable: false, fallback: true } : {}),
     status,
     detail,
-    message: transportFailureMessage(classification.reason, { ...context, server, serverMessage: oneLine(explained) }),
+    message: transportFailureMessage(classification.reason, { ...context, server, serverMessage: flattenLines(explained) }),
     ...(classification.reason === "timeout" && !codes.some((code) => RECONNECT_USELESS.test(code))
       ? { connectionLost: true }
       : {}),

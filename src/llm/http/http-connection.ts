@@ -56,12 +56,12 @@ export interface ConnectionSettings {
   readonly trust?: TlsTrust
 }
 
-export interface ConnectionOptions extends ConnectionSettings {
+export interface HttpConnectionOptions extends ConnectionSettings {
   /** Its sockets and timers do not keep the process alive. */
   readonly background?: boolean
 }
 
-export function openHttpConnection(base: URL, options: ConnectionOptions = {}): HttpConnection {
+export function openHttpConnection(base: URL, options: HttpConnectionOptions = {}): HttpConnection {
   const { proxy } = options
   const secure = base.protocol === "https:"
   // `import "node:http"` evaluates all its exports, among them undici's WebSocket, which costs 20 ms at start-up.
@@ -128,7 +128,7 @@ type Method = "GET" | "POST" | "PUT"
 function connectAgentThroughSocks(
   agent: Agent,
   proxy: SocksProxy,
-  options: ConnectionOptions & { readonly base: URL; readonly signal: () => AbortSignal },
+  options: HttpConnectionOptions & { readonly base: URL; readonly signal: () => AbortSignal },
 ): void {
   const { base, background = false } = options
   const secure = base.protocol === "https:"
@@ -155,7 +155,7 @@ function connectAgentThroughSocks(
 function watchConnecting(
   outgoing: ClientRequest,
   agent: Agent,
-  options: ConnectionOptions & SendOptions & { readonly reject: (error: unknown) => void },
+  options: HttpConnectionOptions & SendOptions & { readonly reject: (error: unknown) => void },
 ): void {
   const { proxy, signal, timeouts, background, reject } = options
   const giveUp = (error: unknown): void => {
@@ -200,7 +200,7 @@ function pathBelow(base: URL, path: string): string {
 function watchTimeouts(
   outgoing: ClientRequest,
   timeouts: HttpTimeouts,
-  { background = false }: ConnectionOptions,
+  { background = false }: HttpConnectionOptions,
 ): void {
   const startTimer = (over: () => void, ms: number): NodeJS.Timeout => {
     const timer = setTimeout(over, ms)

@@ -8,7 +8,7 @@ import type { Home } from "../../config/home.ts"
 const MAX_ENTRIES = 500
 
 /** Returns a stored description, or undefined. Never fails: the file is only a cache. */
-export function readDescription(home: Home, key: string): string | undefined {
+export function readImageDescription(home: Home, key: string): string | undefined {
   const entries = readEntries(home)
   return Object.hasOwn(entries, key) ? entries[key] : undefined
 }

@@ -5,7 +5,7 @@ import { takeCodePoints } from "../../base/text.ts"
 import type { Home } from "../../config/home.ts"
 import type { Part } from "../../protocol/message.ts"
 import type { AuxiliaryCall } from "../auxiliary/auxiliary.ts"
-import { saveDescription, readDescription } from "./description-cache.ts"
+import { saveDescription, readImageDescription } from "./description-cache.ts"
 
 /** Describes images in text, for models without vision. */
 export interface ImageDescriber {
@@ -62,7 +62,7 @@ export function createImageDescriber({ callAuxiliary, home }: DescriberOptions):
 }
 
 function storedDescription(home: Home, key: string): Promise<Result<string>> | undefined {
-  const text = readDescription(home, key)
+  const text = readImageDescription(home, key)
   return text === undefined ? undefined : Promise.resolve(ok(text))
 }
 

@@ -32,7 +32,7 @@ export interface Connection {
   readonly close: () => Promise<void>
 }
 
-export interface ConnectionOptions {
+export interface SqliteConnectionOptions {
   readonly path: string
   readonly clock: Clock
   readonly log: StoreLogger
@@ -47,7 +47,7 @@ const PAUSE_MS = { min: 20, max: 150 }
 
 const WRITES_PER_CHECKPOINT = 50
 
-export function connect(options: ConnectionOptions): Connection {
+export function connect(options: SqliteConnectionOptions): Connection {
   // With `timeout: 0` SQLite returns "busy" at once. Its own waiting would block this thread and the user interface.
   const raw = new DatabaseSync(options.path, { timeout: 0, readOnly: options.readOnly })
   const db = statementCache(raw)
@@ -144,7 +144,7 @@ function transaction<T>(raw: DatabaseSync, begin: string, work: () => T): T {
 }
 
 /** A PASSIVE checkpoint never waits for readers. Truncating needs a moment without readers, so it happens only past the limit. */
-function checkpoint(db: Database, options: ConnectionOptions): void {
+function checkpoint(db: Database, options: SqliteConnectionOptions): void {
   try {
     const row = db.get("PRAGMA wal_checkpoint(PASSIVE)")
     const pages = Number(row?.["log"] ?? 0)

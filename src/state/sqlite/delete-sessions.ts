@@ -13,7 +13,7 @@ const EMPTY_TUI_AGE_SECONDS = DAY_SECONDS
 const ORPHAN_IDLE_SECONDS = 7 * DAY_SECONDS
 
 /** Deletes a session and its delegates, and detaches its other children. Returns the deleted ids. */
-export function deleteSession(db: Database, id: SessionId): readonly SessionId[] {
+export function deleteSessionRows(db: Database, id: SessionId): readonly SessionId[] {
   const rows = db.all(
     `WITH RECURSIVE deleted(id) AS (
        SELECT id FROM sessions WHERE id = ?

@@ -11,7 +11,7 @@ import { KIND_COLUMNS, LISTABLE_SQL, WITH_PARENT, kindOf, lineageKind } from "./
 const PREVIEW_LENGTH = 60
 
 /** Lists conversations, or with `all` every session. */
-export function listSessions(db: Database, options: ListOptions): readonly SessionSummary[] {
+export function selectSessions(db: Database, options: ListOptions): readonly SessionSummary[] {
   const rows = options.all === true ? everySession(db, options) : conversations(db, options)
   return rows.map((entry) => summarize(db, entry))
 }

@@ -1,5 +1,5 @@
 import type { SQLInputValue } from "node:sqlite"
-import type { SearchOptions } from "../store.ts"
+import type { MessageSearchOptions } from "../store.ts"
 
 const DEFAULT_LIMIT = 20
 
@@ -23,11 +23,11 @@ export interface Page {
   readonly offset: number
 }
 
-export function pageOf(options: SearchOptions): Page {
+export function pageOf(options: MessageSearchOptions): Page {
   return { limit: Math.max(0, options.limit ?? DEFAULT_LIMIT), offset: Math.max(0, options.offset ?? 0) }
 }
 
-export function messageFilter(options: SearchOptions): MessageFilter {
+export function messageFilter(options: MessageSearchOptions): MessageFilter {
   const lists: readonly (readonly [string, readonly string[] | undefined])[] = [
     ["s.source IN", options.sources],
     ["s.source NOT IN", options.excludeSources],

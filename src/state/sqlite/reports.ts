@@ -10,7 +10,7 @@ import { number, text, textOrNull } from "./row-values.ts"
 import type { Row } from "./row-values.ts"
 
 /** Returns one line of an export: the session row as stored, with its messages decoded. */
-export function exportSession(db: Database, id: SessionId, log: StoreLogger): Record<string, unknown> | undefined {
+export function exportSessionRow(db: Database, id: SessionId, log: StoreLogger): Record<string, unknown> | undefined {
   const row = db.get("SELECT * FROM sessions WHERE id = ?", id)
   if (row === undefined) return undefined
   const messages = db.all("SELECT * FROM messages WHERE session_id = ? ORDER BY id", id)

@@ -3,7 +3,7 @@ import { StoreError } from "../store.ts"
 import type { KnownState, NewSession, SessionRow, StoredMessage } from "../store.ts"
 import type { Database } from "./connection.ts"
 import { text, textOrNull } from "./row-values.ts"
-import { createSession, endSession, readRevision, readSession } from "./session-rows.ts"
+import { insertSession, endSession, readRevision, selectSession } from "./session-rows.ts"
 import { freeTitle, nextTitle } from "./title-rows.ts"
 import { appendMessages, recount } from "./transcript.ts"
 
@@ -29,7 +29,7 @@ export function rotate(
   if (split.known !== undefined) requireNoRewrite(db, split.parent, split.known)
   const endedAt = parent.endReason === "compression" && parent.endedAt !== null ? parent.endedAt : split.at
   db.run("UPDATE sessions SET ended_at = ?, end_reason = 'compression' WHERE id = ?", endedAt, split.parent)
-  createSession(db, inherit(parent, split, { startedAt: Math.max(split.at, endedAt), modelConfig: {} }))
+  insertSession(db, inherit(parent, split, { startedAt: Math.max(split.at, endedAt), modelConfig: {} }))
   if (parent.title !== null) setChildTitle(db, split.child.id, nextTitle(db, parent.title))
   const ids = appendMessages(db, { id: split.child.id, messages, at: split.at })
   if (split.known !== undefined) copyMessages(db, split, { after: split.known.lastMessageId })
@@ -47,7 +47,7 @@ export function branch(
   endSession(db, { id: split.parent, reason: "branched", at: split.at })
   const endedAt = parent.endedAt ?? split.at
   const modelConfig = { _branched_from: split.parent }
-  createSession(db, inherit(parent, split, { startedAt: Math.max(split.at, endedAt), modelConfig }))
+  insertSession(db, inherit(parent, split, { startedAt: Math.max(split.at, endedAt), modelConfig }))
   copyMessages(db, split, upTo === undefined ? {} : { upTo })
   const given = title === undefined ? undefined : freeTitle(db, title)
   const chosen = given ?? nextTitle(db, parent.title ?? "branch")
@@ -91,7 +91,7 @@ function requireMessage(db: Database, id: SessionId, message: number): void {
 }
 
 function requireParent(db: Database, id: SessionId): SessionRow {
-  const parent = readSession(db, id)
+  const parent = selectSession(db, id)
   if (parent === undefined) throw new StoreError("failed", `There is no session ${id} to continue from.`)
   return parent
 }

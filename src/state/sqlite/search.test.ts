@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 import { NOW, session, sessionId, temporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
 import type { TemporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
-import type { SearchOptions, StoredMessage } from "../store.ts"
+import type { MessageSearchOptions, StoredMessage } from "../store.ts"
 import { fc } from "../../../test/support/property.ts"
 
 const TEXTS = [
@@ -22,7 +22,7 @@ async function filled(t: TemporaryStore): Promise<void> {
   )
 }
 
-async function found(t: TemporaryStore, query: string, options: SearchOptions = {}): Promise<number[]> {
+async function found(t: TemporaryStore, query: string, options: MessageSearchOptions = {}): Promise<number[]> {
   return (await t.store.search(query, options)).map((hit) => hit.id)
 }
 
@@ -232,7 +232,7 @@ test("one hit per lineage, without the lineage of the caller", async () => {
   t.clock.seconds += 100
   await t.store.branch(sessionId("a"), session("a2"), {})
   await t.store.rotate(sessionId("mine"), session("mine2"), [{ role: "user", content: "needle" }])
-  const sessions = async (options: SearchOptions): Promise<string[]> =>
+  const sessions = async (options: MessageSearchOptions): Promise<string[]> =>
     (await t.store.search("needle", { sort: "newest", ...options })).map((hit) => hit.sessionId)
   expect(await sessions({ oncePerLineage: true })).toEqual(["mine2", "a2", "b"])
   expect(await sessions({ oncePerLineage: true, exceptLineageOf: sessionId("mine2") })).toEqual(["a2", "b"])

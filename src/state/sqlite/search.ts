@@ -2,7 +2,7 @@ import { errorMessage } from "../../base/system-error.ts"
 import { takeCodePoints } from "../../base/text.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import { fallbackQuery, routeQuery, sanitizeQuery } from "../search-query.ts"
-import type { SearchHit, SearchOptions, StoreLogger } from "../store.ts"
+import type { SearchHit, MessageSearchOptions, StoreLogger } from "../store.ts"
 import { contentPreview, decodeContent } from "../structured-content.ts"
 import type { Database } from "./connection.ts"
 import type { SearchState } from "./full-text.ts"
@@ -24,7 +24,7 @@ const CONTEXT_LENGTH = 200
 
 export function searchMessages(
   db: Database,
-  request: { readonly query: string; readonly options: SearchOptions },
+  request: { readonly query: string; readonly options: MessageSearchOptions },
   context: SearchContext,
 ): readonly SearchHit[] {
   const { options, query } = request
@@ -50,7 +50,7 @@ function matchesByLineage(db: Database, query: string, search: Search): readonly
   }
 }
 
-function firstOfEachLineage(db: Database, matches: readonly Match[], options: SearchOptions): readonly Match[] {
+function firstOfEachLineage(db: Database, matches: readonly Match[], options: MessageSearchOptions): readonly Match[] {
   const excluded = options.exceptLineageOf === undefined ? undefined : lineageRoot(db, options.exceptLineageOf)
   const seen = new Set<SessionId>()
   return matches.filter((match) => {
@@ -64,7 +64,7 @@ function firstOfEachLineage(db: Database, matches: readonly Match[], options: Se
 }
 
 interface Search {
-  readonly options: SearchOptions
+  readonly options: MessageSearchOptions
   readonly context: SearchContext
 }
 
@@ -103,7 +103,7 @@ function indexMatches(db: Database, index: IndexQuery, search: Search): readonly
   return []
 }
 
-function runMatch(db: Database, index: Omit<IndexQuery, "query">, options: SearchOptions): readonly Match[] {
+function runMatch(db: Database, index: Omit<IndexQuery, "query">, options: MessageSearchOptions): readonly Match[] {
   const filter = messageFilter(options)
   const page = pageOf(options)
   const ids =
@@ -143,7 +143,7 @@ function snippetOf(db: Database, index: Omit<IndexQuery, "query">, id: number): 
   return row === undefined ? "" : text(row, "snippet").replace("\u0000json:", "")
 }
 
-function toHit(db: Database, match: Match, options: SearchOptions): readonly SearchHit[] {
+function toHit(db: Database, match: Match, options: MessageSearchOptions): readonly SearchHit[] {
   const row = db.get(
     `SELECT m.id, m.session_id, m.role, m.content, m.timestamp, m.tool_name, s.source, s.model, s.started_at
      FROM messages m JOIN sessions s ON s.id = m.session_id WHERE m.id = ?`,
@@ -167,7 +167,7 @@ function toHit(db: Database, match: Match, options: SearchOptions): readonly Sea
 }
 
 /** Returns the message before the hit, the hit, and the message after it. */
-function contextOf(db: Database, hit: Row, options: SearchOptions): SearchHit["context"] {
+function contextOf(db: Database, hit: Row, options: MessageSearchOptions): SearchHit["context"] {
   const active = options.includeInactive === true ? "" : "AND active = 1"
   const neighbour = (comparison: "<" | ">", order: "ASC" | "DESC"): Row | undefined =>
     db.get(

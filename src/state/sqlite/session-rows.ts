@@ -7,7 +7,7 @@ import { jsonObject, number, numberOrNull, sessionId, sessionIdOrNull, text, tex
 import type { Row } from "./row-values.ts"
 
 /** Throws `exists` when the id is taken, so that the caller can retry with another one. */
-export function createSession(db: Database, session: NewSession): void {
+export function insertSession(db: Database, session: NewSession): void {
   if (!insertIfMissing(db, withRelation(db, session))) {
     throw new StoreError("exists", `A session with the id ${session.id} already exists. Use another id.`)
   }
@@ -49,7 +49,7 @@ export function requireNotContinued(db: Database, id: SessionId): void {
     throw new StoreError("moved", `Session ${id} was compressed and continued as another session.`)
 }
 
-export function readSession(db: Database, id: SessionId): SessionRow | undefined {
+export function selectSession(db: Database, id: SessionId): SessionRow | undefined {
   const row = db.get("SELECT * FROM sessions WHERE id = ?", id)
   return row === undefined ? undefined : toSessionRow(row)
 }

@@ -25,10 +25,10 @@ export function sqliteStore(parts: Parts): SessionStore {
   const store: SessionStore = {
     info,
 
-    createSession: (session) => write((db) => sessions.createSession(db, session)),
+    createSession: (session) => write((db) => sessions.insertSession(db, session)),
     startSession: (session, messages, title) =>
       write((db) => {
-        sessions.createSession(db, session)
+        sessions.insertSession(db, session)
         const ids = appendMessages(db, { id: session.id, messages, at: now() })
         setGeneratedTitle(db, session.id, title)
         return ids
@@ -36,7 +36,7 @@ export function sqliteStore(parts: Parts): SessionStore {
     ensureSession: (session) => write((db) => sessions.ensureSession(db, session)),
     endSession: (id, reason) => write((db) => sessions.endSession(db, { id, reason, at: now() })),
     reopenSession: (id) => write((db) => sessions.reopenSession(db, id)),
-    session: (id) => read((db) => sessions.readSession(db, id)),
+    session: (id) => read((db) => sessions.selectSession(db, id)),
     revision: (id) => read((db) => sessions.readRevision(db, id)),
 
     append: (id, messages, totals, options) =>
@@ -69,8 +69,8 @@ export function sqliteStore(parts: Parts): SessionStore {
       return await read((db) => searchMessages(db, { query, options }, { search: info.search, log }))
     },
     list: async (options = {}) => {
-      const { listSessions } = await import("./list-sessions.ts")
-      return await read((db) => listSessions(db, options))
+      const { selectSessions } = await import("./list-sessions.ts")
+      return await read((db) => selectSessions(db, options))
     },
     count: async (options = {}) => {
       const { countConversations } = await import("./list-sessions.ts")
@@ -106,8 +106,8 @@ export function sqliteStore(parts: Parts): SessionStore {
     releaseCompression: (id, holder) => write((db) => releaseCompression(db, id, holder)),
 
     deleteSession: async (id) => {
-      const { deleteSession, removeSessionFiles } = await import("./delete-sessions.ts")
-      const deleted = await write((db) => deleteSession(db, id))
+      const { deleteSessionRows, removeSessionFiles } = await import("./delete-sessions.ts")
+      const deleted = await write((db) => deleteSessionRows(db, id))
       removeSessionFiles(info.location, deleted, log)
       return deleted.length > 0
     },
@@ -133,8 +133,8 @@ export function sqliteStore(parts: Parts): SessionStore {
     autoPrune: (options) =>
       autoPrune(store, options, { now, vacuum: () => withoutTransaction((db) => vacuum(db, log)) }),
     exportSession: async (id) => {
-      const { exportSession } = await import("./reports.ts")
-      return await read((db) => exportSession(db, id, log))
+      const { exportSessionRow } = await import("./reports.ts")
+      return await read((db) => exportSessionRow(db, id, log))
     },
     meta: {
       get: (key) => read((db) => readMeta(db, key)),

@@ -12,7 +12,7 @@ import { crossProfileRefusal } from "./paths/cross-profile.ts"
 import { lintChange } from "./write/lint/lint-change.ts"
 import { diagnosticsBefore, diagnosticsAfter } from "./write/new-diagnostics.ts"
 import { fileDiff, boundDiff } from "./write/file-diff.ts"
-import { MAX_EDITED_BYTES, writeRefusal, stampOf } from "./write/write-verified.ts"
+import { MAX_EDITED_BYTES, unwritableReason, stampOf } from "./write/write-verified.ts"
 import { outsideRootWarning, resolvedField } from "./paths/display-path.ts"
 import { decodeText, encodeLike } from "./text/text-encoding.ts"
 import type { DecodedText } from "./text/text-encoding.ts"
@@ -78,7 +78,7 @@ async function replaceFile({ path, target, real, content }: NewContent, context:
   const pending = await diagnosticsBefore([target], context)
   if (context.signal.aborted) return failure("interrupted; nothing was changed")
   const facts = await workspace.files.stat(target)
-  const problem = writeRefusal(path, facts)
+  const problem = unwritableReason(path, facts)
   if (problem !== undefined) return failure(problem)
   const before = await previousText(target, facts, context)
   const stale = facts === undefined ? undefined : tracker?.staleWarning(real, facts, "replace")

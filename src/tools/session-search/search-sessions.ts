@@ -22,7 +22,7 @@ interface Found {
   readonly matchedBy: "words" | "meaning"
 }
 
-export interface SearchContext {
+export interface SessionSearchContext {
   readonly store: PastSessions
   readonly port: SessionsPort
   /** The current session; undefined when searching another profile. */
@@ -31,7 +31,7 @@ export interface SearchContext {
 }
 
 /** Searches all other conversations: full text first, then semantically when that finds too little. */
-export async function searchSessions(request: SearchRequest, context: SearchContext): Promise<ToolResult> {
+export async function searchPastSessions(request: SearchRequest, context: SessionSearchContext): Promise<ToolResult> {
   const end = request.offset + request.limit
   const exact = await searchFullText(request, context, end)
   const needsMore = exact.length < end && context.running !== undefined && !/\bNOT\b/u.test(request.query)
@@ -59,7 +59,7 @@ function nothingFoundHint(found: number): string | undefined {
 
 async function searchFullText(
   request: SearchRequest,
-  context: SearchContext,
+  context: SessionSearchContext,
   limit: number,
 ): Promise<readonly Found[]> {
   const hits = await context.store.search(request.query, {
@@ -103,7 +103,7 @@ const MIN_SCORE = 0.4
 /** Semantic search is optional: when it fails, the full-text results remain. */
 async function searchSemantically(
   request: SearchRequest,
-  context: SearchContext,
+  context: SessionSearchContext,
   exact: readonly Found[],
 ): Promise<SemanticResults> {
   if (context.port.semanticSearch === undefined) return { found: [], notes: [] }
@@ -127,7 +127,7 @@ async function searchSemantically(
 async function semanticMessages(
   semanticSearch: SemanticSearch,
   request: SearchRequest,
-  context: SearchContext & { readonly exact: readonly Found[] },
+  context: SessionSearchContext & { readonly exact: readonly Found[] },
 ): Promise<readonly Found[]> {
   const { store, running } = context
   const roots = new Set(await Promise.all(context.exact.map(({ sessionId }) => store.lineageRoot(sessionId))))
@@ -154,7 +154,7 @@ async function semanticMessages(
 }
 
 /** The sessions of the current conversation, which contains the query itself. */
-async function ownSessions({ store, running }: SearchContext): Promise<readonly SessionId[]> {
+async function ownSessions({ store, running }: SessionSearchContext): Promise<readonly SessionId[]> {
   return running === undefined ? [] : (await store.lineage(running)).map(({ id }) => id)
 }
 
@@ -191,7 +191,7 @@ async function matchesRequest(found: Found, request: SearchRequest, store: PastS
 async function matchingNotes(
   semanticSearch: SemanticSearch,
   request: SearchRequest,
-  context: SearchContext,
+  context: SessionSearchContext,
 ): Promise<readonly SemanticHit[]> {
   const { port } = context
   if (port.notes === undefined || request.offset > 0) return []

@@ -6,9 +6,9 @@ import type { SessionsPort } from "../../toolkit/ports/sessions.ts"
 import type { ToolResult } from "../../toolkit/tool.ts"
 import { failure } from "../failure.ts"
 import { browseSessions } from "./browse-sessions.ts"
-import { searchSessions } from "./search-sessions.ts"
+import { searchPastSessions } from "./search-sessions.ts"
 import { searchConversation } from "./search-conversation.ts"
-import { readMessagesAround, readSession } from "./read-messages.ts"
+import { readMessagesAround, readSessionMessages } from "./read-messages.ts"
 import { parseSearchRequest } from "./search-request.ts"
 import type { SearchRequest } from "./search-request.ts"
 
@@ -74,7 +74,7 @@ async function answer(request: SearchRequest, { port, profile, signal }: Asked):
   if (request.session === "" && request.aroundMessageId === undefined) {
     return request.query === ""
       ? await browseSessions(store, request, running)
-      : await searchSessions(request, { store, port, running, signal })
+      : await searchPastSessions(request, { store, port, running, signal })
   }
   const session =
     request.session === ""
@@ -89,7 +89,7 @@ async function answer(request: SearchRequest, { port, profile, signal }: Asked):
     return await readMessagesAround(store, { session, messageId: request.aroundMessageId }, request)
   if (session === undefined) return failed("session_id is missing")
   return request.query === ""
-    ? await readSession(store, session, request)
+    ? await readSessionMessages(store, session, request)
     : await searchConversation(store, { session, running }, request)
 }
 

@@ -1,14 +1,14 @@
 import { errorMessage } from "../../base/system-error.ts"
 import { BoundedOutput } from "../../exec/bounded-output.ts"
 import { LiveOutput } from "../../exec/live-output.ts"
-import type { BackgroundCommand, CommandExit, ExitStatus, RunningCommand, RunOptions } from "../../exec/workspace.ts"
+import type { BackgroundCommand, CommandExit, ExitStatus, RunningCommand, RunCommandOptions } from "../../exec/workspace.ts"
 import type { ToolContext } from "../../toolkit/tool.ts"
 
 /** An interrupted call returns within 100 ms, also when the program needs longer to exit. */
 const MAX_WAIT_AFTER_INTERRUPT_MS = 50
 
 /** Runs a program in a pseudo-terminal until it exits. It starts with the shell state of the session but does not change it. */
-export function runInPty(command: string, options: RunOptions, context: ToolContext): RunningCommand {
+export function runInPty(command: string, options: RunCommandOptions, context: ToolContext): RunningCommand {
   const kept = new BoundedOutput(options.keepChars)
   const live = new LiveOutput()
   const onOutput = (text: string): void => {
@@ -33,7 +33,7 @@ export function runInPty(command: string, options: RunOptions, context: ToolCont
 
 async function endOf(
   program: BackgroundCommand,
-  { timeoutMs, signal }: RunOptions,
+  { timeoutMs, signal }: RunCommandOptions,
   { clock }: ToolContext,
 ): Promise<ExitStatus> {
   const enough = new AbortController()

@@ -3,7 +3,7 @@ import { posix } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 
 import { errorCode } from "../../../src/base/system-error.ts"
-import type { CommandExit, RunOptions, Workspace } from "../../../src/exec/workspace.ts"
+import type { CommandExit, RunCommandOptions, Workspace } from "../../../src/exec/workspace.ts"
 
 /** A workspace that the suite runs against. */
 export interface WorkspaceUnderTest {
@@ -41,7 +41,7 @@ export function testWorkspace(options: ConformanceOptions): void {
       await run(`mkdir -p ${directory}`)
       return directory
     }
-    const run = (command: string, run: Partial<RunOptions> = {}): Promise<CommandExit> =>
+    const run = (command: string, run: Partial<RunCommandOptions> = {}): Promise<CommandExit> =>
       subject.workspace.run(command, { ...LIMITS(), ...run }).exit
 
     describe("files", () => {
@@ -465,7 +465,7 @@ export function testWorkspace(options: ConformanceOptions): void {
   })
 }
 
-const LIMITS = (): RunOptions => ({ timeoutMs: 25_000, signal: new AbortController().signal, keepChars: 50_000 })
+const LIMITS = (): RunCommandOptions => ({ timeoutMs: 25_000, signal: new AbortController().signal, keepChars: 50_000 })
 
 function byName(one: { readonly name: string }, other: { readonly name: string }): number {
   return one.name < other.name ? -1 : 1

@@ -8,7 +8,7 @@ import { ok } from "../../../src/base/result.ts"
 import { createLocalWorkspace } from "../../../src/exec/local/local-workspace.ts"
 import { hiddenPaths } from "../../../src/exec/sandbox/hidden-paths.ts"
 import { sandboxArguments } from "../../../src/exec/sandbox/sandbox-arguments.ts"
-import type { CommandExit, RunOptions, Workspace } from "../../../src/exec/workspace.ts"
+import type { CommandExit, RunCommandOptions, Workspace } from "../../../src/exec/workspace.ts"
 import { isAlive } from "../../e2e/process-alive.ts"
 import { findBubblewrap } from "../../support/bubblewrap.ts"
 import { prewarmedShells } from "../../support/prewarmed-shells.ts"
@@ -23,8 +23,8 @@ const POLL = { timeout: 10_000 }
 interface TestWorkspace extends AsyncDisposable {
   readonly home: TemporaryHome
   readonly workspace: Workspace
-  run(command: string, more?: Partial<RunOptions>): Promise<CommandExit>
-  output(command: string, more?: Partial<RunOptions>): Promise<string>
+  run(command: string, more?: Partial<RunCommandOptions>): Promise<CommandExit>
+  output(command: string, more?: Partial<RunCommandOptions>): Promise<string>
   /** Process id of the prewarmed shell, once it is ready. */
   prewarmed(): Promise<number>
 }
@@ -55,7 +55,7 @@ async function open(kind: "plain" | "sandboxed"): Promise<TestWorkspace> {
         ),
     }),
   })
-  const run = (command: string, more: Partial<RunOptions> = {}): Promise<CommandExit> => {
+  const run = (command: string, more: Partial<RunCommandOptions> = {}): Promise<CommandExit> => {
     const limits = { timeoutMs: 20_000, signal: new AbortController().signal, keepChars: 20_000 }
     return workspace.run(command, { ...limits, keepState: true, ...more }).exit
   }

@@ -1,5 +1,5 @@
 import type { Message } from "../../../protocol/message.ts"
-import { replaceMessages } from "../history-draft.ts"
+import { replaceDraftMessages } from "../history-draft.ts"
 import type { HistoryDraft } from "../history-draft.ts"
 import type { Estimator } from "../token-estimate.ts"
 import { withoutElisionNote } from "../elision-note.ts"
@@ -14,7 +14,7 @@ import { insertSummary } from "./insert-summary.ts"
 import { findSummary, withoutSummary } from "./summary-text.ts"
 
 /** The messages that a summary replaces, and those that stay. */
-export interface Region {
+export interface SummaryRegion {
   readonly head: readonly Message[]
   /** What follows the summary: rounds that stay although they are before the tail, then the tail. */
   readonly kept: readonly Message[]
@@ -47,7 +47,7 @@ const MIN_SUMMARISED = 4
  * of tool calls that leaves too little to summarise; then the tail is chosen by size, and the rounds of those two messages follow
  * the summary separately. In a small window even that may be too long; then only the last messages form the tail.
  */
-export function chooseRegion(draft: HistoryDraft, options: RegionOptions): Region | undefined {
+export function chooseRegion(draft: HistoryDraft, options: RegionOptions): SummaryRegion | undefined {
   const { messages } = draft
   if (options.keepExchanges !== undefined) return regionBefore(messages, options.keepExchanges, options)
   if (messages.length <= options.head + MIN_SUMMARISED) return undefined
@@ -56,7 +56,7 @@ export function chooseRegion(draft: HistoryDraft, options: RegionOptions): Regio
   const regions = [cut, sizeCut, ...(options.budget.small ? [tight.sizeCut] : [])]
     .map((end) => regionOf(messages, { start, end: pastToolResults(messages, end), pins: options.pins }))
     .filter((region) => region.removed.length > 0 && region.kept.length > 0)
-  const size = ({ head, kept }: Region): number =>
+  const size = ({ head, kept }: SummaryRegion): number =>
     options.estimator.messages([...head, ...kept]) + options.summaryTokens
   return regions.find((region) => size(region) <= options.room) ?? regions.toSorted((a, b) => size(a) - size(b))[0]
 }
@@ -66,7 +66,7 @@ function regionBefore(
   messages: readonly Message[],
   keep: number,
   { head, pins }: Pick<RegionOptions, "head" | "pins">,
-): Region | undefined {
+): SummaryRegion | undefined {
   const exchanges = messages.flatMap((message, index) => (isFromUser(message) ? [index] : []))
   const end = exchanges.at(-keep) ?? 0
   const start = pastToolResults(messages, Math.min(head, messages.length))
@@ -78,7 +78,7 @@ function regionBefore(
 function regionOf(
   messages: readonly Message[],
   { start, end, pins }: { readonly start: number; readonly end: number; readonly pins: PinnedMessages },
-): Region {
+): SummaryRegion {
   const middle = messages.slice(start, end)
   const staying = new Set([...pins.plans, messages[lastUserIndex(messages)], messages[lastAnswerIndex(messages)]])
   const changed = new Map<Message, Message>()
@@ -120,7 +120,7 @@ function stripElisionNote(message: Message): Message | undefined {
 }
 
 /** Joins head, summary and kept messages to a history that every wire accepts. Only the newest image stays. */
-export function assembleHistory(draft: HistoryDraft, region: Region, summary: string): HistoryDraft {
+export function assembleHistory(draft: HistoryDraft, region: SummaryRegion, summary: string): HistoryDraft {
   const inserted = insertSummary(region.head, summary, separated(region.kept))
   const changed = new Map(region.changed)
   if (inserted.merged !== undefined) {
@@ -135,7 +135,7 @@ export function assembleHistory(draft: HistoryDraft, region: Region, summary: st
     if (plain !== message) changed.set(plain, changed.get(message) ?? message)
     return plain
   })
-  return replaceMessages(draft, light, changed)
+  return replaceDraftMessages(draft, light, changed)
 }
 
 const BETWEEN = "[Rounds between these two replies are part of the summary above.]"

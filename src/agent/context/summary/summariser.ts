@@ -11,7 +11,7 @@ import type { WindowBudget } from "../window-budget.ts"
 import { fallbackSummary } from "./fallback-summary.ts"
 import { automaticFocus, SUMMARY_SYSTEM, summaryPrompt } from "./summary-prompt.ts"
 import { assembleHistory, chooseRegion } from "./region.ts"
-import type { Region } from "./region.ts"
+import type { SummaryRegion } from "./region.ts"
 import { cleanBody, wrapSummary } from "./summary-text.ts"
 
 /** Requests a summary from a model. The implementation falls back to the main model and has a timeout. */
@@ -184,7 +184,7 @@ async function hintsFor(removed: readonly Message[], options: CompressOptions): 
 }
 
 /** The target length of the summary. In a small window it must fit the room that is left and be far shorter than what it replaces. */
-function summaryTokens(region: Region, { budget, room }: SummaryTask, estimator: Estimator): number {
+function summaryTokens(region: SummaryRegion, { budget, room }: SummaryTask, estimator: Estimator): number {
   const share = Math.floor(0.2 * estimator.messages(region.turns))
   const wanted = Math.max(budget.summaryMin, Math.min(share, budget.summaryCeiling))
   if (!budget.small) return wanted
@@ -194,7 +194,7 @@ function summaryTokens(region: Region, { budget, room }: SummaryTask, estimator:
 }
 
 function promptFor(
-  region: Region,
+  region: SummaryRegion,
   input: {
     readonly task: SummaryTask
     readonly hints: string

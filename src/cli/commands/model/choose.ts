@@ -6,7 +6,7 @@ import {
   providerOfLocalServer,
   type ModelProviderOption,
 } from "../../../admin/models/model-providers.ts"
-import { listOfferedModels, resolveTypedModel, type OfferedModel } from "../../../admin/models/offered-models.ts"
+import { listOfferedModels, resolveOfferedModel, type OfferedModel } from "../../../admin/models/offered-models.ts"
 import { saveModelChoice } from "../../../admin/models/save-model-choice.ts"
 import { parseServerAddress } from "../../../admin/models/server-address.ts"
 import { serverKeyVariable, storeProviderKey } from "../../../admin/models/store-provider-key.ts"
@@ -183,7 +183,7 @@ async function askModel(
     ...(suggested === "" ? {} : { current: suggested }),
   })
   if (chosen.kind === "option") return chosen.value
-  const { model, isListed } = resolveTypedModel(chosen.text, { provider, offered })
+  const { model, isListed } = resolveOfferedModel(chosen.text, { provider, offered })
   if (!isListed && offered.length > 0) {
     terminal.errLine(`${provider.name} does not list ${model.id}; Hermes uses it as you typed it.`)
   }

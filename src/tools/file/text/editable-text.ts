@@ -1,12 +1,12 @@
 import { isMostlyCrlf } from "./text-encoding.ts"
 
 /** A part of a text, in UTF-16 units. */
-export interface Region {
+export interface TextRegion {
   readonly start: number
   readonly end: number
 }
 
-export interface Edit extends Region {
+export interface Edit extends TextRegion {
   readonly text: string
 }
 
@@ -14,7 +14,7 @@ export interface Edit extends Region {
 export interface EditableText {
   readonly text: string
   /** The stored text of a region. */
-  stored(region: Region): string
+  stored(region: TextRegion): string
   /** The whole file with non-overlapping edits applied. Everything else stays byte for byte the same. */
   edited(edits: readonly Edit[]): string
 }

@@ -21,7 +21,7 @@ export async function stampOf(path: string, files: FileSystem): Promise<FileStam
 }
 
 /** Why a path cannot be written as a text file. */
-export function writeRefusal(given: string, facts: FileFacts | undefined): string | undefined {
+export function unwritableReason(given: string, facts: FileFacts | undefined): string | undefined {
   if (EXTRACTED_ONLY.has(extname(given).toLowerCase())) {
     return `${given} is a document that file tools can only read; change it with a script`
   }

@@ -1,10 +1,10 @@
-import type { Region } from "../../text/editable-text.ts"
+import type { TextRegion } from "../../text/editable-text.ts"
 import { STRATEGIES, STRATEGY_NAMES } from "./strategies.ts"
 import type { StrategyName } from "./strategies.ts"
 
 export interface FoundText {
   readonly strategy: StrategyName
-  readonly regions: readonly Region[]
+  readonly regions: readonly TextRegion[]
 }
 
 /** Finds a text in a file. The first strategy with a match decides, also when it has several matches. */

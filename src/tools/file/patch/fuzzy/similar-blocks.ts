@@ -1,4 +1,4 @@
-import type { Region } from "../../text/editable-text.ts"
+import type { TextRegion } from "../../text/editable-text.ts"
 import { isSimilar, similarity, similarityBound } from "./similarity.ts"
 import { linesRegion, textLines, searchLines } from "./text-lines.ts"
 
@@ -6,7 +6,7 @@ const ONLY_CANDIDATE = 0.5
 const ONE_OF_SEVERAL = 0.7
 
 /** Blocks with equal first and last lines and a similar middle. */
-export function anchoredBlocks(content: string, old: string): Region[] {
+export function anchoredBlocks(content: string, old: string): TextRegion[] {
   const text = textLines(content)
   const { lines: wanted, withLineEnd } = searchLines(old)
   const count = wanted.length
@@ -30,7 +30,7 @@ export function anchoredBlocks(content: string, old: string): Region[] {
 const SIMILAR_LINE = 0.8
 
 /** Windows in which at least half of the lines are similar; blank lines do not count. */
-export function similarWindows(content: string, old: string): Region[] {
+export function similarWindows(content: string, old: string): TextRegion[] {
   const text = textLines(content)
   const { lines, withLineEnd } = searchLines(old)
   if (text.lines.length * lines.length > MAX_LINE_PAIRS) return []
@@ -48,7 +48,7 @@ export function similarWindows(content: string, old: string): Region[] {
       return allowed.all >= 0 && allowed.filled >= 0
     })
   }
-  const found: Region[] = []
+  const found: TextRegion[] = []
   for (let first = 0; first + wanted.length <= present.length; first += 1) {
     if (isAlike(first)) found.push(linesRegion(text, { first, count: wanted.length, withLineEnd }))
   }

@@ -1,5 +1,5 @@
 /** Limits comparisons, whose time grows with the cube of the length of repetitive texts; beyond it texts count as different. */
-export interface Effort {
+export interface SimilarityEffort {
   stepsLeft: number
 }
 
@@ -8,7 +8,7 @@ export interface Effort {
  * Takes the longest common block, then recursively those before and after it. Of equally long blocks the first in `a` is taken,
  * then the first in `b`. No character is ignored as too frequent, because thresholds depend on the exact value.
  */
-export function similarity(a: string, b: string, effort: Effort): number {
+export function similarity(a: string, b: string, effort: SimilarityEffort): number {
   if (a === b) return 1
   const left = codePoints(a)
   const right = codePoints(b)
@@ -21,7 +21,7 @@ export function similarity(a: string, b: string, effort: Effort): number {
 export function isSimilar(
   a: string,
   b: string,
-  { threshold, effort }: { readonly threshold: number; readonly effort: Effort },
+  { threshold, effort }: { readonly threshold: number; readonly effort: SimilarityEffort },
 ): boolean {
   if (a === b) return true
   effort.stepsLeft -= COUNTING_STEPS * (a.length + b.length)
@@ -70,7 +70,7 @@ interface Span {
 }
 
 interface Comparison {
-  readonly effort: Effort
+  readonly effort: SimilarityEffort
   /** Whether further blocks cannot change the result, given what was found and the maximum that can still be found. */
   readonly isDecided: (found: number, possible: number) => boolean
 }
@@ -107,7 +107,7 @@ interface Block {
 }
 
 /** Finds the longest common block of a span, using an index of the characters of `b`. */
-function createBlockSearch(a: readonly number[], b: readonly number[], effort: Effort): (span: Span) => Block {
+function createBlockSearch(a: readonly number[], b: readonly number[], effort: SimilarityEffort): (span: Span) => Block {
   const positionsByPoint = new Map<number, number[]>()
   for (const [index, point] of b.entries()) {
     const known = positionsByPoint.get(point)

@@ -1,4 +1,4 @@
-import type { Region } from "../../text/editable-text.ts"
+import type { TextRegion } from "../../text/editable-text.ts"
 import { anchoredBlocks, similarWindows } from "./similar-blocks.ts"
 import { linesRegion, textLines, searchLines } from "./text-lines.ts"
 
@@ -16,10 +16,10 @@ export const STRATEGY_NAMES = [
 export type StrategyName = (typeof STRATEGY_NAMES)[number]
 
 /** Finds a text in a file by one definition of equality, in file order. */
-export type Strategy = (content: string, old: string) => readonly Region[]
+export type MatchStrategy = (content: string, old: string) => readonly TextRegion[]
 
 /** From the strictest to the loosest, in the order of STRATEGY_NAMES. */
-export const STRATEGIES: Readonly<Record<StrategyName, Strategy>> = {
+export const STRATEGIES: Readonly<Record<StrategyName, MatchStrategy>> = {
   exact: occurrences,
   line_trimmed: (content, old) => equalLines(content, old, (line) => line.trim()),
   whitespace_normalized: spacesCollapsed,
@@ -42,8 +42,8 @@ export function unescapeControls(text: string): string {
 
 const CONTROLS: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r" }
 
-function occurrences(content: string, old: string): Region[] {
-  const found: Region[] = []
+function occurrences(content: string, old: string): TextRegion[] {
+  const found: TextRegion[] = []
   for (let at = content.indexOf(old); at !== -1; at = content.indexOf(old, at + old.length)) {
     found.push({ start: at, end: at + old.length })
   }
@@ -53,12 +53,12 @@ function occurrences(content: string, old: string): Region[] {
 type LineForm = (line: string, position: { readonly isBoundary: boolean }) => string
 
 /** Non-overlapping windows of whole lines that are equal after normalisation. */
-function equalLines(content: string, old: string, form: LineForm): Region[] {
+function equalLines(content: string, old: string, form: LineForm): TextRegion[] {
   const text = textLines(content)
   const { lines: wanted, withLineEnd } = searchLines(old)
   const isBoundary = (index: number): boolean => index === 0 || index === wanted.length - 1
   const forms = wanted.map((line, index) => form(line, { isBoundary: isBoundary(index) }))
-  const found: Region[] = []
+  const found: TextRegion[] = []
   for (let first = 0; first + wanted.length <= text.lines.length; first += 1) {
     const equal = forms.every(
       (line, index) => form(text.lines[first + index] ?? "", { isBoundary: isBoundary(index) }) === line,
@@ -71,7 +71,7 @@ function equalLines(content: string, old: string, form: LineForm): Region[] {
 }
 
 /** Treats runs of spaces and tabs as one space. */
-function spacesCollapsed(content: string, old: string): Region[] {
+function spacesCollapsed(content: string, old: string): TextRegion[] {
   const found = occurrences(content.replaceAll(RUNS, " "), old.replaceAll(RUNS, " "))
   if (found.length === 0) return []
   const starts = startsCollapsed(content)
@@ -103,7 +103,7 @@ function startsCollapsed(content: string): readonly number[] {
 }
 
 /** Replaces typographic quotes, dashes, ellipses and no-break spaces by the ASCII characters that models write. */
-function plainPunctuation(content: string, old: string): Region[] {
+function plainPunctuation(content: string, old: string): TextRegion[] {
   const [text, wanted] = [plain(content), plain(old)]
   if (text === content && wanted === old) return []
   const direct = occurrences(text, wanted)

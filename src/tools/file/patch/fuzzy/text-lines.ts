@@ -1,4 +1,4 @@
-import type { Region } from "../../text/editable-text.ts"
+import type { TextRegion } from "../../text/editable-text.ts"
 
 /** A text split at line feeds, with the offset of each line. The last line is empty when the text ends with a line feed. */
 export interface TextLines {
@@ -29,7 +29,7 @@ export function searchLines(old: string): { readonly lines: readonly string[]; r
 export function linesRegion(
   text: TextLines,
   window: { readonly first: number; readonly count: number; readonly withLineEnd: boolean },
-): Region {
+): TextRegion {
   const last = window.first + window.count - 1
   const end = (text.starts[last] ?? 0) + (text.lines[last] ?? "").length
   return {

@@ -1,6 +1,6 @@
 import { fail, ok, type Result } from "../../../../base/result.ts"
 import { editableText } from "../../text/editable-text.ts"
-import type { Edit, EditableText, Region } from "../../text/editable-text.ts"
+import type { Edit, EditableText, TextRegion } from "../../text/editable-text.ts"
 import { findText } from "../fuzzy/find-text.ts"
 import type { FoundText } from "../fuzzy/find-text.ts"
 import { fitReplacement } from "../fuzzy/fit-replacement.ts"
@@ -32,7 +32,7 @@ function findEdit(file: EditableText, hunk: Hunk): Result<Edit> {
 
 /** Exact matches of whole lines: `x = 1` must not match the start of `x = 10`. */
 function wholeLines(text: string, old: string): FoundText | undefined {
-  const regions: Region[] = []
+  const regions: TextRegion[] = []
   for (let at = text.indexOf(old); at !== -1; at = text.indexOf(old, at + 1)) {
     const region = { start: at, end: at + old.length }
     if (at >= (regions.at(-1)?.end ?? 0) && coversLines(text, region)) regions.push(region)
@@ -40,11 +40,11 @@ function wholeLines(text: string, old: string): FoundText | undefined {
   return regions.length === 0 ? undefined : { strategy: "exact", regions }
 }
 
-function coversLines(text: string, { start, end }: Region): boolean {
+function coversLines(text: string, { start, end }: TextRegion): boolean {
   return (start === 0 || text[start - 1] === "\n") && (end === text.length || text[end] === "\n")
 }
 
-function chooseRegion(text: string, { regions }: FoundText, hint: string): Result<Region> {
+function chooseRegion(text: string, { regions }: FoundText, hint: string): Result<TextRegion> {
   const [first] = regions
   if (first !== undefined && regions.length === 1) return ok(first)
   if (hint === "") return fail(`${regions.length} matches; name a line near the right one: @@ line @@`)
@@ -59,9 +59,9 @@ function chooseRegion(text: string, { regions }: FoundText, hint: string): Resul
 }
 
 /** The only line with the hint; a line that equals the hint takes precedence over lines that contain it. */
-function hintPosition(text: string, hint: string): Result<Region> {
+function hintPosition(text: string, hint: string): Result<TextRegion> {
   const { lines, starts } = textLines(text)
-  const lineRegion = (index: number): Region => {
+  const lineRegion = (index: number): TextRegion => {
     const start = starts[index] ?? 0
     return { start, end: start + (lines[index] ?? "").length }
   }
@@ -86,7 +86,7 @@ function insertion(text: string, { hint, lines }: Hunk): Result<Edit> {
 }
 
 interface Match {
-  readonly region: Region
+  readonly region: TextRegion
   readonly strategy: FoundText["strategy"]
   readonly old: string
 }
@@ -126,7 +126,7 @@ function mergeLines(lines: readonly HunkLine[], fileLines: readonly string[], ne
 }
 
 /** Includes the line ending, so that removed lines leave no empty line. */
-function withLineEnd(text: string, { start, end }: Region): Region {
+function withLineEnd(text: string, { start, end }: TextRegion): TextRegion {
   if (end < text.length) return { start, end: end + 1 }
   return { start: Math.max(0, start - 1), end }
 }

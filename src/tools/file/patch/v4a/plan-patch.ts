@@ -3,7 +3,7 @@ import { fail, ok, type Result } from "../../../../base/result.ts"
 import { explainSystemError } from "../../../../base/system-error.ts"
 import { scrubSurrogates } from "../../../../base/text.ts"
 import type { FileSystem } from "../../../../exec/workspace.ts"
-import { MAX_EDITED_BYTES, writeRefusal } from "../../write/write-verified.ts"
+import { MAX_EDITED_BYTES, unwritableReason } from "../../write/write-verified.ts"
 import { decodeText, encodeText } from "../../text/text-encoding.ts"
 import type { DecodedText } from "../../text/text-encoding.ts"
 import { applyHunk } from "./apply-hunk.ts"
@@ -122,7 +122,7 @@ async function planOperation(
 function refusal(given: string, { refuse, files }: PlanState): string | undefined {
   if (given.split("/").includes("..")) return `${given} contains ..; name the path without it`
   if (given.endsWith("/")) return `${given} names a directory`
-  return writeRefusal(given, undefined) ?? refuse(files.resolve(given))
+  return unwritableReason(given, undefined) ?? refuse(files.resolve(given))
 }
 
 async function expectedFile(path: string, { expected, files }: PlanState): Promise<ExpectedFile> {
@@ -143,7 +143,7 @@ async function textOf(
 /** Reads the text of a file for editing. */
 export async function readEditable(path: string, given: string, files: FileSystem): Promise<Result<DecodedText>> {
   const facts = await files.stat(path)
-  const problem = writeRefusal(given, facts)
+  const problem = unwritableReason(given, facts)
   if (problem !== undefined) return fail(problem)
   if ((facts?.size ?? 0) > MAX_EDITED_BYTES) return fail(`${given} is too large to edit; use a script`)
   const decoded = decodeText(await files.read(path))
