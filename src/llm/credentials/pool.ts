@@ -244,7 +244,9 @@ class StoredPool implements CredentialPool {
 
   /** Adopts tokens that another process has refreshed. */
   #adoptFromStore(): void {
-    const unavailable = this.#entries.filter((entry) => entry.authType === "oauth" && !isCredentialAvailable(entry, this.#now()))
+    const unavailable = this.#entries.filter(
+      (entry) => entry.authType === "oauth" && !isCredentialAvailable(entry, this.#now()),
+    )
     if (unavailable.length === 0) return
     const login = readLogin(this.#location)
     for (const entry of unavailable) this.#adopt(entry, login)

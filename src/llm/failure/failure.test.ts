@@ -294,6 +294,19 @@ describe("other facts of a response", () => {
     expect(failure.retryAfterMs).toBe(wait)
   })
 
+  test.each([
+    ["34s", 34_000],
+    ["0.5s", 500],
+    ["900s", 120_000],
+    ["later", undefined],
+  ])("RetryInfo of Google with retryDelay %s → %s ms", (retryDelay, wait) => {
+    const retryInfo = { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay }
+    const quota = { "@type": "type.googleapis.com/google.rpc.QuotaFailure", violations: [] }
+    const error = { code: 429, status: "RESOURCE_EXHAUSTED", message: "Quota exceeded", details: [quota, retryInfo] }
+    const failure = classifyResponse({ status: 429, headers: {}, body: JSON.stringify({ error }) }, CONTEXT)
+    expect(failure.retryAfterMs).toBe(wait)
+  })
+
   test("retry-after-ms takes precedence", () => {
     const headers = { "retry-after-ms": "250", "retry-after": "1" }
     expect(classifyResponse({ status: 429, headers, body: "" }, CONTEXT).retryAfterMs).toBe(250)

@@ -7,7 +7,7 @@ import type { Classification } from "./classification-rules.ts"
 import { explainTransportError, failureMessage, transportFailureMessage } from "./failure-message.ts"
 import type { MessageFacts } from "./failure-message.ts"
 import { parseRateLimits, exhaustedForSeconds } from "./rate-limit-headers.ts"
-import { findResetAt } from "./reset-time.ts"
+import { findResetAt, findRetryDelayMs } from "./reset-time.ts"
 
 /** Why a model call failed. The values are shared with the Python edition and appear in `stream-json`. */
 export type FailureReason = Classification["reason"]
@@ -81,7 +81,7 @@ export function classifyResponse(response: FailedResponse, context: FailureConte
     ...sizeOf(context),
   })
   const server = status === null ? context.provider : `${context.provider} (HTTP ${status})`
-  const wait = retryAfterMs(response.headers, context.now)
+  const wait = waitMs(retryAfterMs(response.headers, context.now) ?? findRetryDelayMs(body.parsed))
   const reset = findResetAt({ headers: response.headers, body: body.parsed, text: body.message }, context.now)
   return {
     ...classification,
@@ -188,7 +188,11 @@ export function classifyTransportError(error: unknown, context: FailureContext):
     ...(codes.some((code) => WRONG_PROXY_SETTING.test(code)) ? { retryable: false, fallback: true } : {}),
     status,
     detail,
-    message: transportFailureMessage(classification.reason, { ...context, server, serverMessage: flattenLines(explained) }),
+    message: transportFailureMessage(classification.reason, {
+      ...context,
+      server,
+      serverMessage: flattenLines(explained),
+    }),
     ...(classification.reason === "timeout" && !codes.some((code) => RECONNECT_USELESS.test(code))
       ? { connectionLost: true }
       : {}),
@@ -253,7 +257,11 @@ function retryAfterMs(headers: FailedResponse["headers"], now: number): number |
         : Number.isFinite(seconds)
           ? seconds * 1000
           : Date.parse(header) - now
-  return Number.isFinite(wait) ? Math.min(Math.max(wait, 0), MAX_SERVER_WAIT_MS) : undefined
+  return Number.isFinite(wait) ? wait : undefined
+}
+
+function waitMs(requested: number | undefined): number | undefined {
+  return requested === undefined ? undefined : Math.min(Math.max(requested, 0), MAX_SERVER_WAIT_MS)
 }
 
 const MAX_CAUSES = 5

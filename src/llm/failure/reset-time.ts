@@ -47,7 +47,7 @@ export function parseResetDelay(text: string): number | undefined {
 }
 
 const TIME_FIELDS = ["reset_at", "resets_at", "retry_until", "x_ratelimit_reset"]
-const DELAY_FIELDS = ["retry_after", "resets_in_seconds"]
+const DELAY_FIELDS = ["retry_after", "resets_in_seconds", "retryDelay"]
 
 /** Epoch seconds have ten digits until the year 2286; numbers with twelve or more digits are milliseconds. */
 const MIN_MILLISECONDS = 100_000_000_000
@@ -57,11 +57,19 @@ function epochSeconds(value: number): number | undefined {
   return value >= MIN_MILLISECONDS ? value / 1000 : value
 }
 
-/** A delay in seconds; `retry-after` may also be a date. */
+/** A delay in seconds; `retry-after` may also be a date, and `retryDelay` of Google is text with a unit (`34.5s`). */
 function timeAfterDelay(value: unknown, nowSeconds: number): number | undefined {
-  const seconds = typeof value === "string" && value.trim() !== "" ? Number(value) : value
+  const plain = typeof value === "string" ? value.replace(/^([\d.]+)s$/u, "$1") : value
+  const seconds = typeof plain === "string" && plain.trim() !== "" ? Number(plain) : plain
   if (typeof seconds !== "number") return undefined
   return Number.isFinite(seconds) ? nowSeconds + seconds : parseTimestamp(value)
+}
+
+/** The delay of Google's `google.rpc.RetryInfo` in milliseconds: its errors carry it instead of a `retry-after` header. */
+export function findRetryDelayMs(body: unknown): number | undefined {
+  const delays = recordsOf(body).map((fields) => timeAfterDelay(fields["retryDelay"], 0))
+  const seconds = delays.find((delay) => delay !== undefined)
+  return seconds === undefined ? undefined : seconds * 1000
 }
 
 /** The body and its nested objects: vendors put the reset beside the message, above it or in its metadata. */
@@ -70,7 +78,9 @@ function recordsOf(body: unknown): readonly Readonly<Record<string, unknown>>[] 
   const error = isRecord(body["error"]) ? body["error"] : {}
   const metadata = isRecord(error["metadata"]) ? error["metadata"] : {}
   const headers = isRecord(metadata["headers"]) ? metadata["headers"] : {}
-  return [error, body, metadata, headerFields(headers)]
+  // Google lists structured details, `google.rpc.RetryInfo` among them.
+  const details = Array.isArray(error["details"]) ? error["details"].filter(isRecord) : []
+  return [error, body, metadata, headerFields(headers), ...details]
 }
 
 function headerFields(headers: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {

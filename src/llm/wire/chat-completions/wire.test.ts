@@ -141,6 +141,32 @@ describe("decode", () => {
     })
   })
 
+  test("usage of Groq may arrive in x_groq", () => {
+    const last = { choices: [], x_groq: { id: "req_1", usage: { prompt_tokens: 10, completion_tokens: 2 } } }
+    expect(replyOf(decode([says("Hello"), ends("stop"), last]).finished).usage).toMatchObject({ input: 10, output: 2 })
+  })
+
+  test("content may be a list of parts, with reasoning among them", () => {
+    const thinking = [{ type: "thinking", thinking: [{ type: "text", text: "Let me see. " }], closed: false }]
+    const more = [
+      { type: "thinking", thinking: [{ type: "text", text: "Yes." }], closed: true },
+      { type: "text", text: "It is " },
+    ]
+    const { finished, events } = decode([
+      chunk({ content: thinking }),
+      chunk({ content: more }),
+      says("four."),
+      ends("stop"),
+    ])
+    expect(replyOf(finished)).toMatchObject({ content: "It is four.", reasoning: "Let me see. Yes." })
+    expect(events).toEqual([
+      { type: "reasoning-delta", text: "Let me see. " },
+      { type: "reasoning-delta", text: "Yes." },
+      { type: "text-delta", text: "It is " },
+      { type: "text-delta", text: "four." },
+    ])
+  })
+
   test("reasoning is read from all three fields and kept for the echo", () => {
     const { finished, events } = decode([
       chunk({ reasoning: "a" }),
@@ -227,6 +253,40 @@ describe("usage", () => {
     [
       { prompt_tokens: -1, completion_tokens: "many", prompt_tokens_details: null },
       { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 },
+    ],
+    [
+      // Moonshot
+      { prompt_tokens: 100, completion_tokens: 5, total_tokens: 105, cached_tokens: 70 },
+      { input: 30, output: 5, cacheRead: 70, cacheWrite: 0, reasoning: 0 },
+    ],
+    [
+      // Alibaba
+      {
+        prompt_tokens: 100,
+        completion_tokens: 5,
+        prompt_tokens_details: { cached_tokens: 40, cache_creation_input_tokens: 50 },
+      },
+      { input: 10, output: 5, cacheRead: 40, cacheWrite: 50, reasoning: 0 },
+    ],
+    [
+      // xAI: the completion tokens exclude reasoning
+      {
+        prompt_tokens: 10,
+        completion_tokens: 5,
+        total_tokens: 45,
+        completion_tokens_details: { reasoning_tokens: 30 },
+      },
+      { input: 10, output: 35, cacheRead: 0, cacheWrite: 0, reasoning: 30 },
+    ],
+    [
+      // OpenAI: they include it
+      {
+        prompt_tokens: 10,
+        completion_tokens: 35,
+        total_tokens: 45,
+        completion_tokens_details: { reasoning_tokens: 30 },
+      },
+      { input: 10, output: 35, cacheRead: 0, cacheWrite: 0, reasoning: 30 },
     ],
     [null, undefined],
   ])("%j", (usage, expected) => {

@@ -192,7 +192,8 @@ function decode(state: ChatState, frame: Frame): readonly [ChatState, readonly M
   const chunk = parseJson(frame.data)
   if (!isRecord(chunk)) return [{ ...state, error: `a frame that is not JSON: ${frame.data.slice(0, 120)}` }, []]
   if (chunk["error"] !== undefined && chunk["error"] !== null) return [{ ...state, error: frame.data }, []]
-  const usage = readUsage(chunk["usage"]) ?? state.usage
+  const groq = isRecord(chunk["x_groq"]) ? chunk["x_groq"]["usage"] : undefined
+  const usage = readUsage(chunk["usage"]) ?? readUsage(groq) ?? state.usage
   const choices = chunk["choices"]
   const choice: unknown = Array.isArray(choices) ? choices[0] : undefined
   const counted = { ...state, usage, frames: state.frames + 1 }
@@ -208,10 +209,11 @@ function applyDelta(
   delta: Readonly<Record<string, unknown>>,
 ): readonly [ChatState, readonly ModelEvent[]] {
   const events: ModelEvent[] = []
-  const content = text(delta["content"])
+  const parts = contentParts(delta["content"])
+  const content = parts.text
   const refusal = text(delta["refusal"])
   const reasoningContent = text(delta["reasoning_content"])
-  const reasoning = text(delta["reasoning"]) || reasoningContent
+  const reasoning = text(delta["reasoning"]) || reasoningContent || parts.thinking
   const details = Array.isArray(delta["reasoning_details"]) ? delta["reasoning_details"].filter(isRecord) : []
   const thought = reasoning || details.map((block) => text(block["text"]) || text(block["summary"])).join("")
   const calls = Array.isArray(delta["tool_calls"])
@@ -232,6 +234,16 @@ function applyDelta(
     },
     events,
   ]
+}
+
+/** Mistral sends content as a list of parts: text, and reasoning as `thinking` with a list of its own. */
+function contentParts(content: unknown): { readonly text: string; readonly thinking: string } {
+  if (!Array.isArray(content)) return { text: text(content), thinking: "" }
+  const parts = content.filter(isRecord)
+  return {
+    text: parts.map((part) => text(part["text"])).join(""),
+    thinking: parts.map((part) => contentParts(part["thinking"]).text).join(""),
+  }
 }
 
 /**
@@ -386,19 +398,33 @@ function decodeComplete(body: string): DecodeResult {
   return finish(state, { ended: true })
 }
 
-/** `prompt_tokens` includes the cached tokens, `Usage.input` does not. */
+/**
+ * `prompt_tokens` includes the cached tokens, `Usage.input` does not. Vendors put the cached counts in different fields: OpenAI and most
+ * others into the details, Moonshot beside the totals, Alibaba with Anthropic's names into the details.
+ */
 function readUsage(value: unknown): Usage | undefined {
   if (!isRecord(value)) return undefined
   const promptDetails = isRecord(value["prompt_tokens_details"]) ? value["prompt_tokens_details"] : {}
   const completionDetails = isRecord(value["completion_tokens_details"]) ? value["completion_tokens_details"] : {}
-  const cacheRead = tokenCount(promptDetails["cached_tokens"]) || tokenCount(value["cache_read_input_tokens"])
-  const cacheWrite = tokenCount(promptDetails["cache_write_tokens"]) || tokenCount(value["cache_creation_input_tokens"])
+  const cacheRead =
+    tokenCount(promptDetails["cached_tokens"]) ||
+    tokenCount(value["cached_tokens"]) ||
+    tokenCount(value["cache_read_input_tokens"])
+  const cacheWrite =
+    tokenCount(promptDetails["cache_write_tokens"]) ||
+    tokenCount(promptDetails["cache_creation_input_tokens"]) ||
+    tokenCount(value["cache_creation_input_tokens"])
+  const prompt = tokenCount(value["prompt_tokens"])
+  const completion = tokenCount(value["completion_tokens"])
+  const reasoning = tokenCount(completionDetails["reasoning_tokens"])
+  // xAI leaves reasoning out of the completion tokens; only the total shows it.
+  const isApart = reasoning > 0 && tokenCount(value["total_tokens"]) === prompt + completion + reasoning
   return {
-    input: Math.max(0, tokenCount(value["prompt_tokens"]) - cacheRead - cacheWrite),
-    output: tokenCount(value["completion_tokens"]),
+    input: Math.max(0, prompt - cacheRead - cacheWrite),
+    output: isApart ? completion + reasoning : completion,
     cacheRead,
     cacheWrite,
-    reasoning: tokenCount(completionDetails["reasoning_tokens"]),
+    reasoning,
   }
 }
 
