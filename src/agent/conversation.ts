@@ -6,7 +6,7 @@ import type { BilledCall, CompressionLock, Journal, Rotation } from "./journal.t
 
 /**
  * The messages of a session in the form in which they are sent, and the only owner of the current session id. Every change
- * goes through a method that stores it first and shows it afterwards (law 2). Messages are appended; only a compression or an undo
+ * goes through a method that stores it first and shows it afterwards. Messages are appended; only a compression or an undo
  * removes some.
  */
 export class Conversation {
@@ -32,7 +32,7 @@ export class Conversation {
     return this.#id
   }
 
-  /** The system prompt: the same bytes for the life of the session (law 3). */
+  /** The system prompt: the same bytes for the life of the session. */
   get system(): string {
     return this.#system
   }
@@ -79,7 +79,7 @@ export class Conversation {
     this.#messages.length = index
   }
 
-  /** Takes over the state that another process stored. */
+  /** Adopts the state that another process stored. */
   adopt(stored: Rotation & { readonly messages: readonly Message[] }): void {
     this.#id = stored.id
     this.#system = stored.system

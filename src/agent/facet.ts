@@ -9,7 +9,7 @@ import type { DraftLayer } from "./prompt/prompt-budget.ts"
 
 /**
  * One capability of a session: memory, the task list, checkpoints, titles and so on. The composition root has one ordered list of
- * facets; everything a session consists of beside its loop comes from there. Each member is optional. A facet that throws is logged
+ * facets; everything else that a session consists of, apart from its loop, comes from there. Each member is optional. A facet that throws is logged
  * and skipped, except in `beforeTool` and `toolStarting`, where a failure keeps the call from running.
  */
 export interface SessionFacet {
@@ -26,13 +26,13 @@ export interface SessionFacet {
   beforeTool?(call: HookedCall): Promise<HookDecision>
   /** Called when an allowed call starts; the returned function is called when it has ended. */
   toolStarting?(call: StartingCall): Promise<(() => void) | undefined>
-  /** A line below the result of a call. Results come last in a request, so nothing that was sent before changes (law 3). */
+  /** A line below the result of a call. Results come last in a request, so the bytes sent before stay the same. */
   afterTool?: ResultNote
   /** Messages are about to be removed from the history; the returned text goes into the summary's material. */
   beforeCompression?(removal: Removal): Promise<string | undefined>
   /** The conversation continues in another session. */
   rotated?(sessions: { readonly from: SessionId; readonly to: SessionId }): void
-  /** Another process changed the conversation; its messages have been taken over. */
+  /** Another process changed the conversation; its messages have been adopted. */
   historyChanged?(history: readonly Message[]): void
   memoryWritten?(write: MemoryWrite): void
   /** The answer has been delivered. Work that takes time is started here, not awaited. */
@@ -93,7 +93,7 @@ export type HookDecision =
 
 /** A call that was allowed and is about to run. */
 export interface StartingCall extends Omit<HookedCall, "args"> {
-  /** What the user sees of it. */
+  /** What the user sees. */
   readonly preview: string
 }
 
@@ -114,12 +114,12 @@ export interface SettledCall {
 
 export interface Removal {
   readonly messages: readonly Message[]
-  /** The compression layer that removes them; 5 replaces them by a summary. */
+  /** The compression layer that removes them; 5 replaces them with a summary. */
   readonly layer: 2 | 4 | 5
   readonly signal: AbortSignal
 }
 
-/** What the door takes from the facets of a session. */
+/** The hooks and notes that the door collects from the facets of a session. */
 export interface ToolHooks {
   /** In list order: the first denial ends it, rewrites add up. */
   beforeTool(call: HookedCall): Promise<HookDecision>

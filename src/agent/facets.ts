@@ -17,11 +17,11 @@ import type {
   ToolHooks,
 } from "./facet.ts"
 
-/** The facets of a session as one. No failure of a facet reaches the caller, except from `hooks.toolStarting`. */
+/** Combines the facets of a session. No failure of a facet reaches the caller, except from `hooks.toolStarting`. */
 export interface Facets {
   readonly hooks: ToolHooks
   tools(): readonly ToolEntry[]
-  /** A port that several facets offer is the one of the last. */
+  /** If several facets offer the same port, the last one wins. */
   ports(): ToolPorts
   promptLayers(request: PromptRequest): Promise<readonly FacetLayer[]>
   /** All texts in list order. */
@@ -140,7 +140,7 @@ export function combineFacets(list: readonly SessionFacet[], log: Logger): Facet
   }
 }
 
-/** The prompt is stored for the life of the session, so the user must know that a part of it is missing. */
+/** The prompt is stored for the life of the session, so tell the user that a part of it is missing. */
 function missingLayer(facet: SessionFacet, error: unknown): FacetLayer {
   const warning = `The prompt of this session lacks its part about ${facet.name}: ${errorMessage(error)}.`
   return { tier: "volatile", name: facet.name, text: "", warning }
@@ -150,7 +150,7 @@ function isText(text: string | undefined): text is string {
   return text !== undefined && text !== ""
 }
 
-/** Law 5: a check that fails denies. */
+/** Fails closed: a check that throws denies the call. */
 async function checkTool(list: readonly SessionFacet[], call: HookedCall): Promise<HookDecision> {
   let current = call
   for (const facet of list) {

@@ -6,7 +6,7 @@ import type { Usage } from "../protocol/usage.ts"
 import type { CallCost } from "./spending.ts"
 
 /**
- * The durable side of a conversation. Only `Conversation` calls it, so that nothing is shown before it is stored (law 2). Every
+ * The durable side of a conversation. Only `Conversation` calls it, so that nothing is shown before it is stored. Every
  * method rejects when the store failed.
  */
 export interface Journal {

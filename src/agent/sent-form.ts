@@ -15,7 +15,7 @@ export function toSentForm(stored: Message): Message {
   return { ...kept, content: shown.content ?? message.content, ...(calls === undefined ? {} : { tool_calls: calls }) }
 }
 
-/** What is stored beside a message so that a resumed session sends it in this form again. */
+/** What is stored with a message so that a resumed session sends it in this form again. */
 export function sentForm(sent: Message): SentForm {
   if (sent.role !== "assistant") return { content: sent.content }
   const calls = sent.tool_calls ?? []

@@ -7,7 +7,7 @@ import type { Steps } from "./steps.ts"
 import type { Turn } from "./turn.ts"
 import type { Tally } from "./turn-end.ts"
 
-/** Stores the reply before any of its calls runs and before `message-end` is emitted (law 2). */
+/** Stores the reply before any of its calls runs and before `message-end` is emitted. */
 export async function* storeReply(
   turn: Turn,
   { message, reply }: { readonly message: AssistantMessage; readonly reply: ModelReply },

@@ -24,7 +24,7 @@ else printf '%s\\n' "$facts"; fi`,
   /** `$2` is the first byte, counted from one, `$3` the number of bytes. */
   readRange: `regular "$1"; tail -c "+$2" -- "$1" | head -c "$3" || exit 40`,
 
-  /** Appends a part of the input to the staging file `$2` beside the target, which `commit` moves into place. */
+  /** Appends a part of the input to the staging file `$2` next to the target, which `commit` moves into place. */
   append: `target "$1"; cat >>"$directory/$2" || { rm -f -- "$directory/$2"; removeCreated; exit 40; }
 [ -z "$created" ] || printf created`,
 
@@ -40,7 +40,7 @@ else
   mode= owner=
 fi
 (umask 077; cat >>"$stage") || giveUp
-[ "$(($(wc -c <"$stage")))" = "$3" ] || { echo "the data did not arrive completely" >&2; giveUp; }
+[ "$(($(wc -c <"$stage")))" = "$3" ] || { echo "the data is incomplete" >&2; giveUp; }
 if [ -n "$mode" ]; then
   chown "$owner" "$stage" 2>/dev/null
   chmod "$mode" "$stage" || giveUp
@@ -89,7 +89,7 @@ fi
 printf %s "$directory"`,
 } as const
 
-/** Functions that the scripts share; to be put before each of them. */
+/** Functions that the scripts share. Prepend them to each script. */
 export const FILE_SCRIPT_PARTS = `LC_ALL=C; export LC_ALL
 fail() { echo "$1" >&2; exit 40; }
 regular() {

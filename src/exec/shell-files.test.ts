@@ -38,7 +38,7 @@ test("incomplete data replaces no file and leaves none behind", async () => {
   await using home = await temporaryHome()
   await writeFile(join(home.workdir, "file"), "before")
   const cut = filesOf(home.workdir, (stdin) => stdin.subarray(0, 3))
-  await expect(cut.write("file", "0123456789")).rejects.toThrow("the data did not arrive completely")
+  await expect(cut.write("file", "0123456789")).rejects.toThrow("the data is incomplete")
   expect(await readdir(home.workdir)).toEqual(["file"])
   expect(await readFile(join(home.workdir, "file"), "utf8")).toBe("before")
 })
@@ -46,7 +46,7 @@ test("incomplete data replaces no file and leaves none behind", async () => {
 test("directories created for a file are removed when it cannot be written", async () => {
   await using home = await temporaryHome({ workFiles: { "old/.keep": "" } })
   const cut = filesOf(home.workdir, (stdin) => stdin.subarray(0, 3))
-  await expect(cut.write("old/new/deep/file", "0123456789")).rejects.toThrow("the data did not arrive completely")
+  await expect(cut.write("old/new/deep/file", "0123456789")).rejects.toThrow("the data is incomplete")
   await expect(filesOf(home.workdir).write(`old/new/${"x".repeat(300)}/file`, "")).rejects.toThrow("ENAMETOOLONG")
   expect(await readdir(home.workdir)).toEqual(["old"])
   expect(await readdir(join(home.workdir, "old"))).toEqual([".keep"])

@@ -36,7 +36,7 @@ test.each([
   ["writing inside", path("write", "/w/a"), ["deny", "allow", "allow", "allow", "allow"]],
   ["writing outside", path("write", "/x/a"), ["deny", "allow", "ask", "allow", "allow"]],
   ["writing outside through a link", path("write", "/w/a", "/x/a"), ["deny", "allow", "ask", "allow", "allow"]],
-  ["writing beside the root", path("write", "/wx/a"), ["deny", "allow", "ask", "allow", "allow"]],
+  ["writing next to the root", path("write", "/wx/a"), ["deny", "allow", "ask", "allow", "allow"]],
   ["harmless command", command("ls"), ["deny", "allow", "ask", "allow", "allow"]],
   ["risky command", command("rm -rf x"), ["deny", "ask", "ask", "ask", "allow"]],
   ["hardline command", command("rm -rf /"), ["deny", "deny", "deny", "deny", "deny"]],

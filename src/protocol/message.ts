@@ -35,7 +35,7 @@ export interface ToolMessage extends MessageExtras {
 export interface MessageExtras {
   /** Text for the model only, sent with the message and replayed byte for byte. */
   readonly injected?: string
-  /** Where the text came from (law 6). */
+  /** Where the text came from. */
   readonly provenance?: Provenance
   readonly compression_priority?: "high"
   /** Contains the summary of messages that a compression removed; the next compression updates it. */
@@ -57,7 +57,7 @@ export interface SentForm {
   readonly reasoning?: "dropped"
 }
 
-/** What a provider returned beside the text and expects back in later requests. `reasoning` is for display only and never sent. */
+/** What a provider returned in addition to the text and expects back in later requests. `reasoning` is for display only and never sent. */
 export interface ReasoningCarriers {
   readonly reasoning?: string
   readonly reasoning_content?: string

@@ -13,7 +13,7 @@ export interface OfferOptions {
   readonly style: "full" | "lean"
   /** `tools.tool_search.enabled`: false declares everything in both styles. */
   readonly enabled: boolean | "auto"
-  /** Percentage of the context window from which on tools outside the core list are deferred. */
+  /** Percentage of the context window above which tools outside the core list are deferred. */
   readonly thresholdPct: number
   /** The context window in tokens; absent or 0 where it is unknown. */
   readonly contextLength?: number
@@ -30,7 +30,7 @@ export interface OfferedTools {
 
 /**
  * Divides the tools of a session into declared and deferred ones. Every tool stays reachable: a deferred tool through the
- * bridges, and a list without bridges is declared completely. The same tools and options always yield the same bytes (law 3).
+ * bridges, and a list without bridges is declared completely. The same tools and options always yield the same bytes.
  */
 export function offerTools(offerable: OfferableTools, options: OfferOptions): OfferedTools {
   const { bridges, tools } = separateBridges(offerable)
@@ -77,11 +77,11 @@ export function offerSameTools(offerable: OfferableTools, declared: readonly str
 export function bridgedCall(
   args: Readonly<Record<string, unknown>>,
 ): { readonly name: string; readonly arguments: string } | undefined {
-  // Weaker models put the tool's arguments next to its name instead of into `arguments`.
-  const { name, arguments: inner, ...beside } = args
+  // Weaker models put the tool's arguments next to its name instead of in `arguments`.
+  const { name, arguments: inner, ...otherFields } = args
   if (typeof name !== "string" || name.trim() === "") return undefined
   if (typeof inner === "string") return { name: name.trim(), arguments: inner }
-  return { name: name.trim(), arguments: JSON.stringify(inner ?? beside) }
+  return { name: name.trim(), arguments: JSON.stringify(inner ?? otherFields) }
 }
 
 /** Size limit of the first request: prompt, tools and a short message. */

@@ -14,7 +14,7 @@ export interface ToolSelection {
 
 /**
  * The definitions of the selected tools, sorted by name. The bridges to deferred tools are part of every list that has other
- * tools; `offerTools` decides whether they are declared. A session keeps the list it took (law 3).
+ * tools; `offerTools` decides whether they are declared. A session keeps the list it started with.
  */
 export function getToolDefinitions(
   { enabled, disabled = [] }: ToolSelection,

@@ -59,7 +59,7 @@ describe("one property", () => {
       wanted: { anyOf: [{ type: "string" }, { type: "integer" }] },
     },
     { name: "a bare type name", given: "object", wanted: EMPTY },
-    { name: "a default beside a reference", given: { $ref: "#/$defs/F", default: 1 }, wanted: { $ref: "#/$defs/F" } },
+    { name: "a default next to a reference", given: { $ref: "#/$defs/F", default: 1 }, wanted: { $ref: "#/$defs/F" } },
     {
       name: "nested nodes",
       given: { type: "array", items: { type: "object", required: ["a"] } },

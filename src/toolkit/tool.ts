@@ -33,7 +33,7 @@ export interface ToolDeclaration<Schema extends z.ZodType> extends ToolMarks {
   readonly subject: (args: z.output<Schema>) => Subject | readonly Subject[]
   /** What the user sees while it runs, for example the path or the command. */
   readonly preview: (args: z.output<Schema>) => string
-  /** Why the user must approve such a call in every permission profile but full-auto; undefined when the profile decides. */
+  /** Why the user must approve such a call in every permission profile except full-auto; undefined when the profile decides. */
   readonly confirm?: (args: z.output<Schema>) => string | undefined
   /** One line that replaces an old result in a compression, from the arguments as the model wrote them and the stored result. */
   readonly digest?: (call: DigestedCall) => string
@@ -57,7 +57,7 @@ export interface ToolMarks {
   readonly idempotent?: boolean
   /** A reply that only calls housekeeping tools may carry the final answer as its text. */
   readonly housekeeping?: boolean
-  /** Where its results come from (law 6). */
+  /** Where its results come from. */
   readonly provenance?: Provenance
   /** What the agent itself relies on the tool for. */
   readonly role?: ToolRole
@@ -168,7 +168,7 @@ export interface ParsedCall {
   run(context: ToolContext): Promise<ToolResult>
 }
 
-/** A tool in the registry: everything but its code, which `load` imports. */
+/** A tool in the registry: everything except its code, which `load` imports. */
 export interface ToolEntry extends ToolMarks {
   readonly name: string
   readonly toolset: string

@@ -46,7 +46,7 @@ function fileFindings({ home, config, environment }: DoctorContext): readonly Fi
       text: `${shown} has ${stated}, this release writes ${CONFIG_VERSION}`,
       fix: "run `hermes config migrate`",
       repair: {
-        announcement: `Migrating ${shown}; the old file is kept beside it.`,
+        announcement: `Migrating ${shown}; the old file is kept next to it.`,
         run: async () => {
           const migrated = await migrateConfig({ home, environment })
           return migrated.ok ? ok(undefined) : fail(migrated.error.message)

@@ -31,7 +31,7 @@ export const databaseSection: Section = {
   },
 }
 
-/** The first problem carries the repair, which deals with all of them. */
+/** Only the first finding offers the repair, because it fixes all problems. */
 function damageFinding(
   problem: string,
   { home, clock, path, isFirst }: DoctorContext & { readonly path: string; readonly isFirst: boolean },
@@ -42,7 +42,7 @@ function damageFinding(
     ...finding,
     fix: "hermes sessions repair",
     repair: {
-      announcement: `Repairing ${home.display(path)}; the damaged file is kept beside it.`,
+      announcement: `Repairing ${home.display(path)}; the damaged file is kept next to it.`,
       run: () => {
         const outcome = repairStore(path, { backup: true, clock })
         return Promise.resolve(outcome.kind === "failed" ? fail(outcome.message) : ok(undefined))
@@ -54,6 +54,6 @@ function damageFinding(
 /** Closing the store, as this check does, already writes the log back into the database, so no repair is offered. */
 function walFinding(bytes: number): readonly Finding[] {
   if (bytes <= 10 * MEGABYTE) return []
-  const text = `the write-ahead log has ${fileSize(bytes)}`
+  const text = `the write-ahead log takes ${fileSize(bytes)}`
   return bytes > 50 * MEGABYTE ? [{ level: "warning", text, fix: "hermes sessions optimize" }] : [infoFinding(text)]
 }

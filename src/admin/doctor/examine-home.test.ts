@@ -134,7 +134,7 @@ describe("repairs", () => {
     expect(await Array.fromAsync(repairFindings(await examine(context)))).toEqual([
       {
         kind: "repair-start",
-        announcement: "Migrating ~/.hermes/config.yaml; the old file is kept beside it.",
+        announcement: "Migrating ~/.hermes/config.yaml; the old file is kept next to it.",
       },
       {
         kind: "repair-start",

@@ -64,7 +64,7 @@ test("a typed name is an alias, a listed model or any other name", () => {
   ])
 })
 
-test("every list is refreshed, and a failure is reported beside the successes", async () => {
+test("every list is refreshed, and a failure is reported along with the successes", async () => {
   await using server = await startModelServer([], { models: ["one", "two"] })
   const variables = { OPENAI_API_KEY: "k", OPENAI_BASE_URL: `${server.url}/v1` }
   using context = createTestHomeContext({ "config.yaml": "model_catalog:\n  url: ftp://example\n" }, variables)

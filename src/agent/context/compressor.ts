@@ -25,7 +25,7 @@ export interface CompressorOptions {
   readonly digest: (call: DigestedCall) => string
   /** Whether a newer result of an equal call makes an older one obsolete, by tool name. */
   readonly newestResultOnly: (tool: string) => boolean
-  /** Upper limit of the threshold, when the summary model has a smaller window (6.9). */
+  /** Upper limit of the threshold, when the summary model has a smaller window. */
   readonly thresholdCap?: number
   readonly estimator?: Estimator
 }

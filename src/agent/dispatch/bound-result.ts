@@ -25,7 +25,7 @@ export interface BoundResult {
   /** The complete text as the tool returned it. */
   readonly whole: string
   readonly truncated: boolean
-  /** Where it came from (law 6); absent for text that Hermes wrote. */
+  /** Where it came from; absent for text that Hermes wrote. */
   readonly provenance?: Provenance
   /** Moves the result to a file, for a batch whose results are too long together. Absent for images. */
   readonly shorten?: () => Promise<BoundResult & { readonly content: string }>

@@ -37,7 +37,7 @@ test.each<{ name: string; envelope: Readonly<Record<string, unknown>>; wanted: o
     wanted: { kind: "ready", args: { about: "tea" } },
   },
   {
-    name: "takes arguments that stand beside the name",
+    name: "takes arguments that are next to the name",
     envelope: { name: "take_note", about: "tea" },
     wanted: { kind: "ready", args: { about: "tea" } },
   },

@@ -30,7 +30,7 @@ const MAX_PREVIEW_CHARS = 2000
 const MAX_SUMMARY_CHARS = 500
 
 /**
- * The one door (law 4). Every call of every origin passes here, already repaired and validated, and settles exactly once: hooks,
+ * The only path to a tool. Every call passes through here, already repaired and validated, and settles exactly once: hooks,
  * guardrails, policy, approval, the tool itself, and the limit on its result.
  */
 export async function passDoor(given: PreparedCall, session: DispatchSession, run: CallRun): Promise<Settled> {

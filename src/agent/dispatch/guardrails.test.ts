@@ -181,7 +181,7 @@ test.each<readonly [string, GuardedResult, boolean]>([
   ["quoted words in output", resultOf({ text: 'they wrote "error" and "failed"' }), false],
   ["an error after 500 characters", resultOf({ text: "x".repeat(500), error: "no" }), false],
   ["a command that failed", resultOf({ output: "", exit_code: 2, error: null }), true],
-  ["a command that failed, by `exitCode` beside the content", resultOf({ output: "" }, { exitCode: 1 }), true],
+  ["a command that failed, by `exitCode` next to the content", resultOf({ output: "" }, { exitCode: 1 }), true],
   ["a command that prints errors and succeeds", resultOf({ exit_code: 0, error: "a warning" }), false],
   ["a successful write", resultOf({ error: "the linter complains" }, { filesChanged: ["/w/a"] }), false],
   ["a write that changed nothing", resultOf({ error: "no" }, { filesChanged: [] }), true],

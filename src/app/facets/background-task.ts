@@ -1,7 +1,7 @@
 import type { Logger } from "../../base/logger.ts"
 import { errorMessage } from "../../base/system-error.ts"
 
-/** Work beside the turns of a session, one at a time. A failure is logged. */
+/** Work that runs in the background of a session, one task at a time. A failure is logged. */
 export interface BackgroundTask {
   /** Does nothing while an earlier one runs. */
   start(work: (signal: AbortSignal) => Promise<void>): void

@@ -16,7 +16,7 @@ import { todoFacet } from "./todo.ts"
 import { trajectoryFacet } from "./trajectory.ts"
 
 /**
- * What a session consists of beside its loop. A new capability is a new file and a line here. The order decides the order of prompt
+ * What a session consists of, apart from its loop. A new capability is a new file and a line here. The order decides the order of prompt
  * layers, injected texts and notes; facets are closed in reverse.
  */
 export const FACETS: readonly FacetFactory[] = [
@@ -27,7 +27,7 @@ export const FACETS: readonly FacetFactory[] = [
   sessionsFacet,
   learningsFacet,
   todoFacet,
-  // Before `files`: its watcher takes changes for the command's own from the moment the command starts.
+  // Before `files`: its watcher attributes changes to the command from the moment the command starts.
   checkpointsFacet,
   filesFacet,
   diagnosticsFacet,

@@ -12,7 +12,7 @@ import { chooseModelFor } from "../services/model-sources.ts"
 import type { Services } from "../services/services.ts"
 import { openModelClient } from "../services/model-client.ts"
 
-/** The model for auxiliary tasks beside a conversation: titles, summaries, image descriptions. Loaded on first use. */
+/** The model for the auxiliary tasks of a conversation: titles, summaries, image descriptions. Loaded on first use. */
 export interface AuxiliaryModel {
   call(call: AuxiliaryCall): ReturnType<Auxiliary["call"]>
   /** The usage since the last call of this method; that of a task is included once its `call` has returned. */

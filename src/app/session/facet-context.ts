@@ -15,13 +15,13 @@ import type { SessionJournal } from "./session-journal.ts"
 export type FacetFactory = (context: FacetContext) => AppFacet | undefined | Promise<AppFacet | undefined>
 
 export interface AppFacet extends SessionFacet {
-  /** The session is open: `FacetContext.session()` may be used from here on. Not called for a prompt preview. */
+  /** Called when the session is open: `FacetContext.session()` may be used from here on. Not called for a prompt preview. */
   opened?(): void
   /** Abilities for surfaces. */
   abilities?(): Partial<SessionAbilities>
 }
 
-/** What surfaces can do with a session beside running it. */
+/** What surfaces can do with a session besides running it. */
 export interface SessionAbilities {
   checkpoints(): Promise<Checkpoints>
 }
@@ -47,6 +47,6 @@ export interface FacetContext {
 /** The open session as facets see it. */
 export interface OpenSessionParts extends TurnParts {
   readonly journal: SessionJournal
-  /** Declared and deferred ones. */
+  /** Declared and deferred tools. */
   readonly allTools: readonly ToolDefinition[]
 }

@@ -166,7 +166,7 @@ async function connectSession(source: SessionSource): Promise<Session> {
   return createSession(session.get())
 }
 
-/** What every request of the session begins with (law 3). */
+/** The prefix of every request of the session, the same bytes each time. */
 interface SessionPrefix {
   readonly tools: SessionTools
   readonly offered: OfferedTools
@@ -174,9 +174,9 @@ interface SessionPrefix {
   readonly stored: string
   /** For the user. */
   readonly warnings: readonly string[]
-  /** Adds to a stored prompt what holds for this process only and is never stored. */
+  /** Adds to a stored prompt the text that applies to this process only and is never stored. */
   sent(stored: string): string
-  /** Builds a prompt anew, for a child session. */
+  /** Builds a new prompt for a child session. */
   draft(id: SessionId): Promise<PromptDraft>
 }
 

@@ -1,12 +1,12 @@
 import type { ResumedSession } from "./resume.ts"
 
-/** What the user must know about a resumed conversation. */
+/** Warnings for the user about a resumed conversation. */
 export function openingWarnings(resumed: ResumedSession | undefined): readonly string[] {
   return [...interruptedCalls(resumed), ...openTwice(resumed)]
 }
 
 /**
- * A stored prompt never changes (law 3), so a resumed session gets a changed workspace note with its next message, once. Undefined
+ * A stored prompt never changes, so a resumed session gets a changed workspace note with its next message, once. Undefined
  * when the model knows it already.
  */
 export function changedWorkspaceNote(

@@ -15,12 +15,12 @@ export interface OpenSessionOptions {
   readonly ephemeralPrompt?: string
   /** Show the session id to the model. */
   readonly passSessionId?: boolean
-  /** What the model must know about the workspace: part of the prompt of a new session, sent with the next message of a resumed one. */
+  /** A note for the model about the workspace: part of the prompt of a new session, sent with the next message of a resumed one. */
   readonly workspaceNote?: string
   readonly sandboxPaths?: SandboxPaths
   /** Take checkpoints before changes even if the settings say otherwise. */
   readonly checkpoints?: true
-  /** Let a model generate the title. A one-shot run ends before that would be done. */
+  /** Let a model generate the title. A one-shot run would end before it is generated. */
   readonly generateTitle?: boolean
   /** Directory for trajectories (training data of runs); absent writes none. */
   readonly saveTrajectories?: string

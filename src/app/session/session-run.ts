@@ -80,7 +80,7 @@ function withFooters(end: TurnEnd, footers: SessionParts["footers"]): string | n
   return [finalResponse, ...lines].join("\n\n")
 }
 
-/** Stores the user's message before the first request is sent (law 2), then runs the loop. */
+/** Stores the user's message before the first request is sent, then runs the loop. */
 async function* storeAndAnswer(input: UserInput, run: RunInput): Steps<TurnEnd> {
   const { parts, current, signal } = run
   const { conversation, facets } = parts

@@ -7,7 +7,7 @@ import type { ToolEntry } from "../../toolkit/tool.ts"
 import { createToolSearch } from "../../tools/tool-search/tool-ranking.ts"
 import type { Services } from "../services/services.ts"
 
-/** The tools of a session by name, with what the model sees of them; both sorted by name. */
+/** The tools of a session by name, and their definitions for the model; both sorted by name. */
 export interface SessionTools {
   readonly entries: ReadonlyMap<string, ToolEntry>
   readonly definitions: readonly ToolDefinition[]
@@ -25,7 +25,7 @@ export function selectTools(
   const { tools } = registry.snapshot()
   const known = new Set([...tools.values()].map(({ toolset }) => toolset))
   const active = new Set(registered.map(({ name }) => tools.get(name)?.toolset))
-  // A facet may bring a toolset of its own; one that is known follows the selection.
+  // A facet may bring its own toolset; the selection applies only to known toolsets.
   const added = fromFacets.filter(
     ({ toolset }) => active.has(toolset) || !(known.has(toolset) || disabled.includes(toolset)),
   )
@@ -43,13 +43,13 @@ export function selectTools(
   return { entries, definitions }
 }
 
-/** Decides which tools are declared to the model. A session keeps that list for life (law 3), also when it is resumed. */
+/** Decides which tools are declared to the model. A session keeps that list for life, even when it is resumed. */
 export function divideTools(
   tools: SessionTools,
   session: {
     readonly prompt: string
     readonly contextLength: number
-    /** What a resumed session declared when it began. */
+    /** The tools that a resumed session declared when it began. */
     readonly declaredBefore?: readonly string[]
   },
   { config }: Pick<Services, "config">,

@@ -68,7 +68,7 @@ export async function closeWorkspace(
     budget,
   )
   if (closed === true) return
-  log.warning(`the ${workspace.kind} workspace did not close in time and was left`)
+  log.warning(`the ${workspace.kind} workspace did not close in time and was abandoned`)
   workspace.abandon()
 }
 
@@ -102,7 +102,7 @@ function openLocal({ cwd, sessionId, sandboxPaths }: WorkspaceRequest, sources: 
   })
 }
 
-/** Applies the floor again to the file that a path really leads to. Secret file names of the user are checked by the tools. */
+/** Applies the floor again to the real path of a file. The tools check the names of the user's own secret files. */
 function floorFor(home: Home): FileGuard {
   const directories = {
     userHome: withoutLinks(home.userHome),
@@ -181,7 +181,7 @@ function programDirectories(home: Home, compiledByNode: string | undefined): rea
   return compiledByNode === undefined || compiledByNode === "" ? own : [...own, resolve(compiledByNode)]
 }
 
-/** Where sandboxed commands may write, beside package caches. */
+/** Where sandboxed commands may write, apart from package caches. */
 export function writableDirectories(
   cwd: string,
   { config, home }: Pick<WorkspaceSources, "config" | "home">,

@@ -149,7 +149,7 @@ export function createSession(parts: SessionParts): Session {
       return current.model.rateLimits ?? {}
     },
     switchModel: async (chosen) => {
-      if (running !== undefined) return fail("wait until the running answer has ended before you change the model")
+      if (running !== undefined) return fail("wait until the current reply has finished before you change the model")
       const opened = await parts.openModel(chosen)
       if (!opened.ok) return opened
       const { provider, model } = chosen.runtime
@@ -159,8 +159,8 @@ export function createSession(parts: SessionParts): Session {
         ...current,
         model: opened.value,
         facts: { ...current.facts, provider, model },
-        // The system prompt does not change (law 3), so this note names the new model.
-        note: `[From here on this conversation is answered by ${model} (${provider}).]`,
+        // The system prompt never changes, so this note names the new model.
+        note: `[From here on, this conversation is answered by ${model} (${provider}).]`,
       }
       return ok(undefined)
     },
@@ -181,7 +181,7 @@ export function createSession(parts: SessionParts): Session {
     },
     compress: async (request) => {
       if (running !== undefined)
-        return fail("wait until the running answer has ended before you compress the conversation")
+        return fail("wait until the current reply has finished before you compress the conversation")
       const controller = beginRun()
       try {
         return ok(

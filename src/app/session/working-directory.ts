@@ -1,13 +1,13 @@
 import type { SessionId } from "../../protocol/identifiers.ts"
 import type { SandboxPaths } from "./session-options.ts"
 
-/** Where a conversation works: the user's directory, or a git worktree of its own. */
+/** Where a conversation works: the user's directory, or a separate git worktree. */
 export interface WorkingDirectory {
   readonly cwd: string
   readonly sandboxPaths?: SandboxPaths
-  /** What the model must know about it. */
+  /** A note for the model about it. */
   readonly note?: string
-  /** The same for the resumed session, if that must know more. */
+  /** The note for a resumed session, if that needs a longer one. */
   readonly noteForResumed?: string
   /** For the user, always. */
   readonly warnings: readonly string[]
@@ -21,7 +21,7 @@ export interface WorkingDirectoryRequest {
   readonly cwd: string
   /** The user named `cwd`, so a resumed session does not return to its worktree. */
   readonly isCwdNamed: boolean
-  /** The user asked for a worktree, beside what the settings say. */
+  /** The user asked for a worktree, whatever the settings say. */
   readonly worktree: boolean
   /** The session to resume, and where it last worked. */
   readonly resume: { readonly id: SessionId; readonly cwd: string } | undefined

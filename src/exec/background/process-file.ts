@@ -38,7 +38,7 @@ interface Keeper {
 export interface ProcessFile {
   /** Writes the current entries; calls made during a write share the next one. Never rejects. */
   save(): Promise<void>
-  /** Returns entries whose Hermes process has exited. The next `save` drops those that this registry has not taken over. */
+  /** Returns entries whose Hermes process has exited. The next `save` drops those that this registry has not adopted. */
   orphans(): readonly StoredProcess[]
 }
 

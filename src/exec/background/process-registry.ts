@@ -40,7 +40,7 @@ export interface ProcessRegistry {
   /** Returns all processes, or those of one owner and those recovered after a restart. */
   list(owner?: string): readonly ProcessView[]
   peek(id: string): ProcessView | undefined
-  /** As `peek`, but marks the exit of the process as reported: no notice of it will follow. */
+  /** Like `peek`, but marks the exit of the process as reported, so that no notice follows. */
   acknowledge(id: string): ProcessView | undefined
   wait(
     id: string,
@@ -51,7 +51,7 @@ export interface ProcessRegistry {
   write(id: string, data: string): boolean
   closeInput(id: string): boolean
   readonly notices: Notices
-  /** Takes over the processes that a killed Hermes process has left behind. */
+  /** Adopts the processes that a killed Hermes process has left behind. */
   recover(): Promise<void>
   /** Kills the processes it started and stops managing the recovered ones. */
   close(): Promise<void>

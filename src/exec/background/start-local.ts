@@ -90,7 +90,7 @@ export function startPiped(command: string, options: StartLocalOptions): LocalBa
   }
 }
 
-/** As `decodeInto`, but passes standard output and standard error to separate callbacks. */
+/** Like `decodeOutput`, but passes standard output and standard error to separate callbacks. */
 function decodeSeparately(
   { child, output }: StartedProcess,
   callbacks: { readonly onOutput: (text: string) => void; readonly onErrorOutput: (text: string) => void },

@@ -44,7 +44,7 @@ export async function runGit(
   return { code, stdout: output.bytes(), stderr: errors.bytes().toString("utf8"), truncated: output.truncated() }
 }
 
-/** As `runGit`, but rejects when git exits with a code other than 0. */
+/** Like `runGit`, but rejects when git exits with a code other than 0. */
 export async function gitOutput(
   repository: ShadowRepository,
   args: readonly string[],

@@ -22,7 +22,7 @@ export function createMemoryDirectory(purpose: "shell" | "pipes"): string {
   return mkdtempSync(join(tmpdir(), name))
 }
 
-/** Removes the directory, and those beside it that killed processes have left behind. */
+/** Removes the directory, and directories next to it that killed processes have left behind. */
 export function removeMemoryDirectory(directory: string, now: number): void {
   // Retries because a process may still create files in it meanwhile.
   rmSync(directory, { recursive: true, force: true, maxRetries: 3, retryDelay: 5 })

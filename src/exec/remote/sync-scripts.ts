@@ -5,7 +5,7 @@ export type RunSyncScript = (
   more: { readonly stdin?: Uint8Array; readonly signal: AbortSignal },
 ) => Promise<Buffer>
 
-// Scripts that sync files on the remote side. `$1` is always the base directory, `~/.hermes` there. A script that fails exits with 40.
+// Scripts that sync files on the remote side. `$1` is always the base directory, the remote `~/.hermes`. A script that fails exits with 40.
 
 const PARTS = `LC_ALL=C; export LC_ALL
 fail() { echo "$1" >&2; exit 40; }
@@ -35,7 +35,7 @@ mkdir -p -- "$stage" && cat >>"$stage/archive" || giveUp "the data cannot be sto
 [ "$4" = last ] || exit 0
 command -v tar >/dev/null || giveUp "tar is not installed in the workspace"
 cd -- "$stage" && tar -xof archive || giveUp "the archive cannot be unpacked"
-[ -f manifest ] && [ -f moves ] && [ -f removed ] || giveUp "the data did not arrive completely"
+[ -f manifest ] && [ -f moves ] && [ -f removed ] || giveUp "the uploaded data is incomplete"
 rm -f archive
 xargs -0 -n 20 sh -c 'base=$1; shift
 while [ $# -gt 1 ]; do

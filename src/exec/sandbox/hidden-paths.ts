@@ -32,13 +32,13 @@ export interface HiddenPaths {
   readonly shown: readonly string[]
 }
 
-/** Secrets, also inside directories that are shown. */
+/** Secrets, even inside directories that are shown. */
 const SECRETS: readonly string[] = [...HERMES_SECRETS, ...HERMES_PROTECTED]
 
 /** The parts of a home that commands may need. The rest, including other profiles, is private to Hermes. */
 const SHOWN = ["skills", "plugins", "lsp", "bin", "node"]
 
-/** Shows subdirectories of the cache but not the files beside them, such as the parsed settings. */
+/** Shows subdirectories of the cache but not the files next to them, such as the parsed settings. */
 function shownIn(home: string): readonly string[] {
   const caches = subdirectories(join(home, "cache")).filter((directory) => basename(directory) !== "code")
   return [...SHOWN.map((name) => join(home, name)), ...caches]

@@ -6,7 +6,7 @@ import { setImmediate as nextTick } from "node:timers/promises"
 import { errorCode } from "../../base/system-error.ts"
 import { isExcluded } from "../checkpoints/excluded-names.ts"
 
-/** Watches the files pending a directory. */
+/** Watches the files below a directory. */
 export interface DirectoryWatch {
   /** Resolves when all existing directories are watched, or when watching has failed. */
   readonly ready: Promise<WatchState>

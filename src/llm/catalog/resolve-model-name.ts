@@ -28,7 +28,7 @@ export interface ModelNameContext {
 
 /**
  * Resolves a model name as typed by the user to a provider and model. Order: the user's aliases; the built-in aliases, at the
- * current provider and then at otherProviders with credentials; then a provider that lists the name, the current one first. A name that
+ * current provider and then at other providers with credentials; then a provider that lists the name, the current one first. A name that
  * no provider lists is used unchanged.
  */
 export function resolveModelName(

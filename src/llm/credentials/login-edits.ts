@@ -118,7 +118,7 @@ export async function deleteCredential(
   })
 }
 
-/** Clears the failures and cooldowns of all exhausted credentials. Returns details many there were. */
+/** Clears the failures and cooldowns of all exhausted credentials. Returns how many there were. */
 export async function clearCooldowns(location: LoginLocation): Promise<Result<number>> {
   let count = 0
   const changed = await changeLogin(location, (login) => ({
@@ -133,7 +133,7 @@ export async function clearCooldowns(location: LoginLocation): Promise<Result<nu
   return changed.ok ? ok(count) : changed
 }
 
-/** Removes every login of a provider; API keys stay. Returns details many there were. */
+/** Removes every login of a provider; API keys stay. Returns how many there were. */
 export async function deleteLogin(location: LoginLocation): Promise<Result<number>> {
   let count = 0
   const changed = await changeLogin(location, (login) => {

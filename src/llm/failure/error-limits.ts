@@ -4,11 +4,11 @@
  * message.
  */
 
-/** The output tokens left beside the prompt; undefined unless the message is about the output limit. */
+/** The output tokens that the prompt leaves available; undefined unless the message is about the output limit. */
 export function parseAvailableOutputTokens(message: string): number | undefined {
   const text = message.toLowerCase()
   if (!isAboutOutputLimit(text)) return undefined
-  const available = statedOutputTokens(text) ?? outputBesideTokens(text) ?? outputBesideCharacters(text)
+  const available = statedOutputTokens(text) ?? outputLeftByTokens(text) ?? outputLeftByCharacters(text)
   return available !== undefined && available >= 1 ? available : undefined
 }
 
@@ -66,7 +66,7 @@ function statedOutputTokens(text: string): number | undefined {
   return numberIn(/available[_ ]tokens\D{0,5}(\d+)/, text) ?? numberIn(/=\s*(\d+)\s*$/, text)
 }
 
-function outputBesideTokens(text: string): number | undefined {
+function outputLeftByTokens(text: string): number | undefined {
   const window = numberIn(MAXIMUM_CONTEXT, text)
   const prompt = numberIn(/(\d+) of text input/, text)
   if (window === undefined || prompt === undefined) return undefined
@@ -76,7 +76,7 @@ function outputBesideTokens(text: string): number | undefined {
 /** Pessimistic for prose, so that the server accepts the resulting limit. */
 const CHARACTERS_PER_TOKEN = 3
 
-function outputBesideCharacters(text: string): number | undefined {
+function outputLeftByCharacters(text: string): number | undefined {
   const window = numberIn(MAXIMUM_CONTEXT, text)
   const characters = numberIn(/prompt contains (\d+) characters/, text)
   if (window === undefined || characters === undefined) return undefined

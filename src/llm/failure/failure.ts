@@ -139,7 +139,7 @@ function refusesImages(status: number | null, text: string): boolean {
   return refused && NO_IMAGES.some((phrase) => text.includes(phrase))
 }
 
-/** Bedrock answers 403 and names the missing permission, other servers answer 400 in their own detail. */
+/** Bedrock responds with 403 and names the missing permission; other servers respond with 400 and their own wording. */
 function refusesStreaming(status: number | null, detail: string): boolean {
   if (status === 403) return detail.includes("InvokeModelWithResponseStream")
   return status === 400 && NO_STREAMING.test(detail)

@@ -72,7 +72,7 @@ export function findRetryDelayMs(body: unknown): number | undefined {
   return seconds === undefined ? undefined : seconds * 1000
 }
 
-/** The body and its nested objects: vendors put the reset beside the message, above it or in its metadata. */
+/** The body and its nested objects: vendors put the reset next to the message, above it or in its metadata. */
 function recordsOf(body: unknown): readonly Readonly<Record<string, unknown>>[] {
   if (!isRecord(body)) return []
   const error = isRecord(body["error"]) ? body["error"] : {}

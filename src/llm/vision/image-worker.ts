@@ -1,4 +1,4 @@
-// Worker thread of shrink-image.ts; the build emits it as a separate file beside the main script.
+// Worker thread of shrink-image.ts; the build emits it as a separate file next to the main script.
 import { parentPort, workerData } from "node:worker_threads"
 
 import type { ImageHeader } from "./image-header.ts"

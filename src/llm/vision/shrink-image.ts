@@ -56,7 +56,7 @@ async function shrinkInWorker(task: ShrinkTask, signal: AbortSignal): Promise<Re
   }
 }
 
-/** Beside this file in the sources; one directory up in the build, where files with fixed names are. */
+/** Next to this file in the sources; one directory up in the build, where files with fixed names are. */
 function workerFile(): URL {
   return new URL(import.meta.url.endsWith(".ts") ? "image-worker.ts" : "../image-worker.js", import.meta.url)
 }

@@ -10,11 +10,11 @@ export interface ShrunkImage {
   readonly height: number
 }
 
-/** Models use no higher resolution, so an image with too many bytes starts offset this side length. */
+/** Models use no higher resolution, so an image with too many bytes starts at this side length. */
 const MAX_USEFUL_SIDE = 4096
 const SCALES: readonly number[] = [1, 0.75, 0.5, 0.35, 0.25, 0.12]
 const QUALITIES: readonly number[] = [85, 70, 50]
-/** A PNG that does not fit offset these scales is a photo and is encoded as JPEG. */
+/** A PNG that does not fit at these scales is a photo and is encoded as JPEG. */
 const PNG_SCALES: ReadonlySet<number> = new Set([1, 0.75])
 
 /**

@@ -17,7 +17,7 @@ export function anthropicParameters(request: ModelRequest, endpoint: WireEndpoin
         ...(request.temperature === undefined || refusesSampling(model) ? {} : { temperature: request.temperature }),
       }
     case "adaptive":
-      // The server rejects a temperature beside adaptive thinking.
+      // The server rejects a temperature together with adaptive thinking.
       return {
         model,
         max_tokens: Math.min(requested, limit),
@@ -79,7 +79,7 @@ export type ThinkingMode =
   | { readonly kind: "adaptive"; readonly effort: string }
   | { readonly kind: "budget"; readonly tokens: number }
 
-/** Tokens reserved for the answer beside the thinking budget. */
+/** Tokens reserved for the answer in addition to the thinking budget. */
 export const MIN_ANSWER_TOKENS = 4096
 
 function thinkingOf(

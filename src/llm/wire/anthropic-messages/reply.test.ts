@@ -138,6 +138,45 @@ describe("a stream", () => {
     expect(replyOf(decode([...callBlock(0, "A", "f"), stops("end_turn")]).finished).finishReason).toBe("tool_calls")
   })
 
+  test("an explanation of a refusal is its text", () => {
+    const delta = {
+      stop_reason: "refusal",
+      stop_details: { type: "refusal", category: "cyber", explanation: "I cannot help with that." },
+    }
+    expect(decode([{ type: "message_delta", delta }]).finished).toEqual(
+      reply({ content: "I cannot help with that.", finishReason: "content_filter" }),
+    )
+  })
+
+  test("a message_start may already carry the content and the stop reason", () => {
+    const content = [
+      { type: "thinking", thinking: "hm", signature: "s" },
+      { type: "text", text: "Hello" },
+    ]
+    const message = { content, stop_reason: "end_turn", usage: { input_tokens: 3, output_tokens: 2 } }
+    const { finished, events } = decode([{ type: "message_start", message }, { type: "message_stop" }])
+    expect(finished).toMatchObject({
+      kind: "reply",
+      reply: { content: "Hello", reasoning: "hm", finishReason: "stop" },
+    })
+    expect(events).toEqual([
+      { type: "reasoning-delta", text: "hm" },
+      { type: "text-delta", text: "Hello" },
+    ])
+  })
+
+  test("two messages in one stream are not merged", () => {
+    const start = { type: "message_start", message: { content: [] } }
+    expect(
+      decode([start, ...textBlock(0, "One"), start, ...textBlock(0, "Two"), stops("end_turn")]).finished,
+    ).toMatchObject({
+      kind: "error",
+    })
+    // After its end the first message is complete; what follows is not part of it.
+    const complete = [start, ...textBlock(0, "One"), stops("end_turn"), { type: "message_stop" }]
+    expect(decode([...complete, start, ...textBlock(0, "Two")]).finished).toMatchObject({ reply: { content: "One" } })
+  })
+
   test("without content is unusable, unless the model ended its turn", () => {
     expect(decode([stops("refusal")]).finished).toEqual(reply({ content: "", finishReason: "content_filter" }))
     expect(decode([stops("end_turn")]).finished).toEqual(reply({}))

@@ -50,9 +50,9 @@ function replyOf(state: AnthropicState, blocks: readonly CallBlock[], options: R
   const calls = new Map(blocks.map((block, index) => [block, toCall(block, index)]))
   const texts = state.blocks.flatMap((block) => (block.kind === "text" && block.text !== "" ? [block.text] : []))
   const thoughts = state.blocks.flatMap((block) => (block.kind === "thinking" && block.text !== "" ? [block.text] : []))
-  const content = texts.join("\n")
+  const content = texts.join("\n") || (state.stop === "refusal" ? state.refusal : "")
   return {
-    // A refusal without text is a reply with empty content.
+    // A refusal without text and explanation is a reply with empty content.
     content: content === "" && state.stop !== "refusal" ? null : content,
     toolCalls: [...calls.values()],
     finishReason: finishReason(state.stop, calls.size),

@@ -9,8 +9,12 @@ import { tokenCount } from "../token-count.ts"
 export interface AnthropicState {
   readonly blocks: readonly ReceivedBlock[]
   readonly stop: string | undefined
+  /** Why the model refused, from `stop_details`. */
+  readonly refusal: string
   readonly usage: Usage | undefined
   readonly frames: number
+  /** `message_start` has arrived. */
+  readonly started: boolean
   /** `message_stop` has arrived. */
   readonly done: boolean
   readonly error: string | undefined
@@ -57,8 +61,10 @@ interface OtherBlock extends BlockPosition {
 export const INITIAL_STATE: AnthropicState = {
   blocks: [],
   stop: undefined,
+  refusal: "",
   usage: undefined,
   frames: 0,
+  started: false,
   done: false,
   error: undefined,
 }
@@ -66,8 +72,8 @@ export const INITIAL_STATE: AnthropicState = {
 type Step = readonly [AnthropicState, readonly ModelEvent[]]
 
 export function decodeFrame(state: AnthropicState, frame: Frame): Step {
-  // Emit nothing after an error, so that the request can be repeated.
-  if (state.error !== undefined) return [state, []]
+  // Emit nothing after an error, so that the request can be repeated. After its end a message cannot change.
+  if (state.error !== undefined || state.done) return [state, []]
   if (frame.data.trim() === "") return [state, []]
   // Not part of this format, but gateways that translate from Chat Completions add it.
   if (frame.data === "[DONE]") return [{ ...state, done: true }, []]
@@ -79,8 +85,9 @@ export function decodeFrame(state: AnthropicState, frame: Frame): Step {
   const index = typeof data["index"] === "number" ? data["index"] : 0
   switch (stringField(data, "type") ?? frame.event) {
     case "message_start": {
-      const message = isRecord(data["message"]) ? data["message"] : {}
-      return [{ ...next, usage: mergeUsage(state.usage, message["usage"]) }, []]
+      // A gateway that retries may splice a second reply into the stream; merging the two would make up an answer.
+      if (state.started) return [{ ...next, error: "a second message in the stream of the first" }, []]
+      return startMessage(next, isRecord(data["message"]) ? data["message"] : {})
     }
     case "content_block_start":
       return openBlock(next, index, data["content_block"])
@@ -90,7 +97,8 @@ export function decodeFrame(state: AnthropicState, frame: Frame): Step {
       return [updateBlock(next, index, (block) => ({ ...block, closed: true })), []]
     case "message_delta": {
       const stop = stringField(data["delta"], "stop_reason") ?? state.stop
-      return [{ ...next, stop, usage: mergeUsage(state.usage, data["usage"]) }, []]
+      const refusal = refusalIn(data["delta"]) || state.refusal
+      return [{ ...next, stop, refusal, usage: mergeUsage(state.usage, data["usage"]) }, []]
     }
     case "message_stop":
       return [{ ...next, done: true }, []]
@@ -102,6 +110,29 @@ export function decodeFrame(state: AnthropicState, frame: Frame): Step {
   }
 }
 
+/** Usually the message is empty here, but some servers send it with content, or even complete. */
+function startMessage(state: AnthropicState, message: Readonly<Record<string, unknown>>): Step {
+  const content: readonly unknown[] = Array.isArray(message["content"]) ? message["content"] : []
+  let started: AnthropicState = {
+    ...state,
+    started: true,
+    stop: stringField(message, "stop_reason"),
+    refusal: refusalIn(message),
+    usage: mergeUsage(state.usage, message["usage"]),
+  }
+  const events: ModelEvent[] = []
+  for (const [index, block] of content.entries()) {
+    const [opened, shown] = openBlock(started, index, block)
+    started = updateBlock(opened, index, (known) => ({ ...known, closed: true }))
+    events.push(...shown)
+  }
+  return [started, events]
+}
+
+function refusalIn(value: unknown): string {
+  return (isRecord(value) && stringField(value["stop_details"], "explanation")) || ""
+}
+
 /** The state that the stream of a complete message would have produced. */
 export function stateOfCompleteMessage(
   message: Readonly<Record<string, unknown>>,
@@ -110,8 +141,10 @@ export function stateOfCompleteMessage(
   return {
     blocks: content.map((block, index) => ({ ...newBlock(index, block), closed: true })),
     stop: stringField(message, "stop_reason"),
+    refusal: refusalIn(message),
     usage: mergeUsage(undefined, message["usage"]),
     frames: 1,
+    started: true,
     done: true,
     error: undefined,
   }

@@ -13,9 +13,9 @@ import type { Wire, WireEndpoint } from "../wire.ts"
 
 export interface AnthropicMessagesOptions {
   readonly version?: string
-  /** Beta features beside those this format always requests. */
+  /** Beta features in addition to those that this format always requests. */
   readonly betas?: readonly string[]
-  /** False when the account is not allowed the longer context. */
+  /** False when the account may not use the long context. */
   readonly longContext?: boolean
 }
 

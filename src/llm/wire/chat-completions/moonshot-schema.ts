@@ -14,7 +14,7 @@ export function moonshotSchema(schema: JsonSchema): JsonSchema {
   return typeof node["type"] === "string" ? node : { type: impliedType(node), ...withoutKey(node, "type") }
 }
 
-/** An `anyOf` node must not have a `type`; with a single branch beside null, that branch replaces it. */
+/** An `anyOf` node must not have a `type`; a single branch next to null replaces it. */
 function anyOfNode(schema: JsonSchema, branches: readonly unknown[]): JsonSchema {
   const outer = withoutKey(withoutKey(schema, "type"), "anyOf")
   const nonNull = branches.filter(isRecord).filter((branch) => branch["type"] !== "null")

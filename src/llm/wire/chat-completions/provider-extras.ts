@@ -14,7 +14,7 @@ import {
 } from "./endpoint-traits.ts"
 import type { WireEndpoint } from "../wire.ts"
 
-/** Additions of one provider to the common request, beside its entry in the provider table. */
+/** What one provider adds to the common request, in addition to its entry in the provider table. */
 interface ChatExtras {
   readonly body: Readonly<Record<string, unknown>>
   readonly headers: Readonly<Record<string, string>>

@@ -400,7 +400,7 @@ function decodeComplete(body: string): DecodeResult {
 
 /**
  * `prompt_tokens` includes the cached tokens, `Usage.input` does not. Vendors put the cached counts in different fields: OpenAI and most
- * others into the details, Moonshot beside the totals, Alibaba with Anthropic's names into the details.
+ * others in the details, Moonshot next to the totals, Alibaba in the details under Anthropic's names.
  */
 function readUsage(value: unknown): Usage | undefined {
   if (!isRecord(value)) return undefined

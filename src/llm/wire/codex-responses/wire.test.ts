@@ -565,7 +565,7 @@ describe("unusual streams", () => {
     expect(replyOf(finished)).toMatchObject({ content: "Looking.\nDone.", finishReason: "stop" })
   })
 
-  test("summary parts are separated, and raw reasoning beside them is not emitted again", () => {
+  test("summary parts are separated, and raw reasoning sent with them is not emitted again", () => {
     const summary = [
       { type: "summary_text", text: "one" },
       { type: "summary_text", text: "two" },
@@ -597,7 +597,7 @@ describe("unusual streams", () => {
       { finishReason: "incomplete", content: null, carriers: {} },
     ],
     [
-      "similar text beside a real call",
+      "similar text next to a real call",
       [itemDone(0, message("to=functions.f")), itemDone(1, functionCall("A", "f", "{}")), completed([])],
       { finishReason: "tool_calls", content: "to=functions.f" },
     ],

@@ -40,7 +40,7 @@ export function createFileRegistry(): FileRegistry {
   return { files: new Map(), queues: new Map(), step: () => (steps += 1) }
 }
 
-/** Tracks the reads, writes and repeated calls of one task (spec 2.4). */
+/** Tracks the reads, writes and repeated calls of one task. */
 export function createFileTracker(options: FileTrackerOptions): FileTracker {
   const { registry, taskId } = options
   const keyOf = (path: string): string => (options.scope === undefined ? path : `${options.scope}\0${path}`)
