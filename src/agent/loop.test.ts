@@ -170,7 +170,7 @@ test("only consecutive empty replies end the turn, and their tokens count", asyn
   })
 })
 
-test("a content filter ends the turn at once, also without a text", async () => {
+test("a content filter ends the turn at once, even without a text", async () => {
   const { end, requests } = await runScript([reply({ finishReason: "content_filter" })])
   expect([end.error?.code, requests.length]).toEqual(["content_policy_blocked", 1])
 })

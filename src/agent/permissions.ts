@@ -2,7 +2,7 @@ import type { EffectiveRules } from "../policy/decide.ts"
 import type { PermissionProfile } from "../policy/permission-profile.ts"
 import type { Origin } from "./origin.ts"
 
-/** What a session may do, and whether a user can be asked. Grants last as long as the session. */
+/** What a session may do, and whether a user is present to ask. Grants last as long as the session. */
 export interface Permissions {
   rules(): EffectiveRules
   grant(rule: string): void

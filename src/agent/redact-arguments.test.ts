@@ -17,7 +17,7 @@ test("fields are masked by their name, at any depth; other values stay", () => {
   ).toEqual({ list: [{ password: "***" }], n: 1, t: "plante...alue", ok: null })
 })
 
-test("text without secrets is returned unchanged, also when it is not JSON", () => {
+test("text without secrets is returned unchanged, even when it is not JSON", () => {
   expect([redactArgumentText('{ "a" : 1 }', redact), redactArgumentText('{"a": "b', redact)]).toEqual([
     '{ "a" : 1 }',
     '{"a": "b',

@@ -48,7 +48,7 @@ export async function* runToolCalls(turn: Turn, calls: readonly ToolCall[], tall
   }
 }
 
-/** The text for the end of the last result of a batch: the budget warning and the steering notes of the user. */
+/** The text for the end of the last result of a batch: the budget warning and the user's steering notes. */
 function takeNote(turn: Turn): string {
   const pressure = turn.budgetPressure ? budgetWarning(turn.budget) : undefined
   const steer = turn.steering.take()
@@ -69,7 +69,7 @@ export async function appendToResult(turn: Turn, last: ToolMessage, text: string
   await turn.conversation.reshape(new Map([[withText(last, text), last]]))
 }
 
-/** In a marker that tool output cannot forge: it is defused there. */
+/** Wraps a note in a marker that tool output cannot forge, because the marker is defused there. */
 function steerBlock(note: string): string {
   return `${STEER_OPENING}\n${note}\n${STEER_CLOSING}`
 }

@@ -1,4 +1,4 @@
-/** Notes of the user for the running turn. */
+/** The user's notes for the running turn. */
 export interface Steering {
   /** Returns and removes the pending notes; undefined when there are none. */
   take(): string | undefined

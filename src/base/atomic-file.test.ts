@@ -45,7 +45,7 @@ test("an existing file keeps its mode", async () => {
   expect([readFileSync(path, "utf8"), modeOf(path)]).toEqual(["new", 0o640])
 })
 
-test("a link stays a link and its target is replaced, also when that does not exist yet", async () => {
+test("a link stays a link and its target is replaced, even when it does not exist yet", async () => {
   await using fixture = await temporaryHome()
   mkdirSync(join(fixture.workdir, "real"))
   for (const name of ["there", "not-yet"]) {

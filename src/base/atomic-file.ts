@@ -26,7 +26,7 @@ export interface AtomicWriteOptions {
 }
 
 /**
- * Replaces a file so that readers, also after a crash at any instant, see either the old or the new content. A symbolic link
+ * Replaces a file so that readers, even after a crash at any instant, see either the old or the new content. A symbolic link
  * stays a link: the file it points to is replaced. Synchronous, so that no signal handler runs halfway. Throws the system error;
  * the old file is then unchanged and no temporary file remains.
  */
@@ -49,7 +49,7 @@ export function writeFileAtomic(path: string, data: string | Uint8Array, options
 /** At up to four bytes each, the whole temporary name stays below 255 bytes. */
 const NAME_CODE_POINTS = 40
 
-/** Follows symbolic links to the end, also when the last one points to a file that does not exist yet. */
+/** Follows symbolic links to the end, even when the last one points to a file that does not exist yet. */
 function linkTarget(path: string): string {
   let current = resolve(path)
   for (let hops = 0; hops < 40; hops += 1) {

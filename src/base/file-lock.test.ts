@@ -7,7 +7,7 @@ import { expect, test } from "vitest"
 import { temporaryHome } from "../../test/support/temporary-home.ts"
 import { FileLockError, withFileLock } from "./file-lock.ts"
 
-test("work runs under the lock, which is removed afterwards, also when the work fails", async () => {
+test("work runs under the lock, which is removed afterwards, even when the work fails", async () => {
   await using fixture = await temporaryHome()
   const path = join(fixture.workdir, "x.lock")
   expect(await withFileLock(path, { waitMs: 0 }, () => existsSync(path))).toBe(true)

@@ -20,7 +20,7 @@ export interface FileLockOptions {
 
 /**
  * Runs `work` while this process holds the lock file at `path`. The lock is advisory: every writer of the guarded file must
- * acquire it. A lock whose owner is dead is taken over. The lock is reentrant: `work` may acquire it again. Throws
+ * acquire it. A waiting process takes over a lock whose owner is dead. The lock is reentrant: `work` may acquire it again. Throws
  * `FileLockError` after `waitMs`, or the signal's reason.
  */
 export async function withFileLock<T>(path: string, options: FileLockOptions, work: () => T | Promise<T>): Promise<T> {

@@ -28,7 +28,7 @@ test("a line has local time, level, logger and message", () => {
   })
 })
 
-test("lines carry the session of the current call, also after its id changed", async () => {
+test("lines carry the session of the current call, even after its id has changed", async () => {
   const sink = collect("INFO")
   const log = createLogger({ sinks: [sink], redact: (text) => text, clock })
   const session = { id: "one" }

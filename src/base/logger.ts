@@ -46,7 +46,7 @@ export function createLogger(options: {
   }
 }
 
-/** Logs everything that `work` does, also asynchronously, under this session. */
+/** Logs everything that `work` does, including asynchronously, under this session. */
 export function inLogSession<T>(session: LogSession, work: () => T): T {
   return sessions.run(session, work)
 }

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs"
 
 import { errorCode } from "./system-error.ts"
 
-/** Whether a process runs on this machine, also one of another user. */
+/** Whether a process is running on this machine, under any user. */
 export function isProcessAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)

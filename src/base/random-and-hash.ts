@@ -10,7 +10,7 @@ export function randomHex(bytes: number): string {
   ).join("")
 }
 
-/** A short hash that distinguishes trusted texts (FNV-1a, twice 32 bits). Not collision-resistant against an attacker. */
+/** A short hash that distinguishes trusted texts (two 32-bit FNV-1a hashes). Not collision-resistant against an attacker. */
 export function fingerprint(text: string): string {
   return [FNV_OFFSET, FNV_OFFSET ^ 0x5bd1_e995]
     .map((start) => fnv1a(text, start).toString(16).padStart(8, "0"))

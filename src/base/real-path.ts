@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs"
 import { dirname, join } from "node:path"
 
-/** Resolves symbolic links, also when the last segments of the path do not exist yet. Never throws. */
+/** Resolves symbolic links, even when the last segments of the path do not exist yet. Never throws. */
 export function realPath(path: string): string {
   try {
     return realpathSync(path)

@@ -86,7 +86,7 @@ test("text without an end is not held back forever", () => {
   expect(pieces.some((piece) => piece !== "")).toBe(true)
 })
 
-test("a secret that is added during a stream is masked from then on, also across chunks", () => {
+test("a secret that is added during a stream is masked from then on, even across chunks", () => {
   const learning = createRedactor({ enabled: true, secrets: [] })
   const mask = learning.stream()
   expect(mask.feed("first zebra-kettle-41, ")).toBe("first zebra-kettle-41, ")

@@ -13,7 +13,7 @@ export interface Redactor {
   redact(text: string, options?: RedactOptions): string
   /** Masks one text while it streams. */
   stream(): StreamMask
-  /** Masks these values from now on, also in open streams: a refreshed token is not known at the start. */
+  /** Masks these values from now on, even in open streams: a refreshed token is not known at the start. */
   addSecrets(values: readonly string[]): void
 }
 

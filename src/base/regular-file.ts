@@ -7,7 +7,7 @@ export class UnusableFileError extends Error {
 }
 
 /**
- * Reads a file that the user may have replaced by anything: a named pipe does not block, and a device does not fill the memory.
+ * Reads a file that the user may have replaced with anything: a named pipe does not block, and a device does not fill the memory.
  * Throws the system error, or `UnusableFileError`.
  */
 export function readRegularFile(

@@ -19,7 +19,7 @@ export function takeCodePoints(text: string, max: number): string {
   return text
 }
 
-/** Replaces lone surrogates by U+FFFD, since they cannot be encoded as UTF-8 in files, the database or HTTP. */
+/** Replaces lone surrogates with U+FFFD, since they cannot be encoded as UTF-8 in files, the database or HTTP. */
 export function scrubSurrogates(text: string): string {
   return text.isWellFormed() ? text : text.toWellFormed()
 }

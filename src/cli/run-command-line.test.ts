@@ -18,7 +18,7 @@ function treeWith(run: CommandRun): CommandTree {
 
 describe("errors of a command", () => {
   test.each<[string, unknown, { code: number; err: string }]>([
-    ["a mistake of the user", new CliError("no such thing", { exitCode: 2 }), { code: 2, err: "No such thing.\n" }],
+    ["a user error", new CliError("no such thing", { exitCode: 2 }), { code: 2, err: "No such thing.\n" }],
     [
       "a busy database",
       new StoreError("locked", "the database is busy; try again"),

@@ -176,7 +176,7 @@ describe("explains the problem and changes nothing", () => {
       "my-box does not respond; name the model as well.",
       { config: OWN, lists: fail("does not respond") },
     ],
-    ["a b", 'Give one model, not "a b".'],
+    ["a b", 'Name one model, not "a b".'],
   ])("%s: %s", async (argument, sentence, setup) => {
     const { lines, switched } = await runModel(argument, setup)
     expect([lines, switched]).toEqual([[sentence], []])

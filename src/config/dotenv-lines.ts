@@ -32,7 +32,7 @@ export function isDeniedForWriting(name: string): boolean {
   return DENIED_FOR_WRITING.includes(name) || isDeniedForReading(name)
 }
 
-/** Variables that are ignored in `.env`, also when the user wrote them by hand. */
+/** Variables that are ignored in `.env`, even when the user wrote them by hand. */
 export function isDeniedForReading(name: string): boolean {
   return LOCATION.includes(name) || name === "NODE_OPTIONS" || /^(?:LD|DYLD)_[A-Z_]+$/.test(name)
 }
@@ -41,7 +41,7 @@ export function isVariableName(name: string): boolean {
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)
 }
 
-/** Keys are sent in HTTP headers, which are ASCII: removes other characters that copying may have added. */
+/** Keys are sent in HTTP headers, which are ASCII, so this removes other characters that copying may have added. */
 export function cleanValue(name: string, value: string): { readonly value: string; readonly warning?: string } {
   const single = value.replaceAll(/[\r\n]/g, "")
   if (!/(?:_API_KEY|_TOKEN|_SECRET|_KEY)$/.test(name)) return { value: single }

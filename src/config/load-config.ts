@@ -32,7 +32,7 @@ export type SettingsLayer = "invocation" | "environment" | "file" | "default"
 /** The settings one process or session runs with: an immutable snapshot of all four layers. */
 export interface Config {
   get<K extends SettingKey>(key: K): SettingValue<K>
-  /** Any dotted path, also inside free mappings (`providers.x.api`); undefined when absent. */
+  /** The value at any dotted path, even inside free mappings (`providers.x.api`); undefined when absent. */
   lookup(path: string): unknown
   origin(path: string): SettingsLayer
   /** A copy of everything: all layers, `${VAR}` expanded. Holds secrets. */

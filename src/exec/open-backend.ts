@@ -219,7 +219,7 @@ function credentialFiles({ config, home, log }: OpenBackendOptions): readonly st
   })
 }
 
-/** Accepts a path relative to the home that stays inside it, also after resolving links. Returns it normalised. */
+/** Accepts a path relative to the home that stays inside it, even after links are resolved. Returns it normalised. */
 function credentialFile(entry: unknown, homePath: string): Result<string> {
   if (typeof entry !== "string" || entry === "") return fail("an entry of terminal.credential_files is not a file name")
   const name = normalize(entry)

@@ -15,7 +15,7 @@ const TERMINATION_GRACE_MS = 1000
 export interface TreeKiller {
   /** Sends SIGTERM to the whole tree, and SIGKILL to what remains after the grace period. Later calls do nothing. */
   terminate(): void
-  /** To be called when the process itself has exited: after `terminate`, kills what remains of its tree at once. */
+  /** Call it when the process itself has exited. After `terminate`, it kills what remains of the tree at once. */
   finish(): void
   /** Sends SIGKILL to the whole tree. */
   kill(): void

@@ -8,7 +8,7 @@ export interface CommandStateFiles {
   readonly to: string
   /** Makes the state in `to` the current one. Call it only when that state is complete. */
   commit(): void
-  /** Releases both files for reuse. Call it exactly once, also after `commit`. */
+  /** Releases both files for reuse. Call it exactly once, even after `commit`. */
   release(): void
 }
 

@@ -108,7 +108,7 @@ export function chooseModel(
   return ok(demo({ byDefault: true }))
 }
 
-/** Replaces an alias from the settings by its model, provider and base URL. */
+/** Replaces an alias from the settings with its model, provider and base URL. */
 function expandAlias(selection: ModelSelection, config: Config): ModelSelection {
   if (selection.model === undefined) return selection
   const aliases = { modelAliases: config.get("model_aliases"), shortAliases: config.get("model.aliases") }

@@ -120,10 +120,9 @@ async function* readReply(
     lost = { error: input.staleTimeout.error ?? error }
   }
   const decoded = decoder.finish({ ended: lost === undefined })
-  if (lost === undefined) return toAttempt(decoded, input.context, shown)
   // A timeout is not a dropped connection: an immediate retry would only wait as long again.
-  const dropped = !shown && !(lost.error instanceof HttpTimeoutError) ? ({ dropped: true } as const) : {}
-  if (decoded.kind === "unusable") {
+  const dropped = !shown && !(lost?.error instanceof HttpTimeoutError) ? ({ dropped: true } as const) : {}
+  if (lost !== undefined && decoded.kind === "unusable") {
     return { kind: "failed", failure: classifyTransportError(lost.error, input.context), shown, ...dropped }
   }
   const attempt = toAttempt(decoded, input.context, shown)

@@ -222,7 +222,11 @@ describe("an empty response after all attempts", () => {
   test.each<[string, number, string]>([
     ["at once", 1000, `${sentence} (it came immediately, so the provider probably limits the number of requests)`],
     ["after a while", 30_000, sentence],
-    ["after a long time", 61_000, `${sentence} (it took long, so the server behind the provider probably timed out)`],
+    [
+      "after a long time",
+      61_000,
+      `${sentence} (it took a long time, so the server behind the provider probably timed out)`,
+    ],
   ])("%s", async (_name, ticksMs, message) => {
     await using model = await startModelServer([emptyStream()])
     const { outcome } = await send(model.url, { ticksMs })

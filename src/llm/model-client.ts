@@ -49,7 +49,7 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
     downgrades.set(target, known)
     return known
   }
-  /** Replaces the current route by another form of the same route. */
+  /** Replaces the current route with another form of the same route. */
   const replaceRoute = (next: Route): void => {
     downgrades.set(next, downgradesOf(route))
     if (route === primary) primary = next

@@ -46,7 +46,7 @@ export interface ModelClient {
   /** Switches to the next fallback for the rest of the turn. Returns a sentence about it, or undefined when none is left. */
   fallBack?(): Promise<string | undefined>
   /**
-   * Replaces an estimated context window by the one that the local server or the catalogue reports, and updates `runtime`. It costs
+   * Replaces an estimated context window with the one that the local server or the catalogue reports, and updates `runtime`. It costs
    * a request or a file read, so call it before dropping messages for lack of room, never before the first request. Returns false
    * while the window is still an estimate.
    */

@@ -84,7 +84,7 @@ test("an invalid demo script is reported", async () => {
   expect(await openModel(DEMO, { ...OPTIONS, demoScript: [{ sai: "x" }] })).toEqual({
     ok: false,
     error:
-      'the demo script cannot be used: step 1 has an unknown field "sai"; known are say, think, call, fault, finish, wait_ms',
+      'the demo script cannot be used: step 1 has an unknown field "sai"; the known fields are say, think, call, fault, finish, wait_ms',
   })
 })
 

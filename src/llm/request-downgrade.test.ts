@@ -30,7 +30,7 @@ test("removes only encrypted reasoning", () => {
   expect(applyDowngrades(request(THINKING), ["encrypted-reasoning"]).messages).toEqual([rest])
 })
 
-test("replaces images by a note, or moves them after tool results", () => {
+test("replaces images with a note, or moves them after tool results", () => {
   const user: Message = { role: "user", content: [{ type: "text", text: "look" }, IMAGE] }
   const tool: Message = { role: "tool", tool_call_id: "c", tool_name: "t", content: [IMAGE] }
   const note = "[image left out: the model does not accept it]"

@@ -3,10 +3,10 @@ import { endOfOptions, simpleCommands } from "./command-words.ts"
 import type { SimpleCommand } from "./command-words.ts"
 import { isSystemDirectory, isUserHome, isWholeDisk } from "./delete-target.ts"
 
-/** A dangerous effect of a command. `hardline` commands are never run; for the others the user is asked. */
+/** A dangerous effect of a command. `hardline` commands are never run; for the others Hermes asks the user. */
 export interface CommandFinding {
   readonly level: "hardline" | "ask"
-  /** Names the rule, also when the user allows it for the session. */
+  /** Identifies the rule, for example when the user allows it for the session. */
   readonly key: string
 }
 
@@ -36,7 +36,7 @@ function normalise(command: string): string {
     .replaceAll(/''|""/g, "")
 }
 
-/** Replaces the absolute path of the home directory by `~`. */
+/** Replaces the absolute path of the home directory with `~`. */
 function foldHome(text: string, userHome: string | undefined): string {
   if (userHome === undefined || userHome.length < 2) return text
   return text

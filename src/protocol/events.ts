@@ -3,7 +3,7 @@ import type { FinishReason, Message, ToolCall } from "./message.ts"
 import type { Access, Subject, ToolOutcome } from "./tool.ts"
 import type { CostStatus, Usage } from "./usage.ts"
 
-/** What surfaces receive of a run. The stream of a run ends with exactly one `run-end`, also on failure or abort. */
+/** What surfaces receive of a run. The stream of a run ends with exactly one `run-end`, even on failure or abort. */
 export type AgentEvent = EventEnvelope & AgentEventBody
 
 interface EventEnvelope {

@@ -24,7 +24,7 @@ export function newSessionId(clock: Clock, kind: SessionIdKind): SessionId {
   }
 }
 
-/** The session of one run of a scheduled job. */
+/** The id for the session of one run of a scheduled job. */
 export function cronSessionId(clock: Clock, job: string): SessionId {
   const stamp = localStamp(clock.now())
   return toSessionId(`cron_${job}_${stamp.date}_${stamp.time}`)

@@ -2,7 +2,7 @@ import { parseJson } from "../base/json.ts"
 import type { AssistantMessage, Message, ToolCall, ToolMessage } from "../protocol/message.ts"
 
 /**
- * A stored call whose arguments do not parse makes every later request fail. Replaces such arguments by `{}` and explains it in
+ * A stored call whose arguments do not parse makes every later request fail. Replaces such arguments with `{}` and explains it in
  * the result of the call; adds a missing result. Other messages keep their identity, because wire formats cache by it.
  */
 export function repairCallHistory(messages: readonly Message[]): readonly Message[] {

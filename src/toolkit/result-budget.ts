@@ -74,7 +74,7 @@ export function truncatedOutput(text: string, previewChars: number): string {
 }
 
 /**
- * Whether a result already is such a replacement, also inside the wrapping of untrusted text: saving it again would overwrite the
+ * Whether a result is already such a replacement, even inside the wrapping of untrusted text: saving it again would overwrite the
  * full text in the file. A longer text is not ours and only looks like one.
  */
 export function isPersistedOutput(text: string, previewChars: number): boolean {

@@ -3,7 +3,7 @@ import type { JsonSchema } from "../protocol/tool.ts"
 
 /**
  * Converts a parameter schema to what every provider accepts: an object with `properties`, no null unions, no combinators at the
- * top level. Never throws, also for foreign schemas (MCP, plugins).
+ * top level. Never throws, even for third-party schemas (MCP, plugins).
  */
 export function sanitiseParameters(parameters: unknown): JsonSchema {
   const source = typeof parameters === "string" ? { type: parameters } : parameters

@@ -53,7 +53,7 @@ export interface ToolMarks {
   /** Default `never`. */
   readonly parallel?: Parallel
   readonly maxResultChars?: number | "unlimited"
-  /** Repeating an equal call with an equal result is no progress. */
+  /** Repeating an equal call with an equal result means no progress. */
   readonly idempotent?: boolean
   /** A reply that only calls housekeeping tools may carry the final answer as its text. */
   readonly housekeeping?: boolean

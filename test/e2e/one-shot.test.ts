@@ -38,15 +38,26 @@ describe("-z, for scripts", () => {
     expect(result.stderr).toMatch(/^hermes -z: [^\n]*empty[^\n]*\n$/)
   })
 
-  test("a stream that is cut off keeps the received text", async () => {
-    const cut = { ...says("The first half and then the second half of a long answer."), ...cutsAfter(900) }
-    await using model = await startModelServer([cut])
-    await using home = await temporaryHome({ config: settingsFor(model) })
-    const result = await hermes(home, ["-z", "hi"], { stdin: "inherit-null" })
-    expect(result.code).toBe(0)
-    expect(result.stdout).toMatch(/^The first half/)
-    expect(result.stdout).not.toContain("long answer.")
-  })
+  test.each([
+    ["chat_completions", "/v1", ""],
+    ["anthropic_messages", "/anthropic", "api_mode: anthropic_messages"],
+  ])(
+    "on %s a stream that is cut off is a partial answer, and nothing takes it for a whole one",
+    async (_wire, path, mode) => {
+      const words = `The first half, ${"on and on, ".repeat(500)} of a long answer.`
+      const cut = { ...says(words), ...cutsAfter(5000) }
+      await using model = await startModelServer([cut, cut])
+      const config = `model:\n  base_url: ${model.url}${path}\n  default: test-model\n  ${mode}\n`
+      await using home = await temporaryHome({ config })
+      const result = await hermes(home, ["-z", "hi"], { stdin: "inherit-null" })
+      expect([result.code, result.stdout.startsWith("The first half")]).toEqual([1, true])
+      expect(result.stdout).not.toContain("long answer.")
+      expect(result.stderr).toMatch(/^The connection was lost before the answer was complete[^\n]*\n$/)
+
+      const json = await hermes(home, ["chat", "-q", "hi", "--output-format", "json"], { stdin: "inherit-null" })
+      expect([json.code, JSON.parse(json.stdout).status]).toEqual([1, "partial"])
+    },
+  )
 
   test("never asks: a call that needs approval is denied, and the run continues", async () => {
     await using model = await startModelServer([callsTool("terminal", { command: "rm -r build" }), says("I may not.")])

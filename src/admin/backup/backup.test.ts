@@ -276,7 +276,7 @@ describe("restore", () => {
     await writeZip(archive, { "config.yaml": { text: "a: 1\n" } })
     expect(checkRestore(context, archive)).toMatchObject({
       ok: false,
-      error: { message: `A gateway runs for ~/.hermes (process ${process.pid}). Stop it first.` },
+      error: { message: `A gateway is running for ~/.hermes (process ${process.pid}). Stop it first.` },
     })
   })
 })

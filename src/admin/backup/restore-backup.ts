@@ -93,7 +93,7 @@ async function restoreFiles(
     makeDirectories(staging)
     const free = freeBytes(root)
     if (contents.bytes > free)
-      return fail(`The backup needs ${fileSize(contents.bytes)}, and only ${fileSize(free)} are free.`)
+      return fail(`The backup needs ${fileSize(contents.bytes)}, but only ${fileSize(free)} is free.`)
     for (const file of contents.files) {
       signal.throwIfAborted()
       await unpack(zip, file, staging)

@@ -50,7 +50,7 @@ export async function diffCheckpoint(
   }
 }
 
-/** Restores the project, or one file, after taking a snapshot of its present state. */
+/** Restores the project, or one file, after taking a snapshot of its current state. */
 export async function restoreCheckpoint(
   context: HomeContext,
   root: string,

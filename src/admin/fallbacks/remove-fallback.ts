@@ -42,7 +42,7 @@ function findEntry(entries: readonly FallbackEntry[], words: readonly string[]):
   const name = words.join(" ")
   return failed(
     named.length > 1
-      ? `"${name}" matches ${named.length} fallbacks; give its number. \`hermes fallback list\` shows them.`
+      ? `"${name}" matches ${named.length} fallbacks; use the number that \`hermes fallback list\` shows.`
       : `There is no fallback "${name}". \`hermes fallback list\` shows them.`,
   )
 }

@@ -8,7 +8,7 @@ const CHUNK = 64 * 1024
 
 /**
  * Yields new complete lines of a log until the signal aborts. Reads a rotated file to its end before it continues with the
- * next, also when several rotations happened between two polls.
+ * next, even when several rotations happened between two polls.
  */
 export async function* followLog(
   path: string,

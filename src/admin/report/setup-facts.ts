@@ -40,7 +40,7 @@ export interface SetupFacts extends ProgramFacts, ServiceFacts {
 /** A variable that may contain the key of a provider. */
 export type KeyFacts =
   | { readonly name: string; readonly state: "missing" }
-  /** `removed`: `hermes auth remove` has taken the key out of use. */
+  /** `removed`: the user has disabled the key with `hermes auth remove`. */
   | { readonly name: string; readonly state: "set" | "removed"; readonly masked: string }
 
 /** The services that belong to a home. */

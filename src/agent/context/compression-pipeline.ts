@@ -49,7 +49,7 @@ export interface PipelineResult {
 export async function runPipeline(draft: HistoryDraft, parts: PipelineParts): Promise<PipelineResult> {
   const run = new PipelineRun(draft, parts)
   for (const layer of LAYERS) {
-    if (run.fits() || run.isOver()) break
+    if (run.fits() || run.isAborted()) break
     await layer(run)
   }
   return run.result()
@@ -61,7 +61,7 @@ export async function runSummary(draft: HistoryDraft, parts: PipelineParts): Pro
   await summarise(run)
   // Exchanges that the user wants to keep are not shortened.
   const verbatim = parts.request.keepExchanges !== undefined
-  if (!verbatim && !run.isOver() && run.size() + parts.request.overheadTokens > parts.budget.threshold) {
+  if (!verbatim && !run.isAborted() && run.size() + parts.request.overheadTokens > parts.budget.threshold) {
     await shrinkEverything(run)
   }
   return run.result()
@@ -107,7 +107,7 @@ class PipelineRun {
     return this.size() <= this.parts.room
   }
 
-  isOver(): boolean {
+  isAborted(): boolean {
     return this.#aborted
   }
 
@@ -260,7 +260,7 @@ async function remove(run: PipelineRun, layer: 2 | 4, rounds: readonly Round[]):
   run.applyRemoval(layer, removeRounds(run.draft, rounds, { ...noteOptions(run), hint }), rounds.length)
 }
 
-/** A failure of the memory must not stop a compression. */
+/** A memory failure must not stop compression. */
 async function hintFor(removed: readonly Message[], layer: 2 | 4, request: CompressOptions): Promise<string> {
   try {
     return await request.beforeRemoval(removed, layer)

@@ -89,7 +89,7 @@ export interface CompressionParts {
   ) => Promise<string>
   /** Called before each run to load what the engine needs. */
   readonly prepare: (history: readonly Message[]) => Promise<void>
-  /** Takes over changes by other processes and keeps `userMessage` last. Returns whether there were any. */
+  /** Applies changes by other processes and keeps `userMessage` last. Returns whether there were any. */
   readonly catchUp: (userMessage: Message | undefined) => Steps<boolean>
   readonly onRotated: (sessions: { readonly from: SessionId; readonly to: SessionId }) => void
   readonly reportFault: (fault: string) => void
@@ -156,8 +156,8 @@ export function createCompression(parts: CompressionParts): Compression {
     const lock = await conversation.lockCompression(options.signal)
     if (lock === undefined) return unchanged(parts, "another process is compressing this conversation")
     try {
-      // The previous holder of the lock may have compressed the conversation already. In the middle of a turn nothing is taken
-      // over: messages that other processes added are stored after the compressed conversation.
+      // The previous holder of the lock may have compressed the conversation already. In the middle of a turn nothing is
+      // adopted: messages that other processes added are stored after the compressed conversation.
       if (userMessage !== undefined && (yield* parts.catchUp(userMessage))) {
         return { ...unchanged(parts), progress: true }
       }

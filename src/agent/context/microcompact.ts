@@ -26,7 +26,7 @@ export function microcompact(draft: HistoryDraft, options: CompactOptions): Hist
   )
 }
 
-/** Before a summary: replaces every longer result outside the tail by its one-line digest. */
+/** Before a summary: replaces every longer result outside the tail with its one-line digest. */
 export function pruneResults(draft: HistoryDraft, options: CompactOptions): HistoryDraft {
   return shortenOldMessages(withoutObsoleteResults(draft, options), options, (message, line) => {
     const text = contentText(message.content)

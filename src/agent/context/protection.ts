@@ -34,7 +34,7 @@ export interface ProtectionOptions {
 }
 
 /**
- * The settings give the number of protected messages. In a small window that may leave too few messages to remove, so fewer are
+ * The settings specify the number of protected messages. In a small window that may leave too few messages to remove, so fewer are
  * protected there.
  */
 export function protectionOf(messages: readonly Message[], options: ProtectionOptions): Protection {

@@ -37,7 +37,7 @@ export function staleRounds(
     .flat()
 }
 
-/** Replacing fewer tokens than this by a note would save nothing. */
+/** Replacing fewer tokens than this with a note would save nothing. */
 const NOTE_TOKENS = 120
 
 /** Groups consecutive rounds. */

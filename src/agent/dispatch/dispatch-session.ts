@@ -24,7 +24,7 @@ export interface DispatchSession {
   readonly log?: Logger
   readonly redact: (text: string) => string
   readonly resultBudget: ResultBudget
-  /** How long a question to the user stays open; 0 waits for ever. Default two minutes. */
+  /** How long a question to the user stays open; 0 waits forever. Default two minutes. */
   readonly questionTimeoutMs?: number
   /** Detects a model that repeats itself. */
   readonly guardrails?: Guardrails

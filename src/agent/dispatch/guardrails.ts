@@ -33,7 +33,7 @@ export interface GuardedCall {
   readonly tool: string
   /** As the model wrote them. */
   readonly args: unknown
-  /** An equal result for equal arguments is no progress. */
+  /** An equal result for equal arguments means no progress. */
   readonly idempotent: boolean
 }
 
@@ -166,7 +166,7 @@ function countUnchanged({ unchanged }: Counts, key: string, { content }: Guarded
 
 const JUDGED_CHARS = 500
 
-/** The exit code of a command decides, not its output. A successful write is no failure, whatever the file contains. */
+/** The exit code of a command decides, not its output. A successful write is not a failure, whatever the file contains. */
 function isFailure(result: GuardedResult): boolean {
   const exitCode = exitCodeOf(result)
   if (exitCode !== undefined) return exitCode !== 0
@@ -181,7 +181,7 @@ function exitCodeOf({ exitCode, content }: GuardedResult): number | undefined {
   return typeof field === "number" ? field : undefined
 }
 
-/** The decisions there can be about one call, and the key under which it is counted. */
+/** The possible decisions about one call, and the key under which it is counted. */
 function decisions({ tool, args }: GuardedCall) {
   const signature = { tool_name: tool, args_hash: sha256Hex(canonicalJson(args)) }
   const about = (count: number) => ({ tool_name: tool, count, signature })

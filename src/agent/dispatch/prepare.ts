@@ -30,7 +30,7 @@ interface RefusedCall extends PreparedBase {
 interface PreparedBase {
   readonly call: ToolCall
   readonly shown: ShownCall
-  /** As the model wrote them; empty when they are no JSON object. */
+  /** As the model wrote them; empty when they are not a JSON object. */
   readonly args: Readonly<Record<string, unknown>>
 }
 
@@ -97,7 +97,7 @@ function findCall(written: ToolCall["function"], tools: ReadonlyMap<string, Tool
   return { name: written.name, entry: findTool(written.name, tools), read: readArguments(written.arguments) }
 }
 
-/** Replaces a call of the bridge tool by the call inside it, unless that names no tool or the bridge itself. */
+/** Replaces a call of the bridge tool with the call inside it, unless that names no tool or the bridge itself. */
 function unwrap(found: FoundCall, tools: ReadonlyMap<string, ToolEntry>): FoundCall {
   if (found.entry?.bridge !== "call" || found.read.kind !== "object") return found
   const inside = bridgedCall(found.read.args)

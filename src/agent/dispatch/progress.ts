@@ -2,7 +2,7 @@ import type { Channel } from "../../base/channel.ts"
 import type { Clock } from "../../base/clock.ts"
 import type { AgentEventBody } from "../../protocol/events.ts"
 
-/** Live output of one call, for display only. When the reader falls behind, output is dropped and a note gives its length. */
+/** Live output of one call, for display only. When the reader falls behind, output is dropped and a note states its length. */
 export interface Progress {
   push(text: string): void
   /** The call has settled; later output is dropped. */

@@ -98,7 +98,7 @@ describe("layers", () => {
 })
 
 describe("bytes", () => {
-  test("the same facts give the same text, all day long", () => {
+  test("the same facts produce the same text, all day long", () => {
     const later = { ...everything, startedAt: new Date(2026, 0, 2, 23, 59, 59) }
     expect(textOf(later)).toBe(textOf(everything))
   })

@@ -25,7 +25,7 @@ export interface PromptFacts extends StableFacts, VolatileFacts {
 
 /**
  * Builds the system prompt: what rarely changes first, what changes from day to day last. It is built once per session and then
- * kept byte for byte, because providers cache by prefix. The same facts always give the same bytes.
+ * kept byte for byte, because providers cache by prefix. The same facts always produce the same bytes.
  */
 export function promptLayers(facts: PromptFacts): readonly PromptLayer[] {
   const ofTier = (tier: FacetLayer["tier"]): readonly DraftLayer[] =>

@@ -2,7 +2,7 @@ import { codePointLength } from "../../base/text.ts"
 import type { FacetLayer } from "../facet.ts"
 import { scanThreats } from "../../knowledge/threat-scan.ts"
 
-/** Tells the model what belongs into memory. */
+/** Tells the model what belongs in memory. */
 export const MEMORY_GUIDANCE =
   "Keep durable facts with the memory tool, compactly; best are those that spare the user a repeated correction. Nothing that is " +
   'stale in a week: no task progress, issue numbers, commits or counts. Write facts, not orders: "The user prefers tabs", not ' +

@@ -16,7 +16,7 @@ export interface PromptBudget {
 
 /**
  * Keeps the layers that grow with the project and the user within a budget. Nothing is reduced while all layers fit together.
- * Otherwise they are reduced in the order of `LEAST_IMPORTANT_FIRST`, the project's rules last. Deterministic: equal layers give
+ * Otherwise they are reduced in the order of `LEAST_IMPORTANT_FIRST`, the project's rules last. Deterministic: equal layers produce
  * equal bytes.
  */
 export function fitToBudget(layers: readonly DraftLayer[], budget: PromptBudget): readonly DraftLayer[] {

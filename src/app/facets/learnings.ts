@@ -4,10 +4,10 @@ import { lazy } from "../../base/lazy.ts"
 import { learningsLayer } from "../../agent/prompt/learnings-layer.ts"
 import type { AppFacet, FacetContext } from "../session/facet-context.ts"
 
-/** How many lessons the prompt carries. */
+/** How many learnings the prompt contains. */
 const LEARNINGS_IN_PROMPT = 5
 
-/** Error → fix pairs across sessions. Opened on first use, as most conversations neither fail nor learn. */
+/** Error → fix pairs across sessions. Opened on first use, because most conversations need none. */
 export function learningsFacet({ services, isPreview }: FacetContext): AppFacet {
   const { config, home, clock, log, redactor } = services
   const path = home.file("learnings.jsonl")

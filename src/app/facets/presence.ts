@@ -6,7 +6,7 @@ export function presenceFacet({ taskId, options, services }: FacetContext): AppF
   const presence = createPresence(services.home, taskId)
   return {
     name: "presence",
-    // An unattended run shows itself with its first tool call: before that there is nothing another process could disturb.
+    // An unattended run announces itself with its first tool call; before that, another process cannot interfere with it.
     opened: () => {
       if (options.origin.attended()) presence.show()
     },

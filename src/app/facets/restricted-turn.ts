@@ -10,10 +10,10 @@ import { ok } from "../../base/result.ts"
 import type { Message } from "../../protocol/message.ts"
 import type { OpenSessionParts } from "../session/facet-context.ts"
 
-/** The tools that only change what Hermes remembers. */
+/** The tools that only change memory and learnings. */
 export const REMEMBERING_ROLES: ReadonlySet<string | undefined> = new Set(["memory", "learnings"])
 
-/** The same door with only the tools that remember, without hooks, guardrails or a user to ask. */
+/** The same door with only the memory tools, without hooks, guardrails or a user to ask. */
 export function rememberingDispatch({ dispatch }: Pick<OpenSessionParts, "dispatch">): DispatchSession {
   const { guardrails: _guardrails, hooks: _hooks, ...rest } = dispatch
   return {
@@ -33,8 +33,8 @@ export function noInteractions({ dispatch }: Pick<OpenSessionParts, "dispatch">)
 }
 
 /**
- * The parts of a turn that continues a copy of the conversation with the tools that remember. It shares the prompt, so that the
- * provider's cache is used, and leaves no trace in the session but its cost.
+ * The parts of a turn that continues a copy of the conversation with the memory tools. It shares the prompt, so that the
+ * provider's cache is used, and leaves no trace in the session except its cost.
  */
 export function rememberingTurnParts(
   parts: OpenSessionParts,

@@ -37,11 +37,11 @@ async function notes({ memory, learnings }: ToolPorts): Promise<readonly IndexEn
     return texts.map((text) => ({ kind, ref: `${kind}:${fingerprint(text)}`, text, createdAt: 0 }))
   })
   const listed = (await learnings?.())?.list(MAX_LEARNINGS)
-  const lessons = (listed?.ok === true ? listed.value : []).map(({ id, pattern, fix, createdAt }) => ({
+  const learned = (listed?.ok === true ? listed.value : []).map(({ id, pattern, fix, createdAt }) => ({
     kind: "learning" as const,
     ref: `learning:${id}`,
     text: `${pattern}\n${fix}`,
     createdAt,
   }))
-  return [...entries, ...lessons]
+  return [...entries, ...learned]
 }

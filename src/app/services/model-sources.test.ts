@@ -73,7 +73,7 @@ test("several keys in the settings are a pool although no file manages them", as
   expect((await openProviderPool("acme", found.sources))?.size()).toBe(2)
 })
 
-test("fallback_providers keeps its order, and what is no entry is left out", async () => {
+test("fallback_providers keeps its order, and anything that is not an entry is skipped", async () => {
   await using found = await sourcesOf({
     config: `fallback_providers:
   - provider: custom

@@ -34,6 +34,6 @@ export interface Services {
   /** Which files the sessions of this app have read and written. */
   readonly files: FileRegistry
   readonly processes: BackgroundProcesses
-  /** The workspaces of open sessions, to be killed when the process must exit at once. */
+  /** The workspaces of open sessions, which are killed when the process must exit at once. */
   readonly workspaces: Set<Workspace>
 }

@@ -32,7 +32,7 @@ async function catchUp(stored: Partial<StoredState>, asked?: Message) {
   return { conversation, notified, events }
 }
 
-test("messages of another process are taken over and reported", async () => {
+test("messages of another process are adopted and reported", async () => {
   const { conversation, notified, events } = await catchUp({ messages: [said("a"), said("b")], added: 1 })
   expect(conversation.history.map(({ content }) => content)).toEqual(["a", "b"])
   expect([notified, events]).toEqual([

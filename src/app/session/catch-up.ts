@@ -11,7 +11,7 @@ export interface CatchUpParts {
   readonly facets: Facets
 }
 
-/** Takes over what another process did to this conversation. */
+/** Applies changes that another process made to this conversation. */
 export async function* adoptStored(stored: StoredState, { conversation, question, facets }: CatchUpParts): Steps<void> {
   const from = conversation.id
   conversation.adopt({ ...stored, messages: withLast(stored.messages, question) })

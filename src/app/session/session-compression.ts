@@ -38,7 +38,7 @@ export interface CompressionSource {
 
 export interface SessionCompression {
   readonly compression: Compression
-  /** Takes over what other processes did to the conversation, before anything is added to it here. */
+  /** Applies changes that other processes made to the conversation, before this one adds to it. */
   readonly catchUp: CompressionParts["catchUp"]
   /** For the user. */
   readonly warnings: readonly string[]
@@ -133,7 +133,7 @@ function settingsOf(config: Config): Parameters<typeof createCompressor>[0]["set
   }
 }
 
-/** When the configured summary model fails, the model of the conversation takes over at once. */
+/** When the configured summary model fails, the conversation's model writes the summary instead. */
 function summaryPort(auxiliary: AuxiliaryModel, config: Config): SummaryPort {
   return async ({ system, prompt, maxTokens, signal }) => {
     const messages: readonly Message[] = [{ role: "user", content: prompt }]

@@ -289,7 +289,7 @@ function firstWords(messages: readonly Message[]): string {
 
 const TITLE_CHARS = 60
 
-/** The first words of the user, cut at a word boundary. */
+/** The user's first words, cut at a word boundary. */
 export function shortTitle(text: string): string {
   const flat = text.replaceAll(/\s+/g, " ").trim()
   if (codePointLength(flat) <= TITLE_CHARS) return flat

@@ -9,7 +9,7 @@ import type { Clock } from "../../base/clock.ts"
 import type { Logger } from "../../base/logger.ts"
 import type { OpenSessionParts, SessionAbilities } from "./facet-context.ts"
 
-/** What `openSession` has put together. */
+/** The parts that `openSession` assembles. */
 export interface SessionParts extends OpenSessionParts {
   readonly clock: Clock
   readonly log: Logger
@@ -38,7 +38,7 @@ export interface SessionFacts extends Omit<RunStart, "type"> {
   readonly unsaved?: string
 }
 
-/** Notices about background processes of the session. Each is run as an input of its own. */
+/** Notices about background processes of the session. Each is the input of a separate run. */
 export interface BackgroundNotices {
   take(): string | undefined
   /** Resolves when there is one to take, or when the signal aborts. */

@@ -26,6 +26,7 @@ export async function* runEvents(input: UserInput, run: RunInput): AsyncGenerato
   let end: TurnEnd
   try {
     end = yield* storeAndAnswer(input, run)
+    if (end.partial === true) yield { type: "status", kind: "warning", text: partialText(end) }
     if (end.outcome === "completed") yield* parts.compression.afterAnswer(run.current.model, run.signal)
   } catch (error) {
     end = faultEnd(error, createTally())
@@ -48,6 +49,13 @@ export async function* runEvents(input: UserInput, run: RunInput): AsyncGenerato
     ...(pendingSteer === undefined ? {} : { pendingSteer }),
   }
   yield { type: "run-end", outcome: end.outcome, result }
+}
+
+/** An answer that is not complete must not look like one. */
+function partialText({ exitReason }: TurnEnd): string {
+  return exitReason === "partial_stream_recovery"
+    ? "The connection was lost before the answer was complete: only this part of it arrived. Ask again, or ask to continue."
+    : "The answer is not complete: the model stopped before its end. Ask to continue."
 }
 
 /** What changes with the model. */

@@ -45,7 +45,7 @@ interface RequestedWorktree extends Pick<WorkingDirectory, "warnings" | "hints">
 
 const NONE: RequestedWorktree = { warnings: [], hints: [] }
 
-/** Without a worktree where only the settings ask for one and there is no repository, or the workspace is not on this machine. */
+/** Returns no worktree when only the settings ask for one and there is no repository, or the workspace is not on this machine. */
 async function requestedWorktree(
   request: WorkingDirectoryRequest,
   git: Git,

@@ -112,7 +112,9 @@ function answerOutput(
       if (text.trim() !== "") terminal.line(text.trimEnd())
       if (how.printsSession) terminal.errLine(`session_id: ${end?.result.sessionId ?? session.id}`)
       const code = exitCode(end)
-      if (code === 1) terminal.errLine(`${how.prefix}${end?.result.error?.message ?? "the model returned no answer"}`)
+      // The reason of a partial answer was printed as a warning.
+      if (code === 1 && end?.result.partial !== true)
+        terminal.errLine(`${how.prefix}${end?.result.error?.message ?? "the model returned no answer"}`)
       return Promise.resolve(code)
     },
   }
@@ -175,6 +177,7 @@ async function payload(end: RunEnd | undefined, session: Session): Promise<Recor
 
 function exitCode(end: RunEnd | undefined): number {
   if (end === undefined || end.outcome === "interrupted") return 130
-  if (end.outcome === "error") return 1
+  // A script must not take a part of an answer for the whole.
+  if (end.outcome === "error" || end.result.partial === true) return 1
   return (end.result.finalResponse ?? "").trim() === "" ? 1 : 0
 }

@@ -17,7 +17,7 @@ export type ParsedCommandLine =
   /** A command or flag of a later release. */
   | { readonly kind: "unavailable"; readonly what: string }
   | { readonly kind: "replaced"; readonly path: readonly string[]; readonly by: string }
-  /** A mistake of the user: one sentence, exit code 2. */
+  /** A user error: one sentence, exit code 2. */
   | { readonly kind: "usage"; readonly message: string }
 
 /**

@@ -139,7 +139,7 @@ describe("import", () => {
     expect(await home.run(["import", archive, "-f"])).toEqual({
       code: 1,
       out: "",
-      err: `A gateway runs for ~/.hermes (process ${process.pid}). Stop it first.\n`,
+      err: `A gateway is running for ~/.hermes (process ${process.pid}). Stop it first.\n`,
     })
   })
 })

@@ -23,7 +23,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const id = flags.text("ack")
   if (id !== undefined) {
     valueOrCliError(await acknowledgeAdvisory(context, { id }))
-    terminal.line(`${id} is not shown again.`)
+    terminal.line(`${id} will not be shown again.`)
     return 0
   }
   const options = { nodeProblem: nodeVersionProblem(process.versions.node), terminal, signal }

@@ -57,7 +57,7 @@ export const AGENT_QUESTIONS: readonly Question[] = [
     setting: "agent.max_turns",
     label: "Model calls one request may use",
     current: (config) => String(config.get("agent.max_turns")),
-    findProblem: (answer) => (/^[1-9]\d*$/.test(answer) ? undefined : "give a whole number above zero"),
+    findProblem: (answer) => (/^[1-9]\d*$/.test(answer) ? undefined : "enter a whole number above zero"),
   },
   {
     setting: "compression.enabled",
@@ -72,7 +72,7 @@ export const AGENT_QUESTIONS: readonly Question[] = [
   },
 ]
 
-/** Asks one question after the other and saves each answer at once. An empty answer keeps the value, a wrong one is asked again, Ctrl+D ends. */
+/** Asks one question after the other and saves each answer at once. An empty answer keeps the value, after an invalid one the question is repeated, and Ctrl+D ends. */
 export async function askQuestions(questions: readonly Question[], invocation: Invocation): Promise<void> {
   const context = homeContext(invocation)
   for (const question of questions) {

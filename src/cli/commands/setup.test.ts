@@ -45,7 +45,7 @@ test("a wrong answer is asked again, an empty one keeps the value, and the end o
   using home = createCliHome()
   const asked = await home.run(["setup", "agent"], { answers: ["many", "7", "", "wild"] })
   expect(asked.code).toBe(0)
-  expect(asked.err).toMatch(/\[90\]: Give a whole number above zero\.\n[^]*\[90\]: [^]*profile "wild"\.\n/)
+  expect(asked.err).toMatch(/\[90\]: Enter a whole number above zero\.\n[^]*\[90\]: [^]*profile "wild"\.\n/)
   expect(settings(home)).toBe("agent:\n  max_turns: 7\n")
 })
 

@@ -111,7 +111,7 @@ function copyOf(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, copyOf(inner)]))
 }
 
-/** Object.fromEntries creates own properties for every name, also for `__proto__`. */
+/** Object.fromEntries creates own properties for every name, even `__proto__`. */
 function ownCopy(base: Tree, changes: readonly (readonly [string, unknown])[]): Record<string, unknown> {
   return Object.fromEntries([...Object.entries(base), ...changes])
 }

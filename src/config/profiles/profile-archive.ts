@@ -60,7 +60,7 @@ export async function importProfile(
   }
 }
 
-/** The archive was refused; the message gives the reason. */
+/** The archive was refused; the message contains the reason. */
 class ArchiveError extends Error {
   override readonly name = "ArchiveError"
 }

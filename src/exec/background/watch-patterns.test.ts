@@ -3,7 +3,7 @@ import { createPatternWatch } from "./watch-patterns.ts"
 
 const match = (pattern: string, output: string, suppressed = 0) => ({ kind: "match", pattern, output, suppressed })
 
-test("lines that contain a pattern are reported without colours, also when they arrive in two chunks", () => {
+test("lines that contain a pattern are reported without colours, even when they arrive in two chunks", () => {
   const watch = createPatternWatch(["ERROR", "ready"])
   expect(watch.scan("starting\nnothing here\n", 0)).toBeUndefined()
   expect(watch.scan("server re", 1)).toBeUndefined()

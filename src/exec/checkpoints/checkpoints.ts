@@ -38,7 +38,7 @@ export interface Checkpoints {
     options: { readonly file?: string; readonly signal: AbortSignal },
   ): Promise<Result<RestoreOutcome>>
   readonly named: NamedCheckpoints
-  /** Removes old snapshots if the last pruning is long enough ago; call it at the end of a session. */
+  /** Removes old snapshots if the last pruning was long enough ago; call it at the end of a session. */
   pruneIfDue(signal: AbortSignal): Promise<void>
   close(): void
 }

@@ -11,7 +11,7 @@ import type { GitObject } from "./git-objects.ts"
 
 /**
  * Adds objects to the store. The first ones are written as loose objects, because starting git would take longer than a small
- * snapshot; from `MAX_LOOSE_BLOBS` on, `git fast-import` writes one pack. Nothing is stored for certain before `finish`.
+ * snapshot; from `MAX_LOOSE_BLOBS` on, `git fast-import` writes one pack. Only `finish` guarantees that everything is stored.
  */
 export interface ObjectWriter {
   blob(content: Buffer): string

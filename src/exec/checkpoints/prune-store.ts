@@ -72,7 +72,7 @@ export async function pruneStore(paths: StorePaths, options: PruneOptions): Prom
   })
 }
 
-/** Calls `pruneStore` if the last run is at least `minIntervalHours` ago. */
+/** Calls `pruneStore` if the last run was at least `minIntervalHours` ago. */
 export async function pruneStoreIfDue(
   paths: StorePaths,
   options: PruneOptions & { readonly minIntervalHours: number },
@@ -105,7 +105,7 @@ export async function clearStore(paths: StorePaths, signal: AbortSignal): Promis
   })
 }
 
-/** Returns repositories of the older layout, which had one for each workspace directly in the directory. */
+/** Returns repositories of the older layout, in which the directory held one repository per workspace. */
 export function legacyStores({ directory }: StorePaths): readonly string[] {
   const entries = existsSync(directory) ? readdirSync(directory, { withFileTypes: true }) : []
   return entries

@@ -299,7 +299,7 @@ async function findTarget(
   if (found === undefined)
     return fail(`there is no checkpoint ${hash} of ${root}; list the checkpoints to see their hashes`)
   if (others.some((other) => other.hash !== found.hash))
-    return fail(`several checkpoints begin with ${hash}; give more digits`)
+    return fail(`several checkpoints begin with ${hash}; use more digits`)
   return ok({ tree: found.tree, onlyPath: onlyPath.value })
 }
 
@@ -319,11 +319,12 @@ async function namedTargets(
 function parseRelativePath(file: string): Result<readonly string[]> {
   const path = posix.normalize(file)
   if (file === "" || file.includes("\0")) return fail("the file name is empty or invalid")
-  if (posix.isAbsolute(path)) return fail(`the path ${file} is absolute; give a path relative to the workspace`)
+  if (posix.isAbsolute(path)) return fail(`the path ${file} is absolute; use a path relative to the workspace`)
   const segments = path.split("/").filter((segment) => segment !== "" && segment !== ".")
   if (segments[0] === "..") return fail(`the path ${file} is outside the workspace`)
   if (segments.length === 0) return fail(`the path ${file} is the workspace itself; omit it to select everything`)
-  if (segments.includes(".git")) return fail(`checkpoints do not cover .git directories, so not ${file} either`)
+  if (segments.includes(".git"))
+    return fail(`checkpoints do not cover .git directories, so they do not contain ${file}`)
   return ok(segments.map(toByteString))
 }
 

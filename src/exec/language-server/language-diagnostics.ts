@@ -253,7 +253,7 @@ function createEdit(pooled: PooledServer, files: readonly EditedFile[], { found,
           [...changedFiles, ...otherOpenFiles()].map(async (path) => {
             const was = baseline.get(path)
             if (was === undefined) return
-            // For a new file `before` did not wait until the server was idle, so it is done here.
+            // For a new file, `before` did not wait until the server was idle, so wait here.
             const whenIdle = waitMode === "full" || was.text === ""
             const now = await diagnose(path, languageId(path), { capabilities, signal, whenIdle })
             if (now !== undefined) errors.push({ path, errors: newErrors(was, now).map(toNewError) })

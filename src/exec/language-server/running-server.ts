@@ -274,7 +274,7 @@ const ACKNOWLEDGED_REQUESTS = new Set([
 ])
 
 function alreadyReported(): void {
-  // The server has ended or is about to, and `ended` gives the reason.
+  // The server has ended or is about to, and `ended` resolves with the reason.
 }
 
 function commandLine({ command, server }: FoundServer): string {

@@ -26,7 +26,7 @@ export interface ServerProgram {
   readonly args: readonly string[]
   /** First major version of the npm package whose program supports the protocol. */
   readonly since?: { readonly package: string; readonly major: number }
-  /** As for the whole server. */
+  /** See `LanguageServer.runsProjectCode`. */
   readonly runsProjectCode?: true
 }
 

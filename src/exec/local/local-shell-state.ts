@@ -56,7 +56,7 @@ export interface CommandState extends Omit<LocalShell, "prefix"> {
   readonly preparedScript: (commandId: string) => string
   /** Set when the working directory no longer exists. */
   readonly note: string | undefined
-  /** Adopts the state and the directory that the command left. To be called once, after the command has ended. */
+  /** Adopts the state and the directory that the command left. Call it once, after the command has ended. */
   readonly finish: () => void
 }
 
@@ -134,9 +134,9 @@ export function createLocalShellState(options: LocalShellStateOptions) {
     cwd: () => cwd,
     /** Whether commands must wait for `openSandbox` first. */
     hasSandbox: options.openSandbox !== undefined,
-    /** To be awaited before a command that sees no state. Fails when commands must not run. */
+    /** Await it before a command that sees no state. Fails when commands must not run. */
     openSandbox: (): Promise<Result<undefined>> => (sandbox ??= startSandbox(undefined)),
-    /** To be awaited before a command that starts from the state: also sources the start-up files. Undefined after an abort. */
+    /** Await it before a command that starts from the state: also sources the start-up files. Undefined after an abort. */
     prepare: (signal: AbortSignal): Promise<Result<undefined> | undefined> => orAborted(prepareOnce(), signal),
     /** For a command that leaves its state to the next one. */
     beginCommand: (command: string, requestedCwd: string | undefined): CommandState => {
@@ -198,7 +198,7 @@ export function createLocalShellState(options: LocalShellStateOptions) {
   }
 }
 
-/** Start-up files must not point commands to another home than this session's. */
+/** Start-up files must not point commands to a home other than this session's. */
 function fixedVariables(environment: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(environment).filter(([name]) => name === "HOME" || name.startsWith("HERMES_")),

@@ -3,7 +3,7 @@ import { lstatSync, readFileSync } from "node:fs"
 import type { LocalShell, PrewarmedShell } from "./local-command.ts"
 import { startPrewarmedShell } from "./prewarmed-shell.ts"
 
-/** After so long without a command, starting a shell for the next one is not a noticeable delay. */
+/** After this long without a command, starting a shell for the next one is not a noticeable delay. */
 const MAX_AGE_MS = 5 * 60_000
 
 export interface ShellPrewarmerOptions extends Pick<LocalShell, "shell" | "environment" | "takePipe"> {
@@ -73,7 +73,7 @@ interface SandboxSetup {
 }
 
 /**
- * Equal at two times when a sandbox built at the first is still correct at the second. The arguments list the existing paths and how each
+ * Two fingerprints are equal only if a sandbox that was built for the first is still correct for the second. The arguments list the existing paths and how each
  * is mounted. A path that was replaced has lost its mount, and a file system mounted since then is not covered.
  */
 function fingerprintOf(prefix: readonly string[] | undefined): string {

@@ -105,7 +105,7 @@ function downloadTarget(
 ): DownloadTarget | undefined {
   const target = downloadPath(path, paths.home)
   if (target === undefined) {
-    log.warning(`${path} was not downloaded: a link points it outside ${paths.home}`)
+    log.warning(`${path} was not downloaded: a link redirects it out of ${paths.home}`)
     return undefined
   }
   const known = uploaded.get(path)
@@ -136,7 +136,7 @@ async function* archiveParts(
   { base, runScript, signal }: DownloadOptions,
 ): AsyncGenerator<Uint8Array, void, void> {
   const stage = `stage-${randomHex(8)}`
-  // A name with a leading dash would be taken for an option.
+  // A name with a leading dash would be parsed as an option.
   const files = names.map((name) => `./${name}`)
   for (let start = 1, size = 1; start <= size; start += PART_BYTES) {
     const part = [base, stage, String(start), String(PART_BYTES)]

@@ -327,7 +327,7 @@ test("a local link does not redirect a download out of the home", async () => {
   await fixture.sync.download()
   expect([
     filesIn(join(home.workdir, "outside")),
-    fixture.lines.some((line) => line.includes("a link points it outside")),
+    fixture.lines.some((line) => line.includes("a link redirects it out of")),
   ]).toEqual([{}, true])
 })
 

@@ -19,7 +19,7 @@ import type { LocalFile, SyncedPaths } from "./synced-files.ts"
 
 export interface FileSyncOptions {
   readonly paths: SyncedPaths
-  /** The directory that holds the copies in the remote workspace: `~/.hermes` there. */
+  /** The remote directory that holds the copies, `~/.hermes`. */
   readonly base: string
   /** Identifies the workspace, for the lock and the log. */
   readonly workspaceName: string
@@ -32,11 +32,11 @@ export interface FileSyncOptions {
 
 /** Keeps copies of this home's skills, caches and configured credential files in a remote workspace. */
 export interface FileSync {
-  /** To be called before a command: uploads what has changed, at most every five seconds. Never rejects. */
+  /** Call it before a command: uploads what has changed, at most every five seconds. Never rejects. */
   upload(): Promise<void>
   /** Returns a message about a failed upload once, then undefined. */
   takeNote(): string | undefined
-  /** To be called when the workspace closes: downloads what was changed remotely. Never rejects. */
+  /** Call it when the workspace closes: downloads what was changed remotely. Never rejects. */
   download(): Promise<void>
   /** Aborts transfers, for a process that is about to exit. */
   stop(): void
@@ -194,7 +194,7 @@ function isUnchanged(file: LocalFile, uploaded: UploadedFile | undefined): boole
   return uploaded !== undefined && uploaded.size === file.size && uploaded.modifiedMs === file.modifiedMs
 }
 
-/** Several homes may upload to the same account, so each has its own manifest there. */
+/** Several homes may upload to the same account, so each has its own manifest. */
 function manifestName(home: string): string {
   return sha256Hex(`${hostname()}\0${home}`).slice(0, 16)
 }

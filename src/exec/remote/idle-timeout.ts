@@ -21,7 +21,7 @@ export interface IdleTimeout {
   touch(): void
   /** Returns the workspace with its use tracked: running commands and background processes prevent suspension. Starts the timer. */
   readonly track: (workspace: Workspace) => Workspace
-  /** To be called when the workspace cannot be reached. Undefined when it is not suspended. */
+  /** Call it when the workspace cannot be reached. Undefined when it is not suspended. */
   resume(signal: AbortSignal): Promise<Result<undefined> | undefined>
   /** Suspends the workspace if its time is up. The timer calls it every minute. */
   check(): Promise<void>

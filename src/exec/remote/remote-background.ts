@@ -53,7 +53,7 @@ const START_TIMEOUT_MS = 30_000
 const POLL_TIMEOUT_MS = 30_000
 const FIRST_POLL_MS = 100
 const POLL_MS = 2000
-/** After so many failed polls in a row the connection counts as lost. */
+/** After this many failed polls in a row the connection counts as lost. */
 const MAX_FAILED_POLLS = 15
 const MAX_BYTES_PER_POLL = 1_000_000
 

@@ -26,7 +26,7 @@ interface RemoteCommandState {
   readonly cwd: string
   readonly commandLine: readonly string[]
   readonly marker: string | undefined
-  /** To be called once, after the command has ended, with its final directory; undefined discards the state that it left. */
+  /** Call it once, after the command has ended, with its final directory; undefined discards the state that it left. */
   readonly finish: (reached: string | undefined) => void
 }
 
@@ -63,7 +63,7 @@ export function createRemoteShellState(options: RemoteShellStateOptions) {
     /** Sources the start-up files before the first command. Never rejects. */
     prepare: lazy(takeSnapshot),
     /**
-     * To be called after the workspace was reopened. If the state files were lost, sources the start-up files again, into the file that the
+     * Call it after the workspace was reopened. If the state files were lost, sources the start-up files again, into the file that the
      * retried command starts from. Returns whether state was lost.
      */
     restore: async (): Promise<boolean> => {

@@ -136,7 +136,7 @@ function explainSsh(failure: TransportFailure, options: SshOptions): string {
 const REASONS: readonly (readonly [RegExp, string])[] = [
   [/permission denied/i, "the login was refused; check terminal.ssh_user and terminal.ssh_key"],
   [/could not resolve hostname/i, "the host name cannot be resolved; check terminal.ssh_host"],
-  [/connection refused/i, "nothing listens on that port; check terminal.ssh_port and that sshd runs there"],
+  [/connection refused/i, "nothing listens on that port; check terminal.ssh_port and that sshd is running"],
   [
     /connection timed out|operation timed out|no route to host|network is unreachable/i,
     "no response; check the network",
@@ -145,5 +145,5 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
     /host key verification failed|remote host identification has changed/i,
     "its host key has changed; check why, then correct ~/.ssh/known_hosts",
   ],
-  [/unprotected private key file|bad permissions/i, "the key file may be read by others; run chmod 600 on it"],
+  [/unprotected private key file|bad permissions/i, "other users can read the key file; run chmod 600 on it"],
 ]

@@ -11,7 +11,7 @@ export interface SandboxOptions {
   readonly writable: readonly string[]
   /** Paths that stay read-only inside a writable directory: what Hermes itself runs and reads, and the user's git metadata. */
   readonly readOnly: readonly string[]
-  /** Files and directories that appear empty, also inside a writable directory. */
+  /** Files and directories that appear empty, even inside a writable directory. */
   readonly hidden: readonly string[]
   /** Files and directories inside hidden ones that stay readable. */
   readonly shown: readonly string[]

@@ -1,5 +1,5 @@
 /**
- * Wraps recalled memory in a fence, so that the model does not mistake it for the words of the user. Models sometimes repeat the
+ * Wraps recalled memory in a fence, so that the model does not mistake it for the user's words. Models sometimes repeat the
  * fence; `createFenceScrubber` removes it from their output.
  */
 export function fenceMemory(text: string): string {

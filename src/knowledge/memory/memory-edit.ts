@@ -52,7 +52,7 @@ export function validateWrite(write: MemoryWrite): MemoryWrite | MemoryRefusal {
     if (content === "") return refused("content is empty: use action remove to delete an entry")
     return contentProblem(content) ?? { ...write, oldText, content }
   }
-  if (content === "") return refused("content is missing: give the fact to remember as one short sentence")
+  if (content === "") return refused("content is missing: pass the fact to remember as one short sentence")
   return contentProblem(content) ?? { ...write, content }
 }
 
@@ -99,7 +99,7 @@ function findEntry(part: string, entries: readonly string[]): number | MemoryRef
   const [only, ...others] = matches
   if (only === undefined) return refused(`no entry contains "${ellipsize(part, PREVIEW_CHARS)}"`, { entries })
   if (others.length === 0) return entries.indexOf(only)
-  return refused(`${matches.length} entries contain "${ellipsize(part, PREVIEW_CHARS)}": give a longer part of one`, {
+  return refused(`${matches.length} entries contain "${ellipsize(part, PREVIEW_CHARS)}": pass a longer part of one`, {
     matches: matches.map((entry) => ellipsize(entry, PREVIEW_CHARS)),
   })
 }

@@ -54,7 +54,7 @@ export interface MemoryProviderContext {
   readonly platform: string
   readonly userId?: string
   readonly userIdAlt?: string
-  /** Only primary sessions are written to memory, because others do not contain the words of the user. */
+  /** Only primary sessions are written to memory, because others do not contain the user's words. */
   readonly agentContext: "primary" | "subagent" | "cron" | "flush"
   readonly agentIdentity: string
   readonly agentWorkspace: string

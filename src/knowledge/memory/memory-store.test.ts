@@ -55,7 +55,7 @@ describe("results, with a limit of 40", () => {
     {
       name: "a blank entry",
       steps: [add("  ")],
-      last: { kind: "refused", error: "content is missing: give the fact to remember as one short sentence" },
+      last: { kind: "refused", error: "content is missing: pass the fact to remember as one short sentence" },
     },
     {
       name: "more than the limit",
@@ -73,7 +73,7 @@ describe("results, with a limit of 40", () => {
       name: "a part of two entries",
       file: "xa\n§\nxb",
       steps: [replace("x", "new")],
-      last: { kind: "refused", error: '2 entries contain "x": give a longer part of one', matches: ["xa", "xb"] },
+      last: { kind: "refused", error: '2 entries contain "x": pass a longer part of one', matches: ["xa", "xb"] },
       disk: "xa\n§\nxb",
     },
     {

@@ -78,7 +78,7 @@ export async function indexSessions(
   const deadline = parts.clock.now() + parts.budgetMs
   let indexed = 0
   // Indexes at least one session per call, so that even a tiny budget finishes eventually.
-  const isOver = (): boolean => parts.signal.aborted || (indexed > 0 && parts.clock.now() >= deadline)
+  const mustStop = (): boolean => parts.signal.aborted || (indexed > 0 && parts.clock.now() >= deadline)
   const wasComplete = (await index.metadata(COMPLETE_KEY)) === "yes"
   const lastSweep = Number((await index.metadata(LAST_SWEEP_KEY)) ?? 0)
   const sweeping = !wasComplete || epochSeconds(parts.clock) - lastSweep > SWEEP_SECONDS
@@ -94,7 +94,7 @@ export async function indexSessions(
     const indexedSessions = await index.indexedSessions(page.map(({ id }) => id))
     const outdated = page.filter((session) => !isUpToDate(session, indexedSessions.get(session.id)))
     for (const session of outdated) {
-      if (isOver()) {
+      if (mustStop()) {
         if (wasComplete) await index.setMetadata(COMPLETE_KEY, "no")
         return { complete: false }
       }

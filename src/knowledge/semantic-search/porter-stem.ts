@@ -1,6 +1,6 @@
 /**
  * Returns the stem of a lower-case English word by Martin Porter's algorithm of 1980 ("deploying", "deployed" → "deploy"). Returns
- * words with other characters than a–z, and very short words, unchanged.
+ * words with characters other than a–z, and very short words, unchanged.
  */
 export function porterStem(word: string): string {
   if (word.length < 3 || !/^[a-z]+$/.test(word)) return word

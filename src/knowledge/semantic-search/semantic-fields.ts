@@ -236,7 +236,7 @@ export const SEMANTIC_FIELDS: Readonly<Record<string, string>> = {
   badge: "badge desk office access card entrance entry",
 }
 
-/** Fields that belong together, for the remotest of likenesses. */
+/** Groups of related fields, for the weakest matches. */
 export const FIELD_GROUPS: Readonly<Record<string, string>> = {
   allhealth: "health medicine doctor injury pain teeth sight hearing blood sleep allergy fitness body",
   allpeople: "person family partner friend responsibility occupation team customer name",

@@ -61,7 +61,7 @@ describe("a reply", () => {
     expect(main.requests[0]?.body).toMatchObject({ tools: [{ function: { name: "memory" } }] })
   })
 
-  test("reports its usage under its task, also when the server reports none", async () => {
+  test("reports its usage under its task, even when the server reports none", async () => {
     await using main = await startModelServer([
       says("a", { usage: { input: 7, output: 2 } }),
       refuses(400, "bad field"),

@@ -21,7 +21,7 @@ import type { ClientCache } from "./client-cache.ts"
 import { createCooldowns, NO_CREDENTIAL_COOLDOWN_MS, endpointKey } from "./cooldowns.ts"
 import type { Cooldowns } from "./cooldowns.ts"
 
-/** Runs auxiliary tasks (titles, summaries, classification), possibly on another model than the conversation. */
+/** Runs auxiliary tasks (titles, summaries, classification), possibly on a different model from the conversation's. */
 export interface Auxiliary {
   call(call: AuxiliaryCall): Promise<Result<AuxiliaryReply, AuxiliaryFailure>>
   /** Aborts running calls and closes every connection. */
@@ -226,7 +226,7 @@ function noProvider(task: string, unavailable: readonly string[]): AuxiliaryFail
 function timedOut(task: string, { timeoutSeconds }: AuxiliarySettings): AuxiliaryFailure {
   return {
     kind: "timed-out",
-    message: `${task} took longer than ${timeoutSeconds} s; give it more with \`hermes config set auxiliary.${task}.timeout N\``,
+    message: `${task} took longer than ${timeoutSeconds} s; raise the limit with \`hermes config set auxiliary.${task}.timeout N\``,
   }
 }
 

@@ -210,7 +210,7 @@ describe("SSO", () => {
   test.each([
     ["a session", SESSION, cacheFile("company")],
     ["an older profile", LEGACY, cacheFile(START)],
-  ])("%s: the login token gives the keys of the role", async (_what, config, file) => {
+  ])("%s: the login token is exchanged for the keys of the role", async (_what, config, file) => {
     await using server = await startAwsServer()
     server.ssoTokens.add("access-1")
     const files = { ".aws/config": config, [file]: cached(60) }

@@ -38,7 +38,7 @@ describe("priority of sources", () => {
     [{ catalog: 90_000 }, 90_000, "catalog"],
     [{}, 256_000, "default"],
     [{ configured: 0, cached: -1 }, 256_000, "default"],
-  ])("%j gives %d from %s", (facts, tokens, source) => {
+  ])("%j results in %d from %s", (facts, tokens, source) => {
     expect(resolveContextWindow({ ...CLOUD, ...facts })).toEqual({ tokens, source })
   })
 
@@ -52,7 +52,7 @@ describe("priority of sources", () => {
     [{ model: "MiniMax-M3", cached: 204_800 }, 1_000_000],
     [{ model: "grok-4.3", cached: 256_000 }, 1_000_000],
     [{ provider: "lmstudio", model: "claude-x", cached: 4096, baseUrl: "http://127.0.0.1:1234/v1" }, 200_000],
-  ])("known wrong values are ignored: %j gives %d", (facts, tokens) => {
+  ])("known wrong values are ignored: %j results in %d", (facts, tokens) => {
     expect(resolveContextWindow({ ...CLOUD, ...facts }).tokens).toBe(tokens)
   })
 })

@@ -106,7 +106,7 @@ function isWindow(tokens: number | undefined): tokens is number {
   return tokens !== undefined && Number.isInteger(tokens) && tokens > 0
 }
 
-/** Returns the cached window, unless it is a value that an earlier release is known to have stored wrongly. */
+/** Returns the cached window, unless it is a wrong value that an earlier release is known to have stored. */
 function trustedCache({ provider, model, cached }: WindowFacts): number | undefined {
   if (!isWindow(cached)) return undefined
   const name = model.toLowerCase()

@@ -53,7 +53,7 @@ export async function fetchModelList(
     const models = parseModelList(json)
     return models === undefined ? fail("did not return a model list") : ok(models)
   } catch (error) {
-    if (options.signal.aborted) return fail("was not queried to the end")
+    if (options.signal.aborted) return fail("did not respond before the request was cancelled")
     return fail(
       signal.aborted
         ? `did not respond within ${TOTAL_MS / 1000} s`

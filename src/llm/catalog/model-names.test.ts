@@ -86,8 +86,8 @@ describe("the argument of /model", () => {
 
   test.each([
     ["--provider", "name a provider after --provider"],
-    ["a b", 'give one model, not "a b"'],
-    ["a --fast", "/model does not know --fast; it takes --provider, --global and --refresh"],
+    ["a b", 'name one model, not "a b"'],
+    ["a --fast", "/model has no option --fast; it accepts --provider, --global and --refresh"],
   ])("%j is refused", (text, error) => {
     expect(parseModelArgument(text)).toEqual({ ok: false, error })
   })

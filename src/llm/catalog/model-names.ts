@@ -32,11 +32,11 @@ export function parseModelArgument(
       provider = words[index]
       if (provider === undefined) return fail("name a provider after --provider")
     } else if (word.startsWith("--"))
-      return fail(`/model does not know ${word}; it takes --provider, --global and --refresh`)
+      return fail(`/model has no option ${word}; it accepts --provider, --global and --refresh`)
     else names.push(word)
   }
   const [name, extra] = names
-  if (extra !== undefined) return fail(`give one model, not "${names.join(" ")}"`)
+  if (extra !== undefined) return fail(`name one model, not "${names.join(" ")}"`)
   if (name === undefined || provider !== undefined) return ok({ model: name, provider, global, refresh })
   return ok({ ...splitProviderPrefix(name, isProvider), global, refresh })
 }

@@ -14,6 +14,6 @@ test.each([
   expect(priceWarning("m", { ...OTHER, input, output })).toBe(expected)
 })
 
-test("an unknown price gives no warning", () => {
+test("an unknown price causes no warning", () => {
   expect(priceWarning("m", undefined)).toBeUndefined()
 })

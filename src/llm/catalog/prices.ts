@@ -27,7 +27,7 @@ export type PriceSource = "provider" | "table" | "catalog"
 
 const DECIMAL_PLACES = 9
 
-/** Parses USD per million tokens exactly. Negative, infinite and invalid numbers give null. */
+/** Parses USD per million tokens exactly. Negative, infinite and invalid numbers become null. */
 export function parsePrice(usdPerMillion: string | number | null | undefined): Price {
   return scaled(usdPerMillion, DECIMAL_PLACES)
 }

@@ -59,7 +59,7 @@ export async function requestDocument(request: OAuthRequest): Promise<Result<OAu
   }
 }
 
-/** Explains a transport error like for a model, but names the settings of the login server. */
+/** Explains a transport error as for a model, but names the settings of the login server. */
 function explain(cause: unknown): string {
   const code = errorCode(cause)
   if (code === undefined) return errorMessage(cause)

@@ -110,7 +110,7 @@ describe("replies without a tool", () => {
     expect(replyTo([user("hello"), assistant("Hello."), user(message)]).call).toBeUndefined()
   })
 
-  test("the first reply of a session has the disclaimer, also after tool calls; later ones have not", () => {
+  test("the first reply of a session has the disclaimer, even after tool calls; later replies do not", () => {
     const ran = [
       user("run date"),
       ...called("terminal", { command: "date" }, { output: "now\n", exit_code: 0, error: null }),

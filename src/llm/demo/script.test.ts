@@ -42,7 +42,7 @@ describe("parseDemoScript", () => {
     [["x"], "step 1 must be an object with say, think, call, fault, finish or wait_ms"],
     [
       [{ say: "x" }, { sey: "y" }],
-      'step 2 has an unknown field "sey"; known are say, think, call, fault, finish, wait_ms',
+      'step 2 has an unknown field "sey"; the known fields are say, think, call, fault, finish, wait_ms',
     ],
     [[{ say: 1 }], "step 1 needs text in say"],
     [[{ say: "x", think: [] }], "step 1 needs text in think"],
@@ -53,11 +53,11 @@ describe("parseDemoScript", () => {
     ],
     [
       [{ say: "x", fault: "fire" }],
-      "step 1 has an unknown fault; known are rate-limit, overflow, malformed-json, disconnect, empty",
+      "step 1 has an unknown fault; the known faults are rate-limit, overflow, malformed-json, disconnect, empty",
     ],
     [
       [{ say: "x", finish: "end" }],
-      "step 1 has an unknown finish; known are stop, tool_calls, length, content_filter, incomplete",
+      "step 1 has an unknown finish; the known values are stop, tool_calls, length, content_filter, incomplete",
     ],
     [[{ say: "x", wait_ms: -1 }], "step 1 needs a number of milliseconds in wait_ms"],
     [[{}], "step 1 needs say or call; use fault: empty for a reply without either"],

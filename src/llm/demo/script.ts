@@ -42,7 +42,8 @@ export function parseDemoScript(value: unknown): Result<DemoScript> {
 function parseStep(value: unknown): Result<DemoStep> {
   if (!isRecord(value)) return fail("must be an object with say, think, call, fault, finish or wait_ms")
   const unknown = Object.keys(value).find((key) => !FIELDS.has(key))
-  if (unknown !== undefined) return fail(`has an unknown field "${unknown}"; known are ${[...FIELDS].join(", ")}`)
+  if (unknown !== undefined)
+    return fail(`has an unknown field "${unknown}"; the known fields are ${[...FIELDS].join(", ")}`)
   const { say = "", think = "", finish, fault, wait_ms: waitMs } = value
   if (typeof say !== "string") return fail("needs text in say")
   if (typeof think !== "string") return fail("needs text in think")
@@ -50,10 +51,10 @@ function parseStep(value: unknown): Result<DemoStep> {
   if (!calls.ok) return calls
   const knownFault = FAULTS.find((name) => name === fault)
   if (fault !== undefined && knownFault === undefined)
-    return fail(`has an unknown fault; known are ${FAULTS.join(", ")}`)
+    return fail(`has an unknown fault; the known faults are ${FAULTS.join(", ")}`)
   const knownFinish = FINISHES.find((name) => name === finish)
   if (finish !== undefined && knownFinish === undefined)
-    return fail(`has an unknown finish; known are ${FINISHES.join(", ")}`)
+    return fail(`has an unknown finish; the known values are ${FINISHES.join(", ")}`)
   if (waitMs !== undefined && (typeof waitMs !== "number" || !Number.isFinite(waitMs) || waitMs < 0)) {
     return fail("needs a number of milliseconds in wait_ms")
   }

@@ -52,9 +52,9 @@ export function failureMessage(reason: Classification["reason"], facts: MessageF
     case "long_context_tier":
       return `${server} charges extra for a conversation this long${suffix}`
     case "oauth_long_context_beta_forbidden":
-      return `${server} does not allow this login the long context${suffix}`
+      return `${server} does not allow the long context for this login${suffix}`
     case "llama_cpp_grammar_pattern":
-      return `${server} cannot parse the pattern of a tool's parameters${suffix}`
+      return `${server} cannot parse a pattern in a tool's parameters${suffix}`
     case "unknown":
     case "format_error":
     case "server_error":
@@ -99,7 +99,7 @@ export function causeHint(failure: HintFacts, elapsedMs: number): string | undef
   if (failure.connectionLost === true) return "try again later, or check its base_url"
   if (invalidReply !== true || notModelServer === true) return undefined
   if (elapsedMs < IMMEDIATE_MS) return "it came immediately, so the provider probably limits the number of requests"
-  return elapsedMs > SLOW_MS ? "it took long, so the server behind the provider probably timed out" : undefined
+  return elapsedMs > SLOW_MS ? "it took a long time, so the server behind the provider probably timed out" : undefined
 }
 
 interface HintFacts {

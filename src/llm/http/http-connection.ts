@@ -150,7 +150,7 @@ function connectAgentThroughSocks(
 
 /**
  * Handles abort and timeout until the request has a socket, because Node handles neither in that phase: opening a connection
- * through a proxy may take long. A request that only waits for a free connection of the pool does not time out.
+ * through a proxy may take a long time. A request that only waits for a free connection of the pool does not time out.
  */
 function watchConnecting(
   outgoing: ClientRequest,
@@ -213,7 +213,7 @@ function watchTimeouts(
   outgoing.on("socket", (socket) => {
     if (background) socket.unref()
     const giveUp = (message: string, code?: HttpTimeoutError["code"]): void => {
-      // Once the response has begun, destroy that: destroying the request would only give its reader "aborted".
+      // Once the response has begun, destroy that: destroying the request would only report "aborted" to its reader.
       const target = incoming ?? outgoing
       target.destroy(new HttpTimeoutError(message, code))
     }

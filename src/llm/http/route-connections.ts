@@ -15,7 +15,7 @@ export interface RouteConnections {
   close(): void
 }
 
-/** Fails with a message when the proxy or the CA bundle for the route's own endpoint is configured wrongly. */
+/** Fails with a message when the proxy or the CA bundle for the route's own endpoint is misconfigured. */
 export function createRouteConnections(
   { baseUrl, billingMode }: Pick<ModelRuntime, "baseUrl" | "billingMode">,
   { environment, caBundle }: Pick<ConnectionSettingsOptions, "environment" | "caBundle">,

@@ -89,7 +89,7 @@ test.each([
   expect(proxy.requests).toEqual([question])
 })
 
-test("sends user name and password, also with URL-encoded characters", async () => {
+test("sends user name and password, even with URL-encoded characters", async () => {
   await using target = await startTarget()
   await using proxy = await startSocksServer({ login: "ann@lab:p:ss wörd" })
   proxy.forwardTo(target.url)

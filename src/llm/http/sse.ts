@@ -5,7 +5,7 @@ export interface Frame {
 }
 
 /**
- * Incremental reader of `text/event-stream`. Bytes may be split anywhere, also inside a UTF-8 sequence or between CR and LF;
+ * Incremental reader of `text/event-stream`. Bytes may be split anywhere, even inside a UTF-8 sequence or between CR and LF;
  * the frames do not depend on the split.
  */
 export class SseReader {

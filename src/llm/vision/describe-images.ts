@@ -10,7 +10,7 @@ export interface DescribedRequest {
   readonly notice?: string
 }
 
-/** Prepares a request for a model without vision: replaces every image by a description from another model. */
+/** Prepares a request for a model without vision: replaces every image with a description from another model. */
 export async function describeImages(
   request: ModelRequest,
   describer: ImageDescriber,

@@ -16,7 +16,7 @@ function label(id: string): Part {
   return { type: "text", text: `[From the result of read_file (${id}), not from the user:]` }
 }
 
-test("the images of a round follow its last result with the id of their call; images of the user stay", () => {
+test("the images of a round follow its last result with the id of their call; the user's images stay", () => {
   const first = result("a", [{ type: "text", text: "red.png" }, RED])
   const plain = result("b", "no image")
   const third = result("c", [BLUE, { type: "text", text: "blue.png" }])

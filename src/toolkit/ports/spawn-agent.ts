@@ -1,7 +1,7 @@
 import type { AgentEvent } from "../../protocol/events.ts"
 
 /**
- * Runs a sub-agent: a session of its own with its own budget that shares the workspace and the user's permissions, never more. The
+ * Runs a sub-agent: a separate session with its own budget that shares the workspace and the user's permissions, never more. The
  * stream ends with exactly one `run-end`; aborting the signal ends the sub-agent and everything it started.
  */
 export type SpawnAgentPort = (spec: AgentSpec) => AsyncIterable<AgentEvent>

@@ -71,12 +71,12 @@ test.each<[QuestionOutcome, unknown]>([
     {
       question: "?",
       choices_offered: [],
-      user_response: "[No answer came in time. Decide by your best judgement and state what you assumed.]",
+      user_response: "[No answer came in time. Use your best judgement and state what you assumed.]",
     },
   ],
   [
     { kind: "unattended" },
-    { error: "no user is available to answer; proceed by your best judgement and state what you assumed" },
+    { error: "no user is available to answer; use your best judgement and state what you assumed" },
   ],
   [{ kind: "interrupted" }, { error: "the question was interrupted and has no answer" }],
 ])("%j", async (answered, expected) => {
@@ -92,7 +92,7 @@ test("an empty question and an unattended run are errors", async () => {
   })
   expect(asked).toEqual([])
   expect(await bench.call(clarify, { question: "?" })).toEqual({
-    error: "no user is available to answer; proceed by your best judgement and state what you assumed",
+    error: "no user is available to answer; use your best judgement and state what you assumed",
   })
 })
 

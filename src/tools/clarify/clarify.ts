@@ -69,10 +69,10 @@ export const clarify = defineTool({
   },
 })
 
-const NO_ANSWER = "[No answer came in time. Decide by your best judgement and state what you assumed.]"
+const NO_ANSWER = "[No answer came in time. Use your best judgement and state what you assumed.]"
 
 function unattended(): ToolResult {
-  return failure("no user is available to answer; proceed by your best judgement and state what you assumed")
+  return failure("no user is available to answer; use your best judgement and state what you assumed")
 }
 
 function choicesFrom(given: readonly unknown[]): readonly string[] {

@@ -62,7 +62,7 @@ interface PatchArguments {
   readonly patch?: string | undefined
 }
 
-/** A V4A text without a text to replace selects the patch mode, also when `mode` is replace. */
+/** A V4A text without a text to replace selects the patch mode, even when `mode` is replace. */
 function isFilesPatch({ mode, patch: text, old_string: old }: PatchArguments): boolean {
   return mode === "patch" || (text !== undefined && old === undefined)
 }

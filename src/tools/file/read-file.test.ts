@@ -194,7 +194,7 @@ test("unusual names are ordinary names", async () => {
   expect(await bench.call(readFile, { path: "a\0b" })).toMatchObject({ error: expect.stringMatching(/^cannot read /) })
 })
 
-test("a file of 64 MB and more is read in ranges, also after its first ones", async () => {
+test("a file of 64 MB and more is read in ranges, even beyond the first ones", async () => {
   await using bench = await toolBench()
   const path = join(bench.home.workdir, "big.log")
   await writeFile(path, Buffer.alloc(70 * 1024 * 1024, "0123456789012345678901234567890\n"))

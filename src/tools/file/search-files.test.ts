@@ -103,7 +103,7 @@ describe.each(["ripgrep", "grep and find", "BusyBox"])("with %s", (program) => {
     expect(await at.search({ pattern: "**/c.*", target: "files", path: "src" })).toMatchObject({ files: ["src/c.js"] })
   })
 
-  test("one file can be searched, also a hidden one and one with an unusual name", async () => {
+  test("one file can be searched, even a hidden one or one with an unusual name", async () => {
     await using at = await bench()
     await writeFile(join(at.home.workdir, "-e"), "needle\n")
     expect(await at.search({ pattern: "needle", path: "-e" })).toMatchObject({ total_count: 1 })
@@ -128,7 +128,7 @@ describe.each(["ripgrep", "grep and find", "BusyBox"])("with %s", (program) => {
     expect(await at.search({ pattern: "'; echo needle; '" })).toMatchObject({ total_count: 0 })
   })
 
-  test("ignored files are omitted, also when a glob matches them", async () => {
+  test("ignored files are omitted, even when a glob matches them", async () => {
     await using at = await bench({ ...TREE, ".gitignore": "c.js\n" })
     await runProcess({ command: "git", args: ["init", "-q"], cwd: at.home.workdir, env: at.home.env })
     expect(await at.search({ pattern: "*.js", target: "files" })).toMatchObject({ files: [], total_count: 0 })

@@ -67,7 +67,7 @@ async function save(args: Input, port: LearningsPort): Promise<ToolResult> {
 
 function search(args: Input, port: LearningsPort): ToolResult {
   const query = args.query?.trim() ?? ""
-  if (query === "") return failure("query is missing: give the error or words of it")
+  if (query === "") return failure("query is missing: pass the error or some of its words")
   const found = port.search(query, { tags: args.tags, limit: bounded(args.limit, 5) })
   if (!found.ok) return failure(found.error)
   const results = found.value.map(({ learning, score }) => ({ ...shown(learning), score: Number(score.toFixed(3)) }))
@@ -86,7 +86,7 @@ function list(args: Input, port: LearningsPort): ToolResult {
 
 async function remove(args: Input, port: LearningsPort): Promise<ToolResult> {
   const id = args.id?.trim().replace(/^learning:/u, "") ?? ""
-  if (id === "") return failure("id is missing: search or list shows it")
+  if (id === "") return failure("id is missing: search and list show the ids")
   const removed = await port.remove(id)
   if (!removed.ok) return failure(removed.error)
   return { content: { success: true, removed: shown(removed.value) }, summary: `removed ${id}` }

@@ -82,7 +82,7 @@ describe("results", () => {
     {
       name: "search for nothing",
       args: { action: "search" },
-      result: { error: "query is missing: give a few words to look for", success: false },
+      result: { error: "query is missing: pass a few words to look for", success: false },
     },
     {
       name: "over the limit",
@@ -114,7 +114,7 @@ describe("results", () => {
     const with_ = portsIn(bench)
     expect(await bench.call(memory, { action: "remove", old_text: "x" }, with_)).toEqual({
       success: false,
-      error: '2 entries contain "x": give a longer part of one',
+      error: '2 entries contain "x": pass a longer part of one',
       matches: ["xa", "xb"],
     })
     expect(await bench.call(memory, { action: "add", target: "user", content: "n" }, with_)).toEqual({

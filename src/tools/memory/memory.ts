@@ -106,7 +106,7 @@ function answered(answer: MemoryResult): ToolResult {
 }
 
 async function search(query: string, port: MemoryPort): Promise<ToolResult> {
-  if (query.trim() === "") return failure("query is missing: give a few words to look for", { success: false })
+  if (query.trim() === "") return failure("query is missing: pass a few words to look for", { success: false })
   const found = await port.search(query)
   return {
     content: { success: true, query, results: found.map(foundFields), count: found.length },

@@ -41,7 +41,7 @@ export function parseSearchRequest(args: SearchArguments): Result<SearchRequest>
   const roles = listOf(args.role_filter ?? "")
   const unknown = roles.find((role) => !ROLES.includes(role))
   if (unknown !== undefined) {
-    return fail(`role_filter does not know "${unknown}": use a comma-separated list of ${ROLES.join(", ")}`)
+    return fail(`role_filter contains the unknown role "${unknown}": use a comma-separated list of ${ROLES.join(", ")}`)
   }
   const after = readDate("after", args.after)
   if (!after.ok) return after

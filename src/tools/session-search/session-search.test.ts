@@ -589,7 +589,7 @@ describe("invalid requests", () => {
     ],
     [
       { query: "x", role_filter: "user, robot" },
-      'role_filter does not know "robot": use a comma-separated list of user, assistant, tool',
+      'role_filter contains the unknown role "robot": use a comma-separated list of user, assistant, tool',
     ],
   ])("%j", async (args, error) => {
     await using bench = await searchBench()

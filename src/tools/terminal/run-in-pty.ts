@@ -1,10 +1,16 @@
 import { errorMessage } from "../../base/system-error.ts"
 import { BoundedOutput } from "../../exec/bounded-output.ts"
 import { LiveOutput } from "../../exec/live-output.ts"
-import type { BackgroundCommand, CommandExit, ExitStatus, RunningCommand, RunCommandOptions } from "../../exec/workspace.ts"
+import type {
+  BackgroundCommand,
+  CommandExit,
+  ExitStatus,
+  RunningCommand,
+  RunCommandOptions,
+} from "../../exec/workspace.ts"
 import type { ToolContext } from "../../toolkit/tool.ts"
 
-/** An interrupted call returns within 100 ms, also when the program needs longer to exit. */
+/** An interrupted call returns within 100 ms, even when the program needs longer to exit. */
 const MAX_WAIT_AFTER_INTERRUPT_MS = 50
 
 /** Runs a program in a pseudo-terminal until it exits. It starts with the shell state of the session but does not change it. */

@@ -11,13 +11,13 @@ export interface ShellToken {
 
 /**
  * Splits a command line as a shell would. Quoted text stays inside its word; comments and here-documents are omitted. Never fails,
- * also for text that a shell would refuse. Takes linear time, except that nested substitutions are split once per level.
+ * even for text that a shell would refuse. Takes linear time, except that nested substitutions are split once per level.
  */
 export function lexShell(text: string): readonly ShellToken[] {
   return new Lexer(text, 0, text.length).run()
 }
 
-/** The words of every simple command, also those inside substitutions; without operators and redirections. */
+/** The words of every simple command, including those inside substitutions; without operators and redirections. */
 export function commandsOf(tokens: readonly ShellToken[]): readonly (readonly ShellToken[])[] {
   const commands: ShellToken[][] = [[]]
   const nested: (readonly ShellToken[])[] = []

@@ -23,7 +23,7 @@ export const toolDescribe = defineTool({
   newestResultOnly: true,
   run: ({ name }, { ports }) => {
     const port = ports.deferredTools
-    if (port === undefined) return Promise.resolve(failure("there are no more tools here"))
+    if (port === undefined) return Promise.resolve(failure("this session has no deferred tools"))
     const tool = port.find(name)
     if (tool === undefined) return Promise.resolve(failure(unknown(name, port.names())))
     const { description, parameters } = tool

@@ -87,7 +87,7 @@ function scoreOf({ counts, length }: Document, words: readonly string[], index: 
   }, 0)
 }
 
-/** How many words of the query occur in the text, also as parts of words. */
+/** How many words of the query occur in the text, as whole words or parts of words. */
 function shareInside({ text }: Document, query: string): number {
   const parts = query.toLowerCase().split(/\s+/u)
   return parts.filter((part) => part !== "" && text.includes(part)).length

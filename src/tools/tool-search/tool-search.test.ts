@@ -74,7 +74,10 @@ test.each([
 test("without deferred tools both return an error", async () => {
   await using bench = await toolBench()
   const answers = [await bench.call(toolSearch, { query: "x" }), await bench.call(toolDescribe, { name: "x" })]
-  expect(answers).toEqual([{ error: "there are no more tools here" }, { error: "there are no more tools here" }])
+  expect(answers).toEqual([
+    { error: "this session has no deferred tools" },
+    { error: "this session has no deferred tools" },
+  ])
 })
 
 test("a call needs a name, and the bridge cannot be called through itself", async () => {

@@ -24,7 +24,7 @@ export const toolSearch = defineTool({
   newestResultOnly: true,
   run: ({ query, limit }, { ports }) => {
     const port = ports.deferredTools
-    if (port === undefined) return Promise.resolve(failure("there are no more tools here"))
+    if (port === undefined) return Promise.resolve(failure("this session has no deferred tools"))
     const found = port.search(query, limit)
     const names = port.names()
     return Promise.resolve({

@@ -92,7 +92,7 @@ describe("the same failing call forever", () => {
     expect((await (await assembled.app.store()).conversation(session.id)).at(-1)).toMatchObject({ role: "assistant" })
   })
 
-  test("the count starts anew with the next turn", async () => {
+  test("the count starts again with the next turn", async () => {
     const call = callsTool("terminal", FAILING)
     await using assembled = await assembleApp([call, call, says("It fails."), call, call, says("It still fails.")])
     const session = await assembled.open({ attended: false })

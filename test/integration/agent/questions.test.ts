@@ -53,7 +53,7 @@ test("a question that times out is left to the model", async () => {
   })
   expect(end.result.finalResponse).toBe("I took red.")
   expect(events).toContainEqual(expect.objectContaining({ kind: "answered", choice: "timeout", by: "noninteractive" }))
-  expect(answerOf(assembled)).toMatchObject({ user_response: expect.stringContaining("Decide by your best judgement") })
+  expect(answerOf(assembled)).toMatchObject({ user_response: expect.stringContaining("Use your best judgement") })
 })
 
 test("an unattended question is answered at once and not emitted", async () => {
@@ -62,7 +62,7 @@ test("an unattended question is answered at once and not emitted", async () => {
   expect(end.result.finalResponse).toBe("I took red.")
   expect(events.some(({ type }) => type === "clarify-request")).toBe(false)
   expect(answerOf(assembled)).toEqual({
-    error: "no user is available to answer; proceed by your best judgement and state what you assumed",
+    error: "no user is available to answer; use your best judgement and state what you assumed",
   })
 })
 

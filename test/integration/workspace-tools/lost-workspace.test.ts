@@ -178,7 +178,7 @@ test.skipIf(noSshd !== undefined)(
 
     await server.stop()
     const away =
-      "root@127.0.0.1 cannot be reached: nothing listens on that port; check terminal.ssh_port and that sshd runs there"
+      "root@127.0.0.1 cannot be reached: nothing listens on that port; check terminal.ssh_port and that sshd is running"
     expect((await tools.fields("write_file", { path: "note", content: "new" }))["error"]).toContain(away)
     // Commands are retried with a delay: advance the clock until they fail.
     let hasEnded = false

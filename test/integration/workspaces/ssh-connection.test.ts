@@ -98,7 +98,7 @@ describe.skipIf(missing !== undefined)(`ssh connection${missing === undefined ? 
       omittedChars: 0,
       unreachable: true,
       error:
-        "root@127.0.0.1 cannot be reached: nothing listens on that port; check terminal.ssh_port and that sshd runs there",
+        "root@127.0.0.1 cannot be reached: nothing listens on that port; check terminal.ssh_port and that sshd is running",
     })
     await expect(opened.value.files.read("x")).rejects.toThrow("nothing listens on that port")
     await opened.value.close()

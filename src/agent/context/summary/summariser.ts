@@ -174,7 +174,7 @@ function cooldownMs(reply: Extract<SummaryReply, { kind: "failed" }>): number {
   return reply.malformed ? COOLDOWN_MS.malformed : COOLDOWN_MS.other
 }
 
-/** A failure of the memory must not stop a compression. */
+/** A memory failure must not stop compression. */
 async function hintsFor(removed: readonly Message[], options: CompressOptions): Promise<string> {
   try {
     return await options.beforeRemoval(removed, 5)

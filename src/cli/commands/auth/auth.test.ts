@@ -117,7 +117,7 @@ describe("mistakes", () => {
     [["auth", "add", "openrouter", "--api-key", "changeme"], 2, "That is not a key"],
     [["auth", "add", "openrouter", "--api-key", "k", "--type", "oauth"], 2, "`--api-key` cannot be combined with"],
     [["auth", "add", "anthropic", "--type", "oauth"], 1, "hermes config set providers.anthropic.oauth.client_id"],
-    [["auth"], 1, "There is no terminal to ask on"],
+    [["auth"], 1, "There is no terminal to ask questions on"],
     [["login"], 1, "hermes auth add PROVIDER"],
   ])("%j", async (line, code, sentence) => {
     using home = createCliHome()

@@ -6,7 +6,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const { terminal } = invocation
   if (!terminal.stdinIsTty) {
     throw new CliError(
-      "There is no terminal to ask on; use `hermes auth list`, `hermes auth add PROVIDER --api-key KEY` and the like, see `hermes auth --help`",
+      "There is no terminal to ask questions on; use subcommands such as `hermes auth list` and `hermes auth add PROVIDER --api-key KEY`, see `hermes auth --help`",
       { exitCode: 1 },
     )
   }
@@ -14,7 +14,7 @@ export async function run(invocation: Invocation): Promise<number> {
   await list({ ...step, positionals: [] })
   for (;;) {
     const answer =
-      (await terminal.ask(`What now (${Object.keys(ACTIONS).join(", ")}; press Enter to leave)? `))?.trim() ?? ""
+      (await terminal.ask(`Action (${Object.keys(ACTIONS).join(", ")}; press Enter to leave): `))?.trim() ?? ""
     if (answer === "" || invocation.signal.aborted) return 0
     const action = ACTIONS[answer]
     if (action === undefined) terminal.errLine("That is not one of the actions.")

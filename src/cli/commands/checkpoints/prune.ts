@@ -16,7 +16,7 @@ export async function run(invocation: Invocation): Promise<number> {
   })
   const orphans = projects === 0 ? "" : ` and all of ${countedDirectories(projects)}`
   terminal.line(
-    `Removed ${counted(snapshots, "snapshot")}${orphans}; the store has ${fileSize(bytesAfter)} now, ${fileSize(bytesBefore)} before.`,
+    `Removed ${counted(snapshots, "snapshot")}${orphans}; the store now takes ${fileSize(bytesAfter)} (previously ${fileSize(bytesBefore)}).`,
   )
   return 0
 }

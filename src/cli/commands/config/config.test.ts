@@ -120,7 +120,7 @@ describe("set and unset", () => {
   })
 })
 
-test("path and env-path print the path only, also without a home", async () => {
+test("path and env-path print only the path, even without a home", async () => {
   using home = createCliHome()
   const nowhere = { HERMES_HOME: `${home.directory}/nowhere` }
   expect(await home.run(["config", "path"], { variables: nowhere })).toEqual({

@@ -14,7 +14,7 @@ export async function run(invocation: Invocation): Promise<number> {
   }
   const editor = findEditor(environment)
   if (editor === undefined) {
-    throw new CliError("no editor was found; set the variable EDITOR to the command of yours", { exitCode: 1 })
+    throw new CliError("no editor was found; set the variable EDITOR to your editor's command", { exitCode: 1 })
   }
   const code = await editConfigFile(homeContext(invocation), editor)
   if (code !== 0) throw new CliError(`the editor \`${editor}\` exited with code ${code}`, { exitCode: 1 })

@@ -26,7 +26,7 @@ export async function run(invocation: Invocation): Promise<number> {
     terminal.line("  No file here is in a language with a known server.")
   }
   if (failures.length > 0) {
-    terminal.line("Failed within the last hour, and not started again before the hour is over or `hermes lsp restart`:")
+    terminal.line("Failed within the last hour. They start again after an hour, or after `hermes lsp restart`:")
     for (const { server, root, reason, at } of failures) {
       const when = relativeTime(at / 1000, context.clock.now() / 1000)
       terminal.line(`  ${oneLine(server)} in ${oneLine(home.display(root))}, ${when}: ${oneLine(reason)}`)

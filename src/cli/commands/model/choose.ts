@@ -44,7 +44,7 @@ export async function chooseInteractively(prompt: ModelPrompt): Promise<number> 
   const withKey = apiKey === undefined ? choice : { ...choice, apiKey }
   const warnings = valueOrCliError(await saveModelChoice(prepared.home, withKey))
   const path = home.home.display(home.home.file("config.yaml"))
-  terminal.line(`Hermes now uses ${model.id} (${provider.id}). It is in ${path}.`)
+  terminal.line(`Hermes now uses ${model.id} (${provider.id}). Saved in ${path}.`)
   for (const warning of warnings) terminal.errLine(warning)
   return 0
 }

@@ -57,7 +57,7 @@ describe("with a terminal", () => {
     using home = createCliHome()
     await using server = await startModelServer([], { models: ["alpha-1", "beta-2", "beta-3"] })
     const run = await home.run(["model"], { answers: ["custom", `${server.url}/v1/`, "sk-mine", "beta", "2"] })
-    expect([run.code, run.out]).toEqual([0, "Hermes now uses beta-3 (custom). It is in ~/.hermes/config.yaml.\n"])
+    expect([run.code, run.out]).toEqual([0, "Hermes now uses beta-3 (custom). Saved in ~/.hermes/config.yaml.\n"])
     expect(chosen(home)).toBe(
       `model:\n  provider: custom\n  default: beta-3\n  base_url: ${server.url}/v1\n  api_key: \${CUSTOM_API_KEY}\n`,
     )
@@ -74,7 +74,7 @@ describe("with a terminal", () => {
     // The vendor cannot be reached, so the models come from the catalogue.
     const variables = { HTTPS_PROXY: "http://127.0.0.1:1" }
     const run = await home.run(["model"], { answers: ["deepseek", "sk-deep", ""], variables })
-    expect(run.out).toBe("Hermes now uses deepseek-v4-pro (deepseek). It is in ~/.hermes/config.yaml.\n")
+    expect(run.out).toBe("Hermes now uses deepseek-v4-pro (deepseek). Saved in ~/.hermes/config.yaml.\n")
     expect(chosen(home)).toBe("model:\n  provider: deepseek # old\n  default: deepseek-v4-pro\n")
     expect(file(home, ".env")).toContain("DEEPSEEK_API_KEY=sk-deep")
     const again = await home.run(["model"], { answers: ["", "1"], variables })
@@ -103,7 +103,7 @@ describe("with a terminal", () => {
       answers: ["llama.cpp"],
       variables: { OLLAMA_HOST: server.url.replace("http://", "") },
     })
-    expect(run.out).toBe("Hermes now uses model.gguf (custom). It is in ~/.hermes/config.yaml.\n")
+    expect(run.out).toBe("Hermes now uses model.gguf (custom). Saved in ~/.hermes/config.yaml.\n")
     expect(chosen(home)).toBe(`model:\n  provider: custom\n  default: model.gguf\n  base_url: ${server.url}/v1\n`)
     expect(file(home, "context_length_cache.yaml")).toBe(`context_lengths:\n  "model.gguf@${server.url}/v1": 16384\n`)
     expect(run.err).toContain("16384 tokens")

@@ -52,7 +52,7 @@ export function loginPrompt(invocation: Invocation, flags: LoginFlags): (provide
 }
 
 export const WITHOUT_A_TERMINAL: readonly string[] = [
-  "Choosing a model needs a terminal to ask on. Without one, set it directly:",
+  "Choosing a model needs a terminal. Without one, set the model directly:",
   "  hermes config set OPENROUTER_API_KEY KEY          the key, kept in .env",
   "  hermes config set model.provider openrouter",
   "  hermes config set model.default anthropic/claude-sonnet-4.6",

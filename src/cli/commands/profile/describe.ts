@@ -4,7 +4,7 @@ import type { Invocation } from "../../command.ts"
 import { valueOrCliError } from "../../command-result.ts"
 import { oneLine } from "../../terminal/text-layout.ts"
 
-/** `hermes profile describe [NAME] [--text T]`: without `--text` it prints the present description. */
+/** `hermes profile describe [NAME] [--text T]`: without `--text` it prints the current description. */
 export async function run({ flags, positionals, terminal, home, environment }: Invocation): Promise<number> {
   const profile = valueOrCliError(await showProfile({ home, environment }, positionals[0] ?? home.profile))
   const text = flags.text("text")
@@ -15,6 +15,6 @@ export async function run({ flags, positionals, terminal, home, environment }: I
   valueOrCliError(
     await describeProfile(profile.path, { description: text, auto: false }, { overwrite: flags.has("overwrite") }),
   )
-  terminal.line(`Described ${profile.name}.`)
+  terminal.line(`Saved the description of ${profile.name}.`)
   return 0
 }

@@ -6,7 +6,7 @@ import { printJson } from "../../terminal/json-output.ts"
 
 const SEARCH_STATES = {
   full: "complete",
-  "no-trigram": "without parts of words",
+  "no-trigram": "whole words only",
   none: "not available",
 } as const
 

@@ -126,7 +126,7 @@ function withThinking(turns: readonly Turn[], policy: ThinkingPolicy): readonly 
 }
 
 /**
- * The model's latest turn spans all its tool calls since the last message of the user. The server requires the thinking
+ * The model's latest turn spans all its tool calls since the user's last message. The server requires the thinking
  * inside it, and keeping all of it preserves the cached prefix during a long tool loop.
  */
 function startOfLatestTurn(turns: readonly Turn[]): number {

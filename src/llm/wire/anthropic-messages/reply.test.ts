@@ -348,7 +348,7 @@ describe("a response that is not streamed", () => {
   })
 })
 
-test("any split of the bytes of a stream gives the same reply and the same events", () => {
+test("any split of the bytes of a stream produces the same reply and the same events", () => {
   const recorded = [
     { type: "message_start", message: { usage: { input_tokens: 9, output_tokens: 1 } } },
     { type: "ping" },

@@ -82,7 +82,8 @@ describe("decode", () => {
     const opening = calls({ index: 0, id: "A", function: { name: "f" } })
     const expected = reply({ toolCalls: [call("A", "f", "{}")], finishReason: "tool_calls" })
     expect(decode([opening, ends("tool_calls")]).finished).toEqual(expected)
-    expect(decode([opening]).finished).toEqual(expected)
+    // Without a finish reason the arguments may still have been on their way.
+    expect(decode([opening]).finished).toMatchObject({ reply: { toolCalls: [], ending: "cut-call" } })
   })
 
   test("a finished call keeps malformed arguments", () => {
@@ -126,8 +127,9 @@ describe("decode", () => {
     expect(replyOf(finished).finishReason).toBe(expected)
   })
 
-  test("a stream that ends without finish reason is a stop", () => {
-    expect(decode([says("Hello")]).finished).toEqual(reply({ content: "Hello" }))
+  test("a stream without finish reason and [DONE] was cut off, also when the connection was closed properly", () => {
+    expect(decode([says("Hello")]).finished).toEqual(reply({ content: "Hello", ending: "cut-text" }))
+    expect(decode([says("Hello"), "[DONE]"]).finished).toEqual(reply({ content: "Hello" }))
   })
 
   test("usage may arrive last, without choices", () => {
@@ -174,6 +176,7 @@ describe("decode", () => {
       chunk({ reasoning_details: [{ type: "reasoning.text", index: 0, text: "c" }] }),
       chunk({ reasoning_details: [{ type: "reasoning.text", index: 0, text: "d", signature: "sig" }] }),
       says("done"),
+      ends("stop"),
     ])
     expect(events.map((event) => ("text" in event ? event.text : ""))).toEqual(["a", "b", "c", "d", "done"])
     expect(finished).toEqual(
@@ -206,7 +209,7 @@ describe("decode", () => {
 
   test("a frame that is not JSON is an error; an empty frame is ignored", () => {
     expect(decode(["<html>"]).finished).toEqual({ kind: "error", body: "a frame that is not JSON: <html>" })
-    expect(decode([says("Hello"), "", " "]).finished).toEqual(reply({ content: "Hello" }))
+    expect(decode([says("Hello"), "", " ", "[DONE]"]).finished).toEqual(reply({ content: "Hello" }))
   })
 
   test("any split of the bytes of a stream results in the same reply and events", () => {

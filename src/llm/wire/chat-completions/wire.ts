@@ -74,7 +74,7 @@ export function createChatCompletionsWire(endpoint: WireEndpoint, options: ChatC
     },
     start: () => INITIAL_STATE,
     decode,
-    finish,
+    finish: (state) => finish(state, { complete: false }),
     decodeComplete,
   }
 }
@@ -318,10 +318,11 @@ function mergeDetails(
   return merged
 }
 
-function finish(state: ChatState, connection: { readonly ended: boolean }): DecodeResult {
+function finish(state: ChatState, connection: { readonly complete: boolean }): DecodeResult {
   if (state.error !== undefined) return { kind: "error", body: state.error }
   if (state.frames === 0) return { kind: "unusable", received: "an empty stream" }
-  const lost = !connection.ended && state.finish === undefined && !state.done
+  // Every complete stream has a finish reason or `[DONE]`; without them it was cut off, however the connection ended.
+  const lost = state.finish === undefined && !state.done && !connection.complete
   const complete = state.calls.filter((call) => call.name !== "" && isCompleteCall(call, { lost }))
   const hasBrokenCall = state.calls.length > complete.length
   if (state.finish === undefined && hasBrokenCall) {
@@ -395,7 +396,7 @@ function decodeComplete(body: string): DecodeResult {
     return { kind: "unusable", received: "JSON without choices", ...(isUnrelated ? { notModelServer: true } : {}) }
   }
   const [state] = decode(INITIAL_STATE, { event: "", data: body })
-  return finish(state, { ended: true })
+  return finish(state, { complete: true })
 }
 
 /**

@@ -35,7 +35,9 @@ export function replyFromOutput(output: ResponseOutput, ending: Ending): DecodeR
 
   if (ending.kind !== "terminal") {
     if (hasBrokenCall) return truncatedReply(output, "cut-call")
-    if (calls.length === 0 && hasUnfinishedText) return truncatedReply(output, "cut-text")
+    // A message may be finished and the response not: without the terminal event nothing says that no more was to come.
+    if (calls.length === 0 && (hasUnfinishedText || (ending.kind === "lost" && messageText(output) !== "")))
+      return truncatedReply(output, "cut-text")
     // With nothing but reasoning, repeat the request if the connection was lost, and continue if the server ended the
     // stream.
     const isEmpty = ending.kind === "lost" ? messageText(output) === "" : output.items.length === 0

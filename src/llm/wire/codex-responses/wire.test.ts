@@ -476,6 +476,13 @@ describe("a stream", () => {
     expect(finished).toMatchObject({ kind: "reply", reply: { ending: "cut-text", finishReason: "stop" } })
   })
 
+  test("a connection lost after the message but before the end of the response is cut text", async () => {
+    const { bytes } = await served(says("All of it."))
+    const end = bytes.indexOf('"type":"response.completed"')
+    const { finished } = decodeBytes([bytes.subarray(0, end)], { ended: false, flushed: false })
+    expect(finished).toMatchObject({ kind: "reply", reply: { content: "All of it.", ending: "cut-text" } })
+  })
+
   test("any split of the bytes results in the same reply and events", async () => {
     const { bytes } = await served(
       replies({

@@ -7,7 +7,7 @@ export interface FoundText {
   readonly regions: readonly TextRegion[]
 }
 
-/** Finds a text in a file. The first strategy with a match decides, also when it has several matches. */
+/** Finds a text in a file. The first strategy with a match decides, even when it has several matches. */
 export function findText(
   content: string,
   old: string,

@@ -102,7 +102,7 @@ function startsCollapsed(content: string): readonly number[] {
   return starts
 }
 
-/** Replaces typographic quotes, dashes, ellipses and no-break spaces by the ASCII characters that models write. */
+/** Replaces typographic quotes, dashes, ellipses and no-break spaces with the ASCII characters that models write. */
 function plainPunctuation(content: string, old: string): TextRegion[] {
   const [text, wanted] = [plain(content), plain(old)]
   if (text === content && wanted === old) return []

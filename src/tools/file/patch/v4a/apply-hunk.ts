@@ -91,7 +91,7 @@ interface Match {
   readonly old: string
 }
 
-/** Keeps context lines as they are in the file, also where the patch differs in white space. */
+/** Keeps context lines as they are in the file, even where the patch differs in white space. */
 function replaceRegion(file: EditableText, lines: readonly HunkLine[], { region, strategy, old }: Match): Result<Edit> {
   const text = file.text.slice(region.start, region.end)
   const present = lines.filter(({ kind }) => kind !== "removed").map((line) => line.text)

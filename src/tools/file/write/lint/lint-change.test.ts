@@ -51,7 +51,7 @@ describe("languages", () => {
 })
 
 describe("errors that existed before", () => {
-  test("an existing error is not reported, also when it moved", async () => {
+  test("an existing error is not reported, even when it moved", async () => {
     expect(await lintOf("a.json", '{\n"b": 2,\n"a": 1,}', '{"a": 1,}')).toEqual({
       status: "ok",
       message: "the syntax errors of this file existed before this change",
