@@ -46,7 +46,7 @@ export async function* finishAtIterationLimit(
       return yield* storeFinalReply(turn, outcome.reply, { limit, tally })
     await turn.conversation.append([], await recordUsage(turn, outcome.reply, tally))
   }
-  const text = `I stopped because this turn reached its limit of ${limit.max} iterations. Say "continue" to go on.`
+  const text = `I stopped because this turn reached its limit of ${limit.max} iterations. Type "continue" to resume.`
   await storeAssistantText(turn, text)
   return limitEnd(limit, text, tally)
 }

@@ -6,7 +6,7 @@ import { expect, test } from "vitest"
 
 import { realPath } from "./real-path.ts"
 
-test("links are resolved, also above a path that does not exist yet", () => {
+test("links are resolved, even above a path that does not exist yet", () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "hermes-real-path-")))
   try {
     mkdirSync(join(root, "target"))

@@ -58,7 +58,7 @@ test.each([
   expect(writeRefusal(path, directories) !== undefined).toBe(refused)
 })
 
-test("isWithin compares whole path components, also at the root", () => {
+test("isWithin compares whole path components, even at the root", () => {
   expect([isWithin("/a/b", "/a"), isWithin("/ab", "/a"), isWithin("/a", "/a"), isWithin("/x", "/")]).toEqual([
     true,
     false,

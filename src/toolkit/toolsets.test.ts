@@ -40,7 +40,7 @@ test("every included toolset exists", () => {
   expect(includes.filter((name) => !Object.hasOwn(TOOLSETS, name))).toEqual([])
 })
 
-test("a registered tool belongs to the toolset it names, also to one that the table does not have", () => {
+test("a registered tool belongs to the toolset it names, even to one that is not in the table", () => {
   const tools = toolsOf([
     ["spotify_play", "spotify"],
     ["weather", "weather-plugin"],

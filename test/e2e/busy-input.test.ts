@@ -111,7 +111,7 @@ test("/help, /compress, /queue, /steer and /stop during a reply", async () => {
   expect(messageTexts(model, 1).at(-1)).toContain("something else")
 })
 
-test("a steering note that comes too late is sent as the next message", async () => {
+test("a steering note that arrives too late is sent as the next message", async () => {
   const gate = Promise.withResolvers<void>()
   await using model = await startModelServer([
     says(["First ", "answer."], stallsAfter({ deltas: 1 }, gate.promise)),

@@ -15,7 +15,7 @@ import { callsTool, reply, says } from "../support/model-server/turn.ts"
 import { assembleApp, runToEnd } from "./assembled-app.ts"
 import type { AssembledApp } from "./assembled-app.ts"
 
-test("each request extends the bytes of the previous one, also after a resume", async () => {
+test("each request extends the bytes of the previous one, even after a resume", async () => {
   await using assembled = await assembleApp(
     [
       reply({ text: "Looking. ", calls: [{ name: "read_file", input: { path: "é.txt" } }] }),
@@ -116,7 +116,7 @@ test("when the store cannot save a prompt, no request is sent", async () => {
   expect(assembled.model.requests).toHaveLength(1)
 })
 
-test("when the store cannot save a result, the run ends, also with a slow consumer of events", async () => {
+test("when the store cannot save a result, the run ends, even with a slow consumer of events", async () => {
   await using assembled = await assembleApp([
     () => {
       breakStore(assembled, "NEW.role = 'tool'")

@@ -34,7 +34,7 @@ function statusTexts({ events }: RunRecord, kind: string): readonly string[] {
   return events.flatMap((event) => (event.type === "status" && event.kind === kind ? [event.text] : []))
 }
 
-test("a primary model that stays unavailable is replaced within the turn, also by another wire format, and used again in the next", async () => {
+test("a primary model that stays unavailable is replaced within the turn, even by another wire format, and used again in the next", async () => {
   // Signatures are sent only to Anthropic's own host, so the proxy forwards that host to the scripted server.
   await using proxy = await startForwardProxy()
   await using fallback = await startModelServer([says("From the second choice.")])

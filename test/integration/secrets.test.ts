@@ -62,7 +62,7 @@ test("secrets appear only in the Authorization header", async () => {
   expect([seen.includes("HERMES_HOME="), hasKeys(seen)]).toEqual([true, false])
 })
 
-test("secrets in logins, headers and URLs are masked, also in error messages of a server", async () => {
+test("secrets in logins, headers and URLs are masked, even in error messages of a server", async () => {
   const planted = {
     login: "gecko-parasol-12-login",
     header: "lynx-saucepan-90-header",

@@ -4,7 +4,7 @@ import { createTestHomeContext } from "../../../test/support/home-context.ts"
 import { stageWrite } from "../../knowledge/memory/staged-writes.ts"
 import { memoryFilePaths, memoryStatus, resetMemory, turnOffMemoryProvider } from "./memory.ts"
 
-test("status has the files, the memory provider, the approval setting and the waiting changes", async () => {
+test("status has the files, the memory provider, the approval setting and the pending changes", async () => {
   using context = createTestHomeContext({
     "config.yaml": "memory:\n  provider: honcho\n  write_approval: true\n  user_profile_enabled: false\n",
     "memories/MEMORY.md": "a\n§\nb",

@@ -28,7 +28,9 @@ export async function listSessions(
 export async function searchSessions(
   context: SessionStoreContext,
   query: string,
-  options: Pick<MessageSearchOptions, "roles" | "sort" | "limit" | "withContext"> & { readonly source: string | undefined },
+  options: Pick<MessageSearchOptions, "roles" | "sort" | "limit" | "withContext"> & {
+    readonly source: string | undefined
+  },
 ): Promise<readonly SearchHit[]> {
   const { source, ...search } = options
   const filter: MessageSearchOptions = source === undefined ? { excludeSources: HIDDEN_SOURCES } : { sources: [source] }
@@ -70,7 +72,7 @@ export type SessionCounts =
 
 const MAX_RECENT_SESSIONS = 1000
 
-/** Counts sessions for a report: a damaged database is part of the result, so that the report can go on. */
+/** Counts sessions for a report: a damaged database is part of the result, so that the report can continue. */
 export async function countSessions(context: SessionStoreContext): Promise<SessionCounts> {
   const midnight = new Date(context.clock.now()).setHours(0, 0, 0, 0) / 1000
   try {

@@ -67,7 +67,7 @@ test("messages of the tail are rounded down and have a fixed cost", () => {
   expect(counted).toEqual([20, 1610, 20])
 })
 
-test("a message is measured once, also in a long history", () => {
+test("a message is measured once, even in a long history", () => {
   const estimator = createEstimator()
   let reads = 0
   const counted: Message = {

@@ -219,7 +219,7 @@ test("a decision names the call, and the first that stops the turn is kept until
   expect([guardrails.halted(), play(guardrails, [[call("t", args), FAILED]])]).toEqual([undefined, ["allow"]])
 })
 
-test("the line below a result names the kind of stop and gives advice for commands", () => {
+test("the line below a result names the kind of stop and advises on commands", () => {
   const guardrails = make(HARD)
   const lines = times(8, (n): Step => [call("terminal", { n }), resultOf({ exit_code: 1 })]).flatMap(
     ([made, result]) => {

@@ -79,13 +79,13 @@ describe("the limit", () => {
 
   test("the sentence has both amounts and the setting", async () => {
     expect(await ledger({ limitUsd: 0.5, spentUsd: 0.612_34 }).refusal(SONNET, 0)).toBe(
-      "this session has cost $0.6123 and model.max_session_cost_usd allows $0.5; raise it to go on",
+      "this session has cost $0.6123 and model.max_session_cost_usd allows $0.5; raise it to continue",
     )
   })
 
-  test("the sentence before the limit is reached says what would pass it", async () => {
+  test("the refusal before the limit is reached states what would exceed it", async () => {
     expect(await ledger({ limitUsd: 0.5, spentUsd: 0.4 }).refusal(SONNET, 50_000)).toBe(
-      "this session has cost $0.4000, and the next request (about $0.1500) would pass the $0.5 that model.max_session_cost_usd allows; raise it to go on",
+      "this session has cost $0.4000, and the next request (about $0.1500) would exceed the $0.5 that model.max_session_cost_usd allows; raise it to continue",
     )
   })
 

@@ -56,9 +56,9 @@ export function createSpending(options: {
       const next = await price(runtime, { ...known, input })
       const expected = addUsd(spent, next.usd ?? 0)
       const soFar = `this session has cost $${spent.toFixed(4)}`
-      if (spent >= limitUsd) return `${soFar} and model.max_session_cost_usd allows $${limitUsd}; raise it to go on`
+      if (spent >= limitUsd) return `${soFar} and model.max_session_cost_usd allows $${limitUsd}; raise it to continue`
       return expected > limitUsd
-        ? `${soFar}, and the next request (about $${(next.usd ?? 0).toFixed(4)}) would pass the $${limitUsd} that model.max_session_cost_usd allows; raise it to go on`
+        ? `${soFar}, and the next request (about $${(next.usd ?? 0).toFixed(4)}) would exceed the $${limitUsd} that model.max_session_cost_usd allows; raise it to continue`
         : undefined
     },
     record: async (runtime, usage) => {

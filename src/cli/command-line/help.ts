@@ -27,7 +27,9 @@ function commandChain(path: readonly string[], tree: CommandTree): readonly Comm
 
 function overview({ tree, columns, color }: HelpOptions): readonly string[] {
   const groups = Object.entries(GROUP_TITLES).flatMap(([group, title]) => {
-    const rows = tree.commands.filter((command) => command.group === group && isCommandAvailable(command)).map(commandRow)
+    const rows = tree.commands
+      .filter((command) => command.group === group && isCommandAvailable(command))
+      .map(commandRow)
     return rows.length === 0 ? [] : section(title, rows, { columns, color })
   })
   const later = tree.commands.filter((command) => !isCommandAvailable(command) && command.replacedBy === undefined)

@@ -136,7 +136,7 @@ describe("on a terminal", () => {
     using home = createCliHome()
     await home.run(["profile", "create", "coder", "--no-alias"])
     await using terminal = await open(home, [ENTRY, "profile", "delete", "coder"])
-    await terminal.waitFor(/Type coder to go on/)
+    await terminal.waitFor(/Type coder to confirm/)
     terminal.press("ctrl+c")
     expect(await terminal.exit).toMatchObject({ code: 130 })
     expect((await home.run(["profile", "show", "coder"])).code).toBe(0)

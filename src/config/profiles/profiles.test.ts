@@ -235,7 +235,10 @@ test("a description by the user is not replaced by a generated one without overw
   await using fixture = await temporaryHome({ files: { "profile.yaml": "# about\nowner: me\n" } })
   await describeProfile(fixture.path, { description: "Mine", auto: false }, { overwrite: false })
   const refused = await describeProfile(fixture.path, { description: "Generated", auto: true }, { overwrite: false })
-  expect([refused.ok, await readProfileDescription(fixture.path)]).toEqual([false, { description: "Mine", auto: false }])
+  expect([refused.ok, await readProfileDescription(fixture.path)]).toEqual([
+    false,
+    { description: "Mine", auto: false },
+  ])
   await describeProfile(fixture.path, { description: "Generated", auto: true }, { overwrite: true })
   expect(readFileSync(join(fixture.path, "profile.yaml"), "utf8")).toBe(
     "# about\nowner: me\ndescription: Generated\ndescription_auto: true\n",

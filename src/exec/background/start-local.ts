@@ -49,7 +49,7 @@ export function startPiped(command: string, options: StartLocalOptions): LocalBa
   const killer = createTreeKiller(pid, call.commandId)
   const end = (ending: ExitStatus): void => {
     flush()
-    // Leftover processes may go on writing: keep reading, so that the pipe does not fill up, but do not keep Hermes alive for it.
+    // Leftover processes may continue to write: keep reading, so that the pipe does not fill up, but do not keep Hermes alive for it.
     for (const stream of [output, stderr]) if (stream instanceof Socket) stream.unref()
     stdin?.destroy()
     exit.resolve(ending)

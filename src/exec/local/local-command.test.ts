@@ -10,7 +10,11 @@ import { createLocalWorkspace } from "./local-workspace.ts"
 const open = (cwd: string, userHome = cwd) =>
   createLocalWorkspace({ cwd, userHome, environment: { PATH: process.env["PATH"] ?? "", LANG: "C.UTF-8" } })
 
-const defaults = (): RunCommandOptions => ({ timeoutMs: 20_000, signal: new AbortController().signal, keepChars: 50_000 })
+const defaults = (): RunCommandOptions => ({
+  timeoutMs: 20_000,
+  signal: new AbortController().signal,
+  keepChars: 50_000,
+})
 
 async function run(command: string, options: Partial<RunCommandOptions> = {}): Promise<CommandExit> {
   await using home = await temporaryHome()

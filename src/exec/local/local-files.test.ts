@@ -115,7 +115,7 @@ test("the real path of a missing file is where a write would arrive", async () =
   await expect(files.realPath("loop")).rejects.toThrow("ELOOP")
 })
 
-test("stat returns undefined for a missing file, also below a file", async () => {
+test("stat returns undefined for a missing file, even below a file", async () => {
   await using home = await temporaryHome({ workFiles: { file: "x" } })
   const files = filesOf(home)
   expect([await files.stat("no"), await files.stat("file/below"), (await files.stat("file"))?.size]).toEqual([

@@ -66,7 +66,7 @@ test("every image is replaced by a description; other messages stay the same obj
   })
 })
 
-test("a description is reused, also by another process, without another model call", async () => {
+test("a description is reused, even by another process, without another model call", async () => {
   await withHome(async (home) => {
     const auxiliary = auxiliaryModel((_call, count) => ok(`image ${count}`))
     const first = request({ role: "user", content: [CAT] })

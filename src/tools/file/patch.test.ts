@@ -177,7 +177,7 @@ describe("V4A", () => {
       {
         error:
           "UPDATE 'c': no space left on the disk. Stopped there; applied: UPDATE 'a', UPDATE 'b'; " +
-          "not applied: UPDATE 'c', UPDATE 'd', UPDATE 'e'. Check the diff before you go on.",
+          "not applied: UPDATE 'c', UPDATE 'd', UPDATE 'e'. Check the diff before you continue.",
         success: false,
         files_modified: [at("a"), at("b")],
         diff,
@@ -203,7 +203,7 @@ describe("V4A", () => {
     expect((await readdir(bench.home.workdir)).toSorted()).toEqual(["d", "f"])
   })
 
-  test("every path, also both of a move, is a subject for the policy", () => {
+  test("every path, including both of a move, is a subject for the policy", () => {
     const parsed = patch.runnable.parse({
       mode: "patch",
       patch: "*** Move File: a -> ~/.ssh/authorized_keys\n*** Add File: b\n+x\n*** Delete File: c",

@@ -73,7 +73,7 @@ test("a large file that was cut advises a search", async () => {
   })
 })
 
-test("for a missing file similar names are returned, also in a missing directory", async () => {
+test("for a missing file similar names are returned, even in a missing directory", async () => {
   await using bench = await toolBench({ workFiles: { "Readme.md": "x" } })
   expect(await bench.call(readFile, { path: "readme.md" })).toEqual({
     error: `file not found: ${join(bench.home.workdir, "readme.md")}`,

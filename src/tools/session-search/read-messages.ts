@@ -14,7 +14,11 @@ const CLOSING = 10
 const READ_CHARS = 600
 
 /** The beginning and the end of a session. */
-export async function readSessionMessages(store: PastSessions, id: SessionId, request: SearchRequest): Promise<ToolResult> {
+export async function readSessionMessages(
+  store: PastSessions,
+  id: SessionId,
+  request: SearchRequest,
+): Promise<ToolResult> {
   const session = await store.session(id)
   const rows = (await store.messages(id)).filter((row) => request.roles?.includes(row.role) ?? true)
   const omitted = Math.max(0, rows.length - OPENING - CLOSING)

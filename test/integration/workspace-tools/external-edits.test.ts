@@ -16,7 +16,7 @@ const NOTE = /changed externally since you last read them: [^\]]*/u
 const THINKING_MS = 150
 const FILES = { "seen.txt": "one\n", "own.txt": "one\n", "shell.txt": "one\n" }
 
-test("an external edit is reported once, also during a turn; own writes and commands are not", async () => {
+test("an external edit is reported once, even during a turn; own writes and commands are not", async () => {
   await using app = await assembleApp([], { config: `${QUIET}watcher:\n  enabled: true\n`, workFiles: FILES })
   await using tools = await openToolSession(app)
   for (const path of Object.keys(FILES)) await tools.fields("read_file", { path })

@@ -95,7 +95,7 @@ test.skipIf(!mayMount)(
         files_modified: [join(disk, "a")],
         error:
           "UPDATE 'disk/b': no space left on the disk. Stopped there; applied: UPDATE 'disk/a'; " +
-          "not applied: UPDATE 'disk/b', UPDATE 'disk/c', ADD 'disk/new'. Check the diff before you go on.",
+          "not applied: UPDATE 'disk/b', UPDATE 'disk/c', ADD 'disk/new'. Check the diff before you continue.",
       })
       const remaining = Object.fromEntries(
         readdirSync(disk).map((name) => [name, readFileSync(join(disk, name), "utf8")]),

@@ -91,7 +91,7 @@ describe.each(KINDS)("the prewarmed shell, %s", (kind) => {
     expect(isAlive(first)).toBe(false)
   })
 
-  test("gives the command the same environment as a new shell", async () => {
+  test("provides the command with the same environment as a new shell", async () => {
     await using opened = await open(kind)
     const inspect = `echo "$0 $- $SECONDS $# $LINENO"; readlink /proc/self/fd/0; ls /proc/self/fd | wc -l; set | grep -c '^__hermes_s'
       pwd; echo "\${LC_ALL-none}"; nosuchcommand; set -x; true`
@@ -207,7 +207,7 @@ describe.skipIf(program === undefined)("the sandbox of a prewarmed shell", () =>
     await expect.poll(() => isAlive(shell), POLL).toBe(false)
   })
 
-  test("hides a secret that was replaced or recreated, also in a recreated directory", async () => {
+  test("hides a secret that was replaced or recreated, even in a recreated directory", async () => {
     await using opened = await open("sandboxed")
     const at = (name: string): string => join(opened.home.userHome, name)
     await writeFile(at(".netrc"), "planted")

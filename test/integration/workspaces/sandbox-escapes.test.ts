@@ -144,7 +144,7 @@ describe.skipIf(missing !== undefined)(
       expect(await outputOf(one.workspace, `rm -f ${own}/*.cwd; echo continues`)).toContain("continues")
     }, 30_000)
 
-    test("code that Hermes runs is read-only, also in a custom cache directory", async () => {
+    test("code that Hermes runs is read-only, even in a custom cache directory", async () => {
       await using home = await temporaryHome()
       const cache = join(home.workdir, "compiled")
       await mkdir(join(cache, "hermes"), { recursive: true })

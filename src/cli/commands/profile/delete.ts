@@ -11,7 +11,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const profile = valueOrCliError(await showProfile({ home, environment }, name))
   if (!flags.has("yes") && profile.name !== "default") {
     const answer = await terminal.ask(
-      `This deletes ${home.display(profile.path)} with all sessions and keys. Type ${profile.name} to go on: `,
+      `This deletes ${home.display(profile.path)} with all sessions and keys. Type ${profile.name} to confirm: `,
     )
     if (answer === undefined) {
       throw new CliError("Nothing was deleted, because the name was not confirmed. Use -y to delete without asking.", {

@@ -127,7 +127,7 @@ describe("decode", () => {
     expect(replyOf(finished).finishReason).toBe(expected)
   })
 
-  test("a stream without finish reason and [DONE] was cut off, also when the connection was closed properly", () => {
+  test("a stream without finish reason and [DONE] was cut off, even when the connection was closed properly", () => {
     expect(decode([says("Hello")]).finished).toEqual(reply({ content: "Hello", ending: "cut-text" }))
     expect(decode([says("Hello"), "[DONE]"]).finished).toEqual(reply({ content: "Hello" }))
   })

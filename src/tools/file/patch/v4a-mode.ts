@@ -116,7 +116,7 @@ async function report(
     steps.length === 0 ? "none" : steps.map(({ label }) => label).join(", ")
   const error =
     `${stopped.step.label}: ${stopped.why}. Stopped there; applied: ${labels(done)}; ` +
-    `not applied: ${labels([stopped.step, ...stopped.left])}. Check the diff before you go on.`
+    `not applied: ${labels([stopped.step, ...stopped.left])}. Check the diff before you continue.`
   return { ...failure(error, { success: false, ...facts }), ...(done.length === 0 ? {} : more) }
 }
 

@@ -41,7 +41,7 @@ test.each(["utf-8", "utf-16le", "utf-16be"] as const)("%s goes through decoding 
   )
 })
 
-test("new content takes the line ends and the mark of the file it replaces", () => {
+test("new content gets the line endings and byte order mark of the file it replaces", () => {
   const { format: form } = decodeText(new TextEncoder().encode("\u{FEFF}a\r\nb\r\nc\n"))
   expect(form).toEqual({ encoding: "utf-8", bom: true, crlf: true })
   expect(Buffer.from(encodeLike("\u{FEFF}x\ny\r\n", form)).toString()).toBe("\u{FEFF}x\r\ny\r\n")

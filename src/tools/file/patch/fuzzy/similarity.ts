@@ -107,7 +107,11 @@ interface Block {
 }
 
 /** Finds the longest common block of a span, using an index of the characters of `b`. */
-function createBlockSearch(a: readonly number[], b: readonly number[], effort: SimilarityEffort): (span: Span) => Block {
+function createBlockSearch(
+  a: readonly number[],
+  b: readonly number[],
+  effort: SimilarityEffort,
+): (span: Span) => Block {
   const positionsByPoint = new Map<number, number[]>()
   for (const [index, point] of b.entries()) {
     const known = positionsByPoint.get(point)
