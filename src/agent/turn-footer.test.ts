@@ -4,7 +4,7 @@ import { completionExplainer, mutationFooter } from "./turn-footer.ts"
 
 describe("files that were not written", () => {
   const footer = (paths: string): string =>
-    `Note: these files could not be written in this turn: ${paths}. Check them before you rely on them.`
+    `Note: a change to these files failed in this turn: ${paths}. Check them before you rely on them.`
 
   test.each([
     { name: "nothing failed", failedWrites: [], finalText: "All done.", expected: "" },

@@ -12,7 +12,7 @@ export function mutationFooter(turn: { readonly failedWrites: readonly string[];
   if (unreported.length === 0) return ""
   const listed = unreported.slice(0, MAX_LISTED).map((path) => `\`${path.replaceAll("`", "'").replaceAll("\n", " ")}\``)
   const rest = unreported.length > MAX_LISTED ? ` and ${unreported.length - MAX_LISTED} more` : ""
-  return `Note: these files could not be written in this turn: ${listed.join(", ")}${rest}. Check them before you rely on them.`
+  return `Note: a change to these files failed in this turn: ${listed.join(", ")}${rest}. Check them before you rely on them.`
 }
 
 /**

@@ -55,7 +55,7 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
         },
         "allow_freetext": {
           "default": true,
-          "description": "The user may answer in own words",
+          "description": "The user may answer in their own words",
           "type": "boolean"
         }
       },
@@ -279,7 +279,7 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
   "read_file": {
     "name": "read_file",
     "toolset": "file",
-    "description": "Read a text file with numbered lines (`12|text`). Use this instead of cat, head or tail. Page with offset (first line, from 1) and limit. Text of notebooks (.ipynb), .docx and .xlsx is extracted. For a missing file similar names are returned. Images (PNG, JPEG, GIF, WebP) are shown to you. Results that are too long are refused: use a smaller limit.",
+    "description": "Read a text file with numbered lines (`12|text`). Use this instead of cat, head or tail. Page with offset (first line, from 1) and limit. Text of notebooks (.ipynb), .docx and .xlsx is extracted. For a missing file, similar names are returned. Images (PNG, JPEG, GIF, WebP) are shown to you. Results that are too long are refused: use a smaller limit.",
     "parameters": {
       "type": "object",
       "properties": {

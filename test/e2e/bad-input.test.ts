@@ -294,7 +294,7 @@ describe.skipIf(!canMount)("a read-only or full disk", () => {
     )
     expect(result.stdout).toBe("fill 1\nHere.\nafter 0\n")
     expect(result.stderr).toMatch(
-      /^hermes -z: [^\n]*(?:disk|space)[^\n]*\n(?:Hermes was ended while this ran[^\n]*\n)?$/,
+      /^hermes -z: [^\n]*(?:disk|space)[^\n]*\n(?:Hermes stopped during a tool call[^\n]*\n)?$/,
     )
     const { messages } = model.view(model.requests.length - 1)
     expect(messages.map(({ text }) => text).filter((text) => text !== "")).toEqual([

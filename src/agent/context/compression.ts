@@ -347,7 +347,7 @@ async function* applyOutcome(outcome: CompressOutcome, parts: CompressionParts):
 }
 
 const REPEATED =
-  "this conversation has been compressed more than once, so the model no longer sees many details; all messages stay searchable. Start a new session with /new for precise work"
+  "this conversation has been compressed more than once, so the model no longer sees many details; all messages stay searchable. A new session works more precisely"
 
 /** A failure before the new session is committed leaves the old one unchanged. */
 async function* rotate(messages: readonly Message[], parts: CompressionParts): Steps<Result<undefined>> {

@@ -22,7 +22,7 @@ test("a new conversation has no warnings; a resumed one names interrupted calls 
   expect(openingWarnings(undefined)).toEqual([])
   expect(openingWarnings(resumed())).toEqual([])
   expect(openingWarnings(resumed({ interrupted: ["terminal", "patch"], openIn: 42 }))).toEqual([
-    expect.stringContaining("outcome is unknown: terminal, patch"),
+    expect.stringContaining("stopped during a tool call (terminal, patch)"),
     expect.stringContaining("also open in process 42"),
   ])
 })

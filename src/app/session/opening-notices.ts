@@ -27,13 +27,13 @@ const WORKSPACE_MARKER = "[The workspace has changed."
 function interruptedCalls(resumed: ResumedSession | undefined): readonly string[] {
   if (resumed === undefined || resumed.interrupted.length === 0) return []
   const names = resumed.interrupted.join(", ")
-  return [`Hermes was ended while this ran, and its outcome is unknown: ${names}. It is not run again.`]
+  return [`Hermes stopped during a tool call (${names}). Its outcome is unknown, and it is not run again.`]
 }
 
 function openTwice(resumed: ResumedSession | undefined): readonly string[] {
   return resumed?.openIn === undefined
     ? []
     : [
-        `This conversation is also open in process ${resumed.openIn}. Its messages appear here with your next message; let only one of the two answer at a time.`,
+        `This conversation is also open in process ${resumed.openIn}. The model sees its messages with your next message, but they are not shown here; let only one of the two answer at a time.`,
       ]
 }

@@ -17,7 +17,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const { flags, positionals, terminal, home, environment } = invocation
   const [section] = positionals
   if (section !== undefined && !SECTIONS.includes(section)) {
-    throw new CliError(`\`hermes setup ${section}\` is not part of this release yet`, { exitCode: 1 })
+    throw new CliError(`\`hermes setup ${section}\` is not available in this release yet`, { exitCode: 1 })
   }
   ensureHome(home, environment)
   if (flags.has("non-interactive") || !terminal.stdinIsTty) {

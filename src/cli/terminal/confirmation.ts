@@ -1,7 +1,7 @@
 import { CliError } from "../command.ts"
 import type { Terminal } from "./terminal.ts"
 
-/** Asks before data is lost; returns false when the user declines. Throws a `CliError` (exit 1) when there is no terminal. */
+/** Asks before data is lost; returns false when the user declines. Throws a `CliError` (exit 1) when there is no answer. */
 export async function confirmed(
   question: string,
   options: { readonly terminal: Terminal; readonly assumed: boolean; readonly flag: string },
@@ -9,10 +9,10 @@ export async function confirmed(
   if (options.assumed) return true
   const answer = await options.terminal.confirm(question)
   if (answer === undefined) {
-    throw new CliError(
-      `Nothing was changed: this needs confirmation, but there is no terminal to ask on. Use ${options.flag} to skip the question.`,
-      { exitCode: 1 },
-    )
+    const reason = options.terminal.stdinIsTty
+      ? "it was not confirmed"
+      : "this needs confirmation, but there is no terminal to ask on"
+    throw new CliError(`Nothing was changed: ${reason}. Use ${options.flag} to skip the question.`, { exitCode: 1 })
   }
   return answer
 }

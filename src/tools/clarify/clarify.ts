@@ -22,7 +22,7 @@ export const clarify = defineTool({
       .array(z.unknown().meta({ type: "string" }))
       .optional()
       .describe("2 to 4 real alternatives; leave out for an open question"),
-    allow_freetext: z.boolean().default(true).describe("The user may answer in own words"),
+    allow_freetext: z.boolean().default(true).describe("The user may answer in their own words"),
   }),
   declarationRank: 9,
   access: "agent",

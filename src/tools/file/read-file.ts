@@ -29,7 +29,7 @@ export const readFile = defineTool({
   toolset: "file",
   description:
     "Read a text file with numbered lines (`12|text`). Use this instead of cat, head or tail. Page with offset (first line, from 1) and " +
-    "limit. Text of notebooks (.ipynb), .docx and .xlsx is extracted. For a missing file similar names are returned. Images (PNG, JPEG, " +
+    "limit. Text of notebooks (.ipynb), .docx and .xlsx is extracted. For a missing file, similar names are returned. Images (PNG, JPEG, " +
     "GIF, WebP) are shown to you. Results that are too long are refused: use a smaller limit.",
   input: z.object({
     path: z.string().min(1).describe("File to read; relative paths start at the working directory"),

@@ -138,7 +138,7 @@ test("a footer names a file that could not be written when the answer does not m
     if (event.type === "approval-request") session.answer(event.requestId, { kind: "approval", choice: "once" })
   })
   expect(end.result.finalResponse).toMatch(
-    /^All written\.\n\nNote: these files could not be written in this turn: `\/proc\/nowhere\/no\.txt`/,
+    /^All written\.\n\nNote: a change to these files failed in this turn: `\/proc\/nowhere\/no\.txt`/,
   )
   // The footer is shown to the user; the stored message is the model's text.
   expect((await (await assembled.app.store()).conversation(session.id)).at(-1)?.content).toBe("All written.")

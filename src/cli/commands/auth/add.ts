@@ -41,10 +41,6 @@ function credentialKind({ flags }: Invocation, { usualKind }: NewCredentialTarge
 async function askForKey({ terminal, flags }: Invocation, provider: string): Promise<string> {
   const key = flags.text("api-key") ?? (await terminal.ask(`Key for ${provider}: `, { secret: true }))
   if (key !== undefined) return key
-  throw new CliError(
-    `There is no terminal to ask for the key; pass it with \`hermes auth add ${provider} --api-key KEY\``,
-    {
-      exitCode: 1,
-    },
-  )
+  const reason = terminal.stdinIsTty ? "No key was entered" : "There is no terminal to ask for the key"
+  throw new CliError(`${reason}; pass it with \`hermes auth add ${provider} --api-key KEY\``, { exitCode: 1 })
 }

@@ -105,7 +105,7 @@ describe("warnings before a write", () => {
     ours.recordRead({ path: "/f", offset: 1, limit: 5 }, { ...stamp(1), partial: true })
     expect(ours.staleWarning("/f", stamp(1), "replace")).toMatch(/only a part/)
     expect(ours.staleWarning("/f", stamp(1), "edit")).toBeUndefined()
-    expect(ours.staleWarning("/f", stamp(2), "replace")).toMatch(/changed outside/)
+    expect(ours.staleWarning("/f", stamp(2), "replace")).toMatch(/changed by another program/)
     sibling.recordWrite("/f", stamp(3), "replace")
     expect(ours.staleWarning("/f", stamp(3), "edit")).toMatch(/another task changed \/f after/)
     sibling.recordWrite("/g", stamp(1), "replace")
@@ -138,7 +138,7 @@ describe("warnings before a write", () => {
     await bench.call(readFile, { path: "f" }, { ports })
     await writeFile(path, "a\nb\nc\n")
     expect(await bench.call(patch, { path: "f", old_string: "b", new_string: "x" }, { ports })).toMatchObject({
-      _warning: expect.stringContaining("changed outside"),
+      _warning: expect.stringContaining("changed by another program"),
     })
     expect(await bench.call(patch, { path: "f", old_string: "x", new_string: "y" }, { ports })).not.toHaveProperty(
       "_warning",

@@ -98,7 +98,7 @@ export function createFileTracker(options: FileTrackerOptions): FileTracker {
         return `another task wrote ${path} and you have not read it; read it to see whether its change is still there`
       }
       if (seen !== undefined && !isSame(seen, now)) {
-        return `${path} was changed outside since you read it; read it again to see whether that change is still there`
+        return `${path} was changed by another program since you read it; read it again to see whether that change is still there`
       }
       if (intent === "edit") return undefined
       if (seen?.partial === true) return `you had read only a part of ${path} and have replaced all of it`
