@@ -109,7 +109,7 @@ export async function checkResumed(resume: {
     `resuming took ${Math.round(durationMs)} ms: it waited for the lock of the killed process`,
   )
   check(model.unanswered.length === 0, "the server had no answer")
-  const reported = lines.some((line) => String(line["text"]).includes("its outcome is unknown"))
+  const reported = lines.some((line) => String(line["text"]).includes("stopped during a tool call"))
   check(
     reported === lost.length > 0,
     `${lost.length} calls were in flight, but they were ${reported ? "" : "not "}reported to the user`,
