@@ -58,7 +58,8 @@ async function* storeFinalReply(
 ): Steps<TurnEnd> {
   const message = toAssistantMessage({ ...reply, toolCalls: [] }, [], turn)
   yield* storeReply(turn, { message, reply }, end.tally)
-  return limitEnd(end.limit, contentText(message.content), end.tally)
+  const answer = limitEnd(end.limit, contentText(message.content), end.tally)
+  return reply.ending === "cut-text" ? { ...answer, partial: true } : answer
 }
 
 function limitNote(max: number): string {

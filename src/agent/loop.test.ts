@@ -238,6 +238,12 @@ test("a model that still calls tools is asked for a summary with tools disabled"
   expect(history.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant", "tool", "assistant"])
 })
 
+test("a last reply at the limit that was cut off is partial", async () => {
+  const cut = reply({ content: "So far I", ending: "cut-text" })
+  const { end } = await runScript([reads("1"), cut], { budget: new IterationBudget(1) })
+  expect(end).toMatchObject({ outcome: "max-turns", finalResponse: "So far I", partial: true })
+})
+
 test("without a summary the answer explains why the turn ended", async () => {
   const { end } = await runScript([reads("1"), reads("2"), empty, empty], { budget: new IterationBudget(1) })
   expect(end).toMatchObject({ outcome: "max-turns", finalResponse: expect.stringContaining("limit of 1 iterations") })

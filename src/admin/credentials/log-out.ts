@@ -1,5 +1,5 @@
 import { ok, type Result } from "../../base/result.ts"
-import { deleteLogin as removeLogins } from "../../llm/credentials/login-edits.ts"
+import { deleteLogins } from "../../llm/credentials/login-edits.ts"
 import { failed, type AdminFailure } from "../failure.ts"
 import type { HomeContext } from "../home-context.ts"
 import { openProviderCredentials } from "./provider-credentials.ts"
@@ -12,6 +12,6 @@ export async function logOut(
   const opened = await openProviderCredentials(context, target)
   if (!opened.ok) return opened
   const { provider, location } = opened.value
-  const removed = await removeLogins(location)
+  const removed = await deleteLogins(location)
   return removed.ok ? ok({ provider, count: removed.value }) : failed(removed.error)
 }

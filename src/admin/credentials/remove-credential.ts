@@ -1,5 +1,5 @@
 import { ok, type Result } from "../../base/result.ts"
-import { deleteCredential as removeStoredCredential } from "../../llm/credentials/login-edits.ts"
+import { deleteCredential } from "../../llm/credentials/login-edits.ts"
 import type { CredentialReport } from "../../llm/credentials/pool.ts"
 import { failed, type AdminFailure } from "../failure.ts"
 import type { HomeContext } from "../home-context.ts"
@@ -28,7 +28,7 @@ export async function removeCredential(
     )
   }
   const { label, source } = found.value
-  const removed = await removeStoredCredential(location, found.value)
+  const removed = await deleteCredential(location, found.value)
   if (!removed.ok) return failed(removed.error)
   return ok({ provider, label, remainsIn: /^(?:env|config):(.*)$/.exec(source)?.[1] })
 }

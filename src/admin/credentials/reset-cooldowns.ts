@@ -1,5 +1,5 @@
 import { ok, type Result } from "../../base/result.ts"
-import { clearCooldowns as resetStoredCooldowns } from "../../llm/credentials/login-edits.ts"
+import { clearCooldowns } from "../../llm/credentials/login-edits.ts"
 import { failed, type AdminFailure } from "../failure.ts"
 import type { HomeContext } from "../home-context.ts"
 import { openProviderCredentials } from "./provider-credentials.ts"
@@ -12,6 +12,6 @@ export async function resetCooldowns(
   const opened = await openProviderCredentials(context, target)
   if (!opened.ok) return opened
   const { provider, location } = opened.value
-  const reset = await resetStoredCooldowns(location)
+  const reset = await clearCooldowns(location)
   return reset.ok ? ok({ provider, count: reset.value }) : failed(reset.error)
 }

@@ -52,8 +52,9 @@ export async function* runEvents(input: UserInput, run: RunInput): AsyncGenerato
 }
 
 /** An answer that is not complete must not look like one. */
-function partialText({ exitReason }: TurnEnd): string {
-  return exitReason === "partial_stream_recovery"
+function partialText({ exitReason, outcome }: TurnEnd): string {
+  // At the iteration limit only a lost connection makes the last reply partial.
+  return exitReason === "partial_stream_recovery" || outcome === "max-turns"
     ? "The connection was lost before the answer was complete: only this part of it arrived. Ask again, or ask to continue."
     : "The answer is not complete: the model stopped before its end. Ask to continue."
 }

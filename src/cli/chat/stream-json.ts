@@ -162,7 +162,7 @@ function statusLines(event: StatusEvent): readonly StreamLine[] {
 export function resultPayload(end: RunEnd, title: string | null): Record<string, unknown> {
   const { result } = end
   return {
-    status: result.partial === true ? "partial" : end.outcome.replaceAll("-", "_"),
+    status: end.outcome === "completed" && result.partial === true ? "partial" : end.outcome.replaceAll("-", "_"),
     final_text: result.finalResponse,
     session_id: result.sessionId,
     title,

@@ -131,7 +131,7 @@ export const EXECUTION_SETTINGS = {
   ),
   "terminal.sandbox_network": flag(
     true,
-    "Allow network access to commands. Only the sandbox can block it: with false, commands are refused where there is no sandbox.",
+    "Allow network access to commands. Only the sandbox can block it: with false, commands are refused where no sandbox is available. Has no effect with terminal.sandbox off.",
     terminalVariable("SANDBOX_NETWORK"),
   ),
   "terminal.sandbox_write": texts(

@@ -134,7 +134,7 @@ export async function clearCooldowns(location: LoginLocation): Promise<Result<nu
 }
 
 /** Removes every login of a provider; API keys stay. Returns how many there were. */
-export async function deleteLogin(location: LoginLocation): Promise<Result<number>> {
+export async function deleteLogins(location: LoginLocation): Promise<Result<number>> {
   let count = 0
   const changed = await changeLogin(location, (login) => {
     const entries = login.entries.filter((tree) => tree["auth_type"] !== "oauth" || isExternalEntry(tree))
