@@ -4,6 +4,8 @@ import { ok } from "../base/result.ts"
 import type { Environment } from "../config/environment.ts"
 import type { AwsCredentials, RunProgram } from "./aws/identity.ts"
 import type { WireName } from "./model.ts"
+import type { Provider } from "./provider.ts"
+import { findProvider } from "./providers.ts"
 import type { AuthorisationHeaders, Route, RequestToAuthorise } from "./route.ts"
 import type { WireEndpoint } from "./wire/wire.ts"
 
@@ -23,11 +25,13 @@ export function createAuthoriser(
   endpoint: WireEndpoint,
   options: AuthoriseOptions,
 ): Route["authorise"] {
+  const provider = findProvider(endpoint.provider)
+  if (provider?.authType === "google_adc") return googleAuthoriser(options)
   switch (wire) {
     case "chat_completions":
     case "codex_responses":
       return (credential) =>
-        Promise.resolve(ok(credential === undefined ? {} : { authorization: `Bearer ${credential.secret}` }))
+        Promise.resolve(ok(credential === undefined ? {} : keyHeaders(provider, credential.secret)))
     case "gemini_native":
       return (credential) =>
         Promise.resolve(ok(credential === undefined ? {} : { "x-goog-api-key": credential.secret }))
@@ -41,6 +45,31 @@ export function createAuthoriser(
       return awsSigner(endpoint, options)
     default:
       return assertNever(wire)
+  }
+}
+
+/** The headers for a key on Chat Completions and Responses. */
+export function keyHeaders(provider: Pick<Provider, "keyHeader"> | undefined, key: string): Record<string, string> {
+  return provider?.keyHeader === undefined ? { authorization: `Bearer ${key}` } : { [provider.keyHeader]: key }
+}
+
+/** Tokens of a Google account are valid for an hour and cost a request, so the current one is kept until it nearly expires. */
+function googleAuthoriser(options: AuthoriseOptions): Route["authorise"] {
+  let cached: { readonly token: string; readonly expiresAt: number } | undefined
+  return async (credential, request) => {
+    if (credential !== undefined) return ok({ authorization: `Bearer ${credential.secret}` })
+    if (cached === undefined || cached.expiresAt <= options.clock.now() + EXPIRY_MARGIN_MS) {
+      const [{ requestGoogleToken }, { createFetchText }] = await Promise.all([
+        import("./google/access-token.ts"),
+        import("./aws/fetch-text.ts"),
+      ])
+      const fetchText = createFetchText(options.environment)
+      const found = await requestGoogleToken({ ...options, signal: request.signal, fetchText })
+      if (!found.ok) return found
+      cached = found.value
+      options.registerSecrets?.([cached.token])
+    }
+    return ok({ authorization: `Bearer ${cached.token}` })
   }
 }
 

@@ -31,6 +31,20 @@ describe("without a selection", () => {
   })
 
   test.each([
+    [{ "model.default": "gpt-5" }, /no provider is configured for the model "gpt-5".*`hermes model`/],
+    [{ "model.api_key": "sk-1" }, /`model\.api_key` is set, but no provider/],
+    [
+      { providers: { box: { api: "http://h/v1" } } },
+      /`providers` lists box: .*`hermes config set model\.provider box`/,
+    ],
+  ])("%j is incomplete, so the demo does not answer", async (settings, message) => {
+    expect(await choose({ settings })).toMatchObject({
+      ok: false,
+      error: { code: "no_provider_configured", message: expect.stringMatching(message) },
+    })
+  })
+
+  test.each([
     ["a key of OpenRouter", { OPENROUTER_API_KEY: "k1" }, "openrouter", "OPENROUTER_API_KEY", "k1"],
     ["a key of OpenAI", { OPENAI_API_KEY: "k2" }, "openai-api", "OPENAI_API_KEY", "k2"],
     ["both", { OPENAI_API_KEY: "k2", OPENROUTER_API_KEY: "k1" }, "openrouter", "OPENROUTER_API_KEY", "k1"],
@@ -322,7 +336,129 @@ describe("a key is sent only to its own provider", () => {
       },
       "sk-openai",
     ],
+    [
+      "a key of a provider's settings is not sent to the address of a fallback",
+      {
+        selection: { provider: "office", model: "m", baseUrl: "http://10.0.0.5/v1" },
+        settings: { providers: { office: { base_url: "https://models.example/v1", api_key: "sk-office" } } },
+      },
+      undefined,
+    ],
+    [
+      "a key of a provider's settings is sent to its own host on another path",
+      {
+        selection: { provider: "office", model: "m", baseUrl: "https://models.example/beta/v1" },
+        settings: { providers: { office: { base_url: "https://models.example/v1", api_key: "sk-office" } } },
+      },
+      "sk-office",
+    ],
+    [
+      "but not without encryption, or to another port",
+      {
+        selection: { provider: "office", model: "m", baseUrl: "http://models.example/v1" },
+        settings: { providers: { office: { base_url: "https://models.example/v1", api_key: "sk-office" } } },
+      },
+      undefined,
+    ],
+    [
+      "a key named with the address is sent there",
+      {
+        selection: { provider: "openrouter", model: "m", baseUrl: "https://other.example/v1", keyVariable: "OTHER" },
+        variables: { OPENROUTER_API_KEY: "sk-or", OTHER: "sk-other" },
+      },
+      "sk-other",
+    ],
+    [
+      "the alias of another provider does not redirect a request that names its provider",
+      {
+        selection: { provider: "openrouter", model: "big" },
+        variables: { OPENROUTER_API_KEY: "sk-or" },
+        settings: { model_aliases: { small: { model: "big", base_url: "https://other.example/v1" } } },
+      },
+      "sk-or",
+    ],
+    [
+      "providers.<name>.base_url is an address of the provider, so its key is sent there",
+      {
+        selection: { provider: "openrouter", model: "m" },
+        variables: { OPENROUTER_API_KEY: "sk-or" },
+        settings: { providers: { openrouter: { base_url: "https://proxy.example/v1" } } },
+      },
+      "sk-or",
+    ],
+    [
+      "the only key of a list is used",
+      {
+        selection: { provider: "openrouter", model: "m" },
+        settings: { providers: { openrouter: { api_keys: ["sk-list"] } } },
+      },
+      "sk-list",
+    ],
   ] as const)("%s", async (_name, given, key) => {
     expect(await choose(given)).toMatchObject({ ok: true, value: { key } })
+  })
+})
+
+test.each<[string, Parameters<typeof choose>[0], string]>([
+  [
+    "for the address of a fallback or an alias",
+    {
+      selection: { provider: "openrouter", model: "m", baseUrl: "https://other.example/v1" },
+      variables: { OPENROUTER_API_KEY: "sk-or" },
+    },
+    "no key applies to other.example: the keys of OpenRouter are sent only to openrouter.ai; name one next to the address, as key_env or api_key",
+  ],
+  [
+    "for model.base_url",
+    {
+      settings: { "model.provider": "openrouter", "model.base_url": "https://other.example/v1", "model.default": "m" },
+      stored: ["openrouter"],
+    },
+    "no key applies to other.example: the keys of OpenRouter are sent only to openrouter.ai; set a key for it with `hermes config set model.api_key …`",
+  ],
+  [
+    "for a variable that is not set",
+    { selection: { provider: "openrouter", model: "m", keyVariable: "SPARE" }, variables: { OPENROUTER_API_KEY: "k" } },
+    "the variable SPARE, which should contain the key for OpenRouter, is not set",
+  ],
+])("the message says why no key applies: %s", async (_name, given, message) => {
+  expect(await choose(given)).toEqual({ ok: false, error: { code: "missing_key", message } })
+})
+
+test.each([
+  ["vertex", "https://other.example/v1", false],
+  ["vertex", "http://10.0.0.5/v1", false],
+  ["vertex", "https://europe-west4-aiplatform.googleapis.com/v1", true],
+  ["bedrock", "https://other.example", false],
+  ["bedrock", "https://bedrock-runtime.eu-west-1.amazonaws.com", true],
+])("the cloud account for %s may be used at %s of a fallback: %s", async (provider, baseUrl, isAllowed) => {
+  const chosen = await choose({ selection: { provider, model: "m", baseUrl } })
+  expect(chosen.ok ? "" : chosen.error.code).toBe(isAllowed ? "" : "missing_key")
+})
+
+test("headers of a provider's settings are not sent to another address", async () => {
+  const settings = {
+    providers: { office: { base_url: "https://models.example/v1", headers: { "x-token": "secret" } } },
+  }
+  const headersAt = async (selection: ModelSelection) => {
+    const chosen = await choose({ selection: { provider: "office", model: "m", ...selection }, settings })
+    return chosen.ok ? chosen.value.headers : undefined
+  }
+  expect([await headersAt({}), await headersAt({ baseUrl: "https://other.example/v1" })]).toEqual([
+    { "x-token": "secret" },
+    {},
+  ])
+})
+
+test("a stored key for a custom server is no reason to choose one without an address", async () => {
+  expect(await choose({ stored: ["custom"], variables: { DEEPSEEK_API_KEY: "k" } })).toMatchObject({
+    value: { runtime: { provider: "deepseek" } },
+  })
+})
+
+test("an alias of the settings with an address and a key of its own", async () => {
+  const settings = { model_aliases: { box: { model: "m", base_url: "https://box.example/v1", key_env: "BOX_KEY" } } }
+  expect(await choose({ selection: { model: "box" }, settings, variables: { BOX_KEY: "k" } })).toMatchObject({
+    value: { runtime: { provider: "custom", model: "m", baseUrl: "https://box.example/v1" }, key: "k" },
   })
 })

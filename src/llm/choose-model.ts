@@ -9,20 +9,25 @@ import {
   modelSettingsApplyTo,
   resolveApiKey,
   resolveEndpoint,
-  mayUsePool,
+  allowedOrigins,
+  externalKeys,
   keyFromEnvironment,
   parseAddress,
 } from "./endpoint-and-credential.ts"
-import type { RequestedEndpoint, Endpoint } from "./endpoint-and-credential.ts"
+import type { RequestedEndpoint, Endpoint, ResolvedEndpoint } from "./endpoint-and-credential.ts"
 import { resolveContextWindow } from "./catalog/context-window.ts"
 import { cachedWindow, readWindowCache } from "./catalog/context-window-cache.ts"
 import { DEMO_RUNTIME } from "./demo/runtime.ts"
-import { detectWire } from "./detect-wire.ts"
+import { detectWire, isHostBelow } from "./detect-wire.ts"
 import { isLocalAddress } from "./local/local-address.ts"
-import { findUserAlias, modelNameFor } from "./catalog/model-names.ts"
+import { findAliasedModel, findUserAlias, modelNameFor } from "./catalog/model-names.ts"
+import type { CredentialOrigin } from "./credential.ts"
+import { poolKey } from "./credentials/pool-key.ts"
 import type { ModelRuntime } from "./model.ts"
 import { headerEntries, numberField, findConfiguredProvider } from "./configured-provider.ts"
 import type { ConfiguredProvider } from "./configured-provider.ts"
+import { cloudAddress, cloudAddressHint } from "./cloud-address.ts"
+import { usesCloudIdentity } from "./provider.ts"
 import type { Provider } from "./provider.ts"
 import { CUSTOM_PROVIDER, PROVIDERS, findProvider } from "./providers.ts"
 
@@ -33,6 +38,8 @@ export interface ChosenModel {
   readonly key: string | undefined
   /** Keys and logins of the provider's pool may be used: the endpoint is the provider's own and no other key was requested. */
   readonly usesPool: boolean
+  /** Only these credentials of the pool; all of them when absent. */
+  readonly poolOrigins?: readonly CredentialOrigin[]
   readonly headers: Readonly<Record<string, string>>
   readonly extraBody: Readonly<Record<string, unknown>>
   readonly maxTokensDefault?: number
@@ -81,13 +88,15 @@ export interface ChoiceSources {
   readonly environment: Environment
   /** Providers with a login or keys in auth.json, the active one first. */
   readonly storedProviders: readonly string[]
+  /** Sources of keys that the user removed with `hermes auth remove`. */
+  readonly suppressedSources?: ReadonlySet<string>
   /** Holds the cache of context windows; without it the cache is not used. */
   readonly home?: Home
 }
 
 /**
  * Chooses the model, endpoint and key. Order: the selection, the settings, a stored login, the first provider with a usable key,
- * the demo model. A key is only ever combined with the address of its own provider.
+ * the demo model if nothing is configured. A key is only ever combined with the address of its own provider.
  */
 export function chooseModel(
   requested: ModelSelection,
@@ -105,29 +114,79 @@ export function chooseModel(
   const provider = automaticProvider(sources)
   if (provider !== undefined) return complete(provider, selection, sources)
   if ((environment.get("OPENAI_BASE_URL") ?? "") !== "") return complete(CUSTOM_PROVIDER, selection, sources)
-  return ok(demo({ byDefault: true }))
+  const incomplete = incompleteSetup(selection, config)
+  return incomplete === undefined ? ok(demo({ byDefault: true })) : fail(incomplete)
 }
 
-/** Replaces an alias from the settings with its model, provider and base URL. */
+/** The demo answers only where nothing is configured. A model, key or provider without the rest is a mistake to report. */
+function incompleteSetup(selection: ModelSelection, config: Config): ModelChoiceFailure | undefined {
+  const code = "no_provider_configured"
+  const model = selection.model ?? config.get("model.default")
+  const own = Object.keys(config.get("providers"))
+  const choose =
+    own.length > 0
+      ? `choose one with \`hermes config set model.provider ${own[0] ?? ""}\``
+      : "choose one with `hermes model`, or set `hermes config set model.provider NAME` and the provider's key"
+  if (model !== "") return { code, message: `no provider is configured for the model "${model}": ${choose}` }
+  if (config.get("model.api_key") !== "")
+    return { code, message: `\`model.api_key\` is set, but no provider that it belongs to: ${choose}` }
+  if (own.length === 0) return undefined
+  return { code, message: `no model is chosen, although \`providers\` lists ${own.join(", ")}: ${choose}` }
+}
+
+/**
+ * Replaces an alias from the settings with its model, provider and base URL. A request that names a provider or an address stays there,
+ * so an alias for another provider does not apply to it.
+ */
 function expandAlias(selection: ModelSelection, config: Config): ModelSelection {
-  if (selection.model === undefined) return selection
+  const { model, provider } = selection
+  if (model === undefined || selection.baseUrl !== undefined) return selection
   const aliases = { modelAliases: config.get("model_aliases"), shortAliases: config.get("model.aliases") }
-  const alias = findUserAlias(selection.model, aliases)
-  return alias === undefined ? selection : { ...alias, ...selection, model: alias.model }
+  const configured = config.get("model.provider")
+  const current = provider ?? (configured === "" || configured === "auto" ? undefined : configured)
+  const named = findUserAlias(model, aliases)
+  const isNamed = named !== undefined && (provider === undefined || isSameProvider(named.provider, provider))
+  const alias = isNamed ? named : findAliasedModel(model, aliases)
+  if (alias === undefined || (!isNamed && current !== undefined && !isSameProvider(alias.provider, current)))
+    return selection
+  return { ...alias, ...selection, model: alias.model }
 }
 
-function automaticProvider({ environment, storedProviders: stored }: ChoiceSources): Provider | undefined {
-  const login = stored.map((id) => findProvider(id)).find((provider) => provider !== undefined)
+/** An alias without a provider is for any provider. */
+function isSameProvider(ofAlias: string | undefined, name: string): boolean {
+  return ofAlias === undefined || providerId(ofAlias) === providerId(name)
+}
+
+function providerId(name: string): string {
+  return findProvider(name)?.id ?? name.replace(/^custom:/, "")
+}
+
+function automaticProvider(sources: ChoiceSources): Provider | undefined {
+  const { environment, storedProviders: stored } = sources
+  // A key for a server of the user's own says nothing about its address.
+  const login = stored.flatMap((id) => findProvider(id) ?? []).find((provider) => hasAddress(provider, sources))
   if (login !== undefined) return login
   const keyed = PROVIDERS.find(
     (provider) =>
       provider.keyOptional !== true &&
       provider.neverAutomatic !== true &&
+      hasAddress(provider, sources) &&
       keyFromEnvironment(provider, environment) !== undefined,
   )
   if (keyed !== undefined) return keyed
-  const cloud = PROVIDERS.find(({ authType }) => authType === "aws_sdk")
-  return (environment.get("AWS_ACCESS_KEY_ID") ?? "") === "" ? undefined : cloud
+  const isSet = (name: string): boolean => (environment.get(name) ?? "") !== ""
+  if (isSet("AWS_ACCESS_KEY_ID")) return PROVIDERS.find(({ authType }) => authType === "aws_sdk")
+  // The variable with which Google's own tools choose Vertex AI instead of the Gemini API.
+  const vertex = PROVIDERS.find(({ authType }) => authType === "google_adc")
+  const isChosen = environment.truthy("GOOGLE_GENAI_USE_VERTEXAI") && vertex !== undefined
+  return isChosen && hasAddress(vertex, sources) ? vertex : undefined
+}
+
+/** False for a provider whose address the user has not configured yet. */
+function hasAddress(provider: Provider, { config, environment }: ChoiceSources): boolean {
+  const { baseUrl, baseUrlVariable = "" } = findConfiguredProvider(provider.id, config) ?? provider
+  if (baseUrl !== "" || (environment.get(baseUrlVariable) ?? "") !== "") return true
+  return (cloudAddress(provider, { config, environment, model: "any" }) ?? "") !== ""
 }
 
 function complete(
@@ -137,17 +196,23 @@ function complete(
 ): Result<ChosenModel, ModelChoiceFailure> {
   const { config, home } = sources
   if (provider.authType === "external_process") return fail(noServer(provider))
-  const endpoint = resolveEndpoint(provider, selection, sources)
+  const named = selection.model ?? (config.get("model.default") || defaultModelOf(provider, sources))
+  const model = modelNameFor(provider, named)
+  const endpoint = resolveEndpoint(provider, selection, { ...sources, model })
   const url = parseAddress(endpoint.address)
   if (url === undefined) return fail(badAddress(provider, endpoint.address, config))
   const local = isLocalAddress(endpoint.address)
-  const credential = resolveApiKey(provider, selection, { ...sources, ...endpoint, url })
-  const keyless = provider.keyOptional === true || provider.authType === "aws_sdk" || local
-  if (credential === undefined && !keyless && !sources.storedProviders.includes(provider.id))
-    return fail(missingKey(provider))
-  const named = selection.model ?? (config.get("model.default") || provider.defaultModel)
+  const resolvedEndpoint = { ...sources, ...endpoint, url }
+  const credential = resolveApiKey(provider, selection, resolvedEndpoint)
+  const origins = allowedOrigins(provider, selection, resolvedEndpoint)
+  if (credential === undefined && origins.length === 0 && !mayUseCloudIdentity(provider, url))
+    return fail(foreignCloudAddress(provider, url))
+  const isStored = origins.includes("stored") && hasStoredCredentials(provider, sources)
+  const keyless = provider.keyOptional === true || usesCloudIdentity(provider) || local
+  if (credential === undefined && !keyless && !isStored)
+    return fail(missingKey(provider, selection, { ...resolvedEndpoint, origins }))
+  const usesPool = origins.length > 0 && (isStored || credential !== undefined)
   if (named === "") return fail(missingModel(provider, endpoint.address))
-  const model = modelNameFor(provider, named)
   const apiMode = selection.apiMode ?? provider.apiMode ?? apiModeOf(provider, endpoint, config)
   const facts = { provider: provider.id, baseUrl: endpoint.address, model }
   const detected = detectWire({ ...facts, ...(apiMode === "" ? {} : { apiMode }) })
@@ -168,16 +233,19 @@ function complete(
       wire: detected.wire,
       baseUrl,
       contextLength: window.tokens,
-      credentialSource:
-        credential?.source ?? (sources.storedProviders.includes(provider.id) ? "auth.json" : "none needed"),
+      credentialSource: isStored ? "auth.json" : (credential?.source ?? "none needed"),
       billingMode: local ? "local" : "metered",
     },
     key: credential?.key,
-    usesPool: mayUsePool(provider, selection, { ...endpoint, url }),
-    headers: { ...provider.headers, ...(isMain ? headerEntries(config.get("model.default_headers")) : {}) },
+    usesPool,
+    ...(usesPool && origins.length < 3 ? { poolOrigins: origins } : {}),
+    headers: {
+      ...headersFor(provider, endpoint, origins),
+      ...(isMain ? headerEntries(config.get("model.default_headers")) : {}),
+    },
     extraBody: provider.extraBody ?? {},
     ...(provider.defaultMaxTokens === undefined ? {} : { maxTokensDefault: provider.defaultMaxTokens }),
-    usesDefaultEndpoint: endpoint.source === "provider",
+    usesDefaultEndpoint: endpoint.source === "provider" && provider.hasOwnAddress !== true,
     windowIsGuess: window.source === "family" || window.source === "default",
     timeouts: timeoutsOf(provider, modelSettings),
     ...(provider.requestDelaySeconds === undefined ? {} : { requestDelaySeconds: provider.requestDelaySeconds }),
@@ -243,12 +311,59 @@ function unknownProvider(name: string, config: Config): ModelChoiceFailure {
   }
 }
 
-function missingKey(provider: Provider): ModelChoiceFailure {
-  const variable = provider.keyVariables[0] ?? "its key"
+/** Headers of the settings may contain a key, so an address that gets no key of the provider does not get them either. */
+function headersFor(
+  provider: ConfiguredProvider,
+  { source }: Endpoint,
+  origins: readonly CredentialOrigin[],
+): Provider["headers"] {
+  return source === "request" && origins.length === 0 ? findProvider(provider.id)?.headers : provider.headers
+}
+
+function hasStoredCredentials({ id }: Provider, { storedProviders, config }: ChoiceSources): boolean {
+  return storedProviders.includes(poolKey(id, config))
+}
+
+/** A token of a cloud account is a key too: it goes to the cloud's own hosts and to an address that is configured for the provider. */
+function mayUseCloudIdentity({ cloud, ...provider }: Provider, { hostname }: URL): boolean {
+  if (!usesCloudIdentity(provider)) return true
+  const domains = cloud === "google" ? ["googleapis.com"] : ["amazonaws.com", "amazonaws.com.cn"]
+  return domains.some((domain) => isHostBelow(hostname, domain))
+}
+
+function foreignCloudAddress({ id, name }: Provider, { host }: URL): ModelChoiceFailure {
   return {
     code: "missing_key",
-    message: `${provider.name} needs a key: set it with \`hermes config set ${variable} …\``,
+    message: `the credentials of your account for ${name} are not sent to ${host}; configure that address as providers.${id}.base_url, or name a key next to it`,
   }
+}
+
+function missingKey(
+  provider: ConfiguredProvider,
+  { keyVariable }: ModelSelection,
+  endpoint: ResolvedEndpoint & ChoiceSources & { readonly origins: readonly CredentialOrigin[] },
+): ModelChoiceFailure {
+  const code = "missing_key"
+  const { name, baseUrl } = provider
+  if (keyVariable !== undefined)
+    return { code, message: `the variable ${keyVariable}, which should contain the key for ${name}, is not set` }
+  const others = externalKeys(provider, { ...endpoint, origins: ["environment", "settings"] })
+  if (endpoint.origins.length < 3 && (others.length > 0 || hasStoredCredentials(provider, endpoint))) {
+    const fix =
+      endpoint.source === "settings"
+        ? "set a key for it with `hermes config set model.api_key …`"
+        : "name one next to the address, as key_env or api_key"
+    return {
+      code,
+      message: `no key applies to ${endpoint.url.host}: the keys of ${name} are sent only to ${URL.parse(baseUrl)?.host ?? "its own address"}; ${fix}`,
+    }
+  }
+  const variable = provider.keyVariables[0]
+  const how =
+    variable === undefined
+      ? `add one with \`hermes auth add ${provider.id}\``
+      : `set it with \`hermes config set ${variable} …\``
+  return { code, message: `${name} needs a key: ${how}` }
 }
 
 function missingModel({ name }: Provider, address: string): ModelChoiceFailure {
@@ -265,7 +380,14 @@ function noServer({ name }: Provider): ModelChoiceFailure {
   }
 }
 
-function badAddress({ id, name }: Provider, address: string, config: Config): ModelChoiceFailure {
+function defaultModelOf({ defaultModel, modelVariable = "" }: Provider, { environment }: ChoiceSources): string {
+  return environment.get(modelVariable)?.trim() || defaultModel
+}
+
+function badAddress(provider: Provider, address: string, config: Config): ModelChoiceFailure {
+  const { id, name } = provider
+  const hint = cloudAddressHint(provider)
+  if (address === "" && hint !== undefined) return { code: "bad_address", message: `${name} needs an address: ${hint}` }
   const own = config.lookup(`providers.${id}`) !== undefined && findProvider(id)?.id !== id
   const setting = own ? `providers.${id}.base_url` : "model.base_url"
   return {

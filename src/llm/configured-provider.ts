@@ -5,7 +5,10 @@ import { CUSTOM_PROVIDER, findProvider } from "./providers.ts"
 
 /** A provider with the overrides of `providers.<name>` in the settings, or one that only the settings define. */
 export type ConfiguredProvider = Provider & {
-  readonly key?: string
+  /** `api_key` and `api_keys`, with the setting that contains each. */
+  readonly keys?: readonly { readonly key: string; readonly source: string }[]
+  /** `base_url` replaces the address of a provider of the table. */
+  readonly hasOwnAddress?: true
   readonly apiMode?: string
   readonly contextLength?: number
   readonly extraBody?: Readonly<Record<string, unknown>>
@@ -29,7 +32,11 @@ export function findConfiguredProvider(requestedName: string, config: Config): C
   const field = (...names: string[]): string =>
     names.map((key) => entry[key]).find((value) => typeof value === "string") ?? ""
   const keyVariable = field("key_env", "api_key_env")
-  const key = field("api_key")
+  const list = Array.isArray(entry["api_keys"]) ? entry["api_keys"] : []
+  const keys = [
+    { key: entry["api_key"], source: `providers.${name}.api_key` },
+    ...list.map((key: unknown, index) => ({ key, source: `providers.${name}.api_keys.${index}` })),
+  ].flatMap(({ key, source }) => (typeof key === "string" && key.trim() !== "" ? [{ key: key.trim(), source }] : []))
   const apiMode = field("transport", "api_mode")
   const known = findProvider(name)
   const address = field("api", "url", "base_url")
@@ -44,9 +51,9 @@ export function findConfiguredProvider(requestedName: string, config: Config): C
   return {
     ...(known ?? { ...CUSTOM_PROVIDER, id: name, aliases: [], name: field("name") || name, keyVariables: [] }),
     ...(keyVariable === "" ? {} : { keyVariables: [keyVariable] }),
-    ...(address === "" ? {} : { baseUrl: address }),
+    ...(address === "" ? {} : { baseUrl: address, hasOwnAddress: true }),
     ...(field("default_model", "model") === "" ? {} : { defaultModel: field("default_model", "model") }),
-    ...(key === "" ? {} : { key }),
+    ...(keys.length === 0 ? {} : { keys }),
     ...(apiMode === "" ? {} : { apiMode }),
     ...(contextLength === undefined ? {} : { contextLength }),
     ...(isRecord(extraBody) ? { extraBody } : {}),

@@ -1,3 +1,6 @@
+/** Where a credential is kept: in `auth.json`, in an environment variable, or in the settings. */
+export type CredentialOrigin = "stored" | "environment" | "settings"
+
 /** One API key or login token, ready to be sent. */
 export interface Credential {
   readonly id: string
@@ -29,6 +32,8 @@ export interface CredentialSource {
   nextAvailableAt(): number | undefined
   isRefreshable(id: string): boolean
   isExhausted(id: string): boolean
+  /** Stores what was counted and not stored yet. No credential is selected afterwards. */
+  close?(): void
 }
 
 export interface Exhaustion {

@@ -59,7 +59,8 @@ interface Row {
 
 const TABLE: readonly Row[] = [
   { when: ({ provider }) => provider === "openai-codex", wire: "codex_responses" },
-  { when: ({ provider }) => provider === "xai" || provider === "xai-oauth", wire: "codex_responses" },
+  { when: ({ provider }) => ["xai", "xai-oauth", "meta"].includes(provider ?? ""), wire: "codex_responses" },
+  { when: ({ provider }) => provider === "vertex", wire: "gemini_native" },
   {
     when: ({ provider, host, path }) =>
       provider === undefined && isHostBelow(host, "chatgpt.com") && path.includes("/backend-api/codex"),
@@ -89,12 +90,15 @@ const TABLE: readonly Row[] = [
 
 /** OpenAI itself, and the GPT-5 family at any endpoint: aggregators refuse that family on Chat Completions. */
 function isResponsesModel({ provider, scheme, host, tail }: Facts): boolean {
-  if (provider === "nous" || provider === "copilot-acp" || scheme === "acp:") return false
+  if (CHAT_ONLY.has(provider ?? "") || scheme === "acp:") return false
   if (isHostBelow(host, "openai.azure.com")) return false
   const copilot = provider === "copilot" || isHostBelow(host, "api.githubcopilot.com")
   if (copilot && tail === "gpt-5-mini") return false
   return isHostBelow(host, "api.openai.com") || tail.startsWith("gpt-5")
 }
+
+/** Providers that serve the GPT-5 family on Chat Completions. */
+const CHAT_ONLY: ReadonlySet<string> = new Set(["nous", "copilot-acp", "azure-openai", "github-models"])
 
 function factsOf({ provider, baseUrl, model }: WireDetectionInput): Facts {
   const url = URL.parse(baseUrl)

@@ -56,7 +56,9 @@ export async function* exchange(input: ExchangeInput): AsyncGenerator<ModelEvent
     })
     if (response.status < 200 || response.status > 299) {
       const text = await readText(response.body, MAX_ERROR_BYTES)
-      return { kind: "failed", failure: classifyResponse({ ...response, body: text }, context), shown: false }
+      const sentKey = Object.keys(authorisation.value).length > 0 || headers["authorization"] !== undefined
+      const failure = classifyResponse({ ...response, body: text }, { ...context, sentKey })
+      return { kind: "failed", failure, shown: false }
     }
     const limits = parseRateLimits(response.headers, context.now)
     route.noteRateLimits?.(limits)
@@ -85,48 +87,81 @@ function* limitNotices(limits: RateLimits): Generator<ModelEvent> {
   }
 }
 
-/** Reads the whole response. When the connection is lost, the decoder decides what the frames so far amount to. */
-async function* readReply(
-  input: ExchangeInput & { readonly context: FailureContext; readonly staleTimeout: StaleTimeout },
-  response: HttpResponse,
-): AsyncGenerator<ModelEvent, Attempt, void> {
-  const { codec } = input.route
+type ReadInput = ExchangeInput & { readonly context: FailureContext; readonly staleTimeout: StaleTimeout }
+
+async function* readReply(input: ReadInput, response: HttpResponse): AsyncGenerator<ModelEvent, Attempt, void> {
   const type = response.headers["content-type"] ?? ""
-  if (!type.includes("event-stream") && !type.includes("eventstream")) {
-    const result = codec.decodeComplete(await readText(response.body, MAX_COMPLETE_BYTES))
-    if (result.kind === "reply") yield* asEvents(result.reply)
-    return toAttempt(result, input.context, result.kind === "reply")
-  }
+  if (type.includes("event-stream") || type.includes("eventstream")) return yield* readStream(input, response)
+  const result = input.route.codec.decodeComplete(await readText(response.body, MAX_COMPLETE_BYTES))
+  const attempt = toAttempt(result, input.context, false)
+  if (attempt.kind === "reply") yield* asEvents(attempt.reply)
+  return attempt
+}
+
+/**
+ * Reads a stream to its end, to the loss of the connection or to a damaged frame. In the last two cases the decoder decides what the
+ * frames so far amount to: nothing after a damaged frame is used, because the text would have a gap.
+ */
+async function* readStream(input: ReadInput, response: HttpResponse): AsyncGenerator<ModelEvent, Attempt, void> {
+  const { codec } = input.route
   const reader = await readerFor(codec.framing)
   const decoder = codec.decoder()
   const scrubber = createThinkScrubber()
   let shown = false
-  let lost: { readonly error: unknown } | undefined
-  const take = (frames: readonly Frame[]): readonly ModelEvent[] => {
-    if (frames.length > 0) input.staleTimeout.reset()
-    const events = decodeFrames(decoder, frames).flatMap((event) =>
-      event.type === "text-delta" ? scrubbedEvents(scrubber.feed(event.text)) : [event],
-    )
+  let cut: StreamCut | undefined
+  const emitted = (events: readonly ModelEvent[]): readonly ModelEvent[] => {
     shown ||= events.some((event) => event.type === "text-delta")
     return events
   }
   try {
-    for await (const bytes of response.body) yield* take(reader.push(bytes))
-    yield* take(reader.end())
-    yield* scrubbedEvents(scrubber.flush())
+    for await (const frames of framesOf(response.body, reader)) {
+      if (frames.length > 0) input.staleTimeout.reset()
+      const { events, damage } = decodeFrames(decoder, frames)
+      yield* emitted(
+        events.flatMap((event) => (event.type === "text-delta" ? scrubbedEvents(scrubber.feed(event.text)) : [event])),
+      )
+      if (damage === undefined) continue
+      cut = { kind: "damaged", received: damage }
+      break
+    }
   } catch (error) {
     if (input.signal.aborted) throw error
-    // Do not flush the reader: half a frame must not be decoded as a complete one.
-    lost = { error: input.staleTimeout.error ?? error }
+    cut = { kind: "lost", error: input.staleTimeout.error ?? error }
   }
-  const decoded = decoder.finish({ ended: lost === undefined })
+  const decoded = decoder.finish({ ended: cut === undefined })
+  // A call that was cut off is requested again if nothing was shown, so the text held back is not shown either.
+  const mayBeRepeated = decoded.kind !== "reply" || (decoded.reply.ending === "cut-call" && !shown)
+  if (!mayBeRepeated) yield* emitted(scrubbedEvents(scrubber.flush()))
   // A timeout is not a dropped connection: an immediate retry would only wait as long again.
-  const dropped = !shown && !(lost?.error instanceof HttpTimeoutError) ? ({ dropped: true } as const) : {}
-  if (lost !== undefined && decoded.kind === "unusable") {
-    return { kind: "failed", failure: classifyTransportError(lost.error, input.context), shown, ...dropped }
+  const timedOut = cut?.kind === "lost" && cut.error instanceof HttpTimeoutError
+  const dropped = !shown && !timedOut ? ({ dropped: true } as const) : {}
+  // Text that consists of reasoning in tags was not shown, so there is nothing to keep.
+  const keepsNothing = decoded.kind === "reply" && decoded.reply.ending === "cut-text" && !shown
+  if (cut !== undefined && (decoded.kind === "unusable" || keepsNothing)) {
+    return { kind: "failed", failure: classifyCut(cut, input.context), shown, ...dropped }
   }
+  if (keepsNothing) return toAttempt({ kind: "unusable", received: "a stream that was cut off" }, input.context, shown)
   const attempt = toAttempt(decoded, input.context, shown)
   return attempt.kind === "reply" && attempt.reply.ending === "cut-call" ? { ...attempt, ...dropped } : attempt
+}
+
+/** Why a stream was not read to its end. */
+type StreamCut =
+  | { readonly kind: "lost"; readonly error: unknown }
+  /** `received` completes the sentence "the server answered with …". */
+  | { readonly kind: "damaged"; readonly received: string }
+
+function classifyCut(cut: StreamCut, context: FailureContext): LlmFailure {
+  return cut.kind === "lost" ? classifyTransportError(cut.error, context) : classifyUnusableReply(cut, context)
+}
+
+/** The frames of each network chunk, then those that only the end of the response completes. */
+async function* framesOf(
+  body: AsyncIterable<Uint8Array>,
+  reader: FrameReader,
+): AsyncGenerator<readonly Frame[], void, void> {
+  for await (const bytes of body) yield reader.push(bytes)
+  yield reader.end()
 }
 
 interface FrameReader {
@@ -140,10 +175,18 @@ async function readerFor(framing: "sse" | "aws-event-stream"): Promise<FrameRead
   return new EventStreamReader()
 }
 
-function decodeFrames(decoder: Decoder, frames: readonly Frame[]): readonly ModelEvent[] {
+/** Decodes the frames up to a damaged one, which `damage` describes. */
+function decodeFrames(
+  decoder: Decoder,
+  frames: readonly Frame[],
+): { readonly events: readonly ModelEvent[]; readonly damage?: string } {
   const events: ModelEvent[] = []
-  for (const frame of frames) for (const event of decoder.take(frame)) joinOrPush(events, event)
-  return events
+  for (const frame of frames) {
+    const decoded = decoder.take(frame)
+    if (decoded === undefined) return { events, damage: `a damaged frame: ${frame.data.slice(0, 120)}` }
+    for (const event of decoded) joinOrPush(events, event)
+  }
+  return { events }
 }
 
 /** Joins consecutive deltas of one network chunk into one event. */

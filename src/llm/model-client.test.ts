@@ -27,6 +27,7 @@ import { createModelClient } from "./model-client.ts"
 import { createWireCodec } from "./route.ts"
 import type { RateLimitGuard, Route } from "./route.ts"
 import type { RequestTimeouts } from "./http/request-timeouts.ts"
+import type { Message } from "../protocol/message.ts"
 import type { ModelClient, ModelEvent, ModelOutcome, ModelRequest } from "./model.ts"
 import { createChatCompletionsWire } from "./wire/chat-completions/wire.ts"
 
@@ -73,6 +74,26 @@ describe("a reply", () => {
         toolCalls: [{ id: "call_1", type: "function", function: { name: "read_file", arguments: '{"path":"a"}' } }],
       },
     })
+  })
+
+  test("to a stored history whose calls have equal ids: each request gets distinct ones", async () => {
+    const round = (text: string): readonly Message[] => [
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [{ id: "call_0", type: "function", function: { name: "f", arguments: "{}" } }],
+      },
+      { role: "tool", tool_call_id: "call_0", tool_name: "f", content: text },
+    ]
+    const messages: readonly Message[] = [{ role: "user", content: "go" }, ...round("one"), ...round("two")]
+    await using model = await startModelServer([callsTool("f", {}, { id: "call_0" })])
+    const request = { ...REQUEST, messages }
+    const { outcome } = await collect(clientFor(model.url), new AbortController().signal, request)
+    expect(model.view(0).messages.flatMap(({ results }) => results)).toEqual([
+      { id: "call_0", text: "one" },
+      { id: "call_0_2", text: "two" },
+    ])
+    expect(outcome).toMatchObject({ reply: { toolCalls: [{ id: "call_0_3" }] } })
   })
 
   test("in pieces of one byte", async () => {
@@ -147,7 +168,7 @@ describe("a stream that does not end well", () => {
     ["cut before any text", { ...raw(frame({ role: "assistant" }) + text), ...cutsAfter(60) }, "timeout"],
     ["cut inside its only frame", { ...raw(text), ...cutsAfter(text.length - 1) }, "timeout"],
     ["empty", emptyStream(), "server_error"],
-    ["not of this wire", raw("data: <html>\n\n"), "unknown"],
+    ["not of this wire", raw("data: <html>\n\n"), "server_error"],
     ["with an error inside", reply({ text: "", ...failsInStream("server_error", "sorry") }), "server_error"],
   ])("%s: retried", async (_name, turn, reason) => {
     await using model = await startModelServer([turn, says("Hello")])

@@ -1,5 +1,6 @@
 import type { Clock } from "../base/clock.ts"
 import type { Result } from "../base/result.ts"
+import { createHistoryIds } from "./call-ids.ts"
 import { sendWithRetries } from "./retry-loop.ts"
 import type { LlmFailure } from "./failure/failure.ts"
 import type { ModelClient, ModelEvent } from "./model.ts"
@@ -42,6 +43,7 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
   let nextFallback = 0
   let primaryCooldownEnd = 0
   const opened = new Set<Route>([options.primary])
+  const historyIds = createHistoryIds()
   // What a server has refused once is left out for the rest of the session.
   const downgrades = new WeakMap<Route, Set<Downgrade>>()
   const downgradesOf = (target: Route): Set<Downgrade> => {
@@ -90,7 +92,8 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
         return `switching to ${step.value.name}`
       }
     },
-    stream: async function* (request, { signal, auxiliary = false }) {
+    stream: async function* (given, { signal, auxiliary = false }) {
+      const request = { ...given, messages: historyIds(given.messages) }
       let first: LlmFailure | undefined
       const tried: string[] = []
       for (;;) {
@@ -102,6 +105,7 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
           signal,
           downgrades: downgradesOf(route),
           canFallBack,
+          auxiliary,
           streamRetries: auxiliary ? 0 : options.streamRetries,
           mayReconnect: !auxiliary && route === primary,
         })

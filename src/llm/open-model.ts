@@ -10,7 +10,7 @@ import type { Home } from "../config/home.ts"
 import type { ChosenModel } from "./choose-model.ts"
 import { rememberWindow } from "./catalog/context-window-cache.ts"
 import { singleCredential } from "./credential.ts"
-import type { CredentialSource } from "./credential.ts"
+import type { CredentialOrigin, CredentialSource } from "./credential.ts"
 import type { RunProgram } from "./aws/identity.ts"
 import { createAuthoriser } from "./authorise.ts"
 import { createRouteConnections } from "./http/route-connections.ts"
@@ -39,8 +39,11 @@ export interface OpenModelOptions {
   readonly random: () => number
   readonly maxAttempts: number
   readonly version: string
-  /** Opens the credential pool of a provider (`auth.json`); undefined when it has none. */
-  readonly pool: (provider: string) => Promise<CredentialSource | undefined>
+  /** Opens the credential pool of a provider, limited to `origins`; undefined when it has at most one key. */
+  readonly pool: (
+    provider: string,
+    origins: readonly CredentialOrigin[] | undefined,
+  ) => Promise<CredentialSource | undefined>
   /** Fallback models in order, resolved only when needed. */
   readonly fallbacks: readonly { readonly name: string; choose(): Result<ChosenModel, { readonly message: string }> }[]
   readonly guardrail: Readonly<Record<string, unknown>>
@@ -142,6 +145,7 @@ async function routeFor(chosen: RemoteModel, state: RouteState, options: OpenMod
     connectionFor: (credential) => state.connections.to(chosen.usesDefaultEndpoint ? credential?.baseUrl : undefined),
     close: () => {
       state.connections.close()
+      state.credentials.close?.()
     },
     headers: {
       "content-type": "application/json",
@@ -193,6 +197,7 @@ async function routeFor(chosen: RemoteModel, state: RouteState, options: OpenMod
     noteRateLimits: (limits) => {
       if (Object.keys(limits).length > 0) state.limits.last = limits
     },
+    describeImages: async (request) => await (await state.images()).describeFromNowOn(request),
     lowerImageLimit: async (limit) => (await state.images()).tightenLimits(limit),
     // An aggregator already spreads requests over many servers, so a new connection would not help.
     ...(findProvider(runtime.provider)?.aggregator === true ? {} : { reconnect: () => state.connections.close() }),
@@ -287,10 +292,10 @@ async function reopenRoute(chosen: ChosenModel, options: OpenModelOptions): Prom
 }
 
 async function credentialsFor(
-  { runtime, key, usesPool }: ChosenModel,
+  { runtime, key, usesPool, poolOrigins }: ChosenModel,
   options: OpenModelOptions,
 ): Promise<CredentialSource> {
-  const pool = usesPool ? await options.pool(runtime.provider) : undefined
+  const pool = usesPool ? await options.pool(runtime.provider, poolOrigins) : undefined
   if (pool !== undefined) return pool
   const { credentialSource } = runtime
   return singleCredential(

@@ -18,6 +18,12 @@ export interface Provider {
   /** Works without a key. */
   readonly keyOptional?: boolean
   readonly authType: AuthType
+  /** The cloud whose account decides about the address; see `cloud-address.ts`. */
+  readonly cloud?: "aws" | "azure" | "google"
+  /** The header that Chat Completions and Responses requests carry the key in; `authorization` as a bearer token by default. */
+  readonly keyHeader?: string
+  /** Environment variable that names the default model. */
+  readonly modelVariable?: string
   /** Never selected automatically, even when its key is set. */
   readonly neverAutomatic?: boolean
   /** Sells the models of many vendors, named `vendor/model`. */
@@ -34,4 +40,18 @@ export interface Provider {
   readonly signupUrl?: string
 }
 
-type AuthType = "api_key" | "oauth_device" | "oauth_external" | "aws_sdk" | "copilot" | "external_process" | "none"
+/** `aws_sdk` and `google_adc`: the credentials of the cloud's own tools. */
+type AuthType =
+  | "api_key"
+  | "oauth_device"
+  | "oauth_external"
+  | "aws_sdk"
+  | "google_adc"
+  | "copilot"
+  | "external_process"
+  | "none"
+
+/** True when requests are signed with the cloud account of the machine, so that there is no key to configure. */
+export function usesCloudIdentity({ authType }: Pick<Provider, "authType">): boolean {
+  return authType === "aws_sdk" || authType === "google_adc"
+}

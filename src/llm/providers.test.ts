@@ -24,6 +24,11 @@ describe("the provider table", () => {
     ["aws", "bedrock"],
     ["azure", "azure-foundry"],
     ["lm-studio", "lmstudio"],
+    ["mistralai", "mistral"],
+    ["together-ai", "together"],
+    ["github-models", "github-models"],
+    ["vertex-ai", "vertex"],
+    ["azure-openai", "azure-openai"],
     ["llama.cpp", "custom"],
     [" ollama ", "custom"],
   ])("%s is %s", (name, id) => {

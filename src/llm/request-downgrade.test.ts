@@ -45,6 +45,20 @@ test("replaces images with a note, or moves them after tool results", () => {
   ])
 })
 
+test("disables thinking while a tool loop is open, and only then", () => {
+  const user: Message = { role: "user", content: "go" }
+  const calls: Message = {
+    role: "assistant",
+    content: null,
+    tool_calls: [{ id: "c", type: "function", function: { name: "t", arguments: "{}" } }],
+  }
+  const result: Message = { role: "tool", tool_call_id: "c", tool_name: "t", content: "" }
+  const effortOf = (...messages: Message[]) =>
+    applyDowngrades({ ...request(...messages), effort: "high" }, ["thinking-in-tool-loops"]).effort
+  expect([effortOf(user), effortOf(user, calls, result)]).toEqual(["high", "none"])
+  expect(effortOf(user, calls, result, { role: "assistant", content: "done" }, user)).toBe("high")
+})
+
 test("removes pattern and format from schemas, but keeps properties of that name", () => {
   const tool = {
     name: "t",

@@ -5,12 +5,20 @@ import type { LlmFailure } from "./failure/failure.ts"
 import type { ModelRequest } from "./model.ts"
 import { imagesIn } from "./request-size.ts"
 import { createToolImageMover } from "./vision/tool-image-mover.ts"
+import { openToolLoop } from "./wire/open-tool-loop.ts"
 
 /** What can be left out of a request when a server refuses it. */
-export type Downgrade = "reasoning" | "encrypted-reasoning" | "images" | "tool-images" | "schema-patterns"
+export type Downgrade =
+  | "reasoning"
+  | "encrypted-reasoning"
+  | "thinking-in-tool-loops"
+  | "images"
+  | "tool-images"
+  | "schema-patterns"
 
 /** Returns what to leave out after this failure; undefined when leaving something out would not help. */
 export function downgradeFor(failure: LlmFailure, request: ModelRequest): Downgrade | undefined {
+  if (failure.requiresThinking === true) return "thinking-in-tool-loops"
   const hasImages = request.messages.some((message) => imagesIn(message) > 0)
   return failure.refusesImages === true && hasImages ? "images" : DOWNGRADE_FOR[failure.reason]
 }
@@ -45,6 +53,7 @@ const DOWNGRADE_FOR: Partial<Record<LlmFailure["reason"], Downgrade>> = {
 const APPLY: Record<Downgrade, (request: ModelRequest) => ModelRequest> = {
   reasoning: withoutReasoning,
   "encrypted-reasoning": withoutEncryptedReasoning,
+  "thinking-in-tool-loops": withoutThinkingInToolLoop,
   images: withoutImages,
   "tool-images": withToolImagesAfter,
   "schema-patterns": withPlainSchemas,
@@ -61,6 +70,10 @@ function withoutEncryptedReasoning(request: ModelRequest): ModelRequest {
     const { codex_reasoning_items: _dropped, ...rest } = message
     return rest
   })
+}
+
+function withoutThinkingInToolLoop(request: ModelRequest): ModelRequest {
+  return openToolLoop(request.messages) === undefined ? request : { ...request, effort: "none" }
 }
 
 function withoutImages(request: ModelRequest): ModelRequest {

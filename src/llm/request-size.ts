@@ -1,16 +1,30 @@
 import type { Message } from "../protocol/message.ts"
 import type { ModelRequest } from "./model.ts"
+import { encodeOnce } from "./wire/encode-once.ts"
 
 /**
  * Estimates the tokens of a request without a tokenizer: four characters per token and a flat number per image. It runs for every
- * request, so it encodes nothing. Encrypted reasoning is not counted.
+ * request, so it encodes nothing and measures each message once. Encrypted reasoning is not counted.
  */
 export function approxRequestTokens(request: ModelRequest): number {
-  const characters = request.messages.reduce((sum, message) => sum + messageCharacters(message), request.system.length)
-  const tools = request.tools.length === 0 ? 0 : JSON.stringify(request.tools).length
-  const images = request.messages.reduce((sum, message) => sum + imagesIn(message), 0)
-  return Math.ceil((characters + tools) / CHARACTERS_PER_TOKEN) + images * IMAGE_TOKENS
+  let characters = request.system.length + toolCharacters(request.tools)
+  let images = 0
+  for (const message of request.messages) {
+    const size = messageSize(message)
+    characters += size.characters
+    images += size.images
+  }
+  return Math.ceil(characters / CHARACTERS_PER_TOKEN) + images * IMAGE_TOKENS
 }
+
+const messageSize = encodeOnce((message: Message) => ({
+  characters: messageCharacters(message),
+  images: imagesIn(message),
+}))
+
+const toolCharacters = encodeOnce((tools: ModelRequest["tools"]) =>
+  tools.length === 0 ? 0 : JSON.stringify(tools).length,
+)
 
 const CHARACTERS_PER_TOKEN = 4
 const IMAGE_TOKENS = 1500

@@ -2,6 +2,7 @@ import { isAbort } from "../base/abort.ts"
 import type { Clock } from "../base/clock.ts"
 import { compactDuration } from "../base/compact-count.ts"
 import { backoffMs } from "./backoff.ts"
+import { withUniqueCallIds } from "./call-ids.ts"
 import { recoverCredential } from "./credentials/recover-credential.ts"
 import { exchange } from "./exchange.ts"
 import type { Attempt } from "./exchange.ts"
@@ -9,7 +10,7 @@ import type { LlmFailure } from "./failure/failure.ts"
 import { causeHint } from "./failure/failure-message.ts"
 import type { ModelEvent, ModelOutcome, ModelReply, ModelRequest } from "./model.ts"
 import type { Downgrade } from "./request-downgrade.ts"
-import { approxRequestTokens } from "./request-size.ts"
+import { approxRequestTokens, imagesIn } from "./request-size.ts"
 import type { Route } from "./route.ts"
 
 export interface RouteInput {
@@ -19,6 +20,8 @@ export interface RouteInput {
   /** What to leave out because this server refused it before; new refusals are added. */
   readonly downgrades: Set<Downgrade>
   readonly canFallBack: boolean
+  /** See `StreamOptions`. */
+  readonly auxiliary: boolean
   /** Attempts before a temporary failure becomes final, including the first. */
   readonly maxAttempts: number
   /** Immediate retries of a stream whose connection broke before any text was shown. */
@@ -77,7 +80,9 @@ export async function* sendWithRetries(original: RouteInput): AsyncGenerator<Mod
     }
     if (result.kind === "reply") {
       guard?.clear()
-      return { kind: "reply", reply: withoutUnwantedEcho(result.reply, route) }
+      const reply = withoutUnwantedEcho(result.reply, route)
+      const { request, random } = original
+      return { kind: "reply", reply: withUniqueCallIds(reply, { history: request.messages, random }) }
     }
     const { failure } = result
     if (result.shown) return { kind: "failed", failure, mayFallBack: false }
@@ -99,6 +104,13 @@ export async function* sendWithRetries(original: RouteInput): AsyncGenerator<Mod
       credential = recovery.credential
       continue
     }
+    const refusesImages =
+      failure.refusesImages === true && input.request.messages.some((message) => imagesIn(message) > 0)
+    if (refusesImages && (await route.describeImages?.(original.request)) === true) {
+      input = yield* prepareRequest(original)
+      if (signal.aborted) return { kind: "aborted" }
+      continue
+    }
     const { imageLimit } = failure
     if (imageLimit !== undefined && !imagesShrunk && (await route.lowerImageLimit?.(imageLimit)) === true) {
       imagesShrunk = true
@@ -110,7 +122,9 @@ export async function* sendWithRetries(original: RouteInput): AsyncGenerator<Mod
     }
     const { downgradeFor, downgradeNotice } = await import("./request-downgrade.ts")
     const downgrade = downgradeFor(failure, input.request)
-    if (downgrade !== undefined && !input.downgrades.has(downgrade)) {
+    // Without its image, an auxiliary task would get an answer about nothing; another model may accept the image.
+    const isUseless = downgrade === "images" && input.auxiliary
+    if (downgrade !== undefined && !isUseless && !input.downgrades.has(downgrade)) {
       input.downgrades.add(downgrade)
       const text = downgradeNotice(downgrade, failure)
       if (text !== undefined) yield { type: "notice", text }

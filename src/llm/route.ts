@@ -45,6 +45,8 @@ export interface Route {
     request: ModelRequest,
     signal: AbortSignal,
   ): Promise<{ readonly request: ModelRequest; readonly notice?: string }>
+  /** The server refused the images of this request. Returns true when `prepare` describes images in words from now on. */
+  describeImages?(request: ModelRequest): Promise<boolean>
   /** The server refused an image as too large. Returns true when `prepare` makes images smaller from now on. */
   lowerImageLimit?(limit: NonNullable<LlmFailure["imageLimit"]>): Promise<boolean>
   /** Closes open connections, so that the next request uses a new one. Absent when a new connection would not help. */
@@ -83,7 +85,8 @@ export interface WireCodec {
 }
 
 export interface Decoder {
-  take(frame: Frame): readonly ModelEvent[]
+  /** Undefined for a damaged frame, which does not change the state; the caller stops reading there. */
+  take(frame: Frame): readonly ModelEvent[] | undefined
   finish(how: { readonly ended: boolean }): DecodeResult
 }
 
@@ -100,7 +103,9 @@ export function createWireCodec<State>(wire: Wire<State>): WireCodec {
       let state = wire.start()
       return {
         take: (frame) => {
-          const [next, events] = wire.decode(state, frame)
+          const step = wire.decode(state, frame)
+          if (step === undefined) return undefined
+          const [next, events] = step
           state = next
           return events
         },

@@ -50,7 +50,8 @@ export interface EndedMessage {
   readonly id: string
   readonly role: "assistant"
   readonly text: string
-  readonly finishReason: FinishReason
+  /** `interrupted`: the user, a signal or a consumer that stopped reading ended the reply early. */
+  readonly finishReason: FinishReason | "interrupted"
   readonly toolCalls: readonly ToolCall[]
 }
 
@@ -77,6 +78,8 @@ export interface ToolEnd {
   readonly summary: string
   readonly truncated: boolean
   readonly exitCode?: number
+  /** The last lines of a failed command, for the user. */
+  readonly outputTail?: string
   readonly diff?: string
   readonly filesChanged?: readonly string[]
   readonly decision?: ShownDecision
@@ -127,7 +130,11 @@ export type StatusEvent = { readonly type: "status"; readonly text: string } & (
   | { readonly kind: "iteration"; readonly iteration: number }
   | { readonly kind: "tool-generating"; readonly tool: string }
   | { readonly kind: "retry"; readonly attempt: number; readonly delayMs: number; readonly reason: string }
-  | { readonly kind: "fallback" | "rotate" | "compress" | "warning" | "notice" }
+  | {
+      readonly kind: "fallback" | "rotate" | "compress" | "warning" | "notice"
+      /** The text deltas of the last request do not belong to any message. */
+      readonly discardsText?: true
+    }
   | {
       readonly kind: "answered"
       readonly requestId: string
@@ -148,6 +155,8 @@ export interface RunEnd {
 
 export interface RunResult {
   readonly finalResponse: string | null
+  /** Remarks of Hermes about the turn, to be shown below the answer. They are not part of the conversation. */
+  readonly notes?: readonly string[]
   readonly exitReason: string
   readonly messages: readonly Message[]
   readonly model: string

@@ -46,8 +46,11 @@ export interface MessageExtras {
   readonly shown?: SentForm
 }
 
-/** Why Hermes wrote a user message. `elision`: rounds were removed here. `todo`: the task list, after a compression. */
-export type Synthetic = "elision" | "todo" | "summary" | "recovery" | "review" | "background" | "max_iterations"
+/**
+ * Why Hermes wrote a user message. `elision`: rounds were removed here. `todo`: the task list, after a compression. `gap`: separates
+ * two replies that were stored without a user message between them.
+ */
+export type Synthetic = "elision" | "gap" | "todo" | "summary" | "recovery" | "review" | "background" | "max_iterations"
 
 /** How a compression changed a message without removing it. Absent fields are sent as they are stored. */
 export interface SentForm {

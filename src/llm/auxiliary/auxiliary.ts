@@ -38,6 +38,8 @@ export interface AuxiliaryCall {
   /** Sent only on wires that require a limit; a limit from the settings is always sent. */
   readonly maxTokens?: number
   readonly temperature?: number
+  /** A model that is known to be unable to do the task. */
+  readonly exclude?: ModelRuntime
   /** Overrides the settings of the task. */
   readonly override?: Partial<
     Pick<AuxiliarySettings, "provider" | "model" | "baseUrl" | "apiKey" | "apiMode" | "timeoutSeconds">
@@ -125,7 +127,7 @@ async function tryCandidates(input: TaskContext): Promise<Result<AuxiliaryReply,
   const { candidates, explicit } = await candidatesFor(call.task, settings, { ...input, main })
   const problems: string[] = []
   const unavailable: string[] = []
-  const tried = new Set<string>()
+  const tried = new Set(call.exclude === undefined ? [] : [modelKey(call.exclude)])
   for (const candidate of candidates) {
     const named = explicit && candidate === candidates[0]
     const outcome = await tryCandidate(candidate, { ...input, named, explicit, tried })
@@ -152,7 +154,7 @@ interface CandidateContext extends TaskContext {
   readonly named: boolean
   /** The settings name a model. Cooldowns are then ignored, because there are few other candidates. */
   readonly explicit: boolean
-  /** Models that were already tried in this call. */
+  /** Models that were already tried in this call, or excluded from it. */
   readonly tried: Set<string>
 }
 
@@ -171,7 +173,7 @@ async function tryCandidate(candidate: Candidate, context: CandidateContext): Pr
   }
   const { runtime } = chosen.value
   const endpoint = endpointKey(runtime)
-  const identity = `${endpoint} ${runtime.model}`
+  const identity = modelKey(runtime)
   if (runtime.wire === "in-process" || context.tried.has(identity)) return { kind: "skipped" }
   context.tried.add(identity)
   const reason = explicit ? undefined : cooldowns.reasonFor(endpoint)
@@ -189,6 +191,10 @@ async function tryCandidate(candidate: Candidate, context: CandidateContext): Pr
     cooldowns.start(endpoint, { ms: used.value.cooldownMs, reason: used.value.message })
   }
   return used.value
+}
+
+function modelKey(runtime: ModelRuntime): string {
+  return `${endpointKey(runtime)} ${runtime.model}`
 }
 
 function auxiliaryRequest(

@@ -66,13 +66,13 @@ describe("EventStreamReader", () => {
       (bytes) => bytes.writeUInt8(bytes.readUInt8(bytes.length - 1) ^ 1, bytes.length - 1),
       "the checksum of a frame is wrong",
     ],
-  ])("damage in %s ends the stream with an error", (_name, damage, message) => {
+  ])("damage in %s ends the stream", (_name, damage, message) => {
     const good = encodeEventStreamMessage({ ":event-type": "a", ":message-type": "event" }, '{"text":"hello"}')
     const bad = Buffer.from(good)
     damage(bad)
     const expected = [
       { event: "a", data: '{"text":"hello"}' },
-      errorFrame({ code: 500, type: "damaged_stream", message }),
+      { event: "damaged", data: message },
     ]
     expect(readInPieces(Buffer.concat([good, bad, good]), [])).toEqual(expected)
     const reader = new EventStreamReader()
@@ -86,15 +86,16 @@ describe("EventStreamReader", () => {
       header("a", 11, Buffer.alloc(0)),
       Buffer.from([9]),
     ]) {
-      expect(readInPieces(withHeaders(headers), [])).toEqual([
-        errorFrame({ code: 500, type: "damaged_stream", message }),
-      ])
+      expect(readInPieces(withHeaders(headers), [])).toEqual([{ event: "damaged", data: message }])
     }
   })
 
-  test("an incomplete message at the end is not a frame", () => {
+  test("an incomplete message at the end is reported as damage", () => {
     const good = encodeEventStreamMessage({ ":event-type": "a" }, "{}")
-    expect(readInPieces(Buffer.concat([good, good.subarray(0, 20)]), [])).toEqual([{ event: "a", data: "{}" }])
+    expect(readInPieces(Buffer.concat([good, good.subarray(0, 20)]), [])).toEqual([
+      { event: "a", data: "{}" },
+      { event: "damaged", data: "the stream ended inside a frame" },
+    ])
   })
 
   test("the frames do not depend on the split", () => {

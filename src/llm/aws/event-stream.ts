@@ -6,7 +6,8 @@ import type { Frame } from "../http/sse.ts"
 /**
  * Incremental reader of `application/vnd.amazon.eventstream`. Bytes may be split anywhere. A message is its total length, the
  * length of its headers, a CRC-32 of those two, the headers, the payload and a CRC-32 of everything before; all numbers are
- * big-endian. An exception becomes an `error` frame whose body has the HTTP status that AWS documents for it.
+ * big-endian. An exception becomes an `error` frame whose body has the HTTP status that AWS documents for it; damage becomes a frame
+ * whose data is not JSON.
  */
 export class EventStreamReader {
   #pending: Buffer = Buffer.alloc(0)
@@ -32,10 +33,10 @@ export class EventStreamReader {
     return frames
   }
 
-  /** Drops an incomplete message at the end; the wire notices that its last event is missing. */
   end(): Frame[] {
+    const isIncomplete = this.#pending.length > 0
     this.#pending = Buffer.alloc(0)
-    return []
+    return isIncomplete ? [damagedFrame("the stream ended inside a frame")] : []
   }
 }
 
@@ -101,8 +102,12 @@ const EXCEPTION_STATUS: Readonly<Record<string, number>> = {
   validationexception: 400,
 }
 
-function damaged(message: string): Taken {
-  return { kind: "damaged", frame: errorFrame({ code: 500, type: "damaged_stream", message }) }
+function damaged(what: string): Taken {
+  return { kind: "damaged", frame: damagedFrame(what) }
+}
+
+function damagedFrame(what: string): Frame {
+  return { event: "damaged", data: what }
 }
 
 function errorFrame(error: { readonly code: number; readonly type: string; readonly message: string }): Frame {

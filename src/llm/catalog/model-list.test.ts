@@ -72,6 +72,11 @@ describe("list formats", () => {
     ])
   })
 
+  test("prices per million tokens are recognised, because no token costs that much", () => {
+    const [model] = parseModelList([{ id: "x", pricing: { input: 0.18, output: 0.59, cached_prompt: 0.001 } }]) ?? []
+    expect(model?.prices).toMatchObject({ input: 180_000_000n, output: 590_000_000n, cacheRead: 1_000_000n })
+  })
+
   test.each([[undefined], [null], ["text"], [{}], [{ error: "no" }]])("%j is not a list", (json) => {
     expect(parseModelList(json)).toBeUndefined()
   })

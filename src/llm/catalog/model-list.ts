@@ -6,7 +6,10 @@ import { openHttpConnection } from "../http/http-connection.ts"
 import type { ConnectionSettings } from "../http/http-connection.ts"
 import { requestJson } from "../http/http-json.ts"
 import type { WireName } from "../model.ts"
-import { parsePricePerToken, parseRequestPrice, type Prices } from "./prices.ts"
+import { keyHeaders } from "../authorise.ts"
+import { usesCloudIdentity } from "../provider.ts"
+import { findProvider } from "../providers.ts"
+import { parsePrice, parsePricePerToken, parseRequestPrice, type Prices } from "./prices.ts"
 
 /** A model as its own endpoint lists it. */
 export interface ListedModel {
@@ -16,6 +19,7 @@ export interface ListedModel {
 }
 
 export interface ModelListEndpoint {
+  readonly provider?: string
   readonly wire: WireName
   readonly baseUrl: string
   readonly key: string | undefined
@@ -34,7 +38,7 @@ export async function fetchModelList(
 ): Promise<Result<readonly ListedModel[]>> {
   if (endpoint.discoverModels === false)
     return fail("is not queried for its models, because discover_models is false in config.yaml")
-  const path = listPath(endpoint.wire)
+  const path = modelListPath(endpoint, endpoint.discoverModels)
   if (path === undefined) return fail("has no model list")
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(TOTAL_MS)])
   const connection = openHttpConnection(new URL(endpoint.baseUrl), {
@@ -44,7 +48,7 @@ export async function fetchModelList(
   try {
     const { status, json } = await requestJson(connection, {
       path,
-      headers: { "user-agent": `hermes-agent/${options.version}`, ...keyHeaders(endpoint), ...endpoint.headers },
+      headers: { "user-agent": `hermes-agent/${options.version}`, ...listHeaders(endpoint), ...endpoint.headers },
       timeouts: { connectMs: TOTAL_MS, idleMs: TOTAL_MS },
       signal,
     })
@@ -62,6 +66,16 @@ export async function fetchModelList(
   } finally {
     connection.close()
   }
+}
+
+/** The path of an endpoint's model list; undefined where it has none, or where the settings forbid requesting it. */
+export function modelListPath(
+  { provider: name = "", wire }: Pick<ModelListEndpoint, "provider" | "wire">,
+  discoverModels: false | undefined,
+): string | undefined {
+  const provider = findProvider(name)
+  if (discoverModels === false || (provider !== undefined && usesCloudIdentity(provider))) return undefined
+  return listPath(wire)
 }
 
 /** Parses the list formats of all vendors; undefined when it is not a list. Entries without a name are left out. */
@@ -97,25 +111,30 @@ function listPath(wire: WireName): string | undefined {
   }
 }
 
-function keyHeaders({ wire, key }: ModelListEndpoint): Readonly<Record<string, string>> {
+function listHeaders({ provider = "", wire, key }: ModelListEndpoint): Readonly<Record<string, string>> {
   const version: Record<string, string> = wire === "anthropic_messages" ? { "anthropic-version": "2023-06-01" } : {}
   if (key === undefined) return version
   if (wire === "gemini_native") return { "x-goog-api-key": key }
-  const bearer = wire !== "anthropic_messages" || !key.startsWith("sk-ant-api")
-  return {
-    ...version,
-    ...(bearer ? { authorization: `Bearer ${key}` } : {}),
-    ...(wire === "anthropic_messages" ? { "x-api-key": key } : {}),
-  }
+  if (wire !== "anthropic_messages") return keyHeaders(findProvider(provider), key)
+  const bearer = key.startsWith("sk-ant-api") ? {} : { authorization: `Bearer ${key}` }
+  return { ...version, ...bearer, "x-api-key": key }
 }
 
-/** Parses prices in USD per token, under the field names that aggregators use. */
+/** No model costs this much for one token, so a list with such a price has prices per million tokens. */
+const IMPLAUSIBLE_USD_PER_TOKEN = 0.005
+
+/** Parses prices in USD per token or per million tokens, under the field names that aggregators use. */
 function listedPrices(pricing: unknown): Prices | undefined {
   if (!isRecord(pricing)) return undefined
-  const price = (...names: readonly string[]): ReturnType<typeof parsePricePerToken> => {
-    const found = names.map((name) => pricing[name]).find((value) => value !== undefined && value !== null)
-    return typeof found === "string" || typeof found === "number" ? parsePricePerToken(found) : null
+  const value = (...names: readonly string[]): string | number | null => {
+    const found = names.map((name) => pricing[name]).find((entry) => entry !== undefined && entry !== null)
+    return typeof found === "string" || typeof found === "number" ? found : null
   }
+  const perMillion = [value("prompt", "input"), value("completion", "output")].some(
+    (found) => Number(found ?? 0) >= IMPLAUSIBLE_USD_PER_TOKEN,
+  )
+  const parse = perMillion ? parsePrice : parsePricePerToken
+  const price = (...names: readonly string[]): ReturnType<typeof parse> => parse(value(...names))
   const [input, output] = [price("prompt", "input"), price("completion", "output")]
   if (input === null && output === null) return undefined
   const { request } = pricing

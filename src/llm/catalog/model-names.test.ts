@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest"
 import { loadCatalog } from "./catalog.ts"
 import {
   builtInAliases,
+  findAliasedModel,
   findUserAlias,
   modelNameFor,
   newestModel,
@@ -133,7 +134,11 @@ describe("a model's name at a provider", () => {
 
 describe("user aliases", () => {
   const settings = {
-    modelAliases: { Fast: { model: "qwen3:4b", provider: "custom", base_url: "http://box/v1" }, broken: 5 },
+    modelAliases: {
+      Fast: { model: "qwen3:4b", provider: "custom", base_url: "http://box/v1" },
+      broken: 5,
+      box: { model: "m", base_url: "http://box/v1", key_env: "BOX_KEY" },
+    },
     shortAliases: { fast: "openrouter/x/y", sonnet: "anthropic/claude-sonnet-4-6", vendor: "meta-llama/llama-4" },
   }
 
@@ -141,11 +146,21 @@ describe("user aliases", () => {
     ["FAST", { model: "qwen3:4b", provider: "custom", baseUrl: "http://box/v1" }],
     ["sonnet", { model: "claude-sonnet-4-6", provider: "anthropic" }],
     ["vendor", { model: "meta-llama/llama-4" }],
-    ["qwen3:4b", { model: "qwen3:4b", provider: "custom", baseUrl: "http://box/v1" }],
+    ["qwen3:4b", undefined],
+    ["box", { model: "m", provider: "custom", baseUrl: "http://box/v1", keyVariable: "BOX_KEY" }],
     ["broken", undefined],
     ["other", undefined],
   ])("%s", (name, expected) => {
     expect(findUserAlias(name, settings)).toEqual(expected)
+  })
+
+  test("are also found by the full name of their model", () => {
+    expect(findAliasedModel("QWEN3:4b", settings)).toEqual({
+      model: "qwen3:4b",
+      provider: "custom",
+      baseUrl: "http://box/v1",
+    })
+    expect(findAliasedModel("fast", settings)).toBeUndefined()
   })
 
   test("may be absent", () => {

@@ -1,4 +1,4 @@
-import { isRecord } from "../../base/json.ts"
+import { isRecord, stringField } from "../../base/json.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import type { Provider } from "../provider.ts"
 import { findProvider } from "../providers.ts"
@@ -78,23 +78,42 @@ export function modelNameFor(provider: Provider, name: string): string {
   }
 }
 
-/** An alias of the settings (`model_aliases`, then `model.aliases`). Its full model name also matches. */
+/** An alias of the settings (`model_aliases`, then `model.aliases`). */
 export interface UserAlias {
   readonly model: string
   readonly provider?: string
   readonly baseUrl?: string
+  readonly apiKey?: string
+  readonly keyVariable?: string
 }
 
-export function findUserAlias(
-  name: string,
-  settings: { readonly modelAliases: unknown; readonly shortAliases: unknown },
-): UserAlias | undefined {
-  const wanted = name.toLowerCase()
-  const aliases = [...aliasEntries(settings.modelAliases), ...aliasEntries(settings.shortAliases)]
-  return (
-    aliases.find(([alias]) => alias.toLowerCase() === wanted)?.[1] ??
-    aliases.find(([, { model }]) => model.toLowerCase() === wanted)?.[1]
-  )
+interface AliasSettings {
+  readonly modelAliases: unknown
+  readonly shortAliases: unknown
+}
+
+/** Returns the alias with this name. */
+export function findUserAlias(name: string, settings: AliasSettings): UserAlias | undefined {
+  const wanted = name.trim().toLowerCase()
+  return allAliases(settings).find(([alias]) => alias.toLowerCase() === wanted)?.[1]
+}
+
+/** Returns the alias for the model with this full name, because its provider is the one that the user configured for it. */
+export function findAliasedModel(model: string, settings: AliasSettings): UserAlias | undefined {
+  const wanted = model.trim().toLowerCase()
+  return allAliases(settings).find(([, alias]) => alias.model.toLowerCase() === wanted)?.[1]
+}
+
+/** True for two spellings of one model: with or without vendor prefix, dots or hyphens in versions, in any case. */
+export function isSameName(a: string, b: string): boolean {
+  const plain = (name: string): string =>
+    hyphenated(
+      name
+        .trim()
+        .toLowerCase()
+        .replace(/^.*[/]/, ""),
+    )
+  return plain(a) === plain(b)
 }
 
 /** Returns the newest of a provider's models that a built-in alias (`sonnet`, `gpt`, …) matches; undefined when none does. */
@@ -266,20 +285,30 @@ function compareVersions(a: readonly number[], b: readonly number[]): number {
   return 0
 }
 
-/** `name: provider/model`, `name: model`, or a mapping with model, provider and base_url. */
+function allAliases({ modelAliases, shortAliases }: AliasSettings): readonly (readonly [string, UserAlias])[] {
+  return [...aliasEntries(modelAliases), ...aliasEntries(shortAliases)]
+}
+
+/** `name: provider/model`, `name: model`, or a mapping with model, provider, base_url, and a key for that address. */
 function aliasEntries(value: unknown): readonly (readonly [string, UserAlias])[] {
   if (!isRecord(value)) return []
   return Object.entries(value).flatMap(([alias, target]): (readonly [string, UserAlias])[] => {
     if (typeof target === "string") return target.trim() === "" ? [] : [[alias, aliasFromText(target.trim())]]
     if (!isRecord(target) || typeof target["model"] !== "string") return []
-    const { provider, base_url: baseUrl } = target
+    const field = (name: string): string => (stringField(target, name) ?? "").trim()
+    const [provider, baseUrl, apiKey] = [field("provider"), field("base_url"), field("api_key")]
+    const keyVariable = field("key_env") || field("api_key_env")
+    // An address without a provider is a custom server.
+    const named = provider === "" && baseUrl !== "" ? "custom" : provider
     return [
       [
         alias,
         {
           model: target["model"],
-          ...(typeof provider === "string" && provider !== "" ? { provider } : {}),
-          ...(typeof baseUrl === "string" && baseUrl !== "" ? { baseUrl } : {}),
+          ...(named === "" ? {} : { provider: named }),
+          ...(baseUrl === "" ? {} : { baseUrl }),
+          ...(apiKey === "" ? {} : { apiKey }),
+          ...(keyVariable === "" ? {} : { keyVariable }),
         },
       ],
     ]

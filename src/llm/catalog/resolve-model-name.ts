@@ -5,8 +5,10 @@ import { PROVIDERS, findProvider } from "../providers.ts"
 import type { Catalog } from "./catalog.ts"
 import {
   builtInAliases,
+  findAliasedModel,
   findUserAlias,
   isModelVendor,
+  isSameName,
   modelNameFor,
   resolveAlias,
   type ModelArgument,
@@ -16,6 +18,8 @@ import {
 export interface ModelNameContext {
   /** The provider of the conversation. */
   readonly current: string
+  /** False when the user configured the current provider: its requests and its key stay there. */
+  readonly mayChangeProvider: boolean
   readonly catalog: Catalog
   /** The cached model list of a provider's endpoint; empty when it was never fetched. */
   readonly listed: (provider: Provider) => readonly string[]
@@ -26,57 +30,106 @@ export interface ModelNameContext {
   readonly aliases: Parameters<typeof findUserAlias>[1]
 }
 
+export interface ResolvedModelName {
+  readonly selection: ModelSelection
+  /** A sentence for the user when the model or the provider is not the one that was typed. */
+  readonly notice: string | undefined
+}
+
 /**
- * Resolves a model name as typed by the user to a provider and model. Order: the user's aliases; the built-in aliases, at the
- * current provider and then at other providers with credentials; then a provider that lists the name, the current one first. A name that
- * no provider lists is used unchanged.
+ * Resolves a model name as typed by the user to a provider and model. Order: the user's aliases; a model that the current provider lists
+ * under exactly this name; the built-in aliases, at the current provider and then at others with credentials; then a provider that lists
+ * the name, the current one first. A name that no provider lists is used unchanged.
  */
 export function resolveModelName(
   { model, provider: named }: Pick<ModelArgument, "model" | "provider">,
   context: ModelNameContext,
-): Result<ModelSelection> {
+): Result<ResolvedModelName> {
   if (named !== undefined) return atNamedProvider(named, model, context)
   if (model === undefined) return fail("name a model")
   const alias = findUserAlias(model, context.aliases)
-  if (alias !== undefined) return ok({ provider: context.current, ...alias })
+  if (alias !== undefined) return ok(resolved(model, { provider: context.current, ...alias }))
   const current = findProvider(context.current)
+  const exact = current === undefined ? undefined : exactlyListedAs(model, current, context)
+  if (exact !== undefined) return ok(resolved(model, { provider: context.current, model: exact }))
+  const aliased = findAliasedModel(model, context.aliases)
+  if (aliased !== undefined) return ok(resolved(model, { provider: context.current, ...aliased }, context.current))
   if (isAlias(model)) return resolveBuiltInAlias(model, current, context)
   if (current === undefined || listedAs(model, current, context) !== undefined)
-    return ok({ provider: context.current, model: nameAtProvider(model, current, context) })
+    return ok(resolved(model, { provider: context.current, model: nameAtProvider(model, current, context) }))
   const other = otherProviders(current, context).find((provider) => listedAs(model, provider, context) !== undefined)
-  const target = other ?? current
-  return ok({ provider: target.id, model: nameAtProvider(model, target, context) })
+  const target = context.mayChangeProvider ? (other ?? current) : current
+  const selection = { provider: target.id, model: nameAtProvider(model, target, context) }
+  if (other === undefined) return ok(resolved(model, selection))
+  return ok({
+    selection,
+    notice:
+      target === current
+        ? `${current.name} is not known to have ${model}. ${other.name} has it: use --provider ${other.id} to send the request there.`
+        : `${current.name} is not known to have ${model}, so requests go to ${other.name} as ${selection.model}. To stay at ${current.name}, use --provider ${current.id}.`,
+  })
+}
+
+/** Adds a notice when the name that is sent, or its provider, differs from what the user typed. */
+function resolved(typed: string, selection: ModelSelection, current = selection.provider): ResolvedModelName {
+  const { model = typed, provider } = selection
+  const isChanged = model !== typed.trim() || provider !== current || selection.baseUrl !== undefined
+  const address = selection.baseUrl === undefined ? "" : ` at ${selection.baseUrl}`
+  return {
+    selection,
+    notice: isChanged ? `The model name ${typed} stands for ${model} (${provider ?? ""}${address}).` : undefined,
+  }
 }
 
 /** The user named the provider, so no other is considered. Without a model, the provider's default is used, if it has one. */
-function atNamedProvider(named: string, model: string | undefined, context: ModelNameContext): Result<ModelSelection> {
+function atNamedProvider(
+  named: string,
+  model: string | undefined,
+  context: ModelNameContext,
+): Result<ResolvedModelName> {
   const provider = context.isConfiguredProvider(named) ? undefined : findProvider(named)
   if (provider === undefined) {
     if (!context.isConfiguredProvider(named) && isModelVendor(named)) return fail(vendorIsNoProvider(named, context))
-    return ok({ provider: named, ...(model === undefined ? {} : { model }) })
+    return ok({ selection: { provider: named, ...(model === undefined ? {} : { model }) }, notice: undefined })
   }
   const wanted = model ?? provider.defaultModel
-  if (wanted === "") return ok({ provider: provider.id })
-  if (!isAlias(wanted)) return ok({ provider: provider.id, model: nameAtProvider(wanted, provider, context) })
-  const resolved = resolveAlias(wanted, { provider, models: modelsOf(provider, context) })
-  return resolved === undefined
+  if (wanted === "") return ok({ selection: { provider: provider.id }, notice: undefined })
+  const exact = exactlyListedAs(wanted, provider, context)
+  if (exact !== undefined || !isAlias(wanted)) {
+    return ok(resolved(wanted, { provider: provider.id, model: exact ?? nameAtProvider(wanted, provider, context) }))
+  }
+  const expanded = resolveAlias(wanted, { provider, models: modelsOf(provider, context) })
+  return expanded === undefined
     ? fail(`${provider.name} has no model for the alias "${wanted}"`)
-    : ok({ provider: provider.id, model: resolved })
+    : ok(resolved(wanted, { provider: provider.id, model: expanded }))
 }
 
 function resolveBuiltInAlias(
   alias: string,
   current: Provider | undefined,
   context: ModelNameContext,
-): Result<ModelSelection> {
-  for (const provider of current === undefined
-    ? otherProviders(undefined, context)
-    : [current, ...otherProviders(current, context)]) {
-    const resolved = resolveAlias(alias, { provider, models: modelsOf(provider, context) })
-    if (resolved !== undefined) return ok({ provider: provider.id, model: resolved })
+): Result<ResolvedModelName> {
+  const here = current === undefined ? undefined : expandAt(alias, current, context)
+  if (here !== undefined) return ok(resolved(alias, here))
+  const name = current?.name ?? context.current
+  const missing = `${name} has no model for the alias "${alias}"`
+  const others = otherProviders(current, context)
+  const there = others.map((provider) => expandAt(alias, provider, context)).find((found) => found !== undefined)
+  if (there === undefined) return fail(`${missing}, nor has any other provider with a key`)
+  if (!context.mayChangeProvider) {
+    return fail(`${missing}; ${there.provider} has ${there.model}: add --provider ${there.provider} to use it`)
   }
-  const here = current?.name ?? context.current
-  return fail(`${here} has no model for the alias "${alias}", nor has any other provider with a key`)
+  const notice = `${name} has no model for the alias ${alias}, so requests go to ${there.provider} as ${there.model}. To stay at ${name}, name one of its models.`
+  return ok({ selection: there, notice })
+}
+
+function expandAt(
+  alias: string,
+  provider: Provider,
+  context: ModelNameContext,
+): { readonly provider: string; readonly model: string } | undefined {
+  const model = resolveAlias(alias, { provider, models: modelsOf(provider, context) })
+  return model === undefined ? undefined : { provider: provider.id, model }
 }
 
 /** A vendor name is not a provider here, and sending the request to some aggregator would be an unexpected choice. */
@@ -106,6 +159,15 @@ function listedAs(name: string, provider: Provider, context: ModelNameContext): 
     context.catalog.find(provider.id, spelled)?.id ??
     context.listed(provider).find((id) => id.toLowerCase() === spelled.toLowerCase())
   )
+}
+
+/**
+ * The same, but only for the name that the user typed, in the provider's spelling: `o3`, or `openai/o3` at an aggregator. Some
+ * providers also map unknown names to a general model, which is not the model that was typed.
+ */
+function exactlyListedAs(name: string, provider: Provider, context: ModelNameContext): string | undefined {
+  const id = listedAs(name, provider, context)
+  return id !== undefined && isSameName(id, name) ? id : undefined
 }
 
 function nameAtProvider(name: string, provider: Provider | undefined, context: ModelNameContext): string {

@@ -2,6 +2,7 @@ import { stringField } from "../../base/json.ts"
 import { fingerprint } from "../../base/random-and-hash.ts"
 import type { Environment } from "../../config/environment.ts"
 import type { Config } from "../../config/load-config.ts"
+import type { CredentialOrigin } from "../credential.ts"
 import { findProvider } from "../providers.ts"
 import { shouldForget } from "./cooldown.ts"
 import { poolKey, providerSettings } from "./pool-key.ts"
@@ -15,9 +16,6 @@ import {
 } from "./pooled-credential.ts"
 import { adoptNewer, loginSource, loginTokens, type StoredLogin } from "./stored-login.ts"
 import { isUsableKey } from "./usable-key.ts"
-
-/** Where a credential is stored: in `auth.json`, in an environment variable, or in the settings. */
-export type CredentialOrigin = "stored" | "environment" | "settings"
 
 function originOf(source: string): CredentialOrigin {
   if (source.startsWith("env:")) return "environment"

@@ -32,6 +32,7 @@ async function open(
     readonly random?: () => number
     readonly path?: string
     readonly origins?: readonly ("stored" | "environment" | "settings")[]
+    readonly pendingWrites?: { add(write: Promise<void>): void }
   } = {},
 ) {
   const environment = environmentFrom({ ...testHome.env, ...options.env })
@@ -46,6 +47,7 @@ async function open(
     log: createLogger({ sinks: [{ level: "DEBUG", write: (line) => void lines.push(line) }], redact: (text) => text }),
     random: options.random ?? (() => 0),
     ...(options.origins && { origins: options.origins }),
+    ...(options.pendingWrites && { pendingWrites: options.pendingWrites }),
   })
   return Object.assign(pool, { lines })
 }
@@ -123,6 +125,83 @@ describe("selection", () => {
     const pool = await open(testHome)
     expect([await idOf(pool), await idOf(pool), await idOf(pool)]).toEqual(["a", "b", "a"])
     expect(pool.report().map(({ requestCount }) => requestCount)).toEqual([2, 1])
+  })
+})
+
+describe("the counts of least_used", () => {
+  const config = "credential_pool_strategies: { openrouter: least_used }\n"
+  const counts = (testHome: TemporaryHome) =>
+    (stored(testHome).credential_pool["openrouter"] ?? []).map((entry) => [entry["id"], entry["request_count"]])
+  const pendingWrites = () => {
+    const writes: Promise<void>[] = []
+    return { add: (write: Promise<void>) => void writes.push(write), settled: () => Promise.all(writes) }
+  }
+
+  test("are stored when the pool is closed, and the next process continues from them", async () => {
+    await using testHome = await temporaryHome({ config, files: authFile([key("a"), key("b"), key("c")]) })
+    const writes = pendingWrites()
+    const pool = await open(testHome, { pendingWrites: writes })
+    expect([await idOf(pool), await idOf(pool)]).toEqual(["a", "b"])
+    pool.close()
+    pool.close()
+    await writes.settled()
+    expect(counts(testHome)).toEqual([
+      ["a", 1],
+      ["b", 1],
+      ["c", 0],
+    ])
+    expect(await idOf(await open(testHome))).toBe("c")
+  })
+
+  test("of two processes add up, and a request waits for no write", async () => {
+    await using testHome = await temporaryHome({ config, files: authFile([key("a"), key("b")]) })
+    const writes = pendingWrites()
+    const [one, two] = [
+      await open(testHome, { pendingWrites: writes }),
+      await open(testHome, { pendingWrites: writes }),
+    ]
+    for (let index = 0; index < 3; index += 1) await Promise.all([one.select(), two.select()])
+    expect(counts(testHome)).toEqual([
+      ["a", 0],
+      ["b", 0],
+    ])
+    one.close()
+    two.close()
+    await writes.settled()
+    expect(counts(testHome)).toEqual([
+      ["a", 4],
+      ["b", 2],
+    ])
+  })
+
+  test("are stored with the next change of a credential and after some selections", async () => {
+    await using testHome = await temporaryHome({ config, files: authFile([key("a"), key("b")]) })
+    const writes = pendingWrites()
+    const pool = await open(testHome, { pendingWrites: writes })
+    await pool.select()
+    await pool.markExhausted("b", { status: 429 })
+    expect(counts(testHome)).toEqual([
+      ["a", 1],
+      ["b", 0],
+    ])
+    for (let index = 0; index < 20; index += 1) await pool.select()
+    await writes.settled()
+    expect(counts(testHome)).toEqual([
+      ["a", 21],
+      ["b", 0],
+    ])
+  })
+
+  test("of keys in variables are stored without the key", async () => {
+    await using testHome = await temporaryHome({ config })
+    const writes = pendingWrites()
+    const env = { OPENROUTER_API_KEY: "sk-or-planted-secret" }
+    const pool = await open(testHome, { env, pendingWrites: writes })
+    await pool.select()
+    pool.close()
+    await writes.settled()
+    expect((await open(testHome, { env })).report()[0]?.requestCount).toBe(1)
+    expect(readFileSync(join(testHome.path, "auth.json"), "utf8")).not.toContain("planted")
   })
 })
 

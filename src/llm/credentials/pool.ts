@@ -7,14 +7,21 @@ import type { Environment } from "../../config/environment.ts"
 import type { Home } from "../../config/home.ts"
 import type { Config } from "../../config/load-config.ts"
 import { FileLockError } from "../../base/file-lock.ts"
-import type { Credential, CredentialSource, Exhaustion } from "../credential.ts"
+import type { Credential, CredentialOrigin, CredentialSource, Exhaustion } from "../credential.ts"
 import { cooldownEnd, isCredentialAvailable, isTerminal, okState, stateAfterRefusal } from "./cooldown.ts"
 import { caBundleOfLogin, loginTrust } from "./login-trust.ts"
 import { oauthEndpoints, refreshMarginSeconds } from "./oauth-endpoints.ts"
 import { refreshTokens, type TokenOutcome, type TokenSet } from "./oauth-token.ts"
 import { poolKey } from "./pool-key.ts"
-import { collectEntries, type CredentialOrigin } from "./pool-sources.ts"
-import { entryTree, expiryOf, isExternalSecret, STATE_FIELDS, type PooledCredential } from "./pooled-credential.ts"
+import { collectEntries } from "./pool-sources.ts"
+import {
+  entryTree,
+  expiryOf,
+  isExternalSecret,
+  parseEntry,
+  STATE_FIELDS,
+  type PooledCredential,
+} from "./pooled-credential.ts"
 import { parseTimestamp } from "../failure/reset-time.ts"
 import { selectCredential, parseStrategy } from "./select-credential.ts"
 import {
@@ -39,6 +46,8 @@ export interface CredentialPoolOptions {
   readonly random: () => number
   /** Receives every secret before it is returned, so that it is redacted from logs and events. */
   readonly registerSecrets?: (values: readonly string[]) => void
+  /** Awaits, when the app closes, writes that no request waits for. */
+  readonly pendingWrites?: { add(write: Promise<void>): void }
   /** Only credentials from these origins; all of them by default. */
   readonly origins?: readonly CredentialOrigin[]
 }
@@ -71,6 +80,7 @@ export interface CredentialPool extends CredentialSource {
   isRefreshable(id: string): boolean
   isExhausted(id: string): boolean
   available(): number
+  close(): void
   report(): readonly CredentialReport[]
 }
 
@@ -91,6 +101,8 @@ class StoredPool implements CredentialPool {
   readonly #options: CredentialPoolOptions
   readonly #location: LoginLocation
   #entries: readonly PooledCredential[]
+  /** Selections of `least_used` that are not stored yet, by credential. */
+  #uncounted = new Map<string, number>()
 
   constructor({
     location,
@@ -162,6 +174,10 @@ class StoredPool implements CredentialPool {
     return ends.length === 0 ? undefined : Math.min(...ends)
   }
 
+  close(): void {
+    this.#storeCounts()
+  }
+
   report(): readonly CredentialReport[] {
     return this.#entries.map((entry) => {
       const { status, errorCode, errorReason } = entry.state
@@ -204,12 +220,25 @@ class StoredPool implements CredentialPool {
     if (selection === undefined) return undefined
     this.#entries = selection.entries
     const { chosen } = selection
+    if (strategy === "least_used") this.#count(chosen.id)
     if (selection.reordered) await this.#writeOrder()
     if (chosen.state.status !== "exhausted") return chosen
     const recovered = { ...chosen, state: okState(this.#now()) }
     this.#replace(recovered)
     await this.#writeState(chosen.id)
     return recovered
+  }
+
+  /** A request never waits for its count to be stored. */
+  #count(id: string): void {
+    this.#uncounted.set(id, (this.#uncounted.get(id) ?? 0) + 1)
+    const total = [...this.#uncounted.values()].reduce((sum, count) => sum + count, 0)
+    if (total >= UNSTORED_SELECTIONS) this.#storeCounts()
+  }
+
+  #storeCounts(): void {
+    if (this.#uncounted.size === 0) return
+    this.#options.pendingWrites?.add(this.#write((login) => login))
   }
 
   /** Returns the entry with a valid token; undefined when it had to be refreshed and could not be. */
@@ -362,10 +391,46 @@ class StoredPool implements CredentialPool {
 
   /** When the file cannot be written, the pool continues in memory. */
   async #write(change: (login: StoredLogin) => StoredLogin): Promise<void> {
-    const written = await changeLogin(this.#location, change)
-    if (!written.ok) this.#options.log.warning(`the state of a credential was not saved: ${written.error}`)
+    const counted = this.#uncounted
+    this.#uncounted = new Map()
+    const written = await changeLogin(this.#location, (login) => this.#withCounts(login, change(login), counted))
+    if (written.ok) {
+      this.#adoptCounts(written.value)
+      return
+    }
+    for (const [id, count] of counted) this.#uncounted.set(id, (this.#uncounted.get(id) ?? 0) + count)
+    this.#options.log.warning(`the state of a credential was not saved: ${written.error}`)
+  }
+
+  /** Adds this process's selections to the stored counts, which other processes change too. */
+  #withCounts(before: StoredLogin, after: StoredLogin, counted: ReadonlyMap<string, number>): StoredLogin {
+    const known = new Map(before.entries.map((tree) => [tree["id"], parseEntry(tree)?.requestCount ?? 0]))
+    const selected = this.#entries.filter(({ id }) => counted.has(id))
+    const { entries } = selected.reduce(
+      (login, entry) =>
+        login.entries.some(({ id }) => id === entry.id) ? login : { ...login, entries: this.#withStatus(login, entry) },
+      after,
+    )
+    return {
+      ...after,
+      entries: entries.map((tree) => {
+        const count = (known.get(tree["id"]) ?? 0) + (counted.get(stringField(tree, "id") ?? "") ?? 0)
+        return count === 0 && tree["request_count"] === undefined ? tree : { ...tree, request_count: count }
+      }),
+    }
+  }
+
+  #adoptCounts(login: StoredLogin): void {
+    const stored = new Map(login.entries.map((tree) => [tree["id"], parseEntry(tree)?.requestCount ?? 0]))
+    this.#entries = this.#entries.map((entry) => ({
+      ...entry,
+      requestCount: (stored.get(entry.id) ?? entry.requestCount) + (this.#uncounted.get(entry.id) ?? 0),
+    }))
   }
 }
+
+/** After this many selections the counts are stored; the rest is stored when the pool is closed. */
+const UNSTORED_SELECTIONS = 20
 
 type RefreshOutcome = "refreshed" | "adopted" | "failed" | "dead"
 

@@ -225,3 +225,7 @@ export const NO_IMAGES = [
 
 /** For example "streaming is not supported for this model". */
 export const NO_STREAMING = /\bstream(?:ing)?\b[^.]{0,40}\b(?:not supported|unsupported|not allowed)/i
+
+/** For example "Expected `thinking` or `redacted_thinking`, but found `tool_use`"; DeepSeek demands that thinking is "passed back". */
+export const THINKING_REQUIRED =
+  /\bexpected `?thinking`? or `?redacted_thinking|\bthinking\b.{0,60}\bmust be passed back/i

@@ -13,6 +13,8 @@ export interface MessageFacts {
   readonly detail?: string
   /** The response is an HTML page. */
   readonly isHtml?: boolean
+  /** False when the request carried no key. */
+  readonly sentKey?: boolean
   /** The URL of a redirect. */
   readonly redirectTarget?: string
 }
@@ -24,6 +26,7 @@ export function failureMessage(reason: Classification["reason"], facts: MessageF
   switch (reason) {
     case "auth":
     case "auth_permanent":
+      if (facts.sentKey === false) return `${server} requires a key, and none was sent${suffix}. ${ADD_A_KEY}`
       return `${server} refused the key${suffix}. Check it with \`hermes auth list ${facts.provider}\`${facts.isHtml === true ? ", and its base_url" : ""}`
     case "billing":
       return `${server} reports that the account has no credit${suffix}. Add credit, or choose another model with --model`
@@ -101,6 +104,9 @@ export function causeHint(failure: HintFacts, elapsedMs: number): string | undef
   if (elapsedMs < IMMEDIATE_MS) return "it came immediately, so the provider probably limits the number of requests"
   return elapsedMs > SLOW_MS ? "it took a long time, so the server behind the provider probably timed out" : undefined
 }
+
+const ADD_A_KEY =
+  "Hermes sends a key only to the address that it belongs to: set model.api_key for model.base_url, or key_env next to any other base_url"
 
 interface HintFacts {
   readonly reason: Classification["reason"]

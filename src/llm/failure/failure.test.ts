@@ -85,6 +85,15 @@ test.each([
 })
 
 test.each([
+  [400, "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.", true],
+  [400, "The `content[].thinking` in the thinking mode must be passed back to the API.", true],
+  [400, "Invalid signature in thinking block", undefined],
+  [500, "Expected `thinking` or `redacted_thinking`, but found `text`.", undefined],
+])("%i %s: requires thinking %s", (status, message, expected) => {
+  expect(classified(status, message).requiresThinking).toBe(expected)
+})
+
+test.each([
   [403, "User: x is not authorized to perform: bedrock:InvokeModelWithResponseStream on resource: y", true],
   [403, "User: x is not authorized to perform: bedrock:InvokeModel on resource: y", undefined],
   [400, "bedrock:InvokeModelWithResponseStream", undefined],

@@ -1,7 +1,7 @@
 import { errorCode, errorMessage } from "../../base/system-error.ts"
 import { parseAvailableOutputTokens, parseImageLimit, parseContextWindow } from "./error-limits.ts"
 import { flattenLines, readErrorBody } from "./error-body.ts"
-import { NO_IMAGES, NO_STREAMING } from "./error-phrases.ts"
+import { NO_IMAGES, NO_STREAMING, THINKING_REQUIRED } from "./error-phrases.ts"
 import { applyRules } from "./classification-rules.ts"
 import type { Classification } from "./classification-rules.ts"
 import { explainTransportError, failureMessage, transportFailureMessage } from "./failure-message.ts"
@@ -33,6 +33,8 @@ export interface LlmFailure extends Classification {
   readonly imageLimit?: { readonly maxSide?: number; readonly maxBytes?: number }
   /** The model accepts no images; the same request without them may succeed. */
   readonly refusesImages?: boolean
+  /** A tool loop must begin with thinking that the history does not have; the same request with thinking disabled may succeed. */
+  readonly requiresThinking?: boolean
   /** The server rejects the `stream_options` parameter; the same request without it may succeed. */
   readonly refusesStreamOptions?: boolean
   /** The server, or the permissions of the account, allow no streaming; the same request without it may succeed. */
@@ -59,6 +61,8 @@ export interface FailureContext {
   readonly approxTokens?: number
   readonly numMessages?: number
   readonly contextLength?: number
+  /** False when the request carried no key. */
+  readonly sentKey?: boolean
 }
 
 export interface FailedResponse {
@@ -101,6 +105,7 @@ export function classifyResponse(response: FailedResponse, context: FailureConte
     ...lengthLimits(classification, body.detail),
     ...(classification.reason === "image_too_large" ? { imageLimit: parseImageLimit(body.detail) } : {}),
     ...(refusesImages(status, body.text) ? { refusesImages: true } : {}),
+    ...(status === 400 && THINKING_REQUIRED.test(body.detail) ? { requiresThinking: true } : {}),
     ...(status === 400 && body.detail.includes("stream_options") ? { refusesStreamOptions: true } : {}),
     ...(refusesStreaming(status, body.detail) ? { refusesStreaming: true } : {}),
     ...exhaustedLimit(classification, response.headers, context.now),

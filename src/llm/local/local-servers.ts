@@ -276,9 +276,14 @@ function records(value: unknown, key: string): readonly Record<string, unknown>[
 }
 
 /** Local addresses in the environment, as a URL, a host, or a host with port. Public addresses are not probed. */
+/** The address in Ollama's own variable. */
+export function ollamaHost(environment: Environment): string | undefined {
+  return parseAddress(environment.get("OLLAMA_HOST"), 11434)
+}
+
 function environmentAddresses(environment: Environment): readonly string[] {
   return [
-    parseAddress(environment.get("OLLAMA_HOST"), 11434),
+    ollamaHost(environment),
     parseAddress(environment.get("LM_BASE_URL"), 1234),
     parseAddress(environment.get("OPENAI_BASE_URL"), undefined),
   ].flatMap((address) => (address === undefined || !isLocalAddress(address) ? [] : [address]))

@@ -6,8 +6,8 @@ import { environmentFrom } from "../../config/environment.ts"
 import { homeAt, type Home } from "../../config/home.ts"
 import type { Message } from "../../protocol/message.ts"
 import type { AuxiliaryCall } from "../auxiliary/auxiliary.ts"
-import type { ModelRequest } from "../model.ts"
-import { describeImages } from "./describe-images.ts"
+import type { ModelRequest, ModelRuntime } from "../model.ts"
+import { describeImages, imagesInContext } from "./describe-images.ts"
 import { createImageDescriber } from "./image-describer.ts"
 
 const { signal } = new AbortController()
@@ -16,6 +16,16 @@ const DOG = { type: "image_url", image_url: { url: "https://example.com/dog.png"
 
 function request(...messages: readonly Message[]): ModelRequest {
   return { model: "text-only", system: "Be kind.", messages, tools: [] }
+}
+
+const MODEL: ModelRuntime = {
+  provider: "custom",
+  model: "text-only",
+  wire: "chat_completions",
+  baseUrl: "http://host.test/v1",
+  contextLength: 100_000,
+  credentialSource: "none",
+  billingMode: "local",
 }
 
 /** A fake auxiliary model that records its calls. */
@@ -47,7 +57,10 @@ test("every image is replaced by a description; other messages stay the same obj
       { role: "user", content: [{ type: "text", text: "Which animal?" }, CAT, DOG] },
       { role: "tool", tool_call_id: "c", tool_name: "browser", content: [{ type: "text", text: "page" }, DOG] },
     )
-    const described = await describeImages(given, createImageDescriber({ ...auxiliary, home }), { signal })
+    const described = await describeImages(given, createImageDescriber({ ...auxiliary, home }), {
+      signal,
+      textOnlyModel: MODEL,
+    })
     expect(described).toEqual({
       request: request(
         plain,
@@ -71,11 +84,20 @@ test("a description is reused, even by another process, without another model ca
     const auxiliary = auxiliaryModel((_call, count) => ok(`image ${count}`))
     const first = request({ role: "user", content: [CAT] })
     const later = request(...first.messages, { role: "user", content: [DOG] })
-    const sent = await describeImages(first, createImageDescriber({ ...auxiliary, home }), { signal })
-    const resumed = await describeImages(later, createImageDescriber({ ...auxiliary, home }), { signal })
+    const sent = await describeImages(first, createImageDescriber({ ...auxiliary, home }), {
+      signal,
+      textOnlyModel: MODEL,
+    })
+    const resumed = await describeImages(later, createImageDescriber({ ...auxiliary, home }), {
+      signal,
+      textOnlyModel: MODEL,
+    })
     expect(resumed.request.messages[0]).toEqual(sent.request.messages[0])
     expect([auxiliary.calls.length, resumed.request.messages[1]?.content]).toEqual([2, description("image 2")])
-    const again = await describeImages(later, createImageDescriber({ ...auxiliary, home }), { signal })
+    const again = await describeImages(later, createImageDescriber({ ...auxiliary, home }), {
+      signal,
+      textOnlyModel: MODEL,
+    })
     expect([again.notice, auxiliary.calls.length]).toEqual([undefined, 2])
   })
 })
@@ -85,7 +107,7 @@ test("the same image with different text is described again", async () => {
     const auxiliary = auxiliaryModel((_call, count) => ok(`image ${count}`))
     const content = (text: string) => [{ type: "text", text } as const, CAT]
     const given = request({ role: "user", content: content("a") }, { role: "user", content: content("b") })
-    await describeImages(given, createImageDescriber({ ...auxiliary, home }), { signal })
+    await describeImages(given, createImageDescriber({ ...auxiliary, home }), { signal, textOnlyModel: MODEL })
     expect(auxiliary.calls).toHaveLength(2)
   })
 })
@@ -98,12 +120,14 @@ test.each<[string, Result<string>, string]>([
     const auxiliary = auxiliaryModel((_call, count) => (count === 1 ? answer : ok("a cat")))
     const describer = createImageDescriber({ ...auxiliary, home })
     const given = request({ role: "user", content: [CAT] })
-    const described = await describeImages(given, describer, { signal })
+    const described = await describeImages(given, describer, { signal, textOnlyModel: MODEL })
     expect(described).toEqual({
       request: request({ role: "user", content: "[image omitted: it could not be described]" }),
       notice: `text-only has no vision, and the images could not be described: ${why}`,
     })
-    expect((await describeImages(given, describer, { signal })).request).toEqual(described.request)
+    expect((await describeImages(given, describer, { signal, textOnlyModel: MODEL })).request).toEqual(
+      described.request,
+    )
   })
 })
 
@@ -112,9 +136,25 @@ test("after an interrupt the image is described the next time", async () => {
     const auxiliary = auxiliaryModel((_call, count) => (count === 1 ? fail("interrupted") : ok("a cat")))
     const describer = createImageDescriber({ ...auxiliary, home })
     const given = request({ role: "user", content: [CAT] })
-    await describeImages(given, describer, { signal: AbortSignal.abort() })
-    const described = await describeImages(given, describer, { signal })
+    await describeImages(given, describer, { signal: AbortSignal.abort(), textOnlyModel: MODEL })
+    const described = await describeImages(given, describer, { signal, textOnlyModel: MODEL })
     expect(described.request.messages[0]?.content).toBe(description("a cat"))
+  })
+})
+
+test("a refusal is remembered per image and model, also by another process", async () => {
+  await withHome(async (home) => {
+    const auxiliary = auxiliaryModel(() => ok("a cat"))
+    const [cat] = imagesInContext(request({ role: "user", content: [CAT] }))
+    const [dog] = imagesInContext(request({ role: "user", content: [DOG] }))
+    if (cat === undefined || dog === undefined) throw new Error("the requests have images")
+    await createImageDescriber({ ...auxiliary, home }).rememberRefusal([cat], MODEL)
+    const later = createImageDescriber({ ...auxiliary, home })
+    expect([
+      await later.wasRefused([dog, cat], MODEL),
+      await later.wasRefused([dog], MODEL),
+      await later.wasRefused([cat], { ...MODEL, model: "other" }),
+    ]).toEqual([true, false, false])
   })
 })
 
@@ -122,7 +162,10 @@ test("a description is limited in length", async () => {
   await withHome(async (home) => {
     const auxiliary = auxiliaryModel(() => ok("x".repeat(10_000)))
     const given = request({ role: "user", content: [CAT] })
-    const described = await describeImages(given, createImageDescriber({ ...auxiliary, home }), { signal })
+    const described = await describeImages(given, createImageDescriber({ ...auxiliary, home }), {
+      signal,
+      textOnlyModel: MODEL,
+    })
     expect(described.request.messages[0]?.content).toBe(description("x".repeat(4000)))
   })
 })

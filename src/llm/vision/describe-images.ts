@@ -1,8 +1,8 @@
 import { contentText } from "../../protocol/message.ts"
-import type { Message, Part } from "../../protocol/message.ts"
+import type { Message } from "../../protocol/message.ts"
 import type { ModelRequest } from "../model.ts"
 import { imagesIn } from "../request-size.ts"
-import type { ImageDescriber } from "./image-describer.ts"
+import type { DescribeOptions, ImageDescriber, ImageInContext, ImagePart } from "./image-describer.ts"
 
 export interface DescribedRequest {
   readonly request: ModelRequest
@@ -14,16 +14,17 @@ export interface DescribedRequest {
 export async function describeImages(
   request: ModelRequest,
   describer: ImageDescriber,
-  { signal }: { readonly signal: AbortSignal },
+  options: DescribeOptions,
 ): Promise<DescribedRequest> {
   const notices = new Set<string>()
   const messages = await Promise.all(
     request.messages.map(async (message) => {
       if (message.role === "system" || imagesIn(message) === 0) return message
       return await replaceImages(message, async (part) => {
-        const described = await describer.describe({ part, surroundingText: contentText(message.content) }, { signal })
+        const described = await describer.describe({ part, surroundingText: contentText(message.content) }, options)
         if (!described.ok) {
-          notices.add(`${request.model} has no vision, and the images could not be described: ${described.error}`)
+          const { message: reason, isNew } = described.error
+          if (isNew) notices.add(`${request.model} has no vision, and the images could not be described: ${reason}`)
           return "[image omitted: it could not be described]"
         }
         if (described.value.isNew) notices.add(`${request.model} has no vision, so another model describes the images`)
@@ -35,7 +36,16 @@ export async function describeImages(
   return { request: { ...request, messages }, ...(notice === undefined ? {} : { notice }) }
 }
 
-type Describe = (part: Extract<Part, { type: "image_url" }>) => Promise<string>
+/** The images of a request as the describer identifies them. */
+export function imagesInContext({ messages }: ModelRequest): readonly ImageInContext[] {
+  return messages.flatMap(({ content }) => {
+    if (content === null || typeof content === "string") return []
+    const surroundingText = contentText(content)
+    return content.flatMap((part) => (part.type === "image_url" ? [{ part, surroundingText }] : []))
+  })
+}
+
+type Describe = (part: ImagePart) => Promise<string>
 
 async function replaceImages(message: Exclude<Message, { role: "system" }>, describe: Describe): Promise<Message> {
   const { content } = message

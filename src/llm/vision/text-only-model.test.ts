@@ -46,7 +46,11 @@ function chosenAt(url: string, more: Partial<ChosenModel> = {}, model = "m"): Ch
 /** Sends the request and returns the notices for the user. */
 async function send(chosen: ChosenModel, fallback?: ChosenModel): Promise<readonly string[]> {
   const environment = environmentFrom({})
-  const images: ImageDescriber = { describe: () => Promise.resolve(ok({ text: "a cat", isNew: true })) }
+  const images: ImageDescriber = {
+    describe: () => Promise.resolve(ok({ text: "a cat", isNew: true })),
+    rememberRefusal: () => Promise.resolve(),
+    wasRefused: () => Promise.resolve(false),
+  }
   const opened = await openModel(chosen, {
     clock: { now: () => 0, sleep: () => Promise.resolve() },
     random: () => 0,

@@ -19,8 +19,9 @@ export interface Wire<State> {
   /** The JSON body. The messages come last, so that each request of a session is a byte prefix of the next one. */
   encode(request: ModelRequest): string
   start(): State
-  decode(state: State, frame: Frame): readonly [State, readonly ModelEvent[]]
-  /** Returns the reply after the last frame. `ended` is false when the connection was lost. */
+  /** Undefined for a damaged frame, one that is not a JSON object: the stream ends before it. */
+  decode(state: State, frame: Frame): readonly [State, readonly ModelEvent[]] | undefined
+  /** Returns the reply after the last frame. `ended` is false when the connection was lost or a frame was damaged. */
   finish(state: State, connection: { readonly ended: boolean }): DecodeResult
   /** Decodes a response that is one JSON document instead of a stream. */
   decodeComplete(body: string): DecodeResult
@@ -36,6 +37,7 @@ export interface WireEndpoint {
 }
 
 export type DecodeResult =
+  /** A call without an id from the server has an empty one; `src/llm/call-ids.ts` replaces it. */
   | { readonly kind: "reply"; readonly reply: ModelReply }
   /**
    * Nothing usable arrived and nothing was shown to the user, so the request may be repeated. `received` completes the

@@ -4,8 +4,14 @@ import { EMPTY_MESSAGE, blocksOf, textBlock } from "./blocks.ts"
 import type { Block } from "./blocks.ts"
 import type { CacheLayout, ThinkingPolicy } from "./endpoint-traits.ts"
 
-/** Encodes the messages of a request as comma-separated JSON. */
-export type HistoryEncoder = (messages: readonly ConversationMessage[], options: HistoryOptions) => string
+export type HistoryEncoder = (messages: readonly ConversationMessage[], options: HistoryOptions) => EncodedHistory
+
+export interface EncodedHistory {
+  /** The messages, separated by commas. */
+  readonly json: string
+  /** The request continues a tool loop that does not begin with thinking: another model made its first calls. */
+  readonly loopLacksThinking: boolean
+}
 
 /** This format sends system text apart from the messages. */
 export type ConversationMessage = Exclude<Message, { role: "system" }>
@@ -32,7 +38,8 @@ export function createHistoryEncoder(): HistoryEncoder {
     )
     const complete = withThinking(withoutUnpairedToolBlocks(turns), options.thinking).map(withPlaceholder)
     const marked = markedBlocks(messages, complete, options.cache)
-    return complete.map((turn) => turnJson(turn, (block) => (marked.has(block) ? options.cache.marker : ""))).join(",")
+    const json = complete.map((turn) => turnJson(turn, (block) => (marked.has(block) ? options.cache.marker : "")))
+    return { json: json.join(","), loopLacksThinking: loopLacksThinking(complete) }
   }
 }
 
@@ -136,6 +143,13 @@ function startOfLatestTurn(turns: readonly Turn[]): number {
       index < latest && role === "user" && !blocks.some(({ block }) => block.kind === "tool_result"),
   )
   return latest === -1 ? turns.length : lastUser + 1
+}
+
+function loopLacksThinking(turns: readonly Turn[]): boolean {
+  const continuesLoop = turns.at(-1)?.blocks.some(({ block }) => block.kind === "tool_result") === true
+  if (!continuesLoop) return false
+  const first = turns.slice(startOfLatestTurn(turns)).find(({ role }) => role === "assistant")
+  return first !== undefined && first.blocks[0]?.block.kind !== "thinking"
 }
 
 function withPlaceholder(turn: Turn): Turn {

@@ -74,6 +74,11 @@ const MAX_TOKENS: readonly (readonly [string, number])[] = [
   ["qwen3", 65_536],
 ]
 
+/** Whether the request enables thinking with a token budget. */
+export function hasThinkingBudget(request: ModelRequest, endpoint: WireEndpoint): boolean {
+  return thinkingOf(request, { model: anthropicModelName(request.model, endpoint), endpoint }).kind === "budget"
+}
+
 export type ThinkingMode =
   | { readonly kind: "none" }
   | { readonly kind: "adaptive"; readonly effort: string }

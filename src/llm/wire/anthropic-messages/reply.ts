@@ -3,7 +3,6 @@ import { parseJson } from "../../../base/json.ts"
 import type { FinishReason, ReasoningCarriers, ToolCall } from "../../../protocol/message.ts"
 import type { ModelReply } from "../../model.ts"
 import type { ReceivedBlock, AnthropicState, CallBlock } from "./stream.ts"
-import { fallbackCallId } from "../fallback-call-id.ts"
 import type { DecodeResult } from "../wire.ts"
 
 /** `signatures`: dropped for servers that reject signatures and receive their thinking back as plain text. */
@@ -47,7 +46,7 @@ function isComplete(call: CallBlock): boolean {
 }
 
 function replyOf(state: AnthropicState, blocks: readonly CallBlock[], options: ReplyOptions): ModelReply {
-  const calls = new Map(blocks.map((block, index) => [block, toCall(block, index)]))
+  const calls = new Map(blocks.map((block) => [block, toCall(block)]))
   const texts = state.blocks.flatMap((block) => (block.kind === "text" && block.text !== "" ? [block.text] : []))
   const thoughts = state.blocks.flatMap((block) => (block.kind === "thinking" && block.text !== "" ? [block.text] : []))
   const content = texts.join("\n") || (state.stop === "refusal" ? state.refusal : "")
@@ -63,10 +62,9 @@ function replyOf(state: AnthropicState, blocks: readonly CallBlock[], options: R
   }
 }
 
-function toCall(block: CallBlock, index: number): ToolCall {
+function toCall(block: CallBlock): ToolCall {
   const args = block.args.trim() === "" ? block.input || "{}" : block.args
-  const id = block.id === "" ? fallbackCallId(block.name, args, index) : block.id
-  return { id, type: "function", function: { name: block.name, arguments: args } }
+  return { id: block.id, type: "function", function: { name: block.name, arguments: args } }
 }
 
 function finishReason(stop: string | undefined, calls: number): FinishReason {

@@ -71,16 +71,14 @@ export const INITIAL_STATE: AnthropicState = {
 
 type Step = readonly [AnthropicState, readonly ModelEvent[]]
 
-export function decodeFrame(state: AnthropicState, frame: Frame): Step {
+export function decodeFrame(state: AnthropicState, frame: Frame): Step | undefined {
   // Emit nothing after an error, so that the request can be repeated. After its end a message cannot change.
   if (state.error !== undefined || state.done) return [state, []]
   if (frame.data.trim() === "") return [state, []]
   // Not part of this format, but gateways that translate from Chat Completions add it.
   if (frame.data === "[DONE]") return [{ ...state, done: true }, []]
   const data = parseJson(frame.data)
-  if (!isRecord(data)) {
-    return [{ ...state, error: `a frame that is not JSON: ${frame.data.slice(0, 120)}` }, []]
-  }
+  if (!isRecord(data)) return undefined
   const next = { ...state, frames: state.frames + 1 }
   const index = typeof data["index"] === "number" ? data["index"] : 0
   switch (stringField(data, "type") ?? frame.event) {

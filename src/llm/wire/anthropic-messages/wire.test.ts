@@ -132,7 +132,7 @@ test("a round trip with the model server", async () => {
   const events: ModelEvent[] = []
   const take = (frames: ReturnType<SseReader["push"]>): void => {
     for (const frame of frames) {
-      const [next, more] = wire.decode(state, frame)
+      const [next, more] = wire.decode(state, frame) ?? [state, []]
       state = next
       events.push(...more)
     }

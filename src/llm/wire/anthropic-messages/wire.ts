@@ -4,7 +4,7 @@ import type { ModelRequest } from "../../model.ts"
 import { encodeOnce } from "../encode-once.ts"
 import { cleanText } from "../request-text.ts"
 import { createHistoryEncoder } from "./history.ts"
-import { anthropicModelName, anthropicParameters } from "./parameters.ts"
+import { anthropicModelName, anthropicParameters, claudeVersion, hasThinkingBudget } from "./parameters.ts"
 import { cacheLayout, isAnthropic, isAws, isAzure, isMiniMax, thinkingPolicy } from "./endpoint-traits.ts"
 import { finishReply } from "./reply.ts"
 import { INITIAL_STATE, decodeFrame, errorBody, stateOfCompleteMessage } from "./stream.ts"
@@ -28,6 +28,12 @@ export function createAnthropicMessagesWire(
   const thinking = thinkingPolicy(endpoint)
   const replyOptions = { signatures: thinking === "unsigned" ? "dropped" : "kept" } as const
   const encodeTools = encodeOnce((tools: readonly ToolDefinition[]) => JSON.stringify(wireTools(tools)))
+  /**
+   * With a thinking budget a tool loop must begin with thinking, else the server rejects the request; with adaptive thinking it need not.
+   * Models of other vendors that never get their thinking back do not check.
+   */
+  const requiresThinking = (request: ModelRequest): boolean =>
+    hasThinkingBudget(request, endpoint) && (thinking !== "drop" || claudeVersion(request.model) !== undefined)
 
   return {
     framing: "sse",
@@ -38,15 +44,18 @@ export function createAnthropicMessagesWire(
     }),
     encode: (request) => {
       const fast = isFast(request, endpoint, options) ? { speed: "fast" } : {}
-      const head = JSON.stringify({ ...anthropicParameters(request, endpoint), stream: true, ...fast }).slice(0, -1)
       const cache = cacheOf(request, endpoint)
       const system = systemText(request)
-      const messages = encodeHistory(
-        request.messages.filter((message) => message.role !== "system"),
-        { thinking, cache: { ...cache, markers: system === "" ? 4 : 3 } },
-      )
+      const conversation = request.messages.filter((message) => message.role !== "system")
+      const layout = { ...cache, markers: system === "" ? 4 : 3 }
+      const history = encodeHistory(conversation, { thinking, cache: layout })
+      const withoutThinking = history.loopLacksThinking && requiresThinking(request)
+      const parameters = anthropicParameters(withoutThinking ? { ...request, effort: "none" } : request, endpoint)
+      const head = JSON.stringify({ ...parameters, stream: true, ...fast }).slice(0, -1)
+      // The server also rejects thinking blocks in the current turn of a request that disables thinking.
+      const { json } = withoutThinking ? encodeHistory(conversation, { thinking: "drop", cache: layout }) : history
       const tools = toolsJson(request, endpoint, encodeTools)
-      return `${head}${tools}${systemJson(system, cache)},"messages":[${messages}]}`
+      return `${head}${tools}${systemJson(system, cache)},"messages":[${json}]}`
     },
     start: () => INITIAL_STATE,
     decode: decodeFrame,

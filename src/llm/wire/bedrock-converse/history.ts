@@ -5,6 +5,7 @@ import { scrubSurrogates } from "../../../base/text.ts"
 import type { AssistantMessage, Message, Part, ToolCall, ToolMessage, UserMessage } from "../../../protocol/message.ts"
 import { encodeOnce } from "../encode-once.ts"
 import { omittedImageNote, parseImageDataUrl } from "../image-data-url.ts"
+import { openToolLoop } from "../open-tool-loop.ts"
 
 /**
  * What a model accepts in its history. `claude`: signed reasoning, and images in tool results. `nova`: images in tool
@@ -36,6 +37,12 @@ export function createHistoryEncoder(): (messages: readonly Message[], format: H
     if (turns.at(-1)?.role !== "user") turns.push({ role: "user", blocks: [FILLER] })
     return `[${turns.map(({ role, blocks }) => `{"role":"${role}","content":[${blocks.join(",")}]}`).join(",")}]`
   }
+}
+
+/** The request continues a tool loop that does not begin with signed reasoning: another model made its first calls. */
+export function loopLacksReasoning(messages: readonly Message[]): boolean {
+  const first = openToolLoop(messages)
+  return first !== undefined && signedReasoning(first).length === 0
 }
 
 /** Converse rejects empty text. */

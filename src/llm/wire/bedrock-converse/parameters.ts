@@ -27,6 +27,14 @@ export function bedrockParameters(
   }
 }
 
+/** Whether the request enables Claude's thinking with a token budget. */
+export function hasThinkingBudget(
+  request: ModelRequest,
+  { contextLength }: { readonly contextLength: number },
+): boolean {
+  return claudeThinking(request, contextLength).kind === "budget"
+}
+
 /** Claude 3.7; earlier versions reject the thinking parameter. */
 const FIRST_THINKING_CLAUDE = 307
 

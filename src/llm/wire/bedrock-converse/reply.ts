@@ -4,7 +4,6 @@ import type { Usage } from "../../../protocol/usage.ts"
 import type { ModelEvent, ModelReply } from "../../model.ts"
 import type { Frame } from "../../http/sse.ts"
 import { REASONING_TYPE } from "./history.ts"
-import { fallbackCallId } from "../fallback-call-id.ts"
 import { tokenCount } from "../token-count.ts"
 import type { DecodeResult } from "../wire.ts"
 
@@ -47,14 +46,12 @@ export const INITIAL_STATE: ConverseState = {
 
 type Step = readonly [ConverseState, readonly ModelEvent[]]
 
-export function decodeConverse(state: ConverseState, frame: Frame): Step {
+export function decodeConverse(state: ConverseState, frame: Frame): Step | undefined {
   // Emit nothing after an error, so that the request can be repeated.
   if (state.error !== undefined) return [state, []]
   if (frame.event === "error") return [{ ...state, error: frame.data }, []]
   const payload = parseJson(frame.data)
-  if (!isRecord(payload)) {
-    return [{ ...state, error: `a frame that is not JSON: ${frame.data.slice(0, 120)}` }, []]
-  }
+  if (!isRecord(payload)) return undefined
   const counted = { ...state, frames: state.frames + 1 }
   switch (frame.event) {
     case "contentBlockStart":
@@ -206,13 +203,9 @@ function signedReasoning(state: ConverseState): readonly unknown[] {
   })
 }
 
-function toCall(block: CallBlock, index: number): ToolCall {
+function toCall(block: CallBlock): ToolCall {
   const args = block.args.trim() === "" ? "{}" : block.args
-  return {
-    id: block.id === "" ? fallbackCallId(block.name, args, index) : block.id,
-    type: "function",
-    function: { name: block.name, arguments: args },
-  }
+  return { id: block.id, type: "function", function: { name: block.name, arguments: args } }
 }
 
 export function decodeCompleteConverse(body: string): DecodeResult {

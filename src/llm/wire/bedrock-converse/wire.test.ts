@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest"
 
+import { decodeFrames } from "../../../../test/support/decode-frames.ts"
 import { startModelServer } from "../../../../test/support/model-server/server.ts"
 import { reply as replies } from "../../../../test/support/model-server/turn.ts"
 import type { Message } from "../../../protocol/message.ts"
@@ -444,7 +445,7 @@ describe("decode", () => {
       event("contentBlockStart", { contentBlockIndex: 0, start: { toolUse: { name: "f" } } }),
       stops("tool_use"),
     ])
-    expect(finished).toEqual(reply({ toolCalls: [call("call_b73104963ffd", "f", "{}")], finishReason: "tool_calls" }))
+    expect(finished).toEqual(reply({ toolCalls: [call("", "f", "{}")], finishReason: "tool_calls" }))
   })
 
   test.each([true, false])("a call truncated inside its arguments is dropped (connection ended: %s)", (ended) => {
@@ -484,11 +485,12 @@ describe("decode", () => {
     })
   })
 
-  test("a frame that is not JSON is an error", () => {
-    expect(decode([{ event: "contentBlockDelta", data: "<html>" }]).finished).toEqual({
-      kind: "error",
-      body: "a frame that is not JSON: <html>",
-    })
+  test("a damaged frame cuts the stream off", () => {
+    const damaged = { event: "damaged", data: "the checksum of a frame is wrong" }
+    expect(decode([damaged]).finished).toMatchObject({ kind: "unusable" })
+    expect(decode([delta(0, { text: "x" }), damaged, delta(0, { text: "y" }), stops("end_turn")]).finished).toEqual(
+      reply({ content: "x", ending: "cut-text" }),
+    )
   })
 
   test.each([
@@ -541,14 +543,11 @@ describe("with the model server", () => {
     expect(createBedrockConverseWire(ENDPOINT).decodeComplete(complete.toString())).toEqual(expected)
   })
 
-  test("a corrupted frame is an error", async () => {
+  test("a corrupted frame cuts the stream off", async () => {
     await using server = await startModelServer([replies({ ...answer, corruptDelta: 1 })])
     const reader = new EventStreamReader()
     const bytes = await post(server.url, requestOf({ model: CLAUDE }), { streaming: true })
-    expect(decode(reader.push(bytes)).finished).toEqual({
-      kind: "error",
-      body: '{"error":{"code":500,"type":"damaged_stream","message":"the checksum of a frame is wrong"}}',
-    })
+    expect(decode(reader.push(bytes)).finished).toMatchObject({ kind: "unusable" })
   })
 })
 
@@ -594,15 +593,7 @@ function decode(
   frames: readonly Frame[],
   how: { ended: boolean } = { ended: true },
 ): { finished: DecodeResult; events: ModelEvent[] } {
-  const wire = createBedrockConverseWire(ENDPOINT)
-  let state = wire.start()
-  const events: ModelEvent[] = []
-  for (const frame of frames) {
-    const [next, more] = wire.decode(state, frame)
-    state = next
-    events.push(...more)
-  }
-  return { finished: wire.finish(state, how), events }
+  return decodeFrames(createBedrockConverseWire(ENDPOINT), frames, how)
 }
 
 function reply(parts: Partial<ModelReply>): DecodeResult {

@@ -1,8 +1,8 @@
 import type { ToolDefinition } from "../../../protocol/tool.ts"
 import { awsEncode } from "../../aws/sign.ts"
-import { createHistoryEncoder } from "./history.ts"
+import { createHistoryEncoder, loopLacksReasoning } from "./history.ts"
 import type { HistoryFormat } from "./history.ts"
-import { bedrockParameters } from "./parameters.ts"
+import { bedrockParameters, hasThinkingBudget } from "./parameters.ts"
 import { decodeConverse, decodeCompleteConverse, INITIAL_STATE, finishConverse } from "./reply.ts"
 import type { ConverseState } from "./reply.ts"
 import { encodeOnce } from "../encode-once.ts"
@@ -21,16 +21,21 @@ export function createBedrockConverseWire(endpoint: WireEndpoint, options: Bedro
     headers: () => ({ accept: streaming ? "application/vnd.amazon.eventstream" : "application/json" }),
     encode: (request) => {
       const system = systemTexts(request)
+      const offersTools = request.tools.length > 0 && supportsTools(request.model)
+      const format = offersTools ? historyFormat(request.model) : "text"
+      // With a thinking budget Claude requires a tool loop to begin with reasoning.
+      const withoutThinking =
+        format === "claude" && hasThinkingBudget(request, endpoint) && loopLacksReasoning(request.messages)
       const head = JSON.stringify({
-        ...bedrockParameters(request, endpoint),
+        ...bedrockParameters(withoutThinking ? { ...request, effort: "none" } : request, endpoint),
         ...(system.length === 0 ? {} : { system: system.map((text) => ({ text })) }),
         ...guardrailConfig(options.guardrail ?? {}, { streaming }),
       }).slice(0, -1)
-      const offersTools = request.tools.length > 0 && supportsTools(request.model)
       const choice = request.toolChoice === "required" ? `,"toolChoice":{"any":{}}` : ""
       const tools = offersTools ? `,"toolConfig":{"tools":${encodeTools(request.tools)}${choice}}` : ""
-      const format = offersTools ? historyFormat(request.model) : "text"
-      return `${head}${tools},"messages":${encodeHistory(request.messages, format)}}`
+      // Like Claude's own history, without reasoning: it is rejected in a request that disables thinking.
+      const sentFormat = withoutThinking ? "nova" : format
+      return `${head}${tools},"messages":${encodeHistory(request.messages, sentFormat)}}`
     },
     start: () => INITIAL_STATE,
     decode: decodeConverse,

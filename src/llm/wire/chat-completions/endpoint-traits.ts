@@ -11,8 +11,8 @@ export function isNous({ provider, host }: WireEndpoint): boolean {
   return provider === "nous" || isHostBelow(host, "nousresearch.com")
 }
 
-export function isOpenAi({ host }: WireEndpoint): boolean {
-  return isHostBelow(host, "api.openai.com") || isHostBelow(host, "openai.azure.com")
+export function isOpenAi({ provider, host }: WireEndpoint): boolean {
+  return provider === "azure-openai" || isHostBelow(host, "api.openai.com") || isHostBelow(host, "openai.azure.com")
 }
 
 export function isCopilot({ provider, host }: WireEndpoint): boolean {
@@ -33,6 +33,10 @@ export function isMoonshot({ provider, host }: WireEndpoint): boolean {
 
 export function isQwenPortal({ provider, host }: WireEndpoint): boolean {
   return provider === "qwen-oauth" || isHostBelow(host, "portal.qwen.ai")
+}
+
+export function isMistral({ provider, host }: WireEndpoint): boolean {
+  return provider === "mistral" || isHostBelow(host, "mistral.ai")
 }
 
 /** A server known only by its URL: `custom`, or `custom:<name>` from the settings. */

@@ -1,8 +1,15 @@
 import { assertNever } from "../../../base/assert-never.ts"
 import { canonicalJson, isRecord, parseJson, stringField } from "../../../base/json.ts"
+import { sha256Hex } from "../../../base/random-and-hash.ts"
 import { scrubSurrogates } from "../../../base/text.ts"
 import type { AssistantMessage, Message, Part, ToolCall } from "../../../protocol/message.ts"
-import { isQwenPortal, acceptsReasoningDetails, acceptsToolImages, requiresReasoningEcho } from "./endpoint-traits.ts"
+import {
+  isMistral,
+  isQwenPortal,
+  acceptsReasoningDetails,
+  acceptsToolImages,
+  requiresReasoningEcho,
+} from "./endpoint-traits.ts"
 import { cleanText } from "../request-text.ts"
 import type { WireEndpoint } from "../wire.ts"
 
@@ -16,6 +23,8 @@ export interface MessageFormat {
   readonly toolImages: boolean
   /** Text content is always a list of parts. */
   readonly partLists: boolean
+  /** Ids of tool calls have nine letters or digits; ids of other servers in the history are replaced. */
+  readonly shortCallIds: boolean
 }
 
 export function messageFormat(endpoint: WireEndpoint, model: string): MessageFormat {
@@ -25,6 +34,7 @@ export function messageFormat(endpoint: WireEndpoint, model: string): MessageFor
     reasoningDetails: acceptsReasoningDetails(endpoint),
     toolImages: acceptsToolImages(endpoint),
     partLists: isQwenPortal(endpoint),
+    shortCallIds: isMistral(endpoint),
   }
 }
 
@@ -58,7 +68,7 @@ function messageFields(message: Message, format: MessageFormat): Readonly<Record
     case "tool":
       return {
         role: "tool",
-        tool_call_id: message.tool_call_id,
+        tool_call_id: callId(message.tool_call_id, format),
         content: toolContent(message.content, format),
       }
     default:
@@ -89,7 +99,16 @@ function wireCall(call: ToolCall, format: MessageFormat): unknown {
   const parsed = parseJson(call.function.arguments)
   const args = isRecord(parsed) ? canonicalJson(parsed) : call.function.arguments
   const extra = format.callExtras && call.extra_content !== undefined ? { extra_content: call.extra_content } : {}
-  return { id: call.id, type: "function", function: { name: call.function.name, arguments: args }, ...extra }
+  return {
+    id: callId(call.id, format),
+    type: "function",
+    function: { name: call.function.name, arguments: args },
+    ...extra,
+  }
+}
+
+function callId(id: string, { shortCallIds }: MessageFormat): string {
+  return !shortCallIds || /^[a-zA-Z0-9]{9}$/.test(id) ? id : sha256Hex(id).slice(0, 9)
 }
 
 function withInjected(content: string | readonly Part[], injected: string | undefined): string | readonly Part[] {

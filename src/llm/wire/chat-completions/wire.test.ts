@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest"
 
 import type { Message } from "../../../protocol/message.ts"
 import type { ModelEvent, ModelReply, ModelRequest } from "../../model.ts"
+import { dataFrames, decodeFrames } from "../../../../test/support/decode-frames.ts"
 import { SseReader } from "../../http/sse.ts"
 import { createChatCompletionsWire } from "./wire.ts"
 import type { DecodeResult, WireEndpoint } from "../wire.ts"
@@ -191,10 +192,23 @@ describe("decode", () => {
     )
   })
 
-  test("a call without id gets a deterministic one", () => {
-    const decoded = () => replyOf(decode([calls({ index: 0, function: { name: "f", arguments: "{}" } })]).finished)
-    expect(decoded().toolCalls[0]?.id).toMatch(/^call_[0-9a-f]{12}$/)
-    expect(decoded()).toEqual(decoded())
+  test.each<[string, readonly object[]]>([
+    ["index 0", [{ index: 0 }, { index: 0 }]],
+    ["no index", [{}, {}]],
+  ])("calls without ids and with %s stay apart, in one frame or two", (_name, [first, second]) => {
+    const one = { ...first, function: { name: "f", arguments: '{"a":1}' } }
+    const other = { ...second, function: { name: "f", arguments: '{"a":1}' } }
+    for (const frames of [
+      [calls(one, other), ends("tool_calls")],
+      [calls(one), calls(other), ends("tool_calls")],
+    ]) {
+      expect(replyOf(decode(frames).finished).toolCalls).toEqual([call("", "f", '{"a":1}'), call("", "f", '{"a":1}')])
+    }
+  })
+
+  test("a name that is repeated with every piece of the arguments does not start another call", () => {
+    const pieces = ['{"a"', ":1", "}", ""].map((text) => calls({ function: { name: "f", arguments: text } }))
+    expect(replyOf(decode([...pieces, ends("tool_calls")]).finished).toolCalls).toEqual([call("", "f", '{"a":1}')])
   })
 
   test("arguments sent as an object become text", () => {
@@ -207,8 +221,11 @@ describe("decode", () => {
     expect(decode([says("Hal"), error]).finished).toEqual({ kind: "error", body: JSON.stringify(error) })
   })
 
-  test("a frame that is not JSON is an error; an empty frame is ignored", () => {
-    expect(decode(["<html>"]).finished).toEqual({ kind: "error", body: "a frame that is not JSON: <html>" })
+  test("a damaged frame cuts the stream off; an empty frame is ignored", () => {
+    expect(decode(["<html>"]).finished).toMatchObject({ kind: "unusable" })
+    expect(decode([says("Hal"), '{"choices":[{"del', says("lo"), "[DONE]"]).finished).toEqual(
+      reply({ content: "Hal", ending: "cut-text" }),
+    )
     expect(decode([says("Hello"), "", " ", "[DONE]"]).finished).toEqual(reply({ content: "Hello" }))
   })
 
@@ -500,18 +517,7 @@ function decode(
   frames: readonly (object | string)[],
   how: { ended: boolean } = { ended: true },
 ): { finished: DecodeResult; events: ModelEvent[] } {
-  const wire = createChatCompletionsWire(ENDPOINT, {})
-  let state = wire.start()
-  const events: ModelEvent[] = []
-  for (const frame of frames) {
-    const [next, more] = wire.decode(state, {
-      event: "",
-      data: typeof frame === "string" ? frame : JSON.stringify(frame),
-    })
-    state = next
-    events.push(...more)
-  }
-  return { finished: wire.finish(state, how), events }
+  return decodeFrames(createChatCompletionsWire(ENDPOINT, {}), dataFrames(frames), how)
 }
 
 function decodeBytes(pieces: readonly Uint8Array[]): { finished: DecodeResult; events: ModelEvent[] } {

@@ -12,6 +12,7 @@ import { toChatMessage, messageFormat } from "./messages.ts"
 import type { MessageFormat } from "./messages.ts"
 import {
   isCopilot,
+  isMistral,
   isMoonshot,
   isMoonshotModel,
   isOpenAi,
@@ -24,7 +25,6 @@ import { chatExtras, chatTemperature } from "./provider-extras.ts"
 import type { OpenRouterSettings } from "./provider-extras.ts"
 import { encodeOnce } from "../encode-once.ts"
 import { tokenCount } from "../token-count.ts"
-import { fallbackCallId } from "../fallback-call-id.ts"
 import type { DecodeResult, Wire, WireEndpoint } from "../wire.ts"
 
 export interface ChatCompletionsOptions {
@@ -65,11 +65,15 @@ export function createChatCompletionsWire(endpoint: WireEndpoint, options: ChatC
           : firstMarkedIndex(request.messages.length, { system: system.length > 0 })
       // Cache markers move to newer messages with every request, so a marked message is not taken from the encoder's
       // cache.
-      const messages = request.messages.map((message, index) =>
+      const answersResults = isMistral(endpoint)
+      const messages = request.messages.flatMap((message, index) => [
+        ...(answersResults && message.role === "user" && request.messages[index - 1]?.role === "tool"
+          ? [ANSWER_TO_RESULTS]
+          : []),
         marker === undefined || index < marked
           ? encodeMessage(message)
           : JSON.stringify(withCacheMarker(toChatMessage(message, format), cacheMarker(marker))),
-      )
+      ])
       return `${head}${tools},"messages":[${[...system, ...messages].join(",")}]}`
     },
     start: () => INITIAL_STATE,
@@ -78,6 +82,9 @@ export function createChatCompletionsWire(endpoint: WireEndpoint, options: ChatC
     decodeComplete,
   }
 }
+
+/** Mistral rejects a user message that follows tool results, as after an interrupt or with an image from a tool. */
+const ANSWER_TO_RESULTS = JSON.stringify({ role: "assistant", content: "I have the results." })
 
 /** The body without tools and messages; identical in all requests of a session. */
 function parameters(
@@ -94,7 +101,8 @@ function parameters(
   return {
     model: request.model,
     stream: streaming,
-    ...(streaming && includeUsage ? { stream_options: { include_usage: true } } : {}),
+    // Mistral reports usage in every stream and rejects the field.
+    ...(streaming && includeUsage && !isMistral(endpoint) ? { stream_options: { include_usage: true } } : {}),
     ...(cap === undefined ? {} : { [capKey(request, endpoint)]: cap }),
     ...(temperature === undefined ? {} : { temperature }),
     ...(choice === "auto" || request.tools.length === 0 ? {} : { tool_choice: choice }),
@@ -184,14 +192,20 @@ const INITIAL_STATE: ChatState = {
   error: undefined,
 }
 
-function decode(state: ChatState, frame: Frame): readonly [ChatState, readonly ModelEvent[]] {
+type Step = readonly [ChatState, readonly ModelEvent[]]
+
+function decode(state: ChatState, frame: Frame): Step | undefined {
   // Emit nothing after an error, so that the request can be repeated.
   if (state.error !== undefined) return [state, []]
   if (frame.data === "[DONE]") return [{ ...state, done: true }, []]
   if (frame.data.trim() === "") return [state, []]
   const chunk = parseJson(frame.data)
-  if (!isRecord(chunk)) return [{ ...state, error: `a frame that is not JSON: ${frame.data.slice(0, 120)}` }, []]
+  if (!isRecord(chunk)) return undefined
   if (chunk["error"] !== undefined && chunk["error"] !== null) return [{ ...state, error: frame.data }, []]
+  return applyChunk(state, chunk)
+}
+
+function applyChunk(state: ChatState, chunk: Readonly<Record<string, unknown>>): Step {
   const groq = isRecord(chunk["x_groq"]) ? chunk["x_groq"]["usage"] : undefined
   const usage = readUsage(chunk["usage"]) ?? readUsage(groq) ?? state.usage
   const choices = chunk["choices"]
@@ -204,10 +218,7 @@ function decode(state: ChatState, frame: Frame): readonly [ChatState, readonly M
   return [finish === "" ? next : { ...next, finish }, events]
 }
 
-function applyDelta(
-  state: ChatState,
-  delta: Readonly<Record<string, unknown>>,
-): readonly [ChatState, readonly ModelEvent[]] {
+function applyDelta(state: ChatState, delta: Readonly<Record<string, unknown>>): Step {
   const events: ModelEvent[] = []
   const parts = contentParts(delta["content"])
   const content = parts.text
@@ -265,8 +276,7 @@ function applyCallDeltas(
     const index = typeof delta["index"] === "number" ? delta["index"] : undefined
     const position = index === undefined ? lastCallOrNone(next, id) : next.findLastIndex((call) => call.index === index)
     const known = position === -1 ? undefined : next[position]
-    // Some local servers send every call with index 0: a different id after arguments have begun starts another call.
-    const isAnother = known !== undefined && id !== "" && known.id !== "" && id !== known.id && known.args !== ""
+    const isAnother = known !== undefined && startsAnotherCall(known, { id, name, args })
     if (known === undefined || isAnother) {
       next.push({ index: index ?? next.length, id, name, args, extra })
     } else {
@@ -282,6 +292,16 @@ function applyCallDeltas(
       events.push({ type: "tool-generating", tool: name })
   }
   return next
+}
+
+/**
+ * Some local servers send every call with index 0 or none: a different id after arguments have begun starts another call, and without
+ * ids a name after complete arguments.
+ */
+function startsAnotherCall(known: PartialCall, { id, name, args }: Pick<PartialCall, "id" | "name" | "args">): boolean {
+  if (known.args === "") return false
+  if (known.id !== "") return id !== "" && id !== known.id
+  return name !== "" && args !== "" && isRecord(parseJson(known.args))
 }
 
 /** For servers that send no `index`: a delta without id, or with the id of the last call, continues that call. */
@@ -363,10 +383,10 @@ function replyOf(state: ChatState, calls: readonly PartialCall[], reason: Finish
   }
 }
 
-function toCall(call: PartialCall, index: number): ToolCall {
+function toCall(call: PartialCall): ToolCall {
   const args = call.args.trim() === "" ? "{}" : call.args
   return {
-    id: call.id === "" ? fallbackCallId(call.name, args, index) : call.id,
+    id: call.id,
     type: "function",
     function: { name: call.name, arguments: args },
     ...(call.extra === undefined ? {} : { extra_content: call.extra }),
@@ -395,7 +415,7 @@ function decodeComplete(body: string): DecodeResult {
     const isUnrelated = !known && Object.keys(parsed).length > 0
     return { kind: "unusable", received: "JSON without choices", ...(isUnrelated ? { notModelServer: true } : {}) }
   }
-  const [state] = decode(INITIAL_STATE, { event: "", data: body })
+  const [state] = applyChunk(INITIAL_STATE, parsed)
   return finish(state, { complete: true })
 }
 

@@ -3,7 +3,6 @@ import type { FinishReason, ReasoningCarriers, ToolCall } from "../../../protoco
 import type { Usage } from "../../../protocol/usage.ts"
 import type { ModelReply } from "../../model.ts"
 import { callIdOf, itemIdOf } from "./call-id.ts"
-import { fallbackCallId } from "../fallback-call-id.ts"
 import type { Item } from "./item.ts"
 import { messageItemText, partsOf, reasoningItemText } from "./item.ts"
 import type { DecodeResult } from "../wire.ts"
@@ -132,18 +131,19 @@ function commonParts(output: ResponseOutput): Pick<ModelReply, "reasoning" | "us
   }
 }
 
-function toCall(item: Item, index: number): ToolCall {
+function toCall(item: Item): ToolCall {
   const name = stringField(item, "name") ?? ""
   const args = argumentText(item).trim() === "" ? "{}" : argumentText(item)
   const itemId = stringField(item, "id") ?? ""
   const callId = stringField(item, "call_id") ?? ""
-  const id = callIdOf({ id: itemId, call_id: callId }) || fallbackCallId(name, args, index)
+  const id = callIdOf({ id: itemId, call_id: callId })
+  const responseItemId = itemId || (callId === "" ? "" : itemIdOf(callId))
   return {
     id,
     type: "function",
     function: { name, arguments: args },
     call_id: id,
-    response_item_id: itemId === "" ? itemIdOf(callId || id) : itemId,
+    ...(responseItemId === "" ? {} : { response_item_id: responseItemId }),
   }
 }
 

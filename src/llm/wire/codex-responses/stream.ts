@@ -58,12 +58,12 @@ export const INITIAL_STATE: ResponsesState = {
 
 type Step = readonly [ResponsesState, readonly ModelEvent[]]
 
-export function decodeFrame(state: ResponsesState, frame: Frame): Step {
+export function decodeFrame(state: ResponsesState, frame: Frame): Step | undefined {
   // Emit nothing after an error, so that the request can be repeated.
   if (state.error !== undefined) return [state, []]
   if (frame.data === "[DONE]" || frame.data.trim() === "") return [state, []]
   const event = parseJson(frame.data)
-  if (!isRecord(event)) return failed(state, `a frame that is not JSON: ${frame.data.slice(0, 120)}`)
+  if (!isRecord(event)) return undefined
   const counted = { ...state, frames: state.frames + 1 }
   const type = stringField(event, "type") ?? frame.event
   switch (type) {

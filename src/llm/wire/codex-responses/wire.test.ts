@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest"
 
+import { dataFrames, decodeFrames } from "../../../../test/support/decode-frames.ts"
 import { startModelServer } from "../../../../test/support/model-server/server.ts"
 import { cutsAfter, failsInStream, reply as replies, says } from "../../../../test/support/model-server/turn.ts"
 import type { Turn } from "../../../../test/support/model-server/turn.ts"
@@ -658,8 +659,8 @@ describe("unusual streams", () => {
     expect(replyOf(decode(frames).finished)).toMatchObject(expected)
   })
 
-  test.each<[string, object, string, string]>([
-    ["no id at all", { name: "f", arguments: "{}" }, "call_b73104963ffd", "fc_b73104963ffd"],
+  test.each<[string, object, string, string | undefined]>([
+    ["no id at all", { name: "f", arguments: "{}" }, "", undefined],
     ["a call id", { name: "f", call_id: "call_abc" }, "call_abc", "fc_abc"],
     ["an odd call id", { name: "f", call_id: "weird id!" }, "weird id!", "fc_weirdid"],
     ["a joined id", { name: "f", call_id: "call_1|fc_9" }, "call_1", "fc_9"],
@@ -677,7 +678,7 @@ describe("unusual streams", () => {
       [{ type: "response.created", response: { status: "in_progress" } }],
       { kind: "unusable", received: "a stream that ended before the response did" },
     ],
-    ["no JSON", ["<html>"], { kind: "error", body: "a frame that is not JSON: <html>" }],
+    ["a damaged frame", ["<html>"], { kind: "unusable", received: "an empty stream" }],
     [
       "an error frame that contains the error",
       [{ type: "error", error: { type: "usage_limit_reached", message: "m", resets_in_seconds: 9 }, status: 429 }],
@@ -703,12 +704,10 @@ describe("unusual streams", () => {
 
   test("the type may be only in the event name, and [DONE] is ignored", () => {
     const wire = createCodexResponsesWire(OPENAI)
-    const [next, events] = wire.decode(wire.start(), {
-      event: "response.output_text.delta",
-      data: '{"output_index":0,"delta":"x"}',
-    })
+    const delta = { event: "response.output_text.delta", data: '{"output_index":0,"delta":"x"}' }
+    const { events, finished } = decodeFrames(wire, [delta, { event: "", data: "[DONE]" }])
     expect(events).toEqual([{ type: "text-delta", text: "x" }])
-    expect(wire.decode(next, { event: "", data: "[DONE]" })).toEqual([next, []])
+    expect(finished).toMatchObject({ kind: "reply", reply: { content: "x" } })
   })
 })
 
@@ -861,16 +860,7 @@ function decode(
   endpoint: WireEndpoint = OPENAI,
   connection = { ended: true },
 ): Decoded {
-  const wire = createCodexResponsesWire(endpoint)
-  let state = wire.start()
-  const events: ModelEvent[] = []
-  for (const frame of frames) {
-    const data = typeof frame === "string" ? frame : JSON.stringify(frame)
-    const [next, more] = wire.decode(state, { event: "", data })
-    state = next
-    events.push(...more)
-  }
-  return { finished: wire.finish(state, connection), events }
+  return decodeFrames(createCodexResponsesWire(endpoint), dataFrames(frames), connection)
 }
 
 /** A lost connection leaves an incomplete frame, which is not flushed. */

@@ -3,7 +3,6 @@ import type { FinishReason, ToolCall } from "../../../protocol/message.ts"
 import type { Usage } from "../../../protocol/usage.ts"
 import type { ModelEvent, ModelReply } from "../../model.ts"
 import type { Frame } from "../../http/sse.ts"
-import { fallbackCallId } from "../fallback-call-id.ts"
 import { tokenCount } from "../token-count.ts"
 import type { DecodeResult } from "../wire.ts"
 
@@ -29,15 +28,12 @@ export const INITIAL_STATE: GeminiState = {
 
 type Step = readonly [GeminiState, readonly ModelEvent[]]
 
-export function decodeGemini(state: GeminiState, frame: Frame): Step {
+export function decodeGemini(state: GeminiState, frame: Frame): Step | undefined {
   // Emit nothing after an error, so that the request can be repeated.
   if (state.error !== undefined) return [state, []]
   if (frame.data.trim() === "") return [state, []]
   const chunk = parseJson(frame.data)
-  if (!isRecord(chunk)) {
-    return [{ ...state, error: `a frame that is not JSON: ${frame.data.slice(0, 120)}` }, []]
-  }
-  return applyChunk(state, chunk)
+  return isRecord(chunk) ? applyChunk(state, chunk) : undefined
 }
 
 function applyChunk(state: GeminiState, chunk: Readonly<Record<string, unknown>>): Step {
@@ -63,7 +59,7 @@ function applyChunk(state: GeminiState, chunk: Readonly<Record<string, unknown>>
 
 function applyPart(state: GeminiState, part: Readonly<Record<string, unknown>>, events: ModelEvent[]): GeminiState {
   if (isRecord(part["functionCall"])) {
-    const call = readCall(part, part["functionCall"], state.calls.length)
+    const call = readCall(part, part["functionCall"])
     if (call === undefined) return state
     events.push({ type: "tool-generating", tool: call.function.name })
     return { ...state, calls: [...state.calls, call] }
@@ -83,15 +79,13 @@ function applyPart(state: GeminiState, part: Readonly<Record<string, unknown>>, 
 function readCall(
   part: Readonly<Record<string, unknown>>,
   called: Readonly<Record<string, unknown>>,
-  index: number,
 ): ToolCall | undefined {
   const name = stringField(called, "name") ?? ""
   if (name === "") return undefined
   const args = JSON.stringify(isRecord(called["args"]) ? called["args"] : {})
   const signature = stringField(part, "thoughtSignature") ?? ""
-  const id = stringField(called, "id") ?? ""
   return {
-    id: id === "" ? fallbackCallId(name, args, index) : id,
+    id: stringField(called, "id") ?? "",
     type: "function",
     function: { name, arguments: args },
     ...(signature === "" ? {} : { extra_content: { google: { thought_signature: signature } } }),

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest"
 
+import { dataFrames, decodeFrames } from "../../../../test/support/decode-frames.ts"
 import { startModelServer } from "../../../../test/support/model-server/server.ts"
 import { reply as replies } from "../../../../test/support/model-server/turn.ts"
 import type { Message } from "../../../protocol/message.ts"
@@ -306,7 +307,7 @@ describe("decode", () => {
         content: "Hellolater",
         reasoning: "hm ",
         toolCalls: [
-          { ...call("call_b38697c7d247", "f", '{"a":1}'), extra_content: { google: { thought_signature: "s" } } },
+          { ...call("", "f", '{"a":1}'), extra_content: { google: { thought_signature: "s" } } },
           call("B", "g", "{}"),
         ],
         finishReason: "tool_calls",
@@ -374,8 +375,11 @@ describe("decode", () => {
     expect(decode([parts({ text: "x" }), error]).finished).toEqual({ kind: "error", body: JSON.stringify(error) })
   })
 
-  test("a frame that is not JSON is an error", () => {
-    expect(decode(["{"]).finished).toEqual({ kind: "error", body: "a frame that is not JSON: {" })
+  test("a damaged frame cuts the stream off", () => {
+    expect(decode(["{"]).finished).toMatchObject({ kind: "unusable" })
+    expect(decode([parts({ text: "x" }), "{", parts({ text: "y" })]).finished).toEqual(
+      reply({ content: "x", ending: "cut-text" }),
+    )
   })
 
   test.each([
@@ -458,16 +462,7 @@ function decode(
   frames: readonly (object | string)[],
   how: { ended: boolean } = { ended: true },
 ): { finished: DecodeResult; events: ModelEvent[] } {
-  const wire = createGeminiWire(ENDPOINT)
-  let state = wire.start()
-  const events: ModelEvent[] = []
-  for (const frame of frames) {
-    const data = typeof frame === "string" ? frame : JSON.stringify(frame)
-    const [next, more] = wire.decode(state, { event: "", data })
-    state = next
-    events.push(...more)
-  }
-  return { finished: wire.finish(state, how), events }
+  return decodeFrames(createGeminiWire(ENDPOINT), dataFrames(frames), how)
 }
 
 function reply(fields: Partial<ModelReply>): DecodeResult {
