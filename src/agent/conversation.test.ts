@@ -24,6 +24,7 @@ function recorded(override: Partial<Journal> = {}) {
     history: [one],
     journal: {
       append: note("append"),
+      keepPartial: () => undefined,
       reshape: note("reshape"),
       rewind: note("rewind"),
       rotate: () => Promise.resolve(ok({ id: toSessionId("child"), system: "new prompt" })),

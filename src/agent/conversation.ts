@@ -47,6 +47,11 @@ export class Conversation {
     this.#messages.push(...messages)
   }
 
+  /** Keeps the text so far of the reply that is being streamed, for the case that the process is killed. The next `append` discards it. */
+  keepPartial(text: string): void {
+    this.#journal.keepPartial(text)
+  }
+
   /** Sends messages in another form (new form → former form). Only for messages that no request has carried yet. */
   async reshape(changes: ReadonlyMap<Message, Message>): Promise<void> {
     if (changes.size === 0) return

@@ -4,6 +4,7 @@ import type { RunEnd } from "../protocol/events.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 import type { Message, UserInput } from "../protocol/message.ts"
 import type { Access, Subject, ToolOutcome } from "../protocol/tool.ts"
+import type { AskPort } from "../toolkit/ports/ask.ts"
 import type { ToolEntry, ToolPorts } from "../toolkit/tool.ts"
 import type { DraftLayer } from "./prompt/prompt-budget.ts"
 
@@ -24,7 +25,7 @@ export interface SessionFacet {
   beforeTurn?(turn: StartingTurn): Promise<string | undefined>
   /** The hook stage of the door, before guardrails and policy: may tighten, never loosen. */
   beforeTool?(call: HookedCall): Promise<HookDecision>
-  /** Called when an allowed call starts; the returned function is called when it has ended. */
+  /** Called when an allowed call starts; the returned function is called when it has ended. `CallDeniedError` denies the call. */
   toolStarting?(call: StartingCall): Promise<(() => void) | undefined>
   /** A line below the result of a call. Results come last in a request, so the bytes sent before stay the same. */
   afterTool?: ResultNote
@@ -35,6 +36,8 @@ export interface SessionFacet {
   /** Another process changed the conversation; its messages have been adopted. */
   historyChanged?(history: readonly Message[]): void
   memoryWritten?(write: MemoryWrite): void
+  /** A paragraph for the user below the answer, if the turn ended with one. It is not part of the conversation. */
+  turnFooter?(): string | undefined
   /** The answer has been delivered. Work that takes time is started here, not awaited. */
   afterTurn?(turn: EndedTurn): void
   /** The stream of a run is closed and nothing else runs; the next run waits for it. */
@@ -95,6 +98,9 @@ export type HookDecision =
 export interface StartingCall extends Omit<HookedCall, "args"> {
   /** What the user sees. */
   readonly preview: string
+  readonly ask: AskPort["ask"]
+  /** Shows a line to the user on every surface. */
+  readonly tell: (kind: "warning" | "notice", text: string) => void
 }
 
 /** A call that has settled. */

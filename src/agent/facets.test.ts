@@ -2,7 +2,7 @@ import { expect, test } from "vitest"
 
 import { createLogger } from "../base/logger.ts"
 import { DEMO_RUNTIME } from "../llm/demo/runtime.ts"
-import type { HookDecision, HookedCall, SessionFacet } from "./facet.ts"
+import type { HookDecision, HookedCall, SessionFacet, StartingCall } from "./facet.ts"
 import { combineFacets } from "./facets.ts"
 
 const signal = new AbortController().signal
@@ -91,6 +91,13 @@ test("facets are closed in reverse order, each of them", async () => {
   expect([closed, lines]).toEqual([["c", "b", "a"], ["b failed in close: bug"]])
 })
 
+const starting: StartingCall = {
+  ...call,
+  preview: "",
+  ask: () => Promise.resolve({ kind: "unattended" }),
+  tell: () => undefined,
+}
+
 test("what started with a call ends with it", async () => {
   const events: string[] = []
   const watching = (name: string): SessionFacet => ({
@@ -101,7 +108,7 @@ test("what started with a call ends with it", async () => {
     },
   })
   const { facets } = combined(watching("a"), { name: "idle" }, watching("b"))
-  const ended = await facets.hooks.toolStarting({ ...call, preview: "" })
+  const ended = await facets.hooks.toolStarting(starting)
   ended()
   expect(events).toEqual(["a starts", "b starts", "a ends", "b ends"])
 })
@@ -116,5 +123,5 @@ test("a missing prompt layer is a warning for the user; a failure before a call 
   expect(await facets.promptLayers({ tools: [], style: "full" })).toEqual([
     { tier: "volatile", name: "rules", text: "", warning: expect.stringContaining("unreadable") },
   ])
-  await expect(facets.hooks.toolStarting({ ...call, preview: "" })).rejects.toThrow("disk full")
+  await expect(facets.hooks.toolStarting(starting)).rejects.toThrow("disk full")
 })

@@ -30,6 +30,7 @@ export interface Facets {
   rotated(sessions: { readonly from: SessionId; readonly to: SessionId }): void
   historyChanged(history: readonly Message[]): void
   memoryWritten(write: MemoryWrite): void
+  turnFooters(): readonly string[]
   afterTurn(turn: EndedTurn): void
   runEnded(): Promise<void>
   close(): Promise<void>
@@ -125,6 +126,8 @@ export function combineFacets(list: readonly SessionFacet[], log: Logger): Facet
     memoryWritten: (write) => {
       each("memoryWritten", (facet) => facet.memoryWritten?.(write))
     },
+    turnFooters: () =>
+      list.map((facet) => guard(facet, "turnFooter", () => facet.turnFooter?.())).filter((text) => isText(text)),
     afterTurn: (turn) => {
       each("afterTurn", (facet) => facet.afterTurn?.(turn))
     },

@@ -2,32 +2,130 @@ import { canonicalJson, parseJson } from "../base/json.ts"
 import type { AssistantMessage, Message, Part, ToolCall, ToolMessage, UserMessage } from "../protocol/message.ts"
 
 /**
- * Returns a history that every wire accepts: tool messages directly follow the call they answer, and consecutive user messages are
- * merged. Messages that need no repair stay the same objects, so their cached encoding stays valid.
+ * Returns a history that every wire accepts, from messages in any order that a store can contain: two processes or another edition
+ * may have written them. Calls without a result get one: they are left behind when storing failed in the middle of a turn, or while
+ * another process still runs them. Messages that need no repair stay the same objects, so their cached encoding stays valid.
  */
-export function repairSequence(messages: readonly Message[]): {
-  readonly messages: readonly Message[]
-  readonly repairs: number
-} {
-  const repaired: Message[] = []
-  let repairs = 0
-  let open: Set<string> | undefined
+export function repairHistory(messages: readonly Message[]): readonly Message[] {
+  if (isSound(messages)) return messages
+  return mergeUserMessages(separateReplies(settleCalls(groupResults(messages))))
+}
+
+/** Almost every history is sound, and this runs for every request, so it allocates nothing. */
+function isSound(messages: readonly Message[]): boolean {
+  let before: Message["role"] | undefined
+  for (let index = 0; index < messages.length; index += 1) {
+    const message = messages[index]
+    if (message === undefined || message.role === "tool" || message.role === "system") return false
+    if (message.role === before) return false
+    before = message.role
+    if (message.role !== "assistant" || message.tool_calls === undefined || message.tool_calls.length === 0) continue
+    // Results in another order than their calls are sound too, but rare: the repair leaves them as they are.
+    for (const call of message.tool_calls) {
+      index += 1
+      const result = messages[index]
+      if (result?.role !== "tool" || result.tool_call_id !== call.id) return false
+    }
+    before = undefined
+  }
+  return true
+}
+
+/** Repairs a history in memory, where consecutive user messages stay separate and the last calls may still run. */
+export function repairOrder(messages: readonly Message[]): readonly Message[] {
+  return separateReplies(groupResults(messages))
+}
+
+/**
+ * Repairs the messages of a store for use in memory, where consecutive user messages stay separate. A message that the repair adds
+ * gets the row of the stored message next to it, so that undoing from there removes the right rows.
+ */
+export function repairStoredHistory(rows: ReadonlyMap<Message, number>): ReadonlyMap<Message, number> {
+  const messages = separateReplies(settleCalls(groupResults([...rows.keys()])))
+  const repaired = new Map<Message, number>()
+  let previous = 0
+  for (const [index, message] of messages.entries()) {
+    const next = messages[index + 1]
+    const row = rows.get(message) ?? (next?.role === "assistant" ? rows.get(next) : undefined) ?? previous
+    // A gap note is one object; each use needs a key of its own.
+    repaired.set(repaired.has(message) ? { ...message } : message, row)
+    previous = row
+  }
+  return repaired
+}
+
+function mergeUserMessages(messages: readonly Message[]): readonly Message[] {
+  const merged: Message[] = []
   for (const message of messages) {
-    if (message.role === "tool") {
-      if (open?.delete(message.tool_call_id) === true) repaired.push(message)
-      else repairs += 1
+    const last = merged.at(-1)
+    if (message.role === "user" && last?.role === "user") merged[merged.length - 1] = mergeUsers(last, message)
+    else merged.push(message)
+  }
+  return merged.length === messages.length ? messages : merged
+}
+
+/** Puts a synthetic user message between two replies. */
+function separateReplies(messages: readonly Message[]): readonly Message[] {
+  const separated = messages.flatMap((message, index): readonly Message[] =>
+    message.role === "assistant" && messages[index - 1]?.role === "assistant" ? [NO_USER_MESSAGE, message] : [message],
+  )
+  return separated.length === messages.length ? messages : separated
+}
+
+/** The same object each time, so that its encoding is cached. */
+const NO_USER_MESSAGE: UserMessage = {
+  role: "user",
+  content: "[No user message is stored between the two replies around this note.]",
+  synthetic: "gap",
+}
+
+interface MessageGroup {
+  readonly message: Exclude<Message, ToolMessage>
+  /** The calls of the message and their results so far. */
+  readonly results: Map<string, ToolMessage | undefined>
+}
+
+/** Moves every result directly behind its call, and drops results without a call and repeated ones. */
+function groupResults(messages: readonly Message[]): readonly Message[] {
+  let repairs = 0
+  const groups: MessageGroup[] = []
+  /** The newest message with a call of this id; some servers use the same ids again and again. */
+  const callers = new Map<string, MessageGroup>()
+  for (const message of messages) {
+    if (message.role === "system") {
+      repairs += 1
       continue
     }
-    open = message.role === "assistant" ? new Set((message.tool_calls ?? []).map((call) => call.id)) : undefined
-    const last = repaired.at(-1)
-    if (message.role === "user" && last?.role === "user") {
-      repaired[repaired.length - 1] = mergeUsers(last, message)
-      repairs += 1
+    if (message.role !== "tool") {
+      const group: MessageGroup = { message, results: new Map() }
+      for (const { id } of message.role === "assistant" ? (message.tool_calls ?? []) : []) {
+        group.results.set(id, undefined)
+        callers.set(id, group)
+      }
+      groups.push(group)
+      continue
+    }
+    const caller = callers.get(message.tool_call_id)
+    const known = caller?.results.get(message.tool_call_id)
+    const replaces = known !== undefined && isUnknownOutcome(known) && !isUnknownOutcome(message)
+    if (caller !== undefined && (known === undefined || replaces)) {
+      // Deleted first, so that the map keeps the order in which results arrived.
+      caller.results.delete(message.tool_call_id)
+      caller.results.set(message.tool_call_id, message)
+      if (replaces || caller !== groups.at(-1)) repairs += 1
     } else {
-      repaired.push(message)
+      repairs += 1
     }
   }
-  return { messages: repairs === 0 ? messages : repaired, repairs }
+  if (repairs === 0) return messages
+  const present = (results: MessageGroup["results"]): readonly ToolMessage[] =>
+    [...results.values()].filter((result) => result !== undefined)
+  return groups.flatMap(({ message, results }) => [message, ...present(results)])
+}
+
+/** True for the result that a resuming process wrote for a call of which it knew nothing. */
+function isUnknownOutcome({ content }: ToolMessage): boolean {
+  return typeof content === "string" && content.startsWith(UNKNOWN_OUTCOME_START)
 }
 
 function mergeUsers(first: UserMessage, second: UserMessage): UserMessage {
@@ -46,25 +144,22 @@ function parts(content: string | readonly Part[]): readonly Part[] {
 
 /** Results for the last calls without one: the process ended while they ran. The calls are reported, never run again. */
 export function resultsForUnsettledCalls(messages: readonly Message[]): readonly ToolMessage[] {
-  const lastAssistant = messages.findLastIndex((message) => message.role === "assistant")
-  const assistant = messages[lastAssistant]
-  return assistant?.role === "assistant" ? missingResults(assistant, resultsAfter(messages, lastAssistant)) : []
+  const grouped = groupResults(messages)
+  const lastAssistant = grouped.findLastIndex((message) => message.role === "assistant")
+  const assistant = grouped[lastAssistant]
+  return assistant?.role === "assistant" ? missingResults(assistant, resultsAfter(grouped, lastAssistant)) : []
 }
 
-/**
- * Adds a result to every call without one, because every wire rejects such calls. They are left behind when storing failed in the
- * middle of a turn and the user continued.
- */
-export function withEveryCallSettled(messages: readonly Message[]): readonly Message[] {
+function settleCalls(repaired: readonly Message[]): readonly Message[] {
   const settled: Message[] = []
   let open: ToolMessage[] = []
-  for (const [index, message] of messages.entries()) {
+  for (const [index, message] of repaired.entries()) {
     if (message.role !== "tool") settled.push(...open.splice(0))
     settled.push(message)
-    if (message.role === "assistant") open = missingResults(message, resultsAfter(messages, index))
+    if (message.role === "assistant") open = missingResults(message, resultsAfter(repaired, index))
   }
   settled.push(...open)
-  return settled.length === messages.length ? messages : settled
+  return settled.length === repaired.length ? repaired : settled
 }
 
 /** The tool messages directly after an assistant message. */
@@ -77,6 +172,10 @@ function resultsAfter(messages: readonly Message[], assistant: number): readonly
   return results
 }
 
+const UNKNOWN_OUTCOME =
+  "The outcome of this call is unknown: Hermes stopped while it ran. It may have had effects. Check before you repeat it."
+const UNKNOWN_OUTCOME_START = `{"error":"The outcome of this call is unknown`
+
 function missingResults(assistant: AssistantMessage, results: readonly ToolMessage[]): ToolMessage[] {
   if (assistant.tool_calls === undefined || assistant.tool_calls.length === 0) return []
   const answered = new Set(results.map((message) => message.tool_call_id))
@@ -86,29 +185,18 @@ function missingResults(assistant: AssistantMessage, results: readonly ToolMessa
       role: "tool",
       tool_call_id: call.id,
       tool_name: call.function.name,
-      content: JSON.stringify({
-        error:
-          "The outcome of this call is unknown: Hermes stopped while it ran. It may have had effects. Check before you repeat it.",
-        status: "unknown",
-      }),
+      content: JSON.stringify({ error: UNKNOWN_OUTCOME, status: "unknown" }),
     }))
 }
 
-/**
- * Drops repeated calls of one reply before anything is stored or run. Different calls with the same id get distinct ids, because
- * results refer to their call by id.
- */
+/** Drops repeated calls of one reply before anything is stored or run. The model client has given each call its own id. */
 export function withoutDuplicateCalls(calls: readonly ToolCall[]): readonly ToolCall[] {
   const seen = new Set<string>()
-  const ids = new Set<string>()
-  return calls.flatMap((call) => {
+  return calls.filter((call) => {
     const key = `${call.function.name}\n${canonicalArguments(call.function.arguments)}`
-    if (seen.has(key)) return []
+    const isNew = !seen.has(key)
     seen.add(key)
-    let id = call.id
-    for (let copy = 2; ids.has(id); copy += 1) id = `${call.id}_${copy}`
-    ids.add(id)
-    return [id === call.id ? call : { ...call, id }]
+    return isNew
   })
 }
 

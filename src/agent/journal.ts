@@ -11,6 +11,8 @@ import type { CallCost } from "./spending.ts"
  */
 export interface Journal {
   append(messages: readonly Message[], call?: BilledCall): Promise<void>
+  /** Keeps the text so far of the reply that is being streamed, until the next `append`. After a crash the session resumes with it. Never throws. */
+  keepPartial(text: string): void
   /** Stores the form in which messages are sent from now on (new form → former form); the original stays. */
   reshape(changes: ReadonlyMap<Message, Message>): Promise<void>
   /** Continues the session in a child that starts with these messages. Fails when another process did so in the meantime. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 
 import { systemClock } from "../base/clock.ts"
 import { createLogger } from "../base/logger.ts"
+import { openCandidateFile } from "../knowledge/learnings/candidate-file.ts"
 import { createLearningsStore } from "../knowledge/learnings/learnings-store.ts"
 import type { LearningsStore } from "../knowledge/learnings/learnings-store.ts"
 import type { Learning } from "../knowledge/learnings/learning.ts"
@@ -17,25 +18,46 @@ import type { LearningNotes } from "./learning-notes.ts"
 let home: string
 let path: string
 let store: LearningsStore
+let candidatesPath: string
 let logged: string[]
+
+const redact = (text: string): string => text.replaceAll("hunter22", "***")
 
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), "learning-notes-"))
   path = join(home, "learnings.jsonl")
+  candidatesPath = join(home, "learning_candidates.json")
   logged = []
-  store = createLearningsStore({ path, clock: systemClock, redact: (text) => text.replaceAll("hunter22", "***") })
+  store = createLearningsStore({ path, clock: systemClock, redact })
 })
 
 afterEach(() => {
   rmSync(home, { recursive: true })
 })
 
-function openNotes(more: { readonly autoCapture?: boolean; readonly autoInject?: boolean } = {}): LearningNotes {
+interface NotesOptions {
+  readonly autoCapture?: boolean
+  readonly autoInject?: boolean
+  readonly session?: string
+}
+
+function openNotes(more: NotesOptions = {}): LearningNotes {
   const log = createLogger({
     sinks: [{ level: "WARNING", write: (line) => logged.push(line) }],
     redact: (text) => text,
   })
-  const notes = createLearningNotes({ store, autoCapture: true, autoInject: true, log, ...more })
+  const candidates = openCandidateFile({ path: candidatesPath, clock: systemClock, redact })
+  const session = () => more.session ?? "session"
+  const notes = createLearningNotes({
+    store,
+    candidates,
+    clock: systemClock,
+    autoCapture: true,
+    autoInject: true,
+    log,
+    ...more,
+    session,
+  })
   notes.beginTurn()
   return notes
 }
@@ -98,6 +120,60 @@ describe("capture", () => {
     expect(line).toBe(
       `[Similar to an earlier error (learning:${kept()[0]?.id}). What worked then: command \`npm install --legacy-peer-deps\` instead of \`npm install\`]`,
     )
+  })
+
+  test("an error and its fix in one session, and the error again in another one, are enough", async () => {
+    await observe(openNotes({ session: "a" }), broke("npm install", CONFLICT), ran("npm install --legacy-peer-deps"))
+    const line = await observe(openNotes({ session: "b" }), broke("npm install", CONFLICT))
+    expect(kept()).toMatchObject([{ pattern: CONFLICT, source: "auto" }])
+    expect(line).toContain("--legacy-peer-deps")
+    await observe(openNotes({ session: "c" }), broke("npm install", CONFLICT), ran("npm install --legacy-peer-deps"))
+    expect(kept()).toMatchObject([{ timesUsed: 1 }])
+  })
+
+  test("a failure of one process is fixed in the next one of the same session, and not in another session", async () => {
+    const [first, other, next] = ["s", "other", "s"].map((session) => openNotes({ session }))
+    await observe(first!, broke("npm install", CONFLICT))
+    await first!.close()
+    await observe(other!, ran("npm install --verbose"))
+    await other!.close()
+    await observe(next!, ran("npm install --legacy-peer-deps"))
+    await next!.close()
+    await observe(openNotes({ session: "s" }), broke("npm install", CONFLICT))
+    expect(kept()).toMatchObject([{ fix: "command `npm install --legacy-peer-deps` instead of `npm install`" }])
+  })
+
+  test("sessions at the same time keep each other's candidates; secrets are not stored", async () => {
+    const [a, b] = ["a", "b"].map((session) => openNotes({ session }))
+    await Promise.all([
+      observe(
+        a!,
+        broke("curl -u me:hunter22 x", "curl: (35) handshake trouble"),
+        ran("curl -u me:hunter22 --tlsv1.2 x"),
+      ),
+      observe(b!, broke("npm install", CONFLICT), ran("npm install --legacy-peer-deps")),
+    ])
+    const text = readFileSync(candidatesPath, "utf8")
+    expect(JSON.parse(text)).toMatchObject({ candidates: [expect.anything(), expect.anything()] })
+    expect([text.includes("hunter22"), text.includes("--tlsv1.2"), text.includes("peer-deps")]).toEqual([
+      false,
+      true,
+      true,
+    ])
+  })
+
+  test("a damaged file of candidates is replaced, one that cannot be read is reported once", async () => {
+    writeFileSync(candidatesPath, '{"candidates":[{"id":3},null]} and more')
+    await observe(openNotes(), broke("npm install", CONFLICT), ran("npm install --legacy-peer-deps"))
+    await observe(openNotes(), broke("npm install", CONFLICT))
+    expect([kept().length, logged]).toEqual([1, []])
+    rmSync(candidatesPath)
+    mkdirSync(candidatesPath)
+    const notes = openNotes()
+    await observe(notes, broke("make", "rare trouble"), ran("make all"), broke("make", "rare trouble"))
+    notes.beginTurn()
+    await observe(notes, broke("make", "rare trouble"))
+    expect([kept().length, logged.length]).toEqual([2, 2])
   })
 
   test.each<[string, readonly SettledCall[]]>([
@@ -271,7 +347,7 @@ describe("recall for a call like one that failed", () => {
 
   test.each<[string, SettledCall, boolean]>([
     ["the same arguments", ran("deploy site now please with all pages"), true],
-    ["the same, with another error", broke("deploy site now please with all pages", "unheard of"), true],
+    ["the same, with another error", broke("deploy site now please with all pages", "unheard of"), false],
     ["different arguments", ran("ls"), false],
     ["corrected", ran("deploy site now please with all pages region"), false],
     ["another tool", call("run_script", { code: "deploy site now please with all pages" }), false],

@@ -1,15 +1,18 @@
+import type { Clock } from "../base/clock.ts"
 import { stringField } from "../base/json.ts"
 import type { Logger } from "../base/logger.ts"
 import type { Result } from "../base/result.ts"
 import { ellipsize } from "../base/text.ts"
+import type { CandidateFile } from "../knowledge/learnings/candidate-file.ts"
 import { jaccard, normaliseError, errorWords } from "../knowledge/learnings/error-words.ts"
 import type { Learning } from "../knowledge/learnings/learning.ts"
+import { errorTraits, isSameError } from "../knowledge/learnings/same-error.ts"
 import type { LearningsStore } from "../knowledge/learnings/learnings-store.ts"
 import { scanThreats } from "../knowledge/threat-scan.ts"
 import { defuseSteerMarkers } from "../toolkit/untrusted.ts"
 import type { SettledCall, ResultNote } from "./facet.ts"
 import { callFailure } from "./call-failure.ts"
-import { argumentWords, createLearningCandidates, familyOf } from "./learning-candidates.ts"
+import { argumentWords, createLearningCandidates, familyOf, SAME_SITUATION } from "./learning-candidates.ts"
 
 /** Captures learnings from failed calls and shows them with later results. Never fails a call: its own errors are logged. */
 export interface LearningNotes {
@@ -18,10 +21,16 @@ export interface LearningNotes {
   beginTurn(): void
   /** The most used learnings, one line each, for the system prompt. */
   top(count: number): readonly string[]
+  /** Stores what a later process needs to continue. */
+  close(): Promise<void>
 }
 
 export interface LearningNotesOptions {
   readonly store: Pick<LearningsStore, "save" | "search" | "list" | "recordUse" | "mostUsed">
+  readonly candidates: CandidateFile
+  /** The id of the current session. */
+  readonly session: () => string
+  readonly clock: Clock
   readonly autoCapture: boolean
   readonly autoInject: boolean
   readonly log: Logger
@@ -34,26 +43,43 @@ export interface LearningNotesOptions {
 const MIN_SCORE = 0.35
 /** Word overlap with the failed arguments from which a call counts as similar. */
 const SIMILAR_ARGUMENTS = 0.8
+/** Learnings of a search that are compared with the error in detail. */
+const MAX_COMPARED = 20
 const MAX_LINES_PER_TURN = 3
 const MAX_FIX_CHARS = 300
 const MAX_PATTERN_CHARS = 160
 
 export function createLearningNotes(options: LearningNotesOptions): LearningNotes {
   const { store } = options
-  const candidates = createLearningCandidates()
   const argsOf = memoized((learning: Learning) => errorWords(learning.args ?? ""))
+  const traitsOf = memoized((learning: Learning) => errorTraits(learning.pattern))
+  /** The very same error of a similar call, for errors without a telling word. */
+  const isRepetition = (
+    call: SettledCall,
+    { error, learning }: { readonly error: string; readonly learning: Learning },
+  ): boolean =>
+    normaliseError(error) === normaliseError(learning.pattern) &&
+    jaccard(argsOf(learning), errorWords(argumentWords(call.args))) >= SAME_SITUATION
   let turn = 0
   let shownInTurn = new Set<string>()
   /** The learning shown after the last failure; it counts as used when the next call of that family succeeds. */
   let pending: { readonly id: string; readonly family: string } | undefined
 
   const logged = new Set<string>()
-  const valueOrLog = <T>(result: Result<T>): T | undefined => {
-    if (result.ok) return result.value
-    if (!logged.has(result.error)) options.log.warning(result.error)
-    logged.add(result.error)
-    return undefined
+  const logOnce = (problem: string): void => {
+    if (!logged.has(problem)) options.log.warning(problem)
+    logged.add(problem)
   }
+  const valueOrLog = <T>(result: Result<T>): T | undefined => {
+    if (!result.ok) logOnce(result.error)
+    return result.ok ? result.value : undefined
+  }
+  const candidates = createLearningCandidates({
+    file: options.candidates,
+    session: options.session,
+    clock: options.clock,
+    report: logOnce,
+  })
   /** The line for a learning; undefined when it was already shown in this turn or the turn has enough lines. */
   const show = (learning: Learning, opening: string): string | undefined => {
     if (shownInTurn.has(learning.id) || shownInTurn.size >= MAX_LINES_PER_TURN) return undefined
@@ -62,9 +88,18 @@ export function createLearningNotes(options: LearningNotesOptions): LearningNote
   }
 
   const similarError = (call: SettledCall, error: string): string | undefined => {
-    const [best] = valueOrLog(store.search(normaliseError(error), { limit: 1 })) ?? []
-    if (best === undefined || best.relevance < MIN_SCORE || best.score <= MIN_SCORE) return undefined
-    if (!trusted(best.learning)) return undefined
+    const reported = errorTraits(error)
+    const found = valueOrLog(store.search(normaliseError(error), { limit: MAX_COMPARED })) ?? []
+    const best = found.find(
+      ({ learning, relevance, score }) =>
+        relevance >= MIN_SCORE &&
+        score > MIN_SCORE &&
+        (learning.tool === undefined || learning.tool === call.tool) &&
+        (isSameError(reported, traitsOf(learning), { sameTool: learning.tool === call.tool }) ||
+          isRepetition(call, { error, learning })) &&
+        trusted(learning),
+    )
+    if (best === undefined) return undefined
     const line = show(best.learning, "Similar to an earlier error")
     if (line !== undefined) pending = { id: best.learning.id, family: familyOf(call) }
     return line
@@ -81,13 +116,13 @@ export function createLearningNotes(options: LearningNotesOptions): LearningNote
   }
 
   const afterFailure = async (call: SettledCall, error: string): Promise<string | undefined> => {
-    const learning = options.autoCapture ? candidates.recordFailure(call, error, turn) : undefined
+    const learning = options.autoCapture ? await candidates.recordFailure(call, error, turn) : undefined
     if (learning !== undefined) valueOrLog(await store.save(learning))
     if (pending?.family === familyOf(call)) pending = undefined
-    return options.autoInject ? (similarError(call, error) ?? similarCall(call)) : undefined
+    return options.autoInject ? similarError(call, error) : undefined
   }
   const afterSuccess = async (call: SettledCall): Promise<string | undefined> => {
-    if (options.autoCapture) candidates.recordSuccess(call, turn)
+    if (options.autoCapture) await candidates.recordSuccess(call, turn)
     const helped = pending?.family === familyOf(call) ? pending.id : undefined
     if (helped !== undefined) {
       pending = undefined
@@ -99,7 +134,7 @@ export function createLearningNotes(options: LearningNotesOptions): LearningNote
   return {
     note: async (call) => {
       if (call.entry?.role === "learnings") {
-        if (isSave(call)) candidates.recordSaved(stringField(call.args, "pattern") ?? "")
+        if (isSave(call)) await candidates.recordSaved(stringField(call.args, "pattern") ?? "")
         return undefined
       }
       if (call.entry === undefined || call.entry.housekeeping === true) return undefined
@@ -115,6 +150,9 @@ export function createLearningNotes(options: LearningNotesOptions): LearningNote
       if (!options.autoInject) return []
       const best = valueOrLog(store.mostUsed(count)) ?? []
       return best.filter(trusted).map(promptLine)
+    },
+    close: async () => {
+      await candidates.close()
     },
   }
 }

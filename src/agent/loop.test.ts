@@ -47,6 +47,7 @@ const RUNTIME: Turn["model"]["runtime"] = {
 
 const NO_JOURNAL: Journal = {
   append: () => Promise.resolve(),
+  keepPartial: () => undefined,
   reshape: () => Promise.resolve(),
   rotate: () => Promise.reject(new Error("nothing is compressed here")),
   rewind: () => Promise.resolve(),
@@ -147,8 +148,6 @@ test("text ends the turn after one call", async () => {
         usage: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, reasoning: 0 },
         filesChanged: [],
         failedWrites: [],
-        costUsd: 0,
-        costStatus: "included",
       },
     },
     1,
@@ -191,9 +190,9 @@ test("a steering note during the final answer is left for the caller", async () 
   expect(notes).toEqual(["later"])
 })
 
-test("an interrupt ends the turn after the batch and drops a pending steering note", async () => {
+test("an interrupt ends the turn after the batch and leaves a pending steering note to the caller", async () => {
   const stop = new AbortController()
-  const notes = ["dropped"]
+  const notes = ["later"]
   const { end, history } = await runScript([reads("1"), says("never")], {
     signal: stop.signal,
     steering: { take: () => notes.pop() },
@@ -201,10 +200,10 @@ test("an interrupt ends the turn after the batch and drops a pending steering no
       stop.abort()
     },
   })
-  expect([end.outcome, end.exitReason, notes, JSON.stringify(history).includes("dropped")]).toEqual([
+  expect([end.outcome, end.exitReason, notes, JSON.stringify(history).includes("later")]).toEqual([
     "interrupted",
     "interrupted_by_user",
-    [],
+    ["later"],
     false,
   ])
 })
@@ -242,6 +241,13 @@ test("a last reply at the limit that was cut off is partial", async () => {
   const cut = reply({ content: "So far I", ending: "cut-text" })
   const { end } = await runScript([reads("1"), cut], { budget: new IterationBudget(1) })
   expect(end).toMatchObject({ outcome: "max-turns", finalResponse: "So far I", partial: true })
+})
+
+test("a model that calls tools even without permission gets no second chance for a summary", async () => {
+  const { end, requests } = await runScript([reads("1"), reads("2"), reads("3"), says("never")], {
+    budget: new IterationBudget(1),
+  })
+  expect([requests.length, end.totals.apiCalls, end.outcome]).toEqual([3, 3, "max-turns"])
 })
 
 test("without a summary the answer explains why the turn ended", async () => {
@@ -298,8 +304,6 @@ test("a store failure ends the turn with its reason and the usage so far", async
       usage: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, reasoning: 0 },
       filesChanged: [],
       failedWrites: [],
-      costUsd: 0,
-      costStatus: "included",
     },
   })
 })

@@ -1,11 +1,14 @@
 import { assertNever } from "../base/assert-never.ts"
 import { errorMessage } from "../base/system-error.ts"
 import type { ModelReply } from "../llm/model.ts"
+import { contentText } from "../protocol/message.ts"
 import type { Message } from "../protocol/message.ts"
 import { finishAtIterationLimit } from "./iteration-limit.ts"
 import { withoutDuplicateCalls } from "./history-repair.ts"
+import { continueInNewParagraph, createPartialReply, discardAnswer, discardReply } from "./partial-reply.ts"
+import type { PartialReply } from "./partial-reply.ts"
 import { requestReply } from "./request-reply.ts"
-import { createRetryState, judgeReply } from "./reply-acceptance.ts"
+import { createRetryState, judgeReply, repeatsEarlierReply } from "./reply-acceptance.ts"
 import type { RetryState, ReplyVerdict } from "./reply-acceptance.ts"
 import { recordUsage, storeAssistantText, storeReply, toAssistantMessage } from "./store-reply.ts"
 import { runToolCalls } from "./run-tool-calls.ts"
@@ -25,6 +28,7 @@ import type { Tally, TurnEnd } from "./turn-end.ts"
 /** What the iterations of a turn share. */
 interface TurnProgress {
   readonly tally: Tally
+  readonly partial: PartialReply
   retryState: RetryState
   /** Sent after the history until a reply is kept; never stored. */
   temporaryMessages: readonly Message[]
@@ -42,11 +46,28 @@ const MAX_FAULTS = 2
 
 /**
  * The agent loop: requests a reply, runs its tool calls and repeats until the model answers with text, a limit is reached or the
- * user interrupts. Never throws: a fault becomes the end of the turn, with the usage up to then.
+ * user interrupts. Never throws: a fault becomes the end of the turn, with the usage up to then. What was shown is stored, however
+ * the turn ends.
  */
 export async function* runTurn(turn: Turn): Steps<TurnEnd> {
+  const partial = createPartialReply(turn)
+  let isRead = false
+  try {
+    const end = yield* iterate(turn, partial)
+    isRead = true
+    return yield* storePartialReply(turn, { end, partial })
+  } finally {
+    // The consumer has stopped reading the events.
+    const unread = isRead ? undefined : partial.message("interrupted")
+    partial.clear()
+    if (unread !== undefined) await turn.conversation.append([unread])
+  }
+}
+
+async function* iterate(turn: Turn, partial: PartialReply): Steps<TurnEnd> {
   const progress: TurnProgress = {
     tally: createTally(),
+    partial,
     retryState: createRetryState(),
     temporaryMessages: [],
     maxOutputTokens: undefined,
@@ -66,6 +87,7 @@ export async function* runTurn(turn: Turn): Steps<TurnEnd> {
         progress.faults += 1
         if (isStoreError(error) || progress.faults >= MAX_FAULTS || turn.budget.remaining === 0) throw error
         turn.log.error(`an iteration failed; the turn continues: ${errorMessage(error)}`)
+        yield* discardReply(partial, "an error inside Hermes; asking the model again")
       }
     }
     return yield* finishAtIterationLimit(turn, progress)
@@ -74,9 +96,35 @@ export async function* runTurn(turn: Turn): Steps<TurnEnd> {
   }
 }
 
+/** Stores what was shown of an answer without an end, so that the next request contains it. */
+async function* storePartialReply(
+  turn: Turn,
+  { end, partial }: { readonly end: TurnEnd; readonly partial: PartialReply },
+): Steps<TurnEnd> {
+  const isInterrupted = end.outcome === "interrupted"
+  const finishReason = isInterrupted ? "interrupted" : "incomplete"
+  const message = partial.message(finishReason)
+  // After a failure of the store nothing else is stored.
+  if (message === undefined || end.exitReason === "storage_failed") return end
+  partial.clear()
+  try {
+    await turn.conversation.append([message])
+  } catch (error) {
+    turn.log.error(`an unfinished reply could not be saved: ${errorMessage(error)}`)
+    return end
+  }
+  const text = contentText(message.content)
+  yield {
+    type: "message-end",
+    streamed: true,
+    message: { id: `${turn.runId}.${end.totals.apiCalls}`, role: "assistant", text, finishReason, toolCalls: [] },
+  }
+  return isInterrupted ? { ...end, finalResponse: text } : end
+}
+
 /** One model request and its tool calls. Returns undefined when the turn continues. */
 async function* runIteration(turn: Turn, progress: TurnProgress): Steps<TurnEnd | undefined> {
-  const { tally } = progress
+  const { tally, partial } = progress
   const response = yield* requestReply(turn, progress)
   if (response.kind === "end") return response.end
   const { reply } = response
@@ -91,6 +139,8 @@ async function* runIteration(turn: Turn, progress: TurnProgress): Steps<TurnEnd 
       await turn.conversation.append([], await recordUsage(turn, reply, tally))
       progress.temporaryMessages = verdict.temporaryMessages
       progress.maxOutputTokens = verdict.maxOutputTokens ?? progress.maxOutputTokens
+      if (verdict.text?.kind === "discarded") yield* discardReply(partial, verdict.text.reason)
+      if (verdict.text?.kind === "paragraph") yield* continueInNewParagraph(partial)
       turn.budget.refund()
       return undefined
     case "give-up":
@@ -116,6 +166,7 @@ async function* tryFallbackModel(
   const next = mayHelp ? await turn.model.fallBack?.() : undefined
   if (next !== undefined) {
     yield { type: "status", kind: "fallback", text: turn.redact(`${verdict.message}; ${next}`) }
+    yield* discardAnswer(progress.partial, "another model answers instead")
     progress.retryState = createRetryState()
     progress.temporaryMessages = []
     turn.budget.refund()
@@ -147,9 +198,8 @@ async function* keepReply(
 ): Steps<TurnEnd | undefined> {
   const { tally, retryState } = progress
   const calls = withoutDuplicateCalls(reply.toolCalls)
-  const whole =
-    retryState.continuedText === "" ? reply : { ...reply, content: retryState.continuedText + (reply.content ?? "") }
-  yield* storeReply(turn, { message: toAssistantMessage(whole, calls, turn), reply: whole }, tally)
+  const whole = withEarlierReplies(reply, retryState)
+  yield* storeReply(turn, { message: toAssistantMessage(whole, calls, turn), reply: whole }, progress)
   progress.temporaryMessages = []
   progress.maxOutputTokens = undefined
   const { earlierText, answerRequested } = retryState
@@ -157,7 +207,7 @@ async function* keepReply(
   if (calls.length === 0)
     return answeredEnd(turn, { reply: whole, ...(partial === undefined ? {} : { partial }) }, tally)
   const batch = yield* runToolCalls(turn, calls, tally)
-  if (turn.signal.aborted) return interruptedEnd("interrupted_by_user", turn, tally)
+  if (turn.signal.aborted) return interruptedEnd("interrupted_by_user", tally)
   const text = whole.content?.trim() ?? ""
   progress.retryState.earlierText = batch.housekeepingOnly && text !== "" ? text : undefined
   const halt = turn.dispatch.guardrails?.halted()
@@ -166,6 +216,16 @@ async function* keepReply(
   if (progress.unknownToolIterations >= MAX_UNKNOWN_TOOL_ITERATIONS) return unknownToolsEnd(tally)
   yield* turn.compression.afterToolResults(turn.signal)
   return undefined
+}
+
+/** Adds the text of earlier replies that this one continues. */
+function withEarlierReplies(reply: ModelReply, state: RetryState): ModelReply {
+  const { earlierReplies } = state
+  if (earlierReplies === "") return reply
+  const rest = repeatsEarlierReply(reply, state) ? "" : (reply.content ?? "")
+  // The blocks contain only the text of the last reply and would be sent instead of the whole.
+  const { anthropic_content_blocks: _blocks, ...carriers } = reply.carriers
+  return { ...reply, carriers, content: (earlierReplies + rest).trimEnd() }
 }
 
 function answeredEnd(turn: Turn, { reply, partial }: KeptReply, tally: Tally): TurnEnd {

@@ -4,12 +4,18 @@ import { readArguments } from "../toolkit/read-arguments.ts"
 import { hasUnclosedScratchpad, isAcknowledgement } from "./unfinished-reply.ts"
 
 /**
- * What the loop does with a reply. `retry` discards it and repeats the request with `temporaryMessages` after the history and,
- * after a truncated reply, a larger output limit. Temporary messages are never stored and end with the next kept reply.
+ * What the loop does with a reply. `retry` repeats the request with `temporaryMessages` after the history and, after a truncated
+ * reply, a larger output limit. Temporary messages are never stored and end with the next kept reply.
  */
 export type ReplyVerdict =
   | { readonly kind: "keep"; readonly partial?: true }
-  | { readonly kind: "retry"; readonly temporaryMessages: readonly Message[]; readonly maxOutputTokens?: number }
+  | {
+      readonly kind: "retry"
+      readonly temporaryMessages: readonly Message[]
+      readonly maxOutputTokens?: number
+      /** What becomes of the text of the reply; absent when it has none. */
+      readonly text?: RetriedText
+    }
   /** The answer is the text of an earlier reply that only called housekeeping tools. */
   | { readonly kind: "earlier-text"; readonly text: string }
   /** The retries of this model are used up; a fallback model may succeed. */
@@ -21,10 +27,17 @@ export type ReplyVerdict =
       readonly advice?: string
     }
 
+/** `continued`: the next reply goes on in mid-sentence. `paragraph`: it follows as a new paragraph. Otherwise the text does not count. */
+export type RetriedText =
+  | { readonly kind: "continued" | "paragraph" }
+  | { readonly kind: "discarded"; readonly reason: string }
+
 export type GiveUpCode = "content_policy_blocked" | "output_limit" | "cut_calls" | "open_scratchpad" | "empty_response"
 
 /** What was retried since the last kept reply. */
 export interface RetryState {
+  /** Text of earlier replies that belong to the same answer; the kept reply begins with it. */
+  earlierReplies: string
   /** Text so far of a reply that was cut at the output limit and is being continued. */
   continuedText: string
   continuations: number
@@ -45,6 +58,7 @@ export interface RetryState {
 
 export function createRetryState(): RetryState {
   return {
+    earlierReplies: "",
     continuedText: "",
     continuations: 0,
     truncatedCalls: 0,
@@ -85,9 +99,22 @@ const LARGEST_OUTPUT_TOKENS = 32_768
 /** Decides by how a reply ended whether it is kept, and counts retries in `state`. */
 export function judgeReply(reply: ModelReply, state: RetryState, context: ReplyContext): ReplyVerdict {
   const verdict = judgeByEnding(reply, state, context)
-  return verdict.kind === "retry"
-    ? { ...verdict, temporaryMessages: [...state.interimReplies, ...verdict.temporaryMessages] }
-    : verdict
+  if (verdict.kind !== "retry") return verdict
+  const text = verdict.text?.kind === "paragraph" && repeatsEarlierReply(reply, state) ? REPEATED : verdict.text
+  if (hasText(reply) && (text?.kind === "continued" || text?.kind === "paragraph"))
+    state.earlierReplies += `${reply.content ?? ""}${text.kind === "paragraph" ? "\n\n" : ""}`
+  const temporaryMessages = [...state.interimReplies, ...verdict.temporaryMessages]
+  return { ...verdict, temporaryMessages, ...(text === undefined ? {} : { text }) }
+}
+
+const REPEATED: RetriedText = { kind: "discarded", reason: "the model repeated itself; asking it again" }
+
+/** True when the reply says the same as the earlier reply of the same answer. */
+export function repeatsEarlierReply({ content }: ModelReply, { earlierReplies }: RetryState): boolean {
+  const text = content?.trim() ?? ""
+  if (text === "" || !earlierReplies.endsWith("\n\n")) return false
+  const earlier = earlierReplies.trimEnd()
+  return earlier === text || earlier.endsWith(`\n\n${text}`)
 }
 
 function judgeByEnding(reply: ModelReply, state: RetryState, context: ReplyContext): ReplyVerdict {
@@ -125,7 +152,7 @@ function incomplete(reply: ModelReply, state: RetryState): ReplyVerdict {
   const last = state.interimReplies.at(-1)
   const repeats = last !== undefined && last.content === message.content && last.reasoning === message.reasoning
   if (!repeats) state.interimReplies = [...state.interimReplies, message]
-  return { kind: "retry", temporaryMessages: [] }
+  return { kind: "retry", temporaryMessages: [], text: { kind: "paragraph" } }
 }
 
 /** The reply reached the output limit: a text is continued, tool calls are requested again with a larger limit. */
@@ -147,6 +174,7 @@ function truncated(reply: ModelReply, state: RetryState, context: ReplyContext):
     kind: "retry",
     temporaryMessages: [{ ...assistant(reply), content: state.continuedText }, synthetic(CONTINUE)],
     maxOutputTokens: largerOutputLimit(state.continuations, context),
+    text: { kind: "continued" },
   }
 }
 
@@ -154,7 +182,12 @@ function truncated(reply: ModelReply, state: RetryState, context: ReplyContext):
 function truncatedCalls(state: RetryState, context: ReplyContext): ReplyVerdict {
   state.truncatedCalls += 1
   if (state.truncatedCalls <= MAX_TRUNCATED_CALLS) {
-    return { kind: "retry", temporaryMessages: [], maxOutputTokens: largerOutputLimit(state.truncatedCalls, context) }
+    return {
+      kind: "retry",
+      temporaryMessages: [],
+      maxOutputTokens: largerOutputLimit(state.truncatedCalls, context),
+      text: { kind: "discarded", reason: "the tool call after it was cut off; asking the model again" },
+    }
   }
   return {
     kind: "give-up",
@@ -172,7 +205,13 @@ function largerOutputLimit(attempt: number, { configuredMaxOutputTokens: configu
 
 function unclosedScratchpad(state: RetryState): ReplyVerdict {
   state.unclosedScratchpads += 1
-  if (state.unclosedScratchpads <= MAX_UNCLOSED_SCRATCHPADS) return { kind: "retry", temporaryMessages: [] }
+  if (state.unclosedScratchpads <= MAX_UNCLOSED_SCRATCHPADS) {
+    const text = {
+      kind: "discarded",
+      reason: "the reply ended in the middle of its reasoning; asking the model again",
+    } as const
+    return { kind: "retry", temporaryMessages: [], text }
+  }
   return {
     kind: "give-up",
     code: "open_scratchpad",
@@ -185,7 +224,11 @@ function judgeCalls(reply: ModelReply, state: RetryState, context: ReplyContext)
   if (kinds.includes("truncated")) return truncatedCalls(state, context)
   if (kinds.includes("invalid") && state.invalidArguments < MAX_INVALID_ARGUMENTS) {
     state.invalidArguments += 1
-    return { kind: "retry", temporaryMessages: [] }
+    const text = {
+      kind: "discarded",
+      reason: "the tool call after it is not valid JSON; asking the model again",
+    } as const
+    return { kind: "retry", temporaryMessages: [], text }
   }
   // After two retries the calls are kept: dispatch answers them with an error that the model can read.
   return { kind: "keep" }
@@ -197,7 +240,11 @@ function judgeText(reply: ModelReply, state: RetryState, context: ReplyContext):
     context.runtime.wire === "codex_responses" && isAcknowledgement(text, { toolsUsed: context.toolsUsed })
   if (isAnnouncement && state.acknowledgements < MAX_ACKNOWLEDGEMENTS) {
     state.acknowledgements += 1
-    return { kind: "retry", temporaryMessages: [assistant(reply), synthetic(START_NOW)] }
+    return {
+      kind: "retry",
+      temporaryMessages: [assistant(reply), synthetic(START_NOW)],
+      text: { kind: "paragraph" },
+    }
   }
   return { kind: "keep" }
 }
@@ -211,10 +258,14 @@ function judgeEmpty(reply: ModelReply, state: RetryState, context: ReplyContext)
   }
   if (context.afterTools && !state.answerRequested) {
     state.answerRequested = true
-    return { kind: "retry", temporaryMessages: [{ role: "assistant", content: "(empty)" }, synthetic(ANSWER_NOW)] }
+    return {
+      kind: "retry",
+      temporaryMessages: [{ role: "assistant", content: "(empty)" }, synthetic(ANSWER_NOW)],
+    }
   }
   state.emptyReplies += 1
   if (state.emptyReplies <= MAX_EMPTY_REPLIES) return { kind: "retry", temporaryMessages: [] }
+  if (state.earlierReplies !== "") return { kind: "keep", partial: true }
   const { model, provider } = context.runtime
   return {
     kind: "give-up",

@@ -18,7 +18,7 @@ export async function* requestReply(
 ): Steps<{ readonly kind: "reply"; readonly reply: ModelReply } | { readonly kind: "end"; readonly end: TurnEnd }> {
   const { tally } = progress
   for (let attempt = 1; ; attempt += 1) {
-    if (turn.signal.aborted) return { kind: "end", end: interruptedEnd("interrupted_by_user", turn, tally) }
+    if (turn.signal.aborted) return { kind: "end", end: interruptedEnd("interrupted_by_user", tally) }
     const blocked = yield* turn.compression.beforeRequest(turn.model, turn.signal)
     if (blocked !== undefined) return { kind: "end", end: errorEnd(redacted(turn, blocked), tally) }
     await deliverLateSteer(turn)
@@ -29,10 +29,11 @@ export async function* requestReply(
     yield { type: "status", kind: "iteration", text: "", iteration: turn.budget.used }
     const outcome = yield* streamReply(turn, progress)
     if (outcome.kind === "reply") return outcome
-    if (outcome.kind === "aborted")
-      return { kind: "end", end: interruptedEnd("interrupted_during_api_call", turn, tally) }
+    if (outcome.kind === "aborted") return { kind: "end", end: interruptedEnd("interrupted_during_api_call", tally) }
     const { failure } = outcome
-    if (!failure.compress) return { kind: "end", end: failedEnd(turn, failure, tally) }
+    // Another request would show the same text again.
+    if (!failure.compress || progress.partial.hasReplyText())
+      return { kind: "end", end: failedEnd(turn, failure, tally) }
     const unresolved = yield* turn.compression.afterOverflow({ failure, attempt, signal: turn.signal })
     if (unresolved !== undefined) return { kind: "end", end: errorEnd(redacted(turn, unresolved), tally) }
   }
@@ -40,7 +41,7 @@ export async function* requestReply(
 
 function failedEnd(turn: Turn, failure: LlmFailure, tally: Tally): TurnEnd {
   // A 400 without a known reason is often an undetected overflow; the next turn starts with a shorter conversation.
-  if (failure.status === 400) turn.compression.compressBeforeNextTurn()
+  if (failure.status === 400 || failure.compress) turn.compression.compressBeforeNextTurn()
   return providerEnd(redacted(turn, failure), tally)
 }
 

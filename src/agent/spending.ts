@@ -11,9 +11,9 @@ export interface CallCost {
 
 /** Counts the cost of a session and checks it against the limit. */
 export interface Spending {
-  /** Checked before every request: returns the reason when it would exceed the limit. */
+  /** Checked before every request of the conversation: returns the reason when it would exceed the limit. */
   refusal(runtime: ModelRuntime, estimatedTokens: number): Promise<string | undefined>
-  /** Adds a call to the total and returns its cost, which is unknown when the provider reported no usage. */
+  /** Adds a request of the conversation to the total and returns its cost, which is unknown when the provider reported no usage. */
   record(runtime: ModelRuntime, usage: Usage | undefined): Promise<CallCost>
   /** The user chose to continue: the limit no longer applies to this session. */
   liftLimit(): void

@@ -1,8 +1,9 @@
 import type { ModelReply } from "../llm/model.ts"
-import type { AssistantMessage, ToolCall } from "../protocol/message.ts"
-import { NO_USAGE, addUsage, promptTokens, worseStatus } from "../protocol/usage.ts"
+import type { AssistantMessage, FinishReason, ToolCall } from "../protocol/message.ts"
+import { NO_USAGE, addUsage, promptTokens } from "../protocol/usage.ts"
 import type { BilledCall } from "./journal.ts"
 import { redactArgumentText } from "./redact-arguments.ts"
+import type { PartialReply } from "./partial-reply.ts"
 import type { Steps } from "./steps.ts"
 import type { Turn } from "./turn.ts"
 import type { Tally } from "./turn-end.ts"
@@ -11,11 +12,12 @@ import type { Tally } from "./turn-end.ts"
 export async function* storeReply(
   turn: Turn,
   { message, reply }: { readonly message: AssistantMessage; readonly reply: ModelReply },
-  tally: Tally,
+  { tally, partial }: { readonly tally: Tally; readonly partial: PartialReply },
 ): Steps<void> {
   const call = await recordUsage(turn, reply, tally)
   const { usage, cost } = call
   await turn.conversation.append([message], call)
+  partial.clear()
   yield {
     type: "message-end",
     streamed: true,
@@ -23,7 +25,7 @@ export async function* storeReply(
       id: `${turn.runId}.${tally.apiCalls}`,
       role: "assistant",
       text: typeof message.content === "string" ? message.content : "",
-      finishReason: reply.finishReason,
+      finishReason: finishReasonOf(reply),
       toolCalls: message.tool_calls ?? [],
     },
   }
@@ -38,14 +40,12 @@ export async function* storeReply(
   if (warning !== undefined) yield { type: "status", kind: "notice", text: warning }
 }
 
-/** Adds the usage and cost of a call to the totals of the turn. One call without a known price makes the total unknown. */
+/** Adds the usage of a call to the totals of the turn, and its cost to those of the session. */
 export async function recordUsage(turn: Turn, reply: ModelReply, tally: Tally): Promise<BilledCall> {
   const usage = reply.usage ?? NO_USAGE
   const cost = await turn.spending.record(turn.model.runtime, reply.usage)
   turn.compression.noteUsage(reply.usage)
   tally.usage = addUsage(tally.usage, usage)
-  tally.costUsd = tally.costUsd === null || cost.usd === null ? null : tally.costUsd + cost.usd
-  tally.costStatus = worseStatus(tally.costStatus, cost.status)
   return { usage, cost, runtime: turn.model.runtime }
 }
 
@@ -57,8 +57,13 @@ export function toAssistantMessage(reply: ModelReply, calls: readonly ToolCall[]
     ...(calls.length === 0 ? {} : { tool_calls: calls.map((call) => withMaskedArguments(call, turn)) }),
     ...(reply.reasoning === null ? {} : { reasoning: turn.redact(reply.reasoning) }),
     ...reply.carriers,
-    finish_reason: reply.finishReason,
+    finish_reason: finishReasonOf(reply),
   }
+}
+
+/** A stream that broke has no finish reason of its own. */
+function finishReasonOf({ ending, finishReason }: ModelReply): FinishReason {
+  return ending === "cut-text" ? "incomplete" : finishReason
 }
 
 function withMaskedArguments(call: ToolCall, turn: Turn): ToolCall {

@@ -3,7 +3,9 @@ import type { ModelOutcome } from "../llm/model.ts"
 import type { AgentEventBody } from "../protocol/events.ts"
 import type { Message } from "../protocol/message.ts"
 import { repairCallHistory } from "../toolkit/call-history-repair.ts"
-import { repairSequence, withEveryCallSettled } from "./history-repair.ts"
+import { repairHistory } from "./history-repair.ts"
+import type { PartialReply } from "./partial-reply.ts"
+import type { Steps } from "./steps.ts"
 import type { Turn } from "./turn.ts"
 
 export interface ReplyRequest {
@@ -12,19 +14,19 @@ export interface ReplyRequest {
   readonly maxOutputTokens: number | undefined
   /** `none` forbids tool calls. The tools stay declared: the cached prefix stays valid, and some servers require tools that the history names. */
   readonly toolChoice?: "none"
+  readonly partial: PartialReply
 }
 
 /** Sends one request and emits the reply as it streams. */
-export async function* streamReply(
-  turn: Turn,
-  request: ReplyRequest,
-): AsyncGenerator<AgentEventBody, ModelOutcome, void> {
+export async function* streamReply(turn: Turn, request: ReplyRequest): Steps<ModelOutcome> {
+  const { partial } = request
+  partial.beginReply()
   const { conversation } = turn
   const stream = turn.model.stream(
     {
       model: turn.model.runtime.model,
       system: conversation.system,
-      messages: sendable([...conversation.history, ...request.temporaryMessages]),
+      messages: sendable(conversation.history, request.temporaryMessages),
       tools: turn.tools,
       ...(request.toolChoice === undefined ? {} : { toolChoice: request.toolChoice }),
       ...turn.sampling,
@@ -35,27 +37,35 @@ export async function* streamReply(
   const scrubber = createFenceScrubber()
   const textMask = turn.maskStream()
   const reasoningMask = turn.maskStream()
+  const reasoningEvent = (text: string): AgentEventBody => {
+    partial.addReasoning(text)
+    return { type: "reasoning-delta", text }
+  }
+  const textEvent = (text: string): AgentEventBody => {
+    partial.addText(text)
+    return { type: "text-delta", text }
+  }
   for (;;) {
     const step = await stream.next()
     if (step.done === true) {
       const pending = reasoningMask.flush()
-      if (pending !== "") yield { type: "reasoning-delta", text: pending }
+      if (pending !== "") yield reasoningEvent(pending)
       const rest = textMask.feed(scrubber.flush()) + textMask.flush()
-      if (rest !== "") yield { type: "text-delta", text: rest }
+      if (rest !== "") yield textEvent(rest)
       return withoutMemoryEcho(step.value)
     }
     const event = step.value
     switch (event.type) {
       case "text-delta": {
         const pending = reasoningMask.flush()
-        if (pending !== "") yield { type: "reasoning-delta", text: pending }
+        if (pending !== "") yield reasoningEvent(pending)
         const delta = textMask.feed(scrubber.feed(event.text))
-        if (delta !== "") yield { type: "text-delta", text: delta }
+        if (delta !== "") yield textEvent(delta)
         break
       }
       case "reasoning-delta": {
         const delta = reasoningMask.feed(event.text)
-        if (delta !== "") yield { type: "reasoning-delta", text: delta }
+        if (delta !== "") yield reasoningEvent(delta)
         break
       }
       case "tool-generating":
@@ -84,7 +94,12 @@ function withoutMemoryEcho(outcome: ModelOutcome): ModelOutcome {
   return content === outcome.reply.content ? outcome : { ...outcome, reply: { ...outcome.reply, content } }
 }
 
-/** A history that every wire accepts. Messages that need no repair stay the same objects, so their cached encoding stays valid. */
-function sendable(messages: readonly Message[]): readonly Message[] {
-  return repairSequence(withEveryCallSettled(repairCallHistory(messages))).messages
+/**
+ * A history that every wire accepts. Messages that need no repair stay the same objects, so their cached encoding stays valid.
+ * Temporary messages may contain several parts of one reply in a row, between which nothing is missing.
+ */
+function sendable(history: readonly Message[], [first, ...others]: readonly Message[]): readonly Message[] {
+  // A copy, because the history grows while the request is under way.
+  const repaired = repairHistory(repairCallHistory(first === undefined ? [...history] : [...history, first]))
+  return others.length === 0 ? repaired : [...repaired, ...others]
 }

@@ -224,11 +224,15 @@ describe("the file", () => {
     expect(record.timestamp).toBe("2026-11-14T15:16:17")
   })
 
-  test("a missing directory is returned as a failure", async () => {
+  test("a missing directory is created; one that cannot be is returned as a failure", async () => {
     const record = toTrajectory({ messages: [user], tools: [], userQuery: "q", model: "m", completed: true, now: 0 })
-    expect(await appendTrajectory("/nowhere/at/all", record)).toEqual({
+    const directory = await mkdtemp(join(tmpdir(), "trajectory-"))
+    expect(await appendTrajectory(join(directory, "a", "b"), record)).toEqual({ ok: true, value: undefined })
+    const path = join(directory, "a", "b", "trajectory_samples.jsonl")
+    expect(await appendTrajectory(path, record)).toEqual({
       ok: false,
-      error: "the trajectory could not be added to /nowhere/at/all/trajectory_samples.jsonl: no such file or directory",
+      error: expect.stringMatching(/^the trajectory could not be added to .*trajectory_samples\.jsonl: /),
     })
+    await rm(directory, { recursive: true })
   })
 })

@@ -2,6 +2,7 @@ import { appendFile } from "node:fs/promises"
 import { join } from "node:path"
 
 import { parseJson } from "../base/json.ts"
+import { makeDirectories } from "../base/make-directories.ts"
 import { fail, ok } from "../base/result.ts"
 import type { Result } from "../base/result.ts"
 import { explainSystemError } from "../base/system-error.ts"
@@ -51,11 +52,17 @@ export function toTrajectory(input: TrajectoryInput): Trajectory {
   }
 }
 
+/** The line of a trajectory in a file, in the form of the Python edition. */
+export function formatTrajectory(record: Trajectory): string {
+  return scrubSurrogates(spaced(JSON.stringify(record)))
+}
+
 /** Appends one line to the file for completed or failed runs. The caller shows a failure as a warning only. */
 export async function appendTrajectory(directory: string, record: Trajectory): Promise<Result<undefined>> {
   const path = join(directory, record.completed ? "trajectory_samples.jsonl" : "failed_trajectories.jsonl")
   try {
-    await appendFile(path, `${scrubSurrogates(spaced(JSON.stringify(record)))}\n`)
+    makeDirectories(directory)
+    await appendFile(path, `${formatTrajectory(record)}\n`, { mode: 0o600 })
     return ok(undefined)
   } catch (error) {
     return fail(`the trajectory could not be added to ${path}: ${explainSystemError(error)}`)

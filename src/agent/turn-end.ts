@@ -1,10 +1,9 @@
 import { errorMessage } from "../base/system-error.ts"
 import type { LlmFailure } from "../llm/failure/failure.ts"
 import type { RunError, RunOutcome } from "../protocol/events.ts"
-import type { CostStatus, Usage } from "../protocol/usage.ts"
+import type { Usage } from "../protocol/usage.ts"
 import { NO_USAGE } from "../protocol/usage.ts"
 import type { GuardrailDecision } from "./dispatch/guardrails.ts"
-import type { Turn } from "./turn.ts"
 
 export interface TurnEnd {
   readonly outcome: RunOutcome
@@ -23,8 +22,6 @@ export interface TurnTotals {
   readonly filesChanged: readonly string[]
   /** Files that a tool failed to write in this turn. */
   readonly failedWrites: readonly string[]
-  readonly costUsd: number | null
-  readonly costStatus: CostStatus
 }
 
 /** Running totals of a turn. */
@@ -34,8 +31,6 @@ export interface Tally {
   usage: Usage
   readonly filesChanged: Set<string>
   readonly failedWrites: Set<string>
-  costUsd: number | null
-  costStatus: CostStatus
 }
 
 export function createTally(): Tally {
@@ -45,8 +40,6 @@ export function createTally(): Tally {
     usage: NO_USAGE,
     filesChanged: new Set(),
     failedWrites: new Set(),
-    costUsd: 0,
-    costStatus: "included",
   }
 }
 
@@ -68,9 +61,7 @@ export function completedEnd(
   }
 }
 
-/** Steering notes that no request has carried are dropped with the interrupted turn. */
-export function interruptedEnd(exitReason: string, turn: Pick<Turn, "steering">, tally: Tally): TurnEnd {
-  turn.steering.take()
+export function interruptedEnd(exitReason: string, tally: Tally): TurnEnd {
   return { outcome: "interrupted", exitReason, finalResponse: null, totals: totals(tally) }
 }
 

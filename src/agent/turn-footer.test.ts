@@ -67,7 +67,7 @@ describe("why a turn ended", () => {
     [
       "I am",
       "max_iterations_reached(90/90)",
-      "The turn ended early: it reached the limit of model calls for one turn; type “continue” to resume (max_iterations_reached(90/90)).",
+      "The turn ended early: it reached the limit of tool calls for one turn; type “continue” to resume (max_iterations_reached(90/90)).",
     ],
     ["", "made_up_later", "The turn ended early: an unexpected error stopped it (made_up_later)."],
     ["Finished it.", "guardrail_halt", ""],

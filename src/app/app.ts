@@ -31,6 +31,7 @@ import { openWorkingDirectory } from "./session/open-working-directory.ts"
 import type { WorkingDirectory, WorkingDirectoryRequest } from "./session/working-directory.ts"
 import type { PromptPreview, PromptPreviewOptions } from "./session/preview-prompt.ts"
 import { createBackgroundProcesses } from "./services/background-processes.ts"
+import { createPendingWrites } from "./services/pending-writes.ts"
 import { createStores } from "./services/stores.ts"
 
 /** The running system, built from one configuration. It owns what its sessions share. */
@@ -96,6 +97,7 @@ export function createApp(options: AppOptions): App {
     ...stores,
     processes,
     prewarm,
+    pendingWrites: createPendingWrites(),
     files: createFileRegistry(),
     workspaces: new Set(),
   }
@@ -127,6 +129,7 @@ export function createApp(options: AppOptions): App {
     close: async () => {
       prewarm.close()
       await processes.close()
+      await services.pendingWrites.settled()
       await stores.close((opened) => pruneSessions(opened, services))
     },
     abandon: () => {

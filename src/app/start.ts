@@ -8,14 +8,18 @@ import type { LogSink } from "../base/logger.ts"
 import { createFileLogger } from "../base/file-logger.ts"
 import { createRedactor } from "../base/redact.ts"
 import { DEFAULT_IDENTITY } from "../agent/prompt/build-prompt.ts"
+import { readAuth } from "../config/auth-file.ts"
 import { loadDotenv } from "../config/dotenv.ts"
+import type { LoadedDotenv } from "../config/dotenv.ts"
 import type { Environment } from "../config/environment.ts"
 import { brokenFileWarning } from "../config/config-file.ts"
+import type { ConfigProblem } from "../config/config-problem.ts"
 import { ensureHome } from "../config/home.ts"
 import type { Home } from "../config/home.ts"
 import { addressPasswords, isSecretKey, secretValuesIn } from "../config/secrets.ts"
 import { loadConfig } from "../config/load-config.ts"
 import type { LoadOptions } from "../config/load-config.ts"
+import { hasLogins } from "../config/stored-logins.ts"
 import { createApp } from "./app.ts"
 import type { App } from "./app.ts"
 import type { FacetFactory } from "./session/facet-context.ts"
@@ -34,8 +38,12 @@ export interface StartAppOptions {
 export interface StartedApp {
   readonly app: App
   readonly environment: Environment
-  /** For the user, about keys and settings. Never fatal. */
+  /** For the user, about keys and settings. */
   readonly warnings: readonly string[]
+  /** The part of `warnings` that scripts report too: settings that restrict the agent less than they say. */
+  readonly safetyWarnings: readonly string[]
+  /** Files with settings or keys that cannot be used, each as a message. What they configure is unknown. */
+  readonly unusableFiles: readonly string[]
 }
 
 /** From a home to a running app: keys, settings, logs. Throws `HomeError` when the home cannot be used at all. */
@@ -73,7 +81,23 @@ export async function startApp(options: StartAppOptions): Promise<StartedApp> {
     version: options.version,
     ...(options.facets === undefined ? {} : { facets: options.facets }),
   })
-  return { app, environment, warnings: [...dotenv.warnings, ...configWarnings(config, home)] }
+  const unusable = unusableFiles({ dotenv, config, home })
+  const warnings = [...new Set([...unusable, ...dotenv.warnings, ...configWarnings(config, home)])]
+  for (const warning of warnings) log.warning(warning)
+  const safetyWarnings = config.problems.filter(({ restrictsLess }) => restrictsLess === true).map(problemText)
+  return { app, environment, warnings, safetyWarnings, unusableFiles: unusable }
+}
+
+function unusableFiles({
+  dotenv,
+  config,
+  home,
+}: Pick<App, "config" | "home"> & { readonly dotenv: LoadedDotenv }): readonly string[] {
+  return [
+    ...(config.broken === undefined ? [] : [brokenFileWarning(home, config.broken)]),
+    ...(dotenv.unreadable === undefined ? [] : [dotenv.unreadable]),
+    ...(hasLogins(home) ? readAuth(home).warnings : []),
+  ]
 }
 
 /** A new home gets the default identity as a file that the user can change. If it is deleted later, it stays deleted. */
@@ -83,7 +107,11 @@ function seedSoul(home: Home): void {
 
 function configWarnings(config: App["config"], home: Home): readonly string[] {
   if (config.broken !== undefined) return [brokenFileWarning(home, config.broken)]
-  return config.problems.map(({ path, message, fix }) => [path, message, fix].filter((part) => part !== "").join(": "))
+  return config.problems.map(problemText)
+}
+
+function problemText({ message, fix }: ConfigProblem): string {
+  return `${message}; ${fix}`
 }
 
 const MIN_SECRET_CHARS = 8

@@ -16,6 +16,11 @@ export class FileLockError extends Error {
 export interface FileLockOptions {
   readonly waitMs: number
   readonly signal?: AbortSignal
+  /**
+   * Also excludes the Python edition, which locks this file with flock(2). The file then stays after the work. Costs a few
+   * milliseconds, for a program that locks.
+   */
+  readonly sharedWithPython?: boolean
 }
 
 /**
@@ -27,17 +32,31 @@ export async function withFileLock<T>(path: string, options: FileLockOptions, wo
   const key = resolve(path)
   const outer = heldLocks.getStore() ?? []
   if (outer.some((lock) => lock.key === key && !lock.released)) return await work()
-  const token = await acquire(key, options)
+  const ownerFile = options.sharedWithPython === true ? `${key}.owner` : key
+  const token = await acquire(ownerFile, options)
   const lock: HeldLock = { key, released: false }
-  const heartbeat = setInterval(() => refresh(key, token), HEARTBEAT_MS)
+  const heartbeat = setInterval(() => refresh(ownerFile, token), HEARTBEAT_MS)
   heartbeat.unref()
   try {
-    return await heldLocks.run([...outer, lock], async () => await work())
+    const flocked = options.sharedWithPython === true ? await excludePython(key, options) : undefined
+    try {
+      return await heldLocks.run([...outer, lock], async () => await work())
+    } finally {
+      flocked?.release()
+    }
   } finally {
     clearInterval(heartbeat)
     lock.released = true
-    if (readOwner(key)?.token === token) rmSync(key, { force: true })
+    if (readOwner(ownerFile)?.token === token) rmSync(ownerFile, { force: true })
   }
+}
+
+/** Where flock(2) is not supported, the Python edition cannot lock either. */
+async function excludePython(path: string, options: FileLockOptions): Promise<{ release(): void }> {
+  const { flock } = await import("./flock.ts")
+  const outcome = await flock(path, options)
+  if (outcome.kind === "timeout") throw new FileLockError(timeoutMessage("another process", path, options.waitMs))
+  return outcome
 }
 
 interface HeldLock {
@@ -69,7 +88,7 @@ async function acquire(path: string, options: FileLockOptions): Promise<string> 
     if (token !== undefined) return token
     if (isAbandoned(path) && removeAbandoned(path)) continue
     const left = deadline - Date.now()
-    if (left <= 0) throw new FileLockError(timeoutMessage(path, options.waitMs))
+    if (left <= 0) throw new FileLockError(timeoutMessage(holderOf(path), path, options.waitMs))
     const wait = Math.min(left, pause * (0.5 + Math.random()))
     await delay(wait, undefined, options.signal === undefined ? {} : { signal: options.signal })
   }
@@ -170,8 +189,11 @@ function hostToken(): string {
   }
 }
 
-function timeoutMessage(path: string, waitMs: number): string {
+function holderOf(path: string): string {
   const owner = readOwner(path)
-  const holder = owner === undefined ? "another process" : `process ${owner.pid}`
+  return owner === undefined ? "another process" : `process ${owner.pid}`
+}
+
+function timeoutMessage(holder: string, path: string, waitMs: number): string {
   return `${holder} has held the lock ${path} for more than ${waitMs / 1000} s; wait for it to finish or end it, then try again`
 }

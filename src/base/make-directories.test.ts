@@ -3,6 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { makeDirectories, removeCreatedDirectories } from "./make-directories.ts"
+import { NOT_LINUX, titleWithReason } from "../../test/support/skip-reason.ts"
 
 let directory: string
 beforeEach(() => (directory = mkdtempSync(join(tmpdir(), "hermes-directories-"))))
@@ -37,8 +38,8 @@ test("an existing file is an error", () => {
   expect(() => makeDirectories(join(directory, "file/below"))).toThrow("ENOTDIR")
 })
 
-test.runIf(process.platform === "linux")(
-  "a directory that cannot have children is an error, not an endless loop",
+test.skipIf(NOT_LINUX !== undefined)(
+  titleWithReason("a directory that cannot have children is an error, not an endless loop", NOT_LINUX),
   () => {
     expect(() => makeDirectories("/proc/hermes/below")).toThrow("ENOENT")
   },

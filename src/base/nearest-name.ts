@@ -1,17 +1,42 @@
-/** The candidate closest to `word` within `maxDistance` edits, for "did you mean …?" hints. */
+/**
+ * The candidate that `word` is probably a misspelling or the beginning of, for "did you mean …?" hints. At most a third of the
+ * letters may differ, because a distant name is a wrong hint.
+ */
 export function nearest(word: string, candidates: Iterable<string>, maxDistance = 2): string | undefined {
+  const typed = nameOf(word)
+  if (typed.length < 2) return undefined
   let best: string | undefined
-  let bestDistance = maxDistance + 1
+  let bestDistance = Math.min(maxDistance, Math.max(1, Math.floor(typed.length / 3))) + 1
   for (const candidate of candidates) {
+    const name = nameOf(candidate)
     // Skips by length first, so that a word of a megabyte is not compared letter by letter.
-    if (Math.abs(candidate.length - word.length) >= bestDistance) continue
-    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase())
+    if (Math.abs(name.length - typed.length) > Math.max(maxDistance, 1)) continue
+    const isBeginning = typed.length >= MIN_BEGINNING && name.startsWith(typed)
+    const distance = isBeginning ? Math.min(1, name.length - typed.length) : typingDistance(typed, name)
     if (distance < bestDistance) {
       best = candidate
       bestDistance = distance
     }
   }
   return best
+}
+
+const MIN_BEGINNING = 3
+
+/** Without the dashes of a flag or the slash of a command, which every candidate has. */
+function nameOf(word: string): string {
+  return word.toLowerCase().replace(/^(?:-+|\/)/, "")
+}
+
+/** Edit distance in which two swapped neighbours are one edit. */
+function typingDistance(a: string, b: string): number {
+  const distance = editDistance(a, b)
+  return distance === 2 && isSwapped(a, b) ? 1 : distance
+}
+
+function isSwapped(a: string, b: string): boolean {
+  const first = Array.from(a, (letter, index) => letter === b[index]).indexOf(false)
+  return `${a.slice(0, first)}${a[first + 1] ?? ""}${a[first] ?? ""}${a.slice(first + 2)}` === b
 }
 
 /** Levenshtein distance over two rows. */

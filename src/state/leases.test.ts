@@ -34,7 +34,17 @@ test("a slot is free again after its release", async () => {
   if (first.kind === "granted") await first.release()
   expect((await acquire("two")).kind).toBe("granted")
   expect(JSON.parse(readFileSync(registry(), "utf8"))).toEqual({
-    sessions: [{ id: "two", surface: "cli", pid: process.pid, started_at: 1_800_000_000 }],
+    entries: [
+      {
+        lease_id: expect.stringMatching(/^[0-9a-f]{16,}$/),
+        session_id: "two",
+        surface: "cli",
+        pid: process.pid,
+        process_start_time: null,
+        started_at: 1_800_000_000,
+        updated_at: 1_800_000_000,
+      },
+    ],
   })
 })
 
@@ -46,8 +56,29 @@ test("the same session does not count twice", async () => {
 test("a holder whose process has exited does not count", async () => {
   const dead = spawnSync(process.execPath, ["-e", ""]).pid
   mkdirSync(join(home, "runtime"))
-  writeFileSync(registry(), JSON.stringify({ sessions: [{ id: "gone", surface: "tui", pid: dead, started_at: 1 }] }))
+  const entries = [{ lease_id: "x", session_id: "gone", surface: "tui", pid: dead, started_at: 1 }]
+  writeFileSync(registry(), JSON.stringify({ entries }))
   expect((await acquire("one")).kind).toBe("granted")
+})
+
+test("a session of the Python edition counts, and its entry stays as it was", async () => {
+  const entry = {
+    lease_id: "8f",
+    session_id: "20260101_120000_abcdef",
+    surface: "desktop",
+    pid: process.pid,
+    process_start_time: 1767268800.25,
+    started_at: 1767268801.5,
+    updated_at: 1767268801.5,
+    track_liveness: true,
+    metadata: { live_session_id: "z" },
+  }
+  mkdirSync(join(home, "runtime"))
+  writeFileSync(registry(), JSON.stringify({ entries: [entry] }))
+  expect(await acquire("one")).toMatchObject({ kind: "full", holders: [{ id: entry.session_id, surface: "desktop" }] })
+  expect((await acquire("one", 2)).kind).toBe("granted")
+  const stored = JSON.parse(readFileSync(registry(), "utf8")) as { entries: unknown[] }
+  expect([stored.entries.length, stored.entries[0]]).toEqual([2, entry])
 })
 
 test("an invalid registry grants the lease and logs a warning", async () => {

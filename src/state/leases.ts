@@ -7,6 +7,7 @@ import type { Clock } from "../base/clock.ts"
 import { withFileLock } from "../base/file-lock.ts"
 import { isRecord, parseJson } from "../base/json.ts"
 import { isProcessAlive } from "../base/process-alive.ts"
+import { randomHex } from "../base/random-and-hash.ts"
 import { errorMessage, isNotFound } from "../base/system-error.ts"
 import type { StoreLogger } from "./store.ts"
 
@@ -38,20 +39,20 @@ export interface LeaseRequest {
  */
 export async function acquireLease(request: LeaseRequest): Promise<LeaseOutcome> {
   const path = registryPath(request.home)
-  const own: LeaseHolder = {
-    id: request.id,
+  const own: Entry = {
+    lease_id: randomHex(16),
+    session_id: request.id,
     surface: request.surface,
     pid: process.pid,
-    startedAt: epochSeconds(request.clock),
+    process_start_time: null,
+    started_at: epochSeconds(request.clock),
+    updated_at: epochSeconds(request.clock),
   }
   try {
-    makeDirectories(dirname(path))
-    return await withFileLock(`${path}.lock`, { waitMs: LOCK_WAIT_MS }, () => {
-      const others = readHolders(path, request.log).filter(
-        (holder) => !isSame(holder, own) && isProcessAlive(holder.pid),
-      )
-      if (others.length >= request.limit) return { kind: "full", limit: request.limit, holders: others }
-      writeHolders(path, [...others, own])
+    return await locked(path, () => {
+      const others = readEntries(path, request.log).filter((entry) => !isSame(entry, own) && isRunning(entry))
+      if (others.length >= request.limit) return { kind: "full", limit: request.limit, holders: others.map(toHolder) }
+      writeEntries(path, [...others, own])
       return { kind: "granted", release: () => release(path, own, request.log) }
     })
   } catch (error) {
@@ -60,18 +61,27 @@ export async function acquireLease(request: LeaseRequest): Promise<LeaseOutcome>
   }
 }
 
+/** One line of the registry. The Python edition uses the same file and refuses to start when it finds another format. */
+type Entry = Readonly<Record<string, unknown>>
+
 const LOCK_WAIT_MS = 2000
 
 function registryPath(home: string): string {
   return join(home, "runtime", "active_sessions.json")
 }
 
-async function release(path: string, own: LeaseHolder, log: StoreLogger): Promise<void> {
+async function locked<T>(path: string, work: () => T): Promise<T> {
+  makeDirectories(dirname(path))
+  const lock = join(dirname(path), "active_sessions.lock")
+  return await withFileLock(lock, { waitMs: LOCK_WAIT_MS, sharedWithPython: true }, work)
+}
+
+async function release(path: string, own: Entry, log: StoreLogger): Promise<void> {
   try {
-    await withFileLock(`${path}.lock`, { waitMs: LOCK_WAIT_MS }, () =>
-      writeHolders(
+    await locked(path, () =>
+      writeEntries(
         path,
-        readHolders(path, log).filter((holder) => !isSame(holder, own)),
+        readEntries(path, log).filter((entry) => !isSame(entry, own)),
       ),
     )
   } catch (error) {
@@ -80,7 +90,7 @@ async function release(path: string, own: LeaseHolder, log: StoreLogger): Promis
   }
 }
 
-function readHolders(path: string, log: StoreLogger): readonly LeaseHolder[] {
+function readEntries(path: string, log: StoreLogger): readonly Entry[] {
   let content: string
   try {
     content = readFileSync(path, "utf8")
@@ -89,23 +99,29 @@ function readHolders(path: string, log: StoreLogger): readonly LeaseHolder[] {
     throw error
   }
   const registry = parseJson(content)
-  if (isRecord(registry) && Array.isArray(registry["sessions"])) return registry["sessions"].flatMap(toHolder)
+  if (isRecord(registry) && Array.isArray(registry["entries"])) return registry["entries"].filter(isRecord)
   log.warning(`The list of running sessions in ${path} is not valid. It is replaced by an empty one.`)
   return []
 }
 
-function writeHolders(path: string, holders: readonly LeaseHolder[]): void {
-  const sessions = holders.map(({ startedAt, ...holder }) => ({ ...holder, started_at: startedAt }))
-  writeFileAtomic(path, `${JSON.stringify({ sessions }, undefined, 2)}\n`, { mode: 0o600 })
+/** Writes other entries as they were read, with fields of the Python edition. */
+function writeEntries(path: string, entries: readonly Entry[]): void {
+  writeFileAtomic(path, `${JSON.stringify({ entries }, undefined, 2)}\n`, { mode: 0o600 })
 }
 
-function toHolder(value: unknown): readonly LeaseHolder[] {
-  if (!isRecord(value)) return []
-  const { id, surface, pid, started_at: startedAt } = value
-  if (typeof id !== "string" || typeof surface !== "string") return []
-  return typeof pid === "number" && typeof startedAt === "number" ? [{ id, surface, pid, startedAt }] : []
+function isRunning({ pid }: Entry): boolean {
+  return typeof pid === "number" && isProcessAlive(pid)
 }
 
-function isSame(a: LeaseHolder, b: LeaseHolder): boolean {
-  return a.id === b.id && a.pid === b.pid
+function toHolder({ session_id: id, surface, pid, started_at: startedAt }: Entry): LeaseHolder {
+  return {
+    id: typeof id === "string" ? id : "",
+    surface: typeof surface === "string" ? surface : "unknown",
+    pid: Number(pid),
+    startedAt: typeof startedAt === "number" ? startedAt : 0,
+  }
+}
+
+function isSame(a: Entry, b: Entry): boolean {
+  return a["session_id"] === b["session_id"] && a["pid"] === b["pid"]
 }

@@ -65,6 +65,17 @@ export function routeQuery(sanitized: string): SearchRoute {
   return { kind: "trigrams", match, tokens: likeTokens }
 }
 
+const PHRASE_OR_PREFIX = new RegExp(`"[^"]*${WORD}[^"]*"|${WORD}\\*(?=\\s|$)`, "u")
+const BINARY_OPERATOR = /\S\s+(?:AND|OR|NOT)\s+\S/
+
+/**
+ * True when a query must be matched exactly as it is written: it contains a phrase, `AND`, `OR`, `NOT` or a `prefix*`. Chinese,
+ * Japanese and Korean are matched by substring, because they are written without spaces.
+ */
+export function isExactQuery(query: string): boolean {
+  return PHRASE_OR_PREFIX.test(query) || BINARY_OPERATOR.test(query) || countCjk(query) > 0
+}
+
 /** Quoted phrases and runs without whitespace, in order. */
 function tokensOf(query: string): readonly string[] {
   return query.match(/"[^"]*"(?=\s|$)|\S+/g) ?? []

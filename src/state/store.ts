@@ -1,5 +1,6 @@
 import type { Logger } from "../base/logger.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
+import type { MessageWords } from "../protocol/message-words.ts"
 import type { Message, MessageExtras } from "../protocol/message.ts"
 import type { Usage } from "../protocol/usage.ts"
 
@@ -28,13 +29,13 @@ export interface SessionStore {
 
   /**
    * Stores all messages and updates the counters in one transaction. Returns the row ids in order. With `open`, rejects with `moved`
-   * when a compression has continued the session as another one.
+   * when a compression has continued the session as another one; with `since`, when the session has changed since that revision.
    */
   append(
     id: SessionId,
     messages: readonly StoredMessage[],
     totals?: TotalsDelta,
-    options?: { readonly open?: true },
+    options?: { readonly open?: true; readonly since?: SessionRevision },
   ): Promise<readonly number[]>
   /** Deletes and re-inserts the whole transcript and recomputes the counters. Only for `/retry`. */
   replaceMessages(id: SessionId, messages: readonly StoredMessage[]): Promise<void>
@@ -50,6 +51,8 @@ export interface SessionStore {
   anchoredView(messageId: number, window: number): Promise<AnchoredView>
 
   search(query: string, options?: MessageSearchOptions): Promise<readonly SearchHit[]>
+  /** The word index of all messages, for searches that rank them themselves. */
+  readonly words: MessageWords
   list(options?: ListOptions): Promise<readonly SessionSummary[]>
   count(options?: { readonly source?: string }): Promise<number>
 
@@ -59,15 +62,19 @@ export interface SessionStore {
   setGeneratedTitle(id: SessionId, title: string): Promise<string | undefined>
   nextTitle(title: string): Promise<string>
   resolveTitle(title: string): Promise<SessionId | undefined>
+  /** The session with exactly this title. */
+  titleOwner(title: string): Promise<SessionId | undefined>
   resolveId(idOrPrefix: string): Promise<SessionId | undefined>
+  /** The newest sessions whose id starts with `prefix`, at most `limit`. */
+  idsWithPrefix(prefix: string, limit: number): Promise<readonly SessionId[]>
   /**
    * Finds a session by exact id, title or unique id prefix, in this order. Then follows its compression chain to the newest session
    * and, when that is empty, to a child with messages.
    */
   resumeTarget(nameOrId: string): Promise<SessionId | undefined>
   compressionTip(id: SessionId): Promise<SessionId>
-  /** The most recently used session of these sources. */
-  latestSession(sources: readonly string[]): Promise<SessionId | undefined>
+  /** The most recently used session of these sources, of those whose directory `accepts` takes. */
+  latestSession(sources: readonly string[], accepts?: (cwd: string | null) => boolean): Promise<SessionId | undefined>
   lineage(id?: SessionId): Promise<readonly LineageNode[]>
   /** The oldest ancestor, through continuations, branches and delegates. */
   lineageRoot(id: SessionId): Promise<SessionId>
@@ -76,7 +83,8 @@ export interface SessionStore {
   setTotals(id: SessionId, totals: TotalsDelta): Promise<void>
   setModel(id: SessionId, model: string): Promise<void>
   setDirectory(id: SessionId, cwd: string): Promise<void>
-  setSystemPrompt(id: SessionId, prompt: string): Promise<void>
+  /** Replaces the prompt and sets these keys of the model configuration. */
+  setSystemPrompt(id: SessionId, prompt: string, modelConfig: Readonly<Record<string, unknown>>): Promise<void>
   setArchived(id: SessionId, archived: boolean): Promise<void>
 
   /**
@@ -118,7 +126,11 @@ export interface SessionStore {
     readonly dryRun?: boolean
   }): Promise<readonly SessionId[]>
   autoPrune(options: AutoPruneOptions): Promise<AutoPruneOutcome>
-  exportSession(id: SessionId): Promise<Record<string, unknown> | undefined>
+  /** All fields and active messages. */
+  exportSession(
+    id: SessionId,
+    options?: { readonly includeInactive?: boolean },
+  ): Promise<Record<string, unknown> | undefined>
   readonly meta: { get(key: string): Promise<string | undefined>; set(key: string, value: string): Promise<void> }
   optimize(): Promise<void>
   stats(): Promise<StoreStats>
@@ -266,10 +278,6 @@ export interface MessageSearchOptions {
   readonly after?: number
   /** Epoch seconds, exclusive. */
   readonly before?: number
-  /** Return only the best hit of each lineage; limit and offset then count lineages. */
-  readonly oncePerLineage?: boolean
-  /** Leave out the lineage of this session, because the caller already sees it. */
-  readonly exceptLineageOf?: SessionId
 }
 
 export interface SearchHit {
@@ -333,7 +341,7 @@ export interface StoreStats {
   readonly search: StoreInfo["search"]
 }
 
-/** `exists`: the id of a new session is taken, retry with another one. `moved`: another process wrote to the session meanwhile. */
+/** `exists`: the id of a new session is taken, retry with another one. `ambiguous`: several sessions have the name. `moved`: another process wrote to the session meanwhile. */
 export type StoreErrorKind =
   | "unavailable"
   | "locked"
@@ -342,6 +350,7 @@ export type StoreErrorKind =
   | "disk-full"
   | "exists"
   | "moved"
+  | "ambiguous"
   | "failed"
 
 /** `message` is one sentence for the user; `cause` is the error of the database engine. */

@@ -6,6 +6,7 @@ import type { AssistantMessage, Message, ToolCall, ToolMessage } from "../protoc
  * the result of the call; adds a missing result. Other messages keep their identity, because wire formats cache by it.
  */
 export function repairCallHistory(messages: readonly Message[]): readonly Message[] {
+  if (messages.every(hasSoundArguments)) return messages
   const repaired: Message[] = []
   for (let index = 0; index < messages.length;) {
     const message = messages[index]
@@ -24,6 +25,16 @@ export function repairCallHistory(messages: readonly Message[]): readonly Messag
     repaired.push(withoutBrokenArguments(message), ...resultsWithExplanation(results, broken))
   }
   return repaired
+}
+
+/** Checked once for each message: a request contains the whole history. */
+const sound = new WeakSet<Message>()
+
+function hasSoundArguments(message: Message): boolean {
+  if (message.role !== "assistant" || message.tool_calls === undefined || sound.has(message)) return true
+  if (message.tool_calls.some(isBroken)) return false
+  sound.add(message)
+  return true
 }
 
 const CORRUPTED =

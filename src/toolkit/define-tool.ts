@@ -58,7 +58,7 @@ function parametersOf(input: z.ZodType): JsonSchema {
 /** Only the marks that are set, so that the manifest stays small. */
 function marksOf(declaration: ToolMarks): ToolMarks {
   const { parallel, maxResultChars, idempotent, housekeeping, provenance, role, family } = declaration
-  const { subjectsAreFiles, countsRepeats, newestResultOnly, declarationRank, lean, bridge } = declaration
+  const { subjectsAreFiles, countsRepeats, newestResultOnly, declarationRank, localOnly, lean, bridge } = declaration
   return {
     ...(parallel !== undefined && { parallel }),
     ...(maxResultChars !== undefined && { maxResultChars }),
@@ -71,6 +71,7 @@ function marksOf(declaration: ToolMarks): ToolMarks {
     ...(countsRepeats !== undefined && { countsRepeats }),
     ...(newestResultOnly !== undefined && { newestResultOnly }),
     ...(declarationRank !== undefined && { declarationRank }),
+    ...(localOnly !== undefined && { localOnly }),
     ...(lean !== undefined && { lean }),
     ...(bridge !== undefined && { bridge }),
   }

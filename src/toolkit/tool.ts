@@ -71,6 +71,8 @@ export interface ToolMarks {
   readonly newestResultOnly?: boolean
   /** When the first request is too long, tools without a rank are deferred first, then those with the highest rank. */
   readonly declarationRank?: number
+  /** Works only on files of this machine; left out of sessions whose workspace is a container or another machine. */
+  readonly localOnly?: boolean
   /** Declared in the lean style too. */
   readonly lean?: boolean
   /** Finds, describes or calls deferred tools. Offered with every list of tools. */
@@ -135,6 +137,8 @@ export interface ToolResult {
   /** One line for the user. */
   readonly summary: string
   readonly exitCode?: number
+  /** The last lines of a failed command, for the user. */
+  readonly outputTail?: string
   readonly diff?: string
   readonly filesChanged?: readonly string[]
 }

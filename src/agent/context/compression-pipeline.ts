@@ -1,6 +1,6 @@
 import type { Message } from "../../protocol/message.ts"
 import type { DigestedCall } from "../../toolkit/tool.ts"
-import { repairSequence } from "../history-repair.ts"
+import { repairOrder } from "../history-repair.ts"
 import { reduceResults, unseenResults } from "./budget-reduction.ts"
 import { replaceDraftMessages } from "./history-draft.ts"
 import type { HistoryDraft } from "./history-draft.ts"
@@ -11,13 +11,15 @@ import type { CompactOptions } from "./microcompact.ts"
 import { findPinnedMessages } from "./pinned-messages.ts"
 import { protectionOf } from "./protection.ts"
 import type { Protection } from "./protection.ts"
-import { oldestRounds, removeRounds, staleRounds } from "./round-removal.ts"
+import { oldestRounds, removeRounds, shrinkNotes, staleRounds } from "./round-removal.ts"
+import type { NoteOptions } from "./round-removal.ts"
 import { roundsOf } from "./rounds.ts"
 import type { Round } from "./rounds.ts"
 import type { Spill } from "./shortened-result.ts"
 import type { Summariser } from "./summary/summariser.ts"
 import { withWholePairs } from "./tool-pairs.ts"
 import { isValidHistory } from "./history-validity.ts"
+import { wordsBudget } from "./user-words.ts"
 import type { CompressionSettings, WindowBudget } from "./window-budget.ts"
 
 export interface PipelineParts {
@@ -25,6 +27,8 @@ export interface PipelineParts {
   readonly budget: WindowBudget
   /** Tokens the messages may take. */
   readonly room: number
+  /** Tokens they take after a removal. */
+  readonly aim: number
   readonly estimator: Estimator
   readonly digest: (call: DigestedCall) => string
   /** Whether a newer result of an equal call makes an older one obsolete, by tool name. */
@@ -49,7 +53,7 @@ export interface PipelineResult {
 export async function runPipeline(draft: HistoryDraft, parts: PipelineParts): Promise<PipelineResult> {
   const run = new PipelineRun(draft, parts)
   for (const layer of LAYERS) {
-    if (run.fits() || run.isAborted()) break
+    if (run.isDone() || run.isAborted()) break
     await layer(run)
   }
   return run.result()
@@ -79,6 +83,7 @@ const LAYERS: readonly Layer[] = [
   pruneOldResults,
   removeOldestAfterPruning,
   shrinkInsteadOfSummary,
+  shortenNotes,
   summarise,
   shrinkEverything,
 ]
@@ -89,6 +94,7 @@ class PipelineRun {
   readonly #valid: boolean
   readonly #layers = new Set<number>()
   #dropped = 0
+  #triedOldest = false
   #fallback = false
   #aborted = false
   #error: string | undefined
@@ -103,8 +109,22 @@ class PipelineRun {
     return this.parts.estimator.messages(this.draft.messages)
   }
 
+  sizeOf({ messages }: HistoryDraft): number {
+    return this.parts.estimator.messages(messages)
+  }
+
   fits(): boolean {
     return this.size() <= this.parts.room
+  }
+
+  /** After a removal of stale rounds the run goes on until the aim is reached or the oldest rounds were tried. */
+  isDone(): boolean {
+    if (!this.fits()) return false
+    return !this.has(2) || this.#triedOldest || this.size() <= this.parts.aim
+  }
+
+  oldestTried(): void {
+    this.#triedOldest = true
   }
 
   isAborted(): boolean {
@@ -118,6 +138,16 @@ class PipelineRun {
   protection(): Protection {
     const { settings, budget, room, estimator } = this.parts
     return protectionOf(this.draft.messages, { settings, small: budget.small, room, estimator })
+  }
+
+  /** When the last messages alone exceed the aim, fewer of them are protected, or the next removal would follow at once. */
+  removalProtection(): Protection {
+    const { settings, budget, aim, estimator } = this.parts
+    const { messages } = this.draft
+    const usual = protectionOf(messages, { settings, small: budget.small, room: aim, estimator })
+    const size = estimator.messages(messages.slice(0, usual.head)) + estimator.messages(messages.slice(usual.tailStart))
+    if (budget.small || size <= aim) return usual
+    return protectionOf(messages, { settings, small: true, room: aim, estimator })
   }
 
   /** One result must not fill a small window on its own. */
@@ -136,7 +166,7 @@ class PipelineRun {
 
   /** Adopts the result of a layer that removed messages, unless it is invalid or not smaller. */
   applyRemoval(layer: number, draft: HistoryDraft, rounds: number): boolean {
-    const repaired = repairSequence(withWholePairs(draft.messages)).messages
+    const repaired = repairOrder(withWholePairs(draft.messages))
     const next = repaired === draft.messages ? draft : replaceDraftMessages(draft, repaired)
     if (this.#valid && !isValidHistory(next.messages)) {
       this.#error = `compression layer ${layer} produced an invalid history and was undone; please report this`
@@ -193,11 +223,13 @@ async function reduce(
 }
 
 async function removeStaleRounds(run: PipelineRun): Promise<void> {
-  const { settings, estimator } = run.parts
-  const rounds = staleRounds(run.draft.messages, {
-    protection: run.protection(),
+  const { settings, aim, estimator } = run.parts
+  const rounds = staleRounds(run.draft, {
+    protection: run.removalProtection(),
     staleAfter: settings.snipStaleAfter,
+    aim,
     estimator,
+    note: noteOptions(run),
   })
   if (rounds.length > 0) await remove(run, 2, rounds)
 }
@@ -209,10 +241,12 @@ async function compactOldMessages(run: PipelineRun): Promise<void> {
 }
 
 async function removeOldestRounds(run: PipelineRun, maxLoss = run.parts.settings.hardTruncateMaxLoss): Promise<void> {
-  const { room, estimator } = run.parts
+  const { room, aim, estimator } = run.parts
+  run.oldestTried()
   const rounds = oldestRounds(run.draft, {
-    protection: run.protection(),
+    protection: run.removalProtection(),
     room,
+    aim,
     estimator,
     maxLoss,
     note: noteOptions(run),
@@ -250,6 +284,21 @@ async function shrinkInsteadOfSummary(run: PipelineRun): Promise<void> {
     await removeOldestRounds(run, maxLoss)
     if (run.fits()) return
   }
+}
+
+/** Notes about removed rounds quote the user at length; in a tight history they must give way too. */
+async function shortenNotes(run: PipelineRun): Promise<void> {
+  const { limits } = noteOptions(run)
+  for (const share of [1, 0.5, 0.25, 0.1]) {
+    if (run.fits()) return
+    const words = {
+      saidTokens: Math.floor(share * limits.words.saidTokens),
+      listedTokens: Math.floor(share * limits.words.listedTokens),
+    }
+    const shorter = shrinkNotes(run.draft, { words, doneLines: Math.ceil(share * limits.doneLines) })
+    if (run.sizeOf(shorter) < run.size()) run.applyChange(3, shorter)
+  }
+  await Promise.resolve()
 }
 
 const SMALL_WINDOW_LOSS = 0.9
@@ -334,19 +383,24 @@ function compactOptions({ parts }: PipelineRun): Pick<CompactOptions, "digest" |
 }
 
 const TOKENS_PER_LINE = 40
-const NOTE_SHARE = 0.06
+const SMALL_NOTE_SHARE = 0.06
+const NOTE_SHARE = 0.01
+const DONE_LINES = { least: 12, most: 50 }
 
-function noteOptions({ parts }: PipelineRun): {
-  readonly sessionId: string
-  readonly digest: (call: DigestedCall) => string
-  readonly redact: (text: string) => string
-  readonly maxLines: number
-} {
-  const fitting = parts.budget.small ? Math.floor((NOTE_SHARE * parts.room) / TOKENS_PER_LINE) : Infinity
+function noteOptions({ parts }: PipelineRun): Omit<NoteOptions, "hint"> {
+  const { budget, room } = parts
+  const lines = Math.floor(
+    (budget.small ? SMALL_NOTE_SHARE * room : NOTE_SHARE * budget.contextLength) / TOKENS_PER_LINE,
+  )
   return {
     sessionId: parts.request.sessionId,
     digest: parts.digest,
     redact: parts.redact,
-    maxLines: Math.max(2, fitting),
+    limits: {
+      words: wordsBudget(budget.contextLength, room),
+      doneLines: budget.small
+        ? Math.min(Math.max(2, lines), DONE_LINES.least)
+        : Math.min(Math.max(DONE_LINES.least, lines), DONE_LINES.most),
+    },
   }
 }

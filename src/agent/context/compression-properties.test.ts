@@ -12,6 +12,7 @@ import type { ModelRequest } from "../../llm/model.ts"
 import { parseJson } from "../../base/json.ts"
 import { contentText } from "../../protocol/message.ts"
 import type { Message } from "../../protocol/message.ts"
+import { repairStoredHistory } from "../history-repair.ts"
 import { unseenResults } from "./budget-reduction.ts"
 import type { CompressOutcome } from "./context-engine.ts"
 import { createEstimator } from "./token-estimate.ts"
@@ -38,6 +39,8 @@ interface Shape {
   readonly giants: number
   readonly earlierSummary: "none" | "user" | "merged"
   readonly ending: "results" | "answer" | "question" | "open"
+  /** How many messages another process or edition stored at the wrong position, in percent. */
+  readonly disorder: number
   readonly seed: number
 }
 
@@ -58,12 +61,29 @@ const SHAPE: fc.Arbitrary<Shape> = fc.record({
   giants: seldom,
   earlierSummary: fc.constantFrom("none", "none", "user", "merged"),
   ending: fc.constantFrom("results", "results", "answer", "question", "open"),
+  disorder: seldom,
   seed: fc.integer({ min: 1, max: 2 ** 31 - 2 }),
 })
 
 const IMAGE = { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } } as const
 
+/** As it is read from a store: repaired. */
 function makeHistory(shape: Shape): readonly Message[] {
+  const stored = makeMessages(shape)
+  if (shape.disorder === 0) return stored
+  const random = generator(shape.seed + 1)
+  const disordered = [...stored]
+  for (const message of stored) {
+    if (random() * 100 >= shape.disorder) continue
+    const index = disordered.indexOf(message)
+    if (message.role === "assistant" && message.tool_calls === undefined)
+      disordered.splice(index, 0, assistant("Twice."))
+    else disordered.splice(index + 1 + Math.floor(random() * 4), 0, ...disordered.splice(index, 1))
+  }
+  return [...repairStoredHistory(new Map(disordered.map((message, index) => [message, index + 1]))).keys()]
+}
+
+function makeMessages(shape: Shape): readonly Message[] {
   const random = generator(shape.seed)
   const chance = (percent: number): boolean => random() * 100 < percent
   const budget = (shape.window * shape.fill) / 100
@@ -277,10 +297,10 @@ function expectIntact(before: readonly Message[], outcome: CompressOutcome, harn
   expectOnlyReportedLosses(before, outcome, harness)
 }
 
-/** The last user message and the first message are unchanged. */
+/** The last user message and the first message, if the user wrote it, are unchanged. */
 function expectWords(before: readonly Message[], after: readonly Message[]): void {
   const last = before.findLast((message) => message.role === "user" && message.synthetic === undefined)
-  for (const message of [before[0], last]) {
+  for (const message of [before[0]?.role === "user" ? before[0] : last, last]) {
     expect(message !== undefined && after.some((kept) => kept.role === "user" && saysTheSame(kept, message))).toBe(true)
   }
 }
@@ -303,16 +323,22 @@ function textParts({ content }: Message): readonly string[] {
   return typeof content === "string" ? [content] : content.flatMap((part) => (part.type === "text" ? [part.text] : []))
 }
 
-/** The newest calls still have their results, in whatever form. */
+/** The newest calls still have their results, in whatever form. A user message after them starts a new turn. */
 function expectEnd(before: readonly Message[], after: readonly Message[]): void {
-  const end = before.slice(before.findLastIndex((message) => message.role === "assistant"))
+  const end = before.slice(before.findLastIndex((message) => message.role !== "tool"))
+  if (end[0]?.role === "user") return
   const kept = after.slice(-end.length)
   expect(kept.map(nameOf)).toEqual(end.map(nameOf))
 }
 
 function nameOf(message: Message): string {
   if (message.role === "tool") return `result ${message.tool_call_id}`
-  const tag = [...contentText(message.content).matchAll(/#\w+#/gu)].at(-1)?.[0] ?? ""
+  // Without a summary or a note before the text.
+  const own =
+    contentText(message.content)
+      .split(/--- END OF CONTEXT SUMMARY[^\n]*|\[END OF NOTE\]/u)
+      .at(-1) ?? ""
+  const tag = [...own.matchAll(/#\w+#/gu)].at(-1)?.[0] ?? ""
   if (message.role !== "assistant") return `said ${tag}`
   return `calls ${(message.tool_calls ?? []).map((call) => call.id).join(" ")} ${tag}`
 }
@@ -328,7 +354,9 @@ function expectOnlyReportedLosses(before: readonly Message[], outcome: CompressO
   expect(outcome.droppedRounds).toBeGreaterThan(0)
   const reported = new Set(harness.removals.flatMap(({ messages }) => messages).map(nameOf))
   const unreported = gone.filter(
-    (message) => !(message.role === "user" && message.synthetic === "summary") && !reported.has(nameOf(message)),
+    (message) =>
+      !(message.role === "user" && (message.synthetic === "summary" || message.synthetic === "gap")) &&
+      !reported.has(nameOf(message)),
   )
   expect(unreported.map(nameOf)).toEqual([])
 }

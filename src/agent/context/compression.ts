@@ -89,8 +89,8 @@ export interface CompressionParts {
   ) => Promise<string>
   /** Called before each run to load what the engine needs. */
   readonly prepare: (history: readonly Message[]) => Promise<void>
-  /** Applies changes by other processes and keeps `userMessage` last. Returns whether there were any. */
-  readonly catchUp: (userMessage: Message | undefined) => Steps<boolean>
+  /** Applies changes by other processes and keeps the messages of the running turn last. Returns whether there were any. */
+  readonly catchUp: (turn: readonly Message[]) => Steps<boolean>
   readonly onRotated: (sessions: { readonly from: SessionId; readonly to: SessionId }) => void
   readonly reportFault: (fault: string) => void
   /** `agent.enforce_min_context` */
@@ -152,15 +152,16 @@ export function createCompression(parts: CompressionParts): Compression {
     return known !== undefined
   }
 
-  async function* run({ userMessage, ...options }: RunRequest): Steps<CompressionRun> {
+  async function* run(options: RunRequest): Steps<CompressionRun> {
     const lock = await conversation.lockCompression(options.signal)
     if (lock === undefined) return unchanged(parts, "another process is compressing this conversation")
     try {
-      // The previous holder of the lock may have compressed the conversation already. In the middle of a turn nothing is
-      // adopted: messages that other processes added are stored after the compressed conversation.
-      if (userMessage !== undefined && (yield* parts.catchUp(userMessage))) {
-        return { ...unchanged(parts), progress: true }
-      }
+      // The previous holder of the lock may have compressed the conversation already, and a session that another process has
+      // continued cannot be compressed again. Adopting the stored state also includes what other processes have added.
+      const { id } = conversation
+      const sizeBefore = estimate()
+      const changed = yield* parts.catchUp(conversation.history.slice(turnStart(conversation.history)))
+      if (changed && (conversation.id !== id || estimate() < sizeBefore)) return { ...unchanged(parts), progress: true }
       yield { type: "status", kind: "compress", text: "compressing the conversation" }
       await parts.prepare(conversation.history)
       const outcome = await engine.compress(conversation.history, {
@@ -212,8 +213,7 @@ export function createCompression(parts: CompressionParts): Compression {
           if (!isDue() && !force) return
         }
         if (!(await engine.hasContentToCompress(conversation.history))) return
-        const userMessage = conversation.history.at(-1)
-        const done = yield* run({ signal, force, ...(userMessage === undefined ? {} : { userMessage }) })
+        const done = yield* run({ signal, force })
         if (!done.progress) return
       }
     },
@@ -287,9 +287,14 @@ function overflowEnd(code: string, failure: LlmFailure, message: string): EndRea
   }
 }
 
-type RunRequest = Pick<CompressOptions, "focus" | "keepExchanges" | "force" | "manual" | "signal"> & {
-  /** The message that starts the turn; absent in the middle of one. */
-  readonly userMessage?: Message
+type RunRequest = Pick<CompressOptions, "focus" | "keepExchanges" | "force" | "manual" | "signal">
+
+/** Index of the message that started the last turn: from the user, or about a background process. */
+function turnStart(history: readonly Message[]): number {
+  const index = history.findLastIndex(
+    (message) => message.role === "user" && (message.synthetic === undefined || message.synthetic === "background"),
+  )
+  return index === -1 ? history.length : index
 }
 
 /** `progress`: the next request is smaller than the last one. */

@@ -14,6 +14,7 @@ import { contentText } from "../../protocol/message.ts"
 import type { Message } from "../../protocol/message.ts"
 import type { CompressOutcome, CompressOptions } from "./context-engine.ts"
 import { createEstimator } from "./token-estimate.ts"
+import { userText } from "./elision-note.ts"
 import { isValidHistory } from "./history-validity.ts"
 
 /** Overhead that leaves exactly `room` tokens for messages in a window of 200,000 (target 80,000). */
@@ -73,24 +74,24 @@ describe("the five layers", () => {
     expect(cut.layersRun).toEqual([1])
   })
 
-  test("3: of 120 short rounds, those older than 50 rounds outside head and tail are removed", async () => {
+  test("3: of 120 short rounds, the oldest that are older than 50 rounds are removed until the rest fits", async () => {
     const harness = createEngineHarness()
     const before = [user("go"), ...toolRounds(120, 150)]
     const outcome = await run(harness, before, { overheadTokens: overheadFor(6000) })
     expect([outcome.layersRun, outcome.removedMessages, outcome.droppedRounds, harness.summaryRequests]).toEqual([
       [2],
       true,
-      69,
+      41,
       [],
     ])
     expect(outcome.messages.slice(0, 3)).toEqual(before.slice(0, 3))
-    expect(outcome.messages.slice(4)).toEqual(before.slice(3 + 2 * 69))
+    expect(outcome.messages.slice(4)).toEqual(before.slice(3 + 2 * 41))
     const [note] = notesIn(outcome.messages)
     expect(outcome.messages[3]).toEqual({ role: "user", content: note, synthetic: "elision" })
-    expect(note).toContain("69 earlier rounds")
+    expect(note).toContain("41 earlier rounds")
     expect(note).toContain('session_search with session_id "20260101_120000_abcdef"')
-    expect(note?.split("\n")).toHaveLength(14)
-    expect(harness.removals.map(({ messages, layer }) => [messages.length, layer])).toEqual([[138, 2]])
+    expect(note?.split("\n")).toHaveLength(43)
+    expect(harness.removals.map(({ messages, layer }) => [messages.length, layer])).toEqual([[82, 2]])
     expect(isValidHistory(outcome.messages)).toBe(true)
   })
 
@@ -138,12 +139,16 @@ describe("the five layers", () => {
 
   test("7: the last user message stays, in order, in a long run of tool calls", async () => {
     const harness = createEngineHarness()
-    const words = user("Now do the long thing.")
-    const before = [...talk(10, 40), words, ...toolRounds(150, 400)]
+    const words = "Now do the long thing."
+    const before = [...talk(10, 40), user(words), ...toolRounds(150, 400)]
     const outcome = await run(harness, before, { overheadTokens: overheadFor(12_000) })
     expect(outcome.layersRun[0]).toBe(2)
-    expect(outcome.messages.indexOf(words)).toBeGreaterThan(2)
-    expect(outcome.messages.indexOf(words)).toBeLessThan(12)
+    const index = outcome.messages.findIndex((message) => message.role === "user" && userText(message) === words)
+    expect([index > 2, index < 12]).toEqual([true, true])
+    // The note about the removed rounds of its turn is before it.
+    expect(contentText(outcome.messages[index]?.content ?? "")).toMatch(
+      /^\[LEFT OUT TO SAVE SPACE: \d+ earlier rounds/u,
+    )
   })
 
   test("8: a call and its results are removed or kept together", async () => {
@@ -164,7 +169,7 @@ describe("the five layers", () => {
     const unseen = toolRound([{ id: "new", result: "z".repeat(200_000) }])
     const before = [user("go"), ...toolRounds(120, 1000), ...unseen]
     const outcome = await run(createEngineHarness(), before, { overheadTokens: overheadFor(75_000) })
-    expect(outcome.layersRun).toEqual([2])
+    expect(outcome.layersRun).toEqual([2, 4])
     expect(outcome.messages.at(-1)).toBe(unseen[1])
     // When they do not, a part of it is kept.
     const tight = await run(createEngineHarness(), [user("go"), ...toolRounds(10, 100), ...unseen], {
@@ -177,7 +182,7 @@ describe("the five layers", () => {
   test("10 and 11: a second run without new messages does nothing, and after two of those it is no longer due", async () => {
     const harness = createEngineHarness()
     const first = await run(harness, [user("go"), ...toolRounds(120, 3200)])
-    expect([first.layersRun, harness.engine.shouldCompress(150_000)]).toEqual([[2], true])
+    expect([first.layersRun, harness.engine.shouldCompress(150_000)]).toEqual([[2, 4], true])
     for (const due of [true, false]) {
       const again = await run(harness, first.messages)
       expect([again.messages === first.messages, again.layersRun, again.tokensAfter]).toEqual([
@@ -236,7 +241,7 @@ describe("the five layers", () => {
     const plan = assistant("A plan.", { compression_priority: "high" })
     const rounds = toolRounds(4, 8000)
     const before = [user("a"), plan, user("b".repeat(9000)), ...rounds, user("d")]
-    const outcome = await run(harness, before, { overheadTokens: overheadFor(7000) })
+    const outcome = await run(harness, before, { overheadTokens: overheadFor(5000) })
     expect([outcome.layersRun, outcome.droppedRounds]).toEqual([[2], 2])
     const note = { role: "user", content: notesIn(outcome.messages)[0], synthetic: "elision" }
     expect(outcome.messages).toEqual([user("a"), plan, note, ...rounds.slice(4), user("d")])
@@ -269,6 +274,45 @@ describe("the five layers", () => {
     expect(text).toContain("## Plan Decisions")
     expect(text).toContain("verify the state")
   })
+})
+
+test("a removal frees most of the window, so that the next one comes much later", async () => {
+  for (const [window, share] of [
+    [200_000, 0.35],
+    [32_000, 0.3],
+  ] as const) {
+    const harness = createEngineHarness({ window })
+    const before = [user("go"), ...toolRounds(Math.ceil(harness.engine.figures.thresholdTokens / 1700), 7000)]
+    const outcome = await run(harness, before, { overheadTokens: 3000 })
+    expect([outcome.layersRun.at(-1), outcome.tokensAfter < share * harness.engine.figures.thresholdTokens]).toEqual([
+      4,
+      true,
+    ])
+  }
+})
+
+test("the words of the user outlast everything else: whole, then listed, prohibitions last", async () => {
+  const harness = createEngineHarness({ window: 32_000 })
+  const rule = "Never push to the release branch."
+  const turn = (index: number): readonly Message[] => [
+    user(`Step ${index}: look at part ${index}. ${index === 3 ? rule : ""} ${"More words about it here. ".repeat(6)}`),
+    ...toolRounds(1, 7000, `t${index}_`),
+    assistant("Done."),
+  ]
+  let messages: readonly Message[] = []
+  for (let index = 0; index < 300; index += 1) {
+    messages = [...messages, ...turn(index)]
+    if (sizeOf(messages) < 24_000) continue
+    const outcome = await run(harness, messages, { overheadTokens: 3000, sessionId: `s${index}` })
+    expect([isValidHistory(outcome.messages), outcome.layersRun.includes(5)]).toEqual([true, false])
+    ;({ messages } = outcome)
+  }
+  const text = messages.map(({ content }) => contentText(content)).join("\n")
+  for (const index of [250, 280, 299])
+    expect(text).toContain(`Step ${index}: look at part ${index}.  More words about it here.`)
+  expect(text).toContain("- Asked: Step 200: look at part 200.")
+  expect(text).toContain(`- Ruled out: ${rule}`)
+  expect(sizeOf(messages)).toBeLessThan(24_000)
 })
 
 test("adjacent notes are merged, and their counts add up", async () => {

@@ -73,14 +73,19 @@ export function createCompressor(options: CompressorOptions): ContextEngine {
   let compressionCount = 0
 
   /** The tokens available for messages, and whether they are so few that less of head and tail is protected. */
-  const roomFor = (request: CompressOptions, before: number): { readonly room: number; readonly small: boolean } => {
+  const roomFor = (
+    request: CompressOptions,
+    before: number,
+  ): { readonly room: number; readonly aim: number; readonly small: boolean } => {
     const left = (tokens: number): number => tokens / ratio - request.overheadTokens
     const target = left(budget.target)
     const small = budget.small || target < SMALL_ROOM
     // When the prompt fills most of a small window, the normal target would remove almost the whole conversation.
     const room = small ? Math.max(target, SMALLEST_ROOM_SHARE * left(budget.threshold), MIN_ROOM) : target
+    const aim = Math.max(REMOVAL_SHARE[small ? "small" : "large"] * left(budget.threshold), MIN_ROOM)
     const refused = request.force === true && request.manual !== true
-    return { room: Math.floor(refused ? Math.min(room, FORCED_SHARE * before) : room), small }
+    const fitting = Math.floor(refused ? Math.min(room, FORCED_SHARE * before) : room)
+    return { room: fitting, aim: Math.floor(Math.min(fitting, aim)), small }
   }
 
   return {
@@ -129,13 +134,14 @@ export function createCompressor(options: CompressorOptions): ContextEngine {
       const { runPipeline, runSummary, changedMessages, startDraft, summariser } = await implementation()
       if (request.manual === true) summariser.endCooldown()
       const before = estimator.messages(messages)
-      const { room, small } = roomFor(request, before)
+      const { room, aim, small } = roomFor(request, before)
       const parts: PipelineParts = {
         ...options,
         estimator,
         budget: { ...budget, small },
         summariser,
         room,
+        aim,
         request,
       }
       const fits = before <= room
@@ -177,6 +183,11 @@ const MIN_ROOM = 300
 /** When the prompt leaves less than this, a large window is treated like a small one. */
 const SMALL_ROOM = 4000
 const SMALLEST_ROOM_SHARE = 0.7
+/**
+ * How much of the space for messages is used after a removal. Each removal starts a new session and loses the prompt cache, so it
+ * must last for many rounds. A small window has room for little more than the last rounds.
+ */
+const REMOVAL_SHARE = { small: 0.12, large: 0.28 }
 
 /** The outcome of a run; unchanged messages when it did not make the conversation smaller. */
 function outcomeOf(

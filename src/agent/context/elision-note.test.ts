@@ -7,53 +7,55 @@ import {
   elisionOf,
   mergeElisions,
   elisionMessage,
+  NO_ELISION,
   splitNote,
   userText,
   withElisionNote,
   withoutElisionNote,
 } from "./elision-note.ts"
+import type { Elision } from "./elision-note.ts"
 import { generalDigest } from "./result-digest.ts"
 
+const LIMITS = { words: { saidTokens: 1000, listedTokens: 500 }, doneLines: 3 }
 const OPTIONS = {
   rounds: 3,
   sessionId: "s1",
   hint: "",
   digest: generalDigest,
   redact: (text: string) => text.replaceAll("secret", "***"),
+  limits: LIMITS,
 }
 
-test("requests come first, newest at the top, then actions; without duplicates and at most twelve lines", () => {
+test("the user's words are quoted, oldest first, and actions are listed, newest first; secrets are masked", () => {
   const messages = [
     user("first\nrequest with secret"),
     ...toolRound([{ id: "a", result: "r" }]),
-    user(`long ${"x".repeat(300)}`),
+    user("second"),
     ...toolRound([
       { id: "b", args: { path: "same" }, result: "r" },
       { id: "c", args: { path: "same" }, result: "r" },
     ]),
     user("[Your task list]", { synthetic: "todo" }),
   ]
-  expect(describeRemoved(messages, OPTIONS)).toEqual({
+  expect(describeRemoved(messages, { ...OPTIONS, hint: "a\nb secret\n\nc\nd" })).toEqual({
     rounds: 3,
     sessions: ["s1"],
-    lines: [
-      `- Asked: long ${"x".repeat(152)}...`,
-      "- Asked: first request with ***",
-      "- Done: [read_file] path=same (1 chars result)",
-      "- Done: [read_file] path=a.txt (1 chars result)",
-    ],
+    words: { said: ["first\nrequest with ***", "second"], listed: [] },
+    notes: ["- Note: a", "- Note: b ***", "- Note: c"],
+    done: ["- Done: [read_file] path=same (1 chars result)", "- Done: [read_file] path=a.txt (1 chars result)"],
   })
-  const many = Array.from({ length: 30 }, (_, index) => user(`request ${index}`))
-  expect(describeRemoved(many, { ...OPTIONS, hint: "a\nb\nc\nd" }).lines).toEqual([
-    "- Note: a",
-    "- Note: b",
-    "- Note: c",
-    ...Array.from({ length: 9 }, (_, index) => `- Asked: request ${29 - index}`),
-  ])
+  const many = Array.from({ length: 30 }, (_, index) => toolRound([{ id: `c${index}`, result: "r" }])).flat()
+  expect(describeRemoved(many, OPTIONS).done.map((line) => /c\d+/u.exec(line)?.[0])).toEqual(["c29", "c28", "c27"])
 })
 
 describe("a note", () => {
-  const elision = { rounds: 2, sessions: ["s2", "s1"], lines: ["- Asked: x"] }
+  const elision: Elision = {
+    rounds: 2,
+    sessions: ["s2", "s1"],
+    words: { said: ['Say "hi".\nTwice.'], listed: ["- Ruled out: no"] },
+    notes: ["- Note: n"],
+    done: ["- Done: d"],
+  }
 
   test("names the number of rounds and how to find them, and can be parsed again", () => {
     const text = elisionNote(elision)
@@ -75,10 +77,19 @@ describe("a note", () => {
       ]),
     ],
   ])("is put before the text of a message and can be removed again (%s)", (_name, message) => {
-    const noted = withElisionNote(message, elision)
+    const noted = withElisionNote(message, elision, { gap: "before", limits: LIMITS })
     expect([userText(noted), elisionOf(noted)]).toEqual(["Words.", elision])
     expect(withoutElisionNote(noted)).toEqual(message)
-    expect(elisionOf(withElisionNote(noted, { ...elision, rounds: 5 })).rounds).toBe(7)
+  })
+
+  test.each([
+    ["before", ["new", "old"]],
+    ["after", ["old", "new"]],
+  ] as const)("is merged with the note of a message when the gap is %s it", (gap, said) => {
+    const note = (text: string): Elision => ({ ...NO_ELISION, rounds: 1, words: { said: [text], listed: [] } })
+    const noted = withElisionNote(user("Words."), note("old"), { gap: "before", limits: LIMITS })
+    const merged = elisionOf(withElisionNote(noted, note("new"), { gap, limits: LIMITS }))
+    expect([merged.rounds, merged.words.said]).toEqual([2, said])
   })
 
   test("leaves no message when the note is its only content", () => {
@@ -88,14 +99,18 @@ describe("a note", () => {
 })
 
 test("merged notes add up and name the newest sessions", () => {
-  const note = (rounds: number, ...sessions: readonly string[]) => ({
+  const note = (rounds: number, ...sessions: readonly string[]): Elision => ({
+    ...NO_ELISION,
     rounds,
     sessions,
-    lines: [`- Done: ${rounds}`, "- Asked: same"],
+    words: { said: [`${rounds}`], listed: [] },
+    done: [`- Done: ${rounds}`, "- Done: same"],
   })
-  expect(mergeElisions(note(1, "d", "c"), note(2, "c", "b", "a"))).toEqual({
+  expect(mergeElisions(note(2, "c", "b", "a"), note(1, "d", "c"), LIMITS)).toEqual({
     rounds: 3,
     sessions: ["d", "c", "b"],
-    lines: ["- Asked: same", "- Done: 1", "- Done: 2"],
+    words: { said: ["2", "1"], listed: [] },
+    notes: [],
+    done: ["- Done: 1", "- Done: same", "- Done: 2"],
   })
 })

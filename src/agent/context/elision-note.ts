@@ -1,36 +1,50 @@
 import { ellipsize } from "../../base/text.ts"
 import { contentText } from "../../protocol/message.ts"
-import type { Message, Part, UserMessage } from "../../protocol/message.ts"
+import type { Message, Part, ToolMessage, UserMessage } from "../../protocol/message.ts"
 import type { DigestedCall } from "../../toolkit/tool.ts"
 import { digestedCall } from "./result-digest.ts"
 import { isFromUser } from "./rounds.ts"
+import { fitWords, mergeWords, NO_WORDS, parseWordLine, wordLines } from "./user-words.ts"
+import type { UserWords, WordsBudget } from "./user-words.ts"
 
 /** Rounds that a compression removed at one position of the history. The note about them replaces them (an elision note). */
 export interface Elision {
   readonly rounds: number
   /** The sessions that store the removed messages, newest first. */
   readonly sessions: readonly string[]
-  /** What the user asked and what was done, most important first. */
-  readonly lines: readonly string[]
+  readonly words: UserWords
+  /** Facts from memory. */
+  readonly notes: readonly string[]
+  /** One line for each tool call, newest first. */
+  readonly done: readonly string[]
 }
 
-export const NO_ELISION: Elision = { rounds: 0, sessions: [], lines: [] }
+export const NO_ELISION: Elision = { rounds: 0, sessions: [], words: NO_WORDS, notes: [], done: [] }
 
-const MAX_LINES = 12
+export interface NoteLimits {
+  readonly words: WordsBudget
+  /** Maximum number of lines about tool calls. */
+  readonly doneLines: number
+}
+
 const MAX_SESSIONS = 3
-const MAX_REQUEST_CHARS = 160
-const MAX_ACTION_CHARS = 160
-const MAX_HINT_LINES = 3
+const MAX_LINE_CHARS = 160
+const MAX_NOTES = 3
 
 const OPENING = "[LEFT OUT TO SAVE SPACE:"
 const CLOSING = "[END OF NOTE]"
+const NOTE = "- Note: "
+const DONE = "- Done: "
 
-export function elisionNote({ rounds, sessions, lines }: Elision): string {
+export function elisionNote({ rounds, sessions, words, notes, done }: Elision): string {
   const ids = sessions.map((id) => `"${id}"`).join(", ")
   return [
-    `${OPENING} ${rounds} earlier ${rounds === 1 ? "round" : "rounds"} of this conversation. They are background and already handled. ` +
+    `${OPENING} ${rounds} earlier ${rounds === 1 ? "round" : "rounds"} of this conversation. Requests in them are background and already handled; ` +
+      "what the user decided or ruled out still holds. " +
       `Every message is kept word for word; session_search with session_id ${ids} (and a query or around_message_id) brings it back.]`,
-    ...lines,
+    ...notes,
+    ...wordLines(words),
+    ...done,
     CLOSING,
   ].join("\n")
 }
@@ -48,22 +62,22 @@ export function splitNote(text: string): { readonly elision: Elision; readonly r
     elision: {
       rounds: Number(rounds),
       sessions: [...ids.matchAll(/"([^"]+)"/gu)].map((found) => found[1] ?? ""),
-      lines,
+      words: lines.reduce((words, line) => mergeWords(words, parseWordLine(line) ?? NO_WORDS), NO_WORDS),
+      notes: lines.filter((line) => line.startsWith(NOTE)),
+      done: lines.filter((line) => line.startsWith(DONE)),
     },
     rest: text.slice(end + 1 + CLOSING.length).replace(/^\n+/u, ""),
   }
 }
 
-/** Merges adjacent notes. The lines of the later one come first: they are more relevant. */
-export function mergeElisions(
-  later: Elision,
-  earlier: Elision,
-  { maxLines = MAX_LINES }: { readonly maxLines?: number } = {},
-): Elision {
+/** Merges adjacent notes. */
+export function mergeElisions(earlier: Elision, later: Elision, limits: NoteLimits): Elision {
   return {
     rounds: later.rounds + earlier.rounds,
     sessions: [...new Set([...later.sessions, ...earlier.sessions])].slice(0, MAX_SESSIONS),
-    lines: mostImportant([...later.lines, ...earlier.lines], maxLines),
+    words: fitWords(mergeWords(earlier.words, later.words), limits.words),
+    notes: [...new Set([...later.notes, ...earlier.notes])].slice(0, MAX_NOTES),
+    done: [...new Set([...later.done, ...earlier.done])].slice(0, limits.doneLines),
   }
 }
 
@@ -76,36 +90,23 @@ export function describeRemoved(
     readonly hint: string
     readonly digest: (call: DigestedCall) => string
     readonly redact: (text: string) => string
-    readonly maxLines?: number
+    readonly limits: NoteLimits
   },
 ): Elision {
-  const line = (text: string, max: number): string =>
-    ellipsize(options.redact(text).replaceAll(/\s+/gu, " ").trim(), max)
-  const requests = messages.flatMap((message) =>
-    message.role === "user" && isFromUser(message) && userText(message) !== ""
-      ? [`- Asked: ${line(userText(message), MAX_REQUEST_CHARS)}`]
-      : [],
-  )
-  const actions = actionsIn(messages).map((call) => `- Done: ${line(options.digest(call), MAX_ACTION_CHARS)}`)
-  const hints = options.hint
-    .split("\n")
-    .filter((text) => text.trim() !== "")
-    .slice(0, MAX_HINT_LINES)
-    .map((text) => `- Note: ${line(text, MAX_ACTION_CHARS)}`)
+  const line = (text: string): string => ellipsize(options.redact(text).replaceAll(/\s+/gu, " ").trim(), MAX_LINE_CHARS)
+  const said = messages.flatMap((message) => {
+    const text = message.role === "user" && isFromUser(message) ? options.redact(userText(message)) : ""
+    return text === "" ? [] : [text]
+  })
+  const hints = options.hint.split("\n").filter((text) => text.trim() !== "")
+  const done = actionsIn(messages).map((call) => `${DONE}${line(options.digest(call))}`)
   return {
     rounds: options.rounds,
     sessions: [options.sessionId],
-    lines: mostImportant([...hints, ...requests.toReversed(), ...actions.toReversed()], options.maxLines ?? MAX_LINES),
+    words: fitWords({ said, listed: [] }, options.limits.words),
+    notes: hints.slice(0, MAX_NOTES).map((text) => `${NOTE}${line(text)}`),
+    done: [...new Set(done.toReversed())].slice(0, options.limits.doneLines),
   }
-}
-
-const RANKS = ["- Note:", "- Asked:", "- Done:"]
-
-/** Hints first, then requests, then actions; without duplicates and at most `maxLines`. */
-function mostImportant(lines: readonly string[], maxLines: number): readonly string[] {
-  const unique = [...new Set(lines)]
-  const rank = (text: string): number => RANKS.findIndex((opening) => text.startsWith(opening))
-  return unique.toSorted((a, b) => rank(a) - rank(b)).slice(0, Math.min(maxLines, MAX_LINES))
 }
 
 /** The text of a user message without an elision note before it. */
@@ -115,27 +116,43 @@ export function userText(message: UserMessage): string {
 }
 
 export function actionsIn(messages: readonly Message[]): readonly DigestedCall[] {
-  const results = new Map(
-    messages.flatMap((message) => (message.role === "tool" ? [[message.tool_call_id, message] as const] : [])),
-  )
-  return messages.flatMap((message) =>
-    message.role !== "assistant"
-      ? []
-      : (message.tool_calls ?? []).map((call) =>
-          digestedCall(call.function.name, {
-            args: call.function.arguments,
-            result: contentText(results.get(call.id)?.content ?? ""),
-          }),
-        ),
-  )
+  return messages.flatMap((message, index) => {
+    if (message.role !== "assistant") return []
+    const results = resultsOfRound(messages, index)
+    return (message.tool_calls ?? []).map((call) =>
+      digestedCall(call.function.name, {
+        args: call.function.arguments,
+        result: contentText(results.get(call.id)?.content ?? ""),
+      }),
+    )
+  })
 }
 
-/** Puts a note before the text of a message, merged with a note that is already there. */
-export function withElisionNote(message: UserMessage, elision: Elision): UserMessage {
+/** The results before the next assistant message, by call id. Old histories repeat ids in later rounds. */
+function resultsOfRound(messages: readonly Message[], assistant: number): ReadonlyMap<string, ToolMessage> {
+  const results = new Map<string, ToolMessage>()
+  for (let index = assistant + 1; index < messages.length; index += 1) {
+    const message = messages[index]
+    if (message?.role === "assistant") break
+    if (message?.role === "tool") results.set(message.tool_call_id, message)
+  }
+  return results
+}
+
+/**
+ * Puts a note before the text of a message, merged with a note that is already there. `gap` says whether the removed rounds came
+ * before or after the message.
+ */
+export function withElisionNote(
+  message: UserMessage,
+  elision: Elision,
+  { gap, limits }: { readonly gap: "before" | "after"; readonly limits: NoteLimits },
+): UserMessage {
   const { content } = message
   const first = typeof content === "string" ? content : contentText(content.slice(0, 1))
   const known = splitNote(first)
-  const note = elisionNote(known === undefined ? elision : mergeElisions(known.elision, elision))
+  const [earlier, later] = gap === "before" ? [elision, known?.elision] : [known?.elision, elision]
+  const note = elisionNote(mergeElisions(earlier ?? NO_ELISION, later ?? NO_ELISION, limits))
   if (typeof content === "string") {
     const rest = known === undefined ? content : known.rest
     return { ...message, content: rest === "" ? note : `${note}\n\n${rest}` }

@@ -14,6 +14,7 @@ describe("valid", () => {
   const cases: readonly (readonly [string, readonly Message[]])[] = [
     ["nothing", []],
     ["alternating roles", [user("a"), assistant("b"), user("c")]],
+    ["two users in a row", [user("a"), user("b")]],
     ["an assistant begins", [assistant("b"), user("c")]],
     ["calls with their results, then the next reply", [user("a"), ...two, ...toolRound([{ id: "c", result: "3" }])]],
     ["results in another order", [user("a"), calls, second, first, assistant("b")]],
@@ -28,7 +29,6 @@ describe("valid", () => {
 describe("not valid", () => {
   const cases: readonly (readonly [string, readonly Message[]])[] = [
     ["a system message", [{ role: "system", content: "x" }, user("a")]],
-    ["two users in a row", [user("a"), user("b")]],
     ["two replies in a row", [user("a"), assistant("b"), assistant("c")]],
     ["a result without a call", [user("a"), first]],
     ["a result of another call", [user("a"), ...toolRound([{ id: "x", result: "1" }]).slice(0, 1), first]],

@@ -1,22 +1,22 @@
 import type { AssistantMessage, Message } from "../../protocol/message.ts"
 
 /**
- * Whether every wire accepts the history: user and assistant alternate, and each call is followed by exactly one result. Only the
- * calls of the last message may have none yet.
+ * Whether every wire accepts the history: no two replies in a row, and each call is followed by exactly one result. Only the calls
+ * of the last message may have none yet. Consecutive user messages are valid: they are merged in the request.
  */
 export function isValidHistory(messages: readonly Message[]): boolean {
-  let lastRole: "user" | "assistant" | undefined
+  let afterReply = false
   let open = new Set<string>()
   for (const message of messages) {
     if (message.role === "system") return false
     if (message.role === "tool") {
       if (!open.delete(message.tool_call_id)) return false
       // After results the next assistant message may follow directly.
-      lastRole = undefined
+      afterReply = false
       continue
     }
-    if (open.size > 0 || message.role === lastRole) return false
-    lastRole = message.role
+    if (open.size > 0 || (message.role === "assistant" && afterReply)) return false
+    afterReply = message.role === "assistant"
     if (message.role === "assistant") {
       open = callIds(message)
       if (open.size !== (message.tool_calls ?? []).length) return false

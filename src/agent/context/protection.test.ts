@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest"
 import { assistant, SETTINGS, talk, toolRound, toolRounds, user } from "../../../test/fixtures/agent/histories.ts"
 import type { Message } from "../../protocol/message.ts"
 import { createEstimator } from "./token-estimate.ts"
-import { protectionOf } from "./protection.ts"
+import { protectionOf, removableRounds } from "./protection.ts"
 import { roundsOf } from "./rounds.ts"
 
 const protect = (messages: readonly Message[], more: { small?: boolean; room?: number } = {}) =>
@@ -60,6 +60,19 @@ test("pinned are the head, summaries, plans, the last user message and the last 
   expect(messages.filter((message) => pins.plans.has(message))).toEqual(plan)
 })
 
+test("where only the user message of a round is protected, its replies may be removed", () => {
+  const messages = [user("task"), ...toolRounds(14, 100), user("more"), ...toolRounds(12, 100, "d")]
+  const rounds = (protection = protect(messages)) => removableRounds(messages, protection).map(({ start }) => start)
+  expect(rounds(protect(messages, { small: true, room: 100 })).slice(0, 3)).toEqual([1, 3, 5])
+  expect(rounds().slice(0, 3)).toEqual([3, 5, 7])
+  // The last user message is pinned.
+  expect([rounds().includes(29), rounds().includes(30)]).toEqual([false, true])
+  const summary = user("S", { compressed_summary: true, synthetic: "summary" })
+  const withSummary = [summary, ...messages.slice(1)]
+  const { pins, tailStart } = protect(withSummary)
+  expect(removableRounds(withSummary, { head: 0, tailStart, pins })[0]?.start).toBe(3)
+})
+
 describe("in a small window", () => {
   test("head and tail stay while enough messages are between them", () => {
     const messages = [...talk(3, 40), assistant("ok"), ...toolRounds(40, 400)]
@@ -69,8 +82,8 @@ describe("in a small window", () => {
 
   test("otherwise they shrink", () => {
     const messages = [user("x".repeat(400)), ...toolRounds(1, 8000, "h"), ...toolRounds(14, 1000)]
-    const found = protect(messages, { small: true, room: 3000 })
-    expect([found.head, messages.length - found.tailStart]).toEqual([2, 2])
-    expect(protect(messages, { room: 3000 })).toMatchObject({ head: 3, tailStart: messages.length - 20 })
+    const found = protect(messages, { small: true, room: 500 })
+    expect([found.head, messages.length - found.tailStart]).toEqual([1, 2])
+    expect(protect(messages, { room: 500 })).toMatchObject({ head: 3, tailStart: messages.length - 20 })
   })
 })

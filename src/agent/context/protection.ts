@@ -1,8 +1,8 @@
-import type { Message } from "../../protocol/message.ts"
+import type { AssistantMessage, Message } from "../../protocol/message.ts"
 import type { Estimator } from "./token-estimate.ts"
 import { findPinnedMessages } from "./pinned-messages.ts"
 import type { PinnedMessages } from "./pinned-messages.ts"
-import { roundsOf } from "./rounds.ts"
+import { beforeToolGroup, roundsOf } from "./rounds.ts"
 import type { Round } from "./rounds.ts"
 import type { CompressionSettings } from "./window-budget.ts"
 
@@ -16,9 +16,30 @@ export interface Protection {
 }
 
 /** Whether a round lies outside head and tail and contains no pinned message. */
-export function isRemovable({ start, end }: Round, messages: readonly Message[], protection: Protection): boolean {
+function isRemovable({ start, end }: Round, messages: readonly Message[], protection: Protection): boolean {
   if (start < protection.head || end > protection.tailStart) return false
   return messages.slice(start, end).every((message) => !protection.pins.all.has(message))
+}
+
+/** Separates two user messages when the reply between them was removed. */
+export const REPLY_LEFT_OUT: AssistantMessage = {
+  role: "assistant",
+  content: "[This reply is left out to save space.]",
+}
+
+/**
+ * The rounds that may be removed. Where only the user message of a round is protected, the rest of the round may go: in a long task
+ * the first round would otherwise stay forever.
+ */
+export function removableRounds(messages: readonly Message[], protection: Protection): readonly Round[] {
+  return roundsOf(messages).flatMap((round) => {
+    if (isRemovable(round, messages, protection)) return [round]
+    const reply = { start: round.start + 1, end: round.end }
+    const first = messages[round.start]
+    if (first?.role !== "user" || first.compressed_summary === true) return []
+    const hasReply = reply.start < reply.end && messages[reply.start]?.content !== REPLY_LEFT_OUT.content
+    return hasReply && isRemovable(reply, messages, protection) ? [reply] : []
+  })
 }
 
 const SMALLEST_TAIL = 2
@@ -52,28 +73,25 @@ export function protectionOf(messages: readonly Message[], options: ProtectionOp
 function fittingHead(messages: readonly Message[], { settings, room, estimator }: ProtectionOptions): number {
   let head = Math.min(settings.protectFirstN, messages.length)
   while (head > 1 && estimator.messages(messages.slice(0, head)) > HEAD_SHARE * room) head -= 1
-  return head
+  // A protected call would keep its results, however long.
+  return Math.max(1, beforeToolGroup(messages, head))
 }
 
 /** Moves the start of the tail forward until enough removable messages precede it. */
 function fittingTail(
   messages: readonly Message[],
   protection: Protection,
-  { settings, room, estimator }: ProtectionOptions,
+  { room, estimator }: ProtectionOptions,
 ): number {
   const size = (start: number, end: number): number => estimator.messages(messages.slice(start, end))
   const mustGo = size(0, messages.length) - room * (1 - NOTE_SHARE)
   const last = Math.max(protection.tailStart, messages.length - SMALLEST_TAIL)
   let { tailStart } = protection
   let removable = 0
-  let middle = size(protection.head, tailStart)
-  for (const round of roundsOf(messages)) {
-    const enough = removable >= mustGo && settings.hardTruncateMaxLoss * middle >= mustGo
-    if (round.end > tailStart && enough) break
-    const next = Math.min(Math.max(tailStart, round.end), last)
-    middle += size(tailStart, next)
-    tailStart = next
-    if (isRemovable(round, messages, { ...protection, tailStart })) removable += size(round.start, round.end)
+  for (const round of removableRounds(messages, { ...protection, tailStart: last })) {
+    if (round.end > tailStart && removable >= mustGo) break
+    tailStart = Math.min(Math.max(tailStart, round.end), last)
+    removable += size(round.start, round.end)
   }
   return tailStart
 }

@@ -23,6 +23,7 @@ export interface CompressionSettings {
 export interface WindowBudget {
   readonly contextLength: number
   readonly threshold: number
+  /** A request of this size fits: changing contents is enough. */
   readonly target: number
   /** How much the summariser keeps unchanged at the end. */
   readonly tail: number
@@ -36,6 +37,9 @@ export interface WindowBudget {
 
 const COMFORTABLE_THRESHOLD = 64_000
 const SMALL_WINDOW_SHARE = 0.85
+/** How many tokens a small window keeps free for the reply. */
+const REPLY_TOKENS = 2048
+const SMALLEST_REPLY_SHARE = 0.1
 
 /** `cap` limits the threshold when the summary model has a smaller window. */
 export function windowBudget(model: EngineModel, settings: CompressionSettings, cap = Infinity): WindowBudget {
@@ -44,10 +48,11 @@ export function windowBudget(model: EngineModel, settings: CompressionSettings, 
   const raw = Math.floor(contextLength * share)
   const small = raw < COMFORTABLE_THRESHOLD && COMFORTABLE_THRESHOLD > SMALL_WINDOW_SHARE * contextLength
   const wanted = small
-    ? Math.floor(contextLength * Math.max(share, SMALL_WINDOW_SHARE))
+    ? Math.max(Math.floor(contextLength * share), contextLength - replyReserve(contextLength))
     : Math.max(raw, COMFORTABLE_THRESHOLD)
   const summaryMin = smallestSummary(contextLength)
   const threshold = Math.min(wanted, Math.max(cap, 2 * summaryMin))
+  const isSmall = small || threshold < wanted
   const target = Math.floor(threshold * (1 - clamp(settings.pipelineHeadroom, 0, 0.5)))
   return {
     contextLength,
@@ -58,8 +63,13 @@ export function windowBudget(model: EngineModel, settings: CompressionSettings, 
     summaryCeiling: Math.min(Math.floor(0.05 * contextLength), 12_000),
     // One result must not fill a small window.
     resultLimit: Math.max(1, Math.min(settings.budgetReduceLimit, Math.floor(target / 4))),
-    small: small || threshold < wanted,
+    small: isSmall,
   }
+}
+
+function replyReserve(contextLength: number): number {
+  const share = Math.ceil((1 - SMALL_WINDOW_SHARE) * contextLength)
+  return Math.max(Math.ceil(SMALLEST_REPLY_SHARE * contextLength), Math.min(share, REPLY_TOKENS))
 }
 
 export function smallestSummary(contextLength: number): number {

@@ -228,7 +228,8 @@ test("a hardline command is blocked with a command result, and the event names t
   const events = await eventsOf([toolCall("a", "terminal", { command: "rm -rf /" })], harness)
   expect(events.at(-1)).toMatchObject({
     outcome: "blocked",
-    summary: "blocked",
+    summary:
+      "blocked: recursive delete of root filesystem. No mode or rule can allow this; the user may run it outside the agent.",
     decision: { by: "rule", rule: "recursive delete of root filesystem", choice: "deny" },
   })
   expect(JSON.parse(contentText(harness.recorded[0]?.content ?? null))).toEqual({

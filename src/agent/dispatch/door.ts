@@ -47,7 +47,7 @@ export async function passDoor(given: PreparedCall, session: DispatchSession, ru
   })
   const { outcome, result } = await settle(prepared, session, { ...run, ...(denied === undefined ? {} : { denied }) })
   const warning = warningAbout({ prepared, outcome, result }, session)
-  const { exitCode, diff, filesChanged, summary } = outcome.result
+  const { exitCode, outputTail, diff, filesChanged, summary } = outcome.result
   return {
     prepared,
     outcome,
@@ -61,6 +61,7 @@ export async function passDoor(given: PreparedCall, session: DispatchSession, ru
       summary: ellipsize(redact(summary), MAX_SUMMARY_CHARS),
       truncated: result.truncated,
       ...(exitCode === undefined ? {} : { exitCode }),
+      ...(outputTail === undefined ? {} : { outputTail: redact(outputTail) }),
       ...(diff === undefined ? {} : { diff: redact(diff) }),
       ...(filesChanged === undefined ? {} : { filesChanged }),
       ...(outcome.decision === undefined ? {} : { decision: outcome.decision }),
@@ -96,7 +97,7 @@ async function judgeAndRun(prepared: PreparedCall, session: DispatchSession, run
   if (verdict.kind === "refused") return verdict.outcome
   const workspace = wasAsked(verdict.decision) ? withPerCallFileCache(session.workspace) : cached
   const context: DispatchSession["context"] = (...call) => ({ ...session.context(...call), workspace })
-  return { ...(await runTool(prepared, { ...session, context }, run)), decision: verdict.decision }
+  return { decision: verdict.decision, ...(await runTool(prepared, { ...session, context }, run)) }
 }
 
 /** While the user decides, files may change, so cached file facts are no longer valid. */

@@ -36,7 +36,7 @@ function deniedByHook(reason: string): Outcome {
   return {
     how: "blocked",
     from: "door",
-    result: { content: { error: `Not run: ${reason}`, status: "blocked" }, summary: "blocked by a hook" },
+    result: { content: { error: `Not run: ${reason}`, status: "blocked" }, summary: `blocked by a hook: ${reason}` },
     decision: { by: "rule", rule: "hook", choice: "deny" },
   }
 }

@@ -33,6 +33,7 @@ export async function judge(prepared: ReadyCall, session: DispatchSession, run: 
     case "deny":
       return refused(prepared, "blocked", {
         error: decision.reason,
+        summary: `blocked: ${decision.reason.replace(/^BLOCKED \(hardline\): /, "")}`,
         decision: { by: "rule", rule: decision.rule, choice: "deny" },
       })
     case "ask":
@@ -109,6 +110,7 @@ async function askUser(
     const reason = `Not run: this needs the user's approval (${decision.reason}) and no user is present. Find another way, or say what should be run.`
     return refused(prepared, "denied", {
       error: reason,
+      summary: `not allowed: ${decision.reason}, and no user is present to approve it`,
       decision: { by: "noninteractive", rule: decision.rule, choice: "deny" },
     })
   }
@@ -125,6 +127,7 @@ async function askUser(
     const why = choice === "deny" ? "the user denied it" : "the approval request timed out"
     return refused(prepared, "denied", {
       error: `Not run: ${why} (${decision.reason}). Do not try it in another form; ask, or continue without it.`,
+      summary: `not allowed: ${why}`,
       decision: shown,
     })
   }
@@ -136,7 +139,7 @@ async function askUser(
 function refused(
   prepared: ReadyCall,
   how: "blocked" | "denied",
-  why: { readonly error: string; readonly decision: ShownDecision },
+  why: { readonly error: string; readonly summary: string; readonly decision: ShownDecision },
 ): Verdict {
   const isCommand = prepared.parsed.subjects.some((subject) => subject.kind === "command")
   return {
@@ -146,7 +149,7 @@ function refused(
       from: "door",
       result: {
         content: { ...(isCommand ? { output: "", exit_code: -1 } : {}), error: why.error, status: "blocked" },
-        summary: how === "denied" ? "not allowed" : "blocked",
+        summary: why.summary,
       },
       decision: why.decision,
     },

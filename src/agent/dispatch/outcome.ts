@@ -22,6 +22,16 @@ export function refusedOutcome(error: string): Outcome {
   return { how: "error", from: "door", result: errorResult(error) }
 }
 
+/** The user denied the call in answer to a question of a facet. */
+export function deniedOutcome(error: string, rule: string): Outcome {
+  return {
+    how: "denied",
+    from: "door",
+    result: { content: { error, status: "blocked" }, summary: "not allowed" },
+    decision: { by: "user", rule, choice: "deny" },
+  }
+}
+
 export function skippedOutcome(error: string): Outcome {
   return { how: "skipped", from: "door", result: { content: { error, status: "skipped" }, summary: "skipped" } }
 }

@@ -3,9 +3,10 @@ import type { Clock } from "../../base/clock.ts"
 import { isRecord } from "../../base/json.ts"
 import { toolFailureText } from "../../toolkit/error-text.ts"
 import type { ToolContext, ToolResult } from "../../toolkit/tool.ts"
+import { CallDeniedError } from "../call-denied.ts"
 import { createAskPort } from "./ask-user.ts"
 import type { CallRun, DispatchSession } from "./dispatch-session.ts"
-import { errorResult, interruptedOutcome } from "./outcome.ts"
+import { deniedOutcome, errorResult, interruptedOutcome } from "./outcome.ts"
 import type { Outcome } from "./outcome.ts"
 import type { ReadyCall } from "./prepare.ts"
 import { createProgress } from "./progress.ts"
@@ -21,16 +22,31 @@ export async function runTool(prepared: ReadyCall, session: DispatchSession, run
   const { entry } = prepared
   let ended: (() => void) | undefined
   try {
-    ended = await session.hooks?.toolStarting({ tool: entry.name, entry, access, subjects, preview, signal })
+    const askPort = createAskPort(session, run)
+    ended = await session.hooks?.toolStarting({
+      tool: entry.name,
+      entry,
+      access,
+      subjects,
+      preview,
+      signal,
+      ask: (question) => askPort.ask(question),
+      tell: (kind, text) => {
+        events.push({ type: "status", kind, text: session.redact(text) })
+      },
+    })
     const context = session.context(prepared.call.id, signal, (text) => {
       progress.push(text)
     })
-    const work = startTool(prepared, { ...context, ports: { ask: createAskPort(session, run), ...context.ports } })
+    const work = startTool(prepared, { ...context, ports: { ask: askPort, ...context.ports } })
     const done = await orAborted(work, signal)
     if (done !== undefined) return { how: hasError(done) ? "error" : "ok", from: "tool", result: done }
     const late = await withGracePeriod(work, clock)
     const interrupted = interruptedOutcome("Interrupted by the user while it ran; it may have had effects.")
     return late === undefined ? interrupted : { ...interrupted, from: "tool", result: late }
+  } catch (error) {
+    if (error instanceof CallDeniedError) return deniedOutcome(error.message, error.rule)
+    throw error
   } finally {
     ended?.()
     progress.end()

@@ -24,7 +24,8 @@ test.each<[string, Partial<EnvironmentFacts>, string]>([
     "a container",
     { workspaceKind: "docker" },
     "File and terminal tools work in a Docker container, not on the machine Hermes runs on.\nThere: Linux (6.1), user ann\n" +
-      "User home directory: /home/ann\nCurrent working directory: /w",
+      "User home directory: /home/ann\nCurrent working directory: /w\n" +
+      "There are no checkpoints there: commit or copy files before a risky change.",
   ],
   [
     "a workspace that does not respond",

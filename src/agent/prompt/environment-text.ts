@@ -33,7 +33,7 @@ function localLines(workspace: WorkspaceFacts | undefined): readonly string[] {
   return [
     `Host: ${systemName(workspace)} (${workspace.release})`,
     `User home directory: ${workspace.home}`,
-    `Current working directory: ${workspace.cwd}`,
+    directoryLine(workspace),
     workspace.os.startsWith("Windows")
       ? `The user name is ${workspace.user}, not the computer name. The terminal tool runs bash, not PowerShell.`
       : "",
@@ -60,12 +60,40 @@ const REMOTE_LOCATIONS: Readonly<Record<Exclude<WorkspaceKind, "local">, string>
 }
 
 function remoteLines(kind: Exclude<WorkspaceKind, "local">, workspace: WorkspaceFacts | undefined): readonly string[] {
-  const location = `File and terminal tools work ${REMOTE_LOCATIONS[kind]}, not on the machine Hermes runs on.`
+  const location = remoteLocation(kind)
   if (workspace === undefined) return [location, "Look around there first, for example with `uname -a; whoami; pwd`."]
   return [
     location,
     `There: ${workspace.os} (${workspace.release}), user ${workspace.user}`,
     `User home directory: ${workspace.home}`,
-    `Current working directory: ${workspace.cwd}`,
+    directoryLine(workspace),
+    "There are no checkpoints there: commit or copy files before a risky change.",
   ]
+}
+
+/** The lines of the prompt that say where the tools work. A resumed session is sent them again when they have changed. */
+export function locationLines(kind: WorkspaceKind, workspace: WorkspaceFacts): readonly string[] {
+  return [...(kind === "local" ? [] : [remoteLocation(kind)]), directoryLine(workspace)]
+}
+
+/** Whether a text names a working directory. */
+export function namesDirectory(text: string): boolean {
+  return text.includes(DIRECTORY)
+}
+
+const DIRECTORY = "Current working directory: "
+
+/** Whether a text says that the tools work on another machine or in a container. */
+export function namesRemoteLocation(text: string): boolean {
+  return text.includes(NOT_HERE)
+}
+
+const NOT_HERE = "not on the machine Hermes runs on."
+
+function remoteLocation(kind: Exclude<WorkspaceKind, "local">): string {
+  return `File and terminal tools work ${REMOTE_LOCATIONS[kind]}, ${NOT_HERE}`
+}
+
+function directoryLine({ cwd }: WorkspaceFacts): string {
+  return DIRECTORY + cwd
 }

@@ -1,3 +1,4 @@
+import type { BilledCall } from "../../agent/journal.ts"
 import { runTurn } from "../../agent/loop.ts"
 import { createSteering } from "../../agent/steering.ts"
 import { buildTurn } from "../../agent/turn.ts"
@@ -23,7 +24,8 @@ export async function reviewConversation(
   if (!opened.ok) return
   const parts = context.session()
   const history: readonly Message[] = [...messages, { role: "user", content: INSTRUCTION, synthetic: "review" }]
-  const turn = buildTurn(rememberingTurnParts(parts, history, MAX_ITERATIONS), {
+  const recordCall = (call: BilledCall): Promise<void> => context.auxiliary.recordCall("background_review", call)
+  const turn = buildTurn(rememberingTurnParts(parts, { history, maxIterations: MAX_ITERATIONS, recordCall }), {
     runId: "review",
     model: opened.value,
     interactions: noInteractions(parts),

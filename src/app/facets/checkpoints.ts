@@ -1,8 +1,12 @@
 import { lazy } from "../../base/lazy.ts"
+import { errorMessage } from "../../base/system-error.ts"
 import { ellipsize } from "../../base/text.ts"
 import type { StartingCall } from "../../agent/facet.ts"
 import type { Checkpoints } from "../../exec/checkpoints/checkpoints.ts"
+import type { Message, UserMessage } from "../../protocol/message.ts"
+import { conversationRows } from "../services/conversation-rows.ts"
 import type { AppFacet, FacetContext } from "../session/facet-context.ts"
+import { createMissingSnapshots } from "./missing-snapshots.ts"
 
 const MAX_REASON_CHARS = 120
 const PRUNE_MS = 5000
@@ -13,6 +17,10 @@ export function checkpointsFacet(context: FacetContext): AppFacet | undefined {
   if (workspace.kind !== "local") return undefined
   const isEnabled = options.checkpoints ?? services.config.get("checkpoints.enabled")
   const initialDirectory = workspace.cwd()
+  const missing = createMissingSnapshots({
+    mayAsk: () => context.session().dispatch.permissions.profile !== "full-auto",
+  })
+  const earlierSessionIds: string[] = []
   let turns = 0
   /** Index of the first message to remove when a checkpoint with its conversation was restored in this run. */
   let rewindTo: number | undefined
@@ -20,10 +28,12 @@ export function checkpointsFacet(context: FacetContext): AppFacet | undefined {
     const opened = await openCheckpoints(context, {
       enabled: isEnabled,
       initialDirectory,
+      earlierSessionIds,
       rewind: (messageCount) => {
         rewindTo = messageCount
       },
     })
+    if (options.resume !== undefined) earlierSessionIds.push(...(await sessionsBefore(context)))
     opened.beginTurn(String(turns))
     return opened
   })
@@ -33,19 +43,24 @@ export function checkpointsFacet(context: FacetContext): AppFacet | undefined {
     abilities: () => ({ checkpoints }),
     beforeTurn: async () => {
       turns += 1
+      missing.beginTurn()
       ;(await checkpoints.peek())?.beginTurn(String(turns))
       return undefined
     },
     toolStarting: async (call) => {
       if (!isEnabled || (call.access !== "write" && call.access !== "exec")) return undefined
-      await (
-        await checkpoints()
-      ).beforeChange({
+      const opened = await checkpoints()
+      const problems = await opened.beforeChange({
         ...writtenPaths(call, context),
         reason: ellipsize(`${call.tool} ${call.preview}`, MAX_REASON_CHARS),
         signal: call.signal,
       })
+      await missing.report(problems, call)
       return undefined
+    },
+    turnFooter: () => missing.takeFooter(),
+    rotated: ({ from }) => {
+      earlierSessionIds.unshift(from)
     },
     runEnded: async () => {
       const index = rewindTo
@@ -69,11 +84,29 @@ function writtenPaths(
   return access === "write" && paths.length > 0 ? { paths } : {}
 }
 
+function beginsTurn(message: Message): message is UserMessage {
+  return message.role === "user" && (message.synthetic === undefined || message.synthetic === "background")
+}
+
+/** The sessions that a resumed conversation had before its compressions, newest first. */
+async function sessionsBefore({ services, session }: FacetContext): Promise<readonly string[]> {
+  try {
+    const store = await services.store()
+    const row = await store.session(session().conversation.id)
+    const rows = row === undefined ? [] : await conversationRows(store, row)
+    return rows.map(({ id }) => id)
+  } catch (error) {
+    services.log.warning(`cannot find the earlier checkpoints of this conversation: ${errorMessage(error)}`)
+    return []
+  }
+}
+
 async function openCheckpoints(
   context: FacetContext,
   how: {
     readonly enabled: boolean
     readonly initialDirectory: string
+    readonly earlierSessionIds: readonly string[]
     readonly rewind: (messageCount: number) => void
   },
 ): Promise<Checkpoints> {
@@ -89,6 +122,8 @@ async function openCheckpoints(
     initialDirectory: how.initialDirectory,
     workdir: () => workspace.cwd(),
     sessionId: () => context.session().conversation.id,
+    earlierSessionIds: () => how.earlierSessionIds,
+    messageTimestamp: () => context.session().conversation.history.findLast(beginsTurn)?.timestamp,
     path: environment.get("PATH") ?? "",
     settings: { ...checkpointSettings(config), enabled: how.enabled },
     clock,

@@ -5,7 +5,6 @@ import { filesFacet } from "./files.ts"
 import { learningsFacet } from "./learnings.ts"
 import { memoryFacet } from "./memory.ts"
 import { memoryProviderFacet } from "./memory-provider.ts"
-import { presenceFacet } from "./presence.ts"
 import { projectRulesFacet } from "./project-rules.ts"
 import { resultFilesFacet } from "./result-files.ts"
 import { reviewFacet } from "./review.ts"
@@ -20,7 +19,6 @@ import { trajectoryFacet } from "./trajectory.ts"
  * layers, injected texts and notes; facets are closed in reverse.
  */
 export const FACETS: readonly FacetFactory[] = [
-  presenceFacet,
   projectRulesFacet,
   memoryFacet,
   memoryProviderFacet,

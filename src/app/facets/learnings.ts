@@ -8,19 +8,26 @@ import type { AppFacet, FacetContext } from "../session/facet-context.ts"
 const LEARNINGS_IN_PROMPT = 5
 
 /** Error → fix pairs across sessions. Opened on first use, because most conversations need none. */
-export function learningsFacet({ services, isPreview }: FacetContext): AppFacet {
-  const { config, home, clock, log, redactor } = services
+export function learningsFacet(context: FacetContext): AppFacet {
+  const { services, isPreview } = context
+  const { config, home, clock, log, redactor, environment } = services
+  const autoInject = config.get("learnings.auto_inject") && !environment.truthy("HERMES_SAFE_MODE")
   const path = home.file("learnings.jsonl")
   const learned = lazy(async () => {
-    const [{ createLearningsStore }, { createLearningNotes }] = await Promise.all([
+    const [{ createLearningsStore }, { openCandidateFile }, { createLearningNotes }] = await Promise.all([
       import("../../knowledge/learnings/learnings-store.ts"),
+      import("../../knowledge/learnings/candidate-file.ts"),
       import("../../agent/learning-notes.ts"),
     ])
-    const store = createLearningsStore({ path, clock, redact: (text) => redactor.redact(text) })
+    const redact = (text: string): string => redactor.redact(text)
+    const store = createLearningsStore({ path, clock, redact })
     const notes = createLearningNotes({
       store,
+      candidates: openCandidateFile({ path: home.file("learning_candidates.json"), clock, redact }),
+      session: () => context.session().conversation.id,
+      clock,
       autoCapture: config.get("learnings.auto_capture"),
-      autoInject: config.get("learnings.auto_inject"),
+      autoInject,
       log,
     })
     return { store, notes }
@@ -31,7 +38,7 @@ export function learningsFacet({ services, isPreview }: FacetContext): AppFacet 
     name: "learnings",
     ports: () => ({ learnings: async () => (await learned()).store }),
     promptLayers: async () => {
-      if (isPreview || !config.get("learnings.auto_inject") || !existsSync(path)) return []
+      if (isPreview || !autoInject || !existsSync(path)) return []
       return [learningsLayer((await learned()).notes.top(LEARNINGS_IN_PROMPT))]
     },
     beforeTurn: () => {
@@ -45,7 +52,9 @@ export function learningsFacet({ services, isPreview }: FacetContext): AppFacet 
       return await notes.note(call, signal)
     },
     close: async () => {
-      await (await learned.peek())?.store.consolidate()
+      const opened = await learned.peek()
+      await opened?.notes.close()
+      await opened?.store.consolidate()
     },
   }
 }

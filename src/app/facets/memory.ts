@@ -6,7 +6,7 @@ import type { MemoryStore } from "../../knowledge/memory/memory-store.ts"
 import type { ToolPorts } from "../../toolkit/tool.ts"
 import type { AppFacet, FacetContext } from "../session/facet-context.ts"
 
-/** The two memory files of the home: in the prompt, for the memory tool, and brought up to date before a summary. */
+/** The two memory files of the home: in the prompt, for the memory tool, and brought up to date before messages leave the context. */
 export function memoryFacet(context: FacetContext): AppFacet {
   const { config } = context.services
   const memory = openMemory(context)
@@ -30,9 +30,9 @@ export function memoryFacet(context: FacetContext): AppFacet {
       turns += 1
       return Promise.resolve(undefined)
     },
-    beforeCompression: async ({ messages, layer, signal }) => {
+    beforeCompression: async ({ messages, signal }) => {
       await memory.settled()
-      if (layer !== 5 || flushMode === "off" || flushMode === "local") return undefined
+      if (flushMode === "off" || flushMode === "local") return undefined
       if (turns - flushedAt < config.get("memory.flush_min_turns")) return undefined
       flushedAt = turns
       const { flushMemory } = await import("./flush-memory.ts")

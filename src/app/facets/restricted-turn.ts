@@ -2,7 +2,7 @@ import { noCompression } from "../../agent/context/no-compression.ts"
 import { Conversation } from "../../agent/conversation.ts"
 import type { DispatchSession } from "../../agent/dispatch/dispatch-session.ts"
 import { Interactions } from "../../agent/interactions.ts"
-import type { Journal } from "../../agent/journal.ts"
+import type { BilledCall, Journal } from "../../agent/journal.ts"
 import { createPermissions } from "../../agent/permissions.ts"
 import type { TurnParts } from "../../agent/turn.ts"
 import { NO_MASK } from "../../base/redact-stream.ts"
@@ -38,17 +38,25 @@ export function noInteractions({ dispatch }: Pick<OpenSessionParts, "dispatch">)
  */
 export function rememberingTurnParts(
   parts: OpenSessionParts,
-  history: readonly Message[],
-  maxIterations: number,
+  {
+    history,
+    maxIterations,
+    recordCall,
+  }: {
+    readonly history: readonly Message[]
+    readonly maxIterations: number
+    readonly recordCall: (call: BilledCall) => Promise<void>
+  },
 ): TurnParts {
   const { id, system } = parts.conversation
   const dispatch = rememberingDispatch(parts)
   return {
     ...parts,
-    conversation: new Conversation({ id, system, history, journal: billingOnly(parts) }),
+    conversation: new Conversation({ id, system, history, journal: billingOnly(parts, recordCall) }),
     tools: parts.allTools.filter(({ name }) => dispatch.tools.has(name)),
     dispatch,
     compression: noCompression,
+    spending: parts.spending.inBackground(),
     maxIterations,
     budgetPressure: false,
     // Its text is not shown.
@@ -56,11 +64,12 @@ export function rememberingTurnParts(
   }
 }
 
-function billingOnly({ journal, conversation }: OpenSessionParts): Journal {
+function billingOnly({ conversation }: OpenSessionParts, recordCall: (call: BilledCall) => Promise<void>): Journal {
   return {
     append: async (_messages, call) => {
-      if (call !== undefined) await journal.addCall(call)
+      if (call !== undefined) await recordCall(call)
     },
+    keepPartial: () => undefined,
     reshape: () => Promise.resolve(),
     rotate: () => Promise.resolve(ok(conversation)),
     rewind: () => Promise.resolve(),

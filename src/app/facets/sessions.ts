@@ -3,20 +3,31 @@ import { MEMORY_TARGETS } from "../../knowledge/memory/memory-file.ts"
 import type { IndexEntry } from "../../knowledge/semantic-search/entry-chunks.ts"
 import type { ToolPorts } from "../../toolkit/tool.ts"
 import type { AppFacet, FacetContext } from "../session/facet-context.ts"
+import { createMessageIndexing } from "./message-indexing.ts"
 
 const GUIDANCE =
   "When the user refers to earlier work, look it up with session_search before you ask them to repeat it."
 
 /** Past sessions for the search tool. */
-export function sessionsFacet({ services, session, ports }: FacetContext): AppFacet {
+export function sessionsFacet(context: FacetContext): AppFacet {
+  const { services, session, ports } = context
+  const indexing = createMessageIndexing(services)
   return {
     name: "past sessions",
+    beforeTurn: () => {
+      indexing.pause()
+      return Promise.resolve(undefined)
+    },
+    afterTurn: () => indexing.resume(),
+    close: () => indexing.close(),
     ports: () => ({
       sessions: {
         sessionId: () => session().conversation.id,
         store: (profile) =>
           profile === undefined || profile === services.home.profile ? services.store() : services.storeOf(profile),
+        lexicon: () => services.lexicon(),
         semanticSearch: () => services.semanticSearch(),
+        indexInBackground: () => indexing.request(),
         notes: () => notes(ports()),
       },
     }),

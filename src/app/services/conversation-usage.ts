@@ -3,6 +3,7 @@ import { NO_USAGE, addUsage, type CostStatus, type Usage } from "../../protocol/
 import type { SessionRow } from "../../state/store.ts"
 import type { App } from "../app.ts"
 import type { Session } from "../session/session.ts"
+import { conversationRows } from "./conversation-rows.ts"
 
 /** The stored usage of a conversation, including the sessions that compressions have ended. */
 export interface ConversationUsage {
@@ -23,25 +24,13 @@ export async function storedSession(app: Pick<App, "store">, session: Session): 
 }
 
 export async function conversationUsage(app: Pick<App, "store">, session: Session): Promise<ConversationUsage> {
-  const rows = await conversationRows(app, await storedSession(app, session))
+  const row = await storedSession(app, session)
+  const rows = row === undefined ? [] : await conversationRows(await app.store(), row)
   return {
     calls: rows.reduce((sum, { apiCallCount }) => sum + apiCallCount, 0),
     tokens: rows.reduce<Usage>((sum, row) => addUsage(sum, row.usage), NO_USAGE),
     cost: totalCost(rows),
   }
-}
-
-/** A compression continues the conversation in a child session, so the parents that it ended belong to the same conversation. */
-async function conversationRows(app: Pick<App, "store">, last: SessionRow | undefined): Promise<readonly SessionRow[]> {
-  const store = await app.store()
-  const rows = last === undefined ? [] : [last]
-  for (let parent = last?.parent ?? null; parent !== null;) {
-    const row = await store.session(parent)
-    if (row?.endReason !== "compression" || rows.includes(row)) break
-    rows.push(row)
-    parent = row.parent
-  }
-  return rows
 }
 
 function totalCost(rows: readonly SessionRow[]): ConversationCost {

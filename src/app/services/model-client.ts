@@ -26,7 +26,7 @@ export async function openModelClient(
     userHome: shared.home.userHome,
     random: Math.random,
     maxAttempts: Math.max(1, config.get("agent.api_max_retries")),
-    pool: (provider) => openProviderPool(provider, { ...shared, registerSecrets }),
+    pool: (provider, origins) => openProviderPool(provider, { ...shared, registerSecrets, origins }),
     registerSecrets,
     fallbacks: fallbackModels(shared),
     guardrail: config.get("bedrock.guardrail"),

@@ -6,15 +6,24 @@ import { withVariables } from "../../config/environment.ts"
 import type { Environment } from "../../config/environment.ts"
 import type { Home } from "../../config/home.ts"
 import type { Config } from "../../config/load-config.ts"
-import { hasLogins, storedProviders, suppressedVariables } from "../../config/stored-logins.ts"
+import {
+  hasLogins,
+  loginProblems,
+  storedProviders,
+  suppressedSources,
+  suppressedVariables,
+} from "../../config/stored-logins.ts"
 import { mainFallbacks } from "../../llm/auxiliary/fallback-entry.ts"
 import { chooseModel } from "../../llm/choose-model.ts"
 import type { ChosenModel, ModelChoiceFailure, ModelSelection } from "../../llm/choose-model.ts"
-import type { CredentialSource } from "../../llm/credential.ts"
+import { findConfiguredProvider } from "../../llm/configured-provider.ts"
+import type { CredentialOrigin, CredentialSource } from "../../llm/credential.ts"
+import { externalKeys } from "../../llm/endpoint-and-credential.ts"
 import type { ModelRuntime } from "../../llm/model.ts"
 import { findProvider } from "../../llm/providers.ts"
+import type { PendingWrites } from "./pending-writes.ts"
 
-interface ModelSources {
+export interface ModelSources {
   readonly config: Config
   readonly environment: Environment
   readonly home: Home
@@ -27,11 +36,18 @@ export function chooseModelFor(
   sources: ModelSources,
   selection: ModelSelection,
 ): Result<ChosenModel, ModelChoiceFailure> {
-  return chooseModel(selection, {
+  const chosen = chooseModel(selection, {
     ...sources,
     environment: withoutSuppressed(sources),
     storedProviders: storedProviders(sources.home),
+    suppressedSources: suppressedSources(sources.home),
   })
+  if (chosen.ok) return chosen
+  // A key that seems to be missing may be in a file that cannot be read.
+  const problems = loginProblems(sources.home)
+  return problems.length === 0
+    ? chosen
+    : fail({ ...chosen.error, message: [chosen.error.message, ...problems].join("; ") })
 }
 
 function withoutSuppressed({ environment, home }: ModelSources): Environment {
@@ -44,11 +60,18 @@ function withoutSuppressed({ environment, home }: ModelSources): Environment {
 /** The credential pool of a provider; undefined when there is at most one key, so that the code for pools is not loaded. */
 export async function openProviderPool(
   provider: string,
-  sources: ModelSources & { readonly registerSecrets?: (values: readonly string[]) => void },
+  sources: ModelSources & {
+    readonly registerSecrets?: (values: readonly string[]) => void
+    /** Only these credentials; all of them when absent. */
+    readonly origins?: readonly CredentialOrigin[] | undefined
+    readonly pendingWrites?: PendingWrites
+  },
 ): Promise<CredentialSource | undefined> {
   if (!hasLogins(sources.home) && !hasSeveralKeys(provider, sources)) return undefined
   const { openCredentialPool } = await import("../../llm/credentials/pool.ts")
-  const pool = await openCredentialPool({ ...sources, provider, random: Math.random })
+  const { origins, ...rest } = sources
+  const limits = origins === undefined ? {} : { origins }
+  const pool = await openCredentialPool({ ...rest, ...limits, provider, random: Math.random })
   return pool.size() === 0 ? undefined : pool
 }
 
@@ -96,11 +119,15 @@ export async function rememberModel(sources: ModelSources, runtime: ModelRuntime
   return edited.ok ? edited : fail(edited.error.message)
 }
 
-/** Several keys without a file that manages them: several variables are set, or the settings have a list. */
-function hasSeveralKeys(provider: string, { config, environment }: ModelSources): boolean {
-  const variables = findProvider(provider)?.keyVariables ?? []
-  const set = variables.filter((name) => (environment.get(name) ?? "").trim() !== "").length
-  return set > 1 || Array.isArray(config.lookup(`providers.${provider}.api_keys`))
+/** Several keys without a file that manages them, in variables or in the settings. */
+function hasSeveralKeys(
+  name: string,
+  sources: ModelSources & { readonly origins?: readonly CredentialOrigin[] | undefined },
+): boolean {
+  const provider = findConfiguredProvider(name, sources.config) ?? findProvider(name)
+  if (provider === undefined) return false
+  const origins = sources.origins ?? ["environment", "settings"]
+  return new Set(externalKeys(provider, { ...sources, origins }).map(({ key }) => key)).size > 1
 }
 
 /** The fallbacks of the main model. Each is chosen only when it is needed. */

@@ -3,7 +3,8 @@ import { nearest } from "../../base/nearest-name.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import type { Catalog, CatalogModel } from "../../llm/catalog/catalog.ts"
 import { parseModelArgument, toolUseWarning, type ModelArgument } from "../../llm/catalog/model-names.ts"
-import type { ChosenModel, ModelSelection } from "../../llm/choose-model.ts"
+import type { ResolvedModelName } from "../../llm/catalog/resolve-model-name.ts"
+import type { ChosenModel } from "../../llm/choose-model.ts"
 import type { App } from "../app.ts"
 import { isProvider, resolveTypedModel } from "./resolve-model.ts"
 
@@ -14,6 +15,8 @@ type ModelApp = Pick<App, "config" | "home" | "chooseModel" | "refreshModels">
 export interface ModelSwitch {
   readonly chosen: ChosenModel
   readonly facts: ModelFacts | undefined
+  /** A sentence for the user when the model or the provider is not the one that was typed. */
+  readonly notice: string | undefined
   /** Sentences for the user. */
   readonly warnings: ModelWarnings
 }
@@ -44,9 +47,9 @@ export async function prepareModelSwitch(
   context: { readonly app: ModelApp; readonly currentProvider: string; readonly signal: AbortSignal },
 ): Promise<Result<ModelSwitch>> {
   const { app, currentProvider, signal } = context
-  const selection = await selectModel(words, { app, currentProvider, signal })
-  if (!selection.ok) return selection
-  const chosen = app.chooseModel(selection.value)
+  const resolved = await selectModel(words, { app, currentProvider, signal })
+  if (!resolved.ok) return resolved
+  const chosen = app.chooseModel(resolved.value.selection)
   if (!chosen.ok) {
     const fix = chosen.error.code === "missing_key" ? ", or run `hermes model`, which asks for it" : ""
     return fail(`${chosen.error.message}${fix}`)
@@ -59,6 +62,7 @@ export async function prepareModelSwitch(
   return ok({
     chosen: chosen.value,
     facts,
+    notice: resolved.value.notice,
     warnings: {
       unlisted: unlisted.value,
       price: await findPriceWarning(chosen.value, catalog, app),
@@ -76,11 +80,13 @@ async function openCatalog(): Promise<Catalog> {
 async function selectModel(
   words: Pick<ModelArgument, "model" | "provider">,
   context: { readonly app: ModelApp; readonly currentProvider: string; readonly signal: AbortSignal },
-): Promise<Result<ModelSelection>> {
-  const resolved = await resolveTypedModel(words, { current: context.currentProvider, app: context.app })
-  if (!resolved.ok || resolved.value.model !== undefined) return resolved
-  const model = await findOnlyModel(resolved.value.provider ?? "", context)
-  return model.ok ? ok({ ...resolved.value, model: model.value }) : model
+): Promise<Result<ResolvedModelName>> {
+  const { app, currentProvider: current } = context
+  const resolved = await resolveTypedModel(words, { current, app, mayChangeProvider: true })
+  if (!resolved.ok || resolved.value.selection.model !== undefined) return resolved
+  const { selection, notice } = resolved.value
+  const model = await findOnlyModel(selection.provider ?? "", context)
+  return model.ok ? ok({ selection: { ...selection, model: model.value }, notice }) : model
 }
 
 async function findOnlyModel(

@@ -1,5 +1,6 @@
 import { ok, type Result } from "../../base/result.ts"
 import { builtInAliases } from "../../llm/catalog/model-names.ts"
+import type { ResolvedModelName } from "../../llm/catalog/resolve-model-name.ts"
 import type { ModelSelection } from "../../llm/choose-model.ts"
 import type { App } from "../app.ts"
 
@@ -7,12 +8,11 @@ import type { App } from "../app.ts"
  * Resolves the model named at the start, or the default model, to a full name. Loads the catalogue only for a name that may be an
  * alias, because that slows the start down.
  */
-export async function resolveStartupModel(app: App, selection: ModelSelection): Promise<Result<ModelSelection>> {
+export async function resolveStartupModel(app: App, selection: ModelSelection): Promise<Result<ResolvedModelName>> {
   const defaultModel = app.config.get("model.default")
   const { model } = selection
-  const mayBeAlias =
-    model === undefined ? builtInAliases().includes(defaultModel.toLowerCase()) : model !== defaultModel
-  if (!mayBeAlias) return ok(selection)
+  const isOther = model !== undefined && model !== defaultModel
+  if (!isOther && !builtInAliases().includes(defaultModel.toLowerCase())) return ok({ selection, notice: undefined })
   const { resolveModelOption } = await import("./resolve-model.ts")
   return await resolveModelOption({ model: defaultModel, ...selection }, app)
 }

@@ -5,6 +5,7 @@ import type { Environment } from "../../config/environment.ts"
 import type { Home } from "../../config/home.ts"
 import type { Config } from "../../config/load-config.ts"
 import type { Workspace } from "../../exec/workspace.ts"
+import type { Lexicon } from "../../knowledge/semantic-search/lexicon.ts"
 import type { SemanticSearch } from "../../knowledge/semantic-search/semantic-search.ts"
 import type { MemoryProvider } from "../../knowledge/memory/memory-provider.ts"
 import type { ModelListPrewarm } from "../../llm/catalog/prewarm-model-list.ts"
@@ -12,6 +13,7 @@ import type { SessionStore } from "../../state/store.ts"
 import type { ToolRegistry } from "../../toolkit/registry.ts"
 import type { FileRegistry } from "../../tools/file/tracking/file-tracker.ts"
 import type { BackgroundProcesses } from "./background-processes.ts"
+import type { PendingWrites } from "./pending-writes.ts"
 
 /** What the sessions of one app share. */
 export interface Services {
@@ -26,11 +28,16 @@ export interface Services {
   readonly store: () => Promise<SessionStore>
   /** The sessions of another profile of the same home. Rejects with a `StoreError` when there are none. */
   readonly storeOf: (profile: string) => Promise<SessionStore>
+  /** Sentences for the user about databases that were repaired since the last call. */
+  readonly takeStoreNotices: () => readonly string[]
   /** Semantic search over sessions, memory and learnings. Opened on first use. */
   readonly semanticSearch: () => Promise<SemanticSearch>
+  /** Knowledge about words, for searches. Built on first use. */
+  readonly lexicon: () => Promise<Lexicon>
   /** External memories; the setting `memory.provider` selects one. */
   readonly memoryProviders: readonly MemoryProvider[]
   readonly prewarm: ModelListPrewarm
+  readonly pendingWrites: PendingWrites
   /** Which files the sessions of this app have read and written. */
   readonly files: FileRegistry
   readonly processes: BackgroundProcesses

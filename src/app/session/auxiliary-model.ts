@@ -1,7 +1,6 @@
 import { lazy } from "../../base/lazy.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import type { BilledCall } from "../../agent/journal.ts"
-import type { Spending } from "../../agent/spending.ts"
 import type { Auxiliary, AuxiliaryCall } from "../../llm/auxiliary/auxiliary.ts"
 import type { ChosenModel } from "../../llm/choose-model.ts"
 import type { ModelRuntime } from "../../llm/model.ts"
@@ -11,10 +10,13 @@ import type { Usage } from "../../protocol/usage.ts"
 import { chooseModelFor } from "../services/model-sources.ts"
 import type { Services } from "../services/services.ts"
 import { openModelClient } from "../services/model-client.ts"
+import type { SessionSpending } from "./session-spending.ts"
 
 /** The model for the auxiliary tasks of a conversation: titles, summaries, image descriptions. Loaded on first use. */
 export interface AuxiliaryModel {
   call(call: AuxiliaryCall): ReturnType<Auxiliary["call"]>
+  /** Reports and stores a call that was made elsewhere for an auxiliary task; `Spending` has counted its cost already. */
+  recordCall(task: string, call: BilledCall): Promise<void>
   /** The usage since the last call of this method; that of a task is included once its `call` has returned. */
   takeUsage(): readonly UsageEvent[]
   close(): void
@@ -23,7 +25,7 @@ export interface AuxiliaryModel {
 export interface AuxiliaryModelParts {
   /** The model of the conversation; it does the tasks for which the settings name no other. */
   readonly main: ChosenModel
-  readonly spending: Spending
+  readonly spending: SessionSpending
   /** Adds the cost to the session's totals. */
   readonly addCall: (call: BilledCall) => Promise<void>
 }
@@ -31,9 +33,8 @@ export interface AuxiliaryModelParts {
 export function createAuxiliaryModel(parts: AuxiliaryModelParts, services: Services): AuxiliaryModel {
   const used: UsageEvent[] = []
   const billing = new Set<Promise<void>>()
-  const bill = async (task: string, reported: Usage | undefined, runtime: ModelRuntime): Promise<void> => {
-    const usage = reported ?? NO_USAGE
-    const cost = await parts.spending.record(runtime, reported)
+  const recordCall = async (task: string, call: BilledCall): Promise<void> => {
+    const { usage, cost, runtime } = call
     used.push({
       type: "usage",
       usage,
@@ -42,7 +43,12 @@ export function createAuxiliaryModel(parts: AuxiliaryModelParts, services: Servi
       ...(cost.usd === null ? {} : { costUsd: cost.usd }),
       task,
     })
-    await parts.addCall({ usage, cost, runtime })
+    await parts.addCall(call)
+  }
+  const bill = async (task: string, reported: Usage | undefined, runtime: ModelRuntime): Promise<void> => {
+    const usage = reported ?? NO_USAGE
+    const cost = await parts.spending.recordAuxiliary(runtime, reported)
+    await recordCall(task, { usage, cost, runtime })
   }
   const auxiliary = lazy(async () => {
     const { createAuxiliary } = await import("../../llm/auxiliary/auxiliary.ts")
@@ -67,6 +73,7 @@ export function createAuxiliaryModel(parts: AuxiliaryModelParts, services: Servi
       await Promise.all(billing)
       return reply
     },
+    recordCall,
     takeUsage: () => (used.length === 0 ? NONE : used.splice(0)),
     close: () => {
       auxiliary.peek()?.then(

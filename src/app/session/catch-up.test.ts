@@ -11,9 +11,8 @@ import type { StoredState } from "./session-journal.ts"
 
 const id = toSessionId("session")
 const said = (content: string): Message => ({ role: "user", content })
-const question = said("question")
 
-async function catchUp(stored: Partial<StoredState>, asked?: Message) {
+async function catchUp(stored: Partial<StoredState>) {
   const conversation = new Conversation({
     id,
     system: "s",
@@ -28,7 +27,7 @@ async function catchUp(stored: Partial<StoredState>, asked?: Message) {
   }
   const facets = combineFacets([facet], createLogger({ sinks: [], redact: (text) => text }))
   const state: StoredState = { id, system: "s", messages: [said("a")], added: 0, ...stored }
-  const events = await Array.fromAsync(adoptStored(state, { conversation, question: asked, facets }))
+  const events = await Array.fromAsync(adoptStored(state, { conversation, facets }))
   return { conversation, notified, events }
 }
 
@@ -39,12 +38,6 @@ test("messages of another process are adopted and reported", async () => {
     ["2 messages"],
     [{ type: "status", kind: "warning", text: expect.stringContaining("another process added 1 message") }],
   ])
-})
-
-test("the user's new message stays last", async () => {
-  const messages = [said("a"), question, said("b")]
-  const { conversation } = await catchUp({ messages, added: 1 }, question)
-  expect(conversation.history.map(({ content }) => content)).toEqual(["a", "b", "question"])
 })
 
 test("a compression by another process moves the conversation to the child session", async () => {

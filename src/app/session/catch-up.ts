@@ -1,20 +1,17 @@
 import type { Conversation } from "../../agent/conversation.ts"
 import type { Facets } from "../../agent/facets.ts"
 import type { Steps } from "../../agent/steps.ts"
-import type { Message } from "../../protocol/message.ts"
 import type { StoredState } from "./session-journal.ts"
 
 export interface CatchUpParts {
   readonly conversation: Conversation
-  /** The user's new message, if it is stored already: it stays last, because it is answered next. */
-  readonly question: Message | undefined
   readonly facets: Facets
 }
 
 /** Applies changes that another process made to this conversation. */
-export async function* adoptStored(stored: StoredState, { conversation, question, facets }: CatchUpParts): Steps<void> {
+export async function* adoptStored(stored: StoredState, { conversation, facets }: CatchUpParts): Steps<void> {
   const from = conversation.id
-  conversation.adopt({ ...stored, messages: withLast(stored.messages, question) })
+  conversation.adopt(stored)
   facets.historyChanged(conversation.history)
   if (stored.id === from) {
     yield { type: "status", kind: "warning", text: changeText(stored.added) }
@@ -29,13 +26,4 @@ export async function* adoptStored(stored: StoredState, { conversation, question
 function changeText(added: number): string {
   if (added <= 0) return "another process removed part of this conversation; it continues here without it"
   return `another process added ${added === 1 ? "1 message" : `${added} messages`} to this conversation; it continues here with all of them`
-}
-
-function withLast(messages: readonly Message[], question: Message | undefined): readonly Message[] {
-  if (question === undefined) return messages
-  const content = JSON.stringify(question.content)
-  const index = messages.findLastIndex(
-    (message) => message.role === "user" && JSON.stringify(message.content) === content,
-  )
-  return [...messages.filter((_message, at) => at !== index), messages[index] ?? question]
 }

@@ -10,6 +10,7 @@ import type { Services } from "../services/services.ts"
 import type { AuxiliaryModel } from "./auxiliary-model.ts"
 import type { OpenSessionOptions } from "./session-options.ts"
 import type { SessionJournal } from "./session-journal.ts"
+import type { SessionSpending } from "./session-spending.ts"
 
 /** Creates one facet for one session; undefined where the settings or the workspace rule it out. */
 export type FacetFactory = (context: FacetContext) => AppFacet | undefined | Promise<AppFacet | undefined>
@@ -46,6 +47,7 @@ export interface FacetContext {
 
 /** The open session as facets see it. */
 export interface OpenSessionParts extends TurnParts {
+  readonly spending: SessionSpending
   readonly journal: SessionJournal
   /** Declared and deferred tools. */
   readonly allTools: readonly ToolDefinition[]

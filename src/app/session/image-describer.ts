@@ -22,6 +22,8 @@ export function lazyImageDescriber({
   })
   return {
     describe: async (image, how) => await (await describer()).describe(image, how),
+    rememberRefusal: async (images, model) => await (await describer()).rememberRefusal(images, model),
+    wasRefused: async (images, model) => await (await describer()).wasRefused(images, model),
     setAuxiliary: (model) => {
       auxiliary = model
     },

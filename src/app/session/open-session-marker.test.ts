@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process"
-import { readdirSync, writeFileSync } from "node:fs"
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { hostname } from "node:os"
 
 import { expect, test } from "vitest"
@@ -34,6 +34,25 @@ test("a session is open elsewhere as long as the other process lives", async () 
   own.follow(toSessionId("20260101_000001_child"))
   own.leave()
   expect(readdirSync(home.file("cache", "open-sessions"))).toEqual([])
+})
+
+test("a session that the Python edition has registered is open there", async () => {
+  await using testHome = await temporaryHome()
+  const home = resolveHome(environmentFrom(testHome.env))
+  const other = spawn("sleep", ["60"])
+  const pid = other.pid ?? 0
+  mkdirSync(home.file("runtime"))
+  const entries = [
+    { lease_id: "a", session_id: "another", surface: "cli", pid: process.ppid },
+    { lease_id: "b", session_id: ID, surface: "cli", pid: process.pid },
+    { lease_id: "c", session_id: ID, surface: "desktop", pid },
+  ]
+  writeFileSync(home.file("runtime", "active_sessions.json"), JSON.stringify({ entries }))
+  expect(findOtherProcess(home, ID)).toBe(pid)
+  const gone = new Promise((resolve) => other.once("exit", resolve))
+  other.kill("SIGKILL")
+  await gone
+  expect(findOtherProcess(home, ID)).toBeUndefined()
 })
 
 test("a home that cannot be written keeps no session from running", async () => {

@@ -7,10 +7,13 @@ import { isProcessAlive, processStartTime } from "../../base/process-alive.ts"
 import type { Home } from "../../config/home.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 
-/** Shows other processes that this one has a session open. */
+/**
+ * Shows other processes that this one has a session open. It must be shown before this process stores anything that looks unfinished,
+ * such as a tool call without a result: others complete what no process has open.
+ */
 export interface Presence {
   show(): void
-  /** The conversation continues under another id. */
+  /** The conversation continues under this id. */
   follow(id: SessionId): void
   leave(): void
 }
@@ -27,7 +30,7 @@ export function createPresence(home: Home, id: SessionId): Presence {
     follow: (next) => {
       const former = path
       path = pathOf(home, next)
-      if (!isShown) return
+      if (!isShown || path === former) return
       write(home, path)
       remove(former)
     },
@@ -37,8 +40,15 @@ export function createPresence(home: Home, id: SessionId): Presence {
   }
 }
 
-/** The pid of another process of this machine that has the session open. Removes markers of processes that were killed. */
+/**
+ * The pid of another process of this machine, of either edition, that has the session open. Removes markers of processes that were
+ * killed.
+ */
 export function findOtherProcess(home: Home, id: SessionId): number | undefined {
+  return findMarker(home, id) ?? findPythonProcess(home, id)
+}
+
+function findMarker(home: Home, id: SessionId): number | undefined {
   for (const name of markersOf(home, id)) {
     const path = home.file(...MARKER_DIRECTORY, name)
     const marker = readMarker(path)
@@ -47,6 +57,21 @@ export function findOtherProcess(home: Home, id: SessionId): number | undefined 
     remove(path)
   }
   return undefined
+}
+
+/** Recent Python versions register every open session. This edition registers only when `max_concurrent_sessions` is set. */
+function findPythonProcess(home: Home, id: SessionId): number | undefined {
+  let registry: unknown
+  try {
+    registry = parseJson(readFileSync(home.file("runtime", "active_sessions.json"), "utf8"))
+  } catch {
+    // Nothing is registered.
+    return undefined
+  }
+  const entries = isRecord(registry) && Array.isArray(registry["entries"]) ? registry["entries"].filter(isRecord) : []
+  return entries
+    .flatMap(({ session_id: session, pid }) => (session === id && typeof pid === "number" ? [pid] : []))
+    .find((pid) => pid !== process.pid && isProcessAlive(pid))
 }
 
 const MARKER_DIRECTORY = ["cache", "open-sessions"] as const

@@ -1,10 +1,11 @@
 import { Conversation } from "../../agent/conversation.ts"
+import { endsInterrupted } from "../../agent/partial-reply.ts"
 import { sessionIdKind, sourceOf } from "../../agent/origin.ts"
 import { joinLayers } from "../../agent/prompt/build-prompt.ts"
-import type { Spending } from "../../agent/spending.ts"
 import { ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import type { Environment } from "../../config/environment.ts"
+import type { Workspace } from "../../exec/workspace.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import { NO_USAGE } from "../../protocol/usage.ts"
 import { newSessionId } from "../../state/session-id.ts"
@@ -19,7 +20,6 @@ import type { FacetFactory } from "./facet-context.ts"
 import { lazyImageDescriber } from "./image-describer.ts"
 import { changedWorkspaceNote, openingWarnings } from "./opening-notices.ts"
 import { dumpingRequests } from "./request-dump.ts"
-import { DECLARED_TOOLS } from "./resume.ts"
 import type { ResumedSession } from "./resume.ts"
 import { createSessionCompression } from "./session-compression.ts"
 import { createDispatchSession } from "./session-dispatch.ts"
@@ -29,12 +29,15 @@ import type { OpenSessionOptions } from "./session-options.ts"
 import type { SessionParts } from "./session-parts.ts"
 import { buildSessionPrompt } from "./session-prompt.ts"
 import type { PromptDraft } from "./session-prompt.ts"
+import { createPartialReplyFile } from "./partial-reply-file.ts"
 import { openResources } from "./session-resources.ts"
 import type { SessionResources } from "./session-resources.ts"
 import { createSpending } from "./session-spending.ts"
+import type { SessionSpending } from "./session-spending.ts"
 import { deferredToolsPort, divideTools, selectTools } from "./session-tools.ts"
 import type { SessionTools } from "./session-tools.ts"
 import { createSession } from "./session.ts"
+import { DECLARED_TOOLS, promptMark } from "./stored-prompt.ts"
 import type { Session } from "./session.ts"
 
 /** Opens a session: acquires its resources, creates its facets, builds its prompt, then connects the loop to all of them. */
@@ -110,6 +113,7 @@ async function connectSession(source: SessionSource): Promise<Session> {
     { conversation, journal, facets, ports, auxiliary, dispatch, tools: offered.declared, model: options.model },
     services,
   )
+  const openingNote = resumed === undefined ? undefined : await noteForResumed(resumed, { options, workspace })
   services.prewarm.start(options.model)
   const { model, provider } = options.model.runtime
   session.set({
@@ -146,16 +150,19 @@ async function connectSession(source: SessionSource): Promise<Session> {
       tools: tools.definitions.map(({ name }) => name),
       resumed: resumed !== undefined,
       messages: conversation.history.length,
+      endsInterrupted: endsInterrupted(conversation.history),
+      ...movedFrom(options, { resumed, kind: workspace.kind }),
       ...("reason" in store ? { unsaved: store.reason } : {}),
     },
     openingWarnings: [...prefix.warnings, ...warnings, ...openingWarnings(resumed)],
-    openingNote: changedWorkspaceNote(options.workspaceNote, resumed),
+    openingNote,
     todo: () => ports.todo?.read() ?? [],
     background: {
       take: () => services.processes.takeNotice(id),
       waitForOne: (signal) => services.processes.waitForNotice(id, signal),
     },
     takeAuxiliaryUsage: () => auxiliary.takeUsage(),
+    takeStoreNotices: services.takeStoreNotices,
     openModel: (chosen) => openModelClient(chosen, services, { images }),
     release: async () => {
       auxiliary.close()
@@ -164,6 +171,23 @@ async function connectSession(source: SessionSource): Promise<Session> {
   })
   created.opened()
   return createSession(session.get())
+}
+
+async function noteForResumed(
+  resumed: ResumedSession,
+  { options, workspace }: { readonly options: OpenSessionOptions; readonly workspace: Workspace },
+): Promise<string | undefined> {
+  const facts = await workspace.describe()
+  return changedWorkspaceNote({ note: options.workspaceNote, kind: workspace.kind, facts }, resumed)
+}
+
+/** The directory on this machine in which the conversation was before. */
+function movedFrom(
+  { cwd }: OpenSessionOptions,
+  { resumed, kind }: { readonly resumed: ResumedSession | undefined; readonly kind: Workspace["kind"] },
+): { readonly movedFrom?: string } {
+  const former = resumed?.cwd ?? cwd
+  return kind !== "local" || former === cwd ? {} : { movedFrom: former }
 }
 
 /** The prefix of every request of the session, the same bytes each time. */
@@ -187,7 +211,7 @@ async function buildPrefix(
 ): Promise<SessionPrefix> {
   const { id, resumed, workspace } = resources
   const { runtime } = options.model
-  const tools = selectTools(options.toolsets, created.combined.tools(), services)
+  const tools = selectTools({ toolsets: options.toolsets, fromFacets: created.combined.tools(), workspace }, services)
   const draft = async (sessionId: SessionId): Promise<PromptDraft> =>
     await buildSessionPrompt(
       {
@@ -227,8 +251,8 @@ function openJournal(
   prefix: SessionPrefix,
   {
     options,
-    resources: { id, store, resumed },
-    services: { clock },
+    resources: { id, store, resumed, presence },
+    services: { clock, home },
   }: { readonly options: OpenSessionOptions; readonly resources: SessionResources; readonly services: Services },
 ): SessionJournal {
   if ("reason" in store) return createUnsavedJournal({ id, system: prefix.sent(prefix.stored) })
@@ -240,13 +264,18 @@ function openJournal(
       startedAt: clock.now() / 1000,
       model: options.model.runtime.model,
       systemPrompt: prefix.stored,
-      modelConfig: { [DECLARED_TOOLS]: prefix.offered.declared.map(({ name }) => name) },
+      modelConfig: {
+        [DECLARED_TOOLS]: prefix.offered.declared.map(({ name }) => name),
+        ...promptMark(prefix.stored),
+      },
       cwd: options.cwd,
     },
     resumed,
     generatesTitle: options.generateTitle === true,
     newId: () => newSessionId(clock, sessionIdKind(options.origin)),
     clock,
+    partialReply: createPartialReplyFile(home),
+    presence,
     rebuildPrompt: async (child) => {
       const stored = joinLayers((await prefix.draft(child)).layers)
       return { stored, sent: prefix.sent(stored) }
@@ -255,7 +284,7 @@ function openJournal(
   })
 }
 
-function openSpending(resumed: ResumedSession | undefined, { config, home }: Services): Spending {
+function openSpending(resumed: ResumedSession | undefined, { config, home }: Services): SessionSpending {
   return createSpending({
     limitUsd: config.get("model.max_session_cost_usd"),
     spentUsd: resumed?.spentUsd ?? 0,

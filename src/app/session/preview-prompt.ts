@@ -41,7 +41,7 @@ export async function previewPrompt(
       isPreview: true,
       session: notOpen,
     })
-    const tools = selectTools(options.toolsets, combined.tools(), services)
+    const tools = selectTools({ toolsets: options.toolsets, fromFacets: combined.tools(), workspace }, services)
     const { origin, model } = options
     const { layers } = await buildSessionPrompt(
       { origin, runtime: model.runtime, tools, facets: combined, workspace },
@@ -59,4 +59,4 @@ function notOpen(): never {
   throw new Error("a prompt preview opens no session")
 }
 
-const NO_AUXILIARY: AuxiliaryModel = { call: notOpen, takeUsage: () => [], close: () => undefined }
+const NO_AUXILIARY: AuxiliaryModel = { call: notOpen, recordCall: notOpen, takeUsage: () => [], close: () => undefined }

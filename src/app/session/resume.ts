@@ -2,32 +2,41 @@ import type { Logger } from "../../base/logger.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { errorMessage } from "../../base/system-error.ts"
-import { resultsForUnsettledCalls } from "../../agent/history-repair.ts"
+import { repairStoredHistory, resultsForUnsettledCalls } from "../../agent/history-repair.ts"
 import { toSentForm } from "../../agent/sent-form.ts"
 import type { Home } from "../../config/home.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import type { Message } from "../../protocol/message.ts"
+import { addUsd } from "../../llm/catalog/cost.ts"
+import { NO_USAGE, addUsage } from "../../protocol/usage.ts"
 import type { Usage } from "../../protocol/usage.ts"
-import type { KnownState, SessionRow, SessionStore } from "../../state/store.ts"
+import { StoreError } from "../../state/store.ts"
+import type { KnownState, SessionRevision, SessionRow, SessionStore } from "../../state/store.ts"
+import { conversationRows } from "../services/conversation-rows.ts"
 import { findOtherProcess } from "./open-session-marker.ts"
+import { readPartialReply, removePartialReplies } from "./partial-reply-file.ts"
+import { DECLARED_TOOLS, ownPrompt } from "./stored-prompt.ts"
 
 /** What a resumed session starts with. */
 export interface ResumedSession extends KnownState {
   /** Each message in the form in which it is sent, with its row id. */
   readonly messages: ReadonlyMap<Message, number>
+  /** The stored prompt; undefined when this edition has not written it. */
   readonly system: string | undefined
+  /** The directory of the conversation so far; null when it is unknown. */
+  readonly cwd: string | null
+  /** Of the whole conversation, including the sessions that compressions have ended. */
   readonly spentUsd: number
   readonly used: Usage
   /** Names of the tools that were declared to the model; undefined for a session of the Python edition. */
   readonly declaredTools: readonly string[] | undefined
   /** Names of tools whose calls were running when the last process ended. */
   readonly interrupted: readonly string[]
+  /** The last process was killed during a reply; the history ends with what had arrived of it. */
+  readonly partialReply: boolean
   /** Another process that has the session open. Its running calls are left to it. */
   readonly openIn: number | undefined
 }
-
-/** The key in a session's `model_config` that lists its declared tools. */
-export const DECLARED_TOOLS = "declared_tools"
 
 function namesIn(value: unknown): readonly string[] | undefined {
   return Array.isArray(value) ? value.filter((name) => typeof name === "string") : undefined
@@ -46,37 +55,90 @@ export async function storeOrReason(services: {
   }
 }
 
-/** Loads a session to continue it. Calls that were running when the last process died get the result "outcome unknown". */
+/**
+ * Loads a session to continue it. Calls that were running when the last process died get the result "outcome unknown", unless another
+ * process has the session open: they may be running there.
+ */
 export async function loadResumedSession(
   id: SessionId,
   store: SessionStore | { readonly reason: string },
   home: Home,
 ): Promise<Result<ResumedSession>> {
   if ("reason" in store) return fail(`the session cannot be resumed: ${store.reason}`)
-  const read = await readStored(id, store)
-  if (read === undefined) return fail(`there is no session ${id}; \`hermes sessions list\` shows them`)
-  const { row, revision } = read
-  let { lastMessageId } = read
-  const messages = new Map(read.messages)
-  const openIn = findOtherProcess(home, id)
-  const lost = openIn === undefined ? resultsForUnsettledCalls([...messages.keys()]) : []
-  if (lost.length > 0) {
-    const ids = await store.append(id, lost)
-    for (const [index, message] of lost.entries()) messages.set(message, ids[index] ?? 0)
-    lastMessageId = ids.at(-1) ?? lastMessageId
-  }
+  const recovered = await readAndRecover(id, store, home)
+  if (recovered === undefined) return fail(`there is no session ${id}; \`hermes sessions list\` shows them`)
+  const { row } = recovered
   if (row.endedAt !== null) await store.reopenSession(id)
+  const rows = await conversationRows(store, row)
+  const system = ownPrompt(row)
   return ok({
-    messages,
-    revision: { ...revision, messageCount: revision.messageCount + lost.length, continued: false },
-    lastMessageId,
-    system: row.systemPrompt === "" ? undefined : (row.systemPrompt ?? undefined),
-    spentUsd: row.estimatedCostUsd ?? 0,
-    used: row.usage,
-    declaredTools: namesIn(row.modelConfig[DECLARED_TOOLS]),
-    interrupted: lost.map((message) => message.tool_name),
-    openIn,
+    messages: repairStoredHistory(recovered.messages),
+    revision: { ...recovered.revision, continued: false },
+    lastMessageId: recovered.lastMessageId,
+    system,
+    cwd: row.cwd,
+    spentUsd: rows.reduce((sum, { estimatedCostUsd }) => addUsd(sum, estimatedCostUsd ?? 0), 0),
+    used: rows.reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE),
+    declaredTools: system === undefined ? undefined : namesIn(row.modelConfig[DECLARED_TOOLS]),
+    interrupted: recovered.interrupted,
+    partialReply: recovered.partialReply,
+    openIn: recovered.openIn,
   })
+}
+
+type RecoveredSession = StoredSession & Pick<ResumedSession, "interrupted" | "partialReply" | "openIn">
+
+/**
+ * Stores what a killed process left open. A process shows that it has the session open before it stores a call, and until the result
+ * is stored (open-session-marker.ts). So if none is found after reading, and the session has not changed when the results are stored,
+ * no running process can own the calls.
+ */
+async function readAndRecover(id: SessionId, store: SessionStore, home: Home): Promise<RecoveredSession | undefined> {
+  for (;;) {
+    const read = await readStored(id, store)
+    if (read === undefined) return undefined
+    const openIn = findOtherProcess(home, id)
+    const nothing = { ...read, interrupted: [], partialReply: false, openIn }
+    if (openIn !== undefined) return nothing
+    const lost = resultsForUnsettledCalls([...read.messages.keys()])
+    const partial = readPartialReply(home, id, read.lastMessageId)
+    const recovered: readonly Message[] = [
+      ...lost,
+      ...(partial === undefined
+        ? []
+        : [{ role: "assistant", content: partial, finish_reason: "interrupted" } as const]),
+    ]
+    if (recovered.length === 0) {
+      removePartialReplies(home, id)
+      return nothing
+    }
+    const ids = await appendUnlessChanged(id, recovered, { store, since: read.revision })
+    // Another process has just written, perhaps the results.
+    if (ids === undefined) continue
+    removePartialReplies(home, id)
+    return {
+      row: read.row,
+      messages: new Map([...read.messages, ...recovered.map((message, index) => [message, ids[index] ?? 0] as const)]),
+      revision: { ...read.revision, messageCount: read.revision.messageCount + recovered.length },
+      lastMessageId: ids.at(-1) ?? read.lastMessageId,
+      interrupted: lost.map((message) => message.tool_name),
+      partialReply: partial !== undefined,
+      openIn,
+    }
+  }
+}
+
+async function appendUnlessChanged(
+  id: SessionId,
+  messages: readonly Message[],
+  { store, since }: { readonly store: SessionStore; readonly since: SessionRevision },
+): Promise<readonly number[] | undefined> {
+  try {
+    return await store.append(id, messages, undefined, { since })
+  } catch (error) {
+    if (error instanceof StoreError && error.kind === "moved") return undefined
+    throw error
+  }
 }
 
 export interface StoredSession extends KnownState {

@@ -69,11 +69,11 @@ export function createSessionCompression(source: CompressionSource, services: Se
     newestResultOnly: (tool) => dispatch.tools.get(tool)?.newestResultOnly === true,
     ...(feasible.thresholdCap === undefined ? {} : { thresholdCap: feasible.thresholdCap }),
   })
-  const catchUp: CompressionParts["catchUp"] = async function* (question) {
-    const stored = await source.journal.catchUp()
+  const catchUp: CompressionParts["catchUp"] = async function* (turn) {
+    const stored = await source.journal.catchUp(turn)
     if (stored === undefined) return false
     const { adoptStored } = await import("./catch-up.ts")
-    yield* adoptStored(stored, { conversation, question, facets })
+    yield* adoptStored(stored, { conversation, facets })
     return true
   }
   const windowFloor = lazy(async () => {

@@ -17,11 +17,17 @@ import type {
   KnownState,
   NewSession,
   SessionRevision,
+  SessionRow,
   SessionStore,
   StoredMessage,
   TotalsDelta,
 } from "../../state/store.ts"
+import type { Presence } from "./open-session-marker.ts"
+import type { PartialReplyFile } from "./partial-reply-file.ts"
 import { readStored } from "./resume.ts"
+import type { ResumedSession } from "./resume.ts"
+import { withTurnLast } from "./stored-history.ts"
+import { ownPrompt, promptMark } from "./stored-prompt.ts"
 
 /** The stored session. Without a store nothing is kept and every call succeeds. */
 export interface SessionJournal extends Journal {
@@ -29,8 +35,11 @@ export interface SessionJournal extends Journal {
   setModel(model: string): Promise<void>
   /** Replaces the title taken from the first words, unless the user has set another one since. */
   retitle(title: string): Promise<void>
-  /** The stored state if another process changed the conversation since this one read or wrote it. */
-  catchUp(): Promise<StoredState | undefined>
+  /**
+   * The stored state if another process changed the conversation since this one read or wrote it. The messages of the running turn
+   * are last in it.
+   */
+  catchUp(turn: readonly Message[]): Promise<StoredState | undefined>
   /** Adds the cost of an auxiliary call to the totals. */
   addCall(call: BilledCall): Promise<void>
   end(reason: string): Promise<void>
@@ -49,12 +58,14 @@ export interface SessionJournalOptions {
   readonly store: SessionStore
   readonly session: NewSession
   /** The row id of each stored message, in the form in which it is sent. Absent for a new session. */
-  readonly resumed: (KnownState & { readonly messages: ReadonlyMap<Message, number> }) | undefined
+  readonly resumed: (KnownState & Pick<ResumedSession, "messages" | "system" | "cwd">) | undefined
   /** A title will be generated from the first exchange. */
   readonly generatesTitle: boolean
   /** For child sessions. */
   readonly newId: () => SessionId
   readonly clock: Clock
+  readonly partialReply: PartialReplyFile
+  readonly presence: Pick<Presence, "show" | "follow">
   /** Builds the prompt of a child session: memory and project files are read again. */
   readonly rebuildPrompt: (id: SessionId) => Promise<{ readonly stored: string; readonly sent: string }>
   /** Adds what is sent with a stored prompt but never stored. */
@@ -75,6 +86,12 @@ export function createSessionJournal(options: SessionJournalOptions): SessionJou
   // The row is created with the first message, so that a chat that was opened and closed without one leaves no trace.
   let isStored = options.resumed !== undefined
   let firstTitle: string | undefined
+  /** The stored prompt is of the Python edition. It is replaced with the first message, and then stays. */
+  let replacesPrompt = options.resumed !== undefined && options.resumed.system === undefined
+  /** The conversation has moved to another directory. That is stored with the first message. */
+  let movesTo = options.resumed === undefined || options.resumed.cwd === session.cwd ? undefined : session.cwd
+  /** Auxiliary calls before the first message. */
+  const earlyTotals: TotalsDelta[] = []
   /** The last state of the session that this process has seen. */
   let state: KnownState = options.resumed ?? { revision: NEW_SESSION, lastMessageId: 0 }
   const rows = new WeakMap<Message, number>(options.resumed?.messages ?? [])
@@ -103,23 +120,42 @@ export function createSessionJournal(options: SessionJournalOptions): SessionJou
     }
   }
 
+  const promptOf = async (row: SessionRow): Promise<string> => {
+    const stored = replacesPrompt && row.id === session.id ? session.systemPrompt : ownPrompt(row)
+    if (stored !== undefined) return options.sentPrompt(stored)
+    const prompt = await options.rebuildPrompt(row.id)
+    await store.setSystemPrompt(row.id, prompt.stored, { ...session.modelConfig, ...promptMark(prompt.stored) })
+    return prompt.sent
+  }
+
   const append = async (messages: readonly Message[], call?: BilledCall): Promise<void> => {
     const stamped = messages.map((message) => stamp(message, clock))
+    // Before a call or a reply exists that another process could take for one of a killed process.
+    options.presence.show()
     if (isStored) {
+      if (replacesPrompt) await store.setSystemPrompt(tip, session.systemPrompt ?? "", session.modelConfig ?? {})
+      replacesPrompt = false
+      if (movesTo !== undefined) await store.setDirectory(tip, movesTo)
+      movesTo = undefined
       const ids = await appendToTip(stamped, call === undefined ? undefined : totalsOf(call))
       remember(messages, ids)
       if (state.revision !== UNREAD) state = grown(ids)
+      options.partialReply.remove()
       return
     }
     const ids = await store.startSession(session, stamped, shortTitle(firstWords(stamped)))
     remember(messages, ids)
     state = grown(ids, NEW_SESSION)
     isStored = true
+    for (const totals of earlyTotals.splice(0)) await store.addTotals(tip, totals)
     if (options.generatesTitle) firstTitle = (await store.session(tip))?.title ?? undefined
   }
 
   return {
     append,
+    keepPartial: (text) => {
+      options.partialReply.write(text, { session: tip, after: state.lastMessageId })
+    },
     reshape: async (changes) => {
       const additions = [...changes].flatMap(([sent, former]) => {
         const messageId = rows.get(former)
@@ -137,7 +173,14 @@ export function createSessionJournal(options: SessionJournalOptions): SessionJou
       try {
         const ids = await store.rotate(
           tip,
-          { ...session, id: child, parent: tip, startedAt: clock.now() / 1000, systemPrompt: prompt.stored },
+          {
+            ...session,
+            id: child,
+            parent: tip,
+            startedAt: clock.now() / 1000,
+            systemPrompt: prompt.stored,
+            modelConfig: { ...session.modelConfig, ...promptMark(prompt.stored) },
+          },
           messages.map((message) => stamp(message, clock)),
           state,
         )
@@ -149,24 +192,28 @@ export function createSessionJournal(options: SessionJournalOptions): SessionJou
         throw error
       }
       tip = child
+      options.presence.follow(child)
+      replacesPrompt = false
       firstTitle = undefined
       return ok({ id: child, system: prompt.sent })
     },
     lockCompression: async (signal) => await waitForLock({ store, id: tip, clock, signal }),
-    catchUp: async () => {
+    catchUp: async (turn) => {
       const stored = isStored ? await store.revision(tip) : undefined
       if (stored === undefined || isSame(stored, state.revision)) return undefined
       const current = stored.continued ? await store.compressionTip(tip) : tip
       const read = await readStored(current, store)
       if (read === undefined) return undefined
-      const messages = [...read.messages.keys()]
+      const messages = withTurnLast(read.messages, turn)
       const added =
         read.revision.rewinds === state.revision.rewinds ? read.revision.messageCount - state.revision.messageCount : 0
       tip = current
+      options.presence.follow(current)
+      if (current !== session.id) replacesPrompt = false
       state = read
       firstTitle = undefined
-      remember(messages, [...read.messages.values()])
-      return { id: tip, system: options.sentPrompt(read.row.systemPrompt ?? ""), messages, added }
+      remember([...messages.keys()], [...messages.values()])
+      return { id: tip, system: await promptOf(read.row), messages: [...messages.keys()], added }
     },
     title: async () => (isStored ? ((await store.session(tip))?.title ?? null) : null),
     retitle: async (title) => {
@@ -190,6 +237,7 @@ export function createSessionJournal(options: SessionJournalOptions): SessionJou
       // The auxiliary model is not the model of the session.
       const { model: _model, ...totals } = totalsOf(call)
       if (isStored) await store.addTotals(tip, totals)
+      else earlyTotals.push(totals)
     },
     end: async (reason) => {
       // Nothing is lost when this fails: all messages are stored, and a session without an end mark can be resumed too.
@@ -221,6 +269,7 @@ function isSame(stored: SessionRevision | undefined, known: SessionRevision): bo
 export function createUnsavedJournal(started: { readonly id: SessionId; readonly system: string }): SessionJournal {
   return {
     append: () => Promise.resolve(),
+    keepPartial: () => undefined,
     reshape: () => Promise.resolve(),
     rotate: () => Promise.resolve(ok(started)),
     lockCompression: () => Promise.resolve({ release: () => Promise.resolve() }),

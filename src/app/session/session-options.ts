@@ -22,8 +22,8 @@ export interface OpenSessionOptions {
   readonly checkpoints?: true
   /** Let a model generate the title. A one-shot run would end before it is generated. */
   readonly generateTitle?: boolean
-  /** Directory for trajectories (training data of runs); absent writes none. */
-  readonly saveTrajectories?: string
+  /** Save each run as training data even if the settings say otherwise. */
+  readonly saveTrajectories?: true
 }
 
 /** Exceptions to what sandboxed commands may write: `writable` replaces `cwd`, `readOnly` wins over it. */

@@ -27,6 +27,8 @@ export interface SessionParts extends OpenSessionParts {
   readonly background: BackgroundNotices
   /** The usage of auxiliary calls since the last call of this function. */
   readonly takeAuxiliaryUsage: () => readonly UsageEvent[]
+  /** Sentences for the user about repaired databases since the last call of this function. */
+  readonly takeStoreNotices: () => readonly string[]
   readonly openModel: (chosen: ChosenModel) => Promise<Result<ModelClient>>
   readonly release: () => Promise<void>
 }
@@ -34,6 +36,10 @@ export interface SessionParts extends OpenSessionParts {
 /** What a run starts with, and more that surfaces show. */
 export interface SessionFacts extends Omit<RunStart, "type"> {
   readonly messages: number
+  /** The last reply of a resumed conversation was interrupted. */
+  readonly endsInterrupted: boolean
+  /** A resumed conversation was in this directory before. */
+  readonly movedFrom?: string
   /** Why the conversation is not saved, if the store could not be opened. */
   readonly unsaved?: string
 }

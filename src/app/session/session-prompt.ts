@@ -1,8 +1,10 @@
+import type { FacetLayer } from "../../agent/facet.ts"
 import type { Facets } from "../../agent/facets.ts"
 import { platformOf } from "../../agent/origin.ts"
 import type { Origin } from "../../agent/origin.ts"
 import { DEFAULT_IDENTITY, promptLayers } from "../../agent/prompt/build-prompt.ts"
 import type { PromptLayer } from "../../agent/prompt/build-prompt.ts"
+import { takeCodePoints } from "../../base/text.ts"
 import type { Workspace } from "../../exec/workspace.ts"
 import { readSoul } from "../../knowledge/soul-file.ts"
 import type { ModelRuntime } from "../../llm/model.ts"
@@ -41,10 +43,12 @@ export async function buildSessionPrompt(
     source.workspace.describe(),
     config.get("agent.runtime_introspection") === true ? introspect(source.workspace) : undefined,
   ])
-  const soul = readSoul(home.file("SOUL.md"), {
-    maxChars: config.get("context_file_max_chars"),
-    defaultText: DEFAULT_IDENTITY,
-  })
+  const soul = environment.truthy("HERMES_SAFE_MODE")
+    ? { text: "" }
+    : readSoul(home.file("SOUL.md"), {
+        maxChars: config.get("context_file_max_chars"),
+        defaultText: DEFAULT_IDENTITY,
+      })
   const hints = [
     source.workspaceNote ?? "",
     environment.get("HERMES_ENVIRONMENT_HINT") ?? config.get("agent.environment_hint"),
@@ -63,7 +67,7 @@ export async function buildSessionPrompt(
     workspaceKind: source.workspace.kind,
     taskCompletionGuidance: config.get("agent.task_completion_guidance"),
     toolUseEnforcement: config.get("agent.tool_use_enforcement"),
-    facetLayers,
+    facetLayers: [...facetLayers, settingsLayer(config)],
     budget: {
       totalTokens: config.get("prompt_budget.total_tokens"),
       contextLength,
@@ -75,6 +79,11 @@ export async function buildSessionPrompt(
   })
   const warnings = [soul.warning, ...facetLayers.map(({ warning }) => warning)]
   return { layers, warnings: warnings.filter((warning) => warning !== undefined) }
+}
+
+function settingsLayer(config: Services["config"]): FacetLayer {
+  const text = takeCodePoints(config.get("agent.system_prompt"), config.get("context_file_max_chars"))
+  return { tier: "context", name: "agent.system_prompt", text }
 }
 
 const INTROSPECTION_MS = 3000

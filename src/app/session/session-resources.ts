@@ -9,6 +9,8 @@ import type { SessionId } from "../../protocol/identifiers.ts"
 import { newSessionId } from "../../state/session-id.ts"
 import { openModelClient } from "../services/model-client.ts"
 import type { Services } from "../services/services.ts"
+import { createPresence } from "./open-session-marker.ts"
+import type { Presence } from "./open-session-marker.ts"
 import { loadResumedSession, storeOrReason } from "./resume.ts"
 import type { ResumedSession } from "./resume.ts"
 import type { OpenSessionOptions } from "./session-options.ts"
@@ -23,7 +25,8 @@ export interface SessionResources {
   /** Absent for a new conversation. */
   readonly resumed: ResumedSession | undefined
   readonly workspace: Workspace
-  /** Closes the workspace and frees the concurrent session. */
+  readonly presence: Presence
+  /** Closes the workspace, frees the concurrent session and ends the presence. */
   readonly release: () => Promise<void>
 }
 
@@ -63,13 +66,17 @@ export async function openResources(
     return workspace
   }
   services.workspaces.add(workspace.value)
+  const presence = createPresence(services.home, id)
+  if (options.resume !== undefined) presence.show()
   return ok({
     id,
     model,
     store,
     resumed: resumed.value,
     workspace: workspace.value,
+    presence,
     release: async () => {
+      presence.leave()
       await closeWorkspace(workspace.value, services.log)
       services.workspaces.delete(workspace.value)
       await lease.value.release()

@@ -1,6 +1,7 @@
 import { epochSeconds } from "../../base/clock.ts"
 import { scrubSurrogates } from "../../base/text.ts"
 import { runTurn } from "../../agent/loop.ts"
+import { partialReplyNote } from "../../agent/partial-reply.ts"
 import { buildTurn } from "../../agent/turn.ts"
 import type { Steps } from "../../agent/steps.ts"
 import type { TurnRun } from "../../agent/turn.ts"
@@ -31,11 +32,13 @@ export async function* runEvents(input: UserInput, run: RunInput): AsyncGenerato
   } catch (error) {
     end = faultEnd(error, createTally())
   }
-  const leftover = run.steering.take()
-  const pendingSteer = end.outcome === "interrupted" ? undefined : leftover
+  const pendingSteer = run.steering.take()
   const { failedWrites: _paths, ...totals } = end.totals
+  const cost = parts.spending.takeRunCost()
+  const notes = notesOf(end, parts)
   const result: RunResult = {
-    finalResponse: withFooters(end, parts.footers),
+    finalResponse: end.finalResponse,
+    ...(notes.length === 0 ? {} : { notes }),
     exitReason: end.exitReason,
     messages: [...parts.conversation.history],
     // The model that answered last: the configured one, or a fallback in this turn.
@@ -43,6 +46,8 @@ export async function* runEvents(input: UserInput, run: RunInput): AsyncGenerato
     provider: run.current.model.runtime.provider,
     sessionId: parts.conversation.id,
     ...totals,
+    costUsd: cost.usd,
+    costStatus: cost.status,
     durationMs: parts.clock.now() - started,
     ...(end.partial === undefined ? {} : { partial: end.partial }),
     ...(end.error === undefined ? {} : { error: end.error }),
@@ -76,27 +81,30 @@ export interface RunInput extends Omit<TurnRun, "model"> {
   readonly notice: boolean
 }
 
-/** Adds lines for the user below the answer. They are not part of the conversation. */
-function withFooters(end: TurnEnd, footers: SessionParts["footers"]): string | null {
+function notesOf(end: TurnEnd, { footers, facets }: SessionParts): readonly string[] {
   const { finalResponse, exitReason, totals } = end
-  if (finalResponse === null) return null
-  const lines = [
+  const fromFacets = facets.turnFooters()
+  if (finalResponse === null || end.outcome === "interrupted") return []
+  return [
     footers.failedWrites ? mutationFooter({ failedWrites: totals.failedWrites, finalText: finalResponse }) : "",
     footers.explainEnd && end.outcome !== "completed"
       ? completionExplainer({ finalText: finalResponse, exitReason })
       : "",
+    ...fromFacets,
   ].filter((line) => line !== "")
-  return [finalResponse, ...lines].join("\n\n")
 }
 
 /** Stores the user's message before the first request is sent, then runs the loop. */
 async function* storeAndAnswer(input: UserInput, run: RunInput): Steps<TurnEnd> {
   const { parts, current, signal } = run
   const { conversation, facets } = parts
-  yield* parts.catchUp(undefined)
+  yield* parts.catchUp([])
   const { model } = current
   const fromFacets = await facets.beforeTurn({ text: contentText(input), history: conversation.history, model, signal })
-  const injected = [current.note, fromFacets].filter((text) => text !== undefined && text !== "").join("\n\n")
+  const partialNote = partialReplyNote(conversation.history)
+  const injected = [partialNote, current.note, fromFacets]
+    .filter((text) => text !== undefined && text !== "")
+    .join("\n\n")
   const message: Message = {
     role: "user",
     content: typeof input === "string" ? scrubSurrogates(input) : input,

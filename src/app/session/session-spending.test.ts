@@ -124,3 +124,42 @@ test("a warning is given once near the limit, and free models are never refused"
   await spending.record(SONNET, reads(100_000))
   expect(await spending.refusal({ ...SONNET, billingMode: "local" }, 1e9)).toBeUndefined()
 })
+
+describe("calls besides the conversation", () => {
+  test("an auxiliary call counts, but the next request is measured by the conversation", async () => {
+    const spending = ledger({ limitUsd: 0.5, limitTokens: 200_000 })
+    await spending.record(SONNET, reads(10_000))
+    await spending.recordAuxiliary(SONNET, reads(100_000))
+    expect(await spending.refusal(SONNET, 0)).toBeUndefined()
+    await spending.recordAuxiliary(SONNET, reads(50_000))
+    expect(await spending.refusal(SONNET, 0)).toMatch(/0\.4800.*about \$0\.0300/)
+  })
+
+  test("concurrent calls are all counted", async () => {
+    const spending = ledger()
+    await Promise.all(Array.from({ length: 50 }, () => spending.recordAuxiliary(SONNET, reads(1000))))
+    expect([spending.takeRunCost(), spending.takeRunCost()]).toEqual([
+      { usd: 0.15, status: "estimated" },
+      { usd: 0, status: "included" },
+    ])
+  })
+
+  test("a background turn counts and is limited, but does not take the warning or change the next request", async () => {
+    const spending = ledger({ limitUsd: 0.5 })
+    const review = spending.inBackground()
+    await review.record(SONNET, reads(140_000))
+    expect([review.warning(), spending.warning()]).toEqual([undefined, expect.stringContaining("0.4200") as string])
+    expect([await review.refusal(SONNET, 0), await spending.refusal(SONNET, 0)]).toEqual([
+      expect.stringContaining("would exceed") as string,
+      undefined,
+    ])
+  })
+
+  test("after a compression the next request is measured by its own size", async () => {
+    const spending = ledger({ limitUsd: 0.5 })
+    await spending.refusal(SONNET, 120_000)
+    await spending.record(SONNET, reads(120_000))
+    expect(await spending.refusal(SONNET, 120_100)).toBeDefined()
+    expect(await spending.refusal(SONNET, 5000)).toBeUndefined()
+  })
+})

@@ -3,8 +3,21 @@ import { addUsd } from "../../llm/catalog/cost.ts"
 import { tokenRefusal, tokenWarning } from "../../llm/catalog/session-token-limit.ts"
 import type { ModelRuntime } from "../../llm/model.ts"
 import type { Prices } from "../../llm/catalog/prices.ts"
-import { NO_USAGE, addUsage } from "../../protocol/usage.ts"
+import { NO_USAGE, addUsage, worseStatus } from "../../protocol/usage.ts"
 import type { Usage } from "../../protocol/usage.ts"
+
+/** The spending of a session, of which the conversation is one part. */
+export interface SessionSpending extends Spending {
+  /** The same for an auxiliary call. Its size says nothing about the next request of the conversation. */
+  recordAuxiliary(runtime: ModelRuntime, usage: Usage | undefined): Promise<CallCost>
+  /**
+   * Returns the cost of all calls since the last call of this method. A call that ends between two runs, such as a title, therefore
+   * counts in the second one. `usd` is null when one price is unknown.
+   */
+  takeRunCost(): Pick<CallCost, "usd" | "status">
+  /** The same totals and limit for a second sequence of requests, which runs next to the conversation and shows no warnings. */
+  inBackground(): Spending
+}
 
 /**
  * The ledger of one session. Prices are looked up only for metered models; the catalogue is loaded after the first
@@ -20,15 +33,14 @@ export function createSpending(options: {
   readonly used: Usage
   /** Prices in the model list of the endpoint. */
   readonly listedPrices: (runtime: ModelRuntime) => Promise<Prices | undefined>
-}): Spending {
+}): SessionSpending {
   let spent = options.spentUsd
   let warned = false
   let limitUsd = options.limitUsd
   let limitTokens = options.limitTokens
   let used = options.used
   let warnedOfTokens = false
-  // Unknown until the first reply of this process.
-  let last: Usage | undefined
+  let run = NO_COST
   const price = async (runtime: ModelRuntime, usage: Usage | undefined): Promise<CallCost> => {
     if (runtime.billingMode !== "metered")
       return { usd: 0, status: "included", source: runtime.billingMode, version: "" }
@@ -42,49 +54,77 @@ export function createSpending(options: {
     const prices = findPrices({ ...runtime, listed }, await loadCatalog())
     return costOf(usage, { ...runtime, prices, cacheTtl: options.cacheTtl })
   }
-  return {
-    refusal: async (runtime, estimatedTokens) => {
-      if (limitTokens !== null) {
-        const refusal = tokenRefusal({ limit: limitTokens, used, last, estimatedTokens })
-        if (refusal !== undefined) return refusal
-      }
-      // Free models are never refused.
-      if (limitUsd === null || runtime.billingMode !== "metered") return undefined
-      const { nextRequestUsage } = await import("../../llm/catalog/cost.ts")
-      const known = nextRequestUsage(last ?? NO_USAGE)
-      const input = Math.max(known.input, estimatedTokens - known.cacheRead)
-      const next = await price(runtime, { ...known, input })
-      const expected = addUsd(spent, next.usd ?? 0)
-      const soFar = `this session has cost $${spent.toFixed(4)}`
-      if (spent >= limitUsd) return `${soFar} and model.max_session_cost_usd allows $${limitUsd}; raise it to continue`
-      return expected > limitUsd
-        ? `${soFar}, and the next request (about $${(next.usd ?? 0).toFixed(4)}) would exceed the $${limitUsd} that model.max_session_cost_usd allows; raise it to continue`
-        : undefined
-    },
-    record: async (runtime, usage) => {
-      const cost = await price(runtime, usage)
-      spent = addUsd(spent, cost.usd ?? 0)
-      if (usage !== undefined) {
-        last = usage
-        used = addUsage(used, usage)
-      }
-      return cost
-    },
-    liftLimit: () => {
-      limitUsd = null
-      limitTokens = null
-    },
-    warning: () => {
-      const ofTokens = warnedOfTokens ? undefined : tokenWarning({ limit: limitTokens, used })
-      if (ofTokens !== undefined) {
-        warnedOfTokens = true
-        return ofTokens
-      }
-      if (warned || limitUsd === null || spent < WARNING_SHARE * limitUsd) return undefined
-      warned = true
-      return `this session has cost $${spent.toFixed(4)} of the $${limitUsd} that model.max_session_cost_usd allows`
-    },
+  /** Concurrent calls may be priced at the same time, so the totals change only after the wait. */
+  const add = async (runtime: ModelRuntime, usage: Usage | undefined): Promise<CallCost> => {
+    const cost = await price(runtime, usage)
+    spent = addUsd(spent, cost.usd ?? 0)
+    run = {
+      usd: run.usd === null || cost.usd === null ? null : addUsd(run.usd, cost.usd),
+      status: worseStatus(run.status, cost.status),
+    }
+    if (usage !== undefined) used = addUsage(used, usage)
+    return cost
   }
+  const warning = (): string | undefined => {
+    const ofTokens = warnedOfTokens ? undefined : tokenWarning({ limit: limitTokens, used })
+    if (ofTokens !== undefined) {
+      warnedOfTokens = true
+      return ofTokens
+    }
+    if (warned || limitUsd === null || spent < WARNING_SHARE * limitUsd) return undefined
+    warned = true
+    return `this session has cost $${spent.toFixed(4)} of the $${limitUsd} that model.max_session_cost_usd allows`
+  }
+  /** One sequence of requests, each of which continues the one before. */
+  const sequence = ({ warns }: { readonly warns: boolean }): SessionSpending => {
+    // Unknown until the first reply of this process.
+    let last: { readonly usage: Usage; readonly estimatedTokens: number } | undefined
+    let nextEstimate = 0
+    return {
+      refusal: async (runtime, estimatedTokens) => {
+        nextEstimate = estimatedTokens
+        // A compression or an undo has shortened the conversation, so the next request does not contain the last one.
+        const isShorter = last !== undefined && estimatedTokens < last.estimatedTokens
+        const previous = isShorter ? undefined : last?.usage
+        if (limitTokens !== null) {
+          const refusal = tokenRefusal({ limit: limitTokens, used, last: previous, estimatedTokens })
+          if (refusal !== undefined) return refusal
+        }
+        // Free models are never refused.
+        if (limitUsd === null || runtime.billingMode !== "metered") return undefined
+        const { nextRequestUsage } = await import("../../llm/catalog/cost.ts")
+        const known = nextRequestUsage(previous ?? NO_USAGE)
+        const input = Math.max(known.input, estimatedTokens - known.cacheRead)
+        const next = await price(runtime, { ...known, input })
+        const expected = addUsd(spent, next.usd ?? 0)
+        const soFar = `this session has cost $${spent.toFixed(4)}`
+        if (spent >= limitUsd)
+          return `${soFar} and model.max_session_cost_usd allows $${limitUsd}; raise it to continue`
+        return expected > limitUsd
+          ? `${soFar}, and the next request (about $${(next.usd ?? 0).toFixed(4)}) would exceed the $${limitUsd} that model.max_session_cost_usd allows; raise it to continue`
+          : undefined
+      },
+      record: async (runtime, usage) => {
+        if (usage !== undefined) last = { usage, estimatedTokens: nextEstimate }
+        return await add(runtime, usage)
+      },
+      recordAuxiliary: add,
+      takeRunCost: () => {
+        const taken = run
+        run = NO_COST
+        return taken
+      },
+      inBackground: () => sequence({ warns: false }),
+      liftLimit: () => {
+        limitUsd = null
+        limitTokens = null
+      },
+      warning: () => (warns ? warning() : undefined),
+    }
+  }
+  return sequence({ warns: true })
 }
+
+const NO_COST: ReturnType<SessionSpending["takeRunCost"]> = { usd: 0, status: "included" }
 
 const WARNING_SHARE = 0.8

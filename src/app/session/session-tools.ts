@@ -1,3 +1,4 @@
+import type { Workspace } from "../../exec/workspace.ts"
 import type { ToolDefinition } from "../../protocol/tool.ts"
 import { offerSameTools, offerTools } from "../../toolkit/deferred-tools.ts"
 import type { OfferedTools } from "../../toolkit/deferred-tools.ts"
@@ -15,19 +16,31 @@ export interface SessionTools {
 
 /** The tools that a session may use: those of the enabled toolsets, and those that its facets bring for them. */
 export function selectTools(
-  toolsets: readonly string[] | undefined,
-  fromFacets: readonly ToolEntry[],
+  {
+    toolsets,
+    fromFacets,
+    workspace,
+  }: {
+    readonly toolsets: readonly string[] | undefined
+    readonly fromFacets: readonly ToolEntry[]
+    readonly workspace: Pick<Workspace, "kind">
+  },
   { config, registry, log }: Pick<Services, "config" | "registry" | "log">,
 ): SessionTools {
   const enabled = toolsets ?? config.get("toolsets")
   const disabled = config.get("agent.disabled_toolsets")
-  const registered = getToolDefinitions({ enabled, disabled }, { registry, log })
   const { tools } = registry.snapshot()
+  const worksHere = (entry: ToolEntry | undefined): boolean => workspace.kind === "local" || entry?.localOnly !== true
+  const registered = getToolDefinitions({ enabled, disabled }, { registry, log }).filter(({ name }) =>
+    worksHere(tools.get(name)),
+  )
   const known = new Set([...tools.values()].map(({ toolset }) => toolset))
   const active = new Set(registered.map(({ name }) => tools.get(name)?.toolset))
   // A facet may bring its own toolset; the selection applies only to known toolsets.
   const added = fromFacets.filter(
-    ({ toolset }) => active.has(toolset) || !(known.has(toolset) || disabled.includes(toolset)),
+    (entry) =>
+      worksHere(entry) &&
+      (active.has(entry.toolset) || !(known.has(entry.toolset) || disabled.includes(entry.toolset))),
   )
   const definitions = [
     ...registered,

@@ -18,13 +18,14 @@ import type { PermissionProfile } from "../../policy/permission-profile.ts"
 import type { RateLimits } from "../../llm/failure/rate-limit-headers.ts"
 import type { AgentEvent, AgentEventBody, Answer } from "../../protocol/events.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
-import { contentText } from "../../protocol/message.ts"
 import type { UserInput } from "../../protocol/message.ts"
 import type { TodoItem } from "../../toolkit/ports/todo.ts"
 import { logEvent } from "./run-log.ts"
 import type { BackgroundNotices, SessionFacts, SessionParts } from "./session-parts.ts"
 import { runEvents } from "./session-run.ts"
 import type { CurrentModel } from "./session-run.ts"
+import type { RollbackReport, RollbackRequest } from "./rollback.ts"
+import type { UndoReport } from "./undo.ts"
 
 /** A conversation that can be continued. One run at a time; each run is a stream that ends with exactly one `run-end`. */
 export interface Session {
@@ -40,14 +41,18 @@ export interface Session {
   /** Adds a note to the running turn. Returns false for an empty note. */
   steer(text: string): boolean
   readonly facts: SessionFacts
+  /** The conversation has messages and can be resumed. */
+  readonly isStored: boolean
   /** Continues the conversation with another model; on failure nothing changes. */
   switchModel(chosen: ChosenModel): Promise<Result<undefined>>
   /** Applies from the next tool call on, also within a running turn. */
   setPermissionProfile(profile: PermissionProfile): void
   /** Compresses the conversation now, optionally with a focus topic. */
   compress(request: ManualCompression): Promise<Result<CompressReport>>
-  /** Removes the last user message and everything after it. Returns its text, or undefined if there is none. */
-  undo(): Promise<string | undefined>
+  /** Removes the last user message and everything after it. Not while a turn is running. */
+  undo(): Promise<UndoReport>
+  /** Restores files from a snapshot, and for the whole project the conversation to the same point. Not while a turn is running. */
+  rollBack(request: RollbackRequest): Promise<Result<RollbackReport>>
   /** Earlier states of the files; undefined for workspaces on other machines. */
   checkpoints(): Promise<Checkpoints | undefined>
   readonly context: ContextFigures
@@ -107,6 +112,7 @@ export function createSession(parts: SessionParts): Session {
         if (body.type !== "run-start") {
           if (pending.length > 0) for (const status of pending.splice(0)) yield envelope.wrap(status)
           for (const used of parts.takeAuxiliaryUsage()) yield envelope.wrap(used)
+          for (const text of parts.takeStoreNotices()) yield envelope.wrap({ type: "status", kind: "warning", text })
         }
         const event = envelope.wrap(body)
         activity.observe(event)
@@ -141,6 +147,9 @@ export function createSession(parts: SessionParts): Session {
     },
     get facts() {
       return current.facts
+    },
+    get isStored() {
+      return current.facts.unsaved === undefined && conversation.history.length > 0
     },
     get context() {
       return parts.compression.figures
@@ -193,7 +202,21 @@ export function createSession(parts: SessionParts): Session {
         running = undefined
       }
     },
-    undo: async () => (running === undefined ? await undoLastTurn(parts) : undefined),
+    undo: async () => {
+      if (running !== undefined) return { kind: "nothing" }
+      const { undoLastTurn } = await import("./undo.ts")
+      return await undoLastTurn(parts)
+    },
+    rollBack: async (request) => {
+      if (running !== undefined) return fail("wait until the current reply has finished before you restore files")
+      const { rollBack } = await import("./rollback.ts")
+      const report = await rollBack(request, parts)
+      if (report.ok && report.value.note !== undefined) {
+        const notes = [current.note, report.value.note].filter((note) => note !== undefined)
+        current = { ...current, note: notes.join("\n\n") }
+      }
+      return report
+    },
     checkpoints: async () => await parts.abilities.checkpoints?.(),
     run,
     ask: async (input, options) => {
@@ -226,7 +249,7 @@ export function createSession(parts: SessionParts): Session {
 
 async function compressNow(parts: SessionParts, request: ManualCompression): Promise<CompressReport> {
   let notice = ""
-  for await (const event of parts.catchUp(undefined)) if (event.type === "status") notice = event.text
+  for await (const event of parts.catchUp([])) if (event.type === "status") notice = event.text
   const work = parts.compression.compressNow(request)
   for (;;) {
     const step = await work.next()
@@ -237,16 +260,6 @@ async function compressNow(parts: SessionParts, request: ManualCompression): Pro
 function withWarning(report: CompressReport, notice: string): CompressReport {
   const warning = [notice, report.warning ?? ""].filter((text) => text !== "").join("; ")
   return warning === "" ? report : { ...report, warning }
-}
-
-async function undoLastTurn({ catchUp, conversation }: SessionParts): Promise<string | undefined> {
-  for await (const _event of catchUp(undefined)) continue
-  const { history } = conversation
-  const index = history.findLastIndex((message) => message.role === "user" && message.synthetic === undefined)
-  const message = history[index]
-  if (message?.role !== "user") return undefined
-  await conversation.rewind(index)
-  return contentText(message.content)
 }
 
 function createEnvelope(conversation: Conversation, clock: Clock) {

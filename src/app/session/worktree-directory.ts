@@ -35,7 +35,7 @@ export async function openWorktreeDirectory(
   const cwd = worktree?.path ?? request.cwd
   if (resume !== undefined) await (await services.store()).setDirectory(resume.id, cwd)
   if (worktree !== undefined) return ok(inWorktree(worktree, git, { warnings: [...gone, ...warnings], hints, former }))
-  const noteForResumed = `The worktree ${former} of this conversation no longer exists; the working directory is now ${cwd}.`
+  const noteForResumed = `The worktree ${former} of this conversation no longer exists.`
   return ok(plainDirectory(cwd, { noteForResumed, warnings: gone }))
 }
 

@@ -1,3 +1,4 @@
+import { statSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 import type { SQLInputValue, StatementSync } from "node:sqlite"
 import type { Clock } from "../../base/clock.ts"
@@ -5,7 +6,7 @@ import { errorMessage } from "../../base/system-error.ts"
 import { StoreError } from "../store.ts"
 import type { StoreLogger } from "../store.ts"
 import type { Row } from "./row-values.ts"
-import { isLocked, toStoreError } from "./store-failure.ts"
+import { isDamage, isLocked, toStoreError } from "./store-failure.ts"
 
 /** Runs statements against an open database. Valid only inside the callback that receives it. */
 export interface Database {
@@ -37,6 +38,11 @@ export interface SqliteConnectionOptions {
   readonly clock: Clock
   readonly log: StoreLogger
   readonly readOnly: boolean
+  /**
+   * Repairs the damaged file while this connection is closed; the operation that found the damage then runs again. `attempt` is 2 if it
+   * has found damage again. Rejects with a `StoreError` when the file cannot be repaired.
+   */
+  readonly repair?: (error: unknown, attempt: number) => Promise<void>
 }
 
 /** How long one attempt polls for the lock. The Python edition lets SQLite block for the same time. */
@@ -48,20 +54,51 @@ const PAUSE_MS = { min: 20, max: 150 }
 const WRITES_PER_CHECKPOINT = 50
 
 export function connect(options: SqliteConnectionOptions): Connection {
-  // With `timeout: 0` SQLite returns "busy" at once. Its own waiting would block this thread and the user interface.
-  const raw = new DatabaseSync(options.path, { timeout: 0, readOnly: options.readOnly })
-  const db = statementCache(raw)
   const closing = new AbortController()
   const waiting = { clock: options.clock, signal: closing.signal }
+  let file = openFile(options)
+  let repairing: Promise<void> | undefined
+  let unrepairable: unknown
   let tail: Promise<unknown> = Promise.resolve()
   let writes = 0
 
-  const runUnlocked = async <T>(work: () => T): Promise<T> => {
-    if (!raw.isOpen) throw new StoreError("unavailable", "The session database is closed.")
+  /** A process that repairs a damaged database replaces the file, and an import does so too. */
+  const followFile = (): void => {
+    if (isCurrent(file, options.path)) return
+    file.raw.close()
+    file = openFile(options)
+  }
+  const runUnlocked = async <T>(work: (open: OpenFile) => T): Promise<T> => {
+    for (let attempt = 1; ; attempt += 1) {
+      if (repairing !== undefined) await repairing
+      if (!file.raw.isOpen) throw new StoreError("unavailable", "The session database is closed.")
+      const used = file
+      try {
+        return await retryWhileLocked(() => {
+          if (!file.raw.isOpen) throw new ReplacedFileError()
+          followFile()
+          return work(file)
+        }, waiting)
+      } catch (error) {
+        if (!isDamage(error) || options.repair === undefined || attempt > MAX_REPAIRS) {
+          throw toStoreError(error, options.path)
+        }
+        if (unrepairable !== undefined) throw toStoreError(unrepairable, options.path)
+        // Another operation may have found the same damage and had it repaired.
+        if (file === used) await (repairing ??= repair(options.repair, error, attempt))
+      }
+    }
+  }
+  const repair = async (run: NonNullable<typeof options.repair>, error: unknown, attempt: number): Promise<void> => {
+    file.raw.close()
     try {
-      return await retryWhileLocked(work, waiting)
-    } catch (error) {
-      throw toStoreError(error, options.path)
+      await run(error, attempt)
+    } catch (failure) {
+      unrepairable = failure
+      throw failure
+    } finally {
+      file = openFile(options)
+      repairing = undefined
     }
   }
   const inOrder = <T>(work: () => Promise<T>): Promise<T> => {
@@ -72,23 +109,64 @@ export function connect(options: SqliteConnectionOptions): Connection {
 
   return {
     path: options.path,
-    read: (work) => runUnlocked(() => transaction(raw, "BEGIN", () => work(db))),
+    read: (work) => runUnlocked(({ raw, db }) => transaction(raw, "BEGIN", () => work(db))),
     write: (work) =>
       inOrder(async () => {
-        const result = await runUnlocked(() => transaction(raw, "BEGIN IMMEDIATE", () => work(db)))
+        const result = await runUnlocked((used) =>
+          transaction(used.raw, "BEGIN IMMEDIATE", () => {
+            // Nobody replaces the file while this transaction holds the lock. If it happened before, the transaction runs again.
+            if (!isCurrent(used, options.path)) throw new ReplacedFileError()
+            return work(used.db)
+          }),
+        )
         writes += 1
-        if (writes % WRITES_PER_CHECKPOINT === 0) checkpoint(db, options)
+        if (writes % WRITES_PER_CHECKPOINT === 0) checkpoint(file.db, options)
         return result
       }),
-    withoutTransaction: (work) => inOrder(() => runUnlocked(() => work(db))),
+    withoutTransaction: (work) => inOrder(() => runUnlocked(({ db }) => work(db))),
     close: () =>
       inOrder(async () => {
-        if (!raw.isOpen) return
+        if (repairing !== undefined) await repairing.catch(() => undefined)
+        if (!file.raw.isOpen) return
         closing.abort(new StoreError("unavailable", "The session database is closed."))
-        if (!options.readOnly) truncateWriteAheadLog(db, options.log)
-        raw.close()
+        if (!options.readOnly && isCurrent(file, options.path)) truncateWriteAheadLog(file.db, options.log)
+        file.raw.close()
       }),
   }
+}
+
+/** One repair, and another that trusts no check. */
+const MAX_REPAIRS = 2
+
+interface OpenFile {
+  readonly raw: DatabaseSync
+  readonly db: Database
+  /** Differs between files that had the same path one after the other. Undefined for a database in memory. */
+  readonly identity: string | undefined
+}
+
+/** The file was replaced after it was opened. */
+class ReplacedFileError extends Error {
+  override readonly name = "ReplacedFileError"
+}
+
+function openFile({ path, readOnly }: SqliteConnectionOptions): OpenFile {
+  for (;;) {
+    const identity = identityOf(path)
+    // With `timeout: 0` SQLite returns "busy" at once. Its own waiting would block this thread and the user interface.
+    const raw = new DatabaseSync(path, { timeout: 0, readOnly })
+    if (identity === identityOf(path)) return { raw, db: statementCache(raw), identity }
+    raw.close()
+  }
+}
+
+function isCurrent({ identity }: OpenFile, path: string): boolean {
+  return identity === undefined || identity === (identityOf(path) ?? identity)
+}
+
+function identityOf(path: string): string | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false, bigint: true })
+  return stats === undefined ? undefined : `${stats.dev}:${stats.ino}`
 }
 
 /** Moves the write-ahead log into the database and truncates it. A reader in another process may prevent that, which is harmless. */
@@ -115,7 +193,7 @@ async function retryWhileLocked<T>(
     try {
       return work()
     } catch (error) {
-      if (!isLocked(error)) throw error
+      if (!isLocked(error) && !(error instanceof ReplacedFileError)) throw error
       if (waited >= ATTEMPT_MS) {
         if (attempts === ATTEMPTS) throw error
         attempts += 1

@@ -184,7 +184,7 @@ test("statistics count sessions, messages and sources", async () => {
     ],
     sizeMb: true,
     walBytes: 0,
-    schemaVersion: 11,
+    schemaVersion: 16,
     search: "full",
   })
   expect(stats.sizeMb).toBe(Math.round(stats.sizeMb * 10) / 10)

@@ -4,7 +4,8 @@ import { errorMessage, isNotFound } from "../../base/system-error.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import type { StoreLogger } from "../store.ts"
 import type { Database } from "./connection.ts"
-import { chainToTip, continuationAncestors } from "./lineage.ts"
+import { addToIndexes } from "./full-text.ts"
+import { chainToTip, continuationAncestors, newestContinuation } from "./lineage.ts"
 import { numberOrNull, number, sessionId } from "./row-values.ts"
 import { CONTINUATION_SQL, WITH_PARENT, hasMarkerSql } from "./session-kind.ts"
 
@@ -64,7 +65,13 @@ export function pruneCandidates(db: Database, request: PruneRequest): readonly S
 
 /** Deletes exactly these sessions. Children outside the set stay without a parent. */
 export function removeRows(db: Database, ids: readonly SessionId[]): void {
-  for (const id of ids) db.run("UPDATE sessions SET parent_session_id = NULL WHERE parent_session_id = ?", id)
+  const deleted = new Set(ids)
+  for (const id of ids) {
+    // The copies that a compression made are not indexed; without the originals they must be found themselves.
+    const continuation = newestContinuation(db, id)
+    if (continuation !== undefined && !deleted.has(continuation)) addToIndexes(db, continuation)
+    db.run("UPDATE sessions SET parent_session_id = NULL WHERE parent_session_id = ?", id)
+  }
   for (const id of ids) {
     db.run("DELETE FROM messages WHERE session_id = ?", id)
     db.run("DELETE FROM compression_locks WHERE session_id = ?", id)

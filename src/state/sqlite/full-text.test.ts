@@ -51,7 +51,7 @@ test.each([
         },
         t.log,
       )
-      expect(info).toEqual({ schemaVersion: 11, search })
+      expect(info).toEqual({ schemaVersion: 16, search })
       expect(await connection.read(triggers)).toBe(left)
       await connection.close()
       await t.store.append(sessionId("a"), [{ role: "user", content: "大别山项目 needle" }])

@@ -325,3 +325,36 @@ test("creating a taken id is rejected, and ensuring it changes nothing", async (
   await t.store.ensureSession(session("a", { source: "tui", model: "other" }))
   expect(await t.store.session(sessionId("a"))).toMatchObject({ source: "cli", model: "m" })
 })
+
+test("a conversation compressed 250 times resumes and lists at its end", async () => {
+  await using t = await temporaryStore()
+  const ids = Array.from({ length: 251 }, (_, index) => `s${String(index).padStart(3, "0")}`)
+  await t.store.startSession(session("s000"), [{ role: "user", content: "the beginning" }], "Long talk")
+  for (const [index, id] of ids.slice(1).entries()) {
+    await t.store.rotate(sessionId(ids[index] ?? ""), session(id, { startedAt: NOW + index + 1 }), [
+      { role: "user", content: `part ${index + 1}` },
+    ])
+  }
+  const last = ids.at(-1)
+  expect(await t.store.compressionTip(sessionId("s000"))).toBe(last)
+  expect(await Promise.all(["s000", "s099", "s101", "Long talk"].map((name) => t.store.resumeTarget(name)))).toEqual(
+    Array.from({ length: 4 }, () => last),
+  )
+  const listed = await t.store.list({})
+  expect(listed.map(({ id, lineageRoot }) => [id, lineageRoot])).toEqual([[last, "s000"]])
+  expect(await t.store.lineageRoot(sessionId(last ?? ""))).toBe("s000")
+  expect((await t.store.conversation(sessionId(last ?? ""), { withAncestors: true })).length).toBe(251)
+})
+
+test("a cycle in a damaged database ends every walk", async () => {
+  await using t = await temporaryStore()
+  for (const id of ["a", "b", "c"]) await t.store.startSession(session(id), [{ role: "user", content: id }], id)
+  t.raw((db) =>
+    db.exec(`UPDATE sessions SET end_reason = 'compression', ended_at = started_at,
+      parent_session_id = CASE id WHEN 'a' THEN 'c' WHEN 'b' THEN 'a' ELSE 'b' END`),
+  )
+  expect(await t.store.compressionTip(sessionId("a"))).toBe("c")
+  expect(await t.store.lineageRoot(sessionId("a"))).toBe("b")
+  expect(await t.store.conversation(sessionId("a"), { withAncestors: true })).toHaveLength(3)
+  expect(await t.store.list({})).toEqual([])
+})

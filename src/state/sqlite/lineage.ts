@@ -6,24 +6,28 @@ import type { Row } from "./row-values.ts"
 import { CONTINUATION_SQL, KIND_COLUMNS, WITH_PARENT, hasMarkerSql, kindOf, lineageKind } from "./session-kind.ts"
 import { resolveTitle } from "./title-rows.ts"
 
-/** A longer chain is a cycle in a damaged database. */
-const MAX_CHAIN = 100
-const MAX_DEPTH = 1000
+/** How far `resumeTarget` looks for messages below a session without any. */
 const MAX_EMPTY_STEPS = 32
 
-/** Returns this session and its continuations, oldest first. */
+/** Returns this session and its continuations, oldest first. Only a cycle in a damaged database ends the walk early. */
 export function chainToTip(db: Database, id: SessionId): readonly SessionId[] {
-  const chain = [id]
-  while (chain.length <= MAX_CHAIN) {
-    const next = db.get(
-      `SELECT s.id FROM ${WITH_PARENT} WHERE s.parent_session_id = ? AND ${CONTINUATION_SQL}
-       ORDER BY s.started_at DESC, s.id DESC LIMIT 1`,
-      chain.at(-1) ?? id,
-    )
-    if (next === undefined || chain.includes(sessionId(next))) break
-    chain.push(sessionId(next))
+  const chain = new Set([id])
+  for (let current: SessionId | undefined = id; current !== undefined;) {
+    current = newestContinuation(db, current)
+    if (current === undefined || chain.has(current)) break
+    chain.add(current)
   }
-  return chain
+  return [...chain]
+}
+
+/** The session that continues this one after a compression. */
+export function newestContinuation(db: Database, id: SessionId): SessionId | undefined {
+  const row = db.get(
+    `SELECT s.id FROM ${WITH_PARENT} WHERE s.parent_session_id = ? AND ${CONTINUATION_SQL}
+     ORDER BY s.started_at DESC, s.id DESC LIMIT 1`,
+    id,
+  )
+  return row === undefined ? undefined : sessionId(row)
 }
 
 export function compressionTip(db: Database, id: SessionId): SessionId {
@@ -32,16 +36,20 @@ export function compressionTip(db: Database, id: SessionId): SessionId {
 
 /** Returns the compressed sessions that this one continues, oldest first. */
 export function continuationAncestors(db: Database, id: SessionId): readonly SessionId[] {
-  const ancestors: SessionId[] = []
-  let current = id
-  while (ancestors.length < MAX_CHAIN) {
-    const row = db.get(`SELECT ${KIND_COLUMNS} FROM ${WITH_PARENT} WHERE s.id = ?`, current)
-    const parent = row === undefined ? null : sessionIdOrNull(row, "parent_session_id")
-    if (row === undefined || parent === null || lineageKind(row) !== "continuation" || ancestors.includes(parent)) break
-    ancestors.unshift(parent)
-    current = parent
+  const seen = new Set([id])
+  for (let current: SessionId | undefined = id; current !== undefined;) {
+    current = continuedSession(db, current)
+    if (current === undefined || seen.has(current)) break
+    seen.add(current)
   }
-  return ancestors
+  return [...seen].slice(1).toReversed()
+}
+
+/** The compressed session that this one continues. */
+export function continuedSession(db: Database, id: SessionId): SessionId | undefined {
+  const row = db.get(`SELECT ${KIND_COLUMNS} FROM ${WITH_PARENT} WHERE s.id = ?`, id)
+  if (row === undefined || lineageKind(row) !== "continuation") return undefined
+  return sessionIdOrNull(row, "parent_session_id") ?? undefined
 }
 
 /** Finds a session by exact id or unique id prefix. */
@@ -71,14 +79,16 @@ export function lineage(db: Database, id: SessionId | undefined): readonly Linea
 
 /** Returns the oldest ancestor, through continuations, branches and delegates. */
 export function lineageRoot(db: Database, id: SessionId): SessionId {
-  const row = db.get(
-    `WITH RECURSIVE up(id, parent, depth) AS (
-       SELECT id, parent_session_id, 0 FROM sessions WHERE id = ?
-       UNION SELECT a.id, a.parent_session_id, depth + 1 FROM sessions a JOIN up ON a.id = up.parent WHERE depth < ${MAX_DEPTH})
-     SELECT id FROM up ORDER BY depth DESC LIMIT 1`,
-    id,
-  )
-  return row === undefined ? id : sessionId(row)
+  const seen = new Set<SessionId>()
+  let root = id
+  for (let current: SessionId | null = id; current !== null && !seen.has(current);) {
+    const row = db.get("SELECT parent_session_id FROM sessions WHERE id = ?", current)
+    if (row === undefined) break
+    root = current
+    seen.add(current)
+    current = sessionIdOrNull(row, "parent_session_id")
+  }
+  return root
 }
 
 /** Archives or restores a whole conversation: all sessions of its compression chain. */
@@ -99,12 +109,20 @@ function exactId(db: Database, id: string): SessionId | undefined {
   return row === undefined || id === "" ? undefined : sessionId(row)
 }
 
-/** Uses a range instead of LIKE: it has no wildcards to escape, and it uses the primary key. */
 function uniquePrefix(db: Database, prefix: string): SessionId | undefined {
-  if (prefix === "") return undefined
-  const rows = db.all("SELECT id FROM sessions WHERE id >= ?1 AND id < ?1 || char(0x10FFFF) LIMIT 2", prefix)
-  const [only] = rows
-  return only !== undefined && rows.length === 1 ? sessionId(only) : undefined
+  const [only, second] = idsWithPrefix(db, prefix, 2)
+  return second === undefined ? only : undefined
+}
+
+/** Uses a range instead of LIKE: it has no wildcards to escape, and it uses the primary key. */
+export function idsWithPrefix(db: Database, prefix: string, limit: number): readonly SessionId[] {
+  if (prefix === "") return []
+  const rows = db.all(
+    "SELECT id FROM sessions WHERE id >= ?1 AND id < ?1 || char(0x10FFFF) ORDER BY id DESC LIMIT ?2",
+    prefix,
+    limit,
+  )
+  return rows.map((row) => sessionId(row))
 }
 
 /** Older versions may have left an empty session whose child has the messages. */

@@ -173,3 +173,20 @@ test("latestSession returns the newest session of the last used conversation, ig
   expect(await t.store.latestSession(["telegram"])).toBe("plain")
   expect(await t.store.latestSession(["discord"])).toBeUndefined()
 })
+
+test("latestSession in a directory goes by where a conversation was last used", async () => {
+  await using t = await temporaryStore()
+  for (const [index, cwd] of ["/a", "/b", "/a"].entries()) {
+    const id = `s${index}`
+    await t.store.createSession(session(id, { startedAt: NOW + index, cwd }))
+    t.raw((db) =>
+      db.exec(
+        `INSERT INTO messages(session_id, role, content, timestamp) VALUES ('${id}', 'user', 'x', ${NOW + index})`,
+      ),
+    )
+  }
+  const latestIn = (directory: string) => t.store.latestSession(["cli"], (cwd) => cwd === directory)
+  expect([await latestIn("/a"), await latestIn("/b"), await latestIn("/c")]).toEqual(["s2", "s1", undefined])
+  await t.store.setDirectory(session("s2").id, "/b")
+  expect([await latestIn("/a"), await latestIn("/b")]).toEqual(["s0", "s2"])
+})

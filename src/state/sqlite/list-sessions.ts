@@ -3,7 +3,7 @@ import type { SessionId } from "../../protocol/identifiers.ts"
 import type { ListOptions, SessionKind, SessionSummary } from "../store.ts"
 import { contentPreview, decodeContent } from "../structured-content.ts"
 import type { Database } from "./connection.ts"
-import { chainToTip, continuationAncestors } from "./lineage.ts"
+import { chainToTip, continuedSession } from "./lineage.ts"
 import { number, numberOrNull, sessionId, text, textOrNull } from "./row-values.ts"
 import type { Row } from "./row-values.ts"
 import { KIND_COLUMNS, LISTABLE_SQL, WITH_PARENT, kindOf, lineageKind } from "./session-kind.ts"
@@ -25,11 +25,16 @@ export function countConversations(db: Database, options: { readonly source?: st
   return row === undefined ? 0 : number(row, "found")
 }
 
-/** Returns the session to resume of the most recently used conversation of these sources. */
-export function latestSession(db: Database, sources: readonly string[]): SessionId | undefined {
+/** Returns the session to resume of the most recently used conversation of these sources whose directory `accepts` takes. */
+export function latestSession(
+  db: Database,
+  sources: readonly string[],
+  accepts: (cwd: string | null) => boolean = () => true,
+): SessionId | undefined {
   const hasMessages = (id: SessionId): boolean =>
     db.get("SELECT 1 FROM messages WHERE session_id = ? AND active = 1 LIMIT 1", id) !== undefined
   for (const entry of byLastActivity(db, { sources })) {
+    if (!accepts(entry.cwd)) continue
     const tip = chainToTip(db, entry.root).findLast(hasMessages)
     if (tip !== undefined) return tip
   }
@@ -80,33 +85,55 @@ function* byStart(db: Database, options: ListOptions): Iterable<Root> {
  * Iterates over sessions by last activity and yields the root of each conversation once. This orders conversations by the latest
  * activity anywhere in their chains, and a caller that stops early reads no more rows than it needs.
  */
-function* byLastActivity(db: Database, options: SourceFilter): Iterable<Root> {
+function* byLastActivity(
+  db: Database,
+  options: SourceFilter,
+): Iterable<Root & { /** The directory of its last used session. */ readonly cwd: string | null }> {
   const filter = sourceFilter(options)
   const rows = db.iterate(
-    `SELECT s.id, ${KIND_COLUMNS} FROM session_activity a CROSS JOIN sessions s ON s.id = a.session_id
+    `SELECT s.id, s.cwd, ${KIND_COLUMNS} FROM session_activity a CROSS JOIN sessions s ON s.id = a.session_id
        LEFT JOIN sessions p ON p.id = s.parent_session_id
      WHERE TRUE ${filter.sql} ORDER BY a.last_at DESC, a.session_id DESC`,
     ...filter.values,
   )
+  const roots = new Map<SessionId, SessionId>()
   const seen = new Set<SessionId>()
   for (const row of rows) {
-    const root = rootOf(db, row)
+    const root = rootOf(db, row, roots)
     if (root === undefined || seen.has(root.root)) continue
     seen.add(root.root)
-    yield root
+    yield { ...root, cwd: textOrNull(row, "cwd") }
   }
 }
 
-function rootOf(db: Database, row: Row): Root | undefined {
+function rootOf(db: Database, row: Row, roots: Map<SessionId, SessionId>): Root | undefined {
   let kind = kindOf(row)
   let root = sessionId(row)
   if (lineageKind(row) === "continuation") {
-    root = continuationAncestors(db, root)[0] ?? root
+    root = firstOfChain(db, root, roots)
     const rootRow = db.get(`SELECT ${KIND_COLUMNS} FROM ${WITH_PARENT} WHERE s.id = ?`, root)
     if (rootRow === undefined) return undefined
     kind = kindOf(rootRow)
   }
   return kind === "conversation" || kind === "branch" ? { root, kind } : undefined
+}
+
+/** Remembers the root of every session on the way, so that a list visits each session of a long chain once. */
+function firstOfChain(db: Database, id: SessionId, roots: Map<SessionId, SessionId>): SessionId {
+  const path = new Set<SessionId>()
+  let root = id
+  for (let current: SessionId | undefined = id; current !== undefined && !path.has(current);) {
+    root = current
+    const known = roots.get(current)
+    if (known !== undefined) {
+      root = known
+      break
+    }
+    path.add(current)
+    current = continuedSession(db, current)
+  }
+  for (const visited of path) roots.set(visited, root)
+  return root
 }
 
 function page(roots: Iterable<Root>, options: ListOptions): readonly Root[] {

@@ -1,4 +1,5 @@
 import type { SQLInputValue } from "node:sqlite"
+import type { MessageScope } from "../../protocol/message-words.ts"
 import type { MessageSearchOptions } from "../store.ts"
 
 const DEFAULT_LIMIT = 20
@@ -27,11 +28,12 @@ export function pageOf(options: MessageSearchOptions): Page {
   return { limit: Math.max(0, options.limit ?? DEFAULT_LIMIT), offset: Math.max(0, options.offset ?? 0) }
 }
 
-export function messageFilter(options: MessageSearchOptions): MessageFilter {
+export function messageFilter(options: MessageSearchOptions & Pick<MessageScope, "sessions">): MessageFilter {
   const lists: readonly (readonly [string, readonly string[] | undefined])[] = [
     ["s.source IN", options.sources],
     ["s.source NOT IN", options.excludeSources],
     ["m.role IN", options.roles],
+    ["m.session_id IN", options.sessions],
   ]
   const given = lists.flatMap(([sql, values]) => (values === undefined || values.length === 0 ? [] : [{ sql, values }]))
   const bounds: readonly (readonly [string, number | undefined])[] = [

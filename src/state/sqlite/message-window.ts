@@ -1,7 +1,7 @@
 import type { AnchoredView, MessageRow, MessageWindow, StoreLogger } from "../store.ts"
 import type { Database } from "./connection.ts"
 import { decodeMessageRow } from "./message-columns.ts"
-import { text } from "./row-values.ts"
+import { number, text } from "./row-values.ts"
 
 const BOOKEND_MESSAGES = 3
 
@@ -10,16 +10,20 @@ export interface Anchor {
   readonly window: number
 }
 
-/** Returns the messages around an anchor, in order; none when the anchor does not exist. */
+/**
+ * Returns the messages around an anchor, in order; none when the anchor does not exist. Reads along the index by time: in the order
+ * of the ids, SQLite would sort the whole session first.
+ */
 export function messagesAround(db: Database, anchor: Anchor, log: StoreLogger): MessageWindow {
   const row = db.get("SELECT * FROM messages WHERE id = ?", anchor.messageId)
   if (row === undefined) return { messages: [], before: 0, after: 0 }
-  const session = text(row, "session_id")
   const select = (comparison: "<" | ">", order: "DESC" | "ASC"): readonly MessageRow[] =>
     db
       .all(
-        `SELECT * FROM messages WHERE session_id = ? AND id ${comparison} ? AND active = 1 ORDER BY id ${order} LIMIT ?`,
-        session,
+        `SELECT * FROM messages WHERE session_id = ?1 AND active = 1 AND timestamp ${comparison}= ?2
+           AND (timestamp, id) ${comparison} (?2, ?3) ORDER BY timestamp ${order}, id ${order} LIMIT ?4`,
+        text(row, "session_id"),
+        number(row, "timestamp"),
         anchor.messageId,
         anchor.window,
       )
@@ -38,9 +42,11 @@ export function anchoredView(db: Database, anchor: Anchor, log: StoreLogger): An
   const bookend = (comparison: "<" | ">", edge: MessageRow, order: "DESC" | "ASC"): readonly MessageRow[] => {
     const found: MessageRow[] = []
     const rows = db.iterate(
-      `SELECT * FROM messages WHERE session_id = ? AND id ${comparison} ? AND active = 1
-         AND role IN ('user', 'assistant') ORDER BY id ${order}`,
+      `SELECT * FROM messages WHERE session_id = ?1 AND active = 1 AND timestamp ${comparison}= ?2
+         AND (timestamp, id) ${comparison} (?2, ?3) AND role IN ('user', 'assistant')
+       ORDER BY timestamp ${order}, id ${order}`,
       edge.sessionId,
+      edge.timestamp,
       edge.id,
     )
     for (const row of rows) {

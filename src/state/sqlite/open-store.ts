@@ -1,6 +1,6 @@
 import { epochSeconds } from "../../base/clock.ts"
 import type { Clock } from "../../base/clock.ts"
-import { StoreError } from "../store.ts"
+import { errorMessage } from "../../base/system-error.ts"
 import type { SessionStore, StoreInfo, StoreLogger } from "../store.ts"
 import { connect } from "./connection.ts"
 import { createPrivateFile } from "./create-private-file.ts"
@@ -15,53 +15,45 @@ export interface OpenStoreOptions {
   readonly log: StoreLogger
   /** Changes nothing and takes no lock. The file must exist. */
   readonly readOnly?: boolean
+  /** Receives one sentence for the user when the database was damaged and has been repaired, also long after it was opened. */
+  readonly onRepair?: (notice: string) => void
 }
 
 /**
- * Opens the session database. Creates, migrates or repairs it when necessary. Rejects with a `StoreError` that explains why sessions
- * cannot be stored; the program can run without them.
+ * Opens the session database. Creates or migrates it when necessary, and repairs it whenever SQLite finds damage. Rejects with a
+ * `StoreError` that explains why sessions cannot be stored; the program can run without them.
  */
 export async function openSqliteStore(options: OpenStoreOptions): Promise<SessionStore> {
-  try {
-    return await openOnce(options)
-  } catch (error) {
-    const failure = toStoreError(error, options.path)
-    if (failure.kind !== "corrupt" || options.readOnly === true) throw failure
-    return await openRepaired(options, failure)
-  }
-}
-
-async function openOnce(options: OpenStoreOptions): Promise<SessionStore> {
   const readOnly = options.readOnly === true
-  if (!readOnly && options.path !== IN_MEMORY) createPrivateFile(options.path)
-  const connection = connect({ path: options.path, clock: options.clock, log: options.log, readOnly })
   try {
-    const mode = readOnly ? await journalMode(connection) : await useWriteAheadLog(connection, options.log)
-    const schema = readOnly ? await connection.read(readSchemaInfo) : await setUpSchema(connection, options.log)
-    const info: StoreInfo = { engine: "sqlite", location: options.path, journalMode: mode, ...schema }
-    return sqliteStore({ connection, info, log: options.log, now: () => epochSeconds(options.clock) })
+    if (!readOnly && options.path !== IN_MEMORY) createPrivateFile(options.path)
+    const { path, clock, log } = options
+    const connection = connect({ path, clock, log, readOnly, ...(!readOnly && { repair: repairWith(options) }) })
+    try {
+      const mode = readOnly ? await journalMode(connection) : await useWriteAheadLog(connection, log)
+      const schema = readOnly ? await connection.read(readSchemaInfo) : await setUpSchema(connection, log)
+      const info: StoreInfo = { engine: "sqlite", location: path, journalMode: mode, ...schema }
+      return sqliteStore({ connection, info, log, now: () => epochSeconds(clock) })
+    } catch (error) {
+      await connection.close()
+      throw error
+    }
   } catch (error) {
-    await connection.close()
-    throw error
+    throw toStoreError(error, options.path)
   }
 }
 
 /** SQLite's name for a database without a file. */
 const IN_MEMORY = ":memory:"
 
-async function openRepaired(options: OpenStoreOptions, failure: StoreError): Promise<SessionStore> {
-  options.log.warning(`${failure.message} Repairing it.`)
-  const { repairStore } = await import("./repair.ts")
-  const outcome = repairStore(options.path, { backup: true, clock: options.clock })
-  if (outcome.kind === "failed") throw new StoreError("corrupt", outcome.message, { cause: failure })
-  if (outcome.kind === "repaired") {
-    options.log.warning(
-      `The session database was repaired. The damaged file was saved as ${outcome.backup ?? "no file"}.`,
-    )
-  }
-  try {
-    return await openOnce(options)
-  } catch (error) {
-    throw toStoreError(error, options.path)
+function repairWith({ path, clock, log, onRepair }: OpenStoreOptions) {
+  return async (error: unknown, attempt: number): Promise<void> => {
+    log.warning(`The session database ${path} is damaged (${errorMessage(error)}). Repairing it.`)
+    const { repairStore } = await import("./repair.ts")
+    const outcome = await repairStore(path, { backup: true, clock, log, force: attempt > 1 })
+    if (outcome.kind === "failed") throw outcome.failure
+    if (outcome.kind === "healthy") return
+    log.warning(outcome.notice)
+    onRepair?.(outcome.notice)
   }
 }

@@ -10,10 +10,15 @@ import { number, text, textOrNull } from "./row-values.ts"
 import type { Row } from "./row-values.ts"
 
 /** Returns one line of an export: the session row as stored, with its messages decoded. */
-export function exportSessionRow(db: Database, id: SessionId, log: StoreLogger): Record<string, unknown> | undefined {
+export function exportSessionRow(
+  db: Database,
+  { id, includeInactive }: { readonly id: SessionId; readonly includeInactive: boolean },
+  log: StoreLogger,
+): Record<string, unknown> | undefined {
   const row = db.get("SELECT * FROM sessions WHERE id = ?", id)
   if (row === undefined) return undefined
-  const messages = db.all("SELECT * FROM messages WHERE session_id = ? ORDER BY id", id)
+  const active = includeInactive ? "" : "AND active = 1"
+  const messages = db.all(`SELECT * FROM messages WHERE session_id = ? ${active} ORDER BY id`, id)
   return { ...row, messages: messages.map((message) => exportMessage(message, log)) }
 }
 

@@ -2,6 +2,7 @@ import type { SessionId } from "../../protocol/identifiers.ts"
 import { StoreError } from "../store.ts"
 import type { KnownState, NewSession, SessionRow, StoredMessage } from "../store.ts"
 import type { Database } from "./connection.ts"
+import { removeFromIndexes } from "./full-text.ts"
 import { text, textOrNull } from "./row-values.ts"
 import { insertSession, endSession, readRevision, selectSession } from "./session-rows.ts"
 import { freeTitle, nextTitle } from "./title-rows.ts"
@@ -33,6 +34,9 @@ export function rotate(
   if (parent.title !== null) setChildTitle(db, split.child.id, nextTitle(db, parent.title))
   const ids = appendMessages(db, { id: split.child.id, messages, at: split.at })
   if (split.known !== undefined) copyMessages(db, split, { after: split.known.lastMessageId })
+  // Everything in the new session is in the old one too, or summarises it. Indexing it again would multiply the size of the
+  // database with every compression, and a search would find each message several times.
+  removeFromIndexes(db, split.child.id)
   return ids
 }
 

@@ -38,6 +38,8 @@ export function sessionIdOrNull(row: Row, column: string): SessionId | null {
 
 /** Decodes a column with a JSON object; an empty object when it holds anything else. */
 export function jsonObject(row: Row, column: string): Readonly<Record<string, unknown>> {
-  const decoded = parseJson(textOrNull(row, column) ?? "")
+  const value = textOrNull(row, column) ?? ""
+  // Nearly all rows are empty here, and failing to parse nothing is slow.
+  const decoded = value === "" ? undefined : parseJson(value)
   return isRecord(decoded) ? decoded : {}
 }

@@ -6,7 +6,15 @@ import { DERIVED_DEFINITIONS, setUpDerivedTables } from "./derived-tables.ts"
 import { FULL_TEXT_DEFINITIONS, hasFullTextModule, setUpFullText } from "./full-text.ts"
 import type { SearchState } from "./full-text.ts"
 import { number, text, textOrNull } from "./row-values.ts"
-import { INDEXES, SCHEMA_VERSION, TABLES, createTableSql, definitionHash, readSchemaVersion } from "./schema.ts"
+import {
+  INDEXES,
+  INDEX_VERSION,
+  SCHEMA_VERSION,
+  TABLES,
+  createTableSql,
+  definitionHash,
+  readSchemaVersion,
+} from "./schema.ts"
 import type { Table } from "./schema.ts"
 
 export interface SchemaInfo {
@@ -43,7 +51,7 @@ function cachedSchemaInfo(db: Database): SchemaInfo | undefined {
   if (row === undefined || text(row, "value") !== fingerprint(db, "full")) return undefined
   const info = readSchemaInfo(db)
   // An old schema version or an incomplete search index needs the complete check despite a matching fingerprint.
-  return info.schemaVersion >= SCHEMA_VERSION && info.search === "full" ? info : undefined
+  return info.schemaVersion >= INDEX_VERSION && info.search === "full" ? info : undefined
 }
 
 function updateSchema(db: Database, log: StoreLogger): SchemaInfo {
@@ -53,11 +61,7 @@ function updateSchema(db: Database, log: StoreLogger): SchemaInfo {
     addMissingColumns(db, table, log)
   }
   for (const index of INDEXES) tryExec(db, index, log)
-  if (readSchemaVersion(db) === undefined) db.run("INSERT INTO schema_version(version) VALUES (?)", SCHEMA_VERSION)
-  const { search, schemaVersion } = setUpFullText(db, {
-    schemaVersion: readSchemaVersion(db) ?? SCHEMA_VERSION,
-    log,
-  })
+  const { search, schemaVersion } = setUpFullText(db, { schemaVersion: currentVersion(db), log })
   setUpDerivedTables(db)
   db.run(
     "INSERT INTO state_meta(key, value) VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
@@ -65,6 +69,24 @@ function updateSchema(db: Database, log: StoreLogger): SchemaInfo {
     fingerprint(db, search),
   )
   return { schemaVersion, search }
+}
+
+function currentVersion(db: Database): number {
+  const version = readSchemaVersion(db)
+  if (version === undefined) {
+    db.run("INSERT INTO schema_version(version) VALUES (?)", SCHEMA_VERSION)
+    return SCHEMA_VERSION
+  }
+  if (version !== INDEX_VERSION || !wasCreatedHere(db)) return version
+  // Earlier releases of this edition used the version that hides untitled sessions.
+  db.run("UPDATE schema_version SET version = ?", SCHEMA_VERSION)
+  return SCHEMA_VERSION
+}
+
+/** The Python edition declares the reference as a constraint of the table. */
+function wasCreatedHere(db: Database): boolean {
+  const row = db.get("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = 'sessions'")
+  return row !== undefined && text(row, "sql").includes("parent_session_id TEXT REFERENCES sessions(id)")
 }
 
 function addMissingColumns(db: Database, table: Table, log: StoreLogger): void {
@@ -101,6 +123,7 @@ function requireNulRoundTrip(db: Database): void {
 /** Includes the search state: a check that ended without full search is repeated, because FTS5 may be available again. */
 function fingerprint(db: Database, search: SearchState): string {
   const definitions = definitionHash([
+    String(SCHEMA_VERSION),
     ...TABLES.map(createTableSql),
     ...INDEXES,
     ...FULL_TEXT_DEFINITIONS,

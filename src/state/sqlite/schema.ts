@@ -14,8 +14,14 @@ export interface Table {
   readonly suffix?: string
 }
 
-/** The schema version this edition writes. Later Python versions write higher ones, which are accepted and kept. */
-export const SCHEMA_VERSION = 11
+/**
+ * The version of new databases. At a lower one, a Python version that opens the database takes untitled sessions for those of
+ * sub-agents and hides them, in both editions. Higher versions are accepted and kept.
+ */
+export const SCHEMA_VERSION = 16
+
+/** From this version on, the search index contains tool names and calls. An older database gets a new index and this version. */
+export const INDEX_VERSION = 11
 
 /** From this schema version on, messages can be inactive. Readers of older versions ignore `active` and would show them. */
 export const SOFT_DELETE_VERSION = 12

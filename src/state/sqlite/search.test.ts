@@ -220,23 +220,16 @@ test("inactive messages are hidden from all three indexes", async () => {
   }
 })
 
-test("one hit per lineage, without the lineage of the caller", async () => {
+test("what a compression copies is found once, and still after the original was deleted", async () => {
   await using t = await temporaryStore()
-  for (const id of ["a", "b", "mine"]) {
-    await t.store.createSession(session(id))
-    await t.store.append(
-      sessionId(id),
-      Array.from({ length: 30 }, (_, index) => ({ role: "user", content: "needle", timestamp: NOW + index })),
-    )
-  }
-  t.clock.seconds += 100
-  await t.store.branch(sessionId("a"), session("a2"), {})
-  await t.store.rotate(sessionId("mine"), session("mine2"), [{ role: "user", content: "needle" }])
-  const sessions = async (options: MessageSearchOptions): Promise<string[]> =>
-    (await t.store.search("needle", { sort: "newest", ...options })).map((hit) => hit.sessionId)
-  expect(await sessions({ oncePerLineage: true })).toEqual(["mine2", "a2", "b"])
-  expect(await sessions({ oncePerLineage: true, exceptLineageOf: sessionId("mine2") })).toEqual(["a2", "b"])
-  expect(await sessions({ oncePerLineage: true, limit: 1, offset: 1 })).toEqual(["a2"])
+  const kept: StoredMessage = { role: "user", content: "the needle 大别山项目 in it" }
+  await t.store.startSession(session("parent"), [{ role: "user", content: "removed needle" }, kept], "talk")
+  await t.store.rotate(sessionId("parent"), session("child"), [{ role: "user", content: "a note, no needle" }, kept])
+  await t.store.append(sessionId("child"), [{ role: "user", content: "a new needle" }])
+  const found = async (query: string) => (await t.store.search(query)).map(({ sessionId: id }) => id).toSorted()
+  expect([await found("needle"), await found("大别山项目")]).toEqual([["child", "parent", "parent"], ["parent"]])
+  await t.store.deleteSession(sessionId("parent"))
+  expect([await found("needle"), await found("大别山项目")]).toEqual([["child", "child", "child"], ["child"]])
 })
 
 test("no query makes the search fail", async () => {

@@ -1,12 +1,10 @@
 import { errorMessage } from "../../base/system-error.ts"
 import { takeCodePoints } from "../../base/text.ts"
-import type { SessionId } from "../../protocol/identifiers.ts"
 import { fallbackQuery, routeQuery, sanitizeQuery } from "../search-query.ts"
 import type { SearchHit, MessageSearchOptions, StoreLogger } from "../store.ts"
 import { contentPreview, decodeContent } from "../structured-content.ts"
 import type { Database } from "./connection.ts"
 import type { SearchState } from "./full-text.ts"
-import { lineageRoot } from "./lineage.ts"
 import { likeMatches } from "./like-search.ts"
 import { BOUND_ROWID, messageFilter, pageOf } from "./message-filter.ts"
 import type { Match, MessageFilter, Page } from "./message-filter.ts"
@@ -28,39 +26,7 @@ export function searchMessages(
   context: SearchContext,
 ): readonly SearchHit[] {
   const { options, query } = request
-  const byLineage = options.oncePerLineage === true || options.exceptLineageOf !== undefined
-  const matches = byLineage
-    ? matchesByLineage(db, query, { options, context })
-    : findMatches(db, query, { options, context })
-  return matches.flatMap((match) => toHit(db, match, options))
-}
-
-/** Further matches would mostly repeat conversations that are already found. */
-const MAX_SCANNED = 10_000
-
-/** Fetches more and more matches until the page is full, because the lineage of a match is known only afterwards. */
-function matchesByLineage(db: Database, query: string, search: Search): readonly Match[] {
-  const page = pageOf(search.options)
-  const needed = page.offset + page.limit
-  for (let size = Math.max(20, needed * 4); ; size *= 4) {
-    const options = { ...search.options, limit: size, offset: 0 }
-    const matches = findMatches(db, query, { ...search, options })
-    const kept = firstOfEachLineage(db, matches, search.options)
-    if (kept.length >= needed || matches.length < size || size >= MAX_SCANNED) return kept.slice(page.offset, needed)
-  }
-}
-
-function firstOfEachLineage(db: Database, matches: readonly Match[], options: MessageSearchOptions): readonly Match[] {
-  const excluded = options.exceptLineageOf === undefined ? undefined : lineageRoot(db, options.exceptLineageOf)
-  const seen = new Set<SessionId>()
-  return matches.filter((match) => {
-    const row = db.get("SELECT session_id FROM messages WHERE id = ?", match.id)
-    if (row === undefined) return false
-    const root = lineageRoot(db, sessionId(row, "session_id"))
-    if (root === excluded || (options.oncePerLineage === true && seen.has(root))) return false
-    seen.add(root)
-    return true
-  })
+  return findMatches(db, query, { options, context }).flatMap((match) => toHit(db, match, options))
 }
 
 interface Search {

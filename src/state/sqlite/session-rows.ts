@@ -49,6 +49,12 @@ export function requireNotContinued(db: Database, id: SessionId): void {
     throw new StoreError("moved", `Session ${id} was compressed and continued as another session.`)
 }
 
+export function requireRevision(db: Database, id: SessionId, since: SessionRevision): void {
+  const now = readRevision(db, id)
+  if (now?.messageCount !== since.messageCount || now.rewinds !== since.rewinds || now.continued !== since.continued)
+    throw new StoreError("moved", `Session ${id} was changed by another process.`)
+}
+
 export function selectSession(db: Database, id: SessionId): SessionRow | undefined {
   const row = db.get("SELECT * FROM sessions WHERE id = ?", id)
   return row === undefined ? undefined : toSessionRow(row)
@@ -62,8 +68,14 @@ export function setDirectory(db: Database, id: SessionId, cwd: string): void {
   db.run("UPDATE sessions SET cwd = ? WHERE id = ?", cwd, id)
 }
 
-export function setSystemPrompt(db: Database, id: SessionId, prompt: string): void {
-  db.run("UPDATE sessions SET system_prompt = ? WHERE id = ?", scrubSurrogates(prompt), id)
+export function setSystemPrompt(
+  db: Database,
+  { id, prompt, modelConfig }: { readonly id: SessionId; readonly prompt: string } & Pick<SessionRow, "modelConfig">,
+): void {
+  const row = db.get("SELECT model_config FROM sessions WHERE id = ?", id)
+  if (row === undefined) return
+  const merged = scrubSurrogates(JSON.stringify({ ...jsonObject(row, "model_config"), ...modelConfig }))
+  db.run("UPDATE sessions SET system_prompt = ?, model_config = ? WHERE id = ?", scrubSurrogates(prompt), merged, id)
 }
 
 export interface TotalsChange {

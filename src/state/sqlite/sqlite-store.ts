@@ -1,13 +1,14 @@
 import { errorMessage } from "../../base/system-error.ts"
+import type { MessageWords } from "../../protocol/message-words.ts"
 import type { AutoPruneOptions, AutoPruneOutcome, SessionStore, StoreInfo, StoreLogger } from "../store.ts"
 import { truncateWriteAheadLog } from "./connection.ts"
 import type { Connection, Database } from "./connection.ts"
 import { optimizeFullText } from "./full-text.ts"
-import { compressionTip, lineage, lineageRoot, resolveId, resumeTarget, setArchived } from "./lineage.ts"
+import { compressionTip, idsWithPrefix, lineage, lineageRoot, resolveId, resumeTarget, setArchived } from "./lineage.ts"
 import { branch, releaseCompression, rotate, tryLockCompression } from "./rotate-session.ts"
-import { textOrNull } from "./row-values.ts"
+import { numberOrNull, textOrNull } from "./row-values.ts"
 import * as sessions from "./session-rows.ts"
-import { nextTitle, resolveTitle, setGeneratedTitle, setTitle } from "./title-rows.ts"
+import { nextTitle, resolveTitle, setGeneratedTitle, setTitle, titleOwner } from "./title-rows.ts"
 import { addExtras, appendMessages, readConversation, readMessages, replaceMessages, undoTo } from "./transcript.ts"
 
 interface Parts {
@@ -42,6 +43,7 @@ export function sqliteStore(parts: Parts): SessionStore {
     append: (id, messages, totals, options) =>
       write((db) => {
         if (options?.open === true) sessions.requireNotContinued(db, id)
+        if (options?.since !== undefined) sessions.requireRevision(db, id, options.since)
         if (totals !== undefined) sessions.changeTotals(db, { id, totals, mode: "add", at: now() })
         return appendMessages(db, { id, messages, at: now() })
       }),
@@ -68,6 +70,7 @@ export function sqliteStore(parts: Parts): SessionStore {
       const { searchMessages } = await import("./search.ts")
       return await read((db) => searchMessages(db, { query, options }, { search: info.search, log }))
     },
+    words: messageWords(parts),
     list: async (options = {}) => {
       const { selectSessions } = await import("./list-sessions.ts")
       return await read((db) => selectSessions(db, options))
@@ -81,12 +84,14 @@ export function sqliteStore(parts: Parts): SessionStore {
     setGeneratedTitle: (id, title) => write((db) => setGeneratedTitle(db, id, title)),
     nextTitle: (title) => read((db) => nextTitle(db, title)),
     resolveTitle: (title) => read((db) => resolveTitle(db, title)),
+    titleOwner: (title) => read((db) => titleOwner(db, title)),
+    idsWithPrefix: (prefix, limit) => read((db) => idsWithPrefix(db, prefix, limit)),
     resolveId: (idOrPrefix) => read((db) => resolveId(db, idOrPrefix)),
     resumeTarget: (nameOrId) => read((db) => resumeTarget(db, nameOrId)),
     compressionTip: (id) => read((db) => compressionTip(db, id)),
-    latestSession: async (sources) => {
+    latestSession: async (sources, accepts) => {
       const { latestSession } = await import("./list-sessions.ts")
-      return await read((db) => latestSession(db, sources))
+      return await read((db) => latestSession(db, sources, accepts))
     },
     lineage: (id) => read((db) => lineage(db, id)),
     lineageRoot: (id) => read((db) => lineageRoot(db, id)),
@@ -95,7 +100,8 @@ export function sqliteStore(parts: Parts): SessionStore {
     setTotals: (id, totals) => write((db) => sessions.changeTotals(db, { id, totals, mode: "set", at: now() })),
     setModel: (id, model) => write((db) => sessions.setModel(db, id, model)),
     setDirectory: (id, cwd) => write((db) => sessions.setDirectory(db, id, cwd)),
-    setSystemPrompt: (id, prompt) => write((db) => sessions.setSystemPrompt(db, id, prompt)),
+    setSystemPrompt: (id, prompt, modelConfig) =>
+      write((db) => sessions.setSystemPrompt(db, { id, prompt, modelConfig })),
     setArchived: (id, archived) => write((db) => setArchived(db, id, archived)),
 
     rotate: (parent, child, messages = [], known) =>
@@ -132,9 +138,10 @@ export function sqliteStore(parts: Parts): SessionStore {
     },
     autoPrune: (options) =>
       autoPrune(store, options, { now, vacuum: () => withoutTransaction((db) => vacuum(db, log)) }),
-    exportSession: async (id) => {
+    exportSession: async (id, options) => {
       const { exportSessionRow } = await import("./reports.ts")
-      return await read((db) => exportSessionRow(db, id, log))
+      const includeInactive = options?.includeInactive === true
+      return await read((db) => exportSessionRow(db, { id, includeInactive }, log))
     },
     meta: {
       get: (key) => read((db) => readMeta(db, key)),
@@ -151,6 +158,42 @@ export function sqliteStore(parts: Parts): SessionStore {
     close,
   }
   return store
+}
+
+function messageWords({ connection: { read }, info, log }: Parts): MessageWords {
+  const isSearchable = info.search !== "none"
+  const load = () => import("./message-words.ts")
+  return {
+    highestId: () => read((db) => numberOrNull(db.get("SELECT max(id) AS id FROM messages") ?? {}, "id") ?? 0),
+    between: async (ranges) => {
+      const { wordsBetween } = await load()
+      return isSearchable ? await read((db) => wordsBetween(db, ranges, log)) : ranges.map(() => [])
+    },
+    messagesWith: async (groups, scope) => {
+      const { messagesWithWords } = await load()
+      return isSearchable ? await read((db) => messagesWithWords(db, groups, scope)) : groups.map(() => [])
+    },
+    containing: async (literal, sessionIds) => {
+      const { messagesContaining } = await load()
+      return info.search === "full" ? await read((db) => messagesContaining(db, literal, sessionIds)) : []
+    },
+    idsOfSession: async (session) => {
+      const { idsOfSessions } = await load()
+      return await read((db) => idsOfSessions(db, [session]))
+    },
+    newestPrompt: async (session) => {
+      const { newestPrompt } = await load()
+      return await read((db) => newestPrompt(db, session))
+    },
+    inScope: async (ids, scope) => {
+      const { messagesInScope } = await load()
+      return await read((db) => messagesInScope(db, ids, scope))
+    },
+    around: async (ids, distance) => {
+      const { messagesAroundIds } = await load()
+      return await read((db) => messagesAroundIds(db, ids, distance))
+    },
+  }
 }
 
 const LAST_AUTO_PRUNE = "last_auto_prune"

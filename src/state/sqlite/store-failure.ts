@@ -69,9 +69,19 @@ export function isLocked(error: unknown): boolean {
   return code === SQLITE.busy || code === SQLITE.locked
 }
 
-export function isCorrupt(error: unknown): boolean {
-  return primaryCode(error) === SQLITE.corrupt
+/** True when the contents of the file are damaged. */
+export function isDamage(error: unknown): boolean {
+  const code = primaryCode(error)
+  return code === SQLITE.corrupt || code === SQLITE.notADatabase
 }
+
+/** True when rows cannot be read because the file is damaged or the disk cannot return a part of it. */
+export function isUnreadable(error: unknown): boolean {
+  return isDamage(error) || READ_FAILURES.has(extendedCode(error) ?? 0)
+}
+
+/** SQLite's extended codes for a failed and for an incomplete read. */
+const READ_FAILURES: ReadonlySet<number> = new Set([266, 522])
 
 /** True for an invalid statement, such as a full-text query with a syntax error. */
 export function isStatementError(error: unknown): boolean {
@@ -116,6 +126,11 @@ function reason(error: unknown): string {
 }
 
 function primaryCode(error: unknown): number | undefined {
+  const code = extendedCode(error)
+  return code === undefined ? undefined : code & 0xff
+}
+
+function extendedCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !("errcode" in error)) return undefined
-  return typeof error.errcode === "number" ? error.errcode & 0xff : undefined
+  return typeof error.errcode === "number" ? error.errcode : undefined
 }

@@ -53,7 +53,8 @@ export function resolveTitle(db: Database, title: string): SessionId | undefined
 /** Matches titles that start with `<?1> #` as a range, which needs no escaping. `$` is the character after `#`. */
 const NUMBERED = "(title >= ?1 || ' #' AND title < ?1 || ' $')"
 
-function titleOwner(db: Database, title: string): SessionId | undefined {
+/** Finds the session with exactly this title. */
+export function titleOwner(db: Database, title: string): SessionId | undefined {
   const row = db.get("SELECT id FROM sessions WHERE title = ?", title)
   return row === undefined ? undefined : sessionId(row)
 }

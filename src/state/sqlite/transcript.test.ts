@@ -172,6 +172,7 @@ test("replacing a transcript keeps times and recomputes both counters", async ()
 
 test("undo deletes messages at schema version 11, which old readers share", async () => {
   await using t = await temporaryStore()
+  t.raw((db) => db.exec("UPDATE schema_version SET version = 11"))
   await t.store.createSession(session("a"))
   await t.store.append(A, EVERY_KIND)
   expect(await t.store.undoTo(A, 2)).toBe("hello")
@@ -182,10 +183,10 @@ test("undo deletes messages at schema version 11, which old readers share", asyn
 
 test("undo hides messages from schema version 12 on", async () => {
   await using t = await temporaryStore()
-  t.raw((db) => db.exec("UPDATE schema_version SET version = 16"))
   await t.store.createSession(session("a"))
   await t.store.append(A, EVERY_KIND)
   expect(await t.store.undoTo(A, 2)).toBe("hello")
+  expect(await t.store.session(A)).toMatchObject({ messageCount: 1, toolCallCount: 0 })
   expect((await t.store.messages(A)).map((row) => row.id)).toEqual([1])
   const all = await t.store.messages(A, { includeInactive: true })
   expect(all.map((row) => row.active)).toEqual([true, false, false, false, false])

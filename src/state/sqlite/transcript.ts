@@ -63,8 +63,8 @@ export function undoTo(db: Database, undo: Undo, log: StoreLogger): string {
     db.run("UPDATE sessions SET rewind_count = rewind_count + 1 WHERE id = ?", undo.id)
   } else {
     db.run("DELETE FROM messages WHERE session_id = ? AND id >= ?", undo.id, undo.messageId)
-    recount(db, undo.id)
   }
+  recount(db, undo.id)
   return decodeMessageRow(target, log).text
 }
 

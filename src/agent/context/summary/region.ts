@@ -2,8 +2,8 @@ import type { Message } from "../../../protocol/message.ts"
 import { replaceDraftMessages } from "../history-draft.ts"
 import type { HistoryDraft } from "../history-draft.ts"
 import type { Estimator } from "../token-estimate.ts"
-import { withoutElisionNote } from "../elision-note.ts"
-import { repairSequence } from "../../history-repair.ts"
+import { elisionOf, userText, withoutElisionNote } from "../elision-note.ts"
+import { repairOrder } from "../../history-repair.ts"
 import { withoutImages } from "../microcompact.ts"
 import type { PinnedMessages } from "../pinned-messages.ts"
 import { isFromUser, lastAnswerIndex, lastUserIndex, pastToolResults, roundsOf } from "../rounds.ts"
@@ -11,7 +11,9 @@ import { withWholePairs } from "../tool-pairs.ts"
 import type { WindowBudget } from "../window-budget.ts"
 import { findBoundaries } from "./boundaries.ts"
 import { insertSummary } from "./insert-summary.ts"
-import { findSummary, withoutSummary } from "./summary-text.ts"
+import { mergeWords } from "../user-words.ts"
+import type { UserWords } from "../user-words.ts"
+import { findSummary, splitWords, withoutSummary } from "./summary-text.ts"
 
 /** The messages that a summary replaces, and those that stay. */
 export interface SummaryRegion {
@@ -23,6 +25,8 @@ export interface SummaryRegion {
   readonly turns: readonly Message[]
   /** The text of the earlier summary. */
   readonly previous: string | undefined
+  /** The words of the user in the removed messages, in earlier elision notes and in the earlier summary. */
+  readonly words: UserWords
   /** Messages that stay without the summary they contained: new form → former form. */
   readonly changed: ReadonlyMap<Message, Message>
 }
@@ -91,9 +95,15 @@ function regionOf(
     })
   const kept: Message[] = []
   const removed: Message[] = []
+  const earlier = splitWords(
+    messages.map((message) => findSummary(message)?.body).findLast((body) => body !== undefined) ?? "",
+  )
+  let { words } = earlier
   for (const round of roundsOf(middle)) {
     const part = middle.slice(round.start, round.end)
-    if (part.some((message) => staying.has(message))) {
+    const stays = part.some((message) => staying.has(message))
+    for (const message of part) words = mergeWords(words, stays ? elisionOf(message).words : wordsOf(message))
+    if (stays) {
       // The summary replaces earlier elision notes.
       kept.push(...strip(part, stripElisionNote))
       removed.push(...part.filter((message) => stripElisionNote(message) === undefined))
@@ -106,9 +116,18 @@ function regionOf(
     kept: strip([...kept, ...messages.slice(end)], stripSummary),
     removed,
     turns: strip(removed, stripSummary),
-    previous: messages.map((message) => findSummary(message)?.body).findLast((body) => body !== undefined),
+    previous: earlier.body === "" ? undefined : earlier.body,
+    words,
     changed,
   }
+}
+
+/** The words of the user in a message, and those in the elision note before it. */
+function wordsOf(message: Message): UserWords {
+  const noted = elisionOf(message).words
+  if (message.role !== "user" || !isFromUser(message)) return noted
+  const text = userText({ ...message, content: findSummary(message)?.rest ?? message.content })
+  return text === "" ? noted : mergeWords(noted, { said: [text], listed: [] })
 }
 
 function stripSummary(message: Message): Message | undefined {
@@ -127,7 +146,7 @@ export function assembleHistory(draft: HistoryDraft, region: SummaryRegion, summ
     const { carrier, from } = inserted.merged
     changed.set(carrier, region.changed.get(from) ?? from)
   }
-  const whole = repairSequence(withWholePairs(inserted.messages)).messages
+  const whole = repairOrder(withWholePairs(inserted.messages))
   const newestImage = whole.findLastIndex((message) => message.role === "user" && withoutImages(message) !== message)
   const light = whole.map((message, index) => {
     if (index >= newestImage || message.role === "system") return message

@@ -12,7 +12,9 @@ import { fallbackSummary } from "./fallback-summary.ts"
 import { automaticFocus, SUMMARY_SYSTEM, summaryPrompt } from "./summary-prompt.ts"
 import { assembleHistory, chooseRegion } from "./region.ts"
 import type { SummaryRegion } from "./region.ts"
-import { cleanBody, wrapSummary } from "./summary-text.ts"
+import { fitWords, wordsBudget } from "../user-words.ts"
+import type { UserWords } from "../user-words.ts"
+import { cleanBody, withWords, wrapSummary } from "./summary-text.ts"
 
 /** Requests a summary from a model. The implementation falls back to the main model and has a timeout. */
 export type SummaryPort = (request: {
@@ -129,12 +131,13 @@ export function createSummariser(options: SummariserOptions): Summariser {
       if (reply.kind === "aborted" || signal.aborted) return { kind: "aborted" }
       if (reply.kind === "failed" && options.abortOnFailure) return { kind: "aborted", error: reply.message }
       const { sessionId } = task.options
+      const words = wordsFor(region, task, options)
       const done = (
         body: string,
         details: { readonly fallback: boolean; readonly error?: string },
       ): SummaryOutcome => ({
         kind: "done",
-        draft: assembleHistory(draft, region, wrapSummary(body, sessionId)),
+        draft: assembleHistory(draft, region, wrapSummary(withWords(body, words), sessionId)),
         removed: region.removed,
         ...details,
       })
@@ -154,6 +157,16 @@ export function createSummariser(options: SummariserOptions): Summariser {
       return done(body, { fallback: true, error: reply.message })
     },
   }
+}
+
+/** Share of the removed messages that quotations of the user may take, so that a summary always saves something. */
+const WORDS_SHARE = 0.3
+
+function wordsFor(region: SummaryRegion, task: SummaryTask, { redact, estimator }: SummariserOptions): UserWords {
+  const most = WORDS_SHARE * estimator.messages(region.removed)
+  const { saidTokens, listedTokens } = wordsBudget(task.budget.contextLength, task.room)
+  const budget = { saidTokens: Math.min(saidTokens, most), listedTokens: Math.min(listedTokens, most / 2) }
+  return fitWords({ ...region.words, said: region.words.said.map(redact) }, budget)
 }
 
 const MAIN_MODEL_WROTE_IT =

@@ -1,4 +1,6 @@
 import type { AssistantMessage, Message, Part, UserMessage } from "../../../protocol/message.ts"
+import { mergeWords, NO_WORDS, parseWordLine, wordLines } from "../user-words.ts"
+import type { UserWords } from "../user-words.ts"
 
 /** The start of every summary message, also in older conversations. */
 const MARKER = "[CONTEXT COMPACTION — REFERENCE ONLY]"
@@ -18,6 +20,25 @@ function prefix(sessionId: string): string {
 /** The complete text of a summary message. */
 export function wrapSummary(body: string, sessionId: string): string {
   return `${prefix(sessionId)}\n\n${body}\n\n${END_MARKER}`
+}
+
+const WORDS_HEADING = "## The User's Own Words"
+
+/** Adds what the user said in the summarised messages, which no model may shorten. */
+export function withWords(body: string, words: UserWords): string {
+  const lines = wordLines(words)
+  return lines.length === 0 ? body : [body, "", WORDS_HEADING, ...lines].join("\n")
+}
+
+/** Splits the body of a summary into the text and the words of the user. */
+export function splitWords(body: string): { readonly body: string; readonly words: UserWords } {
+  const start = body.lastIndexOf(WORDS_HEADING)
+  if (start === -1) return { body, words: NO_WORDS }
+  const words = body
+    .slice(start)
+    .split("\n")
+    .reduce((found, line) => mergeWords(found, parseWordLine(line) ?? NO_WORDS), NO_WORDS)
+  return { body: body.slice(0, start).trim(), words }
 }
 
 export interface FoundSummary {

@@ -59,7 +59,21 @@ export function nearestChunks(
   return similarities.toSorted((a, b) => b.cosine - a.cosine || b.id - a.id).slice(0, page.limit)
 }
 
+/** A plain loop over an aligned view: this runs for every stored vector. */
 function dotProduct(query: Float32Array, bytes: Uint8Array): number {
+  if (!IS_LITTLE_ENDIAN) return dotProductBytewise(query, bytes)
+  const isAligned = bytes.byteOffset % 4 === 0
+  const stored = isAligned
+    ? new Float32Array(bytes.buffer, bytes.byteOffset, query.length)
+    : new Float32Array(bytes.slice().buffer)
+  let sum = 0
+  for (let index = 0; index < query.length; index += 1) sum += (query[index] ?? 0) * (stored[index] ?? 0)
+  return sum
+}
+
+const IS_LITTLE_ENDIAN = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1
+
+function dotProductBytewise(query: Float32Array, bytes: Uint8Array): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let sum = 0
   for (const [index, value] of query.entries()) sum += value * view.getFloat32(index * 4, true)
