@@ -33,7 +33,8 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       ]
     },
     "marks": {
-      "declarationRank": 12
+      "declarationRank": 12,
+      "localOnly": true
     }
   },
   "clarify": {
@@ -381,7 +382,7 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
   "session_search": {
     "name": "session_search",
     "toolset": "session_search",
-    "description": "Search and read past sessions; also what was removed from this one. No arguments: recent sessions. query: full-text search of other sessions (and semantic search). session_id: its start and end; + query: search it and what it continues; + around_message_id: messages near that one, window 0: that one word for word, paged by offset (characters).",
+    "description": "Search and read past sessions; also what was removed from this one. No arguments: recent sessions. query: search all sessions by a question or words (any word matches; \"phrase\", AND, NOT, prefix* are exact). session_id: its start and end; + query: search it and what it continues; + around_message_id: messages near that one, window 0: that one word for word, paged by offset (characters).",
     "parameters": {
       "type": "object",
       "properties": {

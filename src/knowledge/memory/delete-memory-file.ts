@@ -9,7 +9,7 @@ import { explainSystemError } from "../../base/system-error.ts"
 export async function deleteMemoryFile(path: string): Promise<Result<undefined>> {
   try {
     if (!existsSync(dirname(path))) return ok(undefined)
-    await withFileLock(`${path}.lock`, { waitMs: 5000 }, () => rmSync(path, { force: true }))
+    await withFileLock(`${path}.lock`, { waitMs: 5000, sharedWithPython: true }, () => rmSync(path, { force: true }))
     return ok(undefined)
   } catch (error) {
     return fail(`${path} could not be deleted: ${explainSystemError(error)}`)

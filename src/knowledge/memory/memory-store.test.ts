@@ -215,7 +215,12 @@ describe("files edited outside Hermes", () => {
     }
     expect([await store.add("memory", "n"), await store.remove("memory", "a")]).toEqual([refusal, refusal])
     expect([readFileSync(memoryPath), readFileSync(backup)]).toEqual([Buffer.from(bytes), Buffer.from(bytes)])
-    expect(readdirSync(join(home.path, "memories")).toSorted()).toEqual(["MEMORY.md", "MEMORY.md.bak.1700000000", "x"])
+    expect(readdirSync(join(home.path, "memories")).toSorted()).toEqual([
+      "MEMORY.md",
+      "MEMORY.md.bak.1700000000",
+      "MEMORY.md.lock",
+      "x",
+    ])
     expect(store.read("memory")).toMatchObject({ message: `MEMORY.md cannot be written now: ${reason}` })
     expect(store.snapshot().notices).toEqual([`${memoryPath} cannot be updated: ${reason}.`])
   })

@@ -177,7 +177,7 @@ async function commit(write: MemoryWrite, context: WriteContext): Promise<Memory
 async function underLock<T>(file: MemoryFile, work: () => T): Promise<T | MemoryRefusal> {
   try {
     makeDirectories(dirname(file.path))
-    return await withFileLock(`${file.path}.lock`, { waitMs: LOCK_WAIT_MS }, work)
+    return await withFileLock(`${file.path}.lock`, { waitMs: LOCK_WAIT_MS, sharedWithPython: true }, work)
   } catch (error) {
     return refused(`memory was not changed: ${explainSystemError(error)}`)
   }

@@ -3,7 +3,8 @@ import { setImmediate as nextTick } from "node:timers/promises"
 import type { Clock } from "../../base/clock.ts"
 import { epochSeconds } from "../../base/clock.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
-import type { Message } from "../../protocol/message.ts"
+import type { MessageWords, SearchableMessage } from "../../protocol/message-words.ts"
+import { promptsOfSearches } from "../message-search/asked-before.ts"
 import { chunkEntry } from "./entry-chunks.ts"
 import type { Lexicon } from "./lexicon.ts"
 import type { TextChunk, SemanticIndex, IndexedSession } from "../../protocol/semantic-index.ts"
@@ -17,7 +18,7 @@ export interface SessionSource {
     readonly limit: number
     readonly offset: number
   }): Promise<readonly SessionStatus[]>
-  messages(id: SessionId): Promise<readonly SessionMessage[]>
+  readonly words: Pick<MessageWords, "idsOfSession" | "inScope">
 }
 
 interface SessionStatus {
@@ -26,17 +27,12 @@ interface SessionStatus {
   readonly messageCount: number
 }
 
-interface SessionMessage {
-  readonly id: number
-  readonly message: Message | undefined
-  readonly text: string
-  readonly timestamp: number
-}
-
 export interface SyncOptions {
   /** Time limit. The next call continues with the remaining sessions. */
   readonly budgetMs: number
   readonly signal: AbortSignal
+  /** Names the tool that searches: questions that made the model call it are not indexed. */
+  readonly isSearchCall?: (toolName: string) => boolean
 }
 
 interface IndexingParts extends SyncOptions {
@@ -59,7 +55,8 @@ export function parseMessageRef(ref: string): { readonly sessionId: string; read
 export const HIDDEN_SOURCES: readonly string[] = ["subagent", "tool"]
 
 const PAGE = 100
-const BATCH_CHUNKS = 40
+/** Messages per transaction. */
+const BATCH = 40
 
 /** Set once everything is indexed, so that later runs may stop at the first page without changes. */
 const COMPLETE_KEY = "sessions_complete"
@@ -77,8 +74,11 @@ export async function indexSessions(
 ): Promise<{ readonly complete: boolean }> {
   const deadline = parts.clock.now() + parts.budgetMs
   let indexed = 0
-  // Indexes at least one session per call, so that even a tiny budget finishes eventually.
+  // Indexes at least one batch per call, so that even a tiny budget finishes eventually.
   const mustStop = (): boolean => parts.signal.aborted || (indexed > 0 && parts.clock.now() >= deadline)
+  const countBatch = (): void => {
+    indexed += 1
+  }
   const wasComplete = (await index.metadata(COMPLETE_KEY)) === "yes"
   const lastSweep = Number((await index.metadata(LAST_SWEEP_KEY)) ?? 0)
   const sweeping = !wasComplete || epochSeconds(parts.clock) - lastSweep > SWEEP_SECONDS
@@ -98,9 +98,8 @@ export async function indexSessions(
         if (wasComplete) await index.setMetadata(COMPLETE_KEY, "no")
         return { complete: false }
       }
-      await indexSession(session, { index, source, lexicon: parts.lexicon, previous: indexedSessions.get(session.id) })
-      indexed += 1
-      await nextTick()
+      const previous = indexedSessions.get(session.id)
+      await indexSession(session, { ...parts, index, source, previous, mustStop, countBatch })
     }
     for (const { id } of page) present.add(id)
     if (page.length < PAGE) break
@@ -116,42 +115,60 @@ function isUpToDate(session: SessionStatus, indexed: IndexedSession | undefined)
   return indexed?.lastActivity === session.lastActivity && indexed.messageCount === session.messageCount
 }
 
-interface SessionParts {
+interface SessionParts extends IndexingParts {
   readonly index: SemanticIndex
   readonly source: SessionSource
-  readonly lexicon: Lexicon
   readonly previous: IndexedSession | undefined
+  readonly mustStop: () => boolean
+  readonly countBatch: () => void
 }
 
-/** Writes in small transactions to keep the thread responsive. Only the last one marks the session as up to date. */
+/**
+ * Reads and writes in small batches to keep the thread responsive, and may stop after each: the last message that was indexed is
+ * where the next run continues. Only the last batch marks the session as up to date.
+ */
 async function indexSession(session: SessionStatus, parts: SessionParts): Promise<void> {
-  const { index, previous } = parts
+  const { index, previous, source } = parts
   const rewritten = previous !== undefined && previous.messageCount > session.messageCount
   if (rewritten) await index.remove(session.id)
   const lastIndexed = previous === undefined || rewritten ? 0 : previous.lastMessageId
-  const rows = (await parts.source.messages(session.id)).filter(({ id }) => id > lastIndexed)
-  let chunks: TextChunk[] = []
-  for (const row of rows) {
-    if (isConversational(row.message)) {
-      const ref = messageRef(session.id, row.id)
-      const entry = { kind: "session", ref, text: row.text, createdAt: row.timestamp } as const
-      chunks.push(...chunkEntry(entry, parts.lexicon))
-    }
-    if (chunks.length < BATCH_CHUNKS) continue
-    await index.put(chunks, { sessionId: session.id, lastMessageId: row.id, lastActivity: -1, messageCount: 0 })
-    chunks = []
+  const ids = (await source.words.idsOfSession(session.id)).filter((id) => id > lastIndexed)
+  for (let start = 0; start < ids.length; start += BATCH) {
+    const batch = ids.slice(start, start + BATCH)
+    const rows = await source.words.inScope(batch, {})
+    const prompts = new Set(promptsOfSearches(rows, parts.isSearchCall ?? (() => false)))
+    const indexed = rows.filter((row) => isConversational(row) && !prompts.has(row.id))
+    await index.put(
+      indexed.flatMap((row) => messageChunks(row, parts.lexicon)),
+      {
+        sessionId: session.id,
+        lastMessageId: batch.at(-1) ?? lastIndexed,
+        lastActivity: UNFINISHED,
+        messageCount: 0,
+      },
+    )
+    parts.countBatch()
     await nextTick()
+    if (start + BATCH < ids.length && parts.mustStop()) return
   }
-  await index.put(chunks, {
+  await index.put([], {
     sessionId: session.id,
-    lastMessageId: rows.at(-1)?.id ?? lastIndexed,
+    lastMessageId: ids.at(-1) ?? lastIndexed,
     lastActivity: session.lastActivity,
     messageCount: session.messageCount,
   })
+  parts.countBatch()
+}
+
+/** No session has this activity, so the next run continues with it. */
+const UNFINISHED = -1
+
+function messageChunks(row: SearchableMessage, lexicon: Lexicon): readonly TextChunk[] {
+  const ref = messageRef(row.sessionId, row.id)
+  return chunkEntry({ kind: "session", ref, text: row.text, createdAt: row.timestamp }, lexicon)
 }
 
 /** True for user and assistant messages, except those that Hermes generated, such as a compression summary. */
-function isConversational(message: Message | undefined): boolean {
-  if (message?.role !== "user" && message?.role !== "assistant") return false
-  return message.synthetic === undefined && message.compressed_summary !== true && message.content !== null
+function isConversational({ role, isGenerated, text }: SearchableMessage): boolean {
+  return (role === "user" || role === "assistant") && !isGenerated && text !== ""
 }

@@ -31,7 +31,7 @@ export const SENTENCE_SEPARATOR = "."
 const SENTENCE_END = /(?<=[.!?…。！？])\s+|\n+|(?<=[。！？])/u
 
 /** Increase with every change to stemming, stop words or tokenization. */
-const TERMS_VERSION = 1
+const TERMS_VERSION = 2
 
 /** No word starts with this letter, so a field never looks like a word. */
 const FIELD_PREFIX = "ǂ"

@@ -14,7 +14,7 @@ import type { SemanticIndex } from "../../protocol/semantic-index.ts"
 import type { IndexEntry } from "./entry-chunks.ts"
 import { createSemanticSearch } from "./semantic-search.ts"
 import type { SemanticSearch } from "./semantic-search.ts"
-import type { Embed } from "./vector-search.ts"
+import type { Embedder } from "./vector-search.ts"
 
 const DAY = 86_400
 
@@ -24,7 +24,7 @@ interface SearchBench extends AsyncDisposable {
   found(query: string, limit?: number): Promise<readonly string[]>
 }
 
-async function searchBench(options: { readonly embed?: Embed } = {}): Promise<SearchBench> {
+async function searchBench(options: { readonly embedder?: Embedder } = {}): Promise<SearchBench> {
   const folder = temporaryDirectory()
   const clock = testClock()
   const index = await openSemanticIndex({ path: join(folder.path, "memory_index.db"), clock, log: recordingLogger() })
@@ -178,50 +178,84 @@ describe("updating the index", () => {
 
 describe("vectors", () => {
   /** Maps texts about cats to one direction and all others to another. */
-  const embed =
-    (dims: number): Embed =>
-    async (texts) =>
-      texts.map((text) =>
-        Float32Array.from({ length: dims }, (_, index) => (index === (/feline|cat/.test(text) ? 0 : 1) ? 3 : 0)),
-      )
+  const embedder = (dims: number, id = "cats"): Embedder => ({
+    id,
+    embed: (texts) =>
+      Promise.resolve(
+        texts.map((text) =>
+          Float32Array.from({ length: dims }, (_, index) => (index === (/feline|cat/.test(text) ? 0 : 1) ? 3 : 0)),
+        ),
+      ),
+  })
+  const { signal } = new AbortController()
 
   test("find entries that share no word with the query", async () => {
-    await using bench = await searchBench({ embed: embed(4) })
+    await using bench = await searchBench({ embedder: embedder(4) })
     await bench.search.index([entry("cat", "the feline zzz"), entry("other", "the weather")])
+    expect(await bench.search.embedMissing(signal)).toEqual({ more: true })
+    expect(await bench.search.embedMissing(signal)).toEqual({ more: false })
     const hits = await bench.search.search("concat qqq", { limit: 2 })
     expect(hits.map(({ ref, score }) => [ref, Number(score.toFixed(3))])).toEqual([
       ["cat", 0.65],
       ["other", 0.1],
     ])
+    const similar = await bench.search.searchVectors("concat qqq", { limit: 1 })
+    expect(similar.map(({ ref, score }) => [ref, score])).toEqual([["cat", 1]])
   })
 
-  test("are computed again when their length changes, and equal texts are embedded once", async () => {
-    await using bench = await searchBench({ embed: embed(4) })
+  test.each([
+    ["their length", embedder(8)],
+    ["the model", embedder(4, "other model")],
+  ])("are computed again when %s changes; equal texts are embedded once", async (_case, changed) => {
+    await using bench = await searchBench({ embedder: embedder(4) })
     await bench.search.index([entry("cat", "the feline"), entry("copy", "the feline")])
+    await bench.search.embedMissing(signal)
     expect(await bench.index.textsWithoutVector(10)).toEqual([])
     const embedded: string[] = []
-    const longer = createSemanticSearch({
+    const other = createSemanticSearch({
       index: bench.index,
       clock: testClock(),
-      embed: (texts) => {
-        embedded.push(...texts)
-        return embed(8)(texts)
+      embedder: {
+        id: changed.id,
+        embed: (texts, options) => {
+          embedded.push(...texts)
+          return changed.embed(texts, options)
+        },
       },
     })
-    await longer.index([entry("more", "the weather")])
-    expect([await bench.index.vectorDimensions(), embedded]).toEqual([8, ["the weather"]])
-    await longer.index([])
-    expect([embedded, await bench.index.textsWithoutVector(10)]).toEqual([["the weather", "the feline"], []])
+    await other.index([entry("more", "the weather")])
+    for (let more = true; more;) more = (await other.embedMissing(signal)).more
+    expect(embedded.toSorted()).toEqual(["the feline", "the weather"])
+    expect(await bench.index.textsWithoutVector(10)).toEqual([])
   })
 
-  test.each<readonly [string, Embed]>([
+  test.each<readonly [string, Embedder["embed"]]>([
     ["fails", () => Promise.reject(new Error("no service"))],
     ["returns too few vectors", () => Promise.resolve([])],
     ["returns empty vectors", (texts) => Promise.resolve(texts.map(() => new Float32Array()))],
-  ])("keyword search works with an embedder that %s", async (_case, broken) => {
-    await using bench = await searchBench({ embed: broken })
+  ])("keyword search works with an embedder that %s", async (_case, embed) => {
+    await using bench = await searchBench({ embedder: { id: "broken", embed } })
     await bench.search.index([entry("a", "about opals")])
+    expect(await bench.search.embedMissing(signal)).toEqual({ more: false })
     expect([await bench.found("opals"), await bench.index.vectorDimensions()]).toEqual([["a"], undefined])
+  })
+
+  test("a search does not wait for an embedder that does not answer, and pauses it", async () => {
+    const cats = embedder(4)
+    let queries = 0
+    await using bench = await searchBench({
+      embedder: {
+        id: cats.id,
+        embed: (texts, options) => {
+          if (options.purpose === "document") return cats.embed(texts, options)
+          queries += 1
+          return new Promise(() => undefined)
+        },
+      },
+    })
+    await bench.search.index([entry("a", "about opals")])
+    await bench.search.embedMissing(signal)
+    expect([await bench.found("opals"), await bench.found("opal stones"), queries]).toEqual([["a"], ["a"], 1])
   })
 })
 

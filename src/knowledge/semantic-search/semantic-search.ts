@@ -11,9 +11,10 @@ import type { Lexicon } from "./lexicon.ts"
 import { resolveConcepts } from "./resolve-concepts.ts"
 import { parseConcepts } from "./concepts.ts"
 import { diversify, hybridScores, keywordScores } from "./ranking.ts"
+import type { Scored } from "./ranking.ts"
 import type { IndexedChunk, TextChunk, SemanticIndex, EntryKind } from "../../protocol/semantic-index.ts"
 import { createVectorSearch } from "./vector-search.ts"
-import type { Embed } from "./vector-search.ts"
+import type { Embedder, VectorSearch } from "./vector-search.ts"
 
 /** Semantic search over sessions, memory and learnings. Operations reject when the index cannot be used. */
 export interface SemanticSearch {
@@ -24,8 +25,12 @@ export interface SemanticSearch {
   /** Removes a ref. A session id removes all messages of that session. */
   remove(ref: string): Promise<void>
   search(query: string, options: SemanticQueryOptions): Promise<readonly SemanticHit[]>
+  /** Chunks whose embedding is similar to that of the query, best first; none without an embedder, or when it takes too long. */
+  searchVectors(query: string, options: SemanticQueryOptions): Promise<readonly SemanticHit[]>
   /** Indexes new messages, most recent sessions first, until the time budget is used up. */
   syncSessions(source: SessionSource, options: SyncOptions): Promise<{ readonly complete: boolean }>
+  /** Computes embeddings for a batch of texts that have none yet. `more`: call again. */
+  embedMissing(signal: AbortSignal): Promise<{ readonly more: boolean }>
 }
 
 export interface SemanticQueryOptions {
@@ -34,6 +39,8 @@ export interface SemanticQueryOptions {
   readonly kinds?: readonly EntryKind[]
   /** Refs to leave out, with the refs below them, because the caller already sees them. */
   readonly except?: readonly string[]
+  /** Only the ranking by words and related words, for a caller that combines rankings itself. */
+  readonly wordsOnly?: boolean
 }
 
 export interface SemanticHit {
@@ -49,19 +56,23 @@ export interface SemanticHit {
 export interface SemanticSearchOptions {
   readonly index: SemanticIndex
   readonly clock: Clock
-  /** Without an embedder, or when it fails, search uses keywords only. */
-  readonly embed?: Embed
+  /** Default: created on first use. */
+  readonly lexicon?: Lexicon
+  /** Without an embedder, or when it fails, search uses words only. */
+  readonly embedder?: Embedder
 }
 
 const ALL_KINDS: readonly EntryKind[] = ["session", "memory", "user", "learning"]
 
+const NO_SIMILARITIES: ReadonlyMap<IndexedChunk, number> = new Map()
+
 /** How many chunks each of keyword and vector search contributes to the ranking. */
 const MAX_CANDIDATES = 100
 
-export function createSemanticSearch({ index, clock, embed }: SemanticSearchOptions): SemanticSearch {
+export function createSemanticSearch({ index, clock, lexicon, embedder }: SemanticSearchOptions): SemanticSearch {
   // Created on first use: building it takes a few milliseconds.
-  const getLexicon = lazy(() => prepareLexicon(index))
-  const vectors = embed === undefined ? undefined : createVectorSearch(index, embed)
+  const getLexicon = lazy(() => prepareLexicon(index, lexicon ?? createLexicon()))
+  const vectors = embedder === undefined ? undefined : createVectorSearch(index, embedder, clock)
 
   const searchKeywords = async (
     query: string,
@@ -75,13 +86,15 @@ export function createSemanticSearch({ index, clock, embed }: SemanticSearchOpti
     return keywordScores(concepts, await index.chunks(ids), statistics)
   }
 
+  const findSimilar: VectorSearch["findSimilar"] = async (query, page) =>
+    (await vectors?.findSimilar(query, page)) ?? new Map<IndexedChunk, number>()
+
   return {
     index: async (entries) => {
       const lexicon = await getLexicon()
       const chunked = entries.map((entry) => ({ ref: entry.ref, chunks: chunkEntry(entry, lexicon) }))
       for (const { ref, chunks } of chunked) if (chunks.length === 0) await index.remove(ref)
       await index.put(chunked.flatMap(({ chunks }) => chunks))
-      await vectors?.embedMissing()
     },
     replace: async (kind, entries) => {
       const lexicon = await getLexicon()
@@ -92,30 +105,30 @@ export function createSemanticSearch({ index, clock, embed }: SemanticSearchOpti
       const changed = [...incoming].filter(([ref, parts]) => hashes(stored.get(ref) ?? []) !== hashes(parts))
       if (changed.length === 0) return
       await index.put(changed.flatMap(([, parts]) => parts))
-      await vectors?.embedMissing()
     },
     remove: (ref) => index.remove(ref),
-    search: async (query, { limit, kinds = ALL_KINDS, except = [] }) => {
+    search: async (query, { limit, kinds = ALL_KINDS, except = [], wordsOnly = false }) => {
       const isIncluded = await chunkFilter(index, { kinds, except })
+      // The embedding is requested first, so that it arrives while the words are searched.
+      const similar = wordsOnly ? NO_SIMILARITIES : findSimilar(query, { kinds, isIncluded, limit: MAX_CANDIDATES })
       const keyword = await searchKeywords(query, isIncluded)
-      const cosine =
-        (await vectors?.findSimilar(query, { kinds, isIncluded, limit: MAX_CANDIDATES })) ??
-        new Map<IndexedChunk, number>()
-      const scored = hybridScores({ keyword, cosine, now: epochSeconds(clock) })
-      return diversify(scored, limit).map(({ chunk: { kind, ref, text, createdAt }, score }) => ({
-        kind,
-        ref,
-        text,
-        createdAt,
-        score,
-      }))
+      const scored = hybridScores({ keyword, cosine: await similar, now: epochSeconds(clock) })
+      return diversify(scored, limit).map(toHit)
+    },
+    searchVectors: async (query, { limit, kinds = ALL_KINDS, except = [] }) => {
+      const isIncluded = await chunkFilter(index, { kinds, except })
+      const similar = await findSimilar(query, { kinds, isIncluded, limit })
+      return [...similar].map(([chunk, score]) => toHit({ chunk, score }))
     },
     syncSessions: async (source, options) => {
-      const outcome = await indexSessions(index, source, { ...options, clock, lexicon: await getLexicon() })
-      await vectors?.embedMissing()
-      return outcome
+      return await indexSessions(index, source, { ...options, clock, lexicon: await getLexicon() })
     },
+    embedMissing: async (signal) => (await vectors?.embedMissing(signal)) ?? { more: false },
   }
+}
+
+function toHit({ chunk: { kind, ref, text, createdAt }, score }: Scored): SemanticHit {
+  return { kind, ref, text, createdAt, score }
 }
 
 /**
@@ -137,8 +150,7 @@ async function chunkFilter(
 const LEXICON_KEY = "lexicon"
 
 /** Empties an index whose terms were produced by another version of the lexicon. */
-async function prepareLexicon(index: SemanticIndex): Promise<Lexicon> {
-  const lexicon = createLexicon()
+async function prepareLexicon(index: SemanticIndex, lexicon: Lexicon): Promise<Lexicon> {
   if ((await index.metadata(LEXICON_KEY)) !== lexicon.version) {
     await index.clear()
     await index.setMetadata(LEXICON_KEY, lexicon.version)

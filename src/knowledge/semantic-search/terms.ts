@@ -1,3 +1,4 @@
+import { irregularForms } from "./irregular-forms.ts"
 import { porterStem } from "./porter-stem.ts"
 
 /**
@@ -59,11 +60,33 @@ const MAX_WORD = 40
 
 function addWord(word: string, words: Token[]): void {
   if (word.length > MAX_WORD) return
-  const plain = word.normalize("NFD").replaceAll(MARKS, "").toLowerCase()
-  if (plain !== "" && !STOP_WORDS.has(plain)) words.push({ word: plain, term: porterStem(plain) })
+  const plain = plainWord(word)
+  if (plain !== "" && !isStopWord(plain)) words.push({ word: plain, term: stemOf(plain) })
+}
+
+/** In lower case and without accents. */
+export function plainWord(word: string): string {
+  return word.normalize("NFD").replaceAll(MARKS, "").toLowerCase()
 }
 
 const MARKS = /\p{M}/gu
+
+/** The stem of a plain word; that of its base form when it is irregular. */
+export function stemOf(plain: string): string {
+  return porterStem(IRREGULAR_FORMS.get(plain) ?? plain)
+}
+
+/** The irregular forms of words with this stem. */
+export function irregularFormsOf(stem: string): readonly string[] {
+  return FORMS_BY_STEM.get(stem)?.map(([form]) => form) ?? []
+}
+
+const IRREGULAR_FORMS = irregularForms()
+const FORMS_BY_STEM = Map.groupBy(IRREGULAR_FORMS, ([, base]) => porterStem(base))
+
+export function isStopWord(plain: string): boolean {
+  return STOP_WORDS.has(plain)
+}
 
 /** Very common words, question words, and the remains of contractions such as "don't". */
 const STOP_WORDS: ReadonlySet<string> = new Set(

@@ -6,6 +6,7 @@ import { digestValue } from "../../toolkit/digest-line.ts"
 import type { CheckpointPort } from "../../toolkit/ports/checkpoints.ts"
 import type { ToolResult } from "../../toolkit/tool.ts"
 import { failure } from "../failure.ts"
+import { counted } from "../../base/counted.ts"
 
 const MAX_PATHS = 50
 const MAX_DIFF_CHARS = 30_000
@@ -25,6 +26,7 @@ export const checkpoint = defineTool({
     "(except build output, .git and .env); it first saves the current state as pre-restore.",
   input,
   declarationRank: 12,
+  localOnly: true,
   access: ({ action }) => {
     if (action === "save") return "agent"
     return action === "restore" || action === "delete" ? "write" : "read"
@@ -75,7 +77,7 @@ async function act(
           diff: text.slice(0, MAX_DIFF_CHARS),
           ...(isCut ? { truncated: `the diff is longer; read single files to see the rest` } : {}),
         },
-        summary: `${files.length} files differ`,
+        summary: `${counted(files.length, "file")} ${files.length === 1 ? "differs" : "differ"}`,
       }
     }
     case "delete": {
@@ -96,7 +98,7 @@ async function restore(
 ): Promise<ToolResult> {
   const restored = await port.restore(name, options)
   if (!restored.ok) return failure(restored.error)
-  const { commit, written, removed, notRestored: kept, conversationRestored } = restored.value
+  const { commit, written, removed, notRestored, kept, conversationRestored } = restored.value
   const changed = [...written, ...removed]
   return {
     content: {
@@ -106,10 +108,11 @@ async function restore(
       files_changed: changed.slice(0, MAX_PATHS),
       file_count: changed.length,
       conversation_restored: conversationRestored,
-      ...(kept.length === 0 ? {} : { not_restored: kept.slice(0, MAX_PATHS) }),
+      ...(notRestored.length === 0 ? {} : { not_restored: notRestored.slice(0, MAX_PATHS) }),
+      ...(kept.length === 0 ? {} : { left_as_they_are: kept.slice(0, MAX_PATHS) }),
       undo: "restore pre-restore",
     },
-    summary: `${changed.length} files restored${kept.length === 0 ? "" : `, ${kept.length} not`}`,
+    summary: `${counted(changed.length, "file")} restored${notRestored.length === 0 ? "" : `, ${notRestored.length} not`}`,
     filesChanged: changed.slice(0, MAX_PATHS),
   }
 }

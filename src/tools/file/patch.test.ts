@@ -29,6 +29,9 @@ describe("replace", () => {
     ["lines that are not touched keep their ends", "a\r\nb\r\nc\n", "b", "x", "a\r\nx\r\nc\n"],
     ["a literal CR at a line end is none twice", "a\r\nb\r\n", "a\nb", "x\\r\ny\\r", "x\r\ny\r\n"],
     ["old text with CRLF", "a\r\nb\r\n", "a\r\nb", "x\r\ny", "x\r\ny\r\n"],
+    ["mixed line ends stay", "a\nb\r\nc\nd\r\n", "b\nc\nd", "b\nx\ny\nd", "a\nb\r\nx\ny\nd\r\n"],
+    ["a new line ends like the one it replaces", "a\nb\r\nc\n", "b", "x\ny", "a\nx\r\ny\r\nc\n"],
+    ["a request about line ends is taken literally", "a\r\nb\nc\nd\n", "a\r\n", "a\n", "a\nb\nc\nd\n"],
     ["deletion", "a\nb\n", "b\n", "", "a\n"],
     ["dollar signs are plain", "a\n", "a", "$& $1 $$", "$& $1 $$\n"],
   ])("%s", async (_what, before, old_string, new_string, after) => {
@@ -206,10 +209,12 @@ describe("V4A", () => {
   test("every path, including both of a move, is a subject for the policy", () => {
     const parsed = patch.runnable.parse({
       mode: "patch",
-      patch: "*** Move File: a -> ~/.ssh/authorized_keys\n*** Add File: b\n+x\n*** Delete File: c",
+      patch:
+        "*** Move File: a -> ~/.ssh/authorized_keys\n*** Add File: b\n+x\n*** Delete File: c\n" +
+        "*** Update File: d\n*** Move to: ~/.netrc\n-x\n+y\n*** Update File: e\n  *** Move to: f",
     })
     expect(parsed.ok && parsed.value.subjects).toEqual(
-      ["a", "~/.ssh/authorized_keys", "b", "c"].map((path) => ({ kind: "path", path })),
+      ["a", "~/.ssh/authorized_keys", "b", "c", "d", "~/.netrc", "e", "f"].map((path) => ({ kind: "path", path })),
     )
   })
 
@@ -220,6 +225,18 @@ describe("V4A", () => {
     expect(await text(bench, "real")).toBe("b\n")
     await v4a(bench, "*** Delete File: link")
     expect(await readdir(bench.home.workdir)).toEqual(["real"])
+  })
+
+  test("an update with a move keeps the mode of a file, and replaces a link", async () => {
+    await using bench = await toolBench({ workFiles: { run: "a\n", "d/x": "" } })
+    const at = (name: string): string => join(bench.home.workdir, name)
+    await chmod(at("run"), 0o755)
+    await symlink("run", at("link"))
+    expect(await v4a(bench, "*** Update File: link\n*** Move to: d/file\n-a\n+b")).toMatchObject({ success: true })
+    expect([await text(bench, "run"), await text(bench, "d/file")]).toEqual(["a\n", "b\n"])
+    await v4a(bench, "*** Update File: run\n*** Move to: d/run\n-a\n+c")
+    expect([await text(bench, "d/run"), (await stat(at("d/run"))).mode & 0o777]).toEqual(["c\n", 0o755])
+    expect((await readdir(bench.home.workdir, { recursive: true })).toSorted()).toEqual(["d", "d/file", "d/run", "d/x"])
   })
 
   test("another profile's skills are written only with cross_profile", async () => {

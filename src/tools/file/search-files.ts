@@ -30,6 +30,7 @@ import type { SearchRun } from "./search/run-search.ts"
 import { createVisibilityFilter } from "./search/visibility-filter.ts"
 import { outsideRootWarning, displayPath } from "./paths/display-path.ts"
 import { similarFiles } from "./paths/similar-names.ts"
+import { counted } from "../../base/counted.ts"
 
 const MAX_MATCH_CHARS = 500
 const MAX_CONTEXT_LINES = 20
@@ -135,7 +136,7 @@ async function findFiles(search: Search): Promise<ToolResult> {
   const shown = sorted.slice(page.offset, page.offset + page.limit).map((name) => displayName(name, search))
   return {
     content: { total_count: sorted.length, files: shown, ...pagingFields(page, sorted.length, found) },
-    summary: `${sorted.length} files`,
+    summary: counted(sorted.length, "file"),
   }
 }
 
@@ -159,7 +160,7 @@ async function searchContent(args: ContentArguments, search: Search): Promise<To
       const { limit, offset } = search.page
       const shown = files.slice(offset, offset + limit).map((path) => displayName(path, search))
       const content = { total_count: files.length, files: shown, ...pagingFields(search.page, files.length, found) }
-      return { content, summary: `${files.length} files with matches` }
+      return { content, summary: `${counted(files.length, "file")} with matches` }
     }
     case "count": {
       const counted =
@@ -248,7 +249,7 @@ function showCounts(files: FoundByFile<number>["files"], found: SearchRun, searc
       counts: Object.fromEntries(shown),
       ...pagingFields(search.page, files.length, found),
     },
-    summary: `${total} matches in ${files.length} files`,
+    summary: `${total} ${total === 1 ? "match" : "matches"} in ${counted(files.length, "file")}`,
   }
 }
 
@@ -261,7 +262,7 @@ function showMatches(files: FoundLines["files"], found: SearchRun, search: Searc
   }))
   return {
     content: { total_count: total, matches, ...pagingFields(search.page, total, found) },
-    summary: `${total} matches in ${files.length} files`,
+    summary: `${total} ${total === 1 ? "match" : "matches"} in ${counted(files.length, "file")}`,
   }
 }
 

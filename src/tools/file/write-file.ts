@@ -17,6 +17,7 @@ import { outsideRootWarning, resolvedField } from "./paths/display-path.ts"
 import { decodeText, encodeLike } from "./text/text-encoding.ts"
 import type { DecodedText } from "./text/text-encoding.ts"
 import { isUnchangedNotice } from "./tracking/unchanged-notice.ts"
+import { counted } from "../../base/counted.ts"
 
 export const writeFile = defineTool({
   name: "write_file",
@@ -103,7 +104,7 @@ async function replaceFile({ path, target, real, content }: NewContent, context:
       ...diagnostics.field,
       ...(warning === undefined ? {} : { _warning: warning }),
     },
-    summary: `${written.bytes} bytes ${facts === undefined ? "written to a new file" : "written"}${diagnostics.summary}`,
+    summary: `${counted(written.bytes, "byte")} ${facts === undefined ? "written to a new file" : "written"}${diagnostics.summary}`,
     ...(diff === "" ? {} : { diff: boundDiff(diff, context).forUser }),
     filesChanged: [target],
   }

@@ -7,6 +7,7 @@ import type { ProcessesPort } from "../../toolkit/ports/processes.ts"
 import type { ToolContext, ToolResult } from "../../toolkit/tool.ts"
 import { failure } from "../failure.ts"
 import { listed, logged, polled, waited } from "./process-report.ts"
+import { counted } from "../../base/counted.ts"
 
 const ACTIONS = ["list", "poll", "log", "wait", "kill", "write", "submit", "close"] as const
 
@@ -82,7 +83,7 @@ async function act(call: Call, processes: ProcessesPort, context: ToolContext): 
 
 function listResult(processes: ProcessesPort, context: ToolContext): ToolResult {
   const all = processes.list(context.taskId).map((view) => listed(view, context.redact))
-  return { content: { processes: all }, summary: `${all.length} processes` }
+  return { content: { processes: all }, summary: `${all.length} ${all.length === 1 ? "process" : "processes"}` }
 }
 
 function shown(
@@ -124,7 +125,7 @@ function write({ action, id, data }: Call, processes: ProcessesPort): ToolResult
   if (!processes.write(id, text)) return inputClosed(id)
   return {
     content: { status: "ok", session_id: id, bytes_written: Buffer.byteLength(text) },
-    summary: `${text.length} characters written`,
+    summary: `${counted(text.length, "character")} written`,
   }
 }
 

@@ -5,6 +5,7 @@ import type { PastSessions } from "../../toolkit/ports/sessions.ts"
 import type { ToolResult } from "../../toolkit/tool.ts"
 import type { SearchRequest } from "./search-request.ts"
 import { isoTime } from "./message-fields.ts"
+import { counted } from "../../base/counted.ts"
 
 const PAGE = 50
 
@@ -38,7 +39,7 @@ export async function browseSessions(
       count: results.length,
       ...(results.length === 0 && { message: "There are no other sessions." }),
     },
-    summary: `${results.length} sessions`,
+    summary: counted(results.length, "session"),
   }
 }
 

@@ -8,6 +8,7 @@ import { failure } from "../failure.ts"
 import type { SearchRequest } from "./search-request.ts"
 import { conversationSessions } from "./conversation-sessions.ts"
 import { isoTime, messageFields } from "./message-fields.ts"
+import { counted } from "../../base/counted.ts"
 
 const OPENING = 20
 const CLOSING = 10
@@ -38,7 +39,7 @@ export async function readSessionMessages(
         message: `${omitted} messages in between are omitted; continue with around_message_id ${firstOmitted.id}, or search them with query.`,
       }),
     },
-    summary: `${shown.length} messages of ${id}`,
+    summary: `${counted(shown.length, "message")} of ${id}`,
   }
 }
 
@@ -79,7 +80,7 @@ export async function readMessagesAround(
       messages_after: found.after,
       ...(messages.some((message) => "chars" in message) && { message: WHOLE_TEXT_HINT }),
     },
-    summary: `${messages.length} messages of ${anchor.sessionId}`,
+    summary: `${counted(messages.length, "message")} of ${anchor.sessionId}`,
   }
 }
 

@@ -1,38 +1,46 @@
 import { isRecord, parseJson } from "../../base/json.ts"
 import { ellipsize } from "../../base/text.ts"
-import { fingerprint } from "../../base/random-and-hash.ts"
+import { searchMessages } from "../../knowledge/message-search/search-messages.ts"
+import type { Lexicon } from "../../knowledge/semantic-search/lexicon.ts"
 import { searchPassages } from "../../knowledge/semantic-search/search-passages.ts"
-import { createLexicon } from "../../knowledge/semantic-search/lexicon.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
+import type { MessageScope, SearchableMessage } from "../../protocol/message-words.ts"
 import type { MessageRow } from "../../state/store.ts"
 import type { PastSessions } from "../../toolkit/ports/sessions.ts"
 import type { ToolResult } from "../../toolkit/tool.ts"
-import type { SearchRequest } from "./search-request.ts"
 import { conversationSessions } from "./conversation-sessions.ts"
+import { exclusions } from "./find-messages.ts"
+import type { SearchContext } from "./find-messages.ts"
 import { isoTime } from "./message-fields.ts"
+import type { SearchRequest } from "./search-request.ts"
+import { isSearchCall } from "./search-tool.ts"
+import { showHits } from "./show-hits.ts"
+import { withoutCopies } from "./without-copies.ts"
+import { counted } from "../../base/counted.ts"
 
 const PASSAGE_CHARS = 1200
 
-/** Calls and results of this tool repeat the query, so they are not searched. */
-const OWN_NAME = "session_search"
+/** How many messages are ranked; later pages come from the same list. */
+const MAX_RANKED = 100
 
 /**
  * Searches one conversation, including what compressions removed: all messages of the session, of the sessions it continues and of
- * those that continue it.
+ * those that continue it. Tool calls and results are searched too.
  */
 export async function searchConversation(
-  store: PastSessions,
-  target: { readonly session: SessionId; readonly running: SessionId | undefined },
+  target: { readonly session: SessionId },
   request: SearchRequest,
+  context: SearchContext,
 ): Promise<ToolResult> {
+  const { store } = context
   const chain = await conversationSessions(store, target.session)
-  const rows = await originals(store, chain, target.running)
-  const candidates = rows.filter((row) => matchesRequest(row, request))
-  const passages = await searchPassages(request.query, candidates.map(searchedText), createLexicon())
-  const found = passages.map((passage) => ({ passage, row: candidates[passage.text] }))
+  const found = await withoutCopies(await rankedMessages(request, chain, context), store)
   const sorted = request.sort === undefined ? found : found.toSorted((a, b) => byTime(a.row, b.row, request.sort))
   const page = sorted.slice(request.offset, request.offset + request.limit)
-  const results = page.flatMap(({ passage, row }) => (row === undefined ? [] : [hitFields(row, passage.passage)]))
+  const lexicon = await context.port.lexicon()
+  const passages = await bestPassages(page, { query: request.query, store, lexicon })
+  const hits = passages.map(({ row, passage }) => ({ row, fields: hitFields(row, passage) }))
+  const results = await showHits(hits, store, { window: request.window, bookends: false })
   const left = found.length - request.offset - results.length
   return {
     content: {
@@ -45,46 +53,77 @@ export async function searchConversation(
       sessions_searched: chain.length,
       message: hint(results.length, left, request),
     },
-    summary: `${results.length} messages found in ${target.session}`,
+    summary: `${counted(results.length, "message")} found in ${target.session}`,
   }
 }
 
-/** Each message once, although compressions copy messages; without synthetic messages and the current turn. */
-async function originals(
-  store: PastSessions,
+interface Ranked {
+  readonly row: SearchableMessage
+}
+
+/** Messages that contain the query literally, then those that contain its words, best first. */
+async function rankedMessages(
+  request: SearchRequest,
   chain: readonly SessionId[],
-  running: SessionId | undefined,
-): Promise<readonly MessageRow[]> {
-  const found: MessageRow[] = []
-  const seen = new Set<string>()
-  for (const id of chain) {
-    const rows = await store.messages(id)
-    const asked = id === running ? rows.findLastIndex((row) => row.role === "user" && !isSynthetic(row)) : -1
-    for (const row of asked === -1 ? rows : rows.slice(0, asked)) {
-      const key = fingerprint(`${row.role} ${searchedText(row)}`)
-      if (row.toolName === OWN_NAME || isSynthetic(row) || seen.has(key)) continue
-      seen.add(key)
-      found.push(row)
-    }
+  context: SearchContext,
+): Promise<readonly Ranked[]> {
+  const { words } = context.store
+  const isCurrentTurn = await exclusions(context)
+  const isExcluded = (row: SearchableMessage): boolean => isCurrentTurn(row) || isOnlySearchCall(row)
+  const scope: MessageScope = {
+    sessions: chain,
+    ...(request.roles !== undefined && { roles: request.roles }),
+    ...(request.after !== undefined && { after: request.after }),
+    ...(request.before !== undefined && { before: request.before }),
   }
-  return found
+  const literal = request.query.replaceAll('"', "").trim()
+  const ids = (await words.containing(literal, chain)).slice(-MAX_RANKED)
+  const exact = (await words.inScope(ids, scope)).filter((row) => !row.isGenerated && !isExcluded(row))
+  const ranked = await searchMessages(request.query, words, {
+    scope,
+    lexicon: await context.port.lexicon(),
+    limit: MAX_RANKED,
+    isExcluded,
+    isSearchCall,
+    withToolCalls: true,
+    withEscapes: true,
+  })
+  // What only the messages around it match is shown with those.
+  const matching = ranked.filter(({ matchedBy }) => matchedBy !== "context")
+  return [...new Map([...exact.map((row) => ({ row })), ...matching].map((found) => [found.row.id, found])).values()]
 }
 
-function isSynthetic({ message }: MessageRow): boolean {
-  if (message === undefined || message.role === "system") return false
-  return message.synthetic !== undefined || message.compressed_summary === true
+function isOnlySearchCall({ text, calledTools }: SearchableMessage): boolean {
+  return text.trim() === "" && calledTools.length > 0 && calledTools.every(isSearchCall)
 }
 
-function matchesRequest(row: MessageRow, { roles, after, before }: SearchRequest): boolean {
-  if (roles !== undefined && !roles.includes(row.role)) return false
-  return (after === undefined || row.timestamp >= after) && (before === undefined || row.timestamp < before)
+interface FoundPassage extends Ranked {
+  readonly passage: string
+}
+
+/**
+ * The best passage of each message, in the given order. Drops messages in which the words are only parts of others: see
+ * `withEscapes`.
+ */
+async function bestPassages(
+  ranked: readonly Ranked[],
+  { query, store, lexicon }: { readonly query: string; readonly store: PastSessions; readonly lexicon: Lexicon },
+): Promise<readonly FoundPassage[]> {
+  const found = await Promise.all(
+    ranked.map(async ({ row }) => {
+      const [stored] = (await store.messagesAround(row.id, 0)).messages
+      const [best] = stored === undefined ? [] : await searchPassages(query, [searchedText(stored)], lexicon)
+      return best === undefined ? [] : [{ row, passage: best.passage }]
+    }),
+  )
+  return found.flat()
 }
 
 /** The text of a message and the arguments of its tool calls. */
 function searchedText({ text, message }: MessageRow): string {
   const calls = message?.role === "assistant" ? (message.tool_calls ?? []) : []
   const callTexts = calls.flatMap((call) =>
-    call.function.name === OWN_NAME ? [] : [`${call.function.name} ${withoutEscapes(call.function.arguments)}`],
+    isSearchCall(call.function.name) ? [] : [`${call.function.name} ${withoutEscapes(call.function.arguments)}`],
   )
   return [withoutEscapes(text), ...callTexts].join("\n")
 }
@@ -109,12 +148,12 @@ function leavesOf(value: unknown): readonly string[] {
   })
 }
 
-function byTime(a: MessageRow | undefined, b: MessageRow | undefined, sort: "newest" | "oldest" | undefined): number {
-  const order = (a?.timestamp ?? 0) - (b?.timestamp ?? 0)
+function byTime(a: SearchableMessage, b: SearchableMessage, sort: SearchRequest["sort"]): number {
+  const order = a.timestamp - b.timestamp || a.id - b.id
   return sort === "newest" ? -order : order
 }
 
-function hitFields(row: MessageRow, passage: string): Readonly<Record<string, unknown>> {
+function hitFields(row: SearchableMessage, passage: string): Readonly<Record<string, unknown>> {
   return {
     session_id: row.sessionId,
     match_message_id: row.id,

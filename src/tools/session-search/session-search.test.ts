@@ -12,6 +12,7 @@ import type { TemporaryStore } from "../../../test/fixtures/state/temporary-stor
 import { toolBench } from "../../../test/fixtures/tools/tool-bench.ts"
 import { fc } from "../../../test/support/property.ts"
 import type { IndexEntry } from "../../knowledge/semantic-search/entry-chunks.ts"
+import { createLexicon } from "../../knowledge/semantic-search/lexicon.ts"
 import { createSemanticSearch } from "../../knowledge/semantic-search/semantic-search.ts"
 import type { SemanticSearch } from "../../knowledge/semantic-search/semantic-search.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
@@ -20,6 +21,8 @@ import { openSemanticIndex } from "../../state/sqlite/semantic-index/semantic-in
 import { StoreError } from "../../state/store.ts"
 import type { SessionsPort } from "../../toolkit/ports/sessions.ts"
 import { sessionSearch } from "./session-search.ts"
+
+const lexicon = createLexicon()
 
 interface SearchBench extends AsyncDisposable {
   readonly state: TemporaryStore
@@ -51,6 +54,7 @@ async function searchBench(): Promise<SearchBench> {
       const sessions: SessionsPort = {
         sessionId: () => bench.running,
         store: () => Promise.resolve(state.store),
+        lexicon: () => Promise.resolve(lexicon),
         semanticSearch: () => Promise.resolve(recall),
         notes: () => Promise.resolve(notes),
         ...port,
@@ -187,7 +191,7 @@ describe("searching all sessions", () => {
     })
   })
 
-  test("the own conversation and sub-agents are excluded, and a compression chain is one conversation", async () => {
+  test("sub-agents and the current turn are left out; compressions and the own conversation are searched", async () => {
     await using bench = await searchBench()
     await bench.tell("chain", ["zebrafish one"])
     await bench.state.store.rotate(
@@ -196,23 +200,123 @@ describe("searching all sessions", () => {
     )
     await bench.state.store.append(sessionId("chain2"), [{ role: "user", content: "zebrafish two" }])
     await bench.tell("helper", ["zebrafish helper"], { source: "subagent" })
-    await bench.tell("running", ["zebrafish own"])
+    await bench.tell("running", ["zebrafish own", "noted"])
     await bench.state.store.rotate(
       sessionId("running"),
       session("running2", { parent: sessionId("running"), startedAt: bench.state.clock.seconds }),
+      [{ role: "user", content: "zebrafish own" }],
     )
+    await bench.state.store.append(sessionId("running2"), [
+      { role: "user", content: "what about the zebrafish" },
+      { role: "assistant", content: "let me search zebrafish" },
+    ])
     bench.running = sessionId("running2")
     const answer = await bench.call({ query: "zebrafish", limit: 10 })
-    expect(rows(answer)).toHaveLength(1)
-    expect(["chain", "chain2"]).toContain(ids(answer)[0])
+    expect(new Map(rows(answer).map((hit) => [hit["session_id"], hit["match_message_id"]]))).toEqual(
+      new Map([
+        ["chain", 1],
+        ["chain2", 2],
+        ["running", 4],
+      ]),
+    )
   })
 
-  test("semantic search finds it when full-text search does not", async () => {
+  test("a question that was asked before is no result, nor are calls and results of the search", async () => {
+    await using bench = await searchBench()
+    const question = "When did Caroline go to the support group?"
+    const call: Message = {
+      role: "assistant",
+      content: null,
+      tool_calls: [
+        {
+          id: "c",
+          type: "function",
+          function: { name: "session_search", arguments: JSON.stringify({ query: question }) },
+        },
+      ],
+    }
+    const result: Message = {
+      role: "tool",
+      tool_call_id: "c",
+      tool_name: "session_search",
+      content: JSON.stringify({ query: question, results: ["Caroline support group"] }),
+    }
+    await bench.tell("talk", ["Caroline here. I went to a support group yesterday.", "How was it?"])
+    for (let time = 0; time < 20; time += 1) {
+      await bench.tell(`asked${time}`, [
+        { role: "user", content: time % 2 === 0 ? question : "So when did Caroline join that support group of hers?" },
+        call,
+        result,
+        { role: "assistant", content: "I do not know." },
+      ])
+    }
+    await bench.tell("running", [question])
+    await bench.recall.syncSessions(bench.state.store, { budgetMs: 1000, signal: new AbortController().signal })
+    const found = rows(await bench.call({ query: question, limit: 10 }))
+    expect(found[0]).toMatchObject({ session_id: "talk", match_message_id: 1 })
+    expect(found.filter((hit) => String(hit["snippet"]).replaceAll(/[<>]/g, "") === question)).toEqual([])
+    expect(rows(await bench.call({ query: "Caroline support group", limit: 10 }))[0]).toMatchObject({
+      session_id: "talk",
+    })
+  })
+
+  test("any word is enough, several messages of a session are found, and irregular forms too", async () => {
+    await using bench = await searchBench()
+    await bench.tell("talk", [
+      "Melanie painted a sunrise over the lake",
+      "beautiful",
+      "hello again",
+      "nice weather",
+      "what are you up to",
+      "not much",
+      "just tired",
+      "me too",
+      "I bought the frame for the painting",
+      "great",
+    ])
+    const found = rows(await bench.call({ query: "What did Melanie buy for her paintings?", limit: 10 }))
+    expect(new Set(found.map((hit) => hit["match_message_id"]))).toEqual(new Set([1, 9]))
+  })
+
+  test("syntax in the query is matched exactly", async () => {
+    await using bench = await searchBench()
+    await bench.tell("talk", ["the red zebrafish", "ok", "red fish and zebrafish"])
+    const matches = async (query: string): Promise<unknown[]> =>
+      rows(await bench.call({ query, limit: 10 })).map((hit) => hit["match_message_id"])
+    expect(await matches('"red zebrafish"')).toEqual([1])
+    expect(await matches("zebrafish NOT fish")).toEqual([1])
+    expect(new Set(await matches("zebra*"))).toEqual(new Set([1, 3]))
+    expect(await matches("zebrafish AND fish")).toEqual([3])
+  })
+
+  test("an answer stays below 26,000 characters, and repeats no message", async () => {
+    await using bench = await searchBench()
+    await bench.tell(
+      "long",
+      Array.from({ length: 200 }, (_, number) => `zebrafish ${number} ${"and more words ".repeat(80)}`),
+    )
+    const answer = await bench.call({ query: "zebrafish", limit: 10, window: 20 })
+    expect(JSON.stringify(answer).length).toBeLessThan(26_000)
+    expect(answer["count"]).toBe(10)
+    const shown = rows(answer).flatMap((hit) => rows(hit, "messages").map(({ id }) => id))
+    expect([shown.length > 10, new Set(shown).size]).toEqual([true, shown.length])
+  })
+
+  test("a search does not wait for the index, and starts it in the background", async () => {
+    await using bench = await searchBench()
+    await bench.tell("talk", ["the zebrafish is here", "ok"])
+    let started = 0
+    const answer = await bench.call({ query: "zebrafish" }, { indexInBackground: () => (started += 1) })
+    expect([ids(answer), started, await bench.recall.search("zebrafish", { limit: 1 })]).toEqual([["talk"], 1, []])
+  })
+
+  test("semantic search finds what shares no word", async () => {
     await using bench = await searchBench()
     await bench.tell("car", ["Olek drives an old Volvo.", "noted"])
     await bench.tell("food", ["Marta likes soup.", "fine"])
     await bench.tell("running", ["what vehicle does Olek own"])
-    const answer = await bench.call({ query: "what vehicle does Olek own" })
+    await bench.recall.syncSessions(bench.state.store, { budgetMs: 1000, signal: new AbortController().signal })
+    const answer = await bench.call({ query: "which vehicle does he have" })
     expect(
       rows(answer).map((hit) => [hit["session_id"], hit["matched_by"], hit["match_message_id"], hit["snippet"]]),
     ).toEqual([["car", "meaning", 1, "Olek drives an old Volvo."]])
@@ -242,7 +346,7 @@ describe("searching all sessions", () => {
       rows(await bench.call({ query: "physician", role_filter: "assistant" })).map((hit) => hit["match_message_id"]),
     ).toEqual([2])
     expect(ids(await bench.call({ query: "physician", source: "telegram" }))).toEqual([])
-    expect(ids(await bench.call({ query: "physician", source: "cli" }))).toEqual(["asked"])
+    expect(ids(await bench.call({ query: "physician", source: "cli" }))).toEqual(["asked", "asked"])
     expect(ids(await bench.call({ query: "physician", before: "2020-01-01" }))).toEqual([])
     expect(ids(await bench.call({ query: "physician", after: "2090-01-01" }))).toEqual([])
   })
@@ -269,7 +373,7 @@ describe("searching all sessions", () => {
       results: [],
       count: 0,
       notes: [{ kind: "memory", text: "The doctor is closed on Fridays." }],
-      message: "Nothing was found; try fewer or other words.",
+      message: "Nothing was found; try other words.",
     })
   })
 
@@ -496,6 +600,14 @@ describe("searching inside a session", () => {
           matched_role: "assistant",
           when: at(2),
           snippet: "\nwrite_file path: zebrafish.txt",
+          messages: [
+            { id: 1, role: "user", when: at(1), content: "begin" },
+            { id: 2, role: "assistant", when: at(2), content: "", tool_calls: ['write_file {"path":"zebrafish.txt"}'] },
+            { id: 6, role: "user", when: at(6), content: "note about zebrafish" },
+            { id: 7, role: "user", when: at(7), content: "where is the zebrafish?" },
+          ],
+          messages_before: 1,
+          messages_after: 5,
         },
         {
           session_id: "running",
@@ -504,6 +616,12 @@ describe("searching inside a session", () => {
           when: at(3),
           tool_name: "write_file",
           snippet: "zebrafish written",
+          messages: [
+            { id: 3, role: "tool", when: at(3), tool_name: "write_file", content: "zebrafish written" },
+            { id: 8, role: "assistant", when: at(8), content: "looking for the zebrafish" },
+          ],
+          messages_before: 2,
+          messages_after: 5,
         },
       ],
       count: 2,

@@ -18,9 +18,9 @@ export const sessionSearch = defineTool({
   name: "session_search",
   toolset: "session_search",
   description:
-    "Search and read past sessions; also what was removed from this one. No arguments: recent sessions. query: full-text search " +
-    "of other sessions (and semantic search). session_id: its start and end; + query: search it and what it " +
-    "continues; + around_message_id: messages near that one, window 0: that one word for word, paged by offset (characters).",
+    "Search and read past sessions; also what was removed from this one. No arguments: recent sessions. query: search all " +
+    'sessions by a question or words (any word matches; "phrase", AND, NOT, prefix* are exact). session_id: its start and end; + query: search ' +
+    "it and what it continues; + around_message_id: messages near that one, window 0: that one word for word, paged by offset (characters).",
   input: z.object({
     query: z.string().optional(),
     session_id: z.string().optional(),
@@ -54,7 +54,7 @@ export const sessionSearch = defineTool({
     if (!request.ok) return failed(request.error)
     const profile = args.profile?.trim() ?? ""
     try {
-      return await answer(request.value, { port, profile, signal: context.signal })
+      return await answer(request.value, { port, profile })
     } catch (error) {
       if (error instanceof StoreError) return failed(error.message)
       throw error
@@ -65,16 +65,15 @@ export const sessionSearch = defineTool({
 interface Asked {
   readonly port: SessionsPort
   readonly profile: string
-  readonly signal: AbortSignal
 }
 
-async function answer(request: SearchRequest, { port, profile, signal }: Asked): Promise<ToolResult> {
+async function answer(request: SearchRequest, { port, profile }: Asked): Promise<ToolResult> {
   const store = profile === "" ? await port.store() : await port.store(profile)
   const running = profile === "" ? port.sessionId() : undefined
   if (request.session === "" && request.aroundMessageId === undefined) {
     return request.query === ""
       ? await browseSessions(store, request, running)
-      : await searchPastSessions(request, { store, port, running, signal })
+      : await searchPastSessions(request, { store, port, running })
   }
   const session =
     request.session === ""
@@ -90,7 +89,7 @@ async function answer(request: SearchRequest, { port, profile, signal }: Asked):
   if (session === undefined) return failed("session_id is missing")
   return request.query === ""
     ? await readSessionMessages(store, session, request)
-    : await searchConversation(store, { session, running }, request)
+    : await searchConversation({ session }, request, { store, port, running })
 }
 
 function failed(error: string): ToolResult {

@@ -105,7 +105,15 @@ function report(
     },
     summary: note === "" ? `exit code ${exit.code}` : note,
     exitCode: exit.code,
+    ...(exit.code !== 0 && shown !== "" && { outputTail: lastLines(shown) }),
   }
+}
+
+const TAIL_LINES = 10
+const TAIL_CHARS = 2000
+
+function lastLines(output: string): string {
+  return output.split("\n").slice(-TAIL_LINES).join("\n").slice(-TAIL_CHARS)
 }
 
 /** Cuts again without colours. The notice of the first cut is not output of the command, so it is removed. */

@@ -13,6 +13,7 @@ test("output, exit code and meaning; colours are removed", async () => {
   expect(await bench.result(terminal, { command: String.raw`printf '\033[31mred\033[0m\n\n'; exit 3` })).toEqual({
     content: { output: "red", exit_code: 3, error: null },
     summary: "exit code 3",
+    outputTail: "red",
     exitCode: 3,
   })
   expect(await bench.call(terminal, { command: "grep no f" })).toEqual({

@@ -1,4 +1,5 @@
-import { isMostlyCrlf } from "./text-encoding.ts"
+import { withLineEnds } from "./mixed-line-ends.ts"
+import type { LineEnd } from "./mixed-line-ends.ts"
 
 /** A part of a text, in UTF-16 units. */
 export interface TextRegion {
@@ -19,28 +20,34 @@ export interface EditableText {
   edited(edits: readonly Edit[]): string
 }
 
-/** CRLF counts as one character only in files with mostly CRLF lines; elsewhere a CR is an ordinary character. */
+/** Treats CRLF as one character. Lines that an edit leaves alone keep their ending, new lines take that of their neighbours. */
 export function editableText(raw: string): EditableText {
-  if (!isMostlyCrlf(raw)) {
-    return { text: raw, stored: ({ start, end }) => raw.slice(start, end), edited: (edits) => splice(raw, edits) }
-  }
+  if (!raw.includes("\r\n")) return verbatimText(raw)
   const text = raw.replaceAll("\r\n", "\n")
   const returns = positionsOfReturns(raw)
   const rawOffset = (offset: number): number => offset + countBelow(returns, offset)
+  const endAt = (offset: number): LineEnd => (returns[countBelow(returns, offset)] === offset ? "\r\n" : "\n")
   return {
     text,
     stored: ({ start, end }) => raw.slice(rawOffset(start), rawOffset(end)),
-    edited: (edits) =>
-      splice(
+    edited: (edits) => {
+      // The CR of a last line belongs to the line ending after the region.
+      const plain = edits.map((edit) => ({ ...edit, text: edit.text.replaceAll(/\r(?=\n|$)/g, "") }))
+      return splice(
         raw,
-        edits.map((edit) => ({
+        withLineEnds(plain, { text, endAt }).map((edit) => ({
           start: rawOffset(edit.start),
           end: rawOffset(edit.end),
-          // The CR of a last line belongs to the line ending after the region.
-          text: edit.text.replaceAll(/\r(?=\n|$)/g, "").replaceAll("\n", "\r\n"),
+          text: edit.text,
         })),
-      ),
+      )
+    },
   }
+}
+
+/** A text in which CR is an ordinary character. */
+export function verbatimText(raw: string): EditableText {
+  return { text: raw, stored: ({ start, end }) => raw.slice(start, end), edited: (edits) => splice(raw, edits) }
 }
 
 function splice(text: string, edits: readonly Edit[]): string {

@@ -75,9 +75,9 @@ test("the summary has the number of new errors", async () => {
       .summary
   }
   expect([await said(0), await said(1), await said(2)]).toEqual([
-    "1 bytes written to a new file",
-    "1 bytes written to a new file, 1 new error",
-    "1 bytes written to a new file, 2 new errors",
+    "1 byte written to a new file",
+    "1 byte written to a new file, 1 new error",
+    "1 byte written to a new file, 2 new errors",
   ])
 })
 

@@ -1,6 +1,7 @@
 import { fail, ok, type Result } from "../../../../base/result.ts"
-import { editableText } from "../../text/editable-text.ts"
-import type { Edit } from "../../text/editable-text.ts"
+import { editableText, verbatimText } from "../../text/editable-text.ts"
+import type { Edit, EditableText } from "../../text/editable-text.ts"
+import { isMostlyCrlf } from "../../text/text-encoding.ts"
 import { findText } from "./find-text.ts"
 import { fitReplacement } from "./fit-replacement.ts"
 import type { StrategyName } from "./strategies.ts"
@@ -28,7 +29,7 @@ export function replaceText(raw: string, request: TextReplacement): Result<Repla
   if (request.old === request.replacement) {
     return fail({ kind: "bad-request", message: "old_string and new_string are identical" })
   }
-  const file = editableText(raw)
+  const file = openForRequest(raw, request)
   const inCrlfFile = file.text !== raw
   const old = inCrlfFile ? request.old.replaceAll("\r\n", "\n") : request.old
   const found = findText(file.text, old, { strategies: request.all ? "without-similarity" : "all" })
@@ -55,6 +56,12 @@ export function replaceText(raw: string, request: TextReplacement): Result<Repla
     edits.push({ ...region, text: fitted.value })
   }
   return ok({ text: file.edited(edits), strategy, count: edits.length })
+}
+
+/** A request with CRs of its own may be about the line endings, unless the whole file has CRLF. */
+function openForRequest(raw: string, { old, replacement }: TextReplacement): EditableText {
+  const namesReturns = old.includes("\r") || replacement.includes("\r")
+  return namesReturns && !isMostlyCrlf(raw) ? verbatimText(raw) : editableText(raw)
 }
 
 const MAX_SHOWN_LINES = 5

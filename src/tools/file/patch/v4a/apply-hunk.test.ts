@@ -6,7 +6,8 @@ import { parsePatch } from "./parse-patch.ts"
 const apply = (file: string, hunk: string) => {
   const parsed = parsePatch(`*** Update File: f\n${hunk}`)
   if (!parsed.ok || parsed.value[0]?.kind !== "update") throw new Error("the hunk of the test is broken")
-  return applyHunk(file, parsed.value[0].hunks[0]!)
+  const applied = applyHunk(file, parsed.value[0].hunks[0]!)
+  return applied.ok ? { ok: true, value: applied.value.text } : applied
 }
 
 const FAR = "x\n".repeat(1500)

@@ -1,88 +1,96 @@
 import { fail, ok, type Result } from "../../../../base/result.ts"
 import { editableText } from "../../text/editable-text.ts"
 import type { Edit, EditableText, TextRegion } from "../../text/editable-text.ts"
-import { findText } from "../fuzzy/find-text.ts"
 import type { FoundText } from "../fuzzy/find-text.ts"
 import { fitReplacement } from "../fuzzy/fit-replacement.ts"
-import { textLines } from "../fuzzy/text-lines.ts"
-import type { Hunk, HunkLine } from "./parse-patch.ts"
+import { findLines } from "./find-lines.ts"
+import { findHint } from "./hint-scope.ts"
+import type { Hunk, HunkLine } from "./parse-hunks.ts"
 
 /** How far from the hint's line a change may be when the hunk matches several times. */
 const HINT_CHARS_BEFORE = 500
 const HINT_CHARS_AFTER = 2000
 
-/** Applies one hunk to the text of a file. */
-export function applyHunk(raw: string, hunk: Hunk): Result<string> {
-  if (hunk.lines.every(({ kind }) => kind === "context")) return fail("it adds and removes nothing")
-  const file = editableText(raw)
-  const edit = findEdit(file, hunk)
-  return edit.ok ? ok(file.edited([edit.value])) : edit
+export interface AppliedHunk {
+  readonly text: string
+  /** Where the change ends in the new text with LF line endings. */
+  readonly end: number
 }
 
-function findEdit(file: EditableText, hunk: Hunk): Result<Edit> {
+/** Whether a hunk has only context. Models write such hunks to name a scope. */
+export function changesNothing({ lines }: Hunk): boolean {
+  return lines.every(({ kind }) => kind === "context")
+}
+
+/** Applies one hunk to the text of a file. `after` is the end of the previous hunk. */
+export function applyHunk(raw: string, hunk: Hunk, after = 0): Result<AppliedHunk> {
+  if (changesNothing(hunk)) return fail("it adds and removes nothing")
+  const file = editableText(raw)
+  const edit = findEdit(file, hunk, after)
+  if (!edit.ok) return edit
+  const { start, text } = edit.value
+  return ok({ text: file.edited([edit.value]), end: start + text.length })
+}
+
+function findEdit(file: EditableText, hunk: Hunk, after: number): Result<Edit> {
   const kept = hunk.lines.filter(({ kind }) => kind !== "added")
-  const old = kept.map(({ text }) => text).join("\n")
-  if (old.trim() === "" && kept.every(({ kind }) => kind === "context")) return insertion(file.text, hunk)
-  const found = wholeLines(file.text, old) ?? findText(file.text, old, { strategies: "all" })
+  const wanted = kept.map(({ text }) => text)
+  const old = wanted.join("\n")
+  if (old.trim() === "" && kept.every(({ kind }) => kind === "context")) return insertion(file.text, hunk, after)
+  const found = findLines(file.text, wanted)
   if (found === undefined) return fail(`not found in the file: ${firstLine(old)}`)
-  const region = chooseRegion(file.text, found, hunk.hint)
+  const region = chooseRegion(file.text, found, { hunk, after })
   if (!region.ok) return region
   return replaceRegion(file, hunk.lines, { region: region.value, strategy: found.strategy, old })
 }
 
-/** Exact matches of whole lines: `x = 1` must not match the start of `x = 10`. */
-function wholeLines(text: string, old: string): FoundText | undefined {
-  const regions: TextRegion[] = []
-  for (let at = text.indexOf(old); at !== -1; at = text.indexOf(old, at + 1)) {
-    const region = { start: at, end: at + old.length }
-    if (at >= (regions.at(-1)?.end ?? 0) && coversLines(text, region)) regions.push(region)
+/** Narrows several matches down by what the patch says about the position. Never picks one of several that fit equally. */
+function chooseRegion(
+  text: string,
+  { regions }: FoundText,
+  { hunk, after }: { readonly hunk: Hunk; readonly after: number },
+): Result<TextRegion> {
+  const { hints, atEndOfFile } = hunk
+  const inOrder = (found: readonly TextRegion[]): TextRegion | undefined =>
+    only(found) ?? (after === 0 ? undefined : only(found.filter(({ start }) => start >= after)))
+  const last = atEndOfFile ? regions.filter(({ end }) => text.slice(end).trim() === "") : []
+  const direct = only(regions) ?? only(last)
+  if (direct !== undefined) return ok(direct)
+  if (hints.length === 0) {
+    const next = inOrder(regions)
+    return next === undefined ? fail(`${regions.length} matches; name a line near the right one: @@ line @@`) : ok(next)
   }
-  return regions.length === 0 ? undefined : { strategy: "exact", regions }
-}
-
-function coversLines(text: string, { start, end }: TextRegion): boolean {
-  return (start === 0 || text[start - 1] === "\n") && (end === text.length || text[end] === "\n")
-}
-
-function chooseRegion(text: string, { regions }: FoundText, hint: string): Result<TextRegion> {
-  const [first] = regions
-  if (first !== undefined && regions.length === 1) return ok(first)
-  if (hint === "") return fail(`${regions.length} matches; name a line near the right one: @@ line @@`)
-  const at = hintPosition(text, hint)
-  if (!at.ok) return fail(`${regions.length} matches, and ${at.error}`)
+  const hint = findHint(text, hints, after)
+  if (!hint.ok) return fail(`${regions.length} matches, and ${hint.error}`)
+  const { line, block } = hint.value
+  const inBlock = regions.filter(({ start, end }) => start >= block.start && end <= block.end)
   const near = regions.filter(
-    ({ start }) => start >= at.value.start - HINT_CHARS_BEFORE && start <= at.value.end + HINT_CHARS_AFTER,
+    ({ start }) => start >= line.start - HINT_CHARS_BEFORE && start <= line.end + HINT_CHARS_AFTER,
   )
-  const [only] = near
-  if (only !== undefined && near.length === 1) return ok(only)
-  return fail(`${regions.length} matches, ${near.length} of them near the hint "${hint}"; add context lines`)
+  const chosen = inOrder(inBlock) ?? (inBlock.length > 1 ? undefined : inOrder(near))
+  if (chosen !== undefined) return ok(chosen)
+  const named = hints.at(-1) ?? ""
+  return fail(`${regions.length} matches, ${near.length} of them near the hint "${named}"; add context lines`)
 }
 
-/** The only line with the hint; a line that equals the hint takes precedence over lines that contain it. */
-function hintPosition(text: string, hint: string): Result<TextRegion> {
-  const { lines, starts } = textLines(text)
-  const lineRegion = (index: number): TextRegion => {
-    const start = starts[index] ?? 0
-    return { start, end: start + (lines[index] ?? "").length }
-  }
-  for (const fits of [(line: string) => line.trim() === hint, (line: string) => line.includes(hint)]) {
-    const found = lines.flatMap((line, index) => (fits(line) ? [index] : []))
-    const [only] = found
-    if (only !== undefined && found.length === 1) return ok(lineRegion(only))
-    if (found.length > 1) return fail(`the hint "${hint}" is ambiguous: it is on ${found.length} lines`)
-  }
-  return fail(`the hint "${hint}" is not in the file`)
+function only(regions: readonly TextRegion[]): TextRegion | undefined {
+  return regions.length === 1 ? regions[0] : undefined
 }
 
 /** A hunk with only added lines inserts them after the hint's line, or at the end of the file. */
-function insertion(text: string, { hint, lines }: Hunk): Result<Edit> {
+function insertion(text: string, { hints, lines, isNumbered, atEndOfFile }: Hunk, after: number): Result<Edit> {
   const added = lines.flatMap(({ kind, text: line }) => (kind === "added" ? [line] : []))
-  if (hint === "") {
+  if (isNumbered && hints.length === 0 && !atEndOfFile && text !== "") {
+    return fail("it has only added lines, and line numbers are not used; add the lines around the change")
+  }
+  if (hints.length === 0 || atEndOfFile) {
     const gap = text === "" || text.endsWith("\n") ? "" : "\n"
     return ok({ start: text.length, end: text.length, text: `${gap}${added.join("\n")}\n` })
   }
-  const at = hintPosition(text, hint)
-  return at.ok ? ok({ start: at.value.end, end: at.value.end, text: `\n${added.join("\n")}` }) : at
+  const hint = findHint(text, hints, after)
+  if (!hint.ok) return hint
+  const { end } = hint.value.line
+  return ok({ start: end, end, text: `\n${added.join("\n")}` })
 }
 
 interface Match {
@@ -103,7 +111,6 @@ function replaceRegion(file: EditableText, lines: readonly HunkLine[], { region,
     replacement: present.join("\n"),
   })
   if (!fitted.ok) return fitted
-  if (!coversLines(file.text, region)) return ok({ ...region, text: fitted.value })
   if (present.length === 0) return ok({ ...withLineEnd(file.text, region), text: "" })
   const fileLines = text.split("\n")
   const newLines = fitted.value.split("\n")

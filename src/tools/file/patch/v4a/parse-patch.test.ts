@@ -4,6 +4,12 @@ import { parsePatch } from "./parse-patch.ts"
 const context = (text: string) => ({ kind: "context", text })
 const removed = (text: string) => ({ kind: "removed", text })
 const added = (text: string) => ({ kind: "added", text })
+const hunk = (hints: readonly string[], ...lines: readonly unknown[]) => ({
+  hints,
+  lines,
+  isNumbered: false,
+  atEndOfFile: false,
+})
 
 test.each([
   [
@@ -13,7 +19,7 @@ test.each([
       {
         kind: "update",
         path: "a.py",
-        hunks: [{ hint: "def f", lines: [context("ctx"), removed("old"), added("new")] }],
+        hunks: [hunk(["def f"], context("ctx"), removed("old"), added("new"))],
       },
     ],
   ],
@@ -27,7 +33,7 @@ test.each([
       {
         kind: "update",
         path: "a",
-        hunks: [{ hint: "", lines: [context("plain"), context(""), removed("x"), added("y")] }],
+        hunks: [{ ...hunk([], context("plain"), context(""), removed("x"), added("y")), atEndOfFile: true }],
       },
       { kind: "delete", path: "b" },
     ],
@@ -40,10 +46,10 @@ test.each([
         kind: "update",
         path: "a",
         hunks: [
-          { hint: "", lines: [removed("1")] },
-          { hint: "", lines: [removed("2")] },
-          { hint: "class C", lines: [removed("3")] },
-          { hint: "only open", lines: [removed("4")] },
+          hunk([], removed("1")),
+          { ...hunk([], removed("2")), isNumbered: true },
+          { ...hunk(["class C"], removed("3")), isNumbered: true },
+          hunk(["only open"], removed("4")),
         ],
       },
     ],
@@ -52,6 +58,39 @@ test.each([
     "talk around the patch, CRLF, a forgotten plus sign",
     "Here it is:\r\n*** Begin Patch\r\n*** Add File: a\r\n+x\r\ny\r\n*** End Patch\r\n*** Delete File: b",
     [{ kind: "add", path: "a", lines: ["x", "y"] }],
+  ],
+  [
+    "a move below an update, with padded markers",
+    " *** Begin Patch \n  *** Update File: a  \n\t*** Move to: b\n@@ class A\n@@ def f\n-x\n  *** End Patch",
+    [{ kind: "update", path: "a", to: "b", hunks: [hunk(["class A", "def f"], removed("x"))] }],
+  ],
+  ["a move without hunks", "*** Update File: a\n*** Move to: b", [{ kind: "move", path: "a", to: "b" }]],
+  [
+    "an indented marker in a hunk is a line of the file",
+    "*** Update File: a\n *** Delete File: b\n-x\n+y\n *** Update File: c\n*** End Patch",
+    [
+      {
+        kind: "update",
+        path: "a",
+        hunks: [hunk([], context("*** Delete File: b"), removed("x"), added("y"), context("*** Update File: c"))],
+      },
+    ],
+  ],
+  [
+    "two patches in a row",
+    "*** Begin Patch\n*** Delete File: a\n*** End Patch\ntalk\n*** Delete File: no\n*** Begin Patch\n*** Delete File: b\n*** End Patch",
+    [
+      { kind: "delete", path: "a" },
+      { kind: "delete", path: "b" },
+    ],
+  ],
+  [
+    "a directory in front of the command",
+    "cd 'a b/' && apply_patch <<'EOF'\n*** Delete File: x\n*** Delete File: /y\nEOF\n*** Delete File: no",
+    [
+      { kind: "delete", path: "a b/x" },
+      { kind: "delete", path: "/y" },
+    ],
   ],
   ["an empty new file", "*** Add File: a", [{ kind: "add", path: "a", lines: [] }]],
 ])("%s", (_what, text, operations) => {
@@ -65,7 +104,9 @@ test.each([
   ["*** Begin Patch\n*** End Patch", expect.stringMatching(/^no operations/)],
   ["*** Move File: a b", expect.stringMatching(/^MOVE 'a b'/)],
   ["*** Rename File: a -> b", expect.stringMatching(/not an operation/)],
-  ["*** Update File: a\n*** Move to: b\n-x", expect.stringMatching(/not an operation/)],
+  ["*** Move to: b\n*** Update File: a\n-x", expect.stringMatching(/not an operation/)],
+  ["*** Add File: a\n*** Move to: b", expect.stringMatching(/not an operation/)],
+  ["*** Update File: a\n*** Move to: b\n*** Move to: c\n-x", "UPDATE 'a': two *** Move to lines"],
   ["*** Update File:  \n-x", expect.stringMatching(/the path is missing/)],
 ])("%j is refused", (text, error) => {
   expect(parsePatch(text)).toEqual({ ok: false, error })

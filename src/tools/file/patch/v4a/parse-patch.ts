@@ -1,56 +1,53 @@
 import { assertNever } from "../../../../base/assert-never.ts"
 import { fail, ok, type Result } from "../../../../base/result.ts"
-
-/** One line of a hunk, without its prefix. */
-export interface HunkLine {
-  readonly kind: "context" | "removed" | "added"
-  readonly text: string
-}
-
-export interface Hunk {
-  /** A line near the change, "" when there is none. */
-  readonly hint: string
-  readonly lines: readonly HunkLine[]
-}
+import { END_OF_FILE, parseHunks } from "./parse-hunks.ts"
+import type { Hunk } from "./parse-hunks.ts"
+import { patchLines } from "./patch-lines.ts"
 
 export type PatchOperation =
-  | { readonly kind: "update"; readonly path: string; readonly hunks: readonly Hunk[] }
+  | { readonly kind: "update"; readonly path: string; readonly to?: string; readonly hunks: readonly Hunk[] }
   | { readonly kind: "add"; readonly path: string; readonly lines: readonly string[] }
   | { readonly kind: "delete"; readonly path: string }
   | { readonly kind: "move"; readonly path: string; readonly to: string }
 
 /** All paths of an operation, for permission rules. */
 export function pathsOf(operation: PatchOperation): readonly string[] {
-  return operation.kind === "move" ? [operation.path, operation.to] : [operation.path]
+  return "to" in operation ? [operation.path, operation.to] : [operation.path]
 }
 
-/** Parses a V4A patch. Text before the first operation and after the end marker is ignored. */
+/**
+ * Parses a V4A patch in the forms that models write: with or without its markers, several patches in a row, in a code fence or a here-
+ * document, with padded markers. Text before the first operation and after the end marker is ignored.
+ */
 export function parsePatch(text: string): Result<readonly PatchOperation[]> {
+  const { lines, directory } = patchLines(text)
   const operations: PatchOperation[] = []
-  let body: string[] = []
-  let open: Header | undefined
+  let open: OpenOperation | undefined
+  let hasEnded = false
   const close = (): string | undefined => {
-    if (open === undefined) return undefined
-    const operation = finish(open, body)
-    body = []
+    const operation = open === undefined ? undefined : finish(open)
     open = undefined
     if (typeof operation === "string") return operation
-    operations.push(operation)
+    if (operation !== undefined) operations.push(inDirectory(operation, directory))
     return undefined
   }
-  for (const line of text.replaceAll("\r\n", "\n").split("\n")) {
-    if (/^\*\*\* Begin Patch\s*$/.test(line)) continue
-    const ends = /^\*\*\* End Patch\s*$/.test(line)
-    const header = ends ? undefined : readHeader(line)
-    if (typeof header === "string") return fail(header)
-    if (header === undefined && !ends) {
-      if (open !== undefined) body.push(line)
+  const lastEnd = lines.findLastIndex((line) => END.test(line))
+  for (const [index, line] of lines.entries()) {
+    const marker = readMarker(line)
+    if (hasEnded && marker?.kind !== "begin") continue
+    if (marker === undefined || (isContent(marker, open) && !(marker.kind === "end" && index === lastEnd))) {
+      open?.body.push(line)
       continue
     }
-    const problem = close()
+    if (marker.kind === "move-to") {
+      const problem = setTarget(open, marker)
+      if (problem !== undefined) return fail(problem)
+      continue
+    }
+    const problem = close() ?? (marker.kind === "invalid" ? marker.problem : undefined)
     if (problem !== undefined) return fail(problem)
-    if (ends) break
-    open = header
+    hasEnded = marker.kind === "end"
+    if (marker.kind === "header") open = { ...marker.header, padding: marker.padding, body: [] }
   }
   const problem = close()
   if (problem !== undefined) return fail(problem)
@@ -64,16 +61,38 @@ interface Header {
   readonly path: string
 }
 
-/** The operation header on a line, an error message for an invalid header, undefined for other lines. */
-function readHeader(line: string): Header | string | undefined {
-  const found = /^\*\*\*\s*(\w+)\s+(?:File|to):\s*(.*)$/.exec(line)
+interface OpenOperation extends Header {
+  readonly padding: string
+  readonly body: string[]
+  to?: string
+}
+
+type Marker = { readonly padding: string } & (
+  | { readonly kind: "begin" | "end" }
+  | { readonly kind: "header"; readonly header: Header }
+  | { readonly kind: "move-to"; readonly path: string }
+  | { readonly kind: "invalid"; readonly problem: string }
+)
+
+const BEGIN = /^\s*\*\*\*\s*(?:begin|start)\s+(?:of\s+)?patch\s*(?:\*\*\*)?\s*$/i
+const END = /^\s*\*\*\*\s*end\s+(?:of\s+)?patch\s*(?:\*\*\*)?\s*$/i
+const HEADER = /^\s*\*\*\*\s*(\w+)\s+(file|to)\s*:\s*(.*?)(?:\s+\*\*\*)?\s*$/i
+
+function readMarker(line: string): Marker | undefined {
+  const padding = /^\s*/.exec(line)?.[0] ?? ""
+  if (BEGIN.test(line)) return { kind: "begin", padding }
+  if (END.test(line)) return { kind: "end", padding }
+  const found = HEADER.exec(line)
   if (found === null) return undefined
-  const [, word = "", path = ""] = found
-  const kind = KINDS[word.toLowerCase()]
-  if (kind === undefined || /^\*\*\*\s*\w+\s+to:/.test(line)) {
-    return `${line.trim()}: not an operation; use Update File, Add File, Delete File or Move File: a -> b`
+  const [, word = "", what = "", path = ""] = found
+  const isMoveTo = what.toLowerCase() === "to" && word.toLowerCase() === "move"
+  const kind = what.toLowerCase() === "file" ? KINDS[word.toLowerCase()] : undefined
+  if (kind === undefined && !isMoveTo) {
+    const problem = `${line.trim()}: not an operation; use Update File, Add File, Delete File or Move File: a -> b`
+    return { kind: "invalid", padding, problem }
   }
-  return path.trim() === "" ? `${line.trim()}: the path is missing` : { kind, path: path.trim() }
+  if (path === "") return { kind: "invalid", padding, problem: `${line.trim()}: the path is missing` }
+  return kind === undefined ? { kind: "move-to", padding, path } : { kind: "header", padding, header: { kind, path } }
 }
 
 const KINDS: Readonly<Record<string, PatchOperation["kind"]>> = {
@@ -83,80 +102,70 @@ const KINDS: Readonly<Record<string, PatchOperation["kind"]>> = {
   move: "move",
 }
 
-function finish({ kind, path }: Header, body: readonly string[]): PatchOperation | string {
+/**
+ * An indented marker below a header without that indentation may be a line of the file: a patch of a text about patches must not delete
+ * the files that the text mentions.
+ */
+function isContent({ kind, padding }: Marker, open: OpenOperation | undefined): boolean {
+  if (open === undefined || padding === "" || padding === open.padding) return false
+  switch (open.kind) {
+    case "update":
+      if (open.body.some((line) => line.trim() !== "")) return true
+      return kind !== "move-to" && open.to === undefined
+    case "add":
+      return open.body.some((line) => line !== "" && !line.startsWith("+"))
+    case "delete":
+    case "move":
+      return false
+    default:
+      return assertNever(open.kind)
+  }
+}
+
+/** OpenAI's form of a move: a line below the update. */
+function setTarget(open: OpenOperation | undefined, { path }: { readonly path: string }): string | undefined {
+  if (open?.kind !== "update") return `*** Move to: ${path}: not an operation; it belongs below an *** Update File line`
+  if (open.to !== undefined) return `UPDATE '${open.path}': two *** Move to lines`
+  open.to = path
+  return undefined
+}
+
+function finish({ kind, path, to, body, padding }: OpenOperation): PatchOperation | string {
   switch (kind) {
     case "update": {
-      const hunks = readHunks(body)
-      return hunks.length === 0 ? `UPDATE '${path}': no hunks found` : { kind, path, hunks }
+      const hunks = parseHunks(body, padding)
+      if (to === undefined) return hunks.length === 0 ? `UPDATE '${path}': no hunks found` : { kind, path, hunks }
+      return hunks.length === 0 ? { kind: "move", path, to } : { kind, path, to, hunks }
     }
     case "add":
       return { kind, path, lines: readNewLines(body) }
     case "delete":
       return { kind, path }
     case "move": {
-      const [from = "", to = "", ...more] = path.split(" -> ").map((part) => part.trim())
-      if (from === "" || to === "" || more.length > 0) return `MOVE '${path}': write it as *** Move File: from -> to`
-      return { kind, path: from, to }
+      const [from = "", target = "", ...more] = path.split(" -> ").map((part) => part.trim())
+      if (from === "" || target === "" || more.length > 0)
+        return `MOVE '${path}': write it as *** Move File: from -> to`
+      return { kind, path: from, to: target }
     }
     default:
       return assertNever(kind)
   }
 }
 
-function readHunks(body: readonly string[]): readonly Hunk[] {
-  const hunks: { hint: string; lines: HunkLine[] }[] = []
-  for (const line of body) {
-    if (/^\*\*\* End of File\s*$/.test(line)) continue
-    const separator = /^@@(.*)$/.exec(line)
-    if (separator !== null) {
-      hunks.push({ hint: readHint(separator[1] ?? ""), lines: [] })
-      continue
-    }
-    const read = readHunkLine(line)
-    if (read === undefined) continue
-    if (hunks.length === 0) hunks.push({ hint: "", lines: [] })
-    hunks.at(-1)?.lines.push(read)
-  }
-  return hunks
-    .map((hunk) => ({ hint: hunk.hint, lines: withoutBlankEnd(hunk.lines) }))
-    .filter(({ lines }) => lines.length > 0)
-}
-
-/** Ignores line numbers such as `-3,7 +3,8`, which may be outdated; only the text after them is a hint. */
-function readHint(text: string): string {
-  return text
-    .replace(/^\s*-\d+(?:,\d+)? \+\d+(?:,\d+)?(?=\s|@)/, "")
-    .replace(/@@\s*$/, "")
-    .replace(/^\s*@@/, "")
-    .trim()
-}
-
-function readHunkLine(line: string): HunkLine | undefined {
-  switch (line[0]) {
-    case "+":
-      return { kind: "added", text: line.slice(1) }
-    case "-":
-      return { kind: "removed", text: line.slice(1) }
-    case " ":
-      return { kind: "context", text: line.slice(1) }
-    case "\\":
-      return undefined
-    default:
-      return { kind: "context", text: line }
-  }
-}
-
-/** Removes empty lines before the next header, which only format the patch and would not match as context. */
-function withoutBlankEnd(lines: readonly HunkLine[]): readonly HunkLine[] {
-  const last = lines.findLastIndex(({ kind, text }) => kind !== "context" || text !== "")
-  return lines.slice(0, last + 1)
-}
-
 /** Lines of a new file; lines without a plus sign are kept too. */
 function readNewLines(body: readonly string[]): readonly string[] {
-  const last = body.findLastIndex((line) => line !== "")
-  return body
-    .slice(0, last + 1)
-    .filter((line) => !line.startsWith("\\ "))
-    .map((line) => (line.startsWith("+") ? line.slice(1) : line))
+  const lines = body.filter((line) => !line.startsWith("\\ ") && !END_OF_FILE.test(line))
+  const start = lines.findIndex((line) => line !== "")
+  // A separator of hunks in front of lines with plus signs is not a line of the file.
+  const isSeparated = (lines[start] ?? "").startsWith("@@") && (lines[start + 1] ?? "").startsWith("+")
+  const own = isSeparated ? lines.slice(start + 1) : lines
+  const last = own.findLastIndex((line) => line !== "")
+  return own.slice(0, last + 1).map((line) => (line.startsWith("+") ? line.slice(1) : line))
+}
+
+function inDirectory(operation: PatchOperation, directory: string): PatchOperation {
+  if (directory === "") return operation
+  const inside = (path: string): string => (/^[/~]/.test(path) ? path : `${directory.replace(/\/+$/, "")}/${path}`)
+  const path = inside(operation.path)
+  return "to" in operation ? { ...operation, path, to: inside(operation.to) } : { ...operation, path }
 }

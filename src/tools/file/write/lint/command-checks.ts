@@ -19,20 +19,19 @@ export const checkWithCommand: SyntaxCheck = async (text, { path, context }) => 
   }).exit
   if (exit.how !== "exited") return { kind: "skipped", why: "the syntax check did not finish" }
   if (exit.code === 0) return { kind: "ok" }
-  const lines = exit.output
-    .split("\n")
-    .map((line) => line.trim())
-    .filter((line) => line !== "")
-  const found = lines.filter((line) => checker.problem.test(line))
-  // A program that is missing or cannot run does not mean that the file has errors.
+  const found = Array.from(
+    exit.output.matchAll(checker.finding),
+    ({ groups }) => `line ${groups?.["line"] ?? "?"}: ${groups?.["message"]?.trim() ?? ""}`,
+  )
+  // Whatever else the program prints, such as the complaint of a version manager, is not about the file.
   return found.length === 0 ? { kind: "skipped", why: `${checker.name} is not usable here` } : problems(found)
 }
 
 interface Checker {
   readonly name: string
   readonly command: string
-  /** Matches a line that reports a syntax error. */
-  readonly problem: RegExp
+  /** Matches a syntax error with its position in the text from stdin. */
+  readonly finding: RegExp
 }
 
 const PYTHON = `
@@ -40,7 +39,7 @@ import sys
 try:
     compile(sys.stdin.buffer.read(), "file", "exec", dont_inherit=True)
 except (SyntaxError, ValueError) as error:
-    print(f"line {getattr(error, 'lineno', None) or '?'}: {type(error).__name__}: {getattr(error, 'msg', None) or error}")
+    print(f"<stdin>:{getattr(error, 'lineno', None) or '?'}: {type(error).__name__}: {getattr(error, 'msg', None) or error}")
     sys.exit(1)
 `
 
@@ -49,12 +48,17 @@ const CHECKERS: Readonly<Record<string, Checker>> = {
   ".py": {
     name: "python3",
     command: `python3 -I -W ignore -c ${quoteForShell(PYTHON)}`,
-    problem: /^line [\d?]+: /,
+    finding: /^<stdin>:(?<line>\d+|\?): (?<message>\w+: .*)$/gm,
   },
-  ".go": { name: "gofmt", command: "gofmt -e 2>&1 >/dev/null", problem: /^<standard input>:\d+/ },
+  ".go": {
+    name: "gofmt",
+    command: "gofmt -e 2>&1 >/dev/null",
+    finding: /^<standard input>:(?<line>\d+)(?::\d+)?: (?<message>.+)$/gm,
+  },
+  // `error[internal]` is about formatting.
   ".rs": {
     name: "rustfmt",
     command: "rustfmt --edition 2021 --color never --emit stdout 2>&1 >/dev/null",
-    problem: /^error(?:\[\w+\])?: /,
+    finding: /^error(?!\[internal\])(?:\[\w+\])?: (?<message>.+)\n\s*--> <stdin>:(?<line>\d+)/gm,
   },
 }

@@ -26,26 +26,31 @@ function checkJson(text: string, path: string): CheckResult {
     JSON.parse(text)
     return { kind: "ok" }
   } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
     return problems([errorMessage(error)])
   }
 }
 
 async function checkYaml(text: string): Promise<CheckResult> {
   const { parseAllDocuments } = await import("yaml")
-  const found = [...parseAllDocuments(text, { logLevel: "silent", prettyErrors: true })].flatMap(({ errors }) =>
-    errors.map((error) => error.message.split("\n")[0] ?? error.code),
+  const errors = [...parseAllDocuments(text, { logLevel: "silent", prettyErrors: true })].flatMap(
+    (document) => document.errors,
   )
+  if (errors.some(({ code }) => code === "RESOURCE_EXHAUSTION")) {
+    return { kind: "skipped", why: "this file is nested too deeply to check" }
+  }
+  const found = errors.map((error) => error.message.split("\n")[0] ?? error.code)
   if (found.length > 0 && /\{\{|\{%/.test(text)) return { kind: "skipped", why: "this looks like a template" }
   return problems(found)
 }
 
 async function checkToml(text: string): Promise<CheckResult> {
-  const { parse } = await import("smol-toml")
+  const { parse, TomlError } = await import("smol-toml")
   try {
     parse(text)
     return { kind: "ok" }
   } catch (error) {
-    const position = error instanceof Error && "line" in error ? `line ${String(error.line)}: ` : ""
-    return problems([`${position}${errorMessage(error).split("\n")[0] ?? ""}`])
+    if (!(error instanceof TomlError)) throw error
+    return problems([`line ${error.line}: ${error.message.split("\n")[0] ?? ""}`])
   }
 }

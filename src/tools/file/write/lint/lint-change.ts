@@ -1,11 +1,12 @@
 import { extname } from "node:path"
 
+import { errorMessage } from "../../../../base/system-error.ts"
 import { takeCodePoints } from "../../../../base/text.ts"
 import type { ToolContext } from "../../../../toolkit/tool.ts"
 import { checkWithCommand } from "./command-checks.ts"
 import { checkData } from "./data-checks.ts"
 import { checkScript } from "./script-check.ts"
-import type { SyntaxCheck } from "./syntax-check.ts"
+import type { CheckResult, SyntaxCheck } from "./syntax-check.ts"
 
 /** The syntax check in a result. */
 export interface LintReport {
@@ -32,10 +33,11 @@ export async function lintChange(file: WrittenText, context: ToolContext): Promi
   const check = CHECKS[extname(file.path).toLowerCase()]
   if (check === undefined) return undefined
   if (file.after.length > MAX_LINTED_CHARS) return { status: "skipped", message: "the file is too large to check" }
-  const after = await check(file.after, { path: file.path, context })
+  const after = await runCheck(check, file.after, { path: file.path, context })
   if (after.kind === "skipped") return { status: "skipped", message: after.why }
   if (after.kind === "ok") return { status: "ok" }
-  const before = file.before === undefined ? undefined : await check(file.before, { path: file.path, context })
+  const before =
+    file.before === undefined ? undefined : await runCheck(check, file.before, { path: file.path, context })
   const known = new Set(before?.kind === "problems" ? before.problems.map(withoutPlace) : [])
   const fresh = after.problems.filter((problem) => !known.has(withoutPlace(problem)))
   if (fresh.length === 0) {
@@ -44,6 +46,18 @@ export async function lintChange(file: WrittenText, context: ToolContext): Promi
   return {
     status: "error",
     output: takeCodePoints(context.redact(fresh.join("\n"), { codeFile: true }), MAX_OUTPUT_CHARS),
+  }
+}
+
+async function runCheck(
+  check: SyntaxCheck,
+  text: string,
+  file: { readonly path: string; readonly context: ToolContext },
+): Promise<CheckResult> {
+  try {
+    return await check(text, file)
+  } catch (error) {
+    return { kind: "skipped", why: `the syntax check failed: ${errorMessage(error)}` }
   }
 }
 

@@ -50,7 +50,10 @@ async function parseInThread(text: string, isPlain: boolean, signal: AbortSignal
   }
 }
 
-/** The code of the worker. Syntax that the stripper parses but cannot strip, such as an enum, is valid. */
+/**
+ * The code of the worker. Syntax that the stripper parses but cannot strip, such as an enum, is valid. Any other error, such as a
+ * stack overflow of the parser, ends the worker without a response.
+ */
 const THREAD = `
 const { parentPort, workerData } = require("node:worker_threads")
 const { stripTypeScriptTypes } = require("node:module")
@@ -61,6 +64,7 @@ const problemOf = (work) => {
     return ""
   } catch (error) {
     if (error.code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") return ""
+    if (error.code !== "ERR_INVALID_TYPESCRIPT_SYNTAX" && !(error instanceof SyntaxError)) throw error
     const position = /(?:^|\\n)[^\\n]*?:(\\d+)\\n/.exec(String(error.stack))
     return (position ? "line " + position[1] + ": " : "") + String(error.message).split("\\n")[0]
   }

@@ -1,6 +1,6 @@
 import type { ToolContext } from "../../../../toolkit/tool.ts"
 
-/** Syntax errors of a text, each on one line with its position; never throws. */
+/** Syntax errors of a text, each on one line with its position. A check that throws could not run; that is no error in the text. */
 export type SyntaxCheck = (
   text: string,
   file: { readonly path: string; readonly context: ToolContext },
