@@ -11,7 +11,7 @@ import type { Result } from "../base/result.ts"
 import { errorMessage } from "../base/system-error.ts"
 import type { Home } from "../config/home.ts"
 import type { Config } from "../config/load-config.ts"
-import { HERMES_SECRETS } from "../config/protected-paths.ts"
+import { HERMES_INSTRUCTIONS, HERMES_PROGRAMS, HERMES_PROTECTED, HERMES_SECRETS } from "../config/protected-paths.ts"
 import { visibleVariables } from "./command-environment.ts"
 import { sanitiseTaskId } from "./container/container-arguments.ts"
 import type { ReadOnlyBind } from "./container/container-arguments.ts"
@@ -207,6 +207,7 @@ function syncRequest(options: OpenBackendOptions): SyncRequest {
     caches: SHARED_CACHES,
     files: credentialFiles(options),
     except: HERMES_SECRETS,
+    neverDownloaded: [...HERMES_SECRETS, ...HERMES_PROTECTED, ...HERMES_PROGRAMS, ...HERMES_INSTRUCTIONS],
   }
   return { paths, clock, log }
 }

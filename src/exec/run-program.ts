@@ -100,11 +100,16 @@ export async function runProgram(
 ): Promise<CommandLineResult> {
   if (options.signal.aborted) return { ended: "interrupted", code: -1, stdout: Buffer.alloc(0), stderr: "" }
   const chunks: Uint8Array[] = []
+  let bytes = 0
   let ended: CommandLineResult["ended"] = "exited"
   const spawned = spawnProgram(commandLine, {
     environment: options.environment,
     stdin: options.stdin,
-    onOutput: (chunk) => chunks.push(chunk),
+    onOutput: (chunk) => {
+      bytes += chunk.length
+      if (bytes <= MAX_OUTPUT_BYTES) chunks.push(chunk)
+      else spawned.kill()
+    },
   })
   const stop = (why: CommandLineResult["ended"]): void => {
     ended = why
@@ -120,10 +125,14 @@ export async function runProgram(
   const exit = await spawned.exit
   clearTimeout(timer)
   options.signal.removeEventListener("abort", onAbort)
+  if (bytes > MAX_OUTPUT_BYTES)
+    return { code: -1, ended, stdout: Buffer.alloc(0), stderr: `the output is larger than ${MAX_OUTPUT_BYTES} bytes` }
   return { ...exit, ended, stdout: Buffer.concat(chunks) }
 }
 
 const MAX_STDERR_CHARS = 8 * 1024
+/** A remote machine must not fill this one's memory. */
+const MAX_OUTPUT_BYTES = 256 * 1024 * 1024
 const DRAIN_AFTER_EXIT_MS = 300
 const EXIT_GRACE_MS = 2000
 

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest"
 import { decide } from "./decide.ts"
 import type { Decision, PolicyRequest } from "./decide.ts"
-import { isPermissionProfile, PERMISSION_PROFILES } from "./permission-profile.ts"
+import { PERMISSION_PROFILES } from "../config/permission-profiles.ts"
+import { isPermissionProfile } from "./permission-profile.ts"
 import type { PermissionProfile } from "./permission-profile.ts"
 
 const directories = {

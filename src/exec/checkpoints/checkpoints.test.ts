@@ -6,12 +6,13 @@ import { expect, test } from "vitest"
 
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
 import type { TemporaryHome } from "../../../test/support/temporary-home.ts"
+import { systemClock } from "../../base/clock.ts"
 import { createLogger } from "../../base/logger.ts"
 import { createCheckpoints } from "./checkpoints.ts"
-import type { Checkpoints, CheckpointsOptions } from "./checkpoints.ts"
+import type { Checkpoints, CheckpointsOptions, SnapshotProblem } from "./checkpoints.ts"
 import { directoryBytes, pruneStore, storeUsage } from "./prune-store.ts"
 import { createShadowStore } from "./shadow-store.ts"
-import { storePaths } from "./store-files.ts"
+import { readEpoch, storePaths } from "./store-files.ts"
 
 const signal = new AbortController().signal
 const path = process.env["PATH"] ?? ""
@@ -35,7 +36,7 @@ interface TestProject extends AsyncDisposable {
   readonly write: (name: string, text: string) => void
   readonly read: (name: string) => string
   /** Begins a turn with a command, which may change any file. */
-  readonly turn: (id: string) => Promise<void>
+  readonly turn: (id: string) => Promise<readonly SnapshotProblem[]>
 }
 
 async function openProject(overrides: Partial<CheckpointsOptions> = {}): Promise<TestProject> {
@@ -68,7 +69,7 @@ async function openProject(overrides: Partial<CheckpointsOptions> = {}): Promise
     read: (name) => readFileSync(join(root, name), "utf8"),
     turn: async (id) => {
       checkpoints.beginTurn(id)
-      await checkpoints.beforeChange({ reason: `terminal ${id}`, signal })
+      return await checkpoints.beforeChange({ reason: `terminal ${id}`, signal })
     },
     async [Symbol.asyncDispose]() {
       checkpoints.close()
@@ -98,6 +99,7 @@ test("a turn takes one snapshot even if it changes three files, and none if noth
       reason: "terminal second",
       turn: "second",
       session: "20260101_000000_abcdef",
+      precedes: [],
       filesChanged: 3,
       insertions: 3,
       deletions: 1,
@@ -120,6 +122,8 @@ test("a restore brings deleted files back and removes new ones; restoring the un
       written: ["gone.txt"],
       removed: ["new/file.txt", "new/"],
       notRestored: [],
+      kept: [],
+      snapshot: { ...snapshot, insertions: 0 },
       undoHash: expect.any(String) as string,
     },
   })
@@ -196,7 +200,15 @@ test("a restore does not overwrite or remove files that are too large for a snap
   project.write("also", "z".repeat(50_000))
   const done = await project.checkpoints.restore(await head(project), { signal })
   // The undo snapshot saves files that the restore overwrites, regardless of their size.
-  expect(done).toMatchObject({ ok: true, value: { written: ["grows"], removed: [], notRestored: [] } })
+  expect(done).toMatchObject({
+    ok: true,
+    value: {
+      written: ["grows"],
+      removed: [],
+      notRestored: [],
+      kept: [{ path: "also", why: "created since; too large for a snapshot" }],
+    },
+  })
   expect([project.read("grows"), project.read("large"), project.read("also").length]).toEqual([
     "small",
     "small now",
@@ -269,21 +281,133 @@ test.each([
   ["the home directory", (home: TemporaryHome) => home.userHome, "work in one of its subdirectories"],
   ["the root", () => "/", "the root of the file system is too large"],
   ["the Hermes home", (home: TemporaryHome) => home.path, "checkpoints do not cover the Hermes home directory"],
-])("no checkpoint is taken of %s, and the call proceeds", async (_name, workdir, reason) => {
+])("no checkpoint is taken of %s, and every call hears why", async (_name, workdir, reason) => {
   const opened: { home?: TemporaryHome } = {}
   await using project = await openProject({ workdir: () => workdir(opened.home!) })
   opened.home = project.home
-  await project.turn("1")
-  await project.turn("2")
+  const problem = { kind: "unsupported", reason: expect.stringContaining(reason) as string }
+  expect(await project.turn("1")).toMatchObject([problem])
+  expect(await project.turn("2")).toMatchObject([problem])
   expect(project.lines).toEqual([expect.stringContaining(reason)])
 })
 
-test("without git the call proceeds, with one warning", async () => {
+test("without git every call hears why, and git is tried once", async () => {
   await using project = await openProject({ path: "/nonexistent" })
-  await project.turn("1")
-  await project.turn("2")
-  expect(project.lines).toEqual([expect.stringContaining("git cannot be started; install it to use checkpoints")])
+  const reason = "git cannot be started; install it to use checkpoints"
+  const problems = [{ kind: "failed", directory: project.root, reason }]
+  expect([await project.turn("1"), await project.turn("2")]).toEqual([problems, problems])
+  expect(project.lines).toEqual([expect.stringContaining(reason)])
 })
+
+test("a snapshot that cannot be stored is reported for each turn and tried again in the next one", async () => {
+  await using project = await openProject()
+  const store = join(project.home.path, "checkpoints")
+  writeFileSync(store, "not a directory")
+  const failed = [{ kind: "failed", directory: project.root, reason: expect.any(String) as string }]
+  expect(await project.turn("1")).toEqual(failed)
+  rmSync(store)
+  expect(await project.turn("2")).toEqual([])
+  expect(await reasons(project.checkpoints)).toEqual(["terminal 2"])
+})
+
+test("calls that run in parallel all wait for the snapshot of their turn", async () => {
+  await using project = await openProject()
+  project.checkpoints.beginTurn("1")
+  const change = { reason: "terminal", signal }
+  await Promise.race([project.checkpoints.beforeChange(change), project.checkpoints.beforeChange(change)])
+  project.write("a.txt", "two")
+  expect((await project.checkpoints.restore(await head(project), { signal })).ok).toBe(true)
+  expect(project.read("a.txt")).toBe("one")
+})
+
+test("a snapshot knows the messages whose turns it precedes, also when several turns share it", async () => {
+  let message = 100.5
+  await using project = await openProject({ messageTimestamp: () => message })
+  await project.turn("1")
+  project.write("a.txt", "two")
+  for (message of [200.25, 300.125]) await project.turn(String(message))
+  project.write("a.txt", "three")
+  message = 400
+  await project.turn("4")
+  const listed = await project.checkpoints.list({ signal })
+  expect(listed.map(({ precedes }) => precedes)).toEqual([[400], [200.25, 300.125], [100.5]])
+  const restored = await project.checkpoints.restore(listed[1]?.hash ?? "", { signal })
+  expect(restored).toMatchObject({ ok: true, value: { snapshot: { precedes: [200.25, 300.125] } } })
+})
+
+test("a restore gets its own undo snapshot, which precedes no message, unless it changes nothing", async () => {
+  await using project = await openProject({ messageTimestamp: () => 100 })
+  await project.turn("1")
+  project.write("a.txt", "two")
+  await project.turn("2")
+  const [newest, oldest] = await project.checkpoints.list({ signal })
+  await project.checkpoints.restore(newest?.hash ?? "", { signal })
+  expect(await reasons(project.checkpoints)).toEqual(["terminal 2", "terminal 1"])
+  const restored = await project.checkpoints.restore(oldest?.hash ?? "", { signal })
+  expect(await reasons(project.checkpoints)).toEqual(["pre-rollback", "terminal 2", "terminal 1"])
+  const undone = await project.checkpoints.restore(restored.ok ? restored.value.undoHash : "", { signal })
+  expect(undone).toMatchObject({ ok: true, value: { snapshot: { reason: "pre-rollback", precedes: [] } } })
+  expect(project.read("a.txt")).toBe("two")
+})
+
+test("where no complete snapshot is possible, one of the files that the calls of a turn name is taken", async () => {
+  const opened: { home?: TemporaryHome } = {}
+  await using project = await openProject({ workdir: () => opened.home!.userHome, messageTimestamp: () => 100 })
+  opened.home = project.home
+  const { userHome } = project.home
+  const at = (name: string): string => join(userHome, name)
+  mkdirSync(at("notes"))
+  writeFileSync(at("notes/a.md"), "one")
+  writeFileSync(at("other.md"), "untouched")
+  project.checkpoints.beginTurn("1")
+  const change = (path: string) => project.checkpoints.beforeChange({ paths: [path], reason: `write ${path}`, signal })
+  expect(await Promise.all([change("~/notes/a.md"), change("~/notes/new.md")])).toEqual([[], []])
+  writeFileSync(at("notes/a.md"), "two")
+  writeFileSync(at("notes/new.md"), "new")
+  mkdirSync(at("fresh"))
+  expect(await change("~/made/b.md")).toEqual([])
+  mkdirSync(at("made"))
+  writeFileSync(at("made/b.md"), "new")
+  expect(await project.checkpoints.beforeChange({ reason: "terminal", signal })).toMatchObject([
+    { kind: "unsupported" },
+  ])
+
+  const store = createShadowStore({ home: project.home.path, path, ...settings, clock: systemClock })
+  const [snapshot, ...more] = await store.list(userHome, { signal })
+  expect([snapshot?.files, snapshot?.precedes, more]).toEqual([["made/b.md", "notes/a.md", "notes/new.md"], [100], []])
+  const hash = snapshot?.hash ?? ""
+  expect(await store.diff(userHome, hash, { signal })).toMatchObject({
+    value: { files: ["made/b.md", "notes/a.md", "notes/new.md"] },
+  })
+  const restored = await store.restore(userHome, hash, { signal })
+  expect(restored).toMatchObject({
+    value: { written: ["notes/a.md"], removed: ["made/b.md", "made/", "notes/new.md"], notRestored: [] },
+  })
+  expect([readFileSync(at("notes/a.md"), "utf8"), existsSync(at("notes/new.md")), existsSync(at("made"))]).toEqual([
+    "one",
+    false,
+    false,
+  ])
+  expect([readFileSync(at("other.md"), "utf8"), existsSync(at("fresh"))]).toEqual(["untouched", true])
+  const undone = await store.restore(userHome, restored.ok ? restored.value.undoHash : "", { signal })
+  expect(undone).toMatchObject({ ok: true, value: { snapshot: { precedes: [] } } })
+  expect([readFileSync(at("notes/a.md"), "utf8"), readFileSync(at("made/b.md"), "utf8")]).toEqual(["two", "new"])
+  expect((await store.list(userHome, { signal })).map(({ reason }) => reason)).toContain("pre-rollback")
+})
+
+test("a project with more than 50,000 files reports that once and still saves the files that tools name", async () => {
+  await using project = await openProject()
+  mkdirSync(join(project.root, "many"))
+  for (let count = 0; count <= 50_000; count += 1) writeFileSync(join(project.root, "many", String(count)), "")
+  const problem = { kind: "too-many-files", directory: project.root, reason: expect.any(String) as string }
+  expect(await project.turn("1")).toEqual([problem])
+  project.checkpoints.beginTurn("2")
+  expect(await project.checkpoints.beforeChange({ paths: ["a.txt"], reason: "patch", signal })).toEqual([problem])
+  project.write("a.txt", "two")
+  const [snapshot] = await project.checkpoints.list({ signal })
+  expect((await project.checkpoints.restore(snapshot?.hash ?? "", { signal })).ok).toBe(true)
+  expect(project.read("a.txt")).toBe("one")
+}, 30_000)
 
 test("disabled checkpoints write nothing", async () => {
   await using project = await openProject({ settings: { ...settings, enabled: false } })
@@ -364,6 +488,23 @@ test("pruning removes old snapshots and those of deleted directories, and later 
   project.clock.seconds += 30 * 86_400
   expect(await pruneStore(store, { ...settings, clock, signal })).toMatchObject({ projects: 1 })
   expect((await storeUsage(store, signal)).projects).toEqual([])
+})
+
+test("pruning keeps the scan cache if it removed nothing", async () => {
+  await using project = await openProject()
+  project.write("a.txt", "two")
+  await project.turn("1")
+  project.checkpoints.close()
+  const store = storePaths(project.home.path, path)
+  const options = { ...settings, clock: { now: () => project.clock.seconds * 1000, sleep: () => Promise.resolve() } }
+  const epoch = readEpoch(store)
+  await pruneStore(store, { ...options, signal })
+  await pruneStore(store, { ...options, signal })
+  expect(readEpoch(store)).toBe(epoch)
+  project.write("a.txt", "three")
+  await project.turn("2")
+  await pruneStore(store, { ...options, maxSnapshots: 1, signal })
+  expect(readEpoch(store)).not.toBe(epoch)
 })
 
 test("pruning shrinks the store to its limit but keeps the newest snapshot", async () => {

@@ -52,6 +52,8 @@ export interface NamedCheckpointsOptions {
   /** The project root to save. */
   readonly root: () => string
   readonly sessionId: () => string
+  /** The sessions that this conversation had before its compressions. Their checkpoints can still be used. */
+  readonly earlierSessionIds?: (() => readonly string[]) | undefined
   readonly clock: Clock
   readonly conversation?: ConversationAccess
 }
@@ -63,22 +65,33 @@ export function createNamedCheckpoints({
   store,
   root: currentRoot,
   sessionId,
+  earlierSessionIds = () => [],
   clock,
   conversation,
 }: NamedCheckpointsOptions): NamedCheckpoints {
-  const directory = (): string => join(store.paths.directory, directoryName(sessionId()))
-  const keyOf = (name: string): string => `${sessionId()}/${name}`
+  const directory = (id = sessionId()): string => join(store.paths.directory, directoryName(id))
+  /** Newest first. A name that was used again after a compression is the newer checkpoint. */
+  const all = (): readonly CheckpointRecord[] => {
+    const records = [...new Set([sessionId(), ...earlierSessionIds()])].flatMap((id) => readRecords(directory(id)))
+    return [...Map.groupBy(records, ({ name }) => name).values()]
+      .flatMap((same) => same.slice(0, 1))
+      .toSorted((a, b) => b.createdAt - a.createdAt)
+  }
   const find = (name: string): Result<CheckpointRecord> => {
     if (!NAME.test(name)) return fail(NAME_RULE)
-    const saved = readRecord(join(directory(), `${name}.json`))
-    return saved === undefined ? fail(unknownNameText(name, readRecords(directory()))) : ok(saved)
+    const saved = all()
+    const found = saved.find((record) => record.name === name)
+    return found === undefined ? fail(unknownNameText(name, saved)) : ok(found)
   }
   const saveAs = async (
     name: string,
     { includeConversation, ...options }: NamedCheckpointOptions & { readonly fromSnapshot?: string },
   ) => {
     const root = currentRoot()
-    const commit = await store.saveNamed(root, keyOf(name), { ...options, reason: `checkpoint ${name}` })
+    const commit = await store.saveNamed(root, keyOf({ name, sessionId: sessionId() }), {
+      ...options,
+      reason: `checkpoint ${name}`,
+    })
     const messages = conversation?.messages() ?? []
     const saved: CheckpointRecord = {
       name,
@@ -95,7 +108,7 @@ export function createNamedCheckpoints({
   }
   return {
     save: async (name, options) => (NAME.test(name) ? ok(summaryOf(await saveAs(name, options))) : fail(NAME_RULE)),
-    list: () => readRecords(directory()).map(summaryOf),
+    list: () => all().map(summaryOf),
     diff: async (name, signal) => {
       const saved = find(name)
       return saved.ok ? await store.diff(saved.value.cwd, saved.value.commit, { signal }) : saved
@@ -103,23 +116,29 @@ export function createNamedCheckpoints({
     restore: async (name, options) => {
       const saved = find(name)
       if (!saved.ok) return saved
-      const { commit, cwd, messages, messageCount, todo } = saved.value
+      const { commit, cwd, messages, messageCount, todo, sessionId: savedIn } = saved.value
       const { signal } = options
       const restored = await store.restore(cwd, commit, { signal, undoReason: UNDO_CHECKPOINT })
       if (!restored.ok) return restored
       await saveAs(UNDO_CHECKPOINT, { includeConversation: true, signal, fromSnapshot: restored.value.undoHash })
-      const rewound = options.includeConversation && messages !== undefined && conversation !== undefined
+      // After a compression the history is another one, and the saved count means nothing in it.
+      const rewound =
+        options.includeConversation && messages !== undefined && conversation !== undefined && savedIn === sessionId()
       if (rewound) conversation.rewind({ messageCount, messages, todo })
       return ok({ ...restored.value, commit, conversationRestored: rewound })
     },
     delete: async (name, signal) => {
       const saved = find(name)
       if (!saved.ok) return saved
-      await store.deleteNamed(saved.value.cwd, keyOf(name), signal)
-      rmSync(join(directory(), `${name}.json`), { force: true })
+      await store.deleteNamed(saved.value.cwd, keyOf(saved.value), signal)
+      rmSync(join(directory(saved.value.sessionId), `${name}.json`), { force: true })
       return ok(undefined)
     },
   }
+}
+
+function keyOf({ name, sessionId }: Pick<CheckpointRecord, "name" | "sessionId">): string {
+  return `${sessionId}/${name}`
 }
 
 const NAME = /^[A-Za-z0-9._-]{1,64}$/u

@@ -62,7 +62,7 @@ export function nearestExistingDirectory(path: string): string {
   }
 }
 
-function statIfPossible(path: string): Stats | undefined {
+export function statIfPossible(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })
   } catch {

@@ -10,6 +10,7 @@ import {
   moveShallowBoundary,
   loadProjects,
   namedRefs,
+  readEpoch,
   refName,
   removeProject,
   renewEpoch,
@@ -61,6 +62,9 @@ export async function pruneStore(paths: StorePaths, options: PruneOptions): Prom
   const { signal } = options
   return await withFileLock(paths.lockPath, { waitMs: LOCK_WAIT_MS, signal }, async () => {
     const bytesBefore = directoryBytes(paths.gitDir)
+    const epoch = readEpoch(paths)
+    const objects = await countObjects(paths, signal)
+    // Before anything is removed, because this process may be killed in between.
     renewEpoch(paths)
     let removed = { snapshots: 0, projects: 0 }
     for (const project of await loadProjects(paths, signal)) {
@@ -68,6 +72,8 @@ export async function pruneStore(paths: StorePaths, options: PruneOptions): Prom
     }
     await collectGarbage(paths, signal)
     removed = add(removed, await shrink(paths, options))
+    // Nothing was removed, so the cached scans are still valid. Without them, the next snapshot reads every file again.
+    if (epoch !== "" && (await countObjects(paths, signal)) === objects) renewEpoch(paths, epoch)
     return { ...removed, bytesBefore, bytesAfter: directoryBytes(paths.gitDir) }
   })
 }
@@ -220,6 +226,11 @@ async function largestFirst(
 
 async function collectGarbage(paths: StorePaths, signal: AbortSignal): Promise<void> {
   await gitOutput(paths, ["gc", "--quiet", "--prune=now"], { signal })
+}
+
+async function countObjects(paths: StorePaths, signal: AbortSignal): Promise<number> {
+  const args = ["cat-file", "--batch-all-objects", "--batch-check=%(objectname)", "--unordered"]
+  return (await gitOutput(paths, args, { signal })).toString("latin1").split("\n").length
 }
 
 function readTimestamp(marker: string): number {

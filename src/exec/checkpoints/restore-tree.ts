@@ -17,13 +17,15 @@ import { explainSystemError } from "../../base/system-error.ts"
 import { toByteString, decodeByteString, toNodePath } from "./byte-string.ts"
 import type { TreeEntry } from "./git-objects.ts"
 import type { ObjectReader } from "./object-reader.ts"
-import type { DirectoryNode, TreeNode } from "./tree-node.ts"
+import type { DirectoryNode, OmissionReason, TreeNode } from "./tree-node.ts"
 
 export interface RestoreOptions {
   readonly root: string
   /** The workspace as the undo snapshot has just saved it. The restore never overwrites anything that this does not contain. */
   readonly current: DirectoryNode
   readonly target: string
+  /** When the snapshot was taken, in epoch seconds. */
+  readonly takenAt: number
   readonly reader: ObjectReader
   /** Restores only this path below the root, given as segments in byte strings. */
   readonly onlyPath?: readonly string[]
@@ -34,7 +36,14 @@ export interface RestoreOptions {
 export interface RestoreReport {
   readonly written: readonly string[]
   readonly removed: readonly string[]
-  readonly notRestored: readonly { readonly path: string; readonly why: string }[]
+  readonly notRestored: readonly UnrestoredPath[]
+  /** Files that snapshots do not cover and that differ from the restored state: created or changed since. They stay as they are. */
+  readonly kept: readonly UnrestoredPath[]
+}
+
+export interface UnrestoredPath {
+  readonly path: string
+  readonly why: string
 }
 
 /**
@@ -42,15 +51,16 @@ export interface RestoreReport {
  * differs. Continues after a failure, to restore as much as possible, and reports each failure.
  */
 export async function restoreTree(options: RestoreOptions): Promise<RestoreReport> {
-  const run: RestoreRun = { ...options, written: [], removed: [], notRestored: [] }
+  const run: RestoreRun = { ...options, written: [], removed: [], notRestored: [], kept: [] }
   await restoreDirectory(toByteString(options.root), { current: options.current, target: options.target }, run)
-  return { written: run.written, removed: run.removed, notRestored: run.notRestored }
+  return { written: run.written, removed: run.removed, notRestored: run.notRestored, kept: run.kept }
 }
 
 interface RestoreRun extends RestoreOptions {
   readonly written: string[]
   readonly removed: string[]
-  readonly notRestored: { path: string; why: string }[]
+  readonly notRestored: UnrestoredPath[]
+  readonly kept: UnrestoredPath[]
 }
 
 interface DirectoryPair {
@@ -64,7 +74,10 @@ async function restoreDirectory(
   run: RestoreRun,
   depth = 0,
 ): Promise<void> {
-  if (current?.id === target) return
+  if (current?.id === target) {
+    reportOmittedBelow(path, current, { run, depth })
+    return
+  }
   run.signal.throwIfAborted()
   const targetEntries = await run.reader.tree(target)
   const onlyName = run.onlyPath?.[depth]
@@ -92,6 +105,7 @@ interface EntryPair {
 async function restoreEntry(path: string, pair: EntryPair, run: RestoreRun): Promise<void> {
   switch (pair.entry.kind) {
     case "omitted":
+      attempt(path, run, () => reportOmitted(path, run))
       return
     case "directory":
       await restoreSubdirectory(path, pair, run)
@@ -102,6 +116,29 @@ async function restoreEntry(path: string, pair: EntryPair, run: RestoreRun): Pro
       return
     default:
       assertNever(pair.entry.kind)
+  }
+}
+
+/** The snapshot has only the name of this entry, so its earlier content is lost if it was changed or deleted since. */
+function reportOmitted(path: string, run: RestoreRun): void {
+  const found = lstatSync(toNodePath(path), { throwIfNoEntry: false })
+  if (found === undefined) throw new RefusedError("the snapshot does not contain it: it was too large or unreadable")
+  // The time of a snapshot is stored in whole seconds.
+  if (found.ctimeMs < (run.takenAt + 1) * 1000) return
+  run.kept.push({ path: relative(path, run), why: "changed since; the snapshot does not contain its earlier content" })
+}
+
+function reportOmittedBelow(
+  path: string,
+  { children }: DirectoryNode,
+  { run, depth }: { readonly run: RestoreRun; readonly depth: number },
+): void {
+  const onlyName = run.onlyPath?.[depth]
+  for (const [name, node] of children) {
+    if (onlyName !== undefined && onlyName !== name) continue
+    const below = `${path}/${name}`
+    if (node.kind === "directory") reportOmittedBelow(below, node, { run, depth: depth + 1 })
+    else if (node.kind === "omitted") attempt(below, run, () => reportOmitted(below, run))
   }
 }
 
@@ -189,6 +226,7 @@ function removeObstacle(path: string, node: TreeNode | undefined, run: RestoreRu
 function remove(path: string, node: TreeNode, run: RestoreRun): void {
   switch (node.kind) {
     case "omitted":
+      run.kept.push({ path: relative(path, run), why: `created since; ${OMISSION_TEXT[node.reason]}` })
       return
     case "directory":
       removeDirectory(path, node, run)
@@ -201,6 +239,12 @@ function remove(path: string, node: TreeNode, run: RestoreRun): void {
     default:
       assertNever(node)
   }
+}
+
+const OMISSION_TEXT: Readonly<Record<OmissionReason, string>> = {
+  "too-large": "too large for a snapshot",
+  unreadable: "unreadable",
+  special: "not a regular file",
 }
 
 /** Removes only saved files; a directory that holds anything else stays. */

@@ -1,5 +1,5 @@
 import { mkdirSync } from "node:fs"
-import { posix } from "node:path"
+import { join, posix } from "node:path"
 
 import type { Clock } from "../../base/clock.ts"
 import { epochSeconds } from "../../base/clock.ts"
@@ -8,6 +8,8 @@ import { realPath } from "../../base/real-path.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { toByteString } from "./byte-string.ts"
+import { restoreFiles, scanFiles, takeFileSnapshot } from "./file-snapshots.ts"
+import type { FileSnapshot, FileSnapshotRequest } from "./file-snapshots.ts"
 import { gitOutput, runGit } from "./git-command.ts"
 import { createObjectWriter } from "./object-writer.ts"
 import type { ObjectWriter } from "./object-writer.ts"
@@ -17,29 +19,34 @@ import { restoreTree } from "./restore-tree.ts"
 import type { RestoreReport } from "./restore-tree.ts"
 import { readScanCache, writeScanCache } from "./scan-cache.ts"
 import { commitText, listSnapshots } from "./snapshot-list.ts"
-import type { Snapshot } from "./snapshot-list.ts"
+import type { Snapshot, SnapshotReason } from "./snapshot-list.ts"
 import {
-  moveShallowBoundary,
   ensureStore,
+  fileProjectId,
   loadProject,
   namedRef,
   namedRefs,
+  newProject,
   projectId,
   readEpoch,
+  replaceSnapshot,
   saveProject,
   scanCachePath,
   storeExists,
   storePaths,
 } from "./store-files.ts"
-import type { Project, StorePaths } from "./store-files.ts"
+import type { Project, SnapshotCommit, StorePaths } from "./store-files.ts"
 import type { DirectoryNode } from "./tree-node.ts"
 import { scanWorkspace } from "./workspace-scan.ts"
+import type { ScanResult } from "./workspace-scan.ts"
 
 /** Stores snapshots of workspaces in a separate repository. Never touches the user's repositories. */
 export interface ShadowStore {
   readonly paths: StorePaths
   /** Saves the current state of the workspace. Creates no new snapshot when nothing has changed since the last one. */
   snapshot(root: string, why: SnapshotReason, signal: AbortSignal): Promise<SnapshotOutcome>
+  /** Saves single files of a directory that is too large for a snapshot. Undefined when snapshots cover none of them. */
+  snapshotFiles(root: string, request: Omit<FileSnapshotRequest, "maxFileBytes">): Promise<FileSnapshot | undefined>
   /** Newest first. */
   list(root: string, options: { readonly limit?: number; readonly signal: AbortSignal }): Promise<readonly Snapshot[]>
   /** Compares the snapshot with the current state of the workspace. */
@@ -53,16 +60,12 @@ export interface ShadowStore {
   close(): void
 }
 
-export interface SnapshotReason {
-  readonly reason: string
-  readonly turn?: string | undefined
-  readonly session?: string | undefined
-}
-
 export interface SnapshotOutcome {
   readonly hash: string
   /** False when the last snapshot is identical. */
   readonly created: boolean
+  /** Paths below the root that could not be read and are not part of the snapshot. */
+  readonly unreadable: readonly string[]
 }
 
 export interface SnapshotPathOptions {
@@ -87,6 +90,8 @@ export interface SnapshotDiff {
 }
 
 export interface RestoreOutcome extends RestoreReport {
+  /** The restored snapshot. */
+  readonly snapshot: Snapshot
   /** Snapshot taken before the restore; restoring it undoes the restore. */
   readonly undoHash: string
 }
@@ -119,10 +124,19 @@ export function createShadowStore(options: ShadowStoreOptions): ShadowStore {
     paths: paths,
     snapshot: (root, why, signal) =>
       locked(signal, async () => (await takeSnapshot(root, { why, signal }, context)).outcome),
+    snapshotFiles: (root, request) =>
+      locked(request.signal, () =>
+        takeFileSnapshot(root, { ...request, maxFileBytes: maxFileBytes(options) }, { ...options, paths }),
+      ),
     list: async (root, { limit = DEFAULT_LIMIT, signal }) => {
       if (!storeExists(paths)) return []
-      const head = (await loadProject(paths, projectId(root), signal))?.snapshots.at(-1)?.hash
-      return head === undefined ? [] : await listSnapshots(paths, head, { limit, signal })
+      const listed = await Promise.all(
+        [projectId(root), fileProjectId(root)].map((id) => listProject(id, { paths, limit, signal })),
+      )
+      return listed
+        .flat()
+        .toSorted((a, b) => b.time - a.time)
+        .slice(0, limit)
     },
     diff: (root, hash, request) =>
       locked(request.signal, async () => {
@@ -143,6 +157,22 @@ export function createShadowStore(options: ShadowStoreOptions): ShadowStore {
       for (const [root, state] of scans) if (state.unsaved > 0) saveScan(root, state, paths)
     },
   }
+}
+
+function maxFileBytes({ maxFileMb }: ShadowStoreOptions): number {
+  return maxFileMb * 1024 * 1024
+}
+
+async function listProject(
+  id: string,
+  { paths, limit, signal }: { readonly paths: StorePaths; readonly limit: number; readonly signal: AbortSignal },
+): Promise<readonly Snapshot[]> {
+  const known = (await loadProject(paths, id, signal))?.snapshots ?? []
+  const head = known.at(-1)?.hash
+  if (head === undefined) return []
+  const precedes = new Map(known.map((snapshot) => [snapshot.hash, snapshot.precedes]))
+  const listed = await listSnapshots(paths, head, { limit, signal })
+  return listed.map((snapshot) => ({ ...snapshot, precedes: precedes.get(snapshot.hash) ?? snapshot.precedes }))
 }
 
 interface StoreContext {
@@ -174,7 +204,7 @@ async function scan(
   root: string,
   { context, signal, unlimited }: ScanRequest,
   use: (tree: string, writer: ObjectWriter) => Promise<void>,
-): Promise<DirectoryNode> {
+): Promise<ScanResult> {
   const { paths, options, scans } = context
   await ensureStore(paths, signal)
   const epoch = readEpoch(paths)
@@ -182,7 +212,7 @@ async function scan(
   const usable = known?.epoch === epoch ? known : undefined
   const previous = usable?.root ?? readScanCache(scanCachePath(paths, projectId(root)), epoch)
   const writer = createObjectWriter(paths, signal)
-  const limit = options.maxFileMb * 1024 * 1024
+  const limit = maxFileBytes(options)
   try {
     const found = await scanWorkspace({
       root,
@@ -198,7 +228,7 @@ async function scan(
     const state = { epoch, root: found.root, unsaved: (usable?.unsaved ?? 0) + found.read }
     if (state.unsaved >= MAX_UNSAVED) saveScan(root, state, paths)
     scans.set(root, state.unsaved >= MAX_UNSAVED ? { ...state, unsaved: 0 } : state)
-    return found.root
+    return found
   } finally {
     writer.abandon()
   }
@@ -210,40 +240,59 @@ function saveScan(root: string, { epoch, root: node }: ScanState, paths: StorePa
 
 async function takeSnapshot(
   root: string,
-  request: { readonly why: SnapshotReason; readonly signal: AbortSignal; readonly unlimited?: ReadonlySet<string> },
+  request: {
+    readonly why: SnapshotReason
+    readonly signal: AbortSignal
+    readonly unlimited?: ReadonlySet<string>
+    /** The tree that is about to be restored, for the snapshot that undoes the restore. */
+    readonly restoring?: string
+  },
   context: StoreContext,
 ): Promise<{ readonly outcome: SnapshotOutcome; readonly node: DirectoryNode }> {
   const { paths, options } = context
   const id = projectId(root)
-  let outcome: SnapshotOutcome | undefined
+  let outcome: Omit<SnapshotOutcome, "unreadable"> | undefined
   let saved: Project | undefined
-  const node = await scan(root, { ...request, context }, async (tree, writer) => {
+  let added: { readonly project: Project; readonly snapshot: SnapshotCommit } | undefined
+  const { root: node, unreadable } = await scan(root, { ...request, context }, async (tree, writer) => {
     const now = epochSeconds(options.clock)
-    const project = (await loadProject(paths, id, request.signal)) ?? newProject(root, now)
+    const project = (await loadProject(paths, id, request.signal)) ?? newProject(projectId(root), root, now)
     const last = project.snapshots.at(-1)
-    if (last?.tree === tree) {
+    if (last?.tree === tree && isReusable(last, tree, request.restoring)) {
+      const precedes = withMessage(last.precedes, request.why.message)
+      if (precedes !== last.precedes)
+        saved = { ...project, lastTouch: now, snapshots: [...project.snapshots.slice(0, -1), { ...last, precedes }] }
       outcome = { hash: last.hash, created: false }
       return
     }
+    const precedes = withMessage([], request.why.message)
     const hash = writer.commit(commitText({ tree, parent: last?.hash, project: id, ...request.why, seconds: now }))
-    saved = { ...project, lastTouch: now, snapshots: [...project.snapshots, { hash, tree }] }
+    added = { project: { ...project, lastTouch: now }, snapshot: { hash, tree, precedes } }
     outcome = { hash, created: true }
   })
-  if (saved !== undefined) await saveProject(paths, withoutOldest(saved, context), request.signal)
+  const changed =
+    added === undefined
+      ? saved
+      : replaceSnapshot(paths, added.project, { added: added.snapshot, max: options.maxSnapshots })
+  if (changed !== undefined) await saveProject(paths, changed, request.signal)
   if (outcome === undefined) throw new Error("the snapshot was not taken")
-  return { outcome, node }
+  return { outcome: { ...outcome, unreadable }, node }
 }
 
-function newProject(workdir: string, now: number): Project {
-  return { id: projectId(workdir), workdir, createdAt: now, lastTouch: now, snapshots: [] }
+/**
+ * A restore gets a snapshot of its own, because restoring the snapshot of a turn changes the conversation, and undoing a restore
+ * must not. It needs none if it will change nothing.
+ */
+function isReusable(last: SnapshotCommit, tree: string, restoring: string | undefined): boolean {
+  return restoring === undefined || restoring === tree || last.precedes.length === 0
 }
 
-function withoutOldest(project: Project, { paths, options }: StoreContext): Project {
-  const snapshots = project.snapshots.slice(-Math.max(1, options.maxSnapshots))
-  const [before, after] = [project.snapshots[0]?.hash, snapshots[0]?.hash]
-  if (before === undefined || after === undefined || before === after) return project
-  moveShallowBoundary(paths, { from: [before], to: [after] })
-  return { ...project, snapshots }
+/** Sessions that take turns on unchanged files share a snapshot. */
+const MAX_PRECEDED_MESSAGES = 50
+
+function withMessage(precedes: readonly number[], message: number | undefined): readonly number[] {
+  if (message === undefined || precedes.includes(message)) return precedes
+  return [...precedes, message].slice(-MAX_PRECEDED_MESSAGES)
 }
 
 /** The commit has no parent, so that it does not protect older snapshots from garbage collection. */
@@ -258,7 +307,7 @@ async function saveNamed(
   const existing = (await loadProject(paths, id, signal))?.snapshots.find(
     ({ hash }) => hash === request.fromSnapshot,
   )?.tree
-  const tree = existing ?? (await scan(root, { context, signal }, () => Promise.resolve())).id
+  const tree = existing ?? (await scan(root, { context, signal }, () => Promise.resolve())).root.id
   const text = commitText({ tree, parent: undefined, project: id, reason, seconds: epochSeconds(options.clock) })
   const commit = createObjectWriter(paths, signal).commit(text)
   await touchProject(root, { context, signal })
@@ -271,12 +320,13 @@ async function touchProject(
   { context, signal }: { readonly context: StoreContext; readonly signal: AbortSignal },
 ): Promise<void> {
   const now = epochSeconds(context.options.clock)
-  const project = (await loadProject(context.paths, projectId(root), signal)) ?? newProject(root, now)
+  const project = (await loadProject(context.paths, projectId(root), signal)) ?? newProject(projectId(root), root, now)
   await saveProject(context.paths, { ...project, lastTouch: now }, signal)
 }
 
-interface Target {
-  readonly tree: string
+interface Target extends SnapshotCommit {
+  /** Snapshots of single files are restored file by file. */
+  readonly coversFiles: boolean
   /** Segments of the requested path below the root, as byte strings; undefined for the whole workspace. */
   readonly onlyPath: readonly string[] | undefined
 }
@@ -293,27 +343,31 @@ async function findTarget(
   if (!onlyPath.ok) return onlyPath
   const id = projectId(root)
   const project = storeExists(paths) ? await loadProject(paths, id, signal) : undefined
-  const known = project?.snapshots.filter((snapshot) => snapshot.hash.startsWith(hash)) ?? []
+  const fileProject = storeExists(paths) ? await loadProject(paths, fileProjectId(root), signal) : undefined
+  const matching = (snapshots: readonly SnapshotCommit[] = []): readonly SnapshotCommit[] =>
+    snapshots.filter((snapshot) => snapshot.hash.startsWith(hash))
+  const ofFiles = matching(fileProject?.snapshots)
+  const known = [...matching(project?.snapshots), ...ofFiles]
   const named = project === undefined || known.length > 0 ? [] : await namedTargets(hash, { paths, id, signal })
   const [found, ...others] = [...known, ...named]
   if (found === undefined)
     return fail(`there is no checkpoint ${hash} of ${root}; list the checkpoints to see their hashes`)
   if (others.some((other) => other.hash !== found.hash))
     return fail(`several checkpoints begin with ${hash}; use more digits`)
-  return ok({ tree: found.tree, onlyPath: onlyPath.value })
+  return ok({ ...found, coversFiles: ofFiles.includes(found), onlyPath: onlyPath.value })
 }
 
 async function namedTargets(
   hash: string,
   { paths, id, signal }: { readonly paths: StorePaths; readonly id: string; readonly signal: AbortSignal },
-): Promise<readonly { readonly hash: string; readonly tree: string }[]> {
+): Promise<readonly SnapshotCommit[]> {
   const refs = await namedRefs(paths, id, signal)
   if (refs.length === 0) return []
   const output = await gitOutput(paths, ["log", "--no-walk", "--format=%H %T", ...refs], { signal })
   const lines = output.toString("utf8").split("\n")
   return lines
     .filter((line) => line.startsWith(hash))
-    .map((line) => ({ hash: line.slice(0, 40), tree: line.slice(41) }))
+    .map((line) => ({ hash: line.slice(0, 40), tree: line.slice(41), precedes: [] }))
 }
 
 function parseRelativePath(file: string): Result<readonly string[]> {
@@ -333,13 +387,12 @@ interface TargetRequest {
   readonly context: StoreContext
 }
 
-async function diffAgainst(
-  root: string,
-  { tree, onlyPath }: Target,
-  { request, context }: TargetRequest,
-): Promise<SnapshotDiff> {
+async function diffAgainst(root: string, target: Target, { request, context }: TargetRequest): Promise<SnapshotDiff> {
   const { signal } = request
-  const now = await scan(root, { context, signal }, () => Promise.resolve())
+  const { tree, onlyPath } = target
+  const now = target.coversFiles
+    ? await currentFiles(root, target, { request, context })
+    : (await scan(root, { context, signal }, () => Promise.resolve())).root
   const pathspec = onlyPath === undefined ? [] : ["--", Buffer.from(onlyPath.join("/"), "latin1").toString("utf8")]
   const common = [
     "--literal-pathspecs",
@@ -362,6 +415,19 @@ async function diffAgainst(
   }
 }
 
+async function currentFiles(
+  root: string,
+  { hash }: Target,
+  { request, context }: TargetRequest,
+): Promise<DirectoryNode> {
+  const { signal } = request
+  const { files = [] } = await readSnapshot(hash, { paths: context.paths, signal })
+  const writer = createObjectWriter(context.paths, signal)
+  const { node } = scanFiles(root, { files: absolutePaths(root, files), maxFileBytes: MAX_OVERWRITTEN_BYTES }, writer)
+  await writer.finish()
+  return node
+}
+
 async function restore(
   root: string,
   target: Target,
@@ -369,7 +435,11 @@ async function restore(
 ): Promise<Result<RestoreOutcome>> {
   const reader = openObjectReader(context.paths, request.signal)
   try {
-    if (target.onlyPath !== undefined && !(await containsPath(target.tree, target.onlyPath, reader)))
+    if (
+      !target.coversFiles &&
+      target.onlyPath !== undefined &&
+      !(await containsPath(target.tree, target.onlyPath, reader))
+    )
       return fail(`the checkpoint does not contain ${request.file ?? ""}; if it was created later, delete it yourself`)
     return ok(await saveAndRestore(root, target, { request, context, reader }))
   } finally {
@@ -379,17 +449,77 @@ async function restore(
 
 async function saveAndRestore(
   root: string,
-  { tree, onlyPath }: Target,
+  target: Target,
   { request, context, reader }: TargetRequest & { readonly reader: ObjectReader },
 ): Promise<RestoreOutcome> {
   const { signal } = request
+  if (target.coversFiles) return await saveAndRestoreFiles(root, target, { request, context, reader })
+  const { hash, tree, precedes, onlyPath } = target
   const listed = await gitOutput(context.paths, ["ls-tree", "-r", "-z", "--name-only", tree], { signal })
   const unlimited = new Set(listed.toString("latin1").split("\0"))
   const why = { reason: request.undoReason ?? "pre-rollback" }
-  const undo = await takeSnapshot(root, { why, signal, unlimited }, context)
+  const snapshot = await readSnapshot(hash, { paths: context.paths, signal })
+  const undo = await takeSnapshot(root, { why, signal, unlimited, restoring: tree }, context)
   const selection = onlyPath === undefined ? {} : { onlyPath }
-  const report = await restoreTree({ root, current: undo.node, target: tree, reader, signal, ...selection })
-  return { ...report, undoHash: undo.outcome.hash }
+  const report = await restoreTree({
+    root,
+    current: undo.node,
+    target: tree,
+    takenAt: snapshot.time,
+    reader,
+    signal,
+    ...selection,
+  })
+  return { ...report, snapshot: { ...snapshot, precedes }, undoHash: undo.outcome.hash }
+}
+
+async function saveAndRestoreFiles(
+  root: string,
+  target: Target,
+  { request, context, reader }: TargetRequest & { readonly reader: ObjectReader },
+): Promise<RestoreOutcome> {
+  const { signal } = request
+  const { paths, options } = context
+  const snapshot = await readSnapshot(target.hash, { paths, signal })
+  const files = snapshot.files ?? []
+  const undo = await takeFileSnapshot(
+    root,
+    {
+      files: absolutePaths(root, files),
+      why: { reason: request.undoReason ?? "pre-rollback" },
+      maxFileBytes: MAX_OVERWRITTEN_BYTES,
+      signal,
+    },
+    { ...options, paths },
+  )
+  if (undo === undefined) throw new Error(`the checkpoint ${target.hash} contains no files`)
+  const selected = target.onlyPath?.join("/")
+  const report = await restoreFiles(root, {
+    files: files.filter((file) => selected === undefined || isAtOrBelow(toByteString(file), selected)),
+    current: undo.node,
+    target: target.tree,
+    takenAt: snapshot.time,
+    reader,
+    signal,
+  })
+  return { ...report, snapshot: { ...snapshot, precedes: target.precedes }, undoHash: undo.hash }
+}
+
+function absolutePaths(root: string, files: readonly string[]): readonly string[] {
+  return files.map((file) => join(root, file))
+}
+
+function isAtOrBelow(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(`${directory}/`)
+}
+
+async function readSnapshot(
+  hash: string,
+  { paths, signal }: { readonly paths: StorePaths; readonly signal: AbortSignal },
+): Promise<Snapshot> {
+  const [snapshot] = await listSnapshots(paths, hash, { limit: 1, signal })
+  if (snapshot === undefined) throw new Error(`the checkpoint ${hash} cannot be read`)
+  return snapshot
 }
 
 async function containsPath(tree: string, path: readonly string[], reader: ObjectReader): Promise<boolean> {

@@ -6,6 +6,7 @@ import { randomHex, sha256Hex } from "../../base/random-and-hash.ts"
 import { isNotFound } from "../../base/system-error.ts"
 import { gitOutput } from "./git-command.ts"
 import type { ShadowRepository } from "./git-command.ts"
+import { MESSAGE_TRAILER, parseMessageTrailer } from "./commit-trailers.ts"
 
 /** Where a Hermes home keeps its checkpoints. */
 export interface StorePaths extends ShadowRepository {
@@ -32,10 +33,21 @@ export interface Project {
 export interface SnapshotCommit {
   readonly hash: string
   readonly tree: string
+  /** As in `Snapshot`. */
+  readonly precedes: readonly number[]
 }
 
 export function projectId(workdir: string): string {
   return sha256Hex(workdir).slice(0, 16)
+}
+
+/** Snapshots of single files are listed apart, because restoring one must not remove other files. */
+export function fileProjectId(workdir: string): string {
+  return projectId(`${workdir}\0files`)
+}
+
+export function newProject(id: string, workdir: string, now: number): Project {
+  return { id, workdir, createdAt: now, lastTouch: now, snapshots: [] }
 }
 
 export function scanCachePath({ gitDir }: StorePaths, id: string): string {
@@ -63,8 +75,8 @@ export function readEpoch({ gitDir }: StorePaths): string {
   return readOptional(join(gitDir, "hermes-epoch"))?.trim() ?? ""
 }
 
-export function renewEpoch({ gitDir }: StorePaths): void {
-  replaceFile(join(gitDir, "hermes-epoch"), randomHex(8))
+export function renewEpoch({ gitDir }: StorePaths, epoch = randomHex(8)): void {
+  replaceFile(join(gitDir, "hermes-epoch"), epoch)
 }
 
 /** Returns undefined for a workspace without snapshots. */
@@ -99,7 +111,9 @@ export async function saveProject(paths: StorePaths, project: Project, signal: A
     workdir: project.workdir,
     created_at: project.createdAt,
     last_touch: project.lastTouch,
-    snapshots: project.snapshots.map(({ hash, tree }) => [hash, tree]),
+    snapshots: project.snapshots.map(({ hash, tree, precedes }) =>
+      precedes.length === 0 ? [hash, tree] : [hash, tree, precedes],
+    ),
   }
   replaceFile(join(paths.gitDir, "projects", `${project.id}.json`), JSON.stringify(record))
 }
@@ -127,6 +141,27 @@ export function moveShallowBoundary(
   else replaceFile(path, `${[...lines].join("\n")}\n`)
 }
 
+/** Adds a snapshot or replaces the last one with it, and drops the oldest ones beyond the maximum. */
+export function replaceSnapshot(
+  paths: StorePaths,
+  project: Project,
+  {
+    added,
+    replaces = false,
+    max,
+  }: { readonly added: SnapshotCommit; readonly replaces?: boolean; readonly max: number },
+): Project {
+  const before = project.snapshots.slice(0, replaces ? -1 : undefined)
+  const snapshots = [...before, added].slice(-Math.max(1, max))
+  const [from, to] = [project.snapshots[0]?.hash, snapshots[0]?.hash]
+  if (from !== undefined && from !== to) {
+    // The first snapshot has no parent to cut off if it was only replaced.
+    const isCut = snapshots.length < before.length + 1 && to !== undefined
+    moveShallowBoundary(paths, { from: [from], to: isCut ? [to] : [] })
+  }
+  return { ...project, snapshots }
+}
+
 export function refName(id: string): string {
   return `refs/hermes/${id}`
 }
@@ -145,12 +180,19 @@ export async function namedRefs(paths: StorePaths, id: string, signal: AbortSign
 }
 
 async function readCommits(paths: StorePaths, head: string, signal: AbortSignal): Promise<readonly SnapshotCommit[]> {
-  const output = await gitOutput(paths, ["log", "--first-parent", "--reverse", "--format=%H %T", head], { signal })
+  const output = await gitOutput(
+    paths,
+    ["log", "--first-parent", "--reverse", `--format=%H %T ${MESSAGE_TRAILER}`, head],
+    { signal },
+  )
   const lines = output
     .toString("utf8")
     .split("\n")
     .filter((line) => line !== "")
-  return lines.map((line) => ({ hash: line.slice(0, 40), tree: line.slice(41) }))
+  return lines.map((line) => {
+    const [hash = "", tree = "", message = ""] = line.split(" ")
+    return { hash, tree, precedes: parseMessageTrailer(message) }
+  })
 }
 
 function parseProject(id: string, text: string): Project | undefined {
@@ -160,8 +202,10 @@ function parseProject(id: string, text: string): Project | undefined {
   if (typeof workdir !== "string" || typeof createdAt !== "number" || typeof lastTouch !== "number") return undefined
   if (!Array.isArray(snapshots)) return undefined
   const names = snapshots.flatMap((pair: unknown) => {
-    const [hash, tree]: readonly unknown[] = Array.isArray(pair) ? pair : []
-    return typeof hash === "string" && typeof tree === "string" ? [{ hash, tree }] : []
+    const [hash, tree, messages]: readonly unknown[] = Array.isArray(pair) ? pair : []
+    if (typeof hash !== "string" || typeof tree !== "string") return []
+    const precedes = Array.isArray(messages) ? messages.filter((message) => typeof message === "number") : []
+    return [{ hash, tree, precedes }]
   })
   return { id, workdir, createdAt, lastTouch, snapshots: names }
 }

@@ -3,7 +3,7 @@ import type { Dirent, Stats } from "node:fs"
 import { setImmediate as nextTick } from "node:timers/promises"
 
 import { errorCode } from "../../base/system-error.ts"
-import { toByteString, toNodePath } from "./byte-string.ts"
+import { decodeByteString, toByteString, toNodePath } from "./byte-string.ts"
 import { isExcluded } from "./excluded-names.ts"
 import { encodeTree } from "./git-objects.ts"
 import type { ObjectWriter } from "./object-writer.ts"
@@ -27,6 +27,8 @@ export interface ScanResult {
   readonly files: number
   /** How many files were read. */
   readonly read: number
+  /** Paths below the root that could not be read, for display. */
+  readonly unreadable: readonly string[]
 }
 
 /** The workspace has more files than a checkpoint may hold. */
@@ -49,6 +51,7 @@ export async function scanWorkspace(options: ScanOptions): Promise<ScanResult> {
     prefix: toByteString(options.root).length + 1,
     files: 0,
     read: 0,
+    unreadable: [],
     sliceStart: performance.now(),
   }
   const path = toByteString(options.root)
@@ -57,7 +60,7 @@ export async function scanWorkspace(options: ScanOptions): Promise<ScanResult> {
   if (options.previous === undefined) await countFiles(path, scan)
   const root = await scanDirectory({ path, stats, previous: options.previous }, scan)
   if (root.kind === "omitted") throw new Error(`${options.root} cannot be read`)
-  return { root, files: scan.files, read: scan.read }
+  return { root, files: scan.files, read: scan.read, unreadable: scan.unreadable }
 }
 
 /** Counts before a first scan, so that nothing is stored of a workspace that turns out to be too large. */
@@ -91,6 +94,7 @@ interface Scan extends ScanOptions {
   readonly prefix: number
   files: number
   read: number
+  readonly unreadable: string[]
   sliceStart: number
 }
 
@@ -104,7 +108,7 @@ async function scanDirectory(entry: ScannedEntry<DirectoryNode>, scan: Scan): Pr
   const { path, stats, previous } = entry
   const statData = statDataOf(stats)
   const names = namesIn(entry)
-  if (names === undefined) return { kind: "omitted", reason: "unreadable" }
+  if (names === undefined) return unreadableEntry(path, scan)
   const children = new Map<string, TreeNode>()
   let unchanged = previous !== undefined
   for (const name of names) {
@@ -145,7 +149,7 @@ function scanEntry(
   try {
     stats = lstatSync(toNodePath(path), { throwIfNoEntry: false })
   } catch (error) {
-    if (isDenied(error)) return { kind: "omitted", reason: "unreadable" }
+    if (isDenied(error)) return unreadableEntry(path, scan)
     throw error
   }
   if (stats === undefined) return undefined
@@ -166,20 +170,37 @@ function scanFile({ path, stats, previous }: ScannedEntry<TreeNode>, scan: Scan)
   // Computing the limit is slow, and nearly all files are small.
   if (stats.size > SMALL_FILE_BYTES && stats.size > scan.sizeLimit(path.slice(scan.prefix)))
     return { kind: "omitted", reason: "too-large" }
+  try {
+    const node = readEntry(path, stats, scan.writer)
+    if (node?.kind === "file" || node?.kind === "link") scan.read += 1
+    return node
+  } catch (error) {
+    if (isDenied(error) || errorCode(error) === "EIO") return unreadableEntry(path, scan)
+    throw error
+  }
+}
+
+/** Stores one file or link. Returns undefined when it was deleted meanwhile. */
+export function readEntry(path: string, stats: Stats, writer: ObjectWriter): FileNode | OmittedNode | undefined {
+  const kind = stats.isFile() ? "file" : stats.isSymbolicLink() ? "link" : undefined
+  if (kind === undefined) return { kind: "omitted", reason: "special" }
   const statData = statDataOf(stats)
   try {
     const content = kind === "link" ? readlinkSync(toNodePath(path), "buffer") : readRegularFile(path)
     if (content === undefined) return { kind: "omitted", reason: "special" }
-    scan.read += 1
-    return { kind, ...statData, size: stats.size, id: scan.writer.blob(content) }
+    return { kind, ...statData, size: stats.size, id: writer.blob(content) }
   } catch (error) {
     if (isGone(error)) return undefined
-    if (isDenied(error) || errorCode(error) === "EIO") return { kind: "omitted", reason: "unreadable" }
     throw error
   }
 }
 
 const SMALL_FILE_BYTES = 4096
+
+function unreadableEntry(path: string, scan: Scan): OmittedNode {
+  scan.unreadable.push(decodeByteString(path.slice(scan.prefix)))
+  return { kind: "omitted", reason: "unreadable" }
+}
 
 /** The file may have become a pipe or a link since the `lstat`: does not follow links and does not block on a pipe. */
 function readRegularFile(path: string): Buffer | undefined {
@@ -199,7 +220,7 @@ async function yieldToEventLoop(scan: Scan): Promise<void> {
 }
 
 /** Call it before reading the content. Uses the system clock, because file timestamps come from it. */
-function statDataOf(stats: Stats): StatData {
+export function statDataOf(stats: Stats): StatData {
   const { mode, mtimeMs, ctimeMs, ino } = stats
   return { mode, mtimeMs, ctimeMs, ino, settled: ctimeMs < Date.now() - TIMESTAMP_RESOLUTION_MS }
 }

@@ -10,7 +10,7 @@ import { unpackDownload } from "./sync-archive.ts"
 import type { DownloadTarget, UploadedFile } from "./sync-archive.ts"
 import { DOWNLOAD_SCRIPT, LIST_SCRIPT } from "./sync-scripts.ts"
 import type { RunSyncScript } from "./sync-scripts.ts"
-import { downloadPath, downloadRule, syncedRoots } from "./synced-files.ts"
+import { downloadedRoots, downloadPath, downloadRule, MAX_FILES } from "./synced-files.ts"
 import type { SyncedPaths } from "./synced-files.ts"
 
 export interface DownloadOptions {
@@ -29,26 +29,36 @@ export interface DownloadOptions {
 
 const MAX_BYTES = 2 * 1024 ** 3
 const PART_BYTES = 8 * 1024 * 1024
+/** Header and padding of an archive entry, with room for long names. */
+const ENTRY_OVERHEAD_BYTES = 8 * 1024
+const ARCHIVE_OVERHEAD_BYTES = 64 * 1024
 /** The names are passed quoted on a command line. */
 const MAX_NAMES_BYTES = 24 * 1024
 
 /** Downloads the files that were changed remotely. Keeps a local file that has been changed meanwhile. */
 export async function downloadChanges(options: DownloadOptions): Promise<void> {
   const { paths, log, workspaceName } = options
-  const output = await options.runScript(LIST_SCRIPT, [options.base, ...syncedRoots(paths)], { signal: options.signal })
+  const output = await options.runScript(LIST_SCRIPT, [options.base, ...downloadedRoots(paths)], {
+    signal: options.signal,
+  })
   const candidates = parseListing(output.toString("utf8")).filter((file) => shouldDownload(file, options))
   const { chosen, skipped } = withinLimit(candidates)
   if (skipped > 0)
-    log.warning(`skipped ${skipped} changed files in ${workspaceName}: together they are too large to download`)
+    log.warning(
+      `skipped ${skipped} changed files in ${workspaceName}: together they are too large or too many to download`,
+    )
   const wanted = new Map(
-    chosen.flatMap(({ path, hash }) => {
-      const target = downloadTarget(path, hash, options)
+    chosen.flatMap((file) => {
+      const { path } = file
+      const target = downloadTarget(file, options)
       return target === undefined ? [] : [[path, target] as const]
     }),
   )
   let count = 0
   for (const names of inGroups([...wanted.keys()])) {
-    count += (await unpackDownload(archiveParts(names, options), wanted)).length
+    const files = names.reduce((bytes, name) => bytes + (wanted.get(name)?.size ?? 0) + ENTRY_OVERHEAD_BYTES, 0)
+    const parts = archiveParts(names, { ...options, maxBytes: files + ARCHIVE_OVERHEAD_BYTES })
+    count += (await unpackDownload(parts, wanted)).length
   }
   if (count > 0) log.info(`downloaded ${count} changed files from ${workspaceName}`)
 }
@@ -72,6 +82,7 @@ function parseListing(text: string): readonly ListedFile[] {
     const { hash, path } = /^(?<hash>[0-9a-f]{64}) [ *](?<path>.+)$/.exec(line)?.groups ?? {}
     const size = path === undefined ? undefined : sizeOf.get(path)
     if (hash === undefined || path === undefined || size === undefined) return []
+    if (!Number.isSafeInteger(size) || size < 0) return []
     return [{ path, hash, size }]
   })
 }
@@ -89,27 +100,29 @@ function shouldDownload(
 
 function withinLimit(files: readonly ListedFile[]) {
   let bytes = 0
+  let count = 0
   const chosen = files.filter(({ size }) => {
-    if (bytes + size > MAX_BYTES) return false
+    if (bytes + size > MAX_BYTES || count === MAX_FILES) return false
     bytes += size
+    count += 1
     return true
   })
   return { chosen, skipped: files.length - chosen.length }
 }
 
-/** Undefined when the local file is newer or removed, or when a link would redirect the download out of the home. */
+/** Undefined when the local file is newer or removed, or when a link would redirect the download. */
 function downloadTarget(
-  path: string,
-  hash: string,
+  { path, hash, size }: ListedFile,
   { paths, uploaded, log }: DownloadOptions,
 ): DownloadTarget | undefined {
   const target = downloadPath(path, paths.home)
   if (target === undefined) {
-    log.warning(`${path} was not downloaded: a link redirects it out of ${paths.home}`)
+    log.warning(`${path} was not downloaded: a link in ${paths.home} redirects it`)
     return undefined
   }
   const known = uploaded.get(path)
   const mayReplace = (): boolean => {
+    if (downloadPath(path, paths.home) === undefined) return false
     const local = lstatIfExists(target)
     if (known === undefined) return local === undefined
     return local?.isFile() === true && local.size === known.size && Math.trunc(local.mtimeMs) === known.modifiedMs
@@ -119,7 +132,7 @@ function downloadTarget(
     return undefined
   }
   makeDirectories(dirname(target))
-  return { hash, target, mode: (lstatIfExists(target)?.mode ?? 0o600) & 0o777, mayReplace }
+  return { hash, size, target, mode: (lstatIfExists(target)?.mode ?? 0o600) & 0o777, mayReplace }
 }
 
 function lstatIfExists(path: string): Stats | undefined {
@@ -133,7 +146,7 @@ function lstatIfExists(path: string): Stats | undefined {
 
 async function* archiveParts(
   names: readonly string[],
-  { base, runScript, signal }: DownloadOptions,
+  { base, runScript, signal, maxBytes }: DownloadOptions & { readonly maxBytes: number },
 ): AsyncGenerator<Uint8Array, void, void> {
   const stage = `stage-${randomHex(8)}`
   // A name with a leading dash would be parsed as an option.
@@ -144,7 +157,10 @@ async function* archiveParts(
     const end = output.indexOf(10)
     size = Number(output.subarray(0, end).toString("latin1"))
     if (!Number.isSafeInteger(size)) throw new Error("the workspace returned an invalid archive size")
-    yield output.subarray(end + 1)
+    const content = output.subarray(end + 1)
+    if (size > maxBytes || content.length > PART_BYTES)
+      throw new Error("the workspace returned more data than it had announced")
+    yield content
   }
 }
 

@@ -73,6 +73,7 @@ function createFixture(
       caches: ["cache/images"],
       files: changes.files ?? [],
       except: HERMES_SECRETS,
+      neverDownloaded: [...HERMES_SECRETS, "skills", "config.yaml"],
     },
     base,
     workspaceName: "test workspace",
@@ -261,37 +262,41 @@ test("nothing is synced when the remote directory is this very home", async () =
 })
 
 test("files of another Hermes home are neither overwritten nor downloaded", async () => {
-  await using home = await temporaryHome({ files: { "skills/both": "ours", "skills/ours": "1" } })
+  await using home = await temporaryHome({ files: { "skills/both": "ours", "cache/images/ours": "1" } })
   const fixture = createFixture(home)
   put(fixture.base, "config.yaml", "theirs")
   put(fixture.base, "skills/both", "theirs")
   await fixture.sync.upload()
   put(fixture.base, "cache/images/theirs.png", "made by them")
-  put(fixture.base, "skills/ours", "changed remotely")
+  put(fixture.base, "cache/images/ours", "changed remotely")
   await fixture.sync.download()
   expect(filesIn(fixture.base)).toMatchObject({ "skills/both": "theirs", "config.yaml": "theirs" })
-  expect(filesIn(home.path)).toEqual({ "skills/both": "ours", "skills/ours": "changed remotely" })
+  expect(filesIn(home.path)).toEqual({ "skills/both": "ours", "cache/images/ours": "changed remotely" })
 })
 
 test.each(SHELLS.map((shell) => ({ shell })))(
-  "downloads changed files, and new ones only in the caches ($shell)",
+  "downloads changed credentials and cache files, new ones only in the caches, and never a skill or a secret ($shell)",
   async ({ shell }) => {
     await using home = await temporaryHome({
       files: {
-        "skills/a": "1",
-        "skills/removed-locally": "1",
-        "skills/newer-locally": "1",
+        "skills/b": "1",
+        "cache/images/removed-locally": "1",
+        "cache/images/newer-locally": "1",
         "token.json": "t",
+        ".env": "KEY=1",
+        "skills/a/token": "s",
         "cache/images/old": "1",
       },
     })
-    const fixture = createFixture(home, { files: ["token.json"], shell })
+    const fixture = createFixture(home, { files: ["token.json", ".env", "skills/a/token"], shell })
     put(fixture.base, "cache/images/theirs-before", "1")
     await fixture.sync.upload()
     for (const path of [
-      "skills/a",
-      "skills/removed-locally",
-      "skills/newer-locally",
+      "skills/b",
+      "skills/a/token",
+      ".env",
+      "cache/images/removed-locally",
+      "cache/images/newer-locally",
       "token.json",
       "cache/images/old",
     ]) {
@@ -303,12 +308,14 @@ test.each(SHELLS.map((shell) => ({ shell })))(
     put(fixture.base, "skills/.hub/x", "evil")
     put(fixture.base, "auth.json", "evil")
     symlinkSync("/etc/passwd", join(fixture.base, "cache/images/link"))
-    rmSync(join(home.path, "skills/removed-locally"))
-    put(home.path, "skills/newer-locally", "changed locally")
+    rmSync(join(home.path, "cache/images/removed-locally"))
+    put(home.path, "cache/images/newer-locally", "changed locally")
     await fixture.sync.download()
     expect(filesIn(home.path)).toEqual({
-      "skills/a": "skills/a changed remotely",
-      "skills/newer-locally": "changed locally",
+      "skills/b": "1",
+      "skills/a/token": "s",
+      ".env": "KEY=1",
+      "cache/images/newer-locally": "changed locally",
       "token.json": "token.json changed remotely",
       "cache/images/old": "cache/images/old changed remotely",
       "cache/images/new/shot.png": "new",
@@ -317,18 +324,18 @@ test.each(SHELLS.map((shell) => ({ shell })))(
   },
 )
 
-test("a local link does not redirect a download out of the home", async () => {
-  await using home = await temporaryHome({ files: { "cache/images/x": "1" } })
+test("a local link does not redirect a download, neither out of the home nor into its skills", async () => {
+  await using home = await temporaryHome({ files: { "cache/images/x": "1", "skills/a": "1" } })
   const fixture = createFixture(home)
   await fixture.sync.upload()
   mkdirSync(join(home.workdir, "outside"))
   symlinkSync(join(home.workdir, "outside"), join(home.path, "cache/images/out"))
+  symlinkSync(join(home.path, "skills"), join(home.path, "cache/images/skills"))
   put(fixture.base, "cache/images/out/file", "evil")
+  put(fixture.base, "cache/images/skills/planted", "evil")
   await fixture.sync.download()
-  expect([
-    filesIn(join(home.workdir, "outside")),
-    fixture.lines.some((line) => line.includes("a link redirects it out of")),
-  ]).toEqual([{}, true])
+  expect([filesIn(join(home.workdir, "outside")), readdirSync(join(home.path, "skills"))]).toEqual([{}, ["a"]])
+  expect(fixture.lines.filter((line) => line.includes("redirects it"))).toHaveLength(2)
 })
 
 test("a large file is downloaded in parts", async () => {
@@ -350,10 +357,13 @@ test("a failed download is retried after 2, 4 and 8 seconds, then logged", async
   await using home = await temporaryHome({ files: { "skills/a": "1" } })
   const fixture = createFixture(home)
   await fixture.sync.upload()
-  put(fixture.base, "skills/a", "changed")
+  put(fixture.base, "cache/images/a", "new")
   fixture.breakConnection(3)
   await fixture.sync.download()
-  expect([fixture.delays, filesIn(home.path)]).toEqual([[2000, 4000, 8000], { "skills/a": "changed" }])
+  expect([fixture.delays, filesIn(home.path)]).toEqual([
+    [2000, 4000, 8000],
+    { "skills/a": "1", "cache/images/a": "new" },
+  ])
   fixture.breakConnection(4)
   await fixture.sync.download()
   expect(fixture.lines.filter((line) => line.includes("cannot download changed files"))).toHaveLength(1)
@@ -383,13 +393,16 @@ test("only wanted archive entries with the expected checksum are stored", async 
   archive.entry({ name: "/tmp/evil" }, "evil")
   archive.entry({ name: "skills/other" }, "evil")
   archive.entry({ name: "skills/a", type: "symlink", linkname: "/etc/passwd" })
-  archive.entry({ name: "./skills/b" }, "other content")
+  archive.entry({ name: "./skills/b" }, "evil")
+  archive.entry({ name: "./skills/longer" }, "good, and much more than announced")
+  archive.entry({ name: "./skills/device", type: "character-device", devmajor: 1, devminor: 3 })
   archive.entry({ name: "./skills/late" }, "good")
   archive.entry({ name: "./skills/good" }, "good")
   archive.entry({ name: "./skills/good" }, "twice")
   archive.finalize()
   const target = (path: string, mayReplace = true) => ({
     hash: createHash("sha256").update("good").digest("hex"),
+    size: 4,
     target: join(home.path, path),
     mode: 0o600,
     mayReplace: () => mayReplace,
@@ -397,6 +410,8 @@ test("only wanted archive entries with the expected checksum are stored", async 
   const wanted = new Map([
     ["skills/a", target("skills/a")],
     ["skills/b", target("skills/b")],
+    ["skills/longer", target("skills/longer")],
+    ["skills/device", target("skills/device")],
     ["skills/late", target("skills/late", false)],
     ["skills/good", target("skills/good")],
   ])
@@ -410,11 +425,21 @@ test("only wanted archive entries with the expected checksum are stored", async 
 })
 
 test("a local file with a newer modification time is not overwritten by a download", async () => {
-  await using home = await temporaryHome({ files: { "skills/a": "1" } })
+  await using home = await temporaryHome({ files: { "cache/images/a": "1" } })
   const fixture = createFixture(home)
   await fixture.sync.upload()
-  put(fixture.base, "skills/a", "2")
-  utimesSync(join(home.path, "skills/a"), new Date(), new Date(Date.now() + 60_000))
+  put(fixture.base, "cache/images/a", "2")
+  utimesSync(join(home.path, "cache/images/a"), new Date(), new Date(Date.now() + 60_000))
   await fixture.sync.download()
-  expect(filesIn(home.path)).toEqual({ "skills/a": "1" })
+  expect(filesIn(home.path)).toEqual({ "cache/images/a": "1" })
+})
+
+test("a skill that was removed remotely is uploaded again by the next session", async () => {
+  await using home = await temporaryHome({ files: { "skills/a": "1" } })
+  const first = createFixture(home)
+  await first.sync.upload()
+  rmSync(join(first.base, "skills/a"))
+  const second = createFixture(home)
+  await second.sync.upload()
+  expect(filesIn(second.base)).toEqual({ "skills/a": "1" })
 })

@@ -14,7 +14,7 @@ import { packUpload } from "./sync-archive.ts"
 import type { UploadedFile } from "./sync-archive.ts"
 import { INSPECT_SCRIPT, UPLOAD_SCRIPT } from "./sync-scripts.ts"
 import type { RunSyncScript } from "./sync-scripts.ts"
-import { downloadRule, listLocalFiles, syncedRoots } from "./synced-files.ts"
+import { isSynced, listLocalFiles, syncedRoots } from "./synced-files.ts"
 import type { LocalFile, SyncedPaths } from "./synced-files.ts"
 
 export interface FileSyncOptions {
@@ -36,7 +36,7 @@ export interface FileSync {
   upload(): Promise<void>
   /** Returns a message about a failed upload once, then undefined. */
   takeNote(): string | undefined
-  /** Call it when the workspace closes: downloads what was changed remotely. Never rejects. */
+  /** Call it when the workspace closes: downloads caches and credentials that were changed remotely. Never rejects. */
   download(): Promise<void>
   /** Aborts transfers, for a process that is about to exit. */
   stop(): void
@@ -146,7 +146,7 @@ async function inspectCopy({ paths, base, runScript }: FileSyncOptions, signal: 
     const [owner = "", manifest = "", ...files] = output.toString("utf8").split("\0")
     const preexisting = new Set(files.filter((path) => path !== ""))
     // A file that was removed remotely is uploaded again. A file that is no longer synced stays listed, so that it is removed remotely.
-    const isKnown = (path: string): boolean => preexisting.has(path) || downloadRule(path, paths) === "never"
+    const isKnown = (path: string): boolean => preexisting.has(path) || !isSynced(path, paths)
     return {
       owner: owner === "same" || owner === "taken" ? owner : "free",
       uploaded: new Map([...parseManifest(manifest)].filter(([path]) => isKnown(path))),

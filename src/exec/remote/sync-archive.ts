@@ -114,6 +114,8 @@ async function addText(archive: Pack, name: string, text: string): Promise<void>
 /** Where to store a downloaded file whose checksum is known and whose path has been checked. */
 export interface DownloadTarget {
   readonly hash: string
+  /** In bytes, as announced; a longer entry is dropped. */
+  readonly size: number
   readonly target: string
   readonly mode: number
   /** Checked right before the file is replaced; false keeps the local file. */
@@ -127,21 +129,21 @@ export async function unpackDownload(
 ): Promise<readonly string[]> {
   const { extract } = (await import("tar-stream")).default
   const entries = extract()
-  const stored: string[] = []
+  const stored = new Set<string>()
   const reading = pipeline(Readable.from(parts), entries)
   const writing = (async () => {
     for await (const entry of entries) {
       const path = entry.header.name.replace(/^\.\//, "")
       const file = entry.header.type === "file" ? wanted.get(path) : undefined
-      if (file === undefined || stored.includes(path)) entry.resume()
-      else if (await store(entry, file)) stored.push(path)
+      if (file === undefined || file.size !== entry.header.size || stored.has(path)) entry.resume()
+      else if (await store(entry, file)) stored.add(path)
     }
   })()
   await Promise.all([reading, writing]).catch((error: unknown) => {
     entries.destroy()
     throw error
   })
-  return stored
+  return [...stored]
 }
 
 async function store(

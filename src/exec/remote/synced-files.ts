@@ -1,20 +1,22 @@
 import { lstatSync, realpathSync } from "node:fs"
 import { lstat, readdir } from "node:fs/promises"
-import { dirname, join, sep } from "node:path"
+import { dirname, join, relative } from "node:path"
 
 import { isNotFound } from "../../base/system-error.ts"
 
 /** The parts of a Hermes home that are kept in sync with a remote workspace. Paths are relative to the home and use slashes. */
 export interface SyncedPaths {
   readonly home: string
-  /** Only changed files are downloaded, never new ones: commands must not create files that Hermes reads as instructions or logins. */
+  /** Uploaded, never downloaded: another machine must not write what Hermes reads as instructions. */
   readonly directories: readonly string[]
-  /** Directories from which new files are downloaded too. */
+  /** Directories from which changed and new files are downloaded. */
   readonly caches: readonly string[]
-  /** Credential files that the user has configured by name. */
+  /** Credential files that the user has configured by name. They are downloaded if a program renewed them. */
   readonly files: readonly string[]
-  /** Never uploaded or downloaded, even inside one of the directories. */
+  /** Never uploaded, even inside one of the directories, unless `files` lists it. */
   readonly except: readonly string[]
+  /** Never downloaded, even if `files` lists it. */
+  readonly neverDownloaded: readonly string[]
 }
 
 export function syncedRoots({ directories, caches, files }: SyncedPaths): readonly string[] {
@@ -51,26 +53,35 @@ export async function listLocalFiles(paths: SyncedPaths): Promise<readonly Local
   return found
 }
 
-const MAX_FILES = 20_000
+export const MAX_FILES = 20_000
+
+/** Whether the current settings keep a copy of this path in the remote workspace. */
+export function isSynced(path: string, { directories, caches, files }: SyncedPaths): boolean {
+  return files.includes(path) || [...directories, ...caches].some((directory) => isBelow(path, directory))
+}
 
 /** Which changes to a path from the remote workspace may be downloaded. */
 export function downloadRule(path: string, paths: SyncedPaths): "new-or-changed" | "changed" | "never" {
   const segments = path.split("/")
   const escapes = segments.some((segment) => segment === "" || segment === "." || segment === "..")
   if (escapes || !isPlainName(path)) return "never"
+  if (paths.neverDownloaded.some((excluded) => isBelow(path, excluded))) return "never"
   if (paths.files.includes(path)) return "changed"
   if (paths.except.some((excluded) => isBelow(path, excluded))) return "never"
-  if (paths.caches.some((directory) => isBelow(path, directory))) return "new-or-changed"
-  return paths.directories.some((directory) => isBelow(path, directory)) ? "changed" : "never"
+  return paths.caches.some((directory) => path.startsWith(`${directory}/`)) ? "new-or-changed" : "never"
 }
 
-/** Returns the local path for a downloaded file; undefined when a local link would redirect it out of the home. */
+/** The paths that can have something to download. */
+export function downloadedRoots({ caches, files }: SyncedPaths): readonly string[] {
+  return [...caches, ...files]
+}
+
+/** Returns the local path for a downloaded file; undefined when a link below the home would redirect it. */
 export function downloadPath(path: string, home: string): string | undefined {
   const target = join(home, path)
   if (isLink(target)) return undefined
-  const real = realpathSync(nearestExisting(dirname(target)))
-  const root = realpathSync(home)
-  return real === root || real.startsWith(root + sep) ? target : undefined
+  const parent = nearestExisting(dirname(target))
+  return realpathSync(parent) === join(realpathSync(home), relative(home, parent)) ? target : undefined
 }
 
 function nearestExisting(path: string): string {

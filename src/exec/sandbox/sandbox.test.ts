@@ -9,6 +9,7 @@ import { fail, ok } from "../../base/result.ts"
 import type { SandboxTrial } from "../local/local-shell-state.ts"
 import { createLocalWorkspace } from "../local/local-workspace.ts"
 import { chooseSandbox } from "./sandbox.ts"
+import { NOT_LINUX, titleWithReason } from "../../../test/support/skip-reason.ts"
 
 /** Installs a fake bubblewrap that counts its starts and then runs `script`. */
 async function fakeBubblewrap(home: TemporaryHome, script: string): Promise<{ starts(): Promise<number> }> {
@@ -28,8 +29,8 @@ function settingsFor(home: TemporaryHome, trial?: SandboxTrial) {
   return { mode: "auto", trial, ...rest } as const
 }
 
-test.skipIf(process.platform !== "linux")(
-  "a successful trial replaces the probe; a failed or missing trial does not",
+test.skipIf(NOT_LINUX !== undefined)(
+  titleWithReason("a successful trial replaces the probe; a failed or missing trial does not", NOT_LINUX),
   async () => {
     await using home = await temporaryHome()
     const bubblewrap = await fakeBubblewrap(home, WORKS)
@@ -48,27 +49,32 @@ test.skipIf(process.platform !== "linux")(
   },
 )
 
-test.skipIf(process.platform !== "linux")("with the network disabled, an unavailable sandbox is an error", async () => {
-  await using home = await temporaryHome()
-  const settings = { ...settingsFor(home), network: false }
-  const why = "terminal.sandbox_network is false, which needs the sandbox, but "
-  expect(await chooseSandbox(settings)).toEqual(
-    fail(`${why}bubblewrap is not installed; install the package bubblewrap, or set terminal.sandbox_network to true`),
-  )
-  await fakeBubblewrap(home, "echo no namespaces >&2; exit 1")
-  expect(await chooseSandbox(settings)).toEqual(
-    fail(
-      `${why}bubblewrap does not work here (no namespaces); allow user namespaces, or set terminal.sandbox_network to true`,
-    ),
-  )
-  expect(await chooseSandbox({ ...settings, network: true })).toMatchObject({ value: { kind: "unavailable" } })
-  expect(await chooseSandbox({ ...settings, mode: "off" })).toEqual(ok({ kind: "off" }))
-})
+test.skipIf(NOT_LINUX !== undefined)(
+  titleWithReason("with the network disabled, an unavailable sandbox is an error", NOT_LINUX),
+  async () => {
+    await using home = await temporaryHome()
+    const settings = { ...settingsFor(home), network: false }
+    const why = "terminal.sandbox_network is false, which needs the sandbox, but "
+    expect(await chooseSandbox(settings)).toEqual(
+      fail(
+        `${why}bubblewrap is not installed; install the package bubblewrap, or set terminal.sandbox_network to true`,
+      ),
+    )
+    await fakeBubblewrap(home, "echo no namespaces >&2; exit 1")
+    expect(await chooseSandbox(settings)).toEqual(
+      fail(
+        `${why}bubblewrap does not work here (no namespaces); allow user namespaces, or set terminal.sandbox_network to true`,
+      ),
+    )
+    expect(await chooseSandbox({ ...settings, network: true })).toMatchObject({ value: { kind: "unavailable" } })
+    expect(await chooseSandbox({ ...settings, mode: "off" })).toEqual(ok({ kind: "off" }))
+  },
+)
 
-test.skipIf(process.platform !== "linux").each([
+test.skipIf(NOT_LINUX !== undefined).each([
   ["works", WORKS, 0],
   ["does not work", "exit 1", 1],
-])("start-up files are sourced once when bubblewrap %s", async (_, script, failures) => {
+])(titleWithReason("start-up files are sourced once when bubblewrap %s", NOT_LINUX), async (_, script, failures) => {
   await using home = await temporaryHome()
   await fakeBubblewrap(home, script)
   const startup = join(home.userHome, "startup")
