@@ -10,4 +10,6 @@ export interface HomeContext {
   readonly environment: Environment
   readonly clock: Clock
   readonly log: Logger
+  /** Shows the user a sentence about something that the operation had to do besides, such as repairing a file. */
+  readonly notify?: (sentence: string) => void
 }

@@ -7,8 +7,13 @@ import type { Home } from "../config/home.ts"
 import type { Invocation } from "./command.ts"
 
 /** The context that a command passes to the operations of `admin`. */
-export function homeContext({ home, environment }: Pick<Invocation, "home" | "environment">): HomeContext {
-  return { home, environment, clock: systemClock, log: createCommandLogger(home) }
+export function homeContext({
+  home,
+  environment,
+  terminal,
+}: Pick<Invocation, "home" | "environment" | "terminal">): HomeContext {
+  const notify = (sentence: string): void => terminal.errLine(sentence)
+  return { home, environment, clock: systemClock, log: createCommandLogger(home), notify }
 }
 
 /** The logger of a command that runs no agent. It creates no file until it writes a line. */

@@ -6,11 +6,11 @@ import { CliError, type Command, type CommandTree, type FlagValues } from "./com
 import { COMMAND_TREE } from "./command-table/command-tree.ts"
 import { parseCommandLine } from "./command-line/parse-command-line.ts"
 import { asSentence } from "../base/sentence.ts"
+import { EXIT_INTERRUPTED } from "./stop-signal.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 
 const FAILED = 1
 const USAGE = 2
-const INTERRUPTED = 130
 
 export interface CommandLineOptions {
   readonly terminal: Terminal
@@ -109,7 +109,7 @@ async function runCommand(
       terminal.errLine(asSentence(error.message))
       return error.exitCode
     }
-    if (signal.aborted) return INTERRUPTED
+    if (signal.aborted) return EXIT_INTERRUPTED
     const { explainFailure } = await import("../admin/explain-failure.ts")
     const explanation = explainFailure(error)
     if (explanation !== undefined) {

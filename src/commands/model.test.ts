@@ -127,6 +127,15 @@ describe("switches to", () => {
     expect([switched, lines[0]]).toEqual([[expected], `Switched to ${model} (${provider}).`])
   })
 
+  test("another provider, and says why", async () => {
+    const moved = [await runModel("gpt-4.1-mini"), await runModel("zai:glm-5.3")]
+    expect(moved.map(({ lines }) => lines.at(-1))).toEqual([
+      "Anthropic is not known to have gpt-4.1-mini, so requests go to OpenAI as gpt-4.1-mini. To stay at Anthropic, use --provider anthropic.",
+      // The user named the provider.
+      expect.stringMatching(/^(?:context|supports) /) as string,
+    ])
+  })
+
   test("--global also makes it the default", async () => {
     const { lines, saved } = await runModel("opus --global")
     expect([lines[1], saved]).toEqual(["It is now the default for later sessions.", ["anthropic claude-opus-5-5"]])

@@ -52,11 +52,12 @@ async function refreshList(named: string | undefined, { app, session, signal }: 
 }
 
 async function confirmAndSwitch(
-  { chosen, facts, warnings }: ModelSwitch,
+  { chosen, facts, notice, warnings }: ModelSwitch,
   { isDefault }: { readonly isDefault: boolean },
   { app, session, confirm }: SlashContext,
 ): Promise<readonly string[]> {
   const { runtime } = chosen
+  const formerProvider = session.facts.provider
   const contextTokens = session.context.lastPromptTokens
   if (warnings.price !== undefined && (await confirm?.(`${warnings.price} Use it?`)) === false)
     return ["The model was not changed."]
@@ -78,6 +79,8 @@ async function confirmAndSwitch(
     confirm === undefined ? warnings.price : undefined,
     warnings.toolUse,
     ...factLines(facts),
+    // The first line shows the full name; why another provider answers needs a sentence.
+    runtime.provider === formerProvider ? undefined : notice,
   ].filter((line) => line !== undefined)
 }
 

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest"
 
 import { fail, ok } from "../base/result.ts"
+import type { ConversationChange, RollbackReport, RollbackRequest } from "../app/session/rollback.ts"
 import { rollbackCommand } from "./rollback.ts"
 import type { SlashContext } from "./slash-command.ts"
 
@@ -20,7 +21,11 @@ const oldest = { ...newest, hash: "b".repeat(40), short: "bbbbbbbb", reason: "wr
 interface Setup {
   readonly checkpoints?: object | undefined
   readonly enabled?: boolean
+  readonly conversation?: ConversationChange
+  readonly report?: Partial<RollbackReport>
 }
+
+const REMOVED = { kind: "removed", text: "plant\nbeans" }
 
 /** Runs `/rollback`; `calls` records what it does. */
 async function runRollback(argument: string, setup: Setup = {}, calls: unknown[] = []): Promise<string> {
@@ -32,20 +37,18 @@ async function runRollback(argument: string, setup: Setup = {}, calls: unknown[]
       calls.push(["diff", hash, file])
       return Promise.resolve(ok({ text: "-a\n+\u001B[31mb\r\n", truncated: false, files: ["x"] }))
     },
-    restore: (hash: string, { file }: { readonly file?: string }) => {
-      calls.push(["restore", hash, file])
-      if (file === "missing") return Promise.resolve(fail("the checkpoint does not contain missing"))
-      return Promise.resolve(ok({ written: ["x"], removed: ["y"], notRestored: [], undoHash: "c".repeat(40) }))
-    },
   }
   const context = {
     signal: new AbortController().signal,
     app: { config: { get: () => setup.enabled ?? true } },
     session: {
       checkpoints: () => Promise.resolve("checkpoints" in setup ? setup.checkpoints : checkpoints),
-      undo: () => {
-        calls.push(["undo"])
-        return Promise.resolve("the last message")
+      rollBack: ({ hash, file }: RollbackRequest) => {
+        calls.push(["restore", hash, file])
+        if (file === "missing") return Promise.resolve(fail("the checkpoint does not contain missing"))
+        const report = { written: ["x"], removed: ["y"], notRestored: [], kept: [], undoHash: "c".repeat(40) }
+        const conversation = file === undefined ? (setup.conversation ?? REMOVED) : { kind: "unaffected" }
+        return Promise.resolve(ok({ ...report, snapshot: oldest, conversation, ...setup.report }))
       },
     },
   } as unknown as SlashContext
@@ -60,17 +63,38 @@ test("lists the snapshots with their numbers", async () => {
   expect(lines[2]).toMatch(/^2\. bbbbbbbb {2}.* write_file x$/u)
 })
 
-test("restoring all files also undoes the last turn; restoring one file does not", async () => {
+test("says which messages a restore removed; restoring one file removes none", async () => {
   const calls: unknown[] = []
   expect(await runRollback("2", {}, calls)).toBe(
     [
       "Restored bbbbbbbb: x, y (removed).",
-      "Your last message and everything after it were removed from the conversation.",
+      'Your message "plant beans" and everything after it were removed from the conversation.',
       "To undo this: /rollback cccccccc",
     ].join("\n"),
   )
-  expect(await runRollback("1 my file.txt", {}, calls)).not.toContain("Your last message")
-  expect(calls).toEqual([["restore", oldest.hash, undefined], ["undo"], ["restore", newest.hash, "my file.txt"]])
+  expect(await runRollback("1 my file.txt", {}, calls)).not.toContain("conversation")
+  expect(calls).toEqual([
+    ["restore", oldest.hash, undefined],
+    ["restore", newest.hash, "my file.txt"],
+  ])
+})
+
+test.each<[ConversationChange["kind"] & ("restore-undone" | "unrecorded" | "compressed" | "nothing"), string]>([
+  ["restore-undone", "this undid a restore"],
+  ["unrecorded", "an older version took this snapshot"],
+  ["compressed", "is part of a summary now"],
+  ["nothing", "was removed from it before, or belongs to another conversation"],
+])("says why the conversation did not change: %s", async (kind, text) => {
+  const shown = await runRollback("1", { conversation: { kind } })
+  expect(shown).toContain("The conversation did not change: ")
+  expect(shown).toContain(text)
+})
+
+test("names files that a restore left as they are", async () => {
+  const kept = [{ path: "dump.sql", why: "created since; too large for a snapshot" }]
+  expect(await runRollback("1", { report: { kept } })).toContain(
+    "Not covered by snapshots, left as they are: dump.sql (created since; too large for a snapshot).",
+  )
 })
 
 test.each([

@@ -1,4 +1,6 @@
+import type { ConversationChange } from "../app/session/rollback.ts"
 import type { Session } from "../app/session/session.ts"
+import { assertNever } from "../base/assert-never.ts"
 import { asSentence } from "../base/sentence.ts"
 import { ellipsize } from "../base/text.ts"
 import type { Checkpoints } from "../exec/checkpoints/checkpoints.ts"
@@ -27,7 +29,7 @@ async function listDiffOrRestore(argument: string, { app, session, signal }: Sla
     return reply(`There is no snapshot ${request.selector}; /rollback lists ${snapshots.length}.`)
   const options = { signal, ...(request.file === undefined ? {} : { file: request.file }) }
   if (request.kind === "diff") return reply(await diffText(selected, options, checkpoints))
-  return reply(await restore(selected, options, { checkpoints, undoLastTurn: () => session.undo() }))
+  return reply(await restore({ ...options, hash: selected.hash }, session))
 }
 
 const USAGE =
@@ -84,8 +86,9 @@ function listText(snapshots: readonly Snapshot[], checkpoints: Checkpoints): str
   ].join("\n")
 }
 
-function snapshotLine({ short, time, reason, filesChanged, insertions, deletions }: Snapshot): string {
-  const changes = filesChanged === 0 ? "" : `  (${files(filesChanged)}, +${insertions} -${deletions})`
+function snapshotLine({ short, time, reason, filesChanged, insertions, deletions, files: only }: Snapshot): string {
+  const all = filesChanged === 0 ? "" : `  (${files(filesChanged)}, +${insertions} -${deletions})`
+  const changes = only === undefined ? all : `  (only ${paths(only)})`
   return `${short}  ${new Date(time * 1000).toLocaleString("sv-SE")}  ${ellipsize(reason, 80)}${changes}`
 }
 
@@ -108,26 +111,50 @@ async function diffText(
   ].join("\n")
 }
 
-/** Restoring the whole project also removes the last turn from the conversation, so that it matches the files. */
-async function restore(
-  selected: SelectedSnapshot,
-  options: RestoreOptions,
-  { checkpoints, undoLastTurn }: { readonly checkpoints: Checkpoints; readonly undoLastTurn: Session["undo"] },
-): Promise<string> {
-  const restored = await checkpoints.restore(selected.hash, options)
+async function restore(request: RestoreOptions & { readonly hash: string }, session: Session): Promise<string> {
+  const restored = await session.rollBack(request)
   if (!restored.ok) return asSentence(restored.error)
-  const { written, removed, notRestored, undoHash } = restored.value
+  const { written, removed, notRestored, kept, undoHash, snapshot, conversation } = restored.value
   const changed = [...written, ...removed.map((path) => `${path} (removed)`)]
-  const undone = options.file === undefined && changed.length > 0 && (await undoLastTurn()) !== undefined
+  const withReasons = (entries: typeof kept): string => paths(entries.map(({ path, why }) => `${path} (${why})`))
   return [
-    changed.length === 0 ? "The files already match this snapshot." : `Restored ${selected.short}: ${paths(changed)}.`,
-    ...(notRestored.length === 0
-      ? []
-      : [`Not restored: ${paths(notRestored.map(({ path, why }) => `${path} (${why})`))}.`]),
-    ...(undone ? ["Your last message and everything after it were removed from the conversation."] : []),
+    changed.length === 0 ? "The files already match this snapshot." : `Restored ${snapshot.short}: ${paths(changed)}.`,
+    ...(notRestored.length === 0 ? [] : [`Not restored: ${withReasons(notRestored)}.`]),
+    ...(kept.length === 0 ? [] : [`Not covered by snapshots, left as they are: ${withReasons(kept)}.`]),
+    ...conversationText(conversation),
     ...(changed.length === 0 ? [] : [`To undo this: /rollback ${undoHash.slice(0, 8)}`]),
   ].join("\n")
 }
+
+function conversationText(change: ConversationChange): readonly string[] {
+  switch (change.kind) {
+    case "unaffected":
+      return []
+    case "removed": {
+      const message = ellipsize(printable(change.text).replaceAll(/\s+/gu, " ").trim(), MAX_MESSAGE_CHARS)
+      return [`Your message "${message}" and everything after it were removed from the conversation.`]
+    }
+    case "restore-undone":
+      return [`The conversation did not change: this undid a restore. ${MODEL_INFORMED}`]
+    case "unrecorded":
+      return [
+        `The conversation did not change: an older version took this snapshot and did not record its message. ${MODEL_INFORMED}`,
+      ]
+    case "compressed":
+      return [
+        `The conversation did not change: the message of this snapshot is part of a summary now, or belongs to another conversation. ${MODEL_INFORMED}`,
+      ]
+    case "nothing":
+      return [
+        `The conversation did not change: the message of this snapshot was removed from it before, or belongs to another conversation. ${MODEL_INFORMED}`,
+      ]
+    default:
+      return assertNever(change)
+  }
+}
+
+const MAX_MESSAGE_CHARS = 80
+const MODEL_INFORMED = "Hermes informs the model about the restored files with your next message."
 
 function paths(names: readonly string[]): string {
   const shown = names.slice(0, MAX_PATHS).map((name) => printable(name).replaceAll("\n", "?"))

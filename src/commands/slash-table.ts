@@ -104,10 +104,16 @@ async function startNew(_argument: string, { open }: SlashContext): Promise<Slas
 
 async function resumeOther(argument: string, { app, open }: SlashContext): Promise<SlashOutcome> {
   if (argument === "") return reply("Usage: /resume ID or TITLE. /sessions lists the sessions.")
-  const found = await (await app.store()).resumeTarget(argument)
-  if (found === undefined) return reply(`There is no session "${argument}". /sessions lists the recent ones.`)
+  const store = await app.store()
+  const found = await store.resumeTarget(argument)
+  if (found === undefined) {
+    const { ambiguousSession } = await import("../app/services/ambiguous-session.ts")
+    const none = `There is no session "${argument}". /sessions lists the recent ones.`
+    return reply((await ambiguousSession(store, argument)) ?? none)
+  }
   const session = await open(found)
-  return { kind: "switch", session, text: `Continuing ${found} (${session.facts.messages} messages).` }
+  const ending = session.facts.endsInterrupted ? " The last reply was interrupted." : ""
+  return { kind: "switch", session, text: `Continuing ${found} (${session.facts.messages} messages).${ending}` }
 }
 
 async function listRecent(_argument: string, { app }: SlashContext): Promise<SlashOutcome> {

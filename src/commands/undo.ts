@@ -1,3 +1,5 @@
+import type { UndoReport } from "../app/session/undo.ts"
+import { assertNever } from "../base/assert-never.ts"
 import { ellipsize } from "../base/text.ts"
 import { reply, type SlashCommand } from "./slash-command.ts"
 
@@ -9,11 +11,19 @@ export const undoCommand: SlashCommand = {
   help: "remove your last message and the reply; files do not change",
   idleOnly: true,
   run: async (_argument, { session }) => {
-    const removed = await session.undo()
-    return reply(
-      removed === undefined
-        ? "There is nothing to undo."
-        : `Removed: ${ellipsize(removed.replaceAll(/\s+/gu, " "), MAX_SHOWN_CHARS)}`,
-    )
+    return reply(undoText(await session.undo()))
   },
+}
+
+function undoText(report: UndoReport): string {
+  switch (report.kind) {
+    case "removed":
+      return `Removed: ${ellipsize(report.text.replaceAll(/\s+/gu, " "), MAX_SHOWN_CHARS)}`
+    case "nothing":
+      return "There is nothing to undo."
+    case "compressed":
+      return "There is nothing to undo since the conversation was compressed: the earlier messages are now a summary. `hermes sessions tree` shows the session that has them in full."
+    default:
+      return assertNever(report)
+  }
 }

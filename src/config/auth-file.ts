@@ -86,7 +86,7 @@ export async function updateAuth(
 export async function withAuthLock<T>({ home, signal }: AuthContext, work: () => T | Promise<T>): Promise<T> {
   return await withFileLock(
     home.file("auth.lock"),
-    { waitMs: 15_000, ...(signal === undefined ? {} : { signal }) },
+    { waitMs: 15_000, sharedWithPython: true, ...(signal === undefined ? {} : { signal }) },
     work,
   )
 }

@@ -23,6 +23,8 @@ export interface LoadedDotenv {
   readonly warnings: readonly string[]
   /** The names that the file set, for a later reload. */
   readonly names: readonly string[]
+  /** Why the home's file cannot be read. Its keys are missing then. */
+  readonly unreadable?: string
 }
 
 /**
@@ -41,6 +43,7 @@ export function loadDotenv(
     environment: withVariables(environment, { ...Object.fromEntries(gaps), ...own.values }),
     warnings: [...own.warnings, ...development.warnings],
     names: Object.keys(own.values),
+    ...(own.unreadable === undefined ? {} : { unreadable: own.unreadable }),
   }
 }
 
@@ -104,6 +107,7 @@ export async function removeSecret(change: SecretChange): Promise<Result<boolean
 interface Variables {
   readonly values: Readonly<Record<string, string>>
   readonly warnings: readonly string[]
+  readonly unreadable?: string
 }
 
 const EMPTY: Variables = { values: {}, warnings: [] }
@@ -113,7 +117,8 @@ function readVariables(path: string, home: Home): Variables {
   try {
     lines = readLines(path)
   } catch (cause) {
-    return { values: {}, warnings: [`cannot read ${home.display(path)}: ${explainSystemError(cause)}`] }
+    const unreadable = `cannot read ${home.display(path)}: ${explainSystemError(cause)}`
+    return { values: {}, warnings: [unreadable], unreadable }
   }
   const values: Record<string, string> = {}
   const warnings: string[] = []

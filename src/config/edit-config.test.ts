@@ -98,14 +98,14 @@ zeta:   {a: 1}
 `
   await using fixture = await temporaryHome({ config: before })
   await setFromText(context(fixture, { MY_KEY: "sk-planted-secret" }), "agent.max_turns", "12")
-  expect(textOf(fixture)).toBe(before.replace("max_turns: 90  # plenty", "max_turns: 12 # plenty"))
+  expect(textOf(fixture)).toBe(before.replace("max_turns: 90  # plenty", "max_turns: 12  # plenty"))
   await setFromText(context(fixture), "zeta.b", "[2]")
   await unsetPath(context(fixture), "agent.disabled_toolsets")
   expect(textOf(fixture)).toBe(
     before
-      .replace("max_turns: 90  # plenty", "max_turns: 12 # plenty")
+      .replace("max_turns: 90  # plenty", "max_turns: 12  # plenty")
       .replace("  disabled_toolsets:\n  - web\n  - vision\n", "")
-      .replace("zeta:   {a: 1}", "zeta: {a: 1, b: [2]}"),
+      .replace("zeta:   {a: 1}", "zeta:   {a: 1, b: [2]}"),
   )
 })
 
@@ -124,14 +124,92 @@ test("a new file is private and has only the change and the version", async () =
 test("secrets go to .env, dotted ones to the file with a warning", async () => {
   await using fixture = await temporaryHome({ config: "a: 1\n" })
   for (const name of ["OPENAI_API_KEY", "my_token", "TERMINAL_SSH_KEY", "FAL_KEY"]) {
-    expect(await setFromText(context(fixture), name, "x1")).toEqual({ ok: true, value: { file: ".env", warnings: [] } })
+    expect(await setFromText(context(fixture), name, "x1")).toMatchObject({
+      ok: true,
+      value: { file: ".env", warnings: [] },
+    })
   }
   expect(readFileSync(join(fixture.path, ".env"), "utf8")).toBe(
     "OPENAI_API_KEY=x1\nMY_TOKEN=x1\nTERMINAL_SSH_KEY=x1\nFAL_KEY=x1\n",
   )
   const dotted = await setFromText(context(fixture), "mcp_servers.gh.env.GITHUB_TOKEN", "x")
-  expect(dotted).toEqual({ ok: true, value: { file: "config.yaml", warnings: [expect.stringContaining("secret")] } })
+  expect(dotted).toMatchObject({
+    ok: true,
+    value: { file: "config.yaml", warnings: [expect.stringContaining("secret"), expect.stringContaining("reserved")] },
+  })
   expect(treeOf(fixture)).toEqual({ a: 1, mcp_servers: { gh: { env: { GITHUB_TOKEN: "x" } } } })
+})
+
+const MODEL = "model:\n  default: gpt-4\n  provider: openai-api\n  base_url: http://h/v1\n"
+
+test("a single value for a section sets its main setting and keeps the others", async () => {
+  await using fixture = await temporaryHome({ config: MODEL })
+  expect(await setFromText(context(fixture), "model", "gpt-5")).toMatchObject({
+    ok: true,
+    value: { paths: ["model.default"] },
+  })
+  expect(textOf(fixture)).toBe(MODEL.replace("gpt-4", "gpt-5"))
+})
+
+test("a mapping for a section changes only the settings it names", async () => {
+  await using fixture = await temporaryHome({ config: MODEL })
+  await setFromText(context(fixture), "model", '{"default": "m", "max_tokens": 5}')
+  expect(treeOf(fixture)).toEqual({
+    model: { default: "m", provider: "openai-api", base_url: "http://h/v1", max_tokens: 5 },
+  })
+})
+
+test.each([
+  ["agent", "foo", /`agent` is a section, not a setting; set one of its settings: `agent\.max_turns`/],
+  ["agent", "5", /is a section/],
+  ["display.sections", "x", /is a section/],
+  ["model", "null", /invalid value for `model\.default`/],
+  ["model", "[1]", /invalid value for `model\.default`/],
+  ["agent", '{"max_turns": "many"}', /invalid value for `agent\.max_turns`/],
+  ["agent.max_turns.x", "1", /`agent\.max_turns` is a single value/],
+  ["auxiliary.vision.timeout", "soon", /invalid value for `auxiliary\.vision\.timeout`/],
+  ["approvals.mode", "banana", /use one of manual, smart, off, plan, default, accept-edits, auto, full-auto$/],
+  ["approvals.mode", "manaul", /\(did you mean manual\?\)/],
+  ["approvals.profile", "accept_edits", /\(did you mean accept-edits\?\)/],
+  ["terminal.sandbox", "of", /\(did you mean off\?\)/],
+])("%s = %s is refused and changes nothing", async (path, value, message) => {
+  await using fixture = await temporaryHome({ config: MODEL })
+  expect(await setFromText(context(fixture), path, value)).toMatchObject({
+    ok: false,
+    error: { kind: "invalid", message: expect.stringMatching(message) },
+  })
+  expect(textOf(fixture)).toBe(MODEL)
+})
+
+test.each([
+  ["display.skin", "x", "`display.skin` is reserved for a later release: it is stored, but has no effect yet"],
+  [
+    "auxiliary.mcp.model",
+    "x",
+    "`auxiliary.mcp.model` is reserved for a later release: it is stored, but has no effect yet",
+  ],
+  [
+    "auxiliary.vision.modle",
+    "x",
+    "`auxiliary.vision.modle` is not a setting of this release; did you mean `auxiliary.vision.model`?",
+  ],
+  ["agent.max_turn", "5", "`agent.max_turn` is not a setting of this release; did you mean `agent.max_turns`?"],
+])("%s has no effect, and a warning reports it", async (path, value, warning) => {
+  await using fixture = await temporaryHome()
+  expect(await setFromText(context(fixture), path, value)).toMatchObject({ ok: true, value: { warnings: [warning] } })
+})
+
+test("removing the terminal section removes its mirrored variables, which would apply again", async () => {
+  await using fixture = await temporaryHome()
+  await setFromText(context(fixture), "terminal.backend", "docker")
+  await setFromText(context(fixture), "terminal.sandbox", "off")
+  expect(readFileSync(join(fixture.path, ".env"), "utf8")).toBe("TERMINAL_ENV=docker\nTERMINAL_SANDBOX=off\n")
+  await unsetPath(context(fixture), "terminal")
+  const config = await loadConfig(context(fixture))
+  expect([config.get("terminal.backend"), readFileSync(join(fixture.path, ".env"), "utf8").trim()]).toEqual([
+    "local",
+    "",
+  ])
 })
 
 test("terminal settings are mirrored for the Python edition, except the directory", async () => {

@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs"
 import { writeFileAtomic } from "../base/atomic-file.ts"
 import { FileLockError, withFileLock } from "../base/file-lock.ts"
+import { assertNever } from "../base/assert-never.ts"
+import { isRecord } from "../base/json.ts"
 import { nearest } from "../base/nearest-name.ts"
 import { fail, ok, type Result } from "../base/result.ts"
 import { explainSystemError, isNotFound } from "../base/system-error.ts"
@@ -12,10 +14,11 @@ import { secretMode, type Home } from "./home.ts"
 import { refuseWhenManaged, type Refusal } from "./managed-home.ts"
 import { isSecretKey, secretVariable } from "./secrets.ts"
 import type { Setting } from "./setting.ts"
-import { CONFIG_VERSION, isSettingKey, settingKeys, settingOf } from "./settings.ts"
+import { MAIN_SETTINGS, resolveSettingPath } from "./setting-path.ts"
+import { CONFIG_VERSION, isSettingKey, settingKeys, settingOf, settingsUnder } from "./settings.ts"
 import { restoreTemplates } from "./document/template-restore.ts"
 import { coerceValue } from "./document/value-coercion.ts"
-import { expectedValue } from "./document/expected-value.ts"
+import { expectedValue, nearestChoice } from "./document/expected-value.ts"
 import type { ParsedYaml } from "./document/yaml-document.ts"
 
 export interface EditContext {
@@ -25,6 +28,8 @@ export interface EditContext {
 
 export interface Edited {
   readonly file: "config.yaml" | ".env"
+  /** The settings or variables that were changed. */
+  readonly paths: readonly string[]
   readonly warnings: readonly string[]
 }
 
@@ -33,16 +38,69 @@ export async function setFromText(context: EditContext, path: string, text: stri
   const secret = path.includes(".") ? undefined : secretVariable(path)
   if (secret !== undefined) {
     const stored = await storeSecret({ ...context, name: secret, value: text })
-    return stored.ok ? ok({ file: ".env", warnings: stored.value }) : stored
+    return stored.ok ? ok({ file: ".env", paths: [secret], warnings: stored.value }) : stored
   }
   const value = coerceValue(text)
   if (!value.ok) return fail({ kind: "invalid", message: value.error })
-  const fits = checkValue(path, value.value)
-  if (!fits.ok) return fits
-  const edited = await editConfig(context, [{ path, value: value.value }])
+  const edits = editsFor(path, value.value)
+  if (!edits.ok) return edits
+  const edited = await editConfig(context, edits.value)
   if (!edited.ok) return edited
-  const mirrored = await mirrorTerminal(context, path, text)
-  return mirrored.ok ? ok({ file: "config.yaml", warnings: [...warningsFor(path), ...mirrored.value] }) : mirrored
+  const warnings: string[] = []
+  for (const edit of edits.value) {
+    const mirrored = await mirrorTerminal(context, edit.path, edit.value)
+    if (!mirrored.ok) return mirrored
+    warnings.push(...warningsFor(edit.path), ...mirrored.value)
+  }
+  return ok({ file: "config.yaml", paths: edits.value.map((edit) => edit.path), warnings })
+}
+
+/** Whether `setFromText` would accept the value. Writes nothing. */
+export function checkText(path: string, text: string): Result<undefined, Refusal> {
+  const value = coerceValue(text)
+  if (!value.ok) return fail({ kind: "invalid", message: value.error })
+  const edits = editsFor(path, value.value)
+  return edits.ok ? ok(undefined) : edits
+}
+
+interface ValueEdit {
+  readonly path: string
+  readonly value: unknown
+}
+
+/**
+ * The edits that set a path to a value. A mapping for a section sets the settings it names and keeps the others. A single value sets
+ * the main setting of the section, or is refused: it would delete the settings of the section.
+ */
+function editsFor(path: string, value: unknown): Result<readonly ValueEdit[], Refusal> {
+  const target = resolveSettingPath(path)
+  if (target.kind !== "section") {
+    const fits = checkValue(path, value)
+    return fits.ok ? ok([{ path, value }]) : fits
+  }
+  if (!isRecord(value)) {
+    const main = MAIN_SETTINGS[path]
+    return main === undefined ? fail(sectionRefusal(path, target.settings)) : editsFor(main, value)
+  }
+  const edits: ValueEdit[] = []
+  for (const [name, inner] of Object.entries(value)) {
+    const members = editsFor(`${path}.${name}`, inner)
+    if (!members.ok) return members
+    edits.push(...members.value)
+  }
+  return ok(edits)
+}
+
+const MAX_LISTED_KEYS = 5
+
+function sectionRefusal(path: string, settings: readonly (readonly [string, Setting])[]): Refusal {
+  const inUse = settings.filter(([, { reserved }]) => reserved !== true)
+  const keys = (inUse.length > 0 ? inUse : settings).map(([key]) => `\`${key}\``)
+  const more = keys.length > MAX_LISTED_KEYS ? ` and ${keys.length - MAX_LISTED_KEYS} more` : ""
+  return {
+    kind: "invalid",
+    message: `\`${path}\` is a section, not a setting; set one of its settings: ${keys.slice(0, MAX_LISTED_KEYS).join(", ")}${more}`,
+  }
 }
 
 /** `hermes config unset`. */
@@ -52,17 +110,18 @@ export async function unsetPath(context: EditContext, path: string): Promise<Res
     const removed = await removeSecret({ ...context, name: secret })
     if (!removed.ok) return removed
     return removed.value
-      ? ok({ file: ".env", warnings: [] })
+      ? ok({ file: ".env", paths: [secret], warnings: [] })
       : fail({ kind: "failed", message: `${secret} is not set in .env` })
   }
   const edited = await editConfig(context, [{ path, remove: true }])
   if (!edited.ok) return edited
-  const variable = mirroredVariable(path)
-  if (variable !== undefined) {
+  for (const [key] of settingsUnder(path)) {
+    const variable = mirroredVariable(key)
+    if (variable === undefined) continue
     const removed = await removeSecret({ ...context, name: variable })
     if (!removed.ok) return removed
   }
-  return ok({ file: "config.yaml", warnings: [] })
+  return ok({ file: "config.yaml", paths: [path], warnings: [] })
 }
 
 export type ConfigEdit =
@@ -166,12 +225,18 @@ function badPath(path: Path): string | undefined {
 
 /** Refuses a value that a known setting cannot use. */
 function checkValue(path: string, value: unknown): Result<undefined, Refusal> {
-  if (!isSettingKey(path)) return ok(undefined)
-  const setting: Setting = settingOf(path)
+  const target = resolveSettingPath(path)
+  if (target.kind === "member" && !["mapping", "list", "mixed"].includes(target.setting.type)) {
+    const message = `\`${target.key}\` is a single value, so \`${path}\` cannot be set; use ${expectedValue(target.setting)}`
+    return fail({ kind: "invalid", message })
+  }
+  if (target.kind !== "setting") return ok(undefined)
+  const { setting } = target
   const read = setting.read(value)
   const clamped = typeof read === "number" && read !== Number(value)
   if (read !== undefined && !clamped) return ok(undefined)
-  return fail({ kind: "invalid", message: `invalid value for \`${path}\`; use ${expectedValue(setting)}` })
+  const expected = `${expectedValue(setting)}${nearestChoice(value, setting)}`
+  return fail({ kind: "invalid", message: `invalid value for \`${path}\`; use ${expected}` })
 }
 
 function warningsFor(path: string): readonly string[] {
@@ -181,38 +246,68 @@ function warningsFor(path: string): readonly string[] {
         `the secret is now stored in config.yaml; it is safer to run hermes config set NAME_API_KEY <value> and write \${NAME_API_KEY} here`,
       ]
     : []
-  const top = path.split(".")[0] ?? path
-  const sections = new Set(settingKeys().map((key) => key.split(".")[0] ?? key))
-  if (sections.has(top)) return [...secret, ...unknownInSection(path, top)]
-  const similar = nearest(top, sections)
-  return [
-    ...secret,
-    `\`${top}\` is not a setting of this release${similar === undefined ? "" : `; did you mean \`${similar}\`?`}`,
-  ]
+  return [...secret, ...noEffect(path)]
 }
 
-/** An unknown key in a section that is not a free mapping is most likely a misspelling. */
-function unknownInSection(path: string, top: string): readonly string[] {
-  const known = settingKeys()
-  if (path === top || known.some((key) => path === key || path.startsWith(`${key}.`) || key.startsWith(`${path}.`)))
-    return []
-  const similar = nearest(
-    path,
-    known.filter((key) => key.startsWith(`${top}.`)),
-  )
-  return [
-    `\`${path}\` is not a setting of this release${similar === undefined ? "" : `; did you mean \`${similar}\`?`}`,
-  ]
+/** A warning about a path that no code of this release reads: a reserved setting, or a name that is probably misspelt. */
+function noEffect(path: string): readonly string[] {
+  const target = resolveSettingPath(path)
+  switch (target.kind) {
+    case "setting":
+      return target.setting.reserved === true ? [reservedNote(path)] : []
+    case "member": {
+      if (target.setting.reserved === true) return [reservedNote(target.key)]
+      const { fields } = target.setting
+      return fields === undefined
+        ? []
+        : [
+            unknownNote(
+              path,
+              Object.keys(fields).map((name) => `${target.key}.${name}`),
+            ),
+          ]
+    }
+    case "section":
+      return []
+    case "unknown": {
+      const [top = path] = path.split(".")
+      const known = settingKeys()
+      const sections = new Set(known.map((key) => key.split(".")[0] ?? key))
+      if (!sections.has(top)) return [unknownNote(top, sections)]
+      return [
+        unknownNote(
+          path,
+          known.filter((key) => key.startsWith(`${top}.`)),
+        ),
+      ]
+    }
+    default:
+      return assertNever(target)
+  }
+}
+
+function reservedNote(key: string): string {
+  return `\`${key}\` is reserved for a later release: it is stored, but has no effect yet`
+}
+
+function unknownNote(path: string, candidates: Iterable<string>): string {
+  const similar = nearest(path, candidates)
+  return `\`${path}\` is not a setting of this release${similar === undefined ? "" : `; did you mean \`${similar}\`?`}`
 }
 
 /** Also writes the variable that the Python edition reads from `.env`; not for the working directory, which is obsolete there. */
 async function mirrorTerminal(
   context: EditContext,
   path: string,
-  text: string,
+  value: unknown,
 ): Promise<Result<readonly string[], Refusal>> {
   const variable = mirroredVariable(path)
-  return variable === undefined ? ok([]) : await storeSecret({ ...context, name: variable, value: text })
+  if (variable === undefined || !isSettingKey(path)) return ok([])
+  const setting: Setting = settingOf(path)
+  // `off` on the command line is the boolean false, but the name of a choice in the variable.
+  const read = setting.read(value)
+  const text = typeof read === "string" ? read : JSON.stringify(read)
+  return await storeSecret({ ...context, name: variable, value: text })
 }
 
 function mirroredVariable(path: string): string | undefined {

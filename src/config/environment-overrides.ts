@@ -1,7 +1,8 @@
 import { isRecord, parseJson } from "../base/json.ts"
 import { hasPath, type Tree } from "./document/document-tree.ts"
+import type { ConfigProblem } from "./config-problem.ts"
 import type { Environment } from "./environment.ts"
-import type { Setting } from "./setting.ts"
+import { readBoolean, type Setting } from "./setting.ts"
 import { settingsWithVariable } from "./settings.ts"
 
 /** A value that overrides the file. */
@@ -23,6 +24,19 @@ export function environmentOverrides(environment: Environment, user: Tree): read
     return [{ path, value: structured(setting, text), source: source.name }]
   })
   return [...known, ...auxiliaryOverrides(environment)]
+}
+
+/** Switches that restrict the agent. With a value that is neither true nor false, the user may rely on one that is off. */
+const RESTRICTING_SWITCHES = ["HERMES_SAFE_MODE", "HERMES_IGNORE_USER_CONFIG", "HERMES_IGNORE_RULES"]
+
+export function invalidSwitches(environment: Environment): readonly ConfigProblem[] {
+  return RESTRICTING_SWITCHES.flatMap((name): ConfigProblem[] => {
+    const value = environment.get(name)?.trim() ?? ""
+    if (value === "" || readBoolean(value) !== undefined) return []
+    return [
+      { severity: "error", path: "", message: `the value of ${name} is invalid`, fix: "use 1 or 0", blocksStart: true },
+    ]
+  })
 }
 
 function isBlank(path: string, user: Tree): boolean {

@@ -1,9 +1,11 @@
 import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import { userInfo } from "node:os"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import { temporaryHome } from "../../test/support/temporary-home.ts"
 import { environmentFrom, withVariables } from "./environment.ts"
 import { ensureHome, HomeError, homeAt, inContainer, lostProfileWarning, resolveHome, secretMode } from "./home.ts"
+import { titleWithReason } from "../../test/support/skip-reason.ts"
 
 test.each([
   [undefined, "/u/.hermes", "/u/.hermes", "default"],
@@ -19,6 +21,11 @@ test.each([
 ])("HERMES_HOME=%s", (value, path, root, profile) => {
   const home = resolveHome(environmentFrom({ HOME: "/u", HERMES_HOME: value }))
   expect({ path: home.path, root: home.root, profile: home.profile }).toEqual({ path, root, profile })
+})
+
+test.each([undefined, "", "relative", "./x", "~"])("HOME=%j: the home of the account is used", (HOME) => {
+  const home = resolveHome(environmentFrom({ HOME }))
+  expect([home.userHome, home.path]).toEqual([userInfo().homedir, join(userInfo().homedir, ".hermes")])
 })
 
 test("links are resolved: a link to a profile is that profile, a linked default home is the default home", async () => {
@@ -117,11 +124,16 @@ test("a lost profile is reported only when HERMES_HOME was not passed on", async
   expect(lostProfileWarning(environmentFrom({ HOME: fixture.userHome }))).toBeUndefined()
 })
 
-test.runIf(process.getuid?.() === 0)("directories made at run time are given to the named owner", async () => {
-  await using fixture = await temporaryHome()
-  const environment = environmentFrom({ HOME: fixture.userHome, HERMES_UID: "1234", HERMES_GID: "2345" })
-  const home = resolveHome(environment)
-  ensureHome(home, environment)
-  const { uid, gid } = statSync(home.file("sessions"))
-  expect([uid, gid, statSync(home.path).uid]).toEqual([1234, 2345, 0])
-})
+const notRoot = process.getuid?.() === 0 ? undefined : "it needs root"
+
+test.skipIf(notRoot !== undefined)(
+  titleWithReason("directories made at run time are given to the named owner", notRoot),
+  async () => {
+    await using fixture = await temporaryHome()
+    const environment = environmentFrom({ HOME: fixture.userHome, HERMES_UID: "1234", HERMES_GID: "2345" })
+    const home = resolveHome(environment)
+    ensureHome(home, environment)
+    const { uid, gid } = statSync(home.file("sessions"))
+    expect([uid, gid, statSync(home.path).uid]).toEqual([1234, 2345, 0])
+  },
+)

@@ -1,10 +1,10 @@
 import { chmodSync, chownSync, existsSync, readFileSync, statSync } from "node:fs"
-import { homedir } from "node:os"
 import { basename, dirname, join, relative, resolve, sep } from "node:path"
 import { isInside } from "../base/is-inside.ts"
 import { makeDirectories } from "../base/make-directories.ts"
 import { realPath } from "../base/real-path.ts"
 import { errorCode, explainSystemError } from "../base/system-error.ts"
+import { accountHome } from "./account-home.ts"
 import type { Environment } from "./environment.ts"
 import { isProfileName } from "./profiles/profile-name.ts"
 
@@ -26,16 +26,23 @@ export class HomeError extends Error {
   override readonly name = "HomeError"
 }
 
-/** Determines the home directory; does not access the disk beyond resolving links. */
+/** Determines the home directory; does not access the disk beyond resolving links. Throws `HomeError` when the user has no home. */
 export function resolveHome(environment: Environment): Home {
   const named = (environment.get("HERMES_HOME") ?? "").trim()
-  return homeAt(named === "" ? platformDefault(environment) : resolve(named), environment)
+  if (named !== "") return homeAt(resolve(named), environment)
+  const userHome = accountHome(environment)
+  if (userHome === undefined) {
+    throw new HomeError(
+      "HOME is not set to an absolute path, and this account has no home directory; set HOME or HERMES_HOME to one",
+    )
+  }
+  return homeAt(platformDefault(userHome, environment), environment)
 }
 
 /** The home at a given path, for code that handles several profiles. */
 export function homeAt(path: string, environment: Environment): Home {
-  const userHome = accountHome(environment)
-  const root = rootOf(path, platformDefault(environment))
+  const userHome = accountHome(environment) ?? NO_HOME
+  const root = rootOf(path, platformDefault(userHome, environment))
   return {
     path,
     root,
@@ -95,14 +102,10 @@ export function readActiveProfile(root: string): string | undefined {
 
 const DIRECTORIES = ["cron", "sessions", "logs", "logs/curator", "memories", "pairing", "hooks", "skills", "cache"]
 
-function accountHome(environment: Environment): string {
-  const variable = process.platform === "win32" ? "USERPROFILE" : "HOME"
-  const named = environment.get(variable) ?? ""
-  return named === "" ? homedir() : resolve(named)
-}
+/** The conventional home of accounts that have none. */
+const NO_HOME = "/nonexistent"
 
-function platformDefault(environment: Environment): string {
-  const userHome = accountHome(environment)
+function platformDefault(userHome: string, environment: Environment): string {
   if (process.platform !== "win32") return join(userHome, ".hermes")
   const local = (environment.get("LOCALAPPDATA") ?? "").trim()
   return join(local === "" ? join(userHome, "AppData", "Local") : local, "hermes")

@@ -17,6 +17,7 @@ import { brokenFileWarning } from "./config-file.ts"
 import { expandVariables, mergeTrees } from "./document/document-tree.ts"
 import { environmentFrom } from "./environment.ts"
 import { ensureHome, resolveHome } from "./home.ts"
+import { startRefusal } from "./config-problem.ts"
 import { loadConfig, type Config } from "./load-config.ts"
 import { terminalVariables } from "./terminal-variables.ts"
 
@@ -171,6 +172,46 @@ test.each([
   const config = await load(fixture)
   expect(config.lookup(path)).toEqual(expected)
   expect(config.lookup("provider")).toBeUndefined()
+})
+
+test.each<[string, Record<string, string>, RegExp]>([
+  ["approvals: {mode: banana}\n", {}, /`approvals\.mode` is "banana"; use one of manual, smart, off, plan/],
+  ["approvals: {profile: strict}\n", {}, /`approvals\.profile` is "strict"; use one of plan, default/],
+  ["approvals: banana\n", {}, /`approvals` must be a mapping/],
+  ["terminal: {backend: dokcer}\n", {}, /did you mean docker\?/],
+  ["terminal: {sandbox_network: flase}\n", {}, /`terminal\.sandbox_network`/],
+  ["worktree: please\n", {}, /`worktree`/],
+  ["", { HERMES_SAFE_MODE: "yse" }, /HERMES_SAFE_MODE is invalid; use 1 or 0/],
+  ["model: {max_session_cost_usd: five}\n", {}, /`model\.max_session_cost_usd`/],
+  [
+    "",
+    { TERMINAL_SANDBOX: "requierd" },
+    /TERMINAL_SANDBOX is invalid for `terminal\.sandbox`; .*did you mean required\?/,
+  ],
+])("%j %j prevents a start", async (text, variables, message) => {
+  await using fixture = await temporaryHome({ config: text })
+  expect(startRefusal((await load(fixture, variables)).problems)).toMatch(message)
+})
+
+test.each(["display: {tool_progress: banana}\n", "agent: {max_turns: many}\n", "approvals: {mode: smart}\n", "a: 1\n"])(
+  "%j does not prevent a start",
+  async (text) => {
+    await using fixture = await temporaryHome({ config: text })
+    expect(startRefusal((await load(fixture)).problems)).toBeUndefined()
+  },
+)
+
+test.each([
+  ["terminal: {sandbox: off, sandbox_network: false}\n", ["terminal.sandbox_network"]],
+  ["terminal: {backend: docker, sandbox_network: false}\n", ["terminal.sandbox_network"]],
+  ["terminal: {backend: docker, sandbox_network: false, docker_network: false}\n", []],
+  ["terminal: {sandbox_network: false}\n", []],
+  ["approvals: {rules: [{deny: x}]}\n", ["approvals.rules"]],
+  ["approvals: {rules: []}\n", []],
+])("%j restricts less than it says: %j", async (text, expected) => {
+  await using fixture = await temporaryHome({ config: text })
+  const { problems } = await load(fixture)
+  expect(problems.flatMap(({ path, restrictsLess }) => (restrictsLess === true ? [path] : []))).toEqual(expected)
 })
 
 test.each<[string, string, unknown, string[]]>([

@@ -12,7 +12,7 @@ import {
   type Tree,
 } from "./document/document-tree.ts"
 import type { Environment } from "./environment.ts"
-import { environmentOverrides, type Override } from "./environment-overrides.ts"
+import { environmentOverrides, invalidSwitches, type Override } from "./environment-overrides.ts"
 import type { Home } from "./home.ts"
 import { normalizeLegacySettings } from "./migration/legacy-settings.ts"
 import type { Setting } from "./setting.ts"
@@ -24,8 +24,8 @@ import {
   type SettingKey,
   type SettingValue,
 } from "./settings.ts"
-import { validateDocument } from "./validate.ts"
-import { expectedValue } from "./document/expected-value.ts"
+import { validateDocument, validateSettings } from "./validate.ts"
+import { expectedValue, nearestChoice } from "./document/expected-value.ts"
 
 export type SettingsLayer = "invocation" | "environment" | "file" | "default"
 
@@ -84,8 +84,11 @@ function assemble(raw: Tree, { environment, invocation = {} }: LoadOptions): Omi
   const invocationPaths = apply(invocationOverrides(invocation))
   const touched = deepFreeze(tree)
   const layers = { invocationPaths, environmentPaths, user, rejected: checked.rejected }
+  const get: Config["get"] = (key) =>
+    Object.hasOwn(touched, rootOf(key)) ? readSetting(key, touched) : settingOf(key).default
+  problems.push(...validateSettings(get), ...invalidSwitches(environment))
   return {
-    get: (key) => (Object.hasOwn(touched, rootOf(key)) ? readSetting(key, touched) : settingOf(key).default),
+    get,
     lookup: (path) => valueAt(withRootOf(path, touched), path),
     origin: (path) => originOf(path, layers),
     effective: () => structuredClone({ ...treeFrom(defaultsOf(settingEntries())), ...touched }),
@@ -154,7 +157,7 @@ function checkTypes(merged: Tree, user: Tree): Checked {
   }
   const settings = Object.keys(user).flatMap(settingsUnder)
   for (const path of brokenSections(user, settings)) {
-    problems.push(sectionProblem(path))
+    problems.push(sectionProblem(path, settings))
     rejected.add(path)
     tree = withValueAt(tree, path, valueAt(defaultsUnder([rootOf(path)]), path))
   }
@@ -216,21 +219,25 @@ function nullProblem(path: string): ConfigProblem {
   }
 }
 
-function sectionProblem(path: string): ConfigProblem {
+function sectionProblem(path: string, settings: readonly (readonly [string, Setting])[]): ConfigProblem {
+  const isStrict = settings.some(([key, setting]) => setting.strict === true && key.startsWith(`${path}.`))
   return {
     severity: "error",
     path,
-    message: `\`${path}\` must be a mapping of settings; its defaults are used`,
+    message: `\`${path}\` must be a mapping of settings${isStrict ? "" : "; its defaults are used"}`,
     fix: `write the settings under \`${path}:\`, one per line`,
+    ...(isStrict ? { blocksStart: true } : {}),
   }
 }
 
 function typeProblem(path: string, setting: Setting, given: unknown): ConfigProblem {
+  const isStrict = setting.strict === true
   return {
-    severity: setting.values === undefined ? "error" : "warning",
+    severity: isStrict || setting.values === undefined ? "error" : "warning",
     path,
-    message: `\`${path}\` is ${describe(given)}; the default ${JSON.stringify(setting.default)} is used`,
-    fix: `use ${expectedValue(setting)}`,
+    message: `\`${path}\` is ${describe(given, setting)}${isStrict ? "" : `; the default ${JSON.stringify(setting.default)} is used`}`,
+    fix: `use ${expectedValue(setting)}${nearestChoice(given, setting)}`,
+    ...(isStrict ? { blocksStart: true } : {}),
   }
 }
 
@@ -239,18 +246,24 @@ function rangeProblem(path: string, given: number, used: number): ConfigProblem 
   return { severity: "warning", path, message: `\`${path}\` is ${given}, which is out of range; ${used} is used`, fix }
 }
 
-function overrideProblem({ path, source }: Override): ConfigProblem {
-  const setting = isSettingKey(path) ? expectedValue(settingOf(path)) : "another value"
+function overrideProblem({ path, source, value }: Override): ConfigProblem {
+  const setting: Setting | undefined = isSettingKey(path) ? settingOf(path) : undefined
+  const isStrict = setting?.strict === true
+  const expected = setting === undefined ? "another value" : expectedValue(setting) + nearestChoice(value, setting)
   return {
-    severity: "warning",
+    severity: isStrict ? "error" : "warning",
     path,
-    message: `the value of ${source} is invalid for \`${path}\` and is ignored`,
-    fix: `use ${setting}`,
+    message: `the value of ${source} is invalid for \`${path}\`${isStrict ? "" : " and is ignored"}`,
+    fix: `use ${expected}`,
+    ...(isStrict ? { blocksStart: true } : {}),
   }
 }
 
-/** Describes a value without showing text, which may be a secret. */
-function describe(value: unknown): string {
+const MAX_SHOWN_CHARS = 40
+
+/** Describes a value. Text is shown only where a setting has a list of values; elsewhere it may be a secret. */
+function describe(value: unknown, { values }: Setting): string {
+  if (typeof value === "string" && values !== undefined && value.length <= MAX_SHOWN_CHARS) return JSON.stringify(value)
   if (value === null) return "null"
   if (Array.isArray(value)) return "a list"
   if (isRecord(value)) return "a mapping"

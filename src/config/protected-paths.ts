@@ -29,6 +29,20 @@ export const HERMES_PROTECTED: readonly string[] = [
 /** Paths in a Hermes home with code that Hermes runs: compiled chunks, language servers. No tool writes them; the sandbox allows reading them. */
 export const HERMES_PROGRAMS: readonly string[] = ["cache/code", "lsp"]
 
+/** Paths in a Hermes home with text that Hermes puts into prompts or acts on. No other machine may write them. */
+export const HERMES_INSTRUCTIONS: readonly string[] = [
+  "SOUL.md",
+  "active_profile",
+  "cron",
+  "home",
+  "hooks",
+  "learnings.jsonl",
+  "memories",
+  "plugins",
+  "profiles",
+  "skills",
+]
+
 /** Paths in the user's home that hold keys and logins. No tool writes them, and the sandbox hides them. */
 export const ACCOUNT_CREDENTIALS: readonly string[] = [
   ".netrc",

@@ -49,12 +49,14 @@ test("a tree is shown without its secrets", () => {
   const tree = {
     model: { api_key: "sk-1234567890abc", default: "m" },
     list: [{ token: "short", name: "n" }],
+    api_keys: ["sk-1234567890abc"],
     key: "",
     max_tokens: 5,
   }
   expect(maskSecrets(tree)).toEqual({
     model: { api_key: "sk-1...0abc", default: "m" },
     list: [{ token: "***", name: "n" }],
+    api_keys: ["sk-1...0abc"],
     key: "",
     max_tokens: 5,
   })

@@ -38,6 +38,26 @@ export const PROVIDER_KEY_VARIABLES: readonly string[] = [
   "TOKENHUB_API_KEY",
   "OPENCODE_ZEN_API_KEY",
   "OPENCODE_GO_API_KEY",
+  "MISTRAL_API_KEY",
+  "GROQ_API_KEY",
+  "CEREBRAS_API_KEY",
+  "TOGETHER_API_KEY",
+  "TOGETHERAI_API_KEY",
+  "FIREWORKS_API_KEY",
+  "BASETEN_API_KEY",
+  "DEEPINFRA_API_KEY",
+  "DEEPINFRA_TOKEN",
+  "SAMBANOVA_API_KEY",
+  "NEBIUS_API_KEY",
+  "HYPERBOLIC_API_KEY",
+  "SILICONFLOW_API_KEY",
+  "CHUTES_API_KEY",
+  "VENICE_API_KEY",
+  "COHERE_API_KEY",
+  "PERPLEXITY_API_KEY",
+  "AI_GATEWAY_API_KEY",
+  "META_API_KEY",
+  "AZURE_OPENAI_API_KEY",
   "AZURE_FOUNDRY_API_KEY",
   "LM_API_KEY",
   "AWS_ACCESS_KEY_ID",
@@ -59,7 +79,6 @@ const SERVICE_SECRETS: readonly string[] = [
   "FAL_KEY",
   "FIRECRAWL_API_KEY",
   "GATEWAY_PROXY_KEY",
-  "GROQ_API_KEY",
   "HASS_TOKEN",
   "HERMES_DATABASE_URL",
   "HONCHO_API_KEY",
@@ -67,7 +86,6 @@ const SERVICE_SECRETS: readonly string[] = [
   "MATRIX_ACCESS_TOKEN",
   "MATRIX_PASSWORD",
   "MATTERMOST_TOKEN",
-  "MISTRAL_API_KEY",
   "PARALLEL_API_KEY",
   "SLACK_APP_TOKEN",
   "SLACK_BOT_TOKEN",
@@ -81,23 +99,32 @@ const SERVICE_SECRETS: readonly string[] = [
 
 const ADDRESSES: readonly string[] = [
   "ANTHROPIC_BASE_URL",
+  "AZURE_FOUNDRY_BASE_URL",
+  "AZURE_OPENAI_BASE_URL",
+  "AZURE_OPENAI_ENDPOINT",
+  "CEREBRAS_BASE_URL",
   "DASHSCOPE_BASE_URL",
   "DEEPSEEK_BASE_URL",
   "FIRECRAWL_API_URL",
+  "FIREWORKS_BASE_URL",
   "GATEWAY_PROXY_URL",
   "GEMINI_BASE_URL",
   "GLM_BASE_URL",
+  "GROQ_BASE_URL",
   "HF_BASE_URL",
   "KIMI_BASE_URL",
   "LM_BASE_URL",
   "MINIMAX_BASE_URL",
   "MINIMAX_CN_BASE_URL",
+  "MISTRAL_BASE_URL",
   "NOUS_BASE_URL",
   "NVIDIA_BASE_URL",
   "OLLAMA_BASE_URL",
   "OLLAMA_HOST",
   "OPENAI_BASE_URL",
   "OPENROUTER_BASE_URL",
+  "TOGETHER_BASE_URL",
+  "VERTEX_BASE_URL",
   "XAI_BASE_URL",
   "ZAI_BASE_URL",
 ]
@@ -119,7 +146,7 @@ function isSecretVariable(name: string): boolean {
 /** Whether a key of a mapping, such as `api_key` or `GITHUB_TOKEN`, usually holds a secret. */
 export function isSecretKey(key: string): boolean {
   return (
-    /(?:^|[_-])(?:(?:api|access|account|private|secret)[_-]?key|token|secret|password|passwd|passphrase|authorization)$/i.test(
+    /(?:^|[_-])(?:(?:api|access|account|private|secret)[_-]?keys?|token|secret|password|passwd|passphrase|authorization)$/i.test(
       key,
     ) || key === "apiKey"
   )
@@ -168,11 +195,17 @@ const ADDRESS_PASSWORD = /(?<![A-Za-z0-9])([a-z][a-z0-9+.-]{1,16}:\/\/[^\s:@/]{0
 export function maskSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(maskSecrets)
   if (!isRecord(value)) return value
-  const entries = Object.entries(value).map(([key, inner]): [string, unknown] => {
-    const hidden = typeof inner === "string" && inner !== "" && isSecretKey(key)
-    return [key, hidden ? maskSecret(inner) : maskSecrets(inner)]
-  })
+  const entries = Object.entries(value).map(([key, inner]): [string, unknown] => [
+    key,
+    isSecretKey(key) ? maskTexts(inner) : maskSecrets(inner),
+  ])
   return Object.fromEntries(entries)
+}
+
+/** A list of keys, such as `api_keys`, is as secret as one. */
+function maskTexts(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(maskTexts)
+  return typeof value === "string" && value !== "" ? maskSecret(value) : maskSecrets(value)
 }
 
 /** The masked form of a secret: enough to recognise it, not enough to use it. */

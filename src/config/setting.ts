@@ -13,7 +13,10 @@ export interface Setting<T = unknown> {
   /** The known members of a mapping, each with its own setting. */
   readonly fields?: Readonly<Record<string, Setting>>
   readonly environment?: EnvironmentSource
-  readonly tag: "core" | "later"
+  /** No code reads it yet: it is accepted and kept, without effect. */
+  readonly reserved?: true
+  /** An invalid value stops the start, because the default could allow more than the user intended. */
+  readonly strict?: true
   /** The typed value, or undefined when the given one is invalid. Numbers out of range are clamped. */
   readonly read: (value: unknown) => T | undefined
 }
@@ -32,7 +35,8 @@ export interface EnvironmentSource {
 
 interface Extra {
   readonly environment?: EnvironmentSource
-  readonly tag?: "core" | "later"
+  readonly reserved?: true
+  readonly strict?: true
 }
 
 interface NumberExtra extends Extra {
@@ -41,11 +45,11 @@ interface NumberExtra extends Extra {
 }
 
 export function flag(initial: boolean, help: string, extra: Extra = {}): Setting<boolean> {
-  return { type: "boolean", default: initial, help, tag: "core", ...extra, read: readBoolean }
+  return { type: "boolean", default: initial, help, ...extra, read: readBoolean }
 }
 
 export function text(initial: string, help: string, extra: Extra = {}): Setting<string> {
-  return { type: "string", default: initial, help, tag: "core", ...extra, read: readText }
+  return { type: "string", default: initial, help, ...extra, read: readText }
 }
 
 export function integer(initial: number, help: string, extra: NumberExtra = {}): Setting<number> {
@@ -53,35 +57,34 @@ export function integer(initial: number, help: string, extra: NumberExtra = {}):
     type: "integer",
     default: initial,
     help,
-    tag: "core",
     ...extra,
     read: (value) => readNumber(value, { ...extra, whole: true }),
   }
 }
 
 export function decimal(initial: number, help: string, extra: NumberExtra = {}): Setting<number> {
-  return { type: "number", default: initial, help, tag: "core", ...extra, read: (value) => readNumber(value, extra) }
+  return { type: "number", default: initial, help, ...extra, read: (value) => readNumber(value, extra) }
 }
 
 /** An integer that may be absent; null is written in the file as `null` and means "no limit" or "unset". */
 export function optionalInteger(help: string, extra: NumberExtra = {}): Setting<number | null> {
   const read = (value: unknown) => (value === null ? null : readNumber(value, { ...extra, whole: true }))
-  return { type: "integer", default: null, help, nullable: true, tag: "core", ...extra, read }
+  return { type: "integer", default: null, help, nullable: true, ...extra, read }
 }
 
 export function optionalDecimal(help: string, extra: NumberExtra = {}): Setting<number | null> {
   const read = (value: unknown) => (value === null ? null : readNumber(value, extra))
-  return { type: "number", default: null, help, nullable: true, tag: "core", ...extra, read }
+  return { type: "number", default: null, help, nullable: true, ...extra, read }
 }
 
 export function optionalFlag(help: string, extra: Extra = {}): Setting<boolean | null> {
   const read = (value: unknown) => (value === null ? null : readBoolean(value))
-  return { type: "boolean", default: null, help, nullable: true, tag: "core", ...extra, read }
+  return { type: "boolean", default: null, help, nullable: true, ...extra, read }
 }
 
 export function optionalText(help: string, extra: Extra = {}): Setting<string | null> {
   const read = (value: unknown) => (value === null ? null : readText(value))
-  return { type: "string", default: null, help, nullable: true, tag: "core", ...extra, read }
+  return { type: "string", default: null, help, nullable: true, ...extra, read }
 }
 
 interface ChoiceExtra<V extends string> extends Extra {
@@ -102,17 +105,31 @@ export function choice<const V extends string>(
     if (value === false) return whenFalse ?? find("off")
     return typeof value === "string" ? (find(value) ?? find(value.trim().toLowerCase())) : undefined
   }
-  return { type: "enum", default: initial, help, values, tag: "core", ...extra, read }
+  return { type: "enum", default: initial, help, values, ...extra, read }
+}
+
+/** A choice that may be absent, written as `null`. */
+export function optionalChoice<const V extends string>(
+  values: readonly V[],
+  help: string,
+  extra: Extra = {},
+): Setting<V | null> {
+  const read = (value: unknown): V | null | undefined => {
+    if (value === null || value === "") return null
+    const word = typeof value === "string" ? value.trim().toLowerCase() : undefined
+    return values.find((known) => known === word)
+  }
+  return { type: "enum", default: null, help, values, nullable: true, ...extra, read }
 }
 
 export function texts(initial: readonly string[], help: string, extra: Extra = {}): Setting<readonly string[]> {
-  return { type: "list", default: initial, help, tag: "core", ...extra, read: readTexts }
+  return { type: "list", default: initial, help, ...extra, read: readTexts }
 }
 
 /** A list whose items are parsed by the code that uses them. */
 export function list(help: string, extra: Extra = {}): Setting<readonly unknown[]> {
   const read = (value: unknown) => (Array.isArray(value) ? [...value] : undefined)
-  return { type: "list", default: [], help, tag: "core", ...extra, read }
+  return { type: "list", default: [], help, ...extra, read }
 }
 
 /** A mapping with free keys, parsed by the code that uses it. */
@@ -125,15 +142,19 @@ export function mapping(
     type: "mapping",
     default: initial,
     help,
-    tag: "core",
     ...rest,
     read: (value) => (isRecord(value) ? value : undefined),
   }
 }
 
 /** A value of several types; `read` decides. */
-export function mixed<T>(initial: T, help: string, read: (value: unknown) => T | undefined): Setting<T> {
-  return { type: "mixed", default: initial, help, tag: "core", read }
+export function mixed<T>(
+  initial: T,
+  help: string,
+  read: (value: unknown) => T | undefined,
+  extra: Extra = {},
+): Setting<T> {
+  return { type: "mixed", default: initial, help, ...extra, read }
 }
 
 /** A mapping whose known members are settings; other members are kept unchanged. */

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs"
-import { userInfo } from "node:os"
-import { resolve } from "node:path"
+import { isAbsolute, resolve } from "node:path"
+import { homeInAccountDatabase } from "./account-home.ts"
 import type { Environment } from "./environment.ts"
 import { inContainer, type Home } from "./home.ts"
 
@@ -29,20 +29,11 @@ export function toolHome({ home, environment, mode, container }: ToolHomeOptions
 /** The first candidate that is not the profile's own home, which a parent Hermes may have set. */
 function realHome(environment: Environment, profileHome: string): string {
   const isReal = (path: string | undefined): path is string =>
-    path !== undefined && path.trim() !== "" && resolve(path) !== resolve(profileHome)
+    path !== undefined && isAbsolute(path) && resolve(path) !== resolve(profileHome)
   const named = [environment.get("HERMES_REAL_HOME"), environment.get("HOME")].find(isReal)
   // The account database is the last resort, since reading it takes several milliseconds.
   if (named !== undefined) return named
   const drive = `${environment.get("HOMEDRIVE") ?? ""}${environment.get("HOMEPATH") ?? ""}`
-  const found = [accountHome(), environment.get("USERPROFILE"), drive].find(isReal)
+  const found = [homeInAccountDatabase(), environment.get("USERPROFILE"), drive].find(isReal)
   return found ?? profileHome
-}
-
-function accountHome(): string | undefined {
-  try {
-    return userInfo().homedir
-  } catch {
-    // A container may run under a user id without an account.
-    return undefined
-  }
 }

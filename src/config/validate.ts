@@ -1,9 +1,9 @@
 import { isRecord } from "../base/json.ts"
 import { nearest } from "../base/nearest-name.ts"
 import type { ConfigProblem } from "./config-problem.ts"
-import type { Tree } from "./document/document-tree.ts"
+import { valueAt, type Tree } from "./document/document-tree.ts"
 import { snakeCase } from "./migration/legacy-settings.ts"
-import { CONFIG_VERSION, settingKeys, settingsUnder } from "./settings.ts"
+import { CONFIG_VERSION, settingKeys, settingsUnder, type SettingKey, type SettingValue } from "./settings.ts"
 
 /** Finds mistakes in the user's document that span more than one setting. Takes it as written and as expanded. */
 export function validateDocument(raw: Tree, effective: Tree): readonly ConfigProblem[] {
@@ -15,6 +15,7 @@ export function validateDocument(raw: Tree, effective: Tree): readonly ConfigPro
     ...customProviders(raw),
     ...providerFields(raw),
     ...fallbackModel(raw),
+    ...reservedRestrictions(effective),
     ...writtenValues(raw, effective, []),
   ]
 }
@@ -161,6 +162,36 @@ function fallbackModel(raw: Tree): ConfigProblem[] {
   })
 }
 
+/** Reserved settings with which users restrict the agent. Who has set one must know that it restricts nothing yet. */
+const RESTRICTIONS: readonly string[] = ["approvals.rules", "approvals.profiles", "hooks"]
+
+function reservedRestrictions(effective: Tree): ConfigProblem[] {
+  return RESTRICTIONS.filter((path) => !isBlank(valueAt(effective, path))).map((path) => ({
+    severity: "warning",
+    path,
+    message: `\`${path}\` is reserved for a later release and restricts nothing yet`,
+    fix: "use a permission profile (`approvals.profile`) instead",
+    restrictsLess: true,
+  }))
+}
+
+/** Finds settings that contradict each other, whichever layer they come from. */
+export function validateSettings(get: <K extends SettingKey>(key: K) => SettingValue<K>): readonly ConfigProblem[] {
+  if (get("terminal.sandbox_network")) return []
+  const path = "terminal.sandbox_network"
+  const backend = get("terminal.backend")
+  const problem = { severity: "warning", path, restrictsLess: true } as const
+  if (backend !== "local") {
+    if (backend === "docker" && !get("terminal.docker_network")) return []
+    const message = `\`${path}\` is false, but commands run in ${backend}, where it has no effect`
+    const fix = backend === "docker" ? "set `terminal.docker_network` to false" : "restrict the network there"
+    return [{ ...problem, message, fix }]
+  }
+  if (get("terminal.sandbox") !== "off") return []
+  const message = `\`${path}\` is false, but \`terminal.sandbox\` is off, so commands have network access`
+  return [{ ...problem, message, fix: "set `terminal.sandbox` to auto or required" }]
+}
+
 /** Checks every value the user wrote, together with its expanded form. */
 function writtenValues(raw: unknown, expanded: unknown, path: readonly string[]): ConfigProblem[] {
   if (isRecord(raw)) {
@@ -204,5 +235,6 @@ function badAddress(value: string, path: readonly string[]): ConfigProblem[] {
 }
 
 function isBlank(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length === 0
   return value === undefined || value === null || value === "" || (isRecord(value) && Object.keys(value).length === 0)
 }

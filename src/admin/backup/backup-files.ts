@@ -20,7 +20,13 @@ export interface UnreadableDirectory {
 const SKIPPED_DIRECTORIES = new Set(["backups", "checkpoints", ".git", "node_modules"])
 /** A checkout of the program, which some installations keep in the home. */
 const SKIPPED_AT_ROOT = new Set(["hermes-agent"])
-const SKIPPED_FILES = /(?:\.db-(?:wal|shm|journal)|\.pid|\.import-[0-9a-f]+)$/
+const SKIPPED_FILES = /(?:\.db-(?:wal|shm|journal)|\.pid|\.lock|\.import-[0-9a-f]+)$/
+/**
+ * Below the home of each profile: compiled code, installed language servers, fetched lists and markers of running processes. Other
+ * caches stay in the backup, because conversations refer to their files.
+ */
+const SKIPPED_IN_HOMES =
+  /^(?:profiles\/[^/]+\/)?(?:lsp|cache\/(?:code|remote-sync|open-sessions|config\.parsed\.json|model_catalog\.json|model_lists\.json))$/
 
 /** Yields every file of an installation that belongs in a backup, except the backup itself (`output`). */
 export function* backupFiles(
@@ -42,6 +48,7 @@ function* walk(
   }
   for (const entry of entries) {
     const path = join(directory, entry.name)
+    if (SKIPPED_IN_HOMES.test(relativeName(root, path))) continue
     if (entry.isDirectory()) {
       const skipped = SKIPPED_DIRECTORIES.has(entry.name) || (directory === root && SKIPPED_AT_ROOT.has(entry.name))
       if (!skipped && !SKIPPED_FILES.test(entry.name)) yield* walk(path, context)

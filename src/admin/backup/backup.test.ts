@@ -67,6 +67,12 @@ describe("full backup", () => {
       "hermes-agent/src/x": "no",
       "profiles/coder/hermes-agent/keep": "yes",
       "gateway.pid": "no",
+      "cache/code/abc/chunk.js": "no",
+      "cache/model_lists.json": "no",
+      "cache/documents/keep.pdf": "yes",
+      "profiles/coder/cache/code/chunk.js": "no",
+      "lsp/node_modules/x": "no",
+      "auth.json.lock": "no",
       "kanban.db-journal": "no",
     })
     symlinkSync("/etc/passwd", context.home.file("link"))
@@ -75,10 +81,11 @@ describe("full backup", () => {
     const events = await backUp(context, join(context.directory, "out"))
     await store.close()
     expect(events).toEqual([
-      { type: "end", result: { ok: true, value: expect.objectContaining({ output, files: 6, skipped: [] }) } },
+      { type: "end", result: { ok: true, value: expect.objectContaining({ output, files: 7, skipped: [] }) } },
     ])
     expect(await namesInZip(output)).toEqual([
       ".env",
+      "cache/documents/keep.pdf",
       "config.yaml",
       "profiles/coder/config.yaml",
       "profiles/coder/hermes-agent/keep",
@@ -190,7 +197,7 @@ describe("restore", () => {
     const archive = join(context.directory, "b.zip")
     await backUp(context, archive)
     using fresh = createTestHomeContext()
-    expect(checkRestore(fresh, archive)).toEqual({ ok: true, value: { replacesData: false } })
+    expect(await checkRestore(fresh, archive)).toEqual({ ok: true, value: { replacesData: false } })
     const command = join(fresh.directory, ".local", "bin", "coder")
     expect(await restoreBackup(fresh, archive, options)).toMatchObject({
       ok: true,
@@ -208,7 +215,7 @@ describe("restore", () => {
     using context = createTestHomeContext({ "config.yaml": "old: 1\n", "state.db-wal": "old", "notes.txt": "stays" })
     const archive = join(context.directory, "b.zip")
     await writeZip(archive, { "config.yaml": { text: "new: 1\n" }, "state.db": { text: "new database" } })
-    expect(checkRestore(context, archive)).toEqual({ ok: true, value: { replacesData: true } })
+    expect(await checkRestore(context, archive)).toEqual({ ok: true, value: { replacesData: true } })
     expect((await restoreBackup(context, archive, options)).ok).toBe(true)
     expect(readFileSync(context.home.file("config.yaml"), "utf8")).toBe("new: 1\n")
     expect(existsSync(context.home.file("state.db-wal"))).toBe(false)
@@ -269,12 +276,12 @@ describe("restore", () => {
   test("is refused for a missing file and while a gateway runs", async () => {
     using context = createTestHomeContext({ "gateway.pid": JSON.stringify({ pid: process.pid }) })
     const archive = join(context.directory, "b.zip")
-    expect(checkRestore(context, archive)).toMatchObject({
+    expect(await checkRestore(context, archive)).toMatchObject({
       ok: false,
       error: { message: `There is no file ${archive}.` },
     })
     await writeZip(archive, { "config.yaml": { text: "a: 1\n" } })
-    expect(checkRestore(context, archive)).toMatchObject({
+    expect(await checkRestore(context, archive)).toMatchObject({
       ok: false,
       error: { message: `A gateway is running for ~/.hermes (process ${process.pid}). Stop it first.` },
     })

@@ -13,7 +13,7 @@ import { fileSize } from "../../base/file-size.ts"
 import { failed, type AdminFailure } from "../failure.ts"
 import { refuseWhileGatewayRuns } from "../gateway-process.ts"
 import type { HomeContext } from "../home-context.ts"
-import { ESSENTIAL_FILES, readArchive, type ArchiveFile } from "./archive-entries.ts"
+import { ESSENTIAL_FILES, readArchive, type ArchiveContents, type ArchiveFile } from "./archive-entries.ts"
 
 export interface RestoredBackup {
   readonly files: number
@@ -30,16 +30,21 @@ export interface RestoredWrapper {
   readonly hints: readonly string[]
 }
 
-/** Checks that a backup can be restored now. `replacesData`: the installation has data that the backup may overwrite. */
-export function checkRestore(
+/**
+ * Checks that a file is a backup and can be restored now. `replacesData`: the installation has data that the backup may overwrite.
+ */
+export async function checkRestore(
   { home, environment }: Pick<HomeContext, "home" | "environment">,
   archive: string,
-): Result<{ readonly replacesData: boolean }, AdminFailure> {
+): Promise<Result<{ readonly replacesData: boolean }, AdminFailure>> {
   if (statSync(archive, { throwIfNoEntry: false })?.isFile() !== true) return failed(`There is no file ${archive}.`)
   for (const used of [home, homeAt(home.root, environment)]) {
     const idle = refuseWhileGatewayRuns(used)
     if (!idle.ok) return idle
   }
+  const opened = await openArchive(archive)
+  if (!opened.ok) return failed(opened.error)
+  opened.value.zip.close()
   return ok({ replacesData: ESSENTIAL_FILES.some((name) => existsSync(join(home.root, name))) })
 }
 
@@ -75,21 +80,12 @@ async function restoreFiles(
   archive: string,
   options: { readonly root: string; readonly signal: AbortSignal },
 ): Promise<Result<RestoredFiles>> {
-  // A CommonJS library: inside the bundle only its default export exists.
-  const { default: yauzl } = await import("yauzl")
   const { root, signal } = options
-  let zip: ZipFile
-  try {
-    // `readArchive` checks each name, so that one bad entry does not prevent restoring the others.
-    zip = await yauzl.openPromise(archive, { decodeStrings: false, autoClose: false })
-  } catch (error) {
-    return fail(`${archive} is not a readable zip file (${errorMessage(error)}).`)
-  }
+  const opened = await openArchive(archive)
+  if (!opened.ok) return opened
+  const { zip, contents } = opened.value
   const staging = join(root, `.import-${randomBytes(6).toString("hex")}`)
   try {
-    const contents = await readArchive(zip)
-    if (contents === undefined)
-      return fail(`${archive} is not a backup of Hermes: it contains no config.yaml, .env or state.db.`)
     makeDirectories(staging)
     const free = freeBytes(root)
     if (contents.bytes > free)
@@ -107,6 +103,26 @@ async function restoreFiles(
   } finally {
     zip.close()
     rmSync(staging, { recursive: true, force: true })
+  }
+}
+
+/** Opens an archive and reads what it contains; the caller closes it. */
+async function openArchive(
+  archive: string,
+): Promise<Result<{ readonly zip: ZipFile; readonly contents: ArchiveContents }>> {
+  // A CommonJS library: inside the bundle only its default export exists.
+  const { default: yauzl } = await import("yauzl")
+  let zip: ZipFile | undefined
+  try {
+    // `readArchive` checks each name, so that one bad entry does not prevent restoring the others.
+    zip = await yauzl.openPromise(archive, { decodeStrings: false, autoClose: false })
+    const contents = await readArchive(zip)
+    if (contents !== undefined) return ok({ zip, contents })
+    zip.close()
+    return fail(`${archive} is not a backup of Hermes: it contains no config.yaml, .env or state.db.`)
+  } catch (error) {
+    zip?.close()
+    return fail(`${archive} is not a readable zip file (${errorMessage(error)}).`)
   }
 }
 

@@ -32,7 +32,8 @@ test("lists, compares and restores the snapshots of the project that contains a 
   using context = createTestHomeContext()
   const { root, hash } = await createProject(context)
   mkdirSync(join(root, "src"))
-  expect(checkpointRoot(context, join(root, "src"))).toBe(root)
+  expect(checkpointRoot(context, join(root, "src"))).toEqual({ ok: true, value: root })
+  expect(checkpointRoot(context, join(root, "nope"))).toMatchObject({ ok: false, error: { kind: "invalid" } })
   expect(await listCheckpoints(context, root, { limit: 5, signal })).toMatchObject([
     { hash, reason: "before write_file a.txt" },
   ])

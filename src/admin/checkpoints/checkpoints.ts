@@ -1,21 +1,25 @@
 import { rmSync } from "node:fs"
 import { resolve } from "node:path"
 
-import type { Result } from "../../base/result.ts"
+import { ok, type Result } from "../../base/result.ts"
 import { checkpointSettings, type CheckpointSettings } from "../../exec/checkpoints/checkpoint-settings.ts"
-import { projectRoot } from "../../exec/checkpoints/project-root.ts"
+import { projectRoot, statIfPossible } from "../../exec/checkpoints/project-root.ts"
 import { clearStore, directoryBytes, legacyStores, pruneStore } from "../../exec/checkpoints/prune-store.ts"
 import { storeUsage, type PruneReport, type StoreUsage } from "../../exec/checkpoints/prune-store.ts"
 import { createShadowStore } from "../../exec/checkpoints/shadow-store.ts"
 import type { RestoreOutcome, ShadowStore, SnapshotDiff } from "../../exec/checkpoints/shadow-store.ts"
 import type { Snapshot } from "../../exec/checkpoints/snapshot-list.ts"
-import { failed, type AdminFailure } from "../failure.ts"
+import { failed, invalid, type AdminFailure } from "../failure.ts"
 import type { HomeContext } from "../home-context.ts"
 import { loadSettings } from "../settings/load-settings.ts"
 
 /** The project that contains `directory`; its snapshots are listed, compared and restored. */
-export function checkpointRoot({ home }: Pick<HomeContext, "home">, directory: string): string {
-  return projectRoot(resolve(directory), home.userHome)
+export function checkpointRoot({ home }: Pick<HomeContext, "home">, directory: string): Result<string, AdminFailure> {
+  const path = resolve(directory)
+  const found = statIfPossible(path)
+  if (found === undefined) return invalid(`The directory ${home.display(path)} does not exist.`)
+  if (!found.isDirectory()) return invalid(`${home.display(path)} is not a directory.`)
+  return ok(projectRoot(path, home.userHome))
 }
 
 /** The newest snapshots of a project, newest first. */

@@ -1,7 +1,9 @@
+import { chooseModelFor } from "../../app/services/model-sources.ts"
 import { ok, type Result } from "../../base/result.ts"
 import { refuseWhenManaged } from "../../config/managed-home.ts"
 import { addKey } from "../../llm/credentials/login-edits.ts"
 import { isUsableKey } from "../../llm/credentials/usable-key.ts"
+import { usesCloudIdentity } from "../../llm/provider.ts"
 import { findProvider } from "../../llm/providers.ts"
 import { failed, invalid, type AdminFailure } from "../failure.ts"
 import type { HomeContext } from "../home-context.ts"
@@ -11,6 +13,8 @@ import { openProviderCredentials, type ProviderCredentials } from "./provider-cr
 export interface NewCredentialTarget extends ProviderCredentials {
   /** The kind to add unless the user asks for the other one: providers that accept no key need a login. */
   readonly usualKind: "api-key" | "oauth"
+  /** Why a key of this provider is not used yet: the address of its server is missing. */
+  readonly addressHint: string | undefined
 }
 
 /** Opens the credentials of a provider for adding one. Fails where a package manager owns the configuration. */
@@ -24,8 +28,15 @@ export async function openForNewCredential(
   const allowed = refuseWhenManaged(home.home, home.environment)
   if (!allowed.ok) return allowed
   const known = findProvider(provider)
+  if (known !== undefined && usesCloudIdentity(known)) {
+    return invalid(
+      `${known.name} uses the credentials of your cloud account, so Hermes stores no key for it; the guide to models lists them`,
+    )
+  }
   const needsLogin = known?.authType.startsWith("oauth") === true && known.keyVariables.length === 0
-  return ok({ ...opened.value, usualKind: needsLogin ? "oauth" : "api-key" })
+  const route = chooseModelFor(home, { provider: target.provider, model: "any" })
+  const addressHint = !route.ok && route.error.code === "bad_address" ? route.error.message : undefined
+  return ok({ ...opened.value, usualKind: needsLogin ? "oauth" : "api-key", addressHint })
 }
 
 /** Stores a key and returns its label. Storing the same key again only changes the label. */

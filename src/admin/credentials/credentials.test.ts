@@ -72,6 +72,26 @@ test("no credential is added where a package manager owns the configuration", as
   })
 })
 
+test("a provider that uses the cloud account of the machine accepts no key", async () => {
+  using context = createTestHomeContext()
+  for (const name of ["bedrock", "vertex"]) {
+    expect(await openForNewCredential(context, { provider: name, signal })).toMatchObject({
+      ok: false,
+      error: { kind: "invalid", message: expect.stringContaining("credentials of your cloud account") as string },
+    })
+  }
+})
+
+test("a key for a custom server is accepted with a hint while no address is set", async () => {
+  const hintWith = async (config: string) => {
+    using context = createTestHomeContext({ "config.yaml": config })
+    const target = await openForNewCredential(context, { provider: "custom", signal })
+    return target.ok ? target.value.addressHint : target.error.message
+  }
+  expect(await hintWith("{}\n")).toContain("hermes config set model.base_url")
+  expect(await hintWith("model: { base_url: 'http://10.0.0.1/v1' }\n")).toBeUndefined()
+})
+
 test("a provider that accepts no key needs a login", async () => {
   using context = createTestHomeContext()
   const kinds = await Promise.all(

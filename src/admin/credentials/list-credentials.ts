@@ -3,7 +3,7 @@ import type { CredentialReport } from "../../llm/credentials/pool.ts"
 import type { AdminFailure } from "../failure.ts"
 import type { HomeContext } from "../home-context.ts"
 import { loadHome } from "../loaded-home.ts"
-import { knownProviders, openPool, openProviderCredentials } from "./provider-credentials.ts"
+import { knownProviders, openPool, openProviderCredentials, reportDamagedLogins } from "./provider-credentials.ts"
 
 /** The credentials of one provider in the order in which `removeCredential` numbers them. Contains no secret. */
 export interface CredentialList {
@@ -24,6 +24,7 @@ export async function listCredentials(
 
 async function allPools(context: HomeContext) {
   const home = await loadHome(context)
+  reportDamagedLogins(home)
   return await Promise.all(knownProviders(home).map(async (provider) => await openPool(provider, home)))
 }
 

@@ -1,7 +1,9 @@
 import { nearest } from "../../base/nearest-name.ts"
 import { ok, type Result } from "../../base/result.ts"
+import { asSentence } from "../../base/sentence.ts"
 import { readAuth } from "../../config/auth-file.ts"
 import { ensureHome } from "../../config/home.ts"
+import { loginProblems } from "../../config/stored-logins.ts"
 import { openCredentialPool, type CredentialPool } from "../../llm/credentials/pool.ts"
 import { poolKey } from "../../llm/credentials/pool-key.ts"
 import { locateLogin, type LoginLocation } from "../../llm/credentials/stored-login.ts"
@@ -26,6 +28,7 @@ export async function openProviderCredentials(
 ): Promise<Result<ProviderCredentials, AdminFailure>> {
   ensureHome(context.home, context.environment)
   const home = await loadHome(context)
+  reportDamagedLogins(home)
   const known = knownProviders(home)
   const provider = poolKey(named, home.config)
   if (!known.includes(provider) && findProvider(named) === undefined) {
@@ -35,6 +38,11 @@ export async function openProviderCredentials(
   }
   const location = locateLogin(provider, { ...home, signal })
   return ok({ provider, home, location, pool: await openPool(provider, home) })
+}
+
+/** Without this a damaged file would look like one without credentials. */
+export function reportDamagedLogins({ home, notify }: Pick<HomeContext, "home" | "notify">): void {
+  for (const problem of loginProblems(home)) notify?.(asSentence(problem))
 }
 
 export async function openPool(provider: string, home: LoadedHome): Promise<CredentialPool> {

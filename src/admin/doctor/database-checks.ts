@@ -15,8 +15,7 @@ export const databaseSection: Section = {
     const path = home.file("state.db")
     if (!existsSync(path)) return [infoFinding("there is no session database yet")]
     const health = checkHealth(path)
-    if (!health.healthy)
-      return health.problems.map((problem, index) => damageFinding(problem, { ...context, path, isFirst: index === 0 }))
+    if (!health.healthy) return [damageFinding(health.problems, context)]
     const stats = await withSessionStore(context, (store) => store.stats())
     if (stats === undefined) return []
     return [
@@ -31,21 +30,19 @@ export const databaseSection: Section = {
   },
 }
 
-/** Only the first finding offers the repair, because it fixes all problems. */
-function damageFinding(
-  problem: string,
-  { home, clock, path, isFirst }: DoctorContext & { readonly path: string; readonly isFirst: boolean },
-): Finding {
-  const finding: Finding = { level: "failure", text: problem }
-  if (!isFirst) return finding
+function damageFinding(problems: readonly string[], { home, clock, log }: DoctorContext): Finding {
+  const path = home.file("state.db")
+  const [first = "unknown damage"] = problems
+  const more = problems.length > 1 ? `, and ${counted(problems.length - 1, "more problem")}` : ""
   return {
-    ...finding,
+    level: "failure",
+    text: `${home.display(path)} is damaged: ${first.trim()}${more}`,
     fix: "hermes sessions repair",
     repair: {
       announcement: `Repairing ${home.display(path)}; the damaged file is kept next to it.`,
-      run: () => {
-        const outcome = repairStore(path, { backup: true, clock })
-        return Promise.resolve(outcome.kind === "failed" ? fail(outcome.message) : ok(undefined))
+      run: async () => {
+        const outcome = await repairStore(path, { backup: true, clock, log })
+        return outcome.kind === "failed" ? fail(outcome.failure.message) : ok(undefined)
       },
     },
   }

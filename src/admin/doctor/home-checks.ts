@@ -2,7 +2,8 @@ import { chmodSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { ok } from "../../base/result.ts"
 import { codePointLength } from "../../base/text.ts"
 import { ensureHome, secretMode } from "../../config/home.ts"
-import { PROVIDER_KEY_VARIABLES } from "../../config/secrets.ts"
+import { chooseEmbeddingsFor } from "../../app/services/embeddings.ts"
+import { maskAddressPasswords, PROVIDER_KEY_VARIABLES } from "../../config/secrets.ts"
 import { memoryPaths, readMemoryFile } from "../../knowledge/memory/memory-file.ts"
 import { listStagedWrites } from "../../knowledge/memory/staged-writes.ts"
 import { scanThreats } from "../../knowledge/threat-scan.ts"
@@ -55,7 +56,8 @@ export const directoriesSection: Section = {
 
 export const memorySection: Section = {
   title: "Persona and memory",
-  check: ({ home, config }) => {
+  check: (context) => {
+    const { home, config } = context
     const { memoryPath, userPath, stagingPath } = memoryPaths(home.path)
     const memory = { name: "MEMORY.md", limit: config.get("memory.memory_char_limit") }
     const user = { name: "USER.md", limit: config.get("memory.user_char_limit") }
@@ -73,8 +75,24 @@ export const memorySection: Section = {
               `${counted(waiting, "change")} of memory waiting for your decision; use /memory in a conversation`,
             ),
           ]),
+      ...embeddingsFindings(context),
     ]
   },
+}
+
+function embeddingsFindings(context: DoctorContext): readonly Finding[] {
+  if (!context.config.get("memory.semantic.enabled")) return []
+  const embeddings = chooseEmbeddingsFor(context)
+  if (!embeddings.ok)
+    return [
+      {
+        level: "warning",
+        text: `session search uses words only: ${embeddings.error}`,
+        fix: "hermes config set memory.semantic.provider NAME, or hermes config set memory.semantic.enabled false",
+      },
+    ]
+  const { baseUrl, model } = embeddings.value
+  return [okFinding(`embeddings for session search: ${model} from ${maskAddressPasswords(baseUrl)}`)]
 }
 
 /** A file of which only `limit` characters are used. */

@@ -1,4 +1,3 @@
-import { nearest } from "../../base/nearest-name.ts"
 import { ok, type Result } from "../../base/result.ts"
 import { installPackages } from "../../exec/language-server/install-server.ts"
 import { projectServers } from "../../exec/language-server/project-servers.ts"
@@ -6,6 +5,7 @@ import { serversDirectory } from "../../exec/language-server/server-paths.ts"
 import type { ConfiguredServer } from "../../exec/language-server/server-settings.ts"
 import { failed, invalid, type AdminFailure } from "../failure.ts"
 import type { HomeContext } from "../home-context.ts"
+import { findServers } from "./find-servers.ts"
 import { loadServers, type LanguageServers } from "./load-servers.ts"
 
 /** What installing the wanted servers involves. */
@@ -34,7 +34,7 @@ export async function planInstall(
   if (names.length === 0 && strategy === "manual") {
     return invalid("Name the servers to install, as `hermes lsp list` shows them; lsp.install_strategy is manual.")
   }
-  const wanted = names.length === 0 ? missingServers(loaded) : namedServers(names, loaded)
+  const wanted = names.length === 0 ? missingServers(loaded) : findServers(names, loaded.servers)
   if (!wanted.ok) return wanted
   return ok({
     packages: wanted.value.flatMap(({ install }) => (install.kind === "npm" ? install.packages : [])),
@@ -62,26 +62,4 @@ function missingServers(loaded: LanguageServers): Result<readonly ConfiguredServ
   }
   const needed = projectServers(workTree, servers).map(({ server }) => server)
   return ok(needed.filter((server) => locate(server) === undefined))
-}
-
-function namedServers(
-  names: readonly string[],
-  { servers }: LanguageServers,
-): Result<readonly ConfiguredServer[], AdminFailure> {
-  const found: ConfiguredServer[] = []
-  for (const name of names) {
-    const server = servers.find((known) => known.name === name)
-    if (server === undefined) return unknownServer(name, servers)
-    found.push(server)
-  }
-  return ok(found)
-}
-
-function unknownServer(name: string, servers: readonly ConfiguredServer[]): Result<never, AdminFailure> {
-  const close = nearest(
-    name,
-    servers.map((server) => server.name),
-  )
-  const hint = close === undefined ? "`hermes lsp list` shows all of them" : `did you mean ${close}?`
-  return invalid(`There is no language server "${name}"; ${hint}`)
 }

@@ -42,8 +42,9 @@ test("a project's server is missing, needs a sandbox, is ready, or has failed", 
   const failure = { server: "pyright", root: directory, reason: "it ended with code 3", at: Date.now() }
   write(context.home.file("lsp/broken.json"), JSON.stringify([failure]))
   expect(await states()).toEqual([["pyright", "failed"]])
-  expect(restartServers(context, { server: "gopls" })).toBe(0)
-  expect(restartServers(context, { server: undefined })).toBe(1)
+  expect(await restartServers(context, { server: "gopls" })).toEqual({ ok: true, value: 0 })
+  expect(await restartServers(context, { server: "rubbish" })).toMatchObject({ ok: false, error: { kind: "invalid" } })
+  expect(await restartServers(context, { server: undefined })).toEqual({ ok: true, value: 1 })
   expect(await states()).toEqual([["pyright", "ready"]])
 })
 

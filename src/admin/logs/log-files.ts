@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
+import { parseLogLine } from "../../base/log-line.ts"
 import { isNotFound } from "../../base/system-error.ts"
+import { createLineFilter, lastEntryShown, type LogFilter, type ShownBefore } from "./log-filter.ts"
 
 /** The logs that can be read by name; each is `<name>.log`, with older parts `.1`, `.2`, …. */
 export const LOG_NAMES = ["agent", "errors", "gateway", "gui"] as const
@@ -47,28 +49,45 @@ export function endOfLog(path: string): LogPosition | undefined {
   return { inode: stats.ino, offset: readFileSync(path).subarray(0, stats.size).lastIndexOf(NEWLINE) + 1 }
 }
 
-/** The last `count` lines that pass the filter, oldest first; reads older parts until there are enough. */
+/** The last lines of a log that pass the filter. */
+export interface LastLines {
+  /** Oldest first. */
+  readonly lines: readonly string[]
+  /** For the lines that are written later. */
+  readonly shown: ShownBefore
+}
+
+/** Reads the last `count` lines that pass the filter, from older parts too until there are enough. */
 export function lastLines(
   parts: readonly string[],
-  options: {
-    readonly count: number
-    readonly until: LogPosition | undefined
-    readonly filter: () => (line: string) => boolean
-  },
-): readonly string[] {
+  options: { readonly count: number; readonly until: LogPosition | undefined; readonly filter: LogFilter },
+): LastLines {
   const { count, until } = options
   const newest = parts.findIndex((part) => inodeOf(part) === until?.inode)
-  let found: readonly string[] = []
-  for (const part of newest === -1 ? parts : parts.slice(newest)) {
-    if (found.length >= count) break
-    const passes = options.filter()
-    const end = inodeOf(part) === until?.inode ? until?.offset : undefined
-    found = [...linesOf(part, end).filter((line) => passes(line)), ...found]
+  const wanted = newest === -1 ? parts : parts.slice(newest)
+  const read = (index: number): readonly string[] | undefined => {
+    const part = wanted[index]
+    if (part === undefined) return undefined
+    return linesOf(part, inodeOf(part) === until?.inode ? until?.offset : undefined)
   }
-  return count === 0 ? [] : found.slice(-count)
+  const before = (index: number): ShownBefore => lastEntryShown(read(index + 1) ?? [], options.filter)
+  let found: readonly string[] = []
+  let shown: ShownBefore
+  for (let index = 0; index === 0 || found.length < count; index += 1) {
+    const lines = read(index)
+    if (lines === undefined) break
+    const filter = createLineFilter(options.filter, startsWithEntry(lines) ? undefined : before(index))
+    found = [...lines.filter((line) => filter.passes(line)), ...found]
+    if (index === 0) shown = filter.shown
+  }
+  return { lines: count === 0 ? [] : found.slice(-count), shown }
 }
 
 const NEWLINE = 10
+
+function startsWithEntry([first]: readonly string[]): boolean {
+  return first !== undefined && parseLogLine(first) !== undefined
+}
 
 function inodeOf(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.ino

@@ -46,18 +46,38 @@ export function readLogFilter(options: {
   })
 }
 
-/** Tests lines in the order of the file: a line that starts no entry belongs to the entry before it. */
-export function createLineFilter(filter: LogFilter): (line: string) => boolean {
-  let shown = false
-  return (line) => {
-    const entry = parseLogLine(line)
-    if (entry === undefined) {
-      // Without time and level, a line passes filters on time and level.
-      return shown || (filter.loggers === undefined && filter.session === undefined)
-    }
-    shown = matches(entry, filter)
-    return shown
+/** Whether the entry that a line continues was shown; undefined when there is no entry before the line. */
+export type ShownBefore = boolean | undefined
+
+export interface LineFilter {
+  /** Must be called with the lines in the order of the log: a line that starts no entry belongs to the entry before it. */
+  passes(line: string): boolean
+  /** State after the last line, for the lines that continue the log. */
+  readonly shown: ShownBefore
+}
+
+export function createLineFilter(filter: LogFilter, before: ShownBefore): LineFilter {
+  let shown = before
+  return {
+    passes: (line) => {
+      const entry = parseLogLine(line)
+      if (entry !== undefined) shown = matches(entry, filter)
+      // A line of no entry has no time and no level, so those filters cannot reject it.
+      return shown ?? (filter.loggers === undefined && filter.session === undefined)
+    },
+    get shown() {
+      return shown
+    },
   }
+}
+
+/** Whether the last entry of these lines passes; undefined when no line starts an entry. */
+export function lastEntryShown(lines: readonly string[], filter: LogFilter): ShownBefore {
+  for (const line of lines.toReversed()) {
+    const entry = parseLogLine(line)
+    if (entry !== undefined) return matches(entry, filter)
+  }
+  return undefined
 }
 
 function matches(entry: LogEntry, filter: LogFilter): boolean {

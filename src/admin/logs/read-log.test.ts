@@ -1,8 +1,9 @@
+import { appendFileSync } from "node:fs"
 import { expect, test } from "vitest"
 import { createTestHomeContext } from "../../../test/support/home-context.ts"
 import { formatLogLine, type LogLevel } from "../../base/log-line.ts"
 import { readLogFilter } from "./log-filter.ts"
-import { readLog } from "./read-log.ts"
+import { logPath, readLog } from "./read-log.ts"
 
 const NOW = Date.now()
 const signal = new AbortController().signal
@@ -47,7 +48,8 @@ test.each<[Request, readonly string[]]>([
   [{ count: 2 }, ["slow", "new"]],
   [{ count: 0 }, []],
   [{ level: "warning" }, ["failed", "a.ts", "b.ts", "slow"]],
-  [{ since: "30m" }, ["a.ts", "b.ts", "slow", "new"]],
+  [{ since: "30m" }, ["slow", "new"]],
+  [{ level: "critical" }, []],
   [{ since: "2h", level: "ERROR" }, ["failed", "a.ts", "b.ts"]],
   [{ session: "abc" }, ["failed", "a.ts", "b.ts"]],
   [{ component: "tools" }, ["failed", "a.ts", "b.ts"]],
@@ -62,6 +64,38 @@ test("reads older parts when the newest has too few lines", async () => {
   const files = { "logs/agent.log": "d\n", "logs/agent.log.1": "b\nc\n", "logs/agent.log.2": "a\n" }
   expect(await read(files, { count: 3 })).toEqual(["b", "c", "d"])
   expect(await read(files, {})).toEqual(["a", "b", "c", "d"])
+})
+
+test("lines at the start of a part belong to the last entry of the older part", async () => {
+  const [old, failed] = [entry(300, "INFO", { text: "old" }), entry(5, "ERROR", { text: "failed" })]
+  const files = { "logs/agent.log": `  at a.ts\n${failed}\n  at b.ts\n`, "logs/agent.log.1": `${old}\n` }
+  expect(await read(files, { level: "error" })).toEqual(["failed", "b.ts"])
+  expect(await read(files, { since: "1h", count: 2 })).toEqual(["failed", "b.ts"])
+  const shown = { ...files, "logs/agent.log.1": `${failed}\n` }
+  expect(await read(shown, { level: "error" })).toEqual(["failed", "a.ts", "failed", "b.ts"])
+})
+
+test("lines of no entry pass filters on time and level", async () => {
+  const files = { "logs/agent.log": `loose\n${entry(300, "INFO", { text: "old" })}\n  more\n` }
+  expect(await read(files, { level: "error" })).toEqual(["loose"])
+  expect(await read(files, { component: "agent" })).toEqual(["old", "  more"])
+})
+
+test("following hides the lines that continue a hidden entry", async () => {
+  using context = createTestHomeContext({ "logs/agent.log": `${entry(5, "INFO", { text: "hidden" })}\n` })
+  const path = logPath(context, "agent")
+  const stop = new AbortController()
+  const steps = [
+    () => appendFileSync(path, `  hidden too\n${entry(1, "ERROR", { text: "failed" })}\n`),
+    () => appendFileSync(path, "  at a.ts\n"),
+  ]
+  const clock = {
+    ...context.clock,
+    sleep: () => Promise.resolve((steps.shift() ?? (() => stop.abort()))()),
+  }
+  const options = { count: 5, filter: { level: "ERROR" as const }, follow: true, signal: stop.signal }
+  const lines = await Array.fromAsync(readLog({ ...context, clock }, "agent", options) ?? [])
+  expect(lines.map((line) => line.split(": ").at(-1))).toEqual(["failed", "  at a.ts"])
 })
 
 test("a log that does not exist is undefined", () => {

@@ -34,10 +34,10 @@ async function* readLines(
   options: ReadLogOptions & Pick<HomeContext, "clock"> & { readonly parts: readonly string[] },
 ): AsyncGenerator<string, void> {
   const { parts, count, follow, clock, signal } = options
-  const filter = (): ((line: string) => boolean) => createLineFilter(options.filter)
   const until = follow ? endOfLog(path) : undefined
-  yield* lastLines(parts, { count, until, filter })
+  const last = lastLines(parts, { count, until, filter: options.filter })
+  yield* last.lines
   if (!follow) return
-  const passes = filter()
-  for await (const line of followLog(path, { clock, signal, from: until })) if (passes(line)) yield line
+  const filter = createLineFilter(options.filter, last.shown)
+  for await (const line of followLog(path, { clock, signal, from: until })) if (filter.passes(line)) yield line
 }

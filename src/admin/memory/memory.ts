@@ -25,7 +25,9 @@ export interface MemoryFileStatus {
   readonly target: MemoryTarget
   readonly enabled: boolean
   /** Undefined when the file cannot be used. */
-  readonly content: { readonly usage: string; readonly message: string } | undefined
+  readonly content:
+    | { readonly usage: string; readonly message: string; readonly entries: readonly string[] }
+    | undefined
 }
 
 export async function memoryStatus(context: HomeContext): Promise<MemoryStatus> {
@@ -39,7 +41,8 @@ export async function memoryStatus(context: HomeContext): Promise<MemoryStatus> 
     return {
       target,
       enabled: options.disabled?.includes(target) !== true,
-      content: result.kind === "done" ? { usage: result.usage, message: result.message } : undefined,
+      content:
+        result.kind === "done" ? { usage: result.usage, message: result.message, entries: result.entries } : undefined,
     }
   })
   return {

@@ -1,6 +1,7 @@
 import type { LocalServer } from "../../llm/local/local-servers.ts"
 import { findLocalServers } from "../../llm/local/local-servers.ts"
-import type { Provider } from "../../llm/provider.ts"
+import { chooseModelFor } from "../../app/services/model-sources.ts"
+import { usesCloudIdentity, type Provider } from "../../llm/provider.ts"
 import { CUSTOM_PROVIDER, findProvider, PROVIDERS } from "../../llm/providers.ts"
 import type { LoadedHome } from "../loaded-home.ts"
 import { providerRoute } from "./provider-route.ts"
@@ -57,14 +58,23 @@ export type ProviderAccess =
   /** `keySource` names where the key is found; undefined where none is needed. */
   | { readonly kind: "ready"; readonly keySource: string | undefined }
   | { readonly kind: "needs-address" }
+  /** The message names the variable of the cloud account. */
+  | { readonly kind: "needs-variable"; readonly message: string }
   | { readonly kind: "needs-login" }
   | { readonly kind: "needs-key"; readonly variable: string }
 
 export function providerAccess(home: LoadedHome, provider: Provider): ProviderAccess {
-  if (provider.baseUrl === "") return { kind: "needs-address" }
-  const route = providerRoute(home, provider.id)
-  if (route !== undefined) {
-    return { kind: "ready", keySource: route.key === undefined ? undefined : route.runtime.credentialSource }
+  if (provider.baseUrl === "" && provider.cloud === undefined) return { kind: "needs-address" }
+  // A model has to be named, but only the endpoint and the key matter here.
+  const route = chooseModelFor(home, { provider: provider.id, model: "any" })
+  if (route.ok) {
+    const { key, runtime } = route.value
+    return { kind: "ready", keySource: key === undefined ? undefined : runtime.credentialSource }
+  }
+  if (route.error.code === "bad_address") {
+    return usesCloudIdentity(provider)
+      ? { kind: "needs-variable", message: route.error.message }
+      : { kind: "needs-address" }
   }
   const [variable] = provider.keyVariables
   return variable === undefined ? { kind: "needs-login" } : { kind: "needs-key", variable }

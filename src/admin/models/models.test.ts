@@ -24,11 +24,15 @@ describe("access to a provider", () => {
   test("depends on the key, the login or the address that is missing", async () => {
     using context = createTestHomeContext({}, { ANTHROPIC_API_KEY: "sk-0123456789" })
     const home = await loadHome(context)
-    expect(["anthropic", "deepseek", "minimax-oauth", "custom"].map((name) => accessOf(home, name))).toEqual([
+    const names = ["anthropic", "deepseek", "minimax-oauth", "custom", "azure-openai", "mistral", "vertex"]
+    expect(names.map((name) => accessOf(home, name))).toEqual([
       { kind: "ready", keySource: "ANTHROPIC_API_KEY" },
       { kind: "needs-key", variable: "DEEPSEEK_API_KEY" },
       { kind: "needs-login" },
       { kind: "needs-address" },
+      { kind: "needs-address" },
+      { kind: "needs-key", variable: "MISTRAL_API_KEY" },
+      { kind: "needs-variable", message: expect.stringContaining("GOOGLE_CLOUD_PROJECT") as string },
     ])
   })
 
@@ -62,6 +66,14 @@ test("a typed name is an alias, a listed model or any other name", () => {
     ["claude-sonnet-4-5", true],
     ["claude-new-9-9", false],
   ])
+})
+
+test("an exact name wins over an alias", () => {
+  const offered = [{ id: "o3" }, { id: "o3-pro" }, { id: "openai/gpt-oss-120b" }]
+  const resolved = ["o3", "openai/gpt-oss-120b"].map(
+    (typed) => resolveOfferedModel(typed, { provider: provider("openai-api"), offered }).model.id,
+  )
+  expect(resolved).toEqual(["o3", "openai/gpt-oss-120b"])
 })
 
 test("every list is refreshed, and a failure is reported along with the successes", async () => {

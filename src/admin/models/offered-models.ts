@@ -3,7 +3,7 @@ import { findPrices } from "../../llm/catalog/find-prices.ts"
 import { readManifest } from "../../llm/catalog/manifest.ts"
 import { readCachedList } from "../../llm/catalog/model-list-cache.ts"
 import type { ListedModel } from "../../llm/catalog/model-list.ts"
-import { modelNameFor, resolveAlias } from "../../llm/catalog/model-names.ts"
+import { isSameName, modelNameFor, resolveAlias } from "../../llm/catalog/model-names.ts"
 import { priceWarning } from "../../llm/catalog/price-warning.ts"
 import type { Prices } from "../../llm/catalog/prices.ts"
 import { refreshModelList } from "../../llm/catalog/refresh-model-list.ts"
@@ -50,14 +50,18 @@ export async function listOfferedModels(
   return { models: models.map((model) => offer(model, provider, catalog)), problem }
 }
 
-/** Resolves a model name as typed by the user: a built-in alias, a listed model, or any other name. */
+/** Resolves a model name as typed by the user: a listed model, a built-in alias, or any other name. */
 export function resolveOfferedModel(
   typed: string,
   { provider, offered }: { readonly provider: Provider; readonly offered: readonly OfferedModel[] },
 ): { readonly model: OfferedModel; readonly isListed: boolean } {
+  const spelled = modelNameFor(provider, typed)
+  const exact =
+    offered.find(({ id }) => id === typed) ??
+    offered.find(({ id }) => id.toLowerCase() === spelled.toLowerCase() && isSameName(id, typed))
   const aliased = resolveAlias(typed, { provider, models: offered.map(({ id }) => id) })
-  const id = aliased ?? modelNameFor(provider, typed)
-  const listed = offered.find((model) => model.id === id)
+  const id = exact?.id ?? aliased ?? spelled
+  const listed = exact ?? offered.find((model) => model.id === id)
   return { model: listed ?? { id }, isListed: listed !== undefined }
 }
 

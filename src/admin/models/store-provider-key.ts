@@ -1,28 +1,27 @@
-import { ok, type Result } from "../../base/result.ts"
+import type { Result } from "../../base/result.ts"
 import { storeSecret } from "../../config/dotenv.ts"
 import { withVariables } from "../../config/environment.ts"
 import type { Provider } from "../../llm/provider.ts"
 import type { AdminFailure } from "../failure.ts"
 import type { LoadedHome } from "../loaded-home.ts"
 
-export interface StoredProviderKey {
-  /** The home with the key in its environment. */
-  readonly home: LoadedHome
-  readonly warnings: readonly string[]
+/** A key that the user typed, and the variable it is stored under. */
+export interface ProviderSecret {
+  readonly variable: string
+  readonly key: string
 }
 
-/** Stores a key in `.env` under the name of its variable. */
+/** The home as it will be once the key is stored. */
+export function withProviderKey(home: LoadedHome, { variable, key }: ProviderSecret): LoadedHome {
+  return { ...home, environment: withVariables(home.environment, { [variable]: key }) }
+}
+
+/** Stores a key in `.env` under the name of its variable. Returns warnings. */
 export async function storeProviderKey(
-  home: LoadedHome,
-  { variable, key }: { readonly variable: string; readonly key: string },
-): Promise<Result<StoredProviderKey, AdminFailure>> {
-  const { environment } = home
-  const stored = await storeSecret({ home: home.home, environment, name: variable, value: key })
-  if (!stored.ok) return stored
-  return ok({
-    home: { ...home, environment: withVariables(environment, { [variable]: key }) },
-    warnings: stored.value,
-  })
+  { home, environment }: LoadedHome,
+  { variable, key }: ProviderSecret,
+): Promise<Result<readonly string[], AdminFailure>> {
+  return await storeSecret({ home, environment, name: variable, value: key })
 }
 
 /** The variable for the key of a server at an address that the user typed; `model.api_key` refers to it. */

@@ -1,4 +1,5 @@
 import type { Origin } from "../../agent/origin.ts"
+import { PLATFORM_HINTS } from "../../agent/prompt/platform-hints.ts"
 import { startApp } from "../../app/start.ts"
 import type { HomeContext } from "../home-context.ts"
 
@@ -13,6 +14,11 @@ export interface LayerSize {
 export interface PromptSize {
   readonly layers: readonly LayerSize[]
   readonly total: { readonly bytes: number; readonly tokens: number }
+}
+
+/** The platforms that have a prompt of their own. */
+export function promptPlatforms(): readonly string[] {
+  return Object.keys(PLATFORM_HINTS)
 }
 
 /** Measures what a new session sends before the first message. Needs no network and no key. */

@@ -28,7 +28,7 @@ test("a key is set, missing or removed, and is never reported in full", async ()
 test("a damaged database does not prevent the report", async () => {
   using context = createTestHomeContext({ "state.db": "not a database".repeat(1000) })
   expect(await homeStatus(context, { program, probe: false, signal })).toMatchObject({
-    sessions: { kind: "unreadable" },
+    sessions: { kind: "counted", total: 0 },
     setup: { model: { kind: "chosen", demo: true } },
     provider: undefined,
   })

@@ -8,6 +8,7 @@ import type { Home } from "../../config/home.ts"
 import type { Config } from "../../config/load-config.ts"
 import { maskAddressPasswords, maskSecret, PROVIDER_KEY_VARIABLES } from "../../config/secrets.ts"
 import { suppressedVariables } from "../../config/stored-logins.ts"
+import { configuredProfile } from "../../policy/permission-profile.ts"
 import { runningGateway } from "../gateway-process.ts"
 import type { LoadedHome } from "../loaded-home.ts"
 
@@ -74,7 +75,7 @@ export function collectSetup(loaded: LoadedHome, program: ProgramFacts): SetupFa
     model: modelFacts(loaded),
     terminalBackend: config.get("terminal.backend"),
     terminalOverride: (environment.get("TERMINAL_ENV") ?? "") === "" ? undefined : "TERMINAL_ENV",
-    permissionProfile: config.get("approvals.profile") ?? "default",
+    permissionProfile: configuredProfile(config),
     toolsets: config.get("toolsets"),
     mcpServers: Object.keys(config.get("mcp_servers")).length,
     memoryProvider: config.get("memory.provider") || "built-in",

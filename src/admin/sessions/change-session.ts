@@ -3,7 +3,7 @@ import { fail, ok, type Result } from "../../base/result.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import { newSessionId, sessionIdKindOf } from "../../state/session-id.ts"
 import { StoreError, type SessionRow, type SessionStore, type TitleOutcome } from "../../state/store.ts"
-import { findSession, withSessionStore, type SessionStoreContext } from "./session-store.ts"
+import { findExactSession, findSession, withSessionStore, type SessionStoreContext } from "./session-store.ts"
 
 export type RenameOutcome =
   | { readonly kind: "renamed"; readonly id: SessionId; readonly title: string | null }
@@ -12,7 +12,7 @@ export type RenameOutcome =
 /** Sets the title of a session; an empty title removes it. */
 export async function renameSession(context: SessionStoreContext, name: string, title: string): Promise<RenameOutcome> {
   const outcome = await withSessionStore<RenameOutcome>(context, async (store) => {
-    const session = await findSession(store, name)
+    const session = await findExactSession(store, name)
     if (session === undefined) return { kind: "no-session" }
     const set = await store.setTitle(session.id, title)
     return set.kind === "set" ? { kind: "renamed", id: session.id, title: set.title } : set
@@ -27,7 +27,7 @@ export function setSessionArchived(
   archived: boolean,
 ): Promise<SessionId | undefined> {
   return withSessionStore(context, async (store) => {
-    const session = await findSession(store, name)
+    const session = await findExactSession(store, name)
     if (session !== undefined) await store.setArchived(session.id, archived)
     return session?.id
   })

@@ -1,36 +1,76 @@
 import { closeSync, openSync, renameSync, rmSync, statSync, writeSync } from "node:fs"
+import { assertNever } from "../../base/assert-never.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import { errorCode, explainSystemError } from "../../base/system-error.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
-import type { SessionStore } from "../../state/store.ts"
+import type { SessionRow, SessionStore } from "../../state/store.ts"
 import { findSession, openSessionStore, withSessionStore, type SessionStoreContext } from "./session-store.ts"
 
-/** A session with all its messages, one line of an export file. */
-export type ExportedSession = Readonly<Record<string, unknown>>
+/**
+ * `jsonl`: a session with all its fields and messages; with `includeUndone`, also the messages that `/undo` removed.
+ * `trajectory`: training data.
+ */
+export interface ExportFormat {
+  readonly kind: "jsonl" | "trajectory"
+  readonly includeUndone?: boolean
+}
 
-/** Returns undefined when there is no session with this name. */
-export function exportSession(context: SessionStoreContext, name: string): Promise<ExportedSession | undefined> {
+/** A session with all its fields and messages. Returns undefined when there is no session with this name. */
+export function exportSession(
+  context: SessionStoreContext,
+  name: string,
+): Promise<Readonly<Record<string, unknown>> | undefined> {
   return withSessionStore(context, async (store) => {
     const session = await findSession(store, name)
     return session === undefined ? undefined : store.exportSession(session.id)
   })
 }
 
-/** Yields the sessions of one source, or all, one at a time: a whole export may not fit in memory. */
+/** The lines of one session: none in a format that has no line for it, undefined when there is no session with this name. */
+export function exportSessionLines(
+  context: SessionStoreContext,
+  name: string,
+  format: ExportFormat,
+): Promise<readonly string[] | undefined> {
+  return withSessionStore(context, async (store) => {
+    const session = await findSession(store, name)
+    if (session === undefined) return undefined
+    const line = await lineOf(store, session, format)
+    return line === undefined ? [] : [line]
+  })
+}
+
+/** Yields a line for each session of one source, or all, one at a time: a whole export may not fit in memory. */
 export async function* exportSessions(
   context: SessionStoreContext,
-  options: { readonly source: string | undefined; readonly signal: AbortSignal },
-): AsyncGenerator<ExportedSession, void> {
+  options: { readonly source: string | undefined; readonly signal: AbortSignal; readonly format: ExportFormat },
+): AsyncGenerator<string, void> {
   const store = await openSessionStore(context)
   if (store === undefined) return
   try {
     for (const id of await sessionIds(store, options.source)) {
       options.signal.throwIfAborted()
-      const session = await store.exportSession(id)
-      if (session !== undefined) yield session
+      const session = await store.session(id)
+      const line = session === undefined ? undefined : await lineOf(store, session, options.format)
+      if (line !== undefined) yield line
     }
   } finally {
     await store.close()
+  }
+}
+
+async function lineOf(store: SessionStore, session: SessionRow, format: ExportFormat): Promise<string | undefined> {
+  switch (format.kind) {
+    case "jsonl": {
+      const exported = await store.exportSession(session.id, { includeInactive: format.includeUndone === true })
+      return exported === undefined ? undefined : JSON.stringify(exported)
+    }
+    case "trajectory": {
+      const { trajectoryOf } = await import("./export-trajectories.ts")
+      return await trajectoryOf(store, session)
+    }
+    default:
+      return assertNever(format.kind)
   }
 }
 
@@ -51,12 +91,12 @@ export type ExportFileFailure =
  */
 export async function writeExportFile(
   path: string,
-  sessions: AsyncIterable<ExportedSession> | Iterable<ExportedSession>,
+  lines: AsyncIterable<string> | Iterable<string>,
 ): Promise<Result<number, ExportFileFailure>> {
   const partial = `${path}.partial-${process.pid}`
   try {
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return fail({ kind: "is-directory" })
-    const count = await writeLines(partial, sessions)
+    const count = await writeLines(partial, lines)
     if (count > 0) renameSync(partial, path)
     return ok(count)
   } catch (error) {
@@ -67,15 +107,12 @@ export async function writeExportFile(
   }
 }
 
-async function writeLines(
-  path: string,
-  sessions: AsyncIterable<ExportedSession> | Iterable<ExportedSession>,
-): Promise<number> {
+async function writeLines(path: string, lines: AsyncIterable<string> | Iterable<string>): Promise<number> {
   const descriptor = openSync(path, "wx", 0o600)
   let count = 0
   try {
-    for await (const session of sessions) {
-      writeSync(descriptor, `${JSON.stringify(session)}\n`)
+    for await (const line of lines) {
+      writeSync(descriptor, `${line}\n`)
       count += 1
     }
     return count

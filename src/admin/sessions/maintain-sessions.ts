@@ -39,11 +39,11 @@ export function checkSessionDatabase({ home }: Pick<HomeContext, "home">): Healt
   return existsSync(path) ? checkHealth(path) : undefined
 }
 
-/** Repairs a damaged database and, with `backup`, keeps a copy of the damaged file. Undefined when the home has no database. */
-export function repairSessionDatabase(
-  { home, clock }: Pick<HomeContext, "home" | "clock">,
+/** Repairs a damaged database; without `backup` keeps the damaged file only if something was lost. Undefined when the home has none. */
+export async function repairSessionDatabase(
+  { home, clock, log }: Pick<HomeContext, "home" | "clock" | "log">,
   options: { readonly backup: boolean },
-): RepairOutcome | undefined {
+): Promise<RepairOutcome | undefined> {
   const path = home.file("state.db")
-  return existsSync(path) ? repairStore(path, { ...options, clock }) : undefined
+  return existsSync(path) ? await repairStore(path, { ...options, clock, log }) : undefined
 }

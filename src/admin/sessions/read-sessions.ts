@@ -8,7 +8,8 @@ import type {
   SessionSummary,
 } from "../../state/store.ts"
 import { StoreError } from "../../state/store.ts"
-import { findSession, withSessionStore, type SessionStoreContext } from "./session-store.ts"
+import { isExactQuery } from "../../state/search-query.ts"
+import { findExactSession, findSession, withSessionStore, type SessionStoreContext } from "./session-store.ts"
 
 /** Sessions that other programs created through a tool; listed only when their source is requested. */
 const HIDDEN_SOURCES = ["tool"]
@@ -25,6 +26,10 @@ export async function listSessions(
   )
 }
 
+/**
+ * Messages for a query. Words are ranked, and any of them is enough; a query with phrases, `AND`, `OR`, `NOT` or `prefix*` is matched
+ * exactly.
+ */
 export async function searchSessions(
   context: SessionStoreContext,
   query: string,
@@ -34,12 +39,17 @@ export async function searchSessions(
 ): Promise<readonly SearchHit[]> {
   const { source, ...search } = options
   const filter: MessageSearchOptions = source === undefined ? { excludeSources: HIDDEN_SOURCES } : { sources: [source] }
-  return (await withSessionStore(context, (store) => store.search(query, { ...search, ...filter }))) ?? []
+  const found = await withSessionStore(context, async (store) => {
+    if (isExactQuery(query)) return await store.search(query, { ...search, ...filter })
+    const { rankedSearch } = await import("./ranked-search.ts")
+    return await rankedSearch(store, query, { ...search, ...filter })
+  })
+  return found ?? []
 }
 
-/** The row of one session; undefined when there is none with this name. */
+/** The row of exactly the session with this id, title or beginning of an id; undefined when there is none. */
 export function readSession(context: SessionStoreContext, name: string): Promise<SessionRow | undefined> {
-  return withSessionStore(context, (store) => findSession(store, name))
+  return withSessionStore(context, (store) => findExactSession(store, name))
 }
 
 export interface Transcript {

@@ -5,7 +5,7 @@ import { createTestHomeContext, type TestHomeContext } from "../../../test/suppo
 import { toSessionId } from "../../protocol/identifiers.ts"
 import { openSqliteStore } from "../../state/sqlite/open-store.ts"
 import { branchSession, deleteSession, renameSession, setSessionArchived } from "./change-session.ts"
-import { exportSession, exportSessions, writeExportFile } from "./export-sessions.ts"
+import { exportSession, exportSessionLines, exportSessions, writeExportFile } from "./export-sessions.ts"
 import { checkSessionDatabase, optimizeSessions, repairSessionDatabase } from "./maintain-sessions.ts"
 import { pruneSessions, sessionStats } from "./maintain-sessions.ts"
 import {
@@ -16,12 +16,15 @@ import {
   readTranscript,
   searchSessions,
 } from "./read-sessions.ts"
+import { withSessionStore } from "./session-store.ts"
 
 const NOW = Date.now() / 1000
 const signal = new AbortController().signal
 const WORK = toSessionId("20260101_100000_aaaaaa")
 const MUSIC = toSessionId("20260102_100000_bbbbbb")
 const TOOL = toSessionId("20260103_100000_cccccc")
+const JSONL = { kind: "jsonl" } as const
+const TRAJECTORY = { kind: "trajectory" } as const
 const ALL = { source: undefined, limit: 20, all: false }
 
 /** A home with a titled session, one that ended 100 days ago, and one that a tool created. */
@@ -61,8 +64,8 @@ test("operations on a home without a database find nothing and create none", asy
   expect(await sessionStats(context)).toBeUndefined()
   expect(await optimizeSessions(context)).toBeUndefined()
   expect(checkSessionDatabase(context)).toBeUndefined()
-  expect(repairSessionDatabase(context, { backup: true })).toBeUndefined()
-  expect(await Array.fromAsync(exportSessions(context, { source: undefined, signal }))).toEqual([])
+  expect(await repairSessionDatabase(context, { backup: true })).toBeUndefined()
+  expect(await Array.fromAsync(exportSessions(context, { source: undefined, signal, format: JSONL }))).toEqual([])
   expect(existsSync(context.home.file("state.db"))).toBe(false)
 })
 
@@ -136,16 +139,64 @@ describe("export", () => {
   test("writes one private file with a session per line", async () => {
     using context = await homeWithSessions()
     const path = join(context.directory, "all.jsonl")
-    const sessions = exportSessions(context, { source: undefined, signal })
+    const sessions = exportSessions(context, { source: undefined, signal, format: JSONL })
     expect(await writeExportFile(path, sessions)).toEqual({ ok: true, value: 3 })
     expect(readFileSync(path, "utf8").trimEnd().split("\n")).toHaveLength(3)
     expect(statSync(path).mode & 0o777).toBe(0o600)
     expect(readdirSync(context.directory)).toEqual([".hermes", "all.jsonl"])
   })
 
+  test("writes training data, without sessions that have no answer", async () => {
+    using context = await homeWithSessions()
+    const id = toSessionId("answered")
+    await withSessionStore(context, async (store) => {
+      const modelConfig = { declared_tools: ["todo", "gone"] }
+      await store.createSession({ id, source: "cli", startedAt: NOW, model: "m", modelConfig })
+      await store.append(id, [
+        { role: "user", content: "Plan it.", timestamp: NOW },
+        { role: "assistant", content: "Done.", reasoning: "hm", timestamp: NOW },
+      ])
+    })
+    const lines = await Array.fromAsync(exportSessions(context, { source: undefined, signal, format: TRAJECTORY }))
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      {
+        conversations: [
+          { from: "system", value: expect.stringMatching(/<tools>\n\[\{"name": "todo", [^\n]*\}\]\n<\/tools>/) },
+          { from: "human", value: "Plan it." },
+          { from: "gpt", value: "<think>\nhm\n</think>\nDone." },
+        ],
+        timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+        model: "m",
+        completed: true,
+      },
+    ])
+    expect(await exportSessionLines(context, "answered", TRAJECTORY)).toEqual(lines)
+    expect(await exportSessionLines(context, WORK, TRAJECTORY)).toEqual([])
+    expect(await exportSessionLines(context, "nothing", TRAJECTORY)).toBeUndefined()
+  })
+
+  test("leaves out undone messages unless they are wanted", async () => {
+    using context = await homeWithSessions()
+    await withSessionStore(context, async (store) => {
+      const [, second] = await store.messages(WORK)
+      await store.undoTo(WORK, second?.id ?? 0)
+    })
+    const contents = async (includeUndone: boolean) => {
+      const lines = await exportSessionLines(context, WORK, { kind: "jsonl", includeUndone })
+      const { messages } = JSON.parse(lines?.[0] ?? "") as { messages: { content: string; active: number }[] }
+      return messages.map(({ content, active }) => [content, active])
+    }
+    expect(await contents(false)).toEqual([["Where is my passport?", 1]])
+    expect(await contents(true)).toEqual([
+      ["Where is my passport?", 1],
+      ["Here it is.", 0],
+    ])
+    expect(await exportSession(context, WORK)).toMatchObject({ messages: [{ content: "Where is my passport?" }] })
+  })
+
   test("an aborted export leaves no file", async () => {
     using context = await homeWithSessions()
-    const sessions = exportSessions(context, { source: undefined, signal: AbortSignal.abort() })
+    const sessions = exportSessions(context, { source: undefined, signal: AbortSignal.abort(), format: JSONL })
     await expect(writeExportFile(join(context.directory, "all.jsonl"), sessions)).rejects.toThrow()
     expect(readdirSync(context.directory)).toEqual([".hermes"])
   })
@@ -161,11 +212,13 @@ describe("export", () => {
 })
 
 describe("damage", () => {
-  test("a file that is not a database is part of the counts and of the health check", async () => {
+  test("a file that is not a database is replaced, kept under another name and reported", async () => {
     using context = createTestHomeContext({ "state.db": "this is not a database".repeat(100) })
-    expect(await countSessions(context)).toMatchObject({ kind: "unreadable" })
+    const notices: string[] = []
     expect(checkSessionDatabase(context)).toMatchObject({ healthy: false })
-    await expect(listSessions(context, ALL)).rejects.toMatchObject({ name: "StoreError" })
+    expect(await countSessions({ ...context, notify: (notice) => notices.push(notice) })).toMatchObject({ total: 0 })
+    expect(notices).toEqual([expect.stringContaining("kept the damaged file as ")])
+    expect(checkSessionDatabase(context)).toEqual({ healthy: true })
   })
 
   test("a directory instead of the file is a store error", async () => {

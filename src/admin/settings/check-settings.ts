@@ -2,6 +2,7 @@ import { existsSync } from "node:fs"
 import type { ConfigProblem } from "../../config/config-problem.ts"
 import type { Config } from "../../config/load-config.ts"
 import { isOutdated } from "../../config/migration/migrate.ts"
+import { isReserved } from "../../config/setting-path.ts"
 import { CONFIG_VERSION, settingKeys } from "../../config/settings.ts"
 import { configVersionOf } from "../../config/validate.ts"
 import type { HomeContext } from "../home-context.ts"
@@ -18,6 +19,8 @@ export type SettingsCheck =
       readonly problems: readonly ConfigProblem[]
       /** Problems found in `.env`. */
       readonly warnings: readonly string[]
+      /** Settings in the file that no code reads yet. */
+      readonly reserved: readonly string[]
     }
 
 export interface ConfigFileFacts {
@@ -40,6 +43,7 @@ export async function checkSettings(context: HomeContext): Promise<SettingsCheck
     file: existsSync(path) ? fileFacts(config, context) : undefined,
     problems,
     warnings,
+    reserved: settingKeys().filter((key) => isReserved(key) && config.origin(key) === "file"),
   }
 }
 

@@ -2,6 +2,7 @@ import { isRecord } from "../../base/json.ts"
 import type { Environment } from "../../config/environment.ts"
 import type { Config } from "../../config/load-config.ts"
 import { maskSecret, PROVIDER_KEY_VARIABLES } from "../../config/secrets.ts"
+import { isReserved } from "../../config/setting-path.ts"
 import { isSettingKey, settingKeys } from "../../config/settings.ts"
 import type { HomeContext } from "../home-context.ts"
 import { loadSettings } from "./load-settings.ts"
@@ -12,6 +13,8 @@ export interface DescribedSetting {
   /** Secrets are masked. */
   readonly value: unknown
   readonly origin: ReturnType<Config["origin"]>
+  /** No code reads it yet, so it has no effect. */
+  readonly reserved?: true
 }
 
 export interface SettingsDescription {
@@ -32,6 +35,7 @@ export async function describeSettings(context: HomeContext): Promise<SettingsDe
     key,
     value: maskSettings(config.lookup(key), { key: key.split(".").at(-1) ?? "", secrets: "ends" }),
     origin: config.origin(key),
+    ...reservedMark(key),
   })
   const changed = changedKeys(config)
   const sections = SECTIONS.map(({ title, prefixes, always }) => {
@@ -67,10 +71,15 @@ export async function settingsWithOrigin(
       leaves[path] = {
         value: maskSettings(value, { key: path.split(".").at(-1) ?? "", secrets: "ends" }),
         origin: config.origin(path),
+        ...reservedMark(path),
       }
   }
   visit(config.effective(), "")
   return leaves
+}
+
+function reservedMark(path: string): { readonly reserved?: true } {
+  return isReserved(path) ? { reserved: true } : {}
 }
 
 /** Each section always has its `always` keys; other keys with its prefixes appear when they were changed. */
@@ -99,7 +108,7 @@ const SECTIONS: readonly {
   {
     title: "Display",
     prefixes: ["display"],
-    always: ["display.interface", "display.streaming", "display.tool_progress", "display.skin"],
+    always: ["display.streaming", "display.tool_progress", "display.busy_input_mode"],
   },
   { title: "Messaging", prefixes: ["gateway", "platforms", "streaming", "session_reset"], always: [] },
 ]

@@ -1,7 +1,8 @@
 import { existsSync, statSync } from "node:fs"
 import { resolve } from "node:path"
 
-import { isPermissionProfile, PERMISSION_PROFILES } from "../../policy/permission-profile.ts"
+import { PERMISSION_PROFILES } from "../../config/permission-profiles.ts"
+import { isPermissionProfile } from "../../policy/permission-profile.ts"
 import type { PermissionProfile } from "../../policy/permission-profile.ts"
 import type { Part } from "../../protocol/message.ts"
 import { CliError } from "../command.ts"
@@ -12,7 +13,7 @@ export type ChatMode = "conversation" | "query" | "answer-only" | "script" | "js
 
 export interface ChatOptions {
   readonly mode: ChatMode
-  /** Undefined in a conversation. */
+  /** In a conversation the first message, if one is given. */
   readonly prompt: string | undefined
   readonly images: readonly Part[]
   readonly cwd: string
@@ -25,12 +26,15 @@ export interface ChatOptions {
   readonly model: string | undefined
   readonly provider: string | undefined
   readonly resume: string | undefined
-  /** `-c` without a name: continue the most recent session. */
+  /** `-c` without a name: continue the most recent session of this directory. */
   readonly continueLast: boolean
+  /** `--all`: the most recent session may be of another directory. */
+  readonly anyDirectory: boolean
   readonly permissionProfile: PermissionProfile | undefined
   readonly systemPromptAppend: string | undefined
   readonly passSessionId: boolean
   readonly checkpoints: boolean
+  readonly saveTrajectories: boolean
   readonly deltas: boolean
 }
 
@@ -39,23 +43,32 @@ const FIRST_BYTE_MS = 10_000
 
 /** Reads the flags, the prompt and piped input. Throws a `CliError` for an invalid combination. */
 export async function readChatOptions(invocation: Invocation): Promise<ChatOptions> {
-  const { flags, environment, terminal } = invocation
+  const { flags, environment, terminal, positionals } = invocation
   const script = flags.text("oneshot")
   const query = flags.text("query")
+  const first = positionals.join(" ").trim() === "" ? undefined : positionals.join(" ")
+  if (first !== undefined && (script ?? query) !== undefined)
+    throw usage("There are two prompts: give it either as a word or with -q or -z.")
   const format = flags.text("output-format") ?? "text"
-  const typed = script ?? (query === "-" ? undefined : query)
+  const typed = script ?? (query === "-" ? undefined : query) ?? first
   const piped = await readPiped(invocation, typed !== undefined)
   const prompt = joinPrompt(typed, piped)
-  const isOneShot = script !== undefined || query !== undefined || format !== "text" || !terminal.stdinIsTty
+  const isOneShot =
+    script !== undefined ||
+    query !== undefined ||
+    format !== "text" ||
+    !terminal.stdinIsTty ||
+    (first !== undefined && !terminal.stdoutIsTty)
   if (isOneShot && (prompt === undefined || prompt.trim() === ""))
     throw usage(missingPrompt(flags, terminal.stdinIsTty))
   if (script !== undefined && flags.text("provider") !== undefined && !namesModel(invocation)) {
     throw usage("--provider needs a model: add --model, or set HERMES_INFERENCE_MODEL.")
   }
+  if (flags.has("all") && !flags.has("continue")) throw usage("--all belongs to --continue: use `hermes -c --all`.")
   const images = await readImages(flags.texts("image"), invocation)
   return {
     mode: modeOf({ script, format, isOneShot, quiet: flags.has("quiet"), query, stdinIsTty: terminal.stdinIsTty }),
-    prompt: isOneShot ? prompt : undefined,
+    prompt,
     images,
     cwd: resolveWorkingDirectory(flags.text("cwd")),
     isCwdNamed: flags.text("cwd") !== undefined,
@@ -71,10 +84,12 @@ export async function readChatOptions(invocation: Invocation): Promise<ChatOptio
     provider: flags.text("provider"),
     resume: flags.text("resume") ?? (flags.text("continue") === "" ? undefined : flags.text("continue")),
     continueLast: flags.has("continue") && (flags.text("continue") ?? "") === "",
+    anyDirectory: flags.has("all"),
     permissionProfile: permissionProfile(flags) ?? (environment.truthy("HERMES_YOLO_MODE") ? "full-auto" : undefined),
     systemPromptAppend: flags.text("system-prompt-append"),
     passSessionId: flags.has("pass-session-id"),
     checkpoints: flags.has("checkpoints"),
+    saveTrajectories: flags.has("save-trajectories"),
     deltas: !flags.has("no-deltas"),
   }
 }
@@ -106,7 +121,12 @@ async function readPiped(invocation: Invocation, hasPrompt: boolean): Promise<st
     terminal.errLine(
       "No data arrived on standard input within 10 seconds; continuing without it. Use --no-stdin to skip the wait.",
     )
-  return read.truncated ? `${read.text}\n[input truncated]` : read.text
+  if (!read.truncated) return read.text
+  const limit = MAX_STDIN_BYTES.toLocaleString("en-US")
+  terminal.errLine(
+    `Standard input is longer than ${limit} bytes: only its beginning is sent to the model, up to this limit. Save it to a file and name the file in the prompt, so that the model can read all of it.`,
+  )
+  return `${read.text}\n[input truncated: these are the first ${limit} bytes of standard input, and the rest was not read]`
 }
 
 function joinPrompt(typed: string | undefined, piped: string): string | undefined {

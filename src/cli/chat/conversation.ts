@@ -3,19 +3,27 @@ import { isImagePath } from "../../app/services/attached-image.ts"
 import type { Session } from "../../app/session/session.ts"
 import { assertNever } from "../../base/assert-never.ts"
 import { systemClock } from "../../base/clock.ts"
-import { errorMessage } from "../../base/system-error.ts"
+import { errorMessage, explainSystemError } from "../../base/system-error.ts"
+import { ellipsize } from "../../base/text.ts"
 import type { SlashContext, SlashOutcome } from "../../commands/slash-command.ts"
 import { isSlashLine, runSlashCommand } from "../../commands/slash-table.ts"
 import type { ChosenModel } from "../../llm/choose-model.ts"
+import type { RunEnd } from "../../protocol/events.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import type { Part, UserInput } from "../../protocol/message.ts"
+import { EXIT_HANGUP, EXIT_INTERRUPTED, isHangup, raiseHangup } from "../stop-signal.ts"
 import type { Terminal } from "../terminal/terminal.ts"
+import { withoutControlCharacters } from "../terminal/text-layout.ts"
 import { createBusyInput } from "./busy-input.ts"
 import type { AfterTurn, BusyInput, BusyMode } from "./busy-input.ts"
 import { openLineReader, WOKEN } from "./line-reader.ts"
 import type { LineReader } from "./line-reader.ts"
+import { createProgressLine } from "./progress-line.ts"
+import { openPromptHistory } from "./prompt-history.ts"
 import { createQuestions } from "./questions.ts"
+import { withDisplaySettings } from "./turn-display.ts"
 import { createTurnView } from "./turn-view.ts"
+import type { TurnView } from "./turn-view.ts"
 
 export interface ConversationOptions {
   readonly app: App
@@ -26,8 +34,8 @@ export interface ConversationOptions {
   readonly model: ChosenModel
   /** Attached to the first message. */
   readonly images: readonly Part[]
-  /** A message that the user typed before the conversation was open; empty if there is none. */
-  readonly firstMessage: string
+  /** Messages that the user gave before the conversation was open. */
+  readonly firstMessages: readonly string[]
 }
 
 interface ConversationState {
@@ -46,18 +54,30 @@ interface ConversationState {
 
 /**
  * Runs a conversation line by line and returns the exit code. The user can type while a reply is being generated; Ctrl+C interrupts
- * the reply. Ctrl+C at the empty prompt, Ctrl+D and /quit end the conversation.
+ * the reply. Ctrl+C twice at the empty prompt, Ctrl+D and /quit end the conversation.
  */
 export async function converse(options: ConversationOptions): Promise<number> {
   const { terminal, signal } = options
   // A question asked before the conversation has unreferenced standard input, which would let the process exit.
-  const lines = openLineReader({ input: process.stdin.ref(), terminal, signal })
+  const lines = openLineReader({
+    input: process.stdin.ref(),
+    terminal,
+    signal,
+    history: openPromptHistory({
+      path: options.app.home.file(HISTORY_FILE),
+      redact: (text) => options.app.redactor.redact(text, { force: true }),
+      clock: options.app.clock,
+      failed: (error) => terminal.errLine(`The prompt history is not saved: ${explainSystemError(error)}.`),
+    }),
+    hungUp: raiseHangup,
+    now: () => systemClock.now(),
+  })
   const state: ConversationState = {
     options,
     lines,
     session: options.session,
     outbox: [],
-    typedEarly: options.firstMessage === "" ? [] : [options.firstMessage],
+    typedEarly: [...options.firstMessages],
     attached: [...options.images],
     hintShown: false,
   }
@@ -69,8 +89,19 @@ export async function converse(options: ConversationOptions): Promise<number> {
     await state.session.close("user_exit")
     if (state.hintShown) await options.app.rememberHint("busy_input_prompt")
   }
-  if (state.session.facts.unsaved === undefined) terminal.errLine(`Continue with: hermes --resume ${state.session.id}`)
-  return 0
+  for (const text of [...state.outbox, ...state.typedEarly]) terminal.errLine(`Not sent: ${preview(text)}`)
+  if (state.session.isStored) terminal.errLine(`Continue with: hermes --resume ${state.session.id}`)
+  if (!signal.aborted) return 0
+  return isHangup(signal) ? EXIT_HANGUP : EXIT_INTERRUPTED
+}
+
+/** The Python edition uses the same file. */
+const HISTORY_FILE = ".hermes_history"
+
+const MAX_PREVIEW_CHARS = 200
+
+function preview(text: string): string {
+  return ellipsize(withoutControlCharacters(text).replaceAll(/\s+/gu, " "), MAX_PREVIEW_CHARS)
 }
 
 function banner({ session, model }: ConversationOptions): string {
@@ -79,12 +110,21 @@ function banner({ session, model }: ConversationOptions): string {
     model.runtime.provider === "demo" ? `${facts.model} (demo, not an AI)` : `${facts.model} (${facts.provider})`
   return [
     `Hermes · ${modelText} · ${facts.cwd}`,
-    facts.resumed ? `Continuing ${session.id} with ${facts.messages} messages.` : "Type a message, or /help.",
+    facts.resumed ? continuing(session) : "Type a message, or /help.",
   ].join("\n")
 }
 
-function promptFor(terminal: Terminal): string {
-  return terminal.color ? "\n\u{1B}[1;36myou>\u{1B}[0m " : "\nyou> "
+function continuing({ id, facts }: Session): string {
+  const ending = facts.endsInterrupted ? " The last reply was interrupted." : ""
+  const moved = facts.movedFrom === undefined ? "" : ` It was in ${facts.movedFrom} before.`
+  return `Continuing ${id} with ${facts.messages} messages.${ending}${moved}`
+}
+
+const PROMPT = "\nyou> "
+
+/** A message as it would look after the user typed it at the prompt. */
+function typedMessage(text: string, { color }: Terminal): string {
+  return (color ? "\n\u{1B}[1;36myou>\u{1B}[0m " : PROMPT) + withoutControlCharacters(text)
 }
 
 /** Handles a queued message, a notice of a background process, or the next typed line. Returns false when the user quits. */
@@ -93,7 +133,7 @@ async function handleNextInput(state: ConversationState): Promise<boolean> {
   if (signal.aborted) return false
   const queued = state.outbox.shift()
   if (queued !== undefined) {
-    terminal.line(promptFor(terminal) + queued)
+    terminal.line(typedMessage(queued, terminal))
     return await applyOutcome(await sendMessage(queued, state), state)
   }
   const notice = state.session.background.take()
@@ -102,7 +142,7 @@ async function handleNextInput(state: ConversationState): Promise<boolean> {
     return await applyOutcome(await sendMessage(notice, state, { notice: true }), state)
   }
   const typedEarly = state.typedEarly.shift()
-  if (typedEarly !== undefined) terminal.line(promptFor(terminal) + typedEarly)
+  if (typedEarly !== undefined) terminal.line(typedMessage(typedEarly, terminal))
   const line = typedEarly ?? (await nextLineOrNotice(state))
   if (line === WOKEN) return true
   const text = line?.trim()
@@ -118,18 +158,14 @@ async function handleNextInput(state: ConversationState): Promise<boolean> {
 }
 
 /** Reads a line. A background process that ends meanwhile wakes the prompt, so that its notice is handled at once. */
-async function nextLineOrNotice({
-  options,
-  lines,
-  session,
-}: ConversationState): Promise<string | undefined | typeof WOKEN> {
+async function nextLineOrNotice({ lines, session }: ConversationState): Promise<string | undefined | typeof WOKEN> {
   const waiting = new AbortController()
   const wake = new AbortController()
   const noticed = session.background.waitForOne(waiting.signal).then(() => {
     if (!waiting.signal.aborted) wake.abort()
   })
   try {
-    return await lines.next(promptFor(options.terminal), wake.signal)
+    return await lines.next(PROMPT, wake.signal)
   } finally {
     waiting.abort()
     await noticed
@@ -167,9 +203,15 @@ async function applyOutcome(outcome: AfterTurn | SlashOutcome, state: Conversati
 async function runCommandWhenIdle(line: string, state: ConversationState): Promise<SlashOutcome> {
   const cancelled = new AbortController()
   const typed: string[] = []
+  const progress = createProgressLine(state.options.terminal, () => systemClock.now())
+  const activity = `Running ${line.split(/\s/u, 1)[0] ?? ""}`
+  progress.set(activity)
   state.lines.whileBusy({
     line: (text) => {
       typed.push(text)
+    },
+    draftChanged: (text) => {
+      progress.setDraft(text)
     },
     interrupt: () => {
       cancelled.abort()
@@ -178,7 +220,9 @@ async function runCommandWhenIdle(line: string, state: ConversationState): Promi
   try {
     const signal = AbortSignal.any([state.options.signal, cancelled.signal])
     const confirm = async (question: string): Promise<boolean> => {
+      progress.set(undefined)
       const answer = await state.lines.answer(`${question} [y/N] `, { secret: false, signal })
+      progress.set(activity)
       return /^\s*y(?:es)?\s*$/iu.test(answer ?? "")
     }
     const note = (text: string): void => {
@@ -186,8 +230,7 @@ async function runCommandWhenIdle(line: string, state: ConversationState): Promi
     }
     return await executeSlashCommand(line, state, { running: false, signal, confirm, note })
   } finally {
-    // Starts the output on a new line; the next prompt shows the draft again.
-    if (state.lines.hasDraft()) state.options.terminal.line()
+    progress.stop()
     state.lines.whileBusy(undefined)
     state.lines.putBack(typed)
   }
@@ -212,13 +255,13 @@ async function sendMessage(
   state: ConversationState,
   options: { readonly notice?: boolean } = {},
 ): Promise<AfterTurn> {
-  const { session, lines, outbox } = state
+  const { session, lines } = state
   const { terminal, signal } = state.options
-  const view = createTurnView({ terminal, progress: "stdout" })
+  const view = withDisplaySettings(createTurnView({ terminal, progress: "stdout" }), state.options.app.config, terminal)
   const note = (line: string): void => {
     view.note(line)
   }
-  const busy = listenWhileBusy(state, note)
+  const busy = listenWhileBusy(state, view)
   const questions = createQuestions({
     session,
     ask: lines.answer,
@@ -227,6 +270,7 @@ async function sendMessage(
     },
     note,
   })
+  let end: RunEnd | undefined
   try {
     const input: UserInput = options.notice === true ? text : withImages(text, state.attached.splice(0))
     for await (const event of session.run(input, { signal, ...options })) {
@@ -237,21 +281,53 @@ async function sendMessage(
       busy.runEnded()
       await questions.finish()
       view.end(event)
-      // A steering note that came too late for this turn becomes the next message.
-      if (event.result.pendingSteer !== undefined) outbox.unshift(event.result.pendingSteer)
+      end = event
     }
   } finally {
+    view.close()
     lines.whileBusy(undefined)
   }
-  return await busy.finish()
+  const after = await busy.finish()
+  if (end?.result.pendingSteer !== undefined) returnSteer(end.result.pendingSteer, { state, end, after, note })
+  return after
+}
+
+/**
+ * A steering note that came too late for its turn becomes the next message. After an interrupt it is not sent by itself: it is sent
+ * with the next message, or returned to the input line.
+ */
+function returnSteer(
+  text: string,
+  turn: {
+    readonly state: ConversationState
+    readonly end: RunEnd
+    readonly after: AfterTurn
+    readonly note: (line: string) => void
+  },
+): void {
+  const { outbox, lines, options } = turn.state
+  const isEnding = turn.after.kind === "quit" || options.signal.aborted
+  const [next, ...others] = outbox
+  if (turn.end.outcome !== "interrupted" || isEnding) {
+    outbox.unshift(text)
+  } else if (next === undefined) {
+    lines.returnToDraft(text)
+    turn.note("Your note was not sent. It is in the input line: Enter sends it, Ctrl+C clears it.")
+  } else {
+    outbox.splice(0, outbox.length, `${text}\n${next}`, ...others)
+    turn.note("Your note is sent with your next message.")
+  }
 }
 
 function withImages(text: string, images: readonly Part[]): UserInput {
   return images.length === 0 ? text : [{ type: "text", text }, ...images]
 }
 
-function listenWhileBusy(state: ConversationState, note: (text: string) => void): BusyInput {
+function listenWhileBusy(state: ConversationState, view: TurnView): BusyInput {
   const { config } = state.options.app
+  const note = (text: string): void => {
+    view.note(text)
+  }
   const mode = config.get("display.busy_input_mode")
   const busy = createBusyInput({
     // Images cannot be added to a running turn, so a message with images is queued.
@@ -267,7 +343,12 @@ function listenWhileBusy(state: ConversationState, note: (text: string) => void)
     now: () => systemClock.now(),
   })
   state.lines.whileBusy({
+    draftChanged: (text) => {
+      view.setDraft(text)
+    },
     line: (typed) => {
+      // What is typed during a reply is not echoed, so the complete line is shown once.
+      if (typed.trim() !== "") note(`› ${typed.trim()}`)
       busy.line(typed)
       if (state.hintShown || isSlashLine(typed) || config.get("onboarding.seen")["busy_input_prompt"] === true) return
       state.hintShown = true

@@ -3,6 +3,8 @@ import { PassThrough } from "node:stream"
 import { afterEach, describe, expect, test } from "vitest"
 
 import { recordingTerminal } from "../../../test/support/cli-home.ts"
+import { createScreen } from "../terminal/live-area.ts"
+import type { PromptHistory } from "./prompt-history.ts"
 import { openLineReader } from "./line-reader.ts"
 import type { LineReader } from "./line-reader.ts"
 
@@ -13,7 +15,9 @@ afterEach(() => {
 
 const CTRL_C = "\u0003"
 const CTRL_D = "\u0004"
+const CTRL_R = "\u0012"
 const UP = "\u001B[A"
+const DOWN = "\u001B[B"
 const ENABLE_BRACKETED_PASTE = "\u001B[?2004h"
 const DISABLE_BRACKETED_PASTE = "\u001B[?2004l"
 
@@ -22,13 +26,34 @@ const pasted = (text: string): string => `\u001B[200~${text}\u001B[201~`
 
 function keyboard({ onTerminal = true } = {}) {
   const input = new PassThrough()
-  const terminal = { ...recordingTerminal(["-"]), stdoutIsTty: onTerminal }
+  const recording = recordingTerminal(["-"])
+  const screen = createScreen({ write: (text) => recording.out(text), columns: recording.columns })
+  const terminal = {
+    ...recording,
+    out: (text: string) => screen.write(text),
+    line: (text = "") => screen.write(`${text}\n`),
+    live: screen.live,
+    movesCursor: true,
+    stdoutIsTty: onTerminal,
+  }
   const stop = new AbortController()
-  const lines = openLineReader({ input, terminal, signal: stop.signal })
+  const time = { now: 0 }
+  const entries: string[] = []
+  const history: PromptHistory = { entries: () => entries, add: (text) => void entries.push(text) }
+  const lines = openLineReader({
+    input,
+    terminal,
+    signal: stop.signal,
+    history,
+    hungUp: () => undefined,
+    now: () => time.now,
+  })
   opened.push(lines)
   return {
     lines,
     stop,
+    time,
+    entries,
     shown: () => terminal.output().out,
     /** Sends keys together and lets the reader handle them. */
     press: async (keys: string): Promise<void> => {
@@ -82,16 +107,70 @@ describe("at the prompt", () => {
     expect(await first).toBe("other")
   })
 
-  test("Ctrl+C clears the draft first, then ends the input", async () => {
-    const { lines, press } = keyboard()
+  test("Ctrl+C clears the draft; at the empty prompt a second one within two seconds ends the input", async () => {
+    const { lines, press, shown, time } = keyboard()
     const first = lines.next("you> ", never)
     await press("half a tho")
+    await press(CTRL_C)
+    expect(shown()).not.toContain("Press Ctrl+C again")
+    await press(CTRL_C)
+    expect(shown()).toContain("Press Ctrl+C again to leave.")
+    time.now += 2001
     await press(CTRL_C)
     await press("whole\r")
     expect(await first).toBe("whole")
     const second = lines.next("you> ", never)
+    time.now += 2001
+    await press(CTRL_C)
     await press(CTRL_C)
     expect(await second).toBe(undefined)
+  })
+
+  test.each([
+    ["Alt+Enter", "\u001B\r"],
+    ["Ctrl+J", "\n"],
+    ["Shift+Enter", "\u001B[13;2u"],
+    ["a backslash before Enter", "\\\r"],
+  ])("%s starts a new line", async (_name, keys) => {
+    const { lines, press } = keyboard()
+    const next = lines.next("you> ", never)
+    await press("one")
+    await press(keys)
+    await press("two\r")
+    expect(await next).toBe("one\ntwo")
+  })
+
+  test("two backslashes before Enter are text", async () => {
+    const { lines, press } = keyboard()
+    const next = lines.next("you> ", never)
+    await press(String.raw`C:\\`)
+    await press("\r")
+    expect(await next).toBe(String.raw`C:\\`)
+  })
+
+  test("Up and Down bring back earlier messages and the draft", async () => {
+    const { lines, press, entries } = keyboard()
+    entries.push("oldest", "first line\nsecond line")
+    const next = lines.next("you> ", never)
+    await press("draft")
+    await press(UP)
+    await press(`${UP}${UP}`)
+    await press(" x")
+    await press(`${DOWN}${DOWN}${DOWN}!\r`)
+    expect(await next).toBe("draft!")
+  })
+
+  test("Ctrl+R searches earlier messages", async () => {
+    const { lines, press, shown, entries } = keyboard()
+    entries.push("deploy to staging", "run the tests", "deploy to production")
+    const next = lines.next("you> ", never)
+    await press(CTRL_R)
+    await press("deploy")
+    expect(shown()).toContain("(history search) deploy: deploy to production")
+    await press(CTRL_R)
+    await press("\u001B[C")
+    await press(" now\r")
+    expect(await next).toBe("deploy to staging now")
   })
 
   test("returns a line right before the end of input", async () => {
@@ -123,14 +202,17 @@ describe("while a turn runs", () => {
     expect([seen, await lines.next("", never), await lines.next("", never)]).toEqual([["a", "^C", "b"], "b", "c"])
   })
 
-  test("knows whether there is a draft", async () => {
-    const { lines, press } = keyboard()
-    const seen = [lines.hasDraft()]
+  test("typed text is not echoed; the listener receives it", async () => {
+    const { lines, press, shown } = keyboard()
+    const drafts: string[] = []
+    lines.whileBusy({ line: () => undefined, interrupt: () => undefined, draftChanged: (text) => drafts.push(text) })
     await press("half")
-    seen.push(lines.hasDraft())
+    expect([drafts.at(-1), shown().includes("half")]).toEqual(["half", false])
+    const next = lines.next("you> ", never)
+    expect(shown()).toContain("you> half")
+    lines.whileBusy(undefined)
     await press(" done\r")
-    seen.push(lines.hasDraft())
-    expect(seen).toEqual([false, true, false])
+    expect(await next).toBe("half done")
   })
 
   test("a question takes the next line and restores the draft", async () => {
@@ -176,6 +258,31 @@ describe("while a turn runs", () => {
     await press("fresh\r")
     expect(seen).toEqual(["fresh"])
     expect(await lines.answer("Again? ", { secret: false, signal: cancellation.signal })).toBe(undefined)
+  })
+})
+
+describe("text that is returned to the user", () => {
+  test("is in the next prompt, where Enter sends it", async () => {
+    const { lines, press } = keyboard()
+    lines.returnToDraft("make it rhyme")
+    const next = lines.next("you> ", never)
+    await press(" please\r")
+    expect(await next).toBe("make it rhyme please")
+  })
+
+  test("comes before what the user has typed, and Ctrl+C drops both", async () => {
+    const { lines, press, shown } = keyboard()
+    await press("typed")
+    lines.returnToDraft("one\ntwo")
+    const next = lines.next("you> ", never)
+    expect(shown()).toContain("you> one")
+    await press("\r")
+    expect(await next).toBe("one\ntwo\ntyped")
+    lines.returnToDraft("three\nfour")
+    const after = lines.next("you> ", never)
+    await press(CTRL_C)
+    await press("five\r")
+    expect(await after).toBe("five")
   })
 })
 

@@ -1,26 +1,28 @@
-import { createInterface } from "node:readline"
-import { Writable } from "node:stream"
-
 import { isSlashLine } from "../../commands/slash-table.ts"
+import { openCookedLines } from "../terminal/editor/cooked-lines.ts"
+import { printable } from "../terminal/editor/draft-rows.ts"
+import { draftOf, EMPTY_DRAFT } from "../terminal/editor/draft.ts"
+import { openLineEditor } from "../terminal/editor/line-editor.ts"
+import type { EditorPrompt, LineEditorEvents } from "../terminal/editor/line-editor.ts"
 import type { Terminal } from "../terminal/terminal.ts"
-import { openPastedText } from "./pasted-text.ts"
+import type { PromptHistory } from "./prompt-history.ts"
 import type { AskUser } from "./questions.ts"
 
 /** Lines typed by the user. A line that no read is waiting for goes to the busy listener, or else into a queue. */
 export interface LineReader {
   /**
-   * Returns the next line; undefined at the end of input, after Ctrl+C at the empty prompt and when the session's signal aborts.
-   * `wake` cancels the wait with `WOKEN`; the draft stays for the next prompt.
+   * Returns the next message; undefined at the end of input, after Ctrl+C twice at the empty prompt and when the session's signal
+   * aborts. `wake` cancels the wait with `WOKEN`; the draft stays for the next prompt.
    */
   next(prompt: string, wake: AbortSignal): Promise<string | undefined | typeof WOKEN>
   /** Asks a question. Lines typed before it do not count, and the draft is restored afterwards. */
   readonly answer: AskUser
-  /** True while the user has typed part of a line. */
-  hasDraft(): boolean
   /** Sends lines and Ctrl+C to a listener while a turn or command runs; undefined ends that. */
   whileBusy(listener: BusyListener | undefined): void
   /** Returns unused lines to the front of the queue. */
   putBack(lines: readonly string[]): void
+  /** Puts text into the input line of the next prompt, before what the user has typed there. */
+  returnToDraft(text: string): void
   close(): void
 }
 
@@ -30,12 +32,19 @@ export const WOKEN = Symbol("woken")
 export interface BusyListener {
   line(text: string): void
   interrupt(): void
+  /** What the user has typed so far. It is not echoed, because a reply is being written. */
+  draftChanged?(text: string): void
 }
 
 export interface LineReaderOptions {
   readonly input: NodeJS.ReadableStream
   readonly terminal: Terminal
   readonly signal: AbortSignal
+  readonly history: PromptHistory
+  /** The terminal was closed. Must abort the signal. */
+  readonly hungUp: () => void
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
 }
 
 /** A read that waits for a line: the prompt or a question. Ctrl+C cancels a question without ending the input. */
@@ -44,72 +53,95 @@ interface PendingRead {
   readonly resolve: (line: string | undefined) => void
 }
 
-export function openLineReader({ input, terminal, signal }: LineReaderOptions): LineReader {
-  const echo = new Echo(terminal)
-  const reader = createInterface({ input, output: echo, terminal: terminal.stdoutIsTty, historySize: 500 })
+/** A second Ctrl+C at the empty prompt within this time leaves. */
+const LEAVE_WITHIN_MS = 2000
+const LEAVE_HINT = "Press Ctrl+C again to leave."
+
+export function openLineReader(options: LineReaderOptions): LineReader {
+  const { input, terminal, signal, history } = options
   const queue: string[] = []
   let listener: BusyListener | undefined
   let pendingRead: PendingRead | undefined
   let ended = false
+  let leaveRequestedAt = Number.NEGATIVE_INFINITY
+  let hintTimer: NodeJS.Timeout | undefined
   const finishRead = (line: string | undefined): void => {
     const read = pendingRead
     pendingRead = undefined
     read?.resolve(line)
   }
-  const deliver = (line: string): void => {
-    if (pendingRead !== undefined) finishRead(line)
-    else if (listener !== undefined) listener.line(line)
-    else queue.push(line)
-  }
+  const burst = createBurst((message) => {
+    history.add(message)
+    if (pendingRead !== undefined) finishRead(message)
+    else if (listener !== undefined) listener.line(message)
+    else queue.push(message)
+  })
   const end = (): void => {
+    burst.flush()
     ended = true
     finishRead(undefined)
   }
-  const clearDraft = (): string => {
-    const draft = reader.line
-    if (draft !== "") {
-      reader.write(null, { ctrl: true, name: "e" })
-      reader.write(null, { ctrl: true, name: "u" })
+  const interruptAtPrompt = (): void => {
+    if (editor.draft.text !== "") {
+      leaveRequestedAt = Number.NEGATIVE_INFINITY
+      editor.draft = EMPTY_DRAFT
+      return
     }
-    return draft
+    const now = options.now()
+    if (now - leaveRequestedAt < LEAVE_WITHIN_MS) {
+      editor.leave("")
+      end()
+      return
+    }
+    leaveRequestedAt = now
+    editor.hint(LEAVE_HINT)
+    clearTimeout(hintTimer)
+    hintTimer = setTimeout(() => editor.hint(undefined), LEAVE_WITHIN_MS).unref()
   }
-  const burst = createBurst(deliver)
-  const pasted = openPastedText(input, terminal)
-  reader.on("line", (line) => {
-    // A question takes one line, so the end of a pasted password submits it.
-    if (pendingRead?.kind === "question") burst.add(line)
-    else if (!pasted.hold(line)) burst.add(pasted.complete(line))
-  })
-  // The arrow keys must not bring back a secret.
-  reader.on("history", (history) => {
-    if (echo.muted) history.shift()
-  })
-  reader.on("close", () => {
-    burst.flush()
-    end()
-  })
-  reader.on("SIGINT", () => {
-    if (pendingRead?.kind === "question") finishRead(undefined)
-    else if (listener !== undefined) listener.interrupt()
-    else if (pasted.drop()) {
-      clearDraft()
-      reader.prompt()
-    } else if (clearDraft() === "") {
-      terminal.line()
-      reader.close()
-    }
-  })
+  const events: LineEditorEvents = {
+    submitted: (text) => {
+      leaveRequestedAt = Number.NEGATIVE_INFINITY
+      if (pendingRead?.kind === "question") {
+        finishRead(text)
+        return
+      }
+      // The prompt has shown only the first line of those that arrived together.
+      if (burst.hasLines() && pendingRead !== undefined) terminal.line(printable(text))
+      burst.add(text)
+    },
+    interrupted: () => {
+      if (pendingRead?.kind === "question") finishRead(undefined)
+      else if (listener === undefined) interruptAtPrompt()
+      else {
+        // The reply may end before the second Ctrl+C arrives, which leaves in both cases.
+        leaveRequestedAt = options.now()
+        listener.interrupt()
+      }
+    },
+    left: () => {
+      if (pendingRead?.kind === "question") finishRead(undefined)
+      else if (listener === undefined) {
+        editor.leave("")
+        end()
+      }
+    },
+    ended: () => {
+      options.hungUp()
+    },
+    hiddenDraftChanged: () => listener?.draftChanged?.(editor.draft.text),
+  }
+  const editor = terminal.stdoutIsTty
+    ? openLineEditor({ input, terminal, history: () => history.entries(), events })
+    : openCookedLines({ input, terminal, events: { ...events, ended: end } })
   signal.addEventListener("abort", end, { once: true })
 
-  const wait = (kind: PendingRead["kind"], prompt: string): Promise<string | undefined> => {
+  const wait = (read: PendingRead["kind"], prompt: string, kind: EditorPrompt["kind"]): Promise<string | undefined> => {
     if (ended) return Promise.resolve(undefined)
     const { promise, resolve } = Promise.withResolvers<string | undefined>()
-    pendingRead = { kind, resolve }
-    // readline redraws its prompt from the first row, over text printed meanwhile, so it gets only the last row.
+    pendingRead = { kind: read, resolve }
     const lastRow = prompt.lastIndexOf("\n") + 1
     terminal.out(prompt.slice(0, lastRow))
-    reader.setPrompt(prompt.slice(lastRow))
-    reader.prompt(true)
+    editor.show({ text: prompt.slice(lastRow), kind })
     return promise
   }
 
@@ -122,12 +154,12 @@ export function openLineReader({ input, terminal, signal }: LineReaderOptions): 
       const onWake = (): void => {
         if (pendingRead?.kind !== "prompt") return
         woken = true
-        terminal.line()
         finishRead(undefined)
       }
       wake.addEventListener("abort", onWake, { once: true })
-      const line = await wait("prompt", prompt)
+      const line = await wait("prompt", prompt, "message")
       wake.removeEventListener("abort", onWake)
+      editor.hide()
       return woken ? WOKEN : line
     },
     answer: async (question, { secret, signal: cancelled }) => {
@@ -136,53 +168,32 @@ export function openLineReader({ input, terminal, signal }: LineReaderOptions): 
         return undefined
       }
       if (ended || cancelled.aborted) return undefined
-      const draft = clearDraft()
+      const { draft } = editor
+      editor.draft = EMPTY_DRAFT
       const close = (): void => finishRead(undefined)
       cancelled.addEventListener("abort", close, { once: true })
-      const answering = wait("question", question)
-      echo.muted = secret
-      const line = await answering
+      const line = await wait("question", question, secret ? "secret" : "answer")
       cancelled.removeEventListener("abort", close)
-      if (line === undefined && !ended) clearDraft()
-      echo.muted = false
-      // The Enter after a secret is not echoed, and a cancelled question had none.
-      if (secret || line === undefined) terminal.line()
-      reader.setPrompt("")
-      if (draft !== "" && !ended) reader.write(draft)
+      // Enter has left the prompt already; a cancelled question stays on the screen too.
+      if (line === undefined) editor.leave("")
+      editor.draft = draft
       return line
     },
-    hasDraft: () => reader.line !== "",
     whileBusy: (next) => {
       listener = next
     },
     putBack: (lines) => {
       queue.unshift(...lines)
     },
-    close: () => {
-      signal.removeEventListener("abort", end)
-      pasted.close()
-      reader.close()
+    returnToDraft: (text) => {
+      const { text: typed } = editor.draft
+      editor.draft = draftOf(typed === "" ? text : `${text}\n${typed}`)
     },
-  }
-}
-
-/** The output of readline. While muted, typed text is not shown. */
-class Echo extends Writable {
-  muted = false
-  readonly #terminal: Terminal
-
-  constructor(terminal: Terminal) {
-    super({ decodeStrings: false })
-    this.#terminal = terminal
-  }
-
-  get columns(): number {
-    return this.#terminal.columns
-  }
-
-  override _write(chunk: string, _encoding: BufferEncoding, done: () => void): void {
-    if (!this.muted) this.#terminal.out(chunk)
-    done()
+    close: () => {
+      clearTimeout(hintTimer)
+      signal.removeEventListener("abort", end)
+      editor.close()
+    },
   }
 }
 
@@ -206,6 +217,7 @@ function createBurst(deliver: (line: string) => void) {
       lines.push(line)
       if (lines.length === 1) setImmediate(flush)
     },
+    hasLines: (): boolean => lines.length > 0,
     flush,
   }
 }

@@ -1,7 +1,7 @@
 import { assertNever } from "../../base/assert-never.ts"
-import { orAborted } from "../../base/abort.ts"
 import { epochSeconds, systemClock } from "../../base/clock.ts"
 import type { Session } from "../../app/session/session.ts"
+import type { Config } from "../../config/load-config.ts"
 import type { RunEnd } from "../../protocol/events.ts"
 import type { UserInput } from "../../protocol/message.ts"
 import type { Terminal } from "../terminal/terminal.ts"
@@ -10,6 +10,7 @@ import type { LiveEvent, Questions } from "./questions.ts"
 
 export interface OneShotOptions {
   readonly session: Session
+  readonly config: Pick<Config, "get">
   readonly terminal: Terminal
   readonly mode: Exclude<ChatMode, "conversation">
   readonly signal: AbortSignal
@@ -50,7 +51,7 @@ async function questionsFor(output: Output, { session, terminal, mode }: OneShot
   const { createQuestions } = await import("./questions.ts")
   return createQuestions({
     session,
-    ask: (question, { secret, signal }) => orAborted(terminal.ask(question, { secret }), signal),
+    ask: (question, how) => terminal.ask(question, how),
     show,
     note: (text) => {
       terminal.errLine(text)
@@ -108,8 +109,10 @@ function answerOutput(
       if (event.type === "status" && event.kind === "warning") terminal.errLine(event.text)
     },
     end: (end) => {
-      const text = end?.result.finalResponse ?? ""
+      // A script must not take the beginning of an answer for the answer.
+      const text = end === undefined || end.outcome === "interrupted" ? "" : (end.result.finalResponse ?? "")
       if (text.trim() !== "") terminal.line(text.trimEnd())
+      for (const note of end?.result.notes ?? []) terminal.errLine(note)
       if (how.printsSession) terminal.errLine(`session_id: ${end?.result.sessionId ?? session.id}`)
       const code = exitCode(end)
       // The reason of a partial answer was printed as a warning.
@@ -120,9 +123,12 @@ function answerOutput(
   }
 }
 
-async function queryOutput({ terminal, session }: OneShotOptions): Promise<Output> {
-  const { createTurnView } = await import("./turn-view.ts")
-  const view = createTurnView({ terminal, progress: "stderr" })
+async function queryOutput({ terminal, session, config }: OneShotOptions): Promise<Output> {
+  const [{ createTurnView }, { withDisplaySettings }] = await Promise.all([
+    import("./turn-view.ts"),
+    import("./turn-display.ts"),
+  ])
+  const view = withDisplaySettings(createTurnView({ terminal, progress: "stderr" }), config, terminal)
   return {
     event: (event) => {
       view.event(event)

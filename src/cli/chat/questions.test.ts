@@ -137,6 +137,28 @@ test("Other asks for a free answer, and an unclear answer is asked for again", a
   expect(answers).toEqual([{ id: "q", answer: { kind: "clarify", text: "1" } }])
 })
 
+test("an answer that is none of the choices explains them and asks again; Enter denies", async () => {
+  const { questions, answers, prompts, asked, types } = fakeUser()
+  questions.handle(approval("a1", "rm x"))
+  await types("?")
+  await types("why")
+  await types("s")
+  expect(answers).toEqual([{ id: "a1", answer: { kind: "approval", choice: "session" } }])
+  expect(asked.slice(1)).toEqual(["o  run it this time", "o  run it this time"])
+  expect(prompts.at(-1)).toBe("Allow [o]nce, for this [s]ession, or [d]eny? ")
+  questions.handle(approval("a2", "rm y"))
+  await types("")
+  expect(answers.at(-1)).toEqual({ id: "a2", answer: { kind: "approval", choice: "deny" } })
+})
+
+test("after five answers that are none of the choices the call is denied", async () => {
+  const { questions, answers, notes, types } = fakeUser()
+  questions.handle(approval("a1", "rm x"))
+  for (const word of ["1", "2", "3", "4", "5"]) await types(word)
+  expect(answers).toEqual([{ id: "a1", answer: { kind: "approval", choice: "deny" } }])
+  expect(notes).toEqual(["That is not one of the choices, so the call was denied."])
+})
+
 test.each([
   { name: "an approval is denied", event: approval("x", "rm x"), answer: { kind: "approval", choice: "deny" } },
   {

@@ -1,6 +1,6 @@
 import type { Session } from "../../app/session/session.ts"
 import type { AgentEvent, ApprovalRequest, ClarifyRequest } from "../../protocol/events.ts"
-import { approvalQuestion, parseApprovalAnswer } from "./approval-prompt.ts"
+import { approvalQuestion, explainedChoices, parseApprovalAnswer } from "./approval-prompt.ts"
 import { clarifyQuestion, parseClarifyAnswer } from "./clarify-prompt.ts"
 import type { ClarifyReply } from "./clarify-prompt.ts"
 
@@ -67,13 +67,26 @@ async function askApproval(
   signal: AbortSignal,
   options: QuestionsOptions,
 ): Promise<void> {
-  const answer = await options.ask(`\n${withTimeLimit(approvalQuestion(request), request)}`, { secret: false, signal })
-  if (signal.aborted)
-    options.note(
-      signal.reason === "timeout" ? "There was no answer in time, so the call was denied." : CLOSED_ELSEWHERE,
-    )
-  else options.session.answer(request.requestId, { kind: "approval", choice: parseApprovalAnswer(answer) })
+  let question = `\n${withTimeLimit(approvalQuestion(request), request)}`
+  for (let attempt = 1; ; attempt += 1) {
+    const answer = await options.ask(question, { secret: false, signal })
+    if (signal.aborted) {
+      options.note(
+        signal.reason === "timeout" ? "There was no answer in time, so the call was denied." : CLOSED_ELSEWHERE,
+      )
+      return
+    }
+    const choice = parseApprovalAnswer(answer)
+    if (choice !== undefined || attempt === MAX_APPROVAL_ATTEMPTS) {
+      if (choice === undefined) options.note("That is not one of the choices, so the call was denied.")
+      options.session.answer(request.requestId, { kind: "approval", choice: choice ?? "deny" })
+      return
+    }
+    question = explainedChoices()
+  }
 }
+
+const MAX_APPROVAL_ATTEMPTS = 5
 
 async function askClarify(
   request: Extract<Request, ClarifyRequest>,

@@ -80,3 +80,27 @@ test.each<{ name: string; body: AgentEventBody; lines: readonly StreamLine[] }>(
   const linesOf = createStreamJson({ version: "1", deltas: true })
   expect(linesOf({ ...body, sessionId: toSessionId("s1"), runId: "r", seq: 0, ts: 0 })).toEqual(lines)
 })
+
+test("text that was discarded belongs to no complete message", () => {
+  const linesOf = createStreamJson({ version: "1", deltas: true })
+  const envelope = { sessionId: toSessionId("s1"), runId: "r", seq: 0, ts: 0 }
+  const events: readonly AgentEventBody[] = [
+    { type: "text-delta", text: "Let me" },
+    { type: "status", kind: "notice", text: "discarded", discardsText: true },
+    { type: "text-delta", text: "Done." },
+    {
+      type: "message-end",
+      streamed: true,
+      message: { id: "x", role: "assistant", text: "Done.", finishReason: "stop", toolCalls: [] },
+    },
+  ]
+  const lines = events.flatMap((event) => linesOf({ ...event, ...envelope }))
+  expect(lines.map((line) => [line.type, line["message_id"]])).toEqual([
+    ["message.start", "m0"],
+    ["message.delta", "m0"],
+    ["status", undefined],
+    ["message.start", "m1"],
+    ["message.delta", "m1"],
+    ["message.complete", "m1"],
+  ])
+})

@@ -34,6 +34,7 @@ export function createStreamJson(facts: StreamFacts): (event: AgentEvent) => rea
             toolsets: event.toolsets,
             tools: event.tools,
             version: facts.version,
+            ...demoMark(event),
           },
         ]
       case "text-delta": {
@@ -115,6 +116,11 @@ export function createStreamJson(facts: StreamFacts): (event: AgentEvent) => rea
           },
         ]
       case "status":
+        // The next text belongs to another message; this one has no end.
+        if ("discardsText" in event && isStarted) {
+          messages += 1
+          isStarted = false
+        }
         return statusLines(event)
       case "session-rotated":
         return [
@@ -164,6 +170,7 @@ export function resultPayload(end: RunEnd, title: string | null): Record<string,
   return {
     status: end.outcome === "completed" && result.partial === true ? "partial" : end.outcome.replaceAll("-", "_"),
     final_text: result.finalResponse,
+    ...(result.notes === undefined ? {} : { notes: result.notes }),
     session_id: result.sessionId,
     title,
     model: result.model,
@@ -180,6 +187,12 @@ export function resultPayload(end: RunEnd, title: string | null): Record<string,
     cost: { usd: result.costUsd, status: result.costStatus },
     duration_ms: result.durationMs,
     files_changed: result.filesChanged,
+    ...demoMark(result),
     ...(result.error === undefined ? {} : { error: result.error }),
   }
+}
+
+/** Programs must be able to tell the answer of the demo from that of a model. */
+function demoMark({ provider }: { readonly provider: string }): { readonly demo?: true } {
+  return provider === "demo" ? { demo: true } : {}
 }

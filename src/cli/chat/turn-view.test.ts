@@ -119,14 +119,18 @@ describe("the end of a tool call", () => {
     {
       name: "successful",
       body: { ...end, outcome: "ok", summary: "exit code 0", exitCode: 0 },
-      out: "  ✓ exit code 0\n",
+      out: "  ✓ terminal: exit code 0\n",
     },
-    { name: "without an exit code", body: { ...end, outcome: "ok", summary: "3 found" }, out: "  ✓ 3 found\n" },
-    { name: "failed", body: { ...end, outcome: "error", summary: "not there" }, out: "  ✗ not there\n" },
+    {
+      name: "without an exit code",
+      body: { ...end, outcome: "ok", summary: "3 found" },
+      out: "  ✓ terminal: 3 found\n",
+    },
+    { name: "failed", body: { ...end, outcome: "error", summary: "not there" }, out: "  ✗ terminal: not there\n" },
     {
       name: "with a failed command",
       body: { ...end, outcome: "ok", summary: "exit code 2", exitCode: 2 },
-      out: "  ✗ exit code 2\n",
+      out: "  ✗ terminal: exit code 2\n",
     },
   ])("$name", ({ body, out }) => {
     expect(shown([body])).toEqual({ out, err: "" })

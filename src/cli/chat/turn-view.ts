@@ -1,16 +1,22 @@
 import { assertNever } from "../../base/assert-never.ts"
-import { ellipsize } from "../../base/text.ts"
-import type { AgentEvent, RunEnd, ToolEnd } from "../../protocol/events.ts"
+import { systemClock } from "../../base/clock.ts"
+import type { AgentEvent, RunEnd } from "../../protocol/events.ts"
 import { asSentence } from "../../base/sentence.ts"
 import type { Terminal } from "../terminal/terminal.ts"
-import { withoutControlCharacters } from "../terminal/text-layout.ts"
+import { dim, oneLine, withoutControlCharacters } from "../terminal/text-layout.ts"
+import { createProgressLine } from "./progress-line.ts"
+import { toolEndLines, toolStartLine } from "./tool-lines.ts"
 
-/** Shows a turn as it happens: the answer as it streams, tools as one line each. */
+/** Shows a turn as it happens: the answer as it streams, each tool with its result, and what the turn is doing now. */
 export interface TurnView {
   event(event: Exclude<AgentEvent, { type: "run-end" }>): void
   /** Shows a line about the turn that is not part of the answer. */
   note(text: string): void
+  /** Shows what the user types during the turn. */
+  setDraft(text: string): void
   end(end: RunEnd | undefined): void
+  /** Removes what is not part of the result. Called by `end`; call it when the turn ends otherwise. */
+  close(): void
 }
 
 export function createTurnView(options: {
@@ -33,43 +39,61 @@ export function createTurnView(options: {
     closeLine()
     terminal.errLine(dim(withoutControlCharacters(text), terminal.color && terminal.stderrIsTty))
   }
-  const progress = (text: string): void => {
-    if (options.progress === "stderr") {
-      aside(text)
-      return
-    }
+  const progressColor = options.progress === "stdout" ? terminal.color : terminal.color && terminal.stderrIsTty
+  const progress = (lines: readonly string[]): void => {
     closeLine()
-    terminal.line(dim(withoutControlCharacters(text), terminal.color))
+    for (const line of lines) {
+      if (options.progress === "stdout") terminal.line(line)
+      else terminal.errLine(line)
+    }
   }
+  const activity = createProgressLine(terminal, () => systemClock.now())
+  const calls = createRunningCalls()
 
   return {
     note: aside,
+    setDraft: (text) => {
+      activity.setDraft(text)
+    },
+    close: () => {
+      activity.stop()
+    },
     event: (event) => {
       switch (event.type) {
         case "text-delta":
+          activity.set(undefined)
           write(event.text)
           return
         case "tool-start":
-          progress(
-            `→ ${event.call.name} ${ellipsize(event.preview.replaceAll("\n", " "), previewRoom(terminal, event.call.name))}`,
-          )
+          calls.started(event.call.id, `${event.call.name} ${event.preview}`)
+          progress([toolStartLine(event, { columns: terminal.columns, color: progressColor })])
+          activity.set(calls.text())
           return
-        case "tool-end":
-          progress(`  ${toolLine(event)}`)
+        case "tool-end": {
+          const preview = calls.ended(event.call.id).slice(event.call.name.length + 1)
+          progress(toolEndLines(event, { columns: terminal.columns, color: progressColor, preview }))
+          activity.set(calls.text())
           return
+        }
         case "status":
+          if (event.kind === "answered") activity.set(calls.text())
           if (SHOWN_STATUS.has(event.kind) && event.text !== "") aside(asSentence(event.text))
           return
         case "message-end":
           if (!event.streamed) write(event.message.text)
           shownMessages.push(event.message.text)
           closeLine()
+          activity.set(calls.text())
           return
         case "run-start":
         case "reasoning-delta":
-        case "tool-progress":
+          activity.set(calls.text())
+          return
         case "approval-request":
         case "clarify-request":
+          activity.set(undefined)
+          return
+        case "tool-progress":
         case "usage":
         case "session-rotated":
           return
@@ -78,6 +102,7 @@ export function createTurnView(options: {
       }
     },
     end: (end) => {
+      activity.stop()
       closeLine()
       if (end === undefined || end.outcome === "interrupted") {
         aside("Interrupted.")
@@ -85,14 +110,15 @@ export function createTurnView(options: {
       }
       const unseen = unseenPart(end.result.finalResponse ?? "", shownMessages)
       if (unseen !== "") terminal.line(withoutControlCharacters(unseen))
+      for (const note of end.result.notes ?? []) aside(note)
       if (end.result.error !== undefined) terminal.errLine(`Error: ${end.result.error.message}`)
     },
   }
 }
 
 /**
- * Returns the part of the final answer that is not on the screen yet: all of it when it differs from the messages of the turn, a
- * footer that was added to them, or nothing. An answer may span several messages.
+ * Returns the part of the final answer that is not on the screen yet: all of it when it differs from the messages of the turn, what
+ * was added to them, or nothing. An answer may span several messages.
  */
 function unseenPart(final: string, shown: readonly string[]): string {
   let seen = ""
@@ -107,17 +133,26 @@ function unseenPart(final: string, shown: readonly string[]): string {
 /** The kinds of status events that are shown. */
 const SHOWN_STATUS: ReadonlySet<string> = new Set(["warning", "retry", "notice", "fallback", "rotate", "compress"])
 
-/** A command with a non-zero exit code is a successful tool call, but it is shown as failed. */
-function toolLine(event: ToolEnd): string {
-  const symbol = event.outcome === "ok" && (event.exitCode ?? 0) === 0 ? "✓" : "✗"
-  const seconds = event.durationMs >= 1000 ? ` (${(event.durationMs / 1000).toFixed(1)} s)` : ""
-  return `${symbol} ${ellipsize(event.summary.replaceAll("\n", " "), 200)}${seconds}`
-}
-
-function previewRoom(terminal: Terminal, name: string): number {
-  return Math.max(20, terminal.columns - name.length - 4)
-}
-
-function dim(text: string, color: boolean): string {
-  return color ? `\u{1B}[2m${text}\u{1B}[0m` : text
+/** The calls that run now, and whether the results of several can be confused. */
+function createRunningCalls() {
+  const running = new Map<string, string>()
+  const overlapping = new Set<string>()
+  return {
+    started: (id: string, text: string): void => {
+      running.set(id, text)
+      if (running.size > 1) for (const other of running.keys()) overlapping.add(other)
+    },
+    /** Returns the text of the call if others ran at the same time; its start line is not just above the result then. */
+    ended: (id: string): string => {
+      const text = overlapping.has(id) ? running.get(id) : undefined
+      running.delete(id)
+      overlapping.delete(id)
+      return text ?? ""
+    },
+    text: (): string => {
+      const [first, ...others] = running.values()
+      if (first === undefined) return "Thinking"
+      return others.length === 0 ? `Running ${oneLine(first)}` : `Running ${others.length + 1} tools`
+    },
+  }
 }

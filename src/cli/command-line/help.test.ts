@@ -19,6 +19,15 @@ function allCommands(
 }
 const ALL_COMMANDS = allCommands(COMMAND_TREE.commands)
 
+test("no help page lists a flag twice", () => {
+  for (const [path] of ALL_COMMANDS) {
+    const flags = renderHelp(path, options)
+      .split("\n")
+      .flatMap((line) => /^ {2}(?:-\w, )?(--[\w-]+)/.exec(line)?.[1] ?? [])
+    expect(new Set(flags).size, path.join(" ")).toBe(flags.length)
+  }
+})
+
 describe("the tree", () => {
   test("has no duplicate names or short flags within one command", () => {
     for (const [path, command] of ALL_COMMANDS) {

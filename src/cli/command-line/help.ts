@@ -1,4 +1,4 @@
-import { findCommand, GROUP_TITLES, isCommandAvailable } from "./command-lookup.ts"
+import { findCommand, flagsOf, GROUP_TITLES, isCommandAvailable } from "./command-lookup.ts"
 import type { Command, CommandTree, Flag, Positional } from "../command.ts"
 import { bold, wrapText } from "../terminal/text-layout.ts"
 
@@ -59,7 +59,7 @@ function commandHelp(chain: readonly Command[], { tree, columns, color }: HelpOp
   const command = chain.at(-1)
   if (command === undefined) return []
   const subcommands = command.subcommands ?? []
-  const flags = chain.flatMap((entry) => entry.flags ?? []).filter(isListed)
+  const flags = flagsOf(chain).filter(isListed)
   const later = flags.filter((flag) => flag.later === true)
   return [
     ...wrapText(`${capitalise(command.summary)}.`, { columns, indent: 0 }),
@@ -88,7 +88,7 @@ export function usageLine(chain: readonly Command[]): string {
   const words = ["hermes", ...chain.map((entry) => entry.name)]
   const subcommands = command?.subcommands ?? []
   if (subcommands.length > 0) words.push(command?.load === undefined ? "SUBCOMMAND" : "[SUBCOMMAND]")
-  if (chain.some((entry) => (entry.flags ?? []).some(isListed))) words.push("[FLAGS]")
+  if (flagsOf(chain).some(isListed)) words.push("[FLAGS]")
   words.push(...(command?.positionals ?? []).map(positionalUsage))
   return words.join(" ")
 }

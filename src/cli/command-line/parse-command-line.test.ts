@@ -32,6 +32,11 @@ describe("commands, flags and arguments", () => {
   test.each<[string | readonly string[], { path: string; flags: object; words: readonly string[] }]>([
     ["", { path: "chat", flags: {}, words: [] }],
     ["chat", { path: "chat", flags: {}, words: [] }],
+    ["chat hello there", { path: "chat", flags: {}, words: ["hello", "there"] }],
+    [["fix the bug"], { path: "chat", flags: {}, words: ["fix the bug"] }],
+    [["-m", "a", "fix the bug", "now"], { path: "chat", flags: { model: "a" }, words: ["fix the bug", "now"] }],
+    [["--", "sessions"], { path: "chat", flags: {}, words: ["sessions"] }],
+    [["-c", "--", "go on"], { path: "chat", flags: { continue: true }, words: ["go on"] }],
     [["-z", "list the files"], { path: "chat", flags: { oneshot: "list the files" }, words: [] }],
     ["-m a chat -m b", { path: "chat", flags: { model: "b" }, words: [] }],
     ["-m a chat", { path: "chat", flags: { model: "a" }, words: [] }],
@@ -92,9 +97,13 @@ describe("session names with several words after -c and -r", () => {
 describe("mistakes are reported in one sentence", () => {
   test.each<[string | readonly string[], string]>([
     ["sesions list", "Unknown command `sesions`. Did you mean `sessions`? See `hermes --help`."],
-    ["frobnicate", "Unknown command `frobnicate`. See `hermes --help`."],
+    [
+      "frobnicate",
+      "Unknown command `frobnicate`. Write a prompt in quotes, or after `hermes chat`. See `hermes --help`.",
+    ],
     ["helo", "Unknown command `helo`. Did you mean `help`? See `hermes --help`."],
     ["sessions lst", "`hermes sessions` has no subcommand `lst`. Did you mean `list`? See `hermes sessions --help`."],
+    ["--foo", "Unknown flag `--foo`. See `hermes --help`."],
     ["--modle x", "Unknown flag `--modle`. Did you mean `--model`? See `hermes --help`."],
     ["sessions list --lim 3", "Unknown flag `--lim`. Did you mean `--limit`? See `hermes sessions list --help`."],
     ["sessions list -z", "Unknown flag `-z`. See `hermes sessions list --help`."],
@@ -112,7 +121,6 @@ describe("mistakes are reported in one sentence", () => {
     ["chat --max-turns 0", "`--max-turns` must be at least 1, not 0."],
     ["chat --max-turns 1.5", "`--max-turns` needs a whole number, not `1.5`."],
     ["chat --output-format xml", "`--output-format` must be one of text, json, stream-json, not `xml`."],
-    ["chat hello", "`hermes chat` does not take `hello`. See `hermes chat --help`."],
     ["completion tcsh", "SHELL must be one of bash, zsh, fish, not `tcsh`."],
     ["config get", "`hermes config get` needs KEY (setting, for example agent.max_turns)."],
     ["config set a", "`hermes config set` needs VALUE (true, 5, 0.5, null, text, or JSON)."],

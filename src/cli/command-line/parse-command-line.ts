@@ -1,6 +1,6 @@
 import { nearest } from "../../base/nearest-name.ts"
 import type { Command, CommandTree, Flag, FlagValues, Positional } from "../command.ts"
-import { findCommand, isCommandAvailable } from "./command-lookup.ts"
+import { findCommand, flagsOf, isCommandAvailable } from "./command-lookup.ts"
 import { createFlagValues } from "./flag-values.ts"
 import { checkFlagValue } from "./check-flag-value.ts"
 
@@ -22,13 +22,18 @@ export type ParsedCommandLine =
 
 /**
  * Parses the words of a command line. A session name after `-c` or `-r` ends at a word that is a command; only if that fails is
- * the command word taken as part of the name.
+ * the command word taken as part of the name. Words after such a name belong to it rather than to a prompt.
  */
 export function parseCommandLine(words: readonly string[], tree: CommandTree): ParsedCommandLine {
   const strict = new CommandLineParser(words, tree, "names-end-at-commands").parse()
-  if (strict.kind !== "usage") return strict
+  if (strict.kind !== "usage" && !hasWordsAfterName(strict, tree)) return strict
   const greedy = new CommandLineParser(words, tree, "names-may-contain-commands").parse()
   return greedy.kind === "usage" ? strict : greedy
+}
+
+function hasWordsAfterName(line: ParsedCommandLine, { runFlags, defaultCommand }: CommandTree): boolean {
+  if (line.kind !== "run" || line.command.name !== defaultCommand || line.positionals.length === 0) return false
+  return runFlags.some((flag) => flag.joinsWords === true && line.flags.has(flag.name))
 }
 
 type NameRule = "names-end-at-commands" | "names-may-contain-commands"
@@ -89,9 +94,15 @@ class CommandLineParser {
       if (current === undefined && word === "help") this.showHelpFor(this.words.slice(this.position))
     }
     if (current === undefined) {
-      this.fail(
-        `Unknown command \`${word}\`.${didYouMean(word, [...commandWords(candidates), "help"])} See \`hermes --help\`.`,
-      )
+      // Several words in quotes are a prompt. One word is a command, so that a typing mistake does not start a conversation.
+      if (!this.flagsEnded && this.positionals.length === 0 && !/\S\s+\S/u.test(word)) {
+        const suggestion = didYouMean(word, [...commandWords(candidates), "help"])
+        const hint =
+          suggestion === "" ? ` Write a prompt in quotes, or after \`hermes ${this.tree.defaultCommand}\`.` : ""
+        this.fail(`Unknown command \`${word}\`.${suggestion}${hint} See \`hermes --help\`.`)
+      }
+      this.positionals.push(word)
+      return
     }
     if (candidates.length > 0 && (current.positionals ?? []).length === 0) {
       const name = this.fullName(current)
@@ -218,7 +229,7 @@ class CommandLineParser {
       const names = (command.subcommands ?? []).map((entry) => entry.name).join(", ")
       return { kind: "usage", message: `\`hermes ${path.join(" ")}\` needs a subcommand: ${names}.` }
     }
-    const declared = [...chain.flatMap((entry) => entry.flags ?? []), ...this.tree.commonFlags, ...this.tree.runFlags]
+    const declared = [...flagsOf(chain), ...this.tree.commonFlags, ...this.tree.runFlags]
     this.checkFlagsBeforeCommand(command, declared)
     this.checkCombinations(declared)
     this.checkPositionals(command)
@@ -276,7 +287,7 @@ class CommandLineParser {
   /** The flags that are valid at this position, the nearest declaration first. */
   private scope(): readonly Flag[] {
     if (this.chain.length > 0) {
-      return [...this.chain.toReversed().flatMap((command) => command.flags ?? []), ...this.tree.commonFlags]
+      return [...flagsOf(this.chain), ...this.tree.commonFlags]
     }
     const fallback = findCommand(this.tree.commands, this.tree.defaultCommand)
     return [...this.tree.rootFlags, ...this.tree.runFlags, ...this.tree.commonFlags, ...(fallback?.flags ?? [])]

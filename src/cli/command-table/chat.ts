@@ -6,14 +6,18 @@ export const CHAT_COMMANDS: readonly Command[] = [
   {
     name: "chat",
     summary: "chat with the agent (the default command)",
+    positionals: [{ name: "PROMPT", summary: "the first message of the conversation", required: false, rest: true }],
     details:
-      "Without a prompt, starts a conversation in the terminal. With --query, answers one prompt and exits. Piped text is appended to the prompt, or is the prompt if none is given.",
+      "Starts a conversation in the terminal, with the given prompt as its first message. With --query, answers one prompt and exits. Piped text is appended to the prompt, or is the prompt if none is given.",
     group: "chat",
     flags: [
       text("query", "answer one prompt and exit; - reads it from standard input", { short: "q", value: "TEXT" }),
       text("image", "attach an image file", { value: "PATH", repeatable: true, complete: "file" }),
       toggle("checkpoints", "take snapshots of changed files for /rollback, even if the settings disable it"),
-      integer("max-turns", "stop after this many model calls", { value: "N", min: 1 }),
+      integer("max-turns", "stop after this many rounds of tool calls; the answer may take two more model calls", {
+        value: "N",
+        min: 1,
+      }),
       text("source", "tag of the new session; `tool` hides it from lists", { value: "TAG" }),
       choice("output-format", "output format", { of: ["text", "json", "stream-json"] }),
       choice("input-format", "input format", { of: ["text", "stream-json"], later: true }),

@@ -7,7 +7,10 @@ export const COMMON_FLAGS: readonly Flag[] = [
   text("profile", "use this profile", { short: "p", value: "NAME", complete: "profile" }),
   toggle("ignore-user-config", "ignore config.yaml and use the defaults"),
   toggle("ignore-rules", "ignore project context files and rules"),
-  toggle("safe-mode", "use only defaults: no user configuration, rules, plugins, hooks or MCP servers"),
+  toggle(
+    "safe-mode",
+    "use only defaults: no config.yaml, SOUL.md, rules, memory, learnings, plugins, hooks or MCP servers",
+  ),
   toggle("no-color", "disable colours"),
   toggle("verbose", "print debug messages to stderr", { short: "v" }),
 ]
@@ -36,10 +39,11 @@ export const RUN_FLAGS: readonly Flag[] = [
   {
     name: "continue",
     short: "c",
-    summary: "continue the most recent session, or the named one",
+    summary: "continue the most recent session of this directory, or the named one",
     value: { kind: "optional-text", placeholder: "NAME", complete: "session" },
     joinsWords: true,
   },
+  toggle("all", "with --continue: the most recent session of any directory", { conflictsWith: ["resume"] }),
   text("skills", "load these skills first, comma-separated", {
     short: "s",
     value: "LIST",
@@ -48,7 +52,7 @@ export const RUN_FLAGS: readonly Flag[] = [
     later: true,
   }),
   toggle("worktree", "work in a new git worktree", { short: "w" }),
-  text("permission-profile", "plan, default, accept-edits, auto, full-auto or a custom profile", { value: "NAME" }),
+  text("permission-profile", "plan, default, accept-edits, auto or full-auto", { value: "NAME" }),
   toggle("plan", "same as --permission-profile plan", { conflictsWith: ["yolo", "permission-profile"] }),
   toggle("yolo", "same as --permission-profile full-auto", { conflictsWith: ["permission-profile"] }),
   text("allow", "allow matching calls in this session", { value: "PATTERN", repeatable: true, later: true }),
@@ -58,6 +62,7 @@ export const RUN_FLAGS: readonly Flag[] = [
     later: true,
   }),
   toggle("accept-hooks", "run shell hooks that have not been approved yet", { later: true }),
+  toggle("save-trajectories", "save each run as training data, even if the settings disable it"),
   toggle("pass-session-id", "tell the model the session id"),
   toggle("tui", "use the full-screen interface", { conflictsWith: ["cli"], later: true }),
   toggle("cli", "use the plain line interface"),

@@ -61,7 +61,7 @@ export const MAINTENANCE_COMMANDS: readonly Command[] = [
     group: "maintenance",
     flags: [
       text("output", "file or directory to write to", { short: "o", value: "FILE", complete: "file" }),
-      toggle("quick", "save only the essential files, inside the home", { short: "q" }),
+      toggle("quick", "save only the essential files, inside the home", { short: "q", conflictsWith: ["output"] }),
       text("label", "name of the quick snapshot", { short: "l", value: "TEXT" }),
     ],
     load: () => import("../commands/backup.ts"),

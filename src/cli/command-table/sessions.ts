@@ -34,7 +34,7 @@ const sessionCommands: readonly Command[] = [
     positionals: [{ name: "QUERY", summary: "words to search for", required: true, rest: true }],
     flags: [
       source,
-      text("role", "only messages with this role", { value: "ROLE", repeatable: true }),
+      choice("role", "only messages with this role", { of: ["user", "assistant", "tool"], repeatable: true }),
       choice("sort", "order of the results (default: best match first)", { of: ["newest", "oldest"] }),
       integer("limit", "maximum number (20)", { value: "N", min: 1 }),
       json,
@@ -54,7 +54,12 @@ const sessionCommands: readonly Command[] = [
     summary: "export sessions to a JSONL file, one per line",
     group: "sessions",
     positionals: [{ name: "OUT", summary: "output file; - for standard output", required: true, complete: "file" }],
-    flags: [source, text("session-id", "only this session", { value: "ID", complete: "session" })],
+    flags: [
+      source,
+      text("session-id", "only this session", { value: "ID", complete: "session" }),
+      choice("format", "all stored fields, or training data in the ShareGPT format", { of: ["jsonl", "trajectory"] }),
+      toggle("include-undone", "also messages that /undo removed, with active 0 (only jsonl)"),
+    ],
     load: () => import("../commands/sessions/export.ts"),
   },
   {

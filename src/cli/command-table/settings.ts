@@ -24,6 +24,7 @@ const configCommands: readonly Command[] = [
     summary: "print one value",
     group: "settings",
     positionals: [key],
+    flags: [json],
     load: () => import("../commands/config/get.ts"),
   },
   {
@@ -31,6 +32,7 @@ const configCommands: readonly Command[] = [
     summary: "change one value; keys and tokens go to .env",
     group: "settings",
     positionals: [key, { name: "VALUE", summary: "true, 5, 0.5, null, text, or JSON", required: true }],
+    flags: [json],
     load: () => import("../commands/config/set.ts"),
   },
   {
@@ -38,6 +40,7 @@ const configCommands: readonly Command[] = [
     summary: "remove one value from config.yaml",
     group: "settings",
     positionals: [key],
+    flags: [json],
     load: () => import("../commands/config/unset.ts"),
   },
   {
@@ -50,25 +53,28 @@ const configCommands: readonly Command[] = [
     name: "path",
     summary: "print the path of config.yaml",
     group: "settings",
+    flags: [json],
     load: () => import("../commands/config/path.ts"),
   },
   {
     name: "env-path",
     summary: "print the path of .env",
     group: "settings",
+    flags: [json],
     load: () => import("../commands/config/path.ts"),
   },
   {
     name: "check",
     summary: "check the configuration for mistakes",
     group: "settings",
+    flags: [json],
     load: () => import("../commands/config/check.ts"),
   },
   {
     name: "migrate",
     summary: "migrate config.yaml to the current version",
     group: "settings",
-    flags: [yes],
+    flags: [yes, json],
     load: () => import("../commands/config/migrate.ts"),
   },
 ]
@@ -259,6 +265,7 @@ const fallbackCommands: readonly Command[] = [
       text("base-url", "base URL, if it is not the provider's default", { value: "URL" }),
       text("key-env", "environment variable with the API key", { value: "NAME" }),
       text("api-mode", "wire format, if it cannot be detected", { value: "NAME" }),
+      json,
     ],
     load: () => import("../commands/fallback/add.ts"),
   },
@@ -268,13 +275,14 @@ const fallbackCommands: readonly Command[] = [
     summary: "remove a fallback model",
     group: "settings",
     positionals: [{ name: "WHICH", summary: "number, or provider and model", required: true, rest: true }],
+    flags: [json],
     load: () => import("../commands/fallback/remove.ts"),
   },
   {
     name: "clear",
     summary: "remove all fallback models",
     group: "settings",
-    flags: [yes],
+    flags: [yes, json],
     load: () => import("../commands/fallback/clear.ts"),
   },
 ]
@@ -357,7 +365,7 @@ export const SETTINGS_COMMANDS: readonly Command[] = [
     subcommands: [
       {
         name: "status",
-        summary: "show the memory files, the memory provider and pending changes",
+        summary: "show what is remembered, the memory provider and pending changes",
         group: "settings",
         load: () => import("../commands/memory/status.ts"),
       },

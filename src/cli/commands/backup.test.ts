@@ -48,6 +48,7 @@ describe("full backup", () => {
   test.each([
     [["-o", "/no/such/directory/x.zip"], 1],
     [["-l", "x"], 2],
+    [["-q", "-o", "x.zip"], 2],
   ])("%j exits %i with one sentence", async (flags, code) => {
     using home = createCliHome()
     put(home, { "config.yaml": "" })

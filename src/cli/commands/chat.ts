@@ -1,15 +1,17 @@
 import type { LogSink } from "../../base/logger.ts"
+import { asSentence } from "../../base/sentence.ts"
 import type { App } from "../../app/app.ts"
 import { startApp } from "../../app/start.ts"
 import type { Session } from "../../app/session/session.ts"
-import { resolveStartupModel } from "../../app/services/resolve-startup-model.ts"
 import type { ChosenModel } from "../../llm/choose-model.ts"
-import { isPermissionProfile } from "../../policy/permission-profile.ts"
-import type { PermissionProfile } from "../../policy/permission-profile.ts"
+import { configuredProfile } from "../../policy/permission-profile.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import type { UserInput } from "../../protocol/message.ts"
 import { CliError } from "../command.ts"
 import type { Invocation } from "../command.ts"
+import { findResumedSession } from "../chat/find-resumed-session.ts"
+import { chooseStartModel } from "../chat/start-model.ts"
+import { refuseUnusableSettings } from "../chat/settings-check.ts"
 import { readChatOptions } from "../chat/chat-options.ts"
 import type { ChatOptions } from "../chat/chat-options.ts"
 import type { WorkingDirectory, WorkingDirectoryRequest } from "../../app/session/working-directory.ts"
@@ -27,7 +29,7 @@ export async function run(invocation: Invocation): Promise<number> {
 async function chat(invocation: Invocation): Promise<number | "connected"> {
   const { terminal, signal, flags } = invocation
   const options = await readChatOptions(invocation)
-  const { app, warnings, environment } = await startApp({
+  const { app, warnings, safetyWarnings, environment, unusableFiles } = await startApp({
     home: invocation.home,
     environment: invocation.environment,
     version: VERSION,
@@ -40,12 +42,13 @@ async function chat(invocation: Invocation): Promise<number | "connected"> {
   process.once("exit", abandon)
   let directory: WorkingDirectory | undefined
   try {
-    if (options.mode !== "script") for (const warning of warnings) terminal.errLine(warning)
+    refuseUnusableSettings({ app, unusableFiles }, options)
+    for (const warning of options.mode === "script" ? safetyWarnings : warnings) terminal.errLine(asSentence(warning))
     checkToolsets(app, options, invocation)
-    const start = await chooseStart(app, options, invocation)
+    const start = await chooseStartModel(app, { options, invocation, unusableFiles })
     if (start === "connected") return start
     const { model, firstMessage } = start
-    const resumed = await sessionToResume(app, options)
+    const resumed = await findResumedSession(app, options)
     const working = await openChatDirectory(app, { options, resume: resumed, invocation })
     directory = working
     const note = (resume: SessionId | undefined): string | undefined =>
@@ -60,14 +63,19 @@ async function chat(invocation: Invocation): Promise<number | "connected"> {
         attended: isAttended(invocation),
       })
     const session = await open(resumed?.id)
+    const { movedFrom, cwd } = session.facts
+    if (movedFrom !== undefined && options.mode !== "conversation" && options.mode !== "script")
+      terminal.errLine(`This conversation was in ${movedFrom} before; it continues in ${cwd}.`)
     if (options.mode === "conversation") {
       const { converse } = await import("../chat/conversation.ts")
-      return await converse({ app, session, open, terminal, signal, model, images: options.images, firstMessage })
+      const firstMessages = [options.prompt ?? "", firstMessage].filter((text) => text.trim() !== "")
+      return await converse({ app, session, open, terminal, signal, model, images: options.images, firstMessages })
     }
     const { runOneShot } = await import("../chat/one-shot.ts")
     const grace = Number(environment.get("HERMES_SIGTERM_GRACE") ?? "")
     const code = await runOneShot(promptOf(options), {
       session,
+      config: app.config,
       terminal,
       mode: options.mode,
       signal,
@@ -89,51 +97,6 @@ async function chat(invocation: Invocation): Promise<number | "connected"> {
   }
 }
 
-const DEMO_NOTICE =
-  "No model is configured. Replies come from the demo, which is not an AI. Connect a model with `hermes model`."
-
-/** Chooses the configured model, or else a model of a local server, or else the demo. */
-async function chooseStart(app: App, options: ChatOptions, invocation: Invocation): Promise<ChatStart | "connected"> {
-  const { terminal, signal } = invocation
-  const chosen = await chosenModel(app, options)
-  if (!chosen.demoByDefault) return { model: chosen, firstMessage: "" }
-  const local = await app.findLocalModel({ signal, named: options.model })
-  if (local === undefined) {
-    const { offerModelSetup } = await import("../chat/offer-model-setup.ts")
-    const step = options.mode === "conversation" ? await offerModelSetup(invocation) : { firstMessage: "" }
-    if (step === "connected") return step
-    terminal.errLine(DEMO_NOTICE)
-    return { model: chosen, firstMessage: step.firstMessage }
-  }
-  if (local.kind === "one") {
-    const { model, baseUrl } = local.chosen.runtime
-    terminal.errLine(`No model is configured. Using ${model} of ${local.server} at ${baseUrl}.`)
-    return { model: local.chosen, firstMessage: "" }
-  }
-  const { askForLocalModel } = await import("../chat/ask-for-local-model.ts")
-  return {
-    model: await askForLocalModel(local, options.mode === "conversation" ? terminal : undefined),
-    firstMessage: "",
-  }
-}
-
-interface ChatStart {
-  readonly model: ChosenModel
-  /** A message that the user typed already; empty if there is none. */
-  readonly firstMessage: string
-}
-
-async function chosenModel(app: App, options: ChatOptions): Promise<ChosenModel> {
-  const selection = await resolveStartupModel(app, {
-    ...(options.model === undefined ? {} : { model: options.model }),
-    ...(options.provider === undefined ? {} : { provider: options.provider }),
-  })
-  if (!selection.ok) throw new CliError(`${selection.error}.`, { exitCode: 1 })
-  const chosen = app.chooseModel(selection.value)
-  if (!chosen.ok) throw new CliError(chosen.error.message, { exitCode: 1 })
-  return chosen.value
-}
-
 interface OpenChat {
   readonly options: ChatOptions
   readonly model: ChosenModel
@@ -152,9 +115,10 @@ async function openChatSession(app: App, chat: OpenChat): Promise<Session> {
     ...(directory.sandboxPaths === undefined ? {} : { sandboxPaths: directory.sandboxPaths }),
     ...(note === undefined ? {} : { workspaceNote: note }),
     origin: { surface: "cli", source: options.source, attended: () => attended },
-    permissionProfile: options.permissionProfile ?? configuredProfile(app),
+    permissionProfile: options.permissionProfile ?? configuredProfile(app.config),
     passSessionId: options.passSessionId,
     ...(options.checkpoints ? { checkpoints: true } : {}),
+    ...(options.saveTrajectories ? { saveTrajectories: true } : {}),
     generateTitle: options.mode === "conversation",
     ...(resume === undefined ? {} : { resume }),
     ...(toolsets === undefined ? {} : { toolsets }),
@@ -197,42 +161,6 @@ function checkToolsets(app: App, { toolsets, mode }: ChatOptions, { terminal }: 
   if (!anyKnown) throw new CliError(`None of these toolsets exists: ${unknown.join(", ")}.`, { exitCode: 2 })
   if (unknown.length > 0 && mode !== "script")
     terminal.errLine(`There is no toolset ${unknown.join(", ")}; continuing with the others.`)
-}
-
-/** Finds the session to continue for `-r`, `-c NAME` and `-c`. Undefined without these flags. */
-async function sessionToResume(app: App, options: ChatOptions): Promise<WorkingDirectoryRequest["resume"]> {
-  if (options.resume === undefined && !options.continueLast) return undefined
-  const store = await app.store()
-  const found =
-    options.resume === undefined
-      ? await store.latestSession([options.source])
-      : await store.resumeTarget(options.resume)
-  if (found !== undefined) return { id: found, cwd: (await store.session(found))?.cwd ?? "" }
-  throw new CliError(
-    options.resume === undefined
-      ? "There is no session to continue yet."
-      : `There is no session "${options.resume}". \`hermes sessions list\` lists the sessions.`,
-    { exitCode: 1 },
-  )
-}
-
-function configuredProfile(app: App): PermissionProfile {
-  const named = app.config.get("approvals.profile") ?? ""
-  if (isPermissionProfile(named)) return named
-  const mode = app.config.get("approvals.mode")
-  return PROFILE_OF_MODE[mode] ?? "default"
-}
-
-const PROFILE_OF_MODE: Record<string, PermissionProfile> = {
-  manual: "default",
-  default: "default",
-  smart: "auto",
-  auto: "auto",
-  off: "full-auto",
-  false: "full-auto",
-  "full-auto": "full-auto",
-  plan: "plan",
-  "accept-edits": "accept-edits",
 }
 
 /** True when a user can be asked. `-z` and the JSON formats are for programs, even on a terminal. */

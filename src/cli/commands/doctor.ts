@@ -13,6 +13,7 @@ import { homeContext } from "../home-context.ts"
 import { printJson } from "../terminal/json-output.ts"
 import { bold } from "../terminal/text-layout.ts"
 import { nodeVersionProblem } from "../version.ts"
+import { counted } from "../../base/counted.ts"
 
 const MARKS: Readonly<Record<Finding["level"], string>> = { ok: "✓", info: "→", warning: "⚠", failure: "✗" }
 
@@ -67,7 +68,7 @@ function printReport(reports: readonly SectionReport[], terminal: Invocation["te
       terminal.line("`hermes doctor --fix` repairs what can be repaired safely.")
     return
   }
-  terminal.line(open.length === 0 ? "Everything is in order." : `${open.length} findings to look at.`)
+  terminal.line(open.length === 0 ? "Everything is in order." : `${counted(open.length, "finding")} to look at.`)
 }
 
 function findingsOf(reports: readonly SectionReport[]): readonly Finding[] {

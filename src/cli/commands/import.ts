@@ -15,7 +15,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const { flags, positionals, terminal, home, signal, tree } = invocation
   const context = homeContext(invocation)
   const archive = resolve(positionals[0] ?? "")
-  const { replacesData } = valueOrCliError(checkRestore(context, archive))
+  const { replacesData } = valueOrCliError(await checkRestore(context, archive))
   if (replacesData) {
     const question = `${home.display(home.root)} is in use; replace its files with those of the backup?`
     if (!(await confirmed(question, { terminal, assumed: flags.has("force"), flag: "-f" }))) {

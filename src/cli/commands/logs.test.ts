@@ -23,21 +23,30 @@ test("list names every file with size and age", async () => {
   using home = homeWithLogs({ "agent.log": "x".repeat(2048), "agent.log.1": "", "notes.txt": "" })
   expect(await home.run(["logs", "list"])).toEqual({
     code: 0,
-    out: "agent.log       2.0 KB  just now\nagent.log.1        0 B  just now\n",
+    out: "agent.log    2.0 KB  just now\nagent.log.1     0 B  just now\n",
     err: "",
   })
 })
 
-describe("mistakes exit 1 and name the valid choices", () => {
+describe("mistakes exit 2 and name the valid choices", () => {
   test.each([
     [["agnt"], "There is no log `agnt`. Did you mean `agent`? Use one of agent, errors, gateway, gui, list.\n"],
-    [["gui"], "~/.hermes/logs/gui.log does not exist yet; `hermes logs list` shows the existing logs.\n"],
     [["--level", "loud"], "`loud` is not a level; use one of DEBUG, INFO, WARNING, ERROR, CRITICAL.\n"],
     [["--since", "2 weeks"], "`2 weeks` is not an age; write 45s, 30m, 2h or 1d.\n"],
     [["--component", "x"], "`x` is not a component; use one of gateway, agent, tools, cli, cron, gui.\n"],
+    [["list", "--level", "error"], "`--level` cannot be used with `hermes logs list`.\n"],
   ])("%j", async (line, err) => {
     using home = homeWithLogs({ "agent.log": "one\n" })
-    expect(await home.run(["logs", ...line])).toEqual({ code: 1, out: "", err })
+    expect(await home.run(["logs", ...line])).toEqual({ code: 2, out: "", err })
+  })
+})
+
+test("a log that does not exist exits 1", async () => {
+  using home = homeWithLogs({ "agent.log": "one\n" })
+  expect(await home.run(["logs", "gui"])).toEqual({
+    code: 1,
+    out: "",
+    err: "~/.hermes/logs/gui.log does not exist yet; `hermes logs list` shows the existing logs.\n",
   })
 })
 

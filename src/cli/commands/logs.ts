@@ -7,14 +7,20 @@ import { nearest } from "../../base/nearest-name.ts"
 import { CliError, type Invocation } from "../command.ts"
 import { homeContext } from "../home-context.ts"
 import { relativeTime } from "../terminal/relative-time.ts"
+import { printTable } from "../terminal/table.ts"
 
 const DEFAULT_LINES = 50
+const FLAGS_OF_A_LOG = ["lines", "follow", "level", "session", "since", "component"] as const
 
 /** `hermes logs [agent|errors|gateway|gui|list]` */
 export async function run(invocation: Invocation): Promise<number> {
   const { flags, positionals, terminal, home, signal } = invocation
   const [given = "agent"] = positionals
-  if (given === "list") return printList(invocation)
+  if (given === "list") {
+    const flag = FLAGS_OF_A_LOG.find((name) => flags.has(name))
+    if (flag === undefined) return printList(invocation)
+    throw new CliError(`\`--${flag}\` cannot be used with \`hermes logs list\`.`, { exitCode: 2 })
+  }
   const name = LOG_NAMES.find((known) => known === given)
   if (name === undefined) throw unknownLog(given)
   const filter = readLogFilter({
@@ -24,7 +30,7 @@ export async function run(invocation: Invocation): Promise<number> {
     component: flags.text("component"),
     now: systemClock.now(),
   })
-  if (!filter.ok) throw new CliError(filter.error, { exitCode: 1 })
+  if (!filter.ok) throw new CliError(filter.error, { exitCode: 2 })
   const context = homeContext(invocation)
   const lines = readLog(context, name, {
     count: flags.number("lines") ?? DEFAULT_LINES,
@@ -48,20 +54,19 @@ export async function run(invocation: Invocation): Promise<number> {
 function unknownLog(name: string): CliError {
   const suggestion = nearest(name, LOG_NAMES)
   const hint = suggestion === undefined ? "" : ` Did you mean \`${suggestion}\`?`
-  return new CliError(`There is no log \`${name}\`.${hint} Use one of ${LOG_NAMES.join(", ")}, list.`, { exitCode: 1 })
+  return new CliError(`There is no log \`${name}\`.${hint} Use one of ${LOG_NAMES.join(", ")}, list.`, { exitCode: 2 })
 }
 
-function printList({ terminal, home }: Invocation): number {
+function printList(invocation: Invocation): number {
+  const { terminal, home } = invocation
   const directory = home.file("logs")
   const files = listLogFiles(directory)
   if (files.length === 0) {
     terminal.line(`There are no log files in ${home.display(directory)} yet.`)
     return 0
   }
-  const width = Math.max(...files.map((file) => file.name.length))
   const now = systemClock.now() / 1000
-  for (const file of files) {
-    terminal.line(`${file.name.padEnd(width)}  ${fileSize(file.bytes).padStart(9)}  ${relativeTime(file.changed, now)}`)
-  }
+  const rows = files.map((file) => [file.name, fileSize(file.bytes), relativeTime(file.changed, now)])
+  printTable([{}, { align: "right" }, {}], rows, invocation)
   return 0
 }

@@ -1,15 +1,21 @@
-import { measurePrompt } from "../../admin/report/prompt-size.ts"
-import type { Invocation } from "../command.ts"
+import { measurePrompt, promptPlatforms } from "../../admin/report/prompt-size.ts"
+import { CliError, type Invocation } from "../command.ts"
 import { homeContext } from "../home-context.ts"
 import { VERSION } from "../version.ts"
 
 /** `hermes prompt-size`: what a new session sends before the first message. */
 export async function run(invocation: Invocation): Promise<number> {
   const { terminal, flags } = invocation
+  const platform = flags.text("platform") ?? "cli"
+  if (!promptPlatforms().includes(platform)) {
+    throw new CliError(`\`${platform}\` is not a platform; use one of ${promptPlatforms().join(", ")}.`, {
+      exitCode: 2,
+    })
+  }
   const { layers, total } = await measurePrompt(homeContext(invocation), {
     version: VERSION,
     directory: process.cwd(),
-    origin: { surface: "cli", platform: flags.text("platform") ?? "cli", attended: () => false },
+    origin: { surface: "cli", platform, attended: () => false },
   })
   if (flags.has("json")) {
     terminal.line(JSON.stringify({ layers, total }))

@@ -59,5 +59,11 @@ test.each([
   expect(settings(home)).toBe(expected)
 })
 
+test("an incomplete answer to where commands run is not saved", async () => {
+  using home = createCliHome()
+  expect((await home.run(["setup", "terminal"], { answers: ["ssh"] })).code).toBe(0)
+  expect(readdirSync(home.home.path)).not.toContain("config.yaml")
+})
+
 const settings = (home: ReturnType<typeof createCliHome>): string =>
   readFileSync(home.home.file("config.yaml"), "utf8").replace(/^_config_version: \d+\n/, "")

@@ -2,6 +2,7 @@ import { loadHome } from "../../admin/loaded-home.ts"
 import { modelFacts } from "../../admin/report/setup-facts.ts"
 import { backUpConfig, resetConfig } from "../../admin/setup/config-backup.ts"
 import { ensureHome } from "../../config/home.ts"
+import { configuredProfile } from "../../policy/permission-profile.ts"
 import { CliError, type Invocation } from "../command.ts"
 import { valueOrCliError } from "../command-result.ts"
 import { homeContext } from "../home-context.ts"
@@ -12,7 +13,7 @@ import { AGENT_QUESTIONS, askQuestions, TERMINAL_QUESTIONS } from "./setup-quest
 
 const SECTIONS = ["model", "terminal", "agent"]
 
-/** `hermes setup`: asks what a new user has to decide, and shows the current value of each. Ctrl+C keeps the answers given so far. */
+/** `hermes setup`: asks what a new user has to decide, and shows the current value of each. Ctrl+C keeps what was answered completely. */
 export async function run(invocation: Invocation): Promise<number> {
   const { flags, positionals, terminal, home, environment } = invocation
   const [section] = positionals
@@ -51,7 +52,7 @@ async function summary(invocation: Invocation): Promise<readonly string[] | unde
   return [
     `Model        ${model.model} (${model.provider}), key: ${model.keySource}`,
     `Commands     ${home.config.get("terminal.backend")}`,
-    `Permissions  ${home.config.get("approvals.profile") ?? "default"}`,
+    `Permissions  ${configuredProfile(home.config)}`,
   ]
 }
 

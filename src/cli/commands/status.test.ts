@@ -3,6 +3,8 @@ import type { AddressInfo } from "node:net"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
 import { createCliHome, type CliHome } from "../../../test/support/cli-home.ts"
+import { startForwardProxy } from "../../../test/support/forward-proxy.ts"
+import { startModelServer } from "../../../test/support/model-server/server.ts"
 
 const SECRET = "sk-0123456789abcdefghijklmn"
 
@@ -58,15 +60,18 @@ describe("status", () => {
     using home = createCliHome()
     writeFileSync(home.home.file("state.db"), "no database".repeat(1000))
     writeFileSync(home.home.file("config.yaml"), "a: [")
-    const { code, out } = await home.run(["status"])
+    const { code, out, err } = await home.run(["status"])
     expect(code).toBe(0)
-    expect(out).toMatch(/ {2}total +unknown\n/)
+    expect(out).toMatch(/ {2}total +0\n/)
+    expect(err).toMatch(/^state\.db was not a session database, .* kept the damaged file as .*\n$/)
+    expect((await home.run(["status"])).err).toBe("")
   })
 
   test.each([
     [200, "ok", "answers"],
     [401, "failure", "refuses the key"],
     [402, "failure", "has no credit left for this key"],
+    [404, "ok", "answers, but does not list its models, so the key was not checked"],
     [429, "warning", "limits the rate at the moment"],
     [500, "warning", "answers with code 500"],
   ])("--deep reports the response of the provider: %i", async (status, level, text) => {
@@ -74,11 +79,90 @@ describe("status", () => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
     using home = createCliHome()
     const { port } = server.address() as AddressInfo
-    writeFileSync(home.home.file("config.yaml"), `model:\n  base_url: http://127.0.0.1:${port}/v1\n  default: m\n`)
+    writeFileSync(
+      home.home.file("config.yaml"),
+      `model:\n  base_url: http://127.0.0.1:${port}/v1\n  default: m\n  api_key: k\n`,
+    )
     const { out } = await home.run(["status", "--deep", "--json"])
     server.close()
     expect((JSON.parse(out) as { provider_reachable: unknown }).provider_reachable).toEqual({ level, text })
   })
+})
+
+describe("the provider is asked as a session would ask it", () => {
+  test.each([
+    ["anthropic", "", "GET /v1/models?limit=1000", { "x-api-key": "sk-ant-api-k", "anthropic-version": "2023-06-01" }],
+    ["gemini", "/v1beta", "GET /v1beta/models?pageSize=1000", { "x-goog-api-key": "sk-ant-api-k" }],
+    ["azure-foundry", "/openai/v1", "GET /openai/v1/models", { "api-key": "sk-ant-api-k" }],
+    ["deepseek", "/v1", "GET /v1/models", { authorization: "Bearer sk-ant-api-k" }],
+  ])("%s", async (provider, path, request, headers) => {
+    const received: { line: string; headers: object }[] = []
+    const server = createServer((incoming, response) => {
+      received.push({ line: `${incoming.method} ${incoming.url}`, headers: incoming.headers })
+      response.writeHead(200).end('{"data": []}')
+    })
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    using home = createCliHome()
+    const { port } = server.address() as AddressInfo
+    writeFileSync(
+      home.home.file("config.yaml"),
+      `model:\n  provider: ${provider}\n${provider === "gemini" ? "  api_mode: gemini_native\n" : ""}  base_url: http://127.0.0.1:${port}${path}\n  default: m\n  api_key: sk-ant-api-k\n`,
+    )
+    const { out } = await home.run(["doctor"])
+    server.close()
+    expect(out).toContain(`✓ http://127.0.0.1:${port}${path} answers\n`)
+    expect(received).toEqual([{ line: request, headers: expect.objectContaining(headers) }])
+  })
+
+  test("through the proxy of the environment", async () => {
+    await using proxy = await startForwardProxy()
+    await using server = await startModelServer([], { models: ["m"] })
+    proxy.forwardTo(server.url)
+    using home = createCliHome()
+    writeFileSync(
+      home.home.file("config.yaml"),
+      "model:\n  base_url: http://models.example/v1\n  default: m\n  api_key: k\n",
+    )
+    const { out } = await home.run(["doctor"], { variables: { HTTP_PROXY: proxy.url } })
+    expect(out).toContain("✓ http://models.example/v1 answers\n")
+    expect(proxy.requests).toEqual(["http://models.example/v1/models"])
+  })
+})
+
+test("a damaged auth.json is reported by doctor, status and auth list, not taken for an empty one", async () => {
+  using home = createCliHome()
+  writeFileSync(home.home.file("auth.json"), '{"providers": {')
+  const sentence = "~/.hermes/auth.json is damaged; a copy is in ~/.hermes/auth.json.corrupt"
+  expect((await home.run(["doctor"])).out).toContain(`✗ ${sentence}`)
+  expect((await home.run(["status"])).out).toContain(sentence)
+  expect((await home.run(["auth", "list"])).err).toContain(sentence)
+  expect((await home.run(["-z", "hi", "--provider", "deepseek", "-m", "m"])).err).toContain(sentence)
+})
+
+test("credentials in cooldown are reported as such", async () => {
+  using home = createCliHome()
+  const until = Math.floor(Date.now() / 1000) + 1800
+  const entry = {
+    id: "a1",
+    label: "mine",
+    auth_type: "api_key",
+    priority: 0,
+    source: "manual",
+    access_token: "sk-1",
+    last_status: "exhausted",
+    last_status_at: Math.floor(Date.now() / 1000),
+    last_error_code: 429,
+    last_error_reset_at: until,
+  }
+  writeFileSync(
+    home.home.file("auth.json"),
+    JSON.stringify({ version: 1, providers: {}, credential_pool: { deepseek: [entry] } }),
+  )
+  writeFileSync(home.home.file("config.yaml"), "model:\n  provider: deepseek\n  default: deepseek-chat\n")
+  const { out } = await home.run(["doctor"])
+  expect(out).toMatch(
+    /⚠ deepseek-chat from deepseek: the only credential is in cooldown; the first is used again in (29|30) minutes/,
+  )
 })
 
 describe("dump", () => {

@@ -28,7 +28,7 @@ export async function run(invocation: Invocation): Promise<number> {
 type Rows = readonly (readonly [name: string, value: string])[]
 
 function statusSections(
-  { setup: facts, sessions, sandbox, provider }: HomeStatus,
+  { setup: facts, authProblems, sessions, sandbox, provider }: HomeStatus,
   { all }: { readonly all: boolean },
 ): readonly (readonly [title: string, rows: Rows])[] {
   const terminalNote = facts.terminalOverride === undefined ? "" : ` (set by ${facts.terminalOverride})`
@@ -46,10 +46,13 @@ function statusSections(
     ["Model", [...modelRows(facts.model), ...(provider === undefined ? [] : [["provider", provider.text] as const])]],
     [
       "Logins",
-      facts.logins.map((login) => [
-        login.provider,
-        login.expiresAt === undefined ? "logged in" : `until ${login.expiresAt}`,
-      ]),
+      [
+        ...authProblems.map((problem) => ["not usable", problem] as const),
+        ...facts.logins.map(
+          (login) =>
+            [login.provider, login.expiresAt === undefined ? "logged in" : `until ${login.expiresAt}`] as const,
+        ),
+      ],
     ],
     [
       "Work",
@@ -109,7 +112,7 @@ function sandboxText(sandbox: SandboxState): string {
   return `${sandbox.required ? "none, so no command runs" : "none"}: ${sandbox.text}`
 }
 
-function statusJson({ setup: facts, sessions, sandbox, provider }: HomeStatus): object {
+function statusJson({ setup: facts, authProblems, sessions, sandbox, provider }: HomeStatus): object {
   const { model } = facts
   return {
     version: facts.version,
@@ -130,6 +133,7 @@ function statusJson({ setup: facts, sessions, sandbox, provider }: HomeStatus): 
         : { error: model.reason },
     provider_reachable: provider === undefined ? null : { level: provider.level, text: provider.text },
     logins: facts.logins.map((login) => ({ provider: login.provider, expires_at: login.expiresAt ?? null })),
+    login_problems: authProblems,
     terminal_backend: facts.terminalBackend,
     sandbox: { state: sandbox.kind, text: sandbox.text },
     permission_profile: facts.permissionProfile,

@@ -56,7 +56,8 @@ function nodesBelow(
     argument: source(positional ?? {}),
   }
   const below = (command.subcommands ?? []).filter(isCommandAvailable)
-  return [node, ...below.flatMap((entry) => nodesBelow(entry, { tree: above.tree, spellings, flags }))]
+  const inherited = command.load === undefined ? flags : above.flags
+  return [node, ...below.flatMap((entry) => nodesBelow(entry, { tree: above.tree, spellings, flags: inherited }))]
 }
 
 function suggestions(commands: readonly Command[]): CompletionNode["commands"] {

@@ -1,5 +1,18 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs"
 import { Script } from "node:vm"
+import { crc32 } from "node:zlib"
 
 type Exports = Record<string, unknown>
 
@@ -8,6 +21,8 @@ export interface ChunkLoader {
   readonly load: (id: string) => Exports
   /** Stores the compiled code of chunks that are not cached, or of all chunks when the cache is old. Only the first call has an effect. Never fails. */
   readonly save: () => void
+  /** The process has run long enough, or to its end: the cache did not crash it. */
+  readonly finishStart: () => void
 }
 
 export interface ChunkLoaderOptions {
@@ -36,6 +51,7 @@ export function createChunkLoader({
   require,
 }: ChunkLoaderOptions): ChunkLoader {
   const cache = configuredCache === undefined || isWritableByOthers(configuredCache) ? undefined : configuredCache
+  const marker = cache === undefined ? undefined : beginStart(cache)
   const modules = new Map<string, { readonly exports: Exports }>()
   const scripts = new Map<string, Script>()
   const uncached = new Set<string>()
@@ -49,7 +65,7 @@ export function createChunkLoader({
     const module = { exports: {} }
     modules.set(name, module)
     const filename = directory + name
-    const stored = cache === undefined ? undefined : readIfPresent(cachedPath(cache, name))
+    const stored = cache === undefined ? undefined : readCode(cachedPath(cache, name))
     const script = new Script(
       `(function(exports,require,module,__filename,__dirname){${readFileSync(filename, "utf8")}\n})`,
       { filename, ...(stored === undefined ? {} : { cachedData: stored }) },
@@ -71,18 +87,59 @@ export function createChunkLoader({
     saved = true
     try {
       // Later runs call other functions, so from time to time all chunks are stored again with everything compiled by then.
-      const refreshAll = isOld(cache)
-      const names = [...scripts.keys()].filter((name) => refreshAll || uncached.has(name))
+      const all = [...scripts.keys()]
+      const refreshAll = all.some((name) => isOld(cachedPath(cache, name)))
+      const names = all.filter((name) => refreshAll || uncached.has(name))
       if (names.length === 0) return
       createDirectory(cache)
-      for (const name of names) writeAtomically(cachedPath(cache, name), scripts.get(name)?.createCachedData())
+      for (const name of names) writeCode(cachedPath(cache, name), scripts.get(name)?.createCachedData())
       removeOldest(cache)
     } catch {
       // Without the cache, for example on a full disk, the next start is only some milliseconds slower.
     }
   }
 
-  return { load, save }
+  return {
+    load,
+    save,
+    finishStart: () => {
+      if (marker !== undefined) rmSync(marker, { force: true })
+    },
+  }
+}
+
+const MARKER = "starting-"
+const LONGEST_START_MS = 60_000
+
+/**
+ * Leaves a file that exists while this process starts. One of a process that died then means that the cached code may have crashed
+ * it, so the cache is emptied. The checksum makes that nearly impossible; without this, it would happen at every start.
+ */
+function beginStart(cache: string): string | undefined {
+  try {
+    const names = readdirSync(cache)
+    if (names.some((name) => name.startsWith(MARKER) && hasDied(cache, name))) {
+      for (const name of names) rmSync(`${cache}/${name}`, { force: true })
+    }
+    const marker = `${cache}/${MARKER}${process.pid}`
+    writeFileSync(marker, "", { mode: 0o600 })
+    return marker
+  } catch {
+    // There is no cache yet, or the home cannot be written.
+    return undefined
+  }
+}
+
+function hasDied(cache: string, marker: string): boolean {
+  const found = statSync(`${cache}/${marker}`, { throwIfNoEntry: false })
+  if (found === undefined) return false
+  if (Date.now() - found.mtimeMs > LONGEST_START_MS) return true
+  try {
+    process.kill(Number(marker.slice(MARKER.length)), 0)
+    return false
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "ESRCH"
+  }
 }
 
 /** Code from a directory that other accounts can write to must not be run. */
@@ -106,24 +163,37 @@ function lazyModule(open: () => Exports): Exports {
   return new Proxy({}, { get: (_, name) => Reflect.get(open(), name) })
 }
 
-function readIfPresent(path: string): Buffer | undefined {
+const CHECKSUM_BYTES = 4
+
+/** V8 does not check the code it is given, and crashes on a changed byte. */
+function readCode(path: string): Buffer | undefined {
   try {
-    return readFileSync(path)
+    const file = readFileSync(path)
+    const code = file.subarray(CHECKSUM_BYTES)
+    return file.readUInt32LE(0) === crc32(code) ? code : undefined
   } catch {
     return undefined
   }
 }
 
-function isOld(directory: string): boolean {
-  const { mtimeMs } = statSync(directory, { throwIfNoEntry: false }) ?? { mtimeMs: 0 }
-  return Date.now() - mtimeMs > REFRESH_AFTER_MS
+function isOld(path: string): boolean {
+  const found = statSync(path, { throwIfNoEntry: false })
+  return found !== undefined && Date.now() - found.mtimeMs > REFRESH_AFTER_MS
 }
 
-/** Other processes may be reading the file, so it is replaced by a rename. */
-function writeAtomically(path: string, data: Buffer | undefined): void {
-  if (data === undefined) return
+/** Other processes may be reading the file, so it is replaced by a rename, and only when the disk has its content. */
+function writeCode(path: string, code: Buffer | undefined): void {
+  if (code === undefined) return
+  const checksum = Buffer.alloc(CHECKSUM_BYTES)
+  checksum.writeUInt32LE(crc32(code))
   const temporary = `${path}.${process.pid}`
-  writeFileSync(temporary, data, { mode: 0o600 })
+  const file = openSync(temporary, "w", 0o600)
+  try {
+    writeFileSync(file, Buffer.concat([checksum, code]))
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
   renameSync(temporary, path)
 }
 

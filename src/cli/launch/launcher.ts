@@ -9,13 +9,18 @@ declare const HERMES_MAIN: string
 
 const SAVE_AFTER_MS = 3000
 
-const { load, save } = createChunkLoader({
+const { load, save, finishStart } = createChunkLoader({
   directory: `${import.meta.dirname}/chunks/`,
   cacheDirectory: codeCacheDirectory(),
   require: createRequire(import.meta.filename),
 })
 // Long sessions save early, before V8 discards compiled functions, and while the process is idle.
-setTimeout(save, SAVE_AFTER_MS).unref()
+setTimeout(() => {
+  finishStart()
+  save()
+}, SAVE_AFTER_MS).unref()
+// Also when `main` ends the process itself.
+process.once("exit", finishStart)
 start().then(
   (code) => {
     if (code === 0) save()

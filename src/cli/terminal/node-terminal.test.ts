@@ -18,7 +18,7 @@ function program(directory: string, body: string): string {
     `import { createNodeTerminal } from ${JSON.stringify(MODULE)}
      const stop = new AbortController()
      process.on("SIGTERM", () => stop.abort())
-     const terminal = createNodeTerminal({ signal: stop.signal, plain: false })
+     const terminal = createNodeTerminal({ signal: stop.signal, plain: false, dumb: false })
      const result = await (async () => { ${body} })()
      terminal.line(JSON.stringify(result ?? null))
      await terminal.flush()

@@ -1,6 +1,7 @@
 import { fstatSync } from "node:fs"
 import { isatty } from "node:tty"
 import { errorCode, explainSystemError } from "../../base/system-error.ts"
+import { createPlainScreen, createScreen, type Screen } from "./live-area.ts"
 import type { StdinOptions, StdinText, Terminal } from "./terminal.ts"
 
 export interface NodeTerminal extends Terminal {
@@ -12,23 +13,40 @@ export interface NodeTerminal extends Terminal {
  * Creates a terminal from the streams of this process. Each stream is created on first use, because that takes longer than most
  * commands. When the signal aborts, open questions end without an answer.
  */
-export function createNodeTerminal(options: { readonly signal: AbortSignal; readonly plain: boolean }): NodeTerminal {
+export function createNodeTerminal(options: {
+  readonly signal: AbortSignal
+  /** Without colours. */
+  readonly plain: boolean
+  /** Without any escape sequence. */
+  readonly dumb: boolean
+}): NodeTerminal {
   const stdout = lazyStream(() => process.stdout)
   const stderr = lazyStream(() => process.stderr)
   const stdinIsTty = isatty(0)
   const stdoutIsTty = isatty(1)
   const stderrIsTty = isatty(2)
-  const ask = async (question: string, settings: { readonly secret?: boolean } = {}): Promise<string | undefined> => {
-    if (!stdinIsTty || !(stderrIsTty || stdoutIsTty) || options.signal.aborted) return undefined
+  const columns = (): number => (stdoutIsTty ? process.stdout.columns || DEFAULT_COLUMNS : DEFAULT_COLUMNS)
+  const screen =
+    stdoutIsTty || stderrIsTty
+      ? openScreen(stdoutIsTty ? stdout : stderr, {
+          columns: () => (stdoutIsTty ? columns() : process.stderr.columns || DEFAULT_COLUMNS),
+          dumb: options.dumb,
+        })
+      : undefined
+  const out = stdoutIsTty && screen !== undefined ? screen : stdout
+  const err = stderrIsTty && screen !== undefined ? screen : stderr
+  const ask: Terminal["ask"] = async (question, settings = {}) => {
+    const signal = settings.signal === undefined ? options.signal : AbortSignal.any([options.signal, settings.signal])
+    if (!stdinIsTty || !(stderrIsTty || stdoutIsTty) || signal.aborted) return undefined
     await stdout.flush()
     const { askLine } = await import("./ask-line.ts")
-    return askLine(question, { secret: settings.secret === true, signal: options.signal })
+    return askLine(question, { terminal, secret: settings.secret === true, signal })
   }
-  return {
-    out: (text) => stdout.write(text),
-    err: (text) => stderr.write(text),
-    line: (text = "") => stdout.write(`${text}\n`),
-    errLine: (text) => stderr.write(`${text}\n`),
+  const terminal: NodeTerminal = {
+    out: (text) => out.write(text),
+    err: (text) => err.write(text),
+    line: (text = "") => out.write(`${text}\n`),
+    errLine: (text) => err.write(`${text}\n`),
     stdinIsTty,
     get stdinIsPiped() {
       return isFileOrPipe(0)
@@ -36,7 +54,17 @@ export function createNodeTerminal(options: { readonly signal: AbortSignal; read
     stdoutIsTty,
     stderrIsTty,
     get columns() {
-      return stdoutIsTty ? process.stdout.columns || DEFAULT_COLUMNS : DEFAULT_COLUMNS
+      return columns()
+    },
+    get rows() {
+      return (stdoutIsTty && process.stdout.rows) || DEFAULT_ROWS
+    },
+    live: screen?.live,
+    movesCursor: screen !== undefined && !options.dumb,
+    onResize: (listener) => {
+      if (!stdoutIsTty) return () => undefined
+      process.stdout.on("resize", listener)
+      return () => process.stdout.off("resize", listener)
     },
     color: stdoutIsTty && !options.plain,
     get closed() {
@@ -56,9 +84,22 @@ export function createNodeTerminal(options: { readonly signal: AbortSignal; read
       await stderr.flush()
     },
   }
+  return terminal
 }
 
 const DEFAULT_COLUMNS = 80
+const DEFAULT_ROWS = 24
+
+function openScreen(stream: LazyStream, options: { readonly columns: () => number; readonly dumb: boolean }): Screen {
+  const write = (text: string): void => stream.write(text)
+  if (options.dumb) return createPlainScreen({ write })
+  return createScreen({
+    write,
+    get columns() {
+      return options.columns()
+    },
+  })
+}
 
 /** These codes mean that the reader has gone, as in a pipe into `head`; that is not an error. */
 const READER_GONE = new Set(["EPIPE", "EIO", "ECONNRESET", "ERR_STREAM_DESTROYED", "ERR_STREAM_WRITE_AFTER_END"])

@@ -1,3 +1,5 @@
+import type { LiveArea } from "./live-area.ts"
+
 /** The standard streams of a command. Writing to a closed pipe does not fail; it sets `closed`. */
 export interface Terminal {
   /** Writes text to stdout unchanged. */
@@ -13,14 +15,24 @@ export interface Terminal {
   readonly stdoutIsTty: boolean
   readonly stderrIsTty: boolean
   readonly columns: number
+  readonly rows: number
+  /** The rows at the bottom of the screen that change in place. Undefined when neither stdout nor stderr is a TTY. */
+  readonly live: LiveArea | undefined
+  /** The cursor can be moved: TERM is not dumb. Otherwise the live area prints what it cannot change. */
+  readonly movesCursor: boolean
+  /** Calls the listener after each change of the window size, until the returned function is called. */
+  onResize(listener: () => void): () => void
   /** ANSI codes may be written to stdout: it is a TTY, without NO_COLOR, TERM=dumb and --no-color. */
   readonly color: boolean
   /** The reader has closed stdout. */
   readonly closed: boolean
   /** Asks a yes-or-no question. Returns undefined at EOF and without a TTY. */
   confirm(question: string): Promise<boolean | undefined>
-  /** Reads one line. Returns undefined at EOF and without a TTY. `secret` turns the echo off. */
-  ask(question: string, options?: { readonly secret?: boolean }): Promise<string | undefined>
+  /** Reads one line. Returns undefined at EOF, without a TTY and when the signal aborts. `secret` turns the echo off. */
+  ask(
+    question: string,
+    options?: { readonly secret?: boolean; readonly signal?: AbortSignal },
+  ): Promise<string | undefined>
   /** Reads standard input as text, at most `maxBytes`. */
   readStdin(options: StdinOptions): Promise<StdinText>
   /** Resolves when all output has been passed to the operating system. */

@@ -1,3 +1,5 @@
+import { takeColumns, textColumns } from "./text-width.ts"
+
 /** Wider lines are hard to read, even in a wide window. */
 const MAX_WIDTH = 100
 const MIN_WIDTH = 40
@@ -28,6 +30,10 @@ export function bold(text: string, color: boolean): string {
   return color ? `\u001B[1m${text}\u001B[22m` : text
 }
 
+export function dim(text: string, color: boolean): string {
+  return color ? `\u{1B}[2m${text}\u{1B}[0m` : text
+}
+
 /** Puts text on one line and removes control characters, because escape sequences in untrusted text could control the terminal. */
 export function oneLine(text: string): string {
   return text.replaceAll(/[\s\p{Cc}]+/gu, " ").trim()
@@ -40,24 +46,15 @@ export function withoutControlCharacters(text: string): string {
 
 /** Returns one line of exactly `width` columns: cut with an ellipsis or padded with spaces. */
 export function fitColumn(text: string, width: number): string {
-  let fitted = ""
-  let used = 0
   const line = oneLine(text)
-  for (const character of line) {
-    const columns = characterColumns(character)
-    if (used + columns > width - 1 && fitted.length + character.length < line.length) {
-      return `${fitted}…${" ".repeat(width - used - 1)}`
-    }
-    fitted += character
-    used += columns
-  }
-  return fitted + " ".repeat(Math.max(0, width - used))
+  const columns = textColumns(line)
+  if (columns <= width) return line + " ".repeat(width - columns)
+  const cut = takeColumns(line, width - 1)
+  return `${cut}…${" ".repeat(Math.max(0, width - 1 - textColumns(cut)))}`
 }
 
-function characterColumns(character: string): number {
-  if (/\p{Mn}|\u200D|\uFE0F/u.test(character)) return 0
-  return WIDE.test(character) ? 2 : 1
+/** Returns at most `width` columns of one line, cut with an ellipsis. */
+export function cutToColumns(text: string, width: number): string {
+  const line = oneLine(text)
+  return textColumns(line) <= width ? line : `${takeColumns(line, Math.max(0, width - 1))}…`
 }
-
-const WIDE =
-  /[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6]|\p{Emoji_Presentation}/u

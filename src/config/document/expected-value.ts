@@ -1,3 +1,4 @@
+import { nearest } from "../../base/nearest-name.ts"
 import type { Setting } from "../setting.ts"
 
 /** Describes what a setting accepts, for sentences like "use …". */
@@ -19,4 +20,16 @@ export function expectedValue(setting: Setting): string {
     mixed: "a value that its description allows",
   }
   return names[setting.type]
+}
+
+/** The end of such a sentence: the allowed value that is most similar to an invalid one, if one is. */
+export function nearestChoice(value: unknown, { values = [] }: Setting): string {
+  const similar =
+    typeof value === "string"
+      ? nearest(
+          value,
+          values.filter((known) => known !== ""),
+        )
+      : undefined
+  return similar === undefined ? "" : ` (did you mean ${similar}?)`
 }

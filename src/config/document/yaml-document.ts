@@ -15,6 +15,7 @@ import { isRecord } from "../../base/json.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import type { ConfigProblem } from "../config-problem.ts"
 import type { Tree } from "./document-tree.ts"
+import { spliceChanges } from "./splice-changes.ts"
 
 /** Where and why parsing failed. Lines and columns count from 1. */
 export interface ParseFailure {
@@ -31,7 +32,7 @@ export interface ParsedYaml {
 
 /** The only module that uses the YAML library, which is loaded lazily because it is slow to load. */
 export function parseYaml(text: string): Result<ParsedYaml, ParseFailure> {
-  const document = parseDocument(text, { version: "1.1", uniqueKeys: false, customTags: scalarRules })
+  const document = parseText(text)
   const [error] = document.errors
   if (error !== undefined) return fail(failureOf(error))
   const duplicates = duplicateKeys(document)
@@ -47,15 +48,27 @@ export function parseYaml(text: string): Result<ParsedYaml, ParseFailure> {
   return ok({ document, tree: value, problems: duplicates })
 }
 
+function parseText(text: string): Document.Parsed {
+  return parseDocument(text, { version: "1.1", uniqueKeys: false, customTags: scalarRules })
+}
+
 /**
- * The edited document as text. Lines that the edit did not touch stay byte for byte the same: the library would reformat spaces
- * and comments, which would show up as unrelated changes under version control.
+ * The edited document as text. What the edit did not touch stays byte for byte the same: the library would reformat spaces and move
+ * comments, which would show up as unrelated changes under version control.
  */
 export function renderYaml(document: Document, original: string): string {
   const style = styleOf(original)
   const rendered = document.toString(style)
   const unedited = parseYaml(original)
   if (!unedited.ok) return rendered
+  const spliced = spliceChanges({
+    text: original,
+    original: unedited.value.document,
+    edited: document,
+    blank: () => parseText(""),
+    style,
+  })
+  if (spliced !== undefined && sameMeaning(spliced, rendered)) return spliced
   const before = unedited.value.document.toString(style).split("\n")
   const after = rendered.split("\n")
   const written = original.split("\n")

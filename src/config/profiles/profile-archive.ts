@@ -1,4 +1,13 @@
-import { createReadStream, createWriteStream, lstatSync, readdirSync, renameSync, rmSync, type Stats } from "node:fs"
+import {
+  createReadStream,
+  createWriteStream,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  type Stats,
+} from "node:fs"
 import { mkdtemp } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { pipeline } from "node:stream/promises"
@@ -6,20 +15,29 @@ import { createGunzip, createGzip } from "node:zlib"
 import type { Header, Pack } from "tar-stream"
 import { makeDirectories } from "../../base/make-directories.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
-import { errorMessage, explainSystemError } from "../../base/system-error.ts"
+import { errorMessage, explainSystemError, isNotFound } from "../../base/system-error.ts"
 import { homeAt, type Home } from "../home.ts"
 import type { Refusal } from "../managed-home.ts"
 import { existingProfile, newProfileName, profilePath, type ProfileContext } from "./profiles.ts"
+import { settingsWithoutSecrets, type SettingsWithoutSecrets } from "./settings-without-secrets.ts"
+
+export interface ExportedProfile {
+  readonly files: number
+  /** Settings that were left out of `config.yaml` because they contain secrets. */
+  readonly removedSettings: readonly string[]
+}
 
 /** Packs a profile without its secrets into a tar.gz with one top-level directory. */
 export async function exportProfile(
   context: ProfileContext,
   given: string,
   options: { readonly output: string },
-): Promise<Result<{ readonly files: number }, Refusal>> {
+): Promise<Result<ExportedProfile, Refusal>> {
   const found = existingProfile(context, given)
   if (!found.ok) return found
   const { name, home } = found.value
+  const settings = await exportedSettings(home)
+  if (!settings.ok) return settings
   const temporary = `${options.output}.${process.pid}.tmp`
   try {
     // A CommonJS library: in the bundle it only has a default export.
@@ -27,14 +45,32 @@ export async function exportProfile(
     const archive = pack()
     const members = membersOf(home)
     const written = pipeline(archive, createGzip(), createWriteStream(temporary, { mode: 0o600, flags: "wx" }))
-    await Promise.all([addMembers(archive, { members, home, folder: name }), written])
+    await Promise.all([addMembers(archive, { members, home, folder: name, settings: settings.value.text }), written])
     renameSync(temporary, options.output)
-    return ok({ files: members.filter((member) => member.stats.isFile()).length })
+    return ok({
+      files: members.filter((member) => member.stats.isFile()).length,
+      removedSettings: settings.value.removed,
+    })
   } catch (cause) {
     rmSync(temporary, { force: true })
     return fail({ kind: "failed", message: `cannot export profile "${name}": ${explainSystemError(cause)}` })
   }
 }
+
+async function exportedSettings(home: Home): Promise<Result<SettingsWithoutSecrets, Refusal>> {
+  try {
+    return ok(await settingsWithoutSecrets(readFileSync(home.file(SETTINGS), "utf8")))
+  } catch (cause) {
+    if (isNotFound(cause)) return ok({ text: "", removed: [] })
+    const reason = cause instanceof Error && "syscall" in cause ? explainSystemError(cause) : errorMessage(cause)
+    return fail({
+      kind: "failed",
+      message: `cannot export the profile: ${home.display(home.file(SETTINGS))} cannot be read, so its keys cannot be left out (${reason.split("\n")[0] ?? ""})`,
+    })
+  }
+}
+
+const SETTINGS = "config.yaml"
 
 /** Unpacks an archive into a new profile. Entries that would be written outside its directory are refused. */
 export async function importProfile(
@@ -68,7 +104,8 @@ class ArchiveError extends Error {
 /** Real profiles have megabytes; an archive that unpacks to more is damaged or malicious. */
 const MAX_UNPACKED_BYTES = 4_000_000_000
 
-const NEVER_EXPORTED = /^(?:\.env|auth\.json)(?:\..*|\.lock)?$|^auth\.lock$|\.(?:tmp|lock|sock)$|^gateway\.pid$/
+const NEVER_EXPORTED =
+  /^(?:\.env|auth\.json)(?:\..*|\.lock)?$|^auth\.lock$|\.(?:tmp|lock|sock)$|^gateway\.pid$|^config\.(?:yaml\..*|parsed\.json)$/
 const NOT_FROM_ROOT =
   /\.db(?:-wal|-shm|-journal)?$|^(?:logs|cache|image_cache|audio_cache|document_cache|checkpoints|profiles|active_profile|state-snapshots|backups|sandboxes|node_modules|bin|node|lsp|\.worktrees|kanban)$|_cache\.(?:json|yaml)$/
 
@@ -93,12 +130,13 @@ function membersOf(home: Home, below = ""): Member[] {
 
 async function addMembers(
   archive: Pack,
-  { members, home, folder }: { members: readonly Member[]; home: Home; folder: string },
+  { members, home, folder, settings }: { members: readonly Member[]; home: Home; folder: string; settings: string },
 ): Promise<void> {
   archive.entry({ name: `${folder}/`, type: "directory", mode: 0o700 })
   for (const { path, stats } of members) {
     const header = { name: `${folder}/${path}`, mode: stats.mode & 0o777, mtime: stats.mtime }
     if (stats.isDirectory()) archive.entry({ ...header, type: "directory" })
+    else if (path === SETTINGS) archive.entry(header, settings)
     else if (stats.size === 0) archive.entry({ ...header, size: 0 }, "")
     else
       await pipeline(

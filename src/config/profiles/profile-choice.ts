@@ -3,7 +3,7 @@ import { join, resolve } from "node:path"
 import { fail, ok, type Result } from "../../base/result.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import { withVariables, type Environment } from "../environment.ts"
-import { homeAt, readActiveProfile, resolveHome, type Home } from "../home.ts"
+import { HomeError, homeAt, readActiveProfile, resolveHome, type Home } from "../home.ts"
 import type { Refusal } from "../managed-home.ts"
 import { isProfileName, normalizeProfileName } from "./profile-name.ts"
 
@@ -23,6 +23,7 @@ export function chooseProfile(argv: readonly string[], environment: Environment)
   try {
     return chooseHome(flag.value, environment)
   } catch (cause) {
+    if (cause instanceof HomeError) return fail({ kind: "failed", message: cause.message })
     // The user must still be able to start the program to repair the problem.
     const home = resolveHome(environment)
     const root = homeAt(home.root, environment)

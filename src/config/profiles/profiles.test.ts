@@ -273,6 +273,48 @@ test("an exported profile can be imported under another name, without its secret
   expect(readdirSync(join(fixture.path, "profiles")).toSorted()).toEqual(["coder", "twin"])
 })
 
+test("keys in config.yaml and in copies of it are not exported", async () => {
+  await using fixture = await temporaryHome()
+  await create(fixture, { name: "coder" })
+  const settings = `# mine
+model:
+  default: x # the model
+  api_key: sk-planted-1
+providers:
+  office: { base_url: "https://ada:planted-2@example.com/v1", key_env: OFFICE_KEY, api_keys: [planted-3] }
+  lab:
+    api_key: \${LAB_KEY}
+    headers: { X-Team: blue, Authorization: planted-4 }
+`
+  writeFileSync(profile(fixture, "coder", "config.yaml"), settings)
+  writeFileSync(profile(fixture, "coder", "config.yaml.bak.20260102-030405"), settings)
+  mkdirSync(profile(fixture, "coder", "cache"))
+  writeFileSync(profile(fixture, "coder", "cache", "config.parsed.json"), JSON.stringify(settings))
+  const output = join(fixture.workdir, "coder.tar.gz")
+  expect(await exportProfile(context(fixture), "coder", { output })).toMatchObject({
+    ok: true,
+    value: {
+      removedSettings: [
+        "model.api_key",
+        "providers.office.base_url",
+        "providers.office.api_keys",
+        "providers.lab.headers.Authorization",
+      ],
+    },
+  })
+  await importProfile(context(fixture), output, { name: "twin" })
+  const copy = readFileSync(profile(fixture, "twin", "config.yaml"), "utf8")
+  expect(copy).not.toContain("planted")
+  expect(copy).toMatch(/^# mine\nmodel:\n {2}default: x # the model\nproviders:\n[^]*api_key: \$\{LAB_KEY\}\n/)
+  expect(existsSync(profile(fixture, "twin", "config.yaml.bak.20260102-030405"))).toBe(false)
+  expect(readdirSync(profile(fixture, "twin", "cache"))).toEqual([])
+  writeFileSync(profile(fixture, "coder", "config.yaml"), "model: [\n")
+  expect(await exportProfile(context(fixture), "coder", { output })).toMatchObject({
+    ok: false,
+    error: { kind: "failed", message: expect.stringContaining("so its keys cannot be left out") as string },
+  })
+})
+
 test("the root is exported without databases, logs, caches, checkpoints and other profiles", async () => {
   const left = ["state.db", "kanban.db", "logs/a.log", "cache/x", "checkpoints/x", "profiles/p/x", ".env", "auth.json"]
   await using fixture = await temporaryHome({

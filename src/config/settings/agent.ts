@@ -5,24 +5,28 @@ const EFFORTS = ["", "none", "minimal", "low", "medium", "high", "xhigh"] as con
 /** How the agent works: budgets, prompt, delegation, context, memory, tool results. */
 export const AGENT_SETTINGS = {
   toolsets: texts(["hermes-cli"], "Toolsets that are enabled."),
-  platform_toolsets: mapping("Toolsets per surface, instead of `toolsets`."),
-  custom_toolsets: mapping("Custom toolsets: name to tools and included toolsets."),
-  "agent.max_turns": integer(90, "Maximum model calls per request.", {
-    min: 1,
-    environment: { name: "HERMES_MAX_ITERATIONS", strength: "fills" },
-  }),
+  platform_toolsets: mapping("Toolsets per surface, instead of `toolsets`.", { reserved: true }),
+  custom_toolsets: mapping("Custom toolsets: name to tools and included toolsets.", { reserved: true }),
+  "agent.max_turns": integer(
+    90,
+    "Rounds of tool calls that one request may use. The answer at this limit may take two more model calls.",
+    {
+      min: 1,
+      environment: { name: "HERMES_MAX_ITERATIONS", strength: "fills" },
+    },
+  ),
   "agent.api_max_retries": integer(3, "Attempts per model call.", { min: 1 }),
   "agent.reasoning_effort": choice(EFFORTS, "", "Reasoning effort; empty uses the model's default.", {
     whenFalse: "none",
   }),
-  "agent.service_tier": text("", "Service tier to request from the provider."),
+  "agent.service_tier": text("", "Service tier to request from the provider.", { reserved: true }),
   "agent.tool_use_enforcement": mixed<boolean | "auto" | readonly string[]>(
     "auto",
     "Remind the model to act through tools: auto, true, false, or parts of model names.",
     (value) => (value === "auto" ? "auto" : (readBoolean(value) ?? readTexts(value))),
   ),
   "agent.task_completion_guidance": flag(true, "Tell the model to finish the task before it stops."),
-  "agent.environment_probe": flag(true, "Tell the model what is installed on this machine.", { tag: "later" }),
+  "agent.environment_probe": flag(true, "Tell the model what is installed on this machine.", { reserved: true }),
   "agent.environment_hint": text("", "A line about the environment for the system prompt.", {
     environment: { name: "HERMES_ENVIRONMENT_HINT", strength: "wins" },
   }),
@@ -30,12 +34,13 @@ export const AGENT_SETTINGS = {
     ["auto", "focus", "on", "off"],
     "auto",
     "Whether the prompt describes the repository.",
-    { tag: "later" },
+    { reserved: true },
   ),
   "agent.image_input_mode": choice(
     ["auto", "native", "text"],
     "auto",
     "Send images to the model, or a text description of them.",
+    { reserved: true },
   ),
   "agent.disabled_toolsets": texts([], "Toolsets that are always disabled."),
   "agent.prompt_style": choice(
@@ -43,9 +48,14 @@ export const AGENT_SETTINGS = {
     "full",
     "Length of the system prompt; lean declares few tools and lets the model search for the others.",
   ),
-  "agent.system_prompt": text("", "Text added to the system prompt."),
-  "agent.personalities": mapping("Named personalities; merged with `personalities`."),
-  "agent.verbose": flag(false, "Show more of what the agent does."),
+  "agent.system_prompt": text("", "Text added to the system prompt of new sessions."),
+  "agent.personalities": mapping("Named personalities; merged with `personalities`.", { reserved: true }),
+  "agent.save_trajectories": flag(false, "Save each run as training data, in the ShareGPT format."),
+  "agent.trajectory_directory": text(
+    "",
+    "Directory for `trajectory_samples.jsonl` and `failed_trajectories.jsonl`; empty means `trajectories` in the home.",
+  ),
+  "agent.verbose": flag(false, "Show more of what the agent does.", { reserved: true }),
   "agent.budget_pressure": choice(["off", "legacy"], "off", "Warn the model as the turn budget shrinks."),
   "agent.enforce_min_context": flag(
     false,
@@ -59,45 +69,64 @@ export const AGENT_SETTINGS = {
   "agent.gateway_timeout": integer(
     1800,
     "Seconds without activity after which a gateway run ends; 0 disables the limit.",
-    { min: 0 },
+    { min: 0, reserved: true },
   ),
-  "agent.gateway_timeout_warning": integer(900, "Seconds without activity before the chat gets a warning.", { min: 0 }),
-  "agent.gateway_notify_interval": integer(180, "Seconds between progress messages in a chat.", { min: 0 }),
+  "agent.gateway_timeout_warning": integer(900, "Seconds without activity before the chat gets a warning.", {
+    min: 0,
+    reserved: true,
+  }),
+  "agent.gateway_notify_interval": integer(180, "Seconds between progress messages in a chat.", {
+    min: 0,
+    reserved: true,
+  }),
   "agent.gateway_auto_continue_freshness": integer(
     3600,
     "Seconds after which an interrupted run is no longer continued automatically.",
-    { min: 0 },
+    { min: 0, reserved: true },
   ),
-  "agent.restart_drain_timeout": integer(180, "Seconds a restart waits for running turns.", { min: 0 }),
-  "agent.clarify_timeout": integer(600, "Seconds a question in a chat waits for its answer.", { min: 0 }),
-  "clarify.timeout": integer(120, "Seconds a question in the terminal waits for its answer; 0 has no limit.", {
+  "agent.restart_drain_timeout": integer(180, "Seconds a restart waits for running turns.", { min: 0, reserved: true }),
+  "agent.clarify_timeout": integer(600, "Seconds a question in a chat waits for its answer.", {
+    min: 0,
+    reserved: true,
+  }),
+  "clarify.timeout": integer(0, "Seconds a question in the terminal waits for its answer; 0 has no limit.", {
     min: 0,
   }),
   "clarify.max_choices": integer(4, "Maximum number of choices in a question.", { min: 2, max: 6 }),
-  personalities: mapping("Named personalities: text, or description, system_prompt, tone and style."),
-  "delegation.model": text("", "Model of sub-agents; empty inherits."),
-  "delegation.provider": text("", "Provider of sub-agents; empty inherits."),
-  "delegation.base_url": text("", "Endpoint of sub-agents; empty inherits."),
-  "delegation.api_key": text("", "API key of sub-agents; empty inherits."),
-  "delegation.api_mode": text("", "API format of sub-agents; empty inherits."),
-  "delegation.inherit_mcp_toolsets": flag(true, "Sub-agents get the parent's MCP tools."),
-  "delegation.max_iterations": integer(50, "Maximum model calls per sub-agent.", { min: 1 }),
+  personalities: mapping("Named personalities: text, or description, system_prompt, tone and style.", {
+    reserved: true,
+  }),
+  "delegation.model": text("", "Model of sub-agents; empty inherits.", { reserved: true }),
+  "delegation.provider": text("", "Provider of sub-agents; empty inherits.", { reserved: true }),
+  "delegation.base_url": text("", "Endpoint of sub-agents; empty inherits.", { reserved: true }),
+  "delegation.api_key": text("", "API key of sub-agents; empty inherits.", { reserved: true }),
+  "delegation.api_mode": text("", "API format of sub-agents; empty inherits.", { reserved: true }),
+  "delegation.inherit_mcp_toolsets": flag(true, "Sub-agents get the parent's MCP tools.", { reserved: true }),
+  "delegation.max_iterations": integer(50, "Maximum model calls per sub-agent.", { min: 1, reserved: true }),
   "delegation.child_timeout_seconds": integer(0, "Seconds a sub-agent may run, at least 30; 0 has no limit.", {
     min: 0,
+    reserved: true,
   }),
   "delegation.reasoning_effort": choice(EFFORTS, "", "Reasoning effort of sub-agents; empty inherits.", {
     whenFalse: "none",
+    reserved: true,
   }),
   "delegation.max_concurrent_children": integer(3, "Maximum number of sub-agents that run at the same time.", {
     min: 1,
+    reserved: true,
   }),
   "delegation.max_async_children": integer(3, "Maximum number of background sub-agents that run at the same time.", {
     min: 1,
+    reserved: true,
   }),
-  "delegation.max_spawn_depth": integer(1, "Maximum nesting depth of sub-agents.", { min: 1, max: 3 }),
-  "delegation.orchestrator_enabled": flag(true, "Sub-agents may get the orchestrator role."),
-  "delegation.subagent_auto_approve": flag(false, "Approve requests of sub-agents without asking you."),
-  "delegation.share_parent_budget": flag(false, "Model calls of sub-agents count against the parent's limit."),
+  "delegation.max_spawn_depth": integer(1, "Maximum nesting depth of sub-agents.", { min: 1, max: 3, reserved: true }),
+  "delegation.orchestrator_enabled": flag(true, "Sub-agents may get the orchestrator role.", { reserved: true }),
+  "delegation.subagent_auto_approve": flag(false, "Approve requests of sub-agents without asking you.", {
+    reserved: true,
+  }),
+  "delegation.share_parent_budget": flag(false, "Model calls of sub-agents count against the parent's limit.", {
+    reserved: true,
+  }),
   "compression.enabled": flag(true, "Compress long conversations automatically."),
   "compression.threshold": decimal(0.5, "Share of the context window at which compression starts.", {
     min: 0.05,
@@ -116,12 +145,12 @@ export const AGENT_SETTINGS = {
   "compression.hygiene_threshold": decimal(
     0.85,
     "Share of the context window at which a gateway session is compressed between turns.",
-    { min: 0.05, max: 1 },
+    { min: 0.05, max: 1, reserved: true },
   ),
   "compression.hygiene_hard_message_limit": integer(
     400,
     "Number of messages at which a gateway session is always compressed.",
-    { min: 4 },
+    { min: 4, reserved: true },
   ),
   "compression.abort_on_summary_failure": flag(false, "Stop instead of dropping old messages when the summary fails."),
   "compression.pipeline_headroom": decimal(0.2, "Share of the threshold that compression frees below it.", {
@@ -143,7 +172,7 @@ export const AGENT_SETTINGS = {
   }),
   "compression.snip_stale_after": integer(
     50,
-    "Number of rounds after which a tool result is replaced by a one-line note.",
+    "Number of later rounds after which a round may be replaced by a note before others are.",
     { min: 1 },
   ),
   "compression.plan_compression_priority": choice(
@@ -157,7 +186,7 @@ export const AGENT_SETTINGS = {
   "memory.memory_char_limit": integer(2200, "Characters MEMORY.md may hold.", { min: 0 }),
   "memory.user_char_limit": integer(1375, "Characters USER.md may hold.", { min: 0 }),
   "memory.provider": text("", "External memory provider; empty uses the files only."),
-  "memory.write_approval": flag(false, "Ask before the agent writes to memory."),
+  "memory.write_approval": flag(false, "Ask before the agent writes to memory.", { strict: true }),
   "memory.nudge_interval": integer(
     10,
     "Number of your messages between two automatic memory reviews; 0 disables them.",
@@ -166,7 +195,7 @@ export const AGENT_SETTINGS = {
   "memory.flush_before_compress": choice(
     ["auto", "local", "llm", "off"],
     "auto",
-    "Save important facts to memory before a compression: auto and llm call a model before a summary, local calls none.",
+    "Save important facts to memory before a compression: auto and llm call a model before messages are removed, local calls none.",
     { whenFalse: "off" },
   ),
   "memory.flush_min_turns": integer(
@@ -174,13 +203,16 @@ export const AGENT_SETTINGS = {
     "Number of your messages since the last save before a compression saves to memory.",
     { min: 0 },
   ),
-  "memory.semantic.enabled": flag(false, "Semantic search in memory.", { tag: "later" }),
-  "memory.semantic.provider": text("auto", "Provider of the embeddings.", { tag: "later" }),
-  "memory.semantic.model": text("", "Embedding model; empty uses the provider's default.", { tag: "later" }),
-  "memory.semantic.dims": integer(0, "Dimensions of the embeddings; 0 uses the model's default.", {
-    min: 0,
-    tag: "later",
-  }),
+  "memory.semantic.enabled": flag(
+    false,
+    "Search past sessions by embeddings too. Their texts are sent to the provider of the embeddings.",
+  ),
+  "memory.semantic.provider": text(
+    "auto",
+    "Provider of the embeddings: auto (OpenAI, Gemini, then a local server), ollama, or the name of any provider with an OpenAI-style endpoint.",
+  ),
+  "memory.semantic.model": text("", "Embedding model; empty uses the provider's default."),
+  "memory.semantic.dims": integer(0, "Dimensions of the embeddings; 0 uses the model's default.", { min: 0 }),
   "learnings.auto_capture": flag(true, "Record errors and how they were solved."),
   "learnings.auto_inject": flag(true, "Show matching learnings to the model."),
   "prompt_budget.total_tokens": integer(
@@ -189,15 +221,17 @@ export const AGENT_SETTINGS = {
     { min: 0 },
   ),
   "prompt_budget.layers": mapping("Maximum tokens per layer of the system prompt."),
-  "prompt_budget.summarize": flag(false, "Summarise a layer that is too long instead of cutting it.", { tag: "later" }),
+  "prompt_budget.summarize": flag(false, "Summarise a layer that is too long instead of cutting it.", {
+    reserved: true,
+  }),
   "todo.nudge_after": integer(10, "Tool calls without an update of the task list before a reminder; 0 disables it.", {
     min: 0,
   }),
-  "plan.strict_hash": flag(false, "Refuse a plan file that changed after it was approved."),
+  "plan.strict_hash": flag(false, "Refuse a plan file that changed after it was approved.", { reserved: true }),
   "watcher.enabled": flag(false, "Report to the model when files change outside Hermes."),
   "watcher.include": texts([], "Patterns of files to watch; empty watches the files that were read."),
   "watcher.report_all": flag(false, "Report every watched change, not only files the model has read."),
-  "goals.max_turns": integer(20, "Turns a standing goal may use.", { min: 1, tag: "later" }),
+  "goals.max_turns": integer(20, "Turns a standing goal may use.", { min: 1, reserved: true }),
   "tool_loop_guardrails.warnings_enabled": flag(true, "Warn a model that repeats the same calls."),
   "tool_loop_guardrails.hard_stop_enabled": flag(false, "Stop a model that repeats the same calls."),
   "tool_loop_guardrails.warn_after.exact_failure": integer(2, "Identical failing calls before a warning.", { min: 1 }),
@@ -244,12 +278,17 @@ export const AGENT_SETTINGS = {
     min: 1,
     max: 50,
   }),
-  "code_execution.mode": choice(["project", "strict"], "project", "Run code in the project, or in an empty directory."),
-  "code_execution.timeout": integer(300, "Maximum run time of a script in seconds.", { min: 1 }),
-  "code_execution.max_tool_calls": integer(50, "Maximum tool calls per script.", { min: 0 }),
-  "code_execution.max_stdout_bytes": integer(50_000, "Maximum bytes of output.", { min: 1 }),
-  "code_execution.max_stderr_bytes": integer(10_000, "Maximum bytes of error output.", { min: 1 }),
-  "code_execution.memory_mb": integer(512, "Maximum memory of a script in megabytes.", { min: 16 }),
-  "code_execution.location": choice(["host", "backend"], "host", "Where scripts run."),
-  timezone: text("", "Time zone such as Europe/Berlin; empty uses the system's."),
+  "code_execution.mode": choice(
+    ["project", "strict"],
+    "project",
+    "Run code in the project, or in an empty directory.",
+    { reserved: true },
+  ),
+  "code_execution.timeout": integer(300, "Maximum run time of a script in seconds.", { min: 1, reserved: true }),
+  "code_execution.max_tool_calls": integer(50, "Maximum tool calls per script.", { min: 0, reserved: true }),
+  "code_execution.max_stdout_bytes": integer(50_000, "Maximum bytes of output.", { min: 1, reserved: true }),
+  "code_execution.max_stderr_bytes": integer(10_000, "Maximum bytes of error output.", { min: 1, reserved: true }),
+  "code_execution.memory_mb": integer(512, "Maximum memory of a script in megabytes.", { min: 16, reserved: true }),
+  "code_execution.location": choice(["host", "backend"], "host", "Where scripts run.", { reserved: true }),
+  timezone: text("", "Time zone such as Europe/Berlin; empty uses the system's.", { reserved: true }),
 } as const

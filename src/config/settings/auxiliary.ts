@@ -19,29 +19,29 @@ export const AUXILIARY_SETTINGS = {
   "auxiliary.vision": task(120, "Describing images.", {
     download_timeout: integer(30, "Timeout for downloading an image in seconds.", { min: 1 }),
   }),
-  "auxiliary.web_extract": task(360, "Summarising web pages."),
+  "auxiliary.web_extract": task(360, "Summarising web pages.", {}, { reserved: true }),
   "auxiliary.compression": task(120, "Summarising old turns."),
-  "auxiliary.skills_hub": task(30, "Checking skills before they are installed."),
-  "auxiliary.approval": task(30, "Judging commands in the auto permission profile."),
-  "auxiliary.mcp": task(30, "Answering sampling requests of MCP servers."),
-  "auxiliary.session_search": task(30, "Reserved: searching sessions uses no model."),
+  "auxiliary.skills_hub": task(30, "Checking skills before they are installed.", {}, { reserved: true }),
+  "auxiliary.approval": task(30, "Judging commands in the auto permission profile.", {}, { reserved: true }),
+  "auxiliary.mcp": task(30, "Answering sampling requests of MCP servers.", {}, { reserved: true }),
+  "auxiliary.session_search": task(30, "Reserved: searching sessions uses no model.", {}, { reserved: true }),
   "auxiliary.title_generation": task(30, "Naming sessions."),
-  "auxiliary.triage_specifier": task(120, "Turning rough kanban notes into tasks."),
-  "auxiliary.kanban_decomposer": task(180, "Splitting kanban tasks."),
-  "auxiliary.profile_describer": task(60, "Describing a profile."),
-  "auxiliary.curator": task(600, "Maintaining the skill library."),
+  "auxiliary.triage_specifier": task(120, "Turning rough kanban notes into tasks.", {}, { reserved: true }),
+  "auxiliary.kanban_decomposer": task(180, "Splitting kanban tasks.", {}, { reserved: true }),
+  "auxiliary.profile_describer": task(60, "Describing a profile.", {}, { reserved: true }),
+  "auxiliary.curator": task(600, "Maintaining the skill library.", {}, { reserved: true }),
   "auxiliary.memory_flush": task(60, "Saving facts to memory before a compression."),
-  "auxiliary.evaluation_judge": task(120, "Judging evaluation answers."),
-  "auxiliary.tts_audio_tags": task(30, "Marking up text for speech.", {}, "later"),
-  "auxiliary.monitor": task(60, "Watching a running job.", {}, "later"),
+  "auxiliary.evaluation_judge": task(120, "Judging evaluation answers.", {}, { reserved: true }),
+  "auxiliary.tts_audio_tags": task(30, "Marking up text for speech.", {}, { reserved: true }),
+  "auxiliary.monitor": task(60, "Watching a running job.", {}, { reserved: true }),
 } as const
 
 function task(
   timeout: number,
   help: string,
   more: Readonly<Record<string, Setting>> = {},
-  tag: "core" | "later" = "core",
+  extra: { readonly reserved?: true } = {},
 ): Setting<Readonly<Record<string, unknown>>> {
   const own = integer(timeout, "Timeout of one call in seconds.", { min: 1 })
-  return group({ ...AUXILIARY_FIELDS, timeout: own, ...more }, help, { tag })
+  return group({ ...AUXILIARY_FIELDS, timeout: own, ...more }, help, extra)
 }

@@ -14,8 +14,9 @@ export async function run(invocation: Invocation): Promise<number> {
   const label = flags.text("label")?.trim() || undefined
   switch (kind) {
     case "api-key": {
-      const key = await askForKey(invocation, target.provider)
+      const key = await readKey(invocation, target.provider)
       terminal.line(`Added ${valueOrCliError(await addApiKey(target, { key, label }))} to ${target.provider}.`)
+      if (target.addressHint !== undefined) terminal.errLine(`The key is not used yet: ${target.addressHint}.`)
       return 0
     }
     case "oauth": {
@@ -38,9 +39,27 @@ function credentialKind({ flags }: Invocation, { usualKind }: NewCredentialTarge
   return type === "api-key" || key !== undefined ? "api-key" : usualKind
 }
 
-async function askForKey({ terminal, flags }: Invocation, provider: string): Promise<string> {
-  const key = flags.text("api-key") ?? (await terminal.ask(`Key for ${provider}: `, { secret: true }))
+/** A key is one line of at most a few thousand characters. */
+const MAX_KEY_BYTES = 64_000
+
+/** The key from `--api-key`, from standard input, or asked for without an echo. */
+async function readKey({ terminal, flags, signal }: Invocation, provider: string): Promise<string> {
+  const given = flags.text("api-key")
+  if (given !== undefined) return given
+  if (!terminal.stdinIsTty && terminal.stdinIsPiped) {
+    const { text } = await terminal.readStdin({ maxBytes: MAX_KEY_BYTES, signal })
+    const key = text.trim()
+    if (key === "")
+      throw new CliError("Standard input is empty; write the key to it, or pass it with `--api-key`", { exitCode: 1 })
+    if (/\s/u.test(key))
+      throw new CliError("Standard input contains more than one word; write only the key to it", { exitCode: 2 })
+    return key
+  }
+  const key = await terminal.ask(`Key for ${provider}: `, { secret: true })
   if (key !== undefined) return key
   const reason = terminal.stdinIsTty ? "No key was entered" : "There is no terminal to ask for the key"
-  throw new CliError(`${reason}; pass it with \`hermes auth add ${provider} --api-key KEY\``, { exitCode: 1 })
+  throw new CliError(
+    `${reason}; write it to standard input, or pass it with \`hermes auth add ${provider} --api-key KEY\``,
+    { exitCode: 1 },
+  )
 }

@@ -1,19 +1,21 @@
 import type { CredentialReport } from "../../../llm/credentials/pool.ts"
+import type { Invocation } from "../../command.ts"
 import { localDateTime } from "../../terminal/relative-time.ts"
-import { fitColumn } from "../../terminal/text-layout.ts"
+import { outputWidth, tableLines } from "../../terminal/table.ts"
 
-/** One line per credential, with the number that `hermes auth remove` accepts. Contains no secret. */
-export function credentialLines(reports: readonly CredentialReport[]): readonly string[] {
-  return reports.map((report, index) =>
-    [
-      `  ${index + 1}`.padEnd(4),
-      fitColumn(report.id, 8),
-      fitColumn(report.kind === "oauth" ? "login" : "key", 6),
-      fitColumn(report.label, 24),
-      fitColumn(report.source, 28),
-      stateText(report),
-    ].join(" "),
-  )
+/** Prints one line per credential, with the number that `hermes auth remove` accepts. Prints no secret. */
+export function printCredentials(reports: readonly CredentialReport[], invocation: Invocation): void {
+  const rows = reports.map((report, index) => [
+    String(index + 1),
+    report.id,
+    report.kind === "oauth" ? "login" : "key",
+    report.label,
+    report.source,
+    stateText(report),
+  ])
+  const columns = [{}, {}, {}, { flexible: true }, { flexible: true }, {}]
+  const lines = tableLines(columns, rows, { width: outputWidth(invocation), indent: "  " })
+  for (const line of lines) invocation.terminal.line(line)
 }
 
 function stateText(report: CredentialReport): string {

@@ -3,7 +3,7 @@ import type { Invocation } from "../../command.ts"
 import { valueOrCliError } from "../../command-result.ts"
 import { homeContext } from "../../home-context.ts"
 import { printJson } from "../../terminal/json-output.ts"
-import { credentialJson, credentialLines } from "./credential-lines.ts"
+import { credentialJson, printCredentials } from "./credential-lines.ts"
 
 /** `hermes auth list [PROVIDER]` */
 export async function run(invocation: Invocation): Promise<number> {
@@ -19,7 +19,7 @@ export async function run(invocation: Invocation): Promise<number> {
   if (lists.length === 0) terminal.line("There are no credentials. Add one with `hermes auth add PROVIDER`.")
   for (const { provider, credentials } of lists) {
     terminal.line(provider)
-    for (const line of credentialLines(credentials)) terminal.line(line)
+    printCredentials(credentials, invocation)
   }
   return 0
 }

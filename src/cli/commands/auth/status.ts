@@ -3,7 +3,7 @@ import type { Invocation } from "../../command.ts"
 import { valueOrCliError } from "../../command-result.ts"
 import { homeContext } from "../../home-context.ts"
 import { printJson } from "../../terminal/json-output.ts"
-import { credentialJson, credentialLines } from "./credential-lines.ts"
+import { credentialJson, printCredentials } from "./credential-lines.ts"
 
 /** `hermes auth status PROVIDER` */
 export async function run(invocation: Invocation): Promise<number> {
@@ -19,6 +19,6 @@ export async function run(invocation: Invocation): Promise<number> {
   terminal.line(`Logged in   ${loggedIn ? "yes" : "no"}`)
   terminal.line(`Strategy    ${strategy}`)
   terminal.line(`Usable now  ${available} of ${total}`)
-  for (const line of credentialLines(credentials)) terminal.line(line)
+  printCredentials(credentials, invocation)
   return 0
 }

@@ -70,6 +70,20 @@ test.each(["diff zz", "diff abcdef12", "diff HASH ../x", "restore HASH .git/conf
   },
 )
 
+test.each(["list", "diff abcd", "restore abcd -y"])(
+  "%s of a missing directory says that it does not exist",
+  async (line) => {
+    using home = createCliHome()
+    const { root, run } = await project(home)
+    expect(await run(`${line} --dir ${root}/nope`)).toMatchObject({
+      code: 2,
+      out: "",
+      err: "The directory ~/project/nope does not exist.\n",
+    })
+    expect((await run(`${line} --dir ${root}/a.txt`)).err).toBe("~/project/a.txt is not a directory.\n")
+  },
+)
+
 test("status, prune and clear", async () => {
   using home = createCliHome()
   const { run } = await project(home)

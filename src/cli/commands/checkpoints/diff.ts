@@ -9,7 +9,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const { flags, positionals, terminal, signal } = invocation
   const [hash = "", file] = positionals
   const context = homeContext(invocation)
-  const root = checkpointRoot(context, flags.text("dir") ?? ".")
+  const root = valueOrCliError(checkpointRoot(context, flags.text("dir") ?? "."))
   const diff = valueOrCliError(await diffCheckpoint(context, root, { hash, file, signal }))
   if (diff.files.length === 0) terminal.line("Nothing has changed since then.")
   else terminal.out(withoutControlCharacters(diff.text))

@@ -1,10 +1,12 @@
 import { checkpointRoot, listCheckpoints } from "../../../admin/checkpoints/checkpoints.ts"
 import { counted } from "../../../base/counted.ts"
+import type { Snapshot } from "../../../exec/checkpoints/snapshot-list.ts"
 import type { Invocation } from "../../command.ts"
+import { valueOrCliError } from "../../command-result.ts"
 import { homeContext } from "../../home-context.ts"
 import { printJson } from "../../terminal/json-output.ts"
 import { localDateTime } from "../../terminal/relative-time.ts"
-import { oneLine } from "../../terminal/text-layout.ts"
+import { printTable } from "../../terminal/table.ts"
 
 const DEFAULT_LIMIT = 20
 
@@ -12,14 +14,23 @@ const DEFAULT_LIMIT = 20
 export async function run(invocation: Invocation): Promise<number> {
   const { flags, terminal, home, signal } = invocation
   const context = homeContext(invocation)
-  const root = checkpointRoot(context, flags.text("dir") ?? ".")
+  const root = valueOrCliError(checkpointRoot(context, flags.text("dir") ?? "."))
   const snapshots = await listCheckpoints(context, root, { limit: flags.number("limit") ?? DEFAULT_LIMIT, signal })
   if (flags.has("json")) printJson(terminal, snapshots)
   else if (snapshots.length === 0) terminal.line(`There are no snapshots of ${home.display(root)}.`)
-  else
-    for (const { short, time, reason, filesChanged, insertions, deletions } of snapshots) {
-      const changes = filesChanged === 0 ? "" : `  (${counted(filesChanged, "file")}, +${insertions} -${deletions})`
-      terminal.line(`${short}  ${localDateTime(time)}  ${oneLine(reason)}${changes}`)
-    }
+  else {
+    const rows = snapshots.map((snapshot) => [
+      snapshot.short,
+      localDateTime(snapshot.time),
+      snapshot.reason,
+      changesText(snapshot),
+    ])
+    printTable([{}, {}, { flexible: true }, {}], rows, invocation)
+  }
   return 0
+}
+
+function changesText({ files, filesChanged, insertions, deletions }: Snapshot): string {
+  if (files !== undefined) return `(only ${counted(files.length, "file")})`
+  return filesChanged === 0 ? "" : `(${counted(filesChanged, "file")}, +${insertions} -${deletions})`
 }

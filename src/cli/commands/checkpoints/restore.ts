@@ -11,7 +11,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const { flags, positionals, terminal, home, signal } = invocation
   const [hash = "", file] = positionals
   const context = homeContext(invocation)
-  const root = checkpointRoot(context, flags.text("dir") ?? ".")
+  const root = valueOrCliError(checkpointRoot(context, flags.text("dir") ?? "."))
   const diff = valueOrCliError(await diffCheckpoint(context, root, { hash, file, signal }))
   const question = `Restore ${file ?? home.display(root)} (${counted(diff.files.length, "file")} with different content)?`
   if (!(await confirmed(question, { terminal, assumed: flags.has("yes"), flag: "-y" }))) {
@@ -19,10 +19,11 @@ export async function run(invocation: Invocation): Promise<number> {
     return 0
   }
   const restored = valueOrCliError(await restoreCheckpoint(context, root, { hash, file, signal }))
-  const { written, removed, notRestored, undoHash } = restored
+  const { written, removed, notRestored, kept, undoHash } = restored
   for (const path of written) terminal.line(`restored  ${oneLine(path)}`)
   for (const path of removed) terminal.line(`removed   ${oneLine(path)}`)
   for (const { path, why } of notRestored) terminal.errLine(`not restored: ${oneLine(path)} (${why})`)
+  for (const { path, why } of kept) terminal.errLine(`left as it is: ${oneLine(path)} (${why})`)
   terminal.line(
     written.length + removed.length === 0
       ? "The files already had this content."

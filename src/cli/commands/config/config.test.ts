@@ -185,3 +185,39 @@ describe("migrate", () => {
     expect((await home.run(["config", "migrate"])).out).toBe("~/.hermes/config.yaml needs no change.\n")
   })
 })
+
+describe("--json", () => {
+  const json = async (home: CliHome, ...line: readonly string[]): Promise<unknown> =>
+    JSON.parse((await home.run(["config", ...line, "--json"])).out)
+
+  test("every command that accepts it prints one document", async () => {
+    using home = homeWith({ "config.yaml": "agent:\n  max_turns: 7\n" })
+    const path = home.home.file("config.yaml")
+    expect(await json(home, "path")).toEqual({ path })
+    expect(await json(home, "env-path")).toEqual({ path: home.home.file(".env") })
+    expect(await json(home, "get", "agent.max_turns")).toBe(7)
+    expect(await json(home, "set", "agent.max_turns", "8")).toEqual({
+      file: path,
+      set: ["agent.max_turns"],
+      warnings: [],
+    })
+    expect(await json(home, "unset", "agent.max_turns")).toEqual({
+      file: path,
+      removed: ["agent.max_turns"],
+      warnings: [],
+    })
+    expect(await json(home, "migrate")).toMatchObject({ changed: expect.any(Array), warnings: [] })
+    expect(await json(home, "check")).toMatchObject({ path, valid: true, exists: true, problems: [] })
+  })
+
+  test("a broken file is reported, with exit code 1", async () => {
+    using home = homeWith({ "config.yaml": "a: [" })
+    const { code, out } = await home.run(["config", "check", "--json"])
+    expect([code, JSON.parse(out)]).toMatchObject([1, { valid: false, broken: { line: 1 } }])
+  })
+
+  test("a command that has nothing to print refuses it", async () => {
+    using home = createCliHome()
+    expect((await home.run(["config", "edit", "--json"])).code).toBe(2)
+  })
+})

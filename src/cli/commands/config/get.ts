@@ -1,10 +1,11 @@
 import { readSetting } from "../../../admin/settings/read-setting.ts"
 import { CliError, type Invocation } from "../../command.ts"
 import { homeContext } from "../../home-context.ts"
+import { printJson } from "../../terminal/json-output.ts"
 
 /** `hermes config get KEY`: prints the effective value, for scripts. Secrets are masked. */
 export async function run(invocation: Invocation): Promise<number> {
-  const { positionals, terminal } = invocation
+  const { flags, positionals, terminal } = invocation
   const [path = ""] = positionals
   const setting = await readSetting(homeContext(invocation), path)
   if (!setting.ok) {
@@ -13,6 +14,7 @@ export async function run(invocation: Invocation): Promise<number> {
     throw new CliError(`\`${path}\` is not set.${hint}`, { exitCode: 1 })
   }
   const { value } = setting
-  terminal.line(typeof value === "string" ? value : JSON.stringify(value))
+  if (flags.has("json")) printJson(terminal, value)
+  else terminal.line(typeof value === "string" ? value : JSON.stringify(value))
   return 0
 }

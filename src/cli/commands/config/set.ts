@@ -3,13 +3,18 @@ import { asSentence } from "../../../base/sentence.ts"
 import type { Invocation } from "../../command.ts"
 import { valueOrCliError } from "../../command-result.ts"
 import { homeContext } from "../../home-context.ts"
+import { printJson } from "../../terminal/json-output.ts"
 
 /** `hermes config set KEY VALUE` */
 export async function run(invocation: Invocation): Promise<number> {
-  const { positionals, terminal, home } = invocation
+  const { flags, positionals, terminal, home } = invocation
   const [path = "", value = ""] = positionals
   const edited = valueOrCliError(await setSetting(homeContext(invocation), path, value))
   for (const warning of edited.warnings) terminal.errLine(asSentence(warning))
-  terminal.line(`Set ${path} in ${home.display(home.file(edited.file))}.`)
+  if (flags.has("json")) {
+    printJson(terminal, { file: home.file(edited.file), set: edited.paths, warnings: edited.warnings })
+    return 0
+  }
+  terminal.line(`Set ${edited.paths.join(", ")} in ${home.display(home.file(edited.file))}.`)
   return 0
 }

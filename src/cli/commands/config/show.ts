@@ -45,7 +45,8 @@ export async function run(invocation: Invocation): Promise<number> {
 
 type Row = readonly [name: string, value: string]
 
-function settingText({ value, origin }: DescribedSetting, withOrigin: boolean): string {
+function settingText({ value, origin, reserved }: DescribedSetting, withOrigin: boolean): string {
   const text = typeof value === "string" ? (value === "" ? "(empty)" : oneLine(value)) : JSON.stringify(value)
-  return withOrigin ? `${text}  (${origin})` : text
+  const notes = [...(withOrigin ? [origin] : []), ...(reserved === true ? ["reserved, no effect yet"] : [])]
+  return notes.length === 0 ? text : `${text}  (${notes.join("; ")})`
 }

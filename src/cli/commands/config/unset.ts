@@ -3,13 +3,18 @@ import { asSentence } from "../../../base/sentence.ts"
 import type { Invocation } from "../../command.ts"
 import { valueOrCliError } from "../../command-result.ts"
 import { homeContext } from "../../home-context.ts"
+import { printJson } from "../../terminal/json-output.ts"
 
 /** `hermes config unset KEY` */
 export async function run(invocation: Invocation): Promise<number> {
-  const { positionals, terminal, home } = invocation
+  const { flags, positionals, terminal, home } = invocation
   const [path = ""] = positionals
   const edited = valueOrCliError(await unsetSetting(homeContext(invocation), path))
   for (const warning of edited.warnings) terminal.errLine(asSentence(warning))
+  if (flags.has("json")) {
+    printJson(terminal, { file: home.file(edited.file), removed: edited.paths, warnings: edited.warnings })
+    return 0
+  }
   terminal.line(`Removed ${path} from ${home.display(home.file(edited.file))}.`)
   return 0
 }

@@ -3,6 +3,8 @@ import { fallbackText } from "../../../admin/fallbacks/fallback-entries.ts"
 import type { Invocation } from "../../command.ts"
 import { valueOrCliError } from "../../command-result.ts"
 import { homeContext } from "../../home-context.ts"
+import { fallbackJson } from "./fallback-json.ts"
+import { printJson } from "../../terminal/json-output.ts"
 
 /** `hermes fallback add PROVIDER MODEL` */
 export async function run(invocation: Invocation): Promise<number> {
@@ -16,6 +18,7 @@ export async function run(invocation: Invocation): Promise<number> {
     apiMode: flags.text("api-mode"),
   })
   const { number, entry } = valueOrCliError(added)
-  terminal.line(`${number}. ${fallbackText(entry)}`)
+  if (flags.has("json")) printJson(terminal, { number, ...fallbackJson(entry) })
+  else terminal.line(`${number}. ${fallbackText(entry)}`)
   return 0
 }

@@ -5,23 +5,27 @@ import type { Invocation } from "../../command.ts"
 import { valueOrCliError } from "../../command-result.ts"
 import { confirmed } from "../../terminal/confirmation.ts"
 import { homeContext } from "../../home-context.ts"
+import { fallbackJson } from "./fallback-json.ts"
+import { printJson } from "../../terminal/json-output.ts"
 
 /** `hermes fallback clear` */
 export async function run(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation
   const context = homeContext(invocation)
-  const { length } = await listFallbacks(context)
-  if (length === 0) {
-    terminal.line("There is nothing to clear.")
+  const entries = await listFallbacks(context)
+  if (entries.length === 0) {
+    if (flags.has("json")) printJson(terminal, { removed: [] })
+    else terminal.line("There is nothing to clear.")
     return 0
   }
-  const all = counted(length, "fallback provider")
-  const sure = await confirmed(`Remove ${all}? [y/N] `, { terminal, assumed: flags.has("yes"), flag: "--yes" })
+  const all = counted(entries.length, "fallback provider")
+  const sure = await confirmed(`Remove ${all}?`, { terminal, assumed: flags.has("yes"), flag: "--yes" })
   if (!sure) {
     terminal.line("Nothing was changed.")
     return 1
   }
   valueOrCliError(await clearFallbacks(context))
-  terminal.line(`Removed ${all}.`)
+  if (flags.has("json")) printJson(terminal, { removed: entries.map(fallbackJson) })
+  else terminal.line(`Removed ${all}.`)
   return 0
 }

@@ -131,3 +131,11 @@ describe("clearing", () => {
     expect((await home.run(["fallback", "clear"])).out).toBe("There is nothing to clear.\n")
   })
 })
+
+test("--json prints what was added and removed", async () => {
+  using home = configured("fallback_providers: []\n")
+  const entry = { provider: "custom", model: "m", base_url: "http://127.0.0.1:1/v1" }
+  const added = await home.run(["fallback", "add", "custom", "m", "--base-url", "http://127.0.0.1:1/v1", "--json"])
+  expect(JSON.parse(added.out)).toEqual({ number: 1, ...entry })
+  expect(JSON.parse((await home.run(["fallback", "clear", "-y", "--json"])).out)).toEqual({ removed: [entry] })
+})

@@ -2,6 +2,7 @@ import { fallbackText, listFallbacks } from "../../../admin/fallbacks/fallback-e
 import type { Invocation } from "../../command.ts"
 import { homeContext } from "../../home-context.ts"
 import { printJson } from "../../terminal/json-output.ts"
+import { fallbackJson } from "./fallback-json.ts"
 import { oneLine } from "../../terminal/text-layout.ts"
 
 /** `hermes fallback [list]` */
@@ -9,10 +10,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation
   const entries = await listFallbacks(homeContext(invocation))
   if (flags.has("json")) {
-    printJson(
-      terminal,
-      entries.map(({ provider, model, baseUrl }) => ({ provider, model, base_url: baseUrl === "" ? null : baseUrl })),
-    )
+    printJson(terminal, entries.map(fallbackJson))
     return 0
   }
   if (entries.length === 0) {

@@ -2,10 +2,7 @@ import { listServers } from "../../../admin/language-servers/list-servers.ts"
 import type { Invocation } from "../../command.ts"
 import { homeContext } from "../../home-context.ts"
 import { printJson } from "../../terminal/json-output.ts"
-import { oneLine } from "../../terminal/text-layout.ts"
-
-const NAME_COLUMNS = 16
-const EXTENSION_COLUMNS = 36
+import { printTable } from "../../terminal/table.ts"
 
 /** `hermes lsp list` */
 export async function run(invocation: Invocation): Promise<number> {
@@ -24,11 +21,12 @@ export async function run(invocation: Invocation): Promise<number> {
     )
     return 0
   }
-  for (const { name, files, program, installHint } of servers) {
-    const extensions = files.join(" ").padEnd(EXTENSION_COLUMNS)
-    const state = program === undefined ? `not installed: ${installHint}` : home.display(program.command[0])
-    terminal.line(`${oneLine(name).padEnd(NAME_COLUMNS)} ${extensions} ${oneLine(state)}`)
-  }
+  const rows = servers.map(({ name, files, program, installHint }) => [
+    name,
+    files.join(" "),
+    program === undefined ? `not installed: ${installHint}` : home.display(program.command[0]),
+  ])
+  printTable([{}, { flexible: true }, { flexible: true }], rows, invocation)
   for (const problem of problems) terminal.errLine(problem)
   return 0
 }

@@ -52,11 +52,16 @@ test("status shows the servers of this project and their failures; restart clear
   expect([shown.code, shown.out]).toEqual([
     0,
     expect.stringMatching(
-      /^Language servers check every write in [^]*\n {2}typescript +not installed: hermes lsp install typescript {2}\(\d+ files\)\n/u,
+      /^Language servers check every write in [^]*\n {2}typescript +\d+ files +not installed: hermes lsp install typescript\n/u,
     ),
   ])
   expect(shown.out).toMatch(/Failed within the last hour[^]*typescript in .*, just now: it ended with code 3\n$/u)
   expect((await lsp(home, "restart gopls")).out).toMatch(/^gopls has not failed; /u)
+  expect(await lsp(home, "restart typscript")).toMatchObject({
+    code: 2,
+    out: "",
+    err: expect.stringContaining("did you mean typescript?"),
+  })
   expect((await lsp(home, "restart")).out).toMatch(/^Cleared 1 failure: /u)
   expect((await lsp(home, "restart")).out).toMatch(/^No server has failed; /u)
   write(join(home.home.path, "config.yaml"), "lsp:\n  enabled: false\n")

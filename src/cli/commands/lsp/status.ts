@@ -4,9 +4,8 @@ import type { Invocation } from "../../command.ts"
 import { homeContext } from "../../home-context.ts"
 import { printJson } from "../../terminal/json-output.ts"
 import { relativeTime } from "../../terminal/relative-time.ts"
+import { outputWidth, tableLines } from "../../terminal/table.ts"
 import { oneLine } from "../../terminal/text-layout.ts"
-
-const NAME_COLUMNS = 16
 
 /** `hermes lsp status` */
 export async function run(invocation: Invocation): Promise<number> {
@@ -19,8 +18,9 @@ export async function run(invocation: Invocation): Promise<number> {
   }
   const { unusedReason, workTree, servers, failures, problems } = status
   terminal.line(unusedReason ?? `Language servers check every write in ${home.display(workTree)}.`)
-  for (const { name, files, text } of servers) {
-    terminal.line(`  ${oneLine(name).padEnd(NAME_COLUMNS)} ${oneLine(text)}  (${counted(files, "file")})`)
+  const rows = servers.map(({ name, files, text }) => [name, counted(files, "file"), text])
+  for (const line of tableLines([{}, { align: "right" }, {}], rows, { width: outputWidth(invocation), indent: "  " })) {
+    terminal.line(line)
   }
   if (unusedReason === undefined && servers.length === 0) {
     terminal.line("  No file here is in a language with a known server.")

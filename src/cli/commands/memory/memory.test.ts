@@ -33,7 +33,7 @@ test("status shows files, memory provider, approval, waiting changes and problem
   expect(await home.run(["memory", "status"])).toEqual({
     code: 0,
     out: expect.stringMatching(
-      /^MEMORY\.md {2}0% — 5\/2,200 chars, MEMORY\.md cannot be written.*\nUSER\.md {4}0% — 9\/1,375 chars, 1 entry \(turned off\)\nprovider {3}honcho \(not installed\)\napproval {3}you are asked before every change\nwaiting {4}1 change; decide with \/memory in a conversation\n$/,
+      /^MEMORY\.md {2}0% — 5\/2,200 chars, MEMORY\.md cannot be written.*\n {2}- a\n {2}- b\nUSER\.md {4}0% — 9\/1,375 chars, 1 entry \(turned off\)\n {2}- likes tea\nprovider {3}honcho \(not installed\)\napproval {3}you are asked before every change\nwaiting {4}1 change; decide with \/memory in a conversation\n$/,
     ),
     err: expect.stringContaining(home.home.file("memories", "MEMORY.md")),
   })
@@ -50,6 +50,12 @@ test("setup reports that there is nothing to set up", async () => {
   expect((await home.run(["memory", "setup", "honcho"])).err).toContain(
     `There is no memory provider "honcho": ${reason}`,
   )
+})
+
+test("the question ends with [y/N] once", async () => {
+  using home = createCliHome()
+  const { err } = await home.run(["memory", "reset"], { answers: ["n"] })
+  expect(err).toMatch(/^Delete .* permanently\?$/)
 })
 
 test("off removes the memory provider from config.yaml and nothing else", async () => {

@@ -8,7 +8,7 @@ export async function run({ flags, terminal, home }: Invocation): Promise<number
   const target = flags.text("target")
   const paths = memoryFilePaths({ home }, target === "memory" || target === "user" ? target : "all")
   const names = paths.map((path) => home.display(path)).join(" and ")
-  const question = `Delete ${names} permanently? [y/N] `
+  const question = `Delete ${names} permanently?`
   if (!(await confirmed(question, { terminal, assumed: flags.has("yes"), flag: "--yes" }))) {
     terminal.line("Nothing was changed.")
     return 1

@@ -2,14 +2,17 @@ import { memoryStatus, type MemoryFileStatus } from "../../../admin/memory/memor
 import { counted } from "../../../base/counted.ts"
 import type { Invocation } from "../../command.ts"
 import { homeContext } from "../../home-context.ts"
-import { oneLine } from "../../terminal/text-layout.ts"
+import { oneLine, withoutControlCharacters } from "../../terminal/text-layout.ts"
 
 /** `hermes memory [status]` */
 export async function run(invocation: Invocation): Promise<number> {
   const { terminal } = invocation
   const { files, memoryProvider, writeApproval, stagedWrites, notices } = await memoryStatus(homeContext(invocation))
+  for (const file of files) {
+    terminal.line(`${(file.target === "memory" ? "MEMORY.md" : "USER.md").padEnd(10)} ${oneLine(fileText(file))}`)
+    for (const entry of file.content?.entries ?? []) terminal.line(entryText(entry))
+  }
   const rows: readonly (readonly [name: string, value: string])[] = [
-    ...files.map((file) => [file.target === "memory" ? "MEMORY.md" : "USER.md", fileText(file)] as const),
     ["provider", memoryProvider === "" ? "none, only the two files are used" : `${memoryProvider} (not installed)`],
     ["approval", writeApproval ? "you are asked before every change" : "not needed"],
     [
@@ -20,6 +23,10 @@ export async function run(invocation: Invocation): Promise<number> {
   for (const [name, value] of rows) terminal.line(`${name.padEnd(10)} ${oneLine(value)}`)
   for (const notice of notices) terminal.errLine(oneLine(notice))
   return 0
+}
+
+function entryText(entry: string): string {
+  return `  - ${withoutControlCharacters(entry).replaceAll("\n", "\n    ")}`
 }
 
 function fileText({ content, enabled }: MemoryFileStatus): string {

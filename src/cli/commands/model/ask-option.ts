@@ -40,6 +40,10 @@ export async function askOption<T>(
     if (answer === "") continue
     const found = shown[Number(answer) - 1] ?? options.find(({ name }) => name.toLowerCase() === answer.toLowerCase())
     if (found !== undefined) return { kind: "option", value: found.value }
+    if (/^\d+$/.test(answer) && shown.length > 0) {
+      terminal.errLine(`There is no number ${answer} in this list.`)
+      continue
+    }
     const similar = options.filter(({ name }) => name.toLowerCase().includes(answer.toLowerCase()))
     if (similar.length === 0 || similar.length === shown.length) return { kind: "typed", text: answer }
     shown = similar

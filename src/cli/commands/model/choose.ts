@@ -9,10 +9,16 @@ import {
 import { listOfferedModels, resolveOfferedModel, type OfferedModel } from "../../../admin/models/offered-models.ts"
 import { saveModelChoice } from "../../../admin/models/save-model-choice.ts"
 import { parseServerAddress } from "../../../admin/models/server-address.ts"
-import { serverKeyVariable, storeProviderKey } from "../../../admin/models/store-provider-key.ts"
+import {
+  serverKeyVariable,
+  storeProviderKey,
+  withProviderKey,
+  type ProviderSecret,
+} from "../../../admin/models/store-provider-key.ts"
 import { assertNever } from "../../../base/assert-never.ts"
 import { compactCount } from "../../../base/compact-count.ts"
 import { counted } from "../../../base/counted.ts"
+import { nearest } from "../../../base/nearest-name.ts"
 import type { LocalServer } from "../../../llm/local/local-servers.ts"
 import type { Provider } from "../../../llm/provider.ts"
 import { CliError } from "../../command.ts"
@@ -30,18 +36,19 @@ export interface ModelPrompt {
   readonly logIn: (provider: string) => Promise<void>
 }
 
-/** Asks for provider, key and model, then saves the choice. Until then only a key that the user typed has been stored. */
+/** Asks for provider, key and model, then saves all of it. Until then nothing is stored, except a login that was completed. */
 export async function chooseInteractively(prompt: ModelPrompt): Promise<number> {
   const { terminal, home } = prompt
   const chosen = await askProvider(prompt)
   const prepared = chosen.kind === "local" ? prepareLocal(home, chosen.server) : await prepare(prompt, chosen.provider)
   const { provider, baseUrl, apiKey } = prepared
   const model = await askModel({ ...prompt, home: prepared.home }, { provider, offered: await prepared.models() })
-  if (model.priceWarning !== undefined && (await terminal.confirm(`${model.priceWarning} Use it? [y/N] `)) !== true) {
+  if (model.priceWarning !== undefined && (await terminal.confirm(`${model.priceWarning} Use it?`)) !== true) {
     throw new CliError("Nothing was changed.", { exitCode: 1 })
   }
   const choice = { provider, model, baseUrl, fromLocalServer: chosen.kind === "local" }
   const withKey = apiKey === undefined ? choice : { ...choice, apiKey }
+  if (prepared.secret !== undefined) await storeKey(prompt, prepared.secret)
   const warnings = valueOrCliError(await saveModelChoice(prepared.home, withKey))
   const path = home.home.display(home.home.file("config.yaml"))
   terminal.line(`Hermes now uses ${model.id} (${provider.id}). Saved in ${path}.`)
@@ -61,19 +68,33 @@ interface PreparedProvider {
   readonly baseUrl: string | undefined
   /** Text for `model.api_key`. */
   readonly apiKey?: string
+  /** The key that the user typed, to be stored with the choice. */
+  readonly secret?: ProviderSecret
   readonly models: () => Promise<readonly OfferedModel[]>
 }
 
 async function askProvider({ home, terminal, signal }: ModelPrompt): Promise<ChosenProvider> {
   const { options, current } = await listModelProviders(home, { signal })
-  const chosen = await askOption(terminal, options.map(providerOption), {
-    what: "Provider",
-    ...(current === undefined ? {} : { current }),
-  })
-  if (chosen.kind === "option") return chosen.value
-  const provider = findModelProvider(chosen.text)
-  if (provider === undefined) throw new CliError(`There is no provider "${chosen.text}".`, { exitCode: 1 })
-  return { kind: "provider", provider }
+  const entries = options.map(providerOption)
+  for (;;) {
+    const chosen = await askOption(terminal, entries, {
+      what: "Provider",
+      ...(current === undefined ? {} : { current }),
+    })
+    if (chosen.kind === "option") return chosen.value
+    const provider = findModelProvider(chosen.text)
+    if (provider !== undefined) return { kind: "provider", provider }
+    terminal.errLine(noProvider(chosen.text, entries))
+  }
+}
+
+function noProvider(typed: string, entries: readonly Option<ChosenProvider>[]): string {
+  const close = nearest(
+    typed,
+    entries.map(({ name }) => name),
+  )
+  const hint = close === undefined ? "" : ` Did you mean ${close}?`
+  return `There is no provider "${typed}".${hint} Choose one of these, or press Ctrl+D to leave:`
 }
 
 function providerOption(option: ModelProviderOption): Option<ChosenProvider> {
@@ -98,16 +119,19 @@ function prepareLocal(home: LoadedHome, server: LocalServer): PreparedProvider {
 /** Asks for the key, login or address that the provider still needs. */
 async function prepare(prompt: ModelPrompt, provider: Provider): Promise<PreparedProvider> {
   const { terminal } = prompt
-  const ready = (home: LoadedHome): PreparedProvider => ({
+  const ready = (home: LoadedHome, secret?: ProviderSecret): PreparedProvider => ({
     home,
     provider,
     baseUrl: undefined,
+    ...(secret !== undefined && { secret }),
     models: () => offeredModels({ ...prompt, home }, { provider }),
   })
   const access = providerAccess(prompt.home, provider)
   switch (access.kind) {
     case "needs-address":
       return await prepareServer(prompt, provider)
+    case "needs-variable":
+      throw new CliError(`Nothing was changed: ${access.message}.`, { exitCode: 1 })
     case "ready":
       if (access.keySource !== undefined) terminal.errLine(`Using the key from ${access.keySource}.`)
       return ready(prompt.home)
@@ -118,7 +142,8 @@ async function prepare(prompt: ModelPrompt, provider: Provider): Promise<Prepare
       if (provider.signupUrl !== undefined) terminal.errLine(`Create a key at ${provider.signupUrl}`)
       const key = await askText(terminal, `${access.variable} (not shown): `, { secret: true })
       if (key === "") throw new CliError(`Nothing was changed: ${provider.name} needs a key.`, { exitCode: 1 })
-      return ready(await storeKey(prompt, { variable: access.variable, key }))
+      const secret = { variable: access.variable, key }
+      return ready(withProviderKey(prompt.home, secret), secret)
     }
     default:
       return assertNever(access)
@@ -133,28 +158,25 @@ async function prepareServer(prompt: ModelPrompt, provider: Provider): Promise<P
     const models = () => offeredModels(prompt, { provider, endpoint: { baseUrl } })
     return { home: prompt.home, provider, baseUrl, models }
   }
-  const variable = serverKeyVariable(provider)
-  const home = await storeKey(prompt, { variable, key: apiKey })
+  const secret = { variable: serverKeyVariable(provider), key: apiKey }
+  const home = withProviderKey(prompt.home, secret)
   const models = () => offeredModels({ ...prompt, home }, { provider, endpoint: { baseUrl, apiKey } })
-  return { home, provider, baseUrl, apiKey: `\${${variable}}`, models }
+  return { home, provider, baseUrl, apiKey: `\${${secret.variable}}`, secret, models }
 }
 
 async function askAddress({ terminal, home }: ModelPrompt): Promise<string> {
   const current = home.config.get("model.base_url")
   const hint = current === "" ? ", for example http://127.0.0.1:8000/v1" : ` [${current}]`
-  const typed = (await askText(terminal, `Address${hint}: `)) || current
-  const address = parseServerAddress(typed)
-  if (address !== undefined) return address
-  throw new CliError(`"${typed}" is not an http(s) address. Nothing was changed.`, { exitCode: 1 })
+  for (;;) {
+    const typed = (await askText(terminal, `Address${hint}: `)) || current
+    const address = parseServerAddress(typed)
+    if (address !== undefined) return address
+    terminal.errLine(`"${typed}" is not an http(s) address.`)
+  }
 }
 
-async function storeKey(
-  { home, terminal }: ModelPrompt,
-  secret: { readonly variable: string; readonly key: string },
-): Promise<LoadedHome> {
-  const stored = valueOrCliError(await storeProviderKey(home, secret))
-  for (const warning of stored.warnings) terminal.errLine(`${warning}.`)
-  return stored.home
+async function storeKey({ home, terminal }: ModelPrompt, secret: ProviderSecret): Promise<void> {
+  for (const warning of valueOrCliError(await storeProviderKey(home, secret))) terminal.errLine(`${warning}.`)
 }
 
 async function offeredModels(

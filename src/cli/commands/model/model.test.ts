@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs"
+import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
 
 import { startAuthorizationServer } from "../../../../test/support/authorization-server.ts"
@@ -65,6 +65,16 @@ describe("with a terminal", () => {
     expect(run.err).not.toContain("sk-mine")
   })
 
+  test.each([
+    ["a vendor", ["deepseek", "sk-deep"]],
+    ["a custom server", ["custom", "http://127.0.0.1:1/v1", "sk-mine"]],
+  ])("%s: nothing is stored when the questions end before the model is chosen", async (_name, answers) => {
+    using home = createCliHome()
+    const run = await home.run(["model"], { answers, variables: { HTTPS_PROXY: "http://127.0.0.1:1" } })
+    expect(run.code).not.toBe(0)
+    expect(readdirSync(home.home.path).filter((name) => name === ".env" || name === "config.yaml")).toEqual([])
+  })
+
   test("a vendor: the key is asked for once, and settings of the previous provider are removed", async () => {
     using home = createCliHome()
     writeFileSync(
@@ -116,9 +126,18 @@ describe("with a terminal", () => {
     expect(() => file(home, "config.yaml")).toThrow()
   })
 
+  test("a typing mistake is explained, and the question is asked again", async () => {
+    using home = createCliHome()
+    const run = await home.run(["model"], {
+      answers: ["opnrouter", "999", "custom", "nowhere", "http://127.0.0.1:1/v1", "", "my-model"],
+    })
+    expect(run.err).toContain('There is no provider "opnrouter". Did you mean openrouter?')
+    expect(run.err).toContain("There is no number 999 in this list.")
+    expect(run.err).toContain('"nowhere" is not an http(s) address.')
+    expect([run.code, run.out]).toEqual([0, "Hermes now uses my-model (custom). Saved in ~/.hermes/config.yaml.\n"])
+  })
+
   test.each([
-    [["unknown"], 'There is no provider "unknown".'],
-    [["custom", "nowhere"], '"nowhere" is not an http(s) address. Nothing was changed.'],
     [["openai-codex"], "needs a registered client id"],
     [["zai", ""], "Nothing was changed: Z.AI needs a key."],
   ])("%j is refused", async (answers, sentence) => {

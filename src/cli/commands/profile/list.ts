@@ -1,7 +1,7 @@
 import { listProfiles } from "../../../config/profiles/profiles.ts"
 import type { Invocation } from "../../command.ts"
 import { printJson } from "../../terminal/json-output.ts"
-import { fitColumn, oneLine } from "../../terminal/text-layout.ts"
+import { printTable } from "../../terminal/table.ts"
 
 /** `hermes profile list` */
 export async function run({ flags, terminal, home, environment }: Invocation): Promise<number> {
@@ -13,12 +13,12 @@ export async function run({ flags, terminal, home, environment }: Invocation): P
     )
     return 0
   }
-  const width = Math.max(12, ...profiles.map((profile) => profile.name.length))
-  for (const profile of profiles) {
-    const mark = profile.active ? "*" : " "
-    terminal.line(
-      `${mark} ${fitColumn(profile.name, width)}  ${home.display(profile.path)}${profile.description === "" ? "" : `  ${oneLine(profile.description)}`}`,
-    )
-  }
+  const rows = profiles.map(({ active, name, path, description }) => [
+    active ? "*" : "",
+    name,
+    home.display(path),
+    description,
+  ])
+  printTable([{}, {}, {}, {}], rows, { terminal, environment })
   return 0
 }

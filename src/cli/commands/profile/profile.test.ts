@@ -16,7 +16,7 @@ test("create, list, show, use, describe, rename, delete", async () => {
   expect(existsSync(home.home.file("profiles", "coder", "SOUL.md"))).toBe(true)
 
   expect((await home.run(["profile", "list"])).out).toBe(
-    "* default       ~/.hermes\n  coder         ~/.hermes/profiles/coder  writes code\n",
+    "*  default  ~/.hermes\n   coder    ~/.hermes/profiles/coder  writes code\n",
   )
   expect(JSON.parse((await home.run(["profile", "list", "--json"])).out)).toMatchObject([
     { name: "default", active: true, current: true },

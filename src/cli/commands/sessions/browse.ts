@@ -6,6 +6,7 @@ import { CliError, type Invocation } from "../../command.ts"
 import { homeContext } from "../../home-context.ts"
 import { parseCommandLine } from "../../command-line/parse-command-line.ts"
 import { sessionsForFlags, sessionTable } from "./list.ts"
+import { outputWidth } from "../../terminal/table.ts"
 
 const DEFAULT_LIMIT = 500
 
@@ -60,14 +61,25 @@ function renameResult(outcome: RenameOutcome): { readonly title: string | null }
   }
 }
 
+/** The number before each row, and a space. */
+const NUMBER_COLUMNS = 5
+
 /** Asks for a number, on terminals that cannot draw a list. */
 async function choose(
   sessions: readonly SessionSummary[],
-  { terminal }: Invocation,
+  invocation: Invocation,
 ): Promise<SessionSummary | undefined> {
-  const [heading = "", ...rows] = sessionTable(sessions, { now: systemClock.now() / 1000, kinds: false })
-  terminal.line(`     ${heading}`)
-  for (const [index, line] of rows.entries()) terminal.line(`${String(index + 1).padStart(4)} ${line}`)
+  const { terminal } = invocation
+  const width = outputWidth(invocation)
+  const [heading = "", ...rows] = sessionTable(sessions, {
+    now: systemClock.now() / 1000,
+    kinds: false,
+    width: width === undefined ? undefined : width - NUMBER_COLUMNS,
+  })
+  terminal.line(`${" ".repeat(NUMBER_COLUMNS)}${heading}`)
+  for (const [index, line] of rows.entries()) {
+    terminal.line(`${String(index + 1).padStart(NUMBER_COLUMNS - 1)} ${line}`)
+  }
   for (;;) {
     const answer = await terminal.ask("Number of the session, or Enter to leave: ")
     if (answer === undefined || answer.trim() === "") return undefined

@@ -1,6 +1,6 @@
 import { resolve } from "node:path"
-import { exportSession, exportSessions, writeExportFile } from "../../../admin/sessions/export-sessions.ts"
-import type { ExportedSession, ExportFileFailure } from "../../../admin/sessions/export-sessions.ts"
+import { exportSessionLines, exportSessions, writeExportFile } from "../../../admin/sessions/export-sessions.ts"
+import type { ExportFileFailure, ExportFormat } from "../../../admin/sessions/export-sessions.ts"
 import { assertNever } from "../../../base/assert-never.ts"
 import { counted } from "../../../base/counted.ts"
 import { CliError, type Invocation } from "../../command.ts"
@@ -8,7 +8,7 @@ import { homeContext } from "../../home-context.ts"
 import type { Terminal } from "../../terminal/terminal.ts"
 import { noSession } from "./no-session.ts"
 
-/** `hermes sessions export OUT`: one session with all its messages per line. */
+/** `hermes sessions export OUT`: one session per line. */
 export async function run(invocation: Invocation): Promise<number> {
   const { positionals, terminal } = invocation
   const [out = "-"] = positionals
@@ -25,21 +25,25 @@ export async function run(invocation: Invocation): Promise<number> {
   return 0
 }
 
-type Sessions = AsyncIterable<ExportedSession> | Iterable<ExportedSession>
+type Lines = AsyncIterable<string> | Iterable<string>
 
-async function selectedSessions(invocation: Invocation): Promise<Sessions> {
+async function selectedSessions(invocation: Invocation): Promise<Lines> {
   const { flags, signal } = invocation
   const context = homeContext(invocation)
   const name = flags.text("session-id")
-  if (name === undefined) return exportSessions(context, { source: flags.text("source"), signal })
-  const session = await exportSession(context, name)
-  if (session === undefined) throw noSession(name)
-  return [session]
+  const format: ExportFormat = {
+    kind: flags.text("format") === "trajectory" ? "trajectory" : "jsonl",
+    includeUndone: flags.has("include-undone"),
+  }
+  if (name === undefined) return exportSessions(context, { source: flags.text("source"), signal, format })
+  const lines = await exportSessionLines(context, name, format)
+  if (lines === undefined) throw noSession(name)
+  return lines
 }
 
-async function printSessions(sessions: Sessions, terminal: Terminal): Promise<void> {
-  for await (const session of sessions) {
-    terminal.line(JSON.stringify(session))
+async function printSessions(sessions: Lines, terminal: Terminal): Promise<void> {
+  for await (const line of sessions) {
+    terminal.line(line)
     await terminal.flush()
     if (terminal.closed) return
   }

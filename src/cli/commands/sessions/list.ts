@@ -5,7 +5,7 @@ import type { Invocation } from "../../command.ts"
 import { homeContext } from "../../home-context.ts"
 import { printJson } from "../../terminal/json-output.ts"
 import { relativeTime } from "../../terminal/relative-time.ts"
-import { fitColumn } from "../../terminal/text-layout.ts"
+import { outputWidth, tableLines, type TableColumn } from "../../terminal/table.ts"
 
 const DEFAULT_LIMIT = 20
 
@@ -16,7 +16,10 @@ export async function run(invocation: Invocation): Promise<number> {
   const sessions = await sessionsForFlags(invocation, { defaultLimit: DEFAULT_LIMIT, all })
   if (flags.has("json")) printJson(terminal, sessions.map(summaryJson))
   else if (sessions.length === 0) terminal.line("There are no sessions to list.")
-  else for (const line of sessionTable(sessions, { now: systemClock.now() / 1000, kinds: all })) terminal.line(line)
+  else {
+    const options = { now: systemClock.now() / 1000, kinds: all, width: outputWidth(invocation) }
+    for (const line of sessionTable(sessions, options)) terminal.line(line)
+  }
   return 0
 }
 
@@ -36,49 +39,29 @@ export function sessionsForFlags(
 /** Has a title column when any session has a title, else a source column. Ids are never shortened. */
 export function sessionTable(
   sessions: readonly SessionSummary[],
-  options: { readonly now: number; readonly kinds: boolean },
+  options: { readonly now: number; readonly kinds: boolean; readonly width: number | undefined },
 ): readonly string[] {
   const titled = sessions.some((session) => session.title !== null)
-  const columns: readonly Column[] = titled
-    ? [
-        { heading: "Title", width: 30, text: (session) => session.title ?? "—" },
-        { heading: "Preview", width: 38, text: (session) => session.preview },
-        lastActive(options.now),
-      ]
-    : [
-        { heading: "Preview", width: 48, text: (session) => session.preview },
-        lastActive(options.now),
-        { heading: "Source", width: 10, text: (session) => session.source },
-      ]
-  const shown = options.kinds ? [...columns, KIND] : columns
-  return [
-    row(
-      shown.map((column) => fitColumn(column.heading, column.width)),
-      "ID",
-    ),
-    ...sessions.map((session) =>
-      row(
-        shown.map((column) => fitColumn(column.text(session), column.width)),
-        session.id,
-      ),
-    ),
+  const title: Column = { heading: "Title", flexible: true, text: (session) => session.title ?? "—" }
+  const preview: Column = { heading: "Preview", flexible: true, text: (session) => session.preview }
+  const active: Column = {
+    heading: "Last active",
+    text: (session) => relativeTime(session.lastActivity, options.now),
+  }
+  const source: Column = { heading: "Source", text: (session) => session.source }
+  const kind: Column = { heading: "Kind", text: (session) => session.kind }
+  const id: Column = { heading: "ID", text: (session) => session.id }
+  const columns = [
+    ...(titled ? [title, preview, active] : [preview, active, source]),
+    ...(options.kinds ? [kind] : []),
+    id,
   ]
+  const rows = sessions.map((session) => columns.map(({ text }) => text(session)))
+  return tableLines(columns, rows, { width: options.width })
 }
 
-interface Column {
-  readonly heading: string
-  readonly width: number
+interface Column extends TableColumn {
   readonly text: (session: SessionSummary) => string
-}
-
-const KIND: Column = { heading: "Kind", width: 12, text: (session) => session.kind }
-
-function lastActive(now: number): Column {
-  return { heading: "Last active", width: 12, text: (session) => relativeTime(session.lastActivity, now) }
-}
-
-function row(cells: readonly string[], id: string): string {
-  return [...cells, id].join(" ")
 }
 
 function summaryJson(session: SessionSummary): object {

@@ -4,8 +4,8 @@ import { CliError, type Invocation } from "../../command.ts"
 import { homeContext } from "../../home-context.ts"
 
 /** `hermes sessions repair` */
-export function run(invocation: Invocation): Promise<number> {
-  return Promise.resolve(invocation.flags.has("check-only") ? check(invocation) : repair(invocation))
+export async function run(invocation: Invocation): Promise<number> {
+  return invocation.flags.has("check-only") ? check(invocation) : await repair(invocation)
 }
 
 const NO_DATABASE = "There is no session database yet, so nothing to repair."
@@ -21,13 +21,13 @@ function check({ terminal, home }: Invocation): number {
     return 0
   }
   for (const problem of health.problems) terminal.errLine(problem)
-  terminal.errLine("`hermes sessions repair` repairs it and keeps a copy of the damaged file.")
+  terminal.errLine("`hermes sessions repair` saves what can be read in a new database and keeps the damaged file.")
   return 1
 }
 
-function repair(invocation: Invocation): number {
-  const { flags, terminal, home } = invocation
-  const outcome = repairSessionDatabase(homeContext(invocation), { backup: !flags.has("no-backup") })
+async function repair(invocation: Invocation): Promise<number> {
+  const { flags, terminal } = invocation
+  const outcome = await repairSessionDatabase(homeContext(invocation), { backup: !flags.has("no-backup") })
   if (outcome === undefined) {
     terminal.line(NO_DATABASE)
     return 0
@@ -37,15 +37,11 @@ function repair(invocation: Invocation): number {
       terminal.line("The session database is healthy; nothing was changed.")
       return 0
     case "repaired":
-      terminal.line(`The session database was repaired.${backupNote(outcome.backup, home)}`)
+      terminal.line(outcome.notice)
       return 0
     case "failed":
-      throw new CliError(`${outcome.message}.${backupNote(outcome.backup, home)}`, { exitCode: 1 })
+      throw new CliError(outcome.failure.message, { exitCode: 1 })
     default:
       return assertNever(outcome)
   }
-}
-
-function backupNote(backup: string | undefined, home: Invocation["home"]): string {
-  return backup === undefined ? "" : ` The damaged file is kept as ${home.display(backup)}.`
 }

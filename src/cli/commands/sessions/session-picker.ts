@@ -1,4 +1,3 @@
-import { emitKeypressEvents } from "node:readline"
 import type { ReadStream, WriteStream } from "node:tty"
 
 import { assertNever } from "../../../base/assert-never.ts"
@@ -6,6 +5,7 @@ import { Channel } from "../../../base/channel.ts"
 import { systemClock } from "../../../base/clock.ts"
 import type { SessionId } from "../../../protocol/identifiers.ts"
 import type { SessionSummary } from "../../../state/store.ts"
+import { openRawKeys } from "../../terminal/editor/raw-keys.ts"
 import type { Terminal } from "../../terminal/terminal.ts"
 import { renderPicker, handleKey, createPickerState } from "./picker-state.ts"
 import type { Key, PickerState, PickerAction } from "./picker-state.ts"
@@ -96,26 +96,25 @@ interface KeyReader {
 /** Switches the terminal to raw mode and emits every key press. */
 function readKeys(input: ReadStream, signal: AbortSignal): KeyReader {
   const pressed = new Channel<Key>()
-  const onKeypress = (text: string | undefined, key: Omit<Key, "text">): void => {
-    pressed.push({ ...key, text: text ?? "" })
-  }
   const onEnd = (): void => {
     pressed.close()
   }
-  emitKeypressEvents(input)
-  input.on("keypress", onKeypress)
-  input.on("end", onEnd)
+  const keys = openRawKeys({
+    input,
+    key: (text, { name, ctrl, meta }) => {
+      pressed.push({ name, ctrl: ctrl === true, meta: meta === true, text })
+    },
+    write: () => undefined,
+    paste: () => undefined,
+    resumed: () => undefined,
+    ended: onEnd,
+  })
   signal.addEventListener("abort", onEnd, { once: true })
-  input.setRawMode(true)
-  input.resume()
   return {
     pressed,
     close: () => {
-      input.off("keypress", onKeypress)
-      input.off("end", onEnd)
       signal.removeEventListener("abort", onEnd)
-      input.setRawMode(false)
-      input.pause()
+      keys.close()
       pressed.close()
     },
   }

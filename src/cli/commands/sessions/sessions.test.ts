@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import { systemClock } from "../../../base/clock.ts"
@@ -83,8 +83,8 @@ describe("list", () => {
     const { code, out, err } = await home.run(["sessions", "list"])
     expect({ code, err, ids: ids(out) }).toEqual({ code: 0, err: "", ids: [WORK, MUSIC] })
     const [heading, first] = out.split("\n")
-    expect(heading).toBe(`${"Title".padEnd(30)} ${"Preview".padEnd(38)} ${"Last active".padEnd(12)} ID`)
-    expect(first).toMatch(/^Tax return 2025 {16}Where is my/)
+    expect(heading).toMatch(/^Title {12}Preview {2,}Last active {2}ID$/)
+    expect(first).toMatch(/^Tax return 2025 {2}Where is my/)
     expect(out).not.toContain("\u001B")
   })
 
@@ -92,13 +92,13 @@ describe("list", () => {
     using home = await seeded()
     expect(ids((await home.run(["sessions", "list", "--source", "tool"])).out)).toEqual([TOOL])
     expect(ids((await home.run(["sessions", "list", "--limit", "1"])).out)).toEqual([WORK])
-    expect((await home.run(["sessions", "list", "--all"])).out).toMatch(/Kind {9}ID\n.* conversation {1,}/)
+    expect((await home.run(["sessions", "list", "--all"])).out).toMatch(/Kind {10}ID\n.* conversation {2}/)
   })
 
   test("without any title the table has previews and sources", async () => {
     using home = await seeded()
     const { out } = await home.run(["sessions", "list", "--source", "tool"])
-    expect(out.split("\n")[0]).toBe(`${"Preview".padEnd(48)} ${"Last active".padEnd(12)} ${"Source".padEnd(10)} ID`)
+    expect(out.split("\n")[0]).toMatch(/^Preview {2,}Last active {2}Source {2}ID$/)
   })
 
   test("--json is one document", async () => {
@@ -144,14 +144,62 @@ test("without a database nothing is listed or created, and no session is found",
 })
 
 describe("search", () => {
-  test("prints session, time, role and snippet", async () => {
+  test("prints title, time and session, then role and text", async () => {
     using home = await seeded()
     const { code, out } = await home.run(["sessions", "search", "passport", "--role", "user"])
     expect(code).toBe(0)
     expect(out).toMatch(
-      new RegExp(`^${WORK} {2}\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d {2}user\\n {4}Where is my passport .*\\n$`),
+      new RegExp(
+        `^Tax return 2025 {2}\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d {2}${WORK}\\n {2}user {2}Where is my passport .*\\n$`,
+      ),
     )
     expect(out).not.toContain("\u001B")
+  })
+
+  test("not all words of a question are needed; syntax is matched exactly", async () => {
+    using home = await seeded()
+    const search = async (...words: readonly string[]): Promise<string> =>
+      (await home.run(["sessions", "search", ...words])).out
+    expect(await search("which", "piece", "by", "Bach", "did", "I", "play", "last", "summer?")).toContain(
+      "Play something by Bach",
+    )
+    expect(await search("Bach", "AND", "summer")).toContain("Nothing was found")
+    expect(await search('"by Bach"')).toContain("Play something by Bach")
+  })
+
+  test("groups by conversation, written text before tool results, which are readable and few", async () => {
+    using home = await seeded()
+    const store = await openStore(home)
+    const result = (n: number): Message => ({
+      role: "tool",
+      tool_call_id: `c${n}`,
+      tool_name: "read_file",
+      content: JSON.stringify({ content: `line one\nthe passport number ${n}`, total_lines: 2, error: null }),
+    })
+    await store.append(toSessionId(MUSIC), [1, 2, 3, 4].map(result))
+    const child = toSessionId("20260104_100000_dddddd")
+    await store.rotate(toSessionId(WORK), { id: child, source: "cli", startedAt: NOW })
+    await store.append(child, [{ role: "user", content: "The passport office called." }])
+    await store.close()
+    const { out } = await home.run(["sessions", "search", "passport"])
+    const [work = "", music = ""] = out.split("\n\n")
+    expect(work.split("\n")[0]).toMatch(new RegExp(`^Tax return 2025.*${child}$`))
+    expect(work).toContain("Where is my passport")
+    expect(work).toContain("The passport office called.")
+    expect(work).toContain("\n  assistant  Looking. → search_files pattern: passport")
+    const rows = music.trimEnd().split("\n")
+    expect(rows[0]).toMatch(new RegExp(`^\\(no title\\) .*${MUSIC}$`))
+    expect(rows.slice(1, -1)).toHaveLength(3)
+    for (const row of rows.slice(1, -1))
+      expect(row).toMatch(/^ {2}read_file {2}line one the passport number \d total_lines: 2$/)
+    expect(rows.at(-1)).toBe("  … 1 more match")
+  })
+
+  test("an empty query or an unknown role exits 2", async () => {
+    using home = await seeded()
+    for (const line of [[""], [" "], ["x", "--role", "robot"]]) {
+      expect((await home.run(["sessions", "search", ...line])).code, line.join(" ")).toBe(2)
+    }
   })
 
   test("reports when nothing was found, and prints JSON", async () => {
@@ -174,6 +222,16 @@ describe("show", () => {
       expect(out).toContain('Looking.\n→ search_files {"pattern":"passport"}\n')
       expect(out).toMatch(/\] tool search_files\nscan\.pdf\n$/)
     }
+  })
+
+  test("a reply that was interrupted is marked, also in the export", async () => {
+    using home = await seeded()
+    const store = await openStore(home)
+    await store.append(toSessionId(MUSIC), [{ role: "assistant", content: "Air on", finish_reason: "interrupted" }])
+    await store.close()
+    expect((await home.run(["sessions", "show", MUSIC])).out).toMatch(/\] assistant \(interrupted\)\nAir on\n$/)
+    const exported: unknown = JSON.parse((await home.run(["sessions", "show", MUSIC, "--json"])).out)
+    expect(exported).toMatchObject({ messages: [{}, { content: "Air on", finish_reason: "interrupted" }] })
   })
 
   test("--json prints the whole session", async () => {
@@ -239,6 +297,31 @@ describe("rename", () => {
       err: expect.stringMatching(/^The title has 300 characters; \d+ are allowed\.\n$/),
     })
   })
+})
+
+test("an exact title wins over numbered ones, and only reading falls back to the newest number", async () => {
+  using home = await seeded()
+  const store = await openStore(home)
+  await store.setTitle(toSessionId(MUSIC), "Tax return 2025 #3")
+  await store.close()
+  expect((await home.run(["sessions", "delete", "Tax return 2025", "-y"])).out).toBe(`Deleted ${WORK}.\n`)
+  expect((await home.run(["sessions", "delete", "Tax return 2025", "-y"])).err).toContain("There is no session")
+  expect((await home.run(["sessions", "rename", "Tax return 2025", "x"])).code).toBe(1)
+  expect((await home.run(["sessions", "show", "Tax return 2025"])).out).toContain(MUSIC)
+})
+
+test.each([
+  ["sessions", "show", "202601"],
+  ["sessions", "delete", "202601", "-y"],
+  ["sessions", "rename", "202601", "x"],
+  ["-z", "hi", "--resume", "202601"],
+])("an ambiguous id is reported with its candidates: %s %s", async (...line) => {
+  using home = await seeded()
+  const { code, err } = await home.run(line)
+  expect(code).toBe(1)
+  expect(err).toContain(
+    `"202601" is ambiguous. These session ids start with it: ${TOOL}, ${MUSIC}, ${WORK} (Tax return 2025). Type more of the id.`,
+  )
 })
 
 describe("delete and prune ask first", () => {
@@ -327,10 +410,11 @@ describe("damage", () => {
     async (...line) => {
       using home = createCliHome()
       writeFileSync(home.home.file("state.db"), "this is not a database".repeat(100))
-      const { code, out, err } = await home.run(["sessions", ...line])
-      expect({ code, out }).toEqual({ code: 1, out: "" })
-      expect(err.trimEnd().split("\n")).toHaveLength(1)
-      expect(readFileSync(home.home.file("state.db"), "utf8")).toContain("this is not a database")
+      const { err } = await home.run(["sessions", ...line])
+      expect(err).toMatch(/^state\.db was not a session database, .* kept the damaged file as .*\.\n/)
+      const kept = readdirSync(home.home.path).find((name) => /malformed-backup-[\d_]+$/.test(name))
+      expect(readFileSync(home.home.file(kept ?? ""), "utf8")).toContain("this is not a database")
+      expect((await home.run(["sessions", ...line])).err).not.toContain("state.db")
     },
   )
 

@@ -58,7 +58,13 @@ function facts(session: SessionRow): readonly string[] {
 
 function messageHeading(row: MessageRow): string {
   const tool = row.message?.role === "tool" ? ` ${row.message.tool_name}` : ""
-  return `[${localDateTime(row.timestamp)}] ${row.role}${tool}`
+  return `[${localDateTime(row.timestamp)}] ${row.role}${tool}${ending(row)}`
+}
+
+/** A reply without an end must not look like a complete one. */
+function ending({ message }: MessageRow): string {
+  const reason = message?.role === "assistant" ? message.finish_reason : undefined
+  return reason === "interrupted" || reason === "incomplete" ? ` (${reason})` : ""
 }
 
 function messageLines(row: MessageRow): readonly string[] {
