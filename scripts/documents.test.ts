@@ -7,7 +7,8 @@ import { describe, expect, test } from "vitest"
 import packageFacts from "../package.json" with { type: "json" }
 import { COMMAND_TREE } from "../src/cli/command-table/command-tree.ts"
 import { parseCommandLine } from "../src/cli/command-line/parse-command-line.ts"
-import { settingOf } from "../src/config/settings.ts"
+import { isReserved, resolveSettingPath } from "../src/config/setting-path.ts"
+import { settingKeys, settingOf } from "../src/config/settings.ts"
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..")
 const read = (document: string): string => readFileSync(join(root, document), "utf8")
@@ -76,6 +77,40 @@ describe.each(WRITTEN_BY_HAND)("%s", (document) => {
   })
 })
 
+/** Pages that describe behaviour to users. */
+const GUIDES = WRITTEN_BY_HAND.filter((document) =>
+  /^(?:README|docs\/getting-started|docs\/troubleshooting|docs\/guides\/[\w-]+)\.md$/.test(document),
+)
+
+test.each(GUIDES)("the settings that %s names exist and have an effect", (document) => {
+  const sections = new Set(settingKeys().map((key) => key.split(".")[0]))
+  const named = [...inlineCode(read(document)), ...commandLines(read(document))].flatMap((text) => {
+    const [, key = ""] = /^(?:.*config (?:set|get|unset) )?([a-z_]+(?:\.[a-z_]+)+)(?::? .*)?$/.exec(text) ?? []
+    return sections.has(key.split(".")[0] ?? "") && !FILE_OR_EVENT.test(key) ? [key] : []
+  })
+  expect(named.filter((key) => resolveSettingPath(key).kind === "unknown" || isReserved(key))).toEqual([])
+})
+
+/** Files and events whose names look like settings. */
+const FILE_OR_EVENT = /\.(?:md|ya?ml|jsonl?|log|db|request|resolved)$/
+
+test("the messages that docs/troubleshooting.md quotes exist", () => {
+  const sources = ["hermes", ...globSync("{src/**/*.ts,scripts/*.mjs}", { cwd: root })]
+    .filter((path) => !path.endsWith(".test.ts"))
+    .map((path) => read(path))
+    .join("\n")
+    .replaceAll(/\\([`"])/g, "$1")
+    .replaceAll(/["`]\s*\+\s*["`]/g, "")
+    .toLowerCase()
+  const quoted = read("docs/troubleshooting.md")
+    .split("\n")
+    .filter((line) => /^(?:\*\*|\| )"/.test(line))
+    .flatMap((line) => [...(line.split(line.startsWith("|") ? " | " : "** ")[0] ?? "").matchAll(/"([^"]+)"/g)])
+    .flatMap(([, message]) => message!.split("…").map((part) => part.trim()))
+  expect(quoted.length).toBeGreaterThan(60)
+  expect(quoted.filter((part) => !sources.includes(part.toLowerCase()))).toEqual([])
+})
+
 const REPOSITORY_PATH =
   /^(?:(?:src|test|scripts|docs|runtime|\.ci)\/[\w./<>*{},-]*|\.?[\w-]+\.(?:json|md|ts|cjs|mjs)|LICENSE)$/
 
@@ -97,7 +132,7 @@ function isInRepository(path: string): boolean {
 
 /** Files of the Hermes home, which are not in the repository. */
 function isHomeFile(path: string): boolean {
-  return ["SOUL.md", "MEMORY.md", "USER.md", "auth.json"].includes(path)
+  return ["SOUL.md", "MEMORY.md", "USER.md", "auth.json", "active_sessions.json"].includes(path)
 }
 
 function relativeLinks(markdown: string): string[] {

@@ -31,7 +31,16 @@ const PROVIDERS = {
   xiaomi: "xiaomi",
   opencode: "opencode-zen",
   "opencode-go": "opencode-go",
+  mistral: "mistral",
+  groq: "groq",
+  cerebras: "cerebras",
+  together: "together",
+  fireworks: "fireworks",
+  baseten: "baseten",
+  meta: "meta",
+  azure: "azure-openai",
   "amazon-bedrock": "bedrock",
+  "google-vertex": "vertex",
 }
 
 /** Model capabilities as bits, which `src/llm/catalog/catalog.ts` reads. */

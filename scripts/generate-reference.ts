@@ -56,7 +56,7 @@ function typeOf(setting: Setting): string {
 }
 
 function helpOf(setting: Setting): string {
-  return setting.tag === "later" ? `${setting.help} *(reserved for a later release)*` : setting.help
+  return setting.reserved === true ? `${setting.help} *(reserved for a later release)*` : setting.help
 }
 
 function environmentPage(): string {
@@ -82,7 +82,7 @@ function toolsPage(): string {
     `\`${name}\``,
     toolset,
     marks.parallel ?? "never",
-    description,
+    marks.localOnly === true ? `${description} Not offered in containers and on other machines.` : description,
   ])
   return `# Tools\n\nThe built-in tools, with the descriptions that the model receives.\n\n${table(["Tool", "Toolset", "Parallel", "Description"], rows)}`
 }

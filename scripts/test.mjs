@@ -1,5 +1,5 @@
 // Runs all checks: format, lint, types, layers, dead code and generated files, then all tests against the built command. The last
-// line is "N passed, N failed". `--quick` skips the end-to-end tests.
+// line is "N passed, N failed"; skipped tests are listed before it, with their reasons. `--quick` omits the end-to-end tests.
 import { spawn, spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -8,6 +8,7 @@ import { join } from "node:path"
 const quick = process.argv.includes("--quick")
 const scratch = mkdtempSync(join(tmpdir(), "hermes-test-"))
 const report = join(scratch, "vitest.json")
+const skipped = join(scratch, "skipped")
 let passed = 0
 let failed = 0
 
@@ -23,6 +24,7 @@ const PROGRAMS = {
   busybox: "busybox-static",
   sshd: "openssh-server",
   ssh: "openssh-client",
+  python3: "python3",
 }
 
 /** With fewer modules the layer check has not read the sources and must not pass. */
@@ -60,9 +62,10 @@ await run(
     "--reporter=default",
     "--reporter=json",
     `--outputFile=${report}`,
+    "--reporter=./scripts/skipped-tests-reporter.ts",
     ...filters,
   ],
-  { quiet: false },
+  { quiet: false, environment: { HERMES_SKIPPED_TESTS: skipped } },
 )
 try {
   const counts = JSON.parse(readFileSync(report, "utf8"))
@@ -75,6 +78,10 @@ try {
 } catch (error) {
   failed += 1
   process.stdout.write(`The tests wrote no report: ${error.message}\n`)
+}
+const skippedTests = readSkipped()
+if (skippedTests.length > 0) {
+  process.stdout.write(`\n${skippedTests.length} skipped:\n${skippedTests.map((line) => `  ${line}\n`).join("")}`)
 }
 rmSync(scratch, { recursive: true, force: true })
 process.stdout.write(`${passed} passed, ${failed} failed\n`)
@@ -99,10 +106,21 @@ function ensurePackages() {
   if (spawnSync("apt-get", ["update", "-q"], options).status === 0) spawnSync("apt-get", install, options)
 }
 
-function run(command, { quiet }) {
+/** One line per skipped test. */
+function readSkipped() {
+  try {
+    return readFileSync(skipped, "utf8").split("\n").filter(Boolean)
+  } catch {
+    // The tests did not run to their end, which has been reported.
+    return []
+  }
+}
+
+function run(command, { quiet, environment = {} }) {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, command, {
       stdio: ["ignore", quiet ? "pipe" : "inherit", quiet ? "pipe" : "inherit"],
+      env: { ...process.env, ...environment },
     })
     let output = ""
     child.stdout?.on("data", (chunk) => (output += chunk))

@@ -9,9 +9,12 @@ import { hermesCommand } from "../support/process-driver.ts"
 import { checkpoints } from "./checkpoints.ts"
 import { commands } from "./commands.ts"
 import { firstRequest } from "./first-request.ts"
+import { learningHints } from "./learning-hints.ts"
+import { longConversation } from "./long-conversation.ts"
 import { longStream } from "./long-stream.ts"
 import { longTask } from "./long-task.ts"
 import { manyTurns } from "./many-turns.ts"
+import { memoryConversations } from "./memory-retrieval-conversations.ts"
 import { memoryRetrieval } from "./memory-retrieval.ts"
 import type { Measurement, Plan, Row } from "./measurement.ts"
 import { oneShot } from "./one-shot.ts"
@@ -35,8 +38,11 @@ const MEASUREMENTS: readonly Measurement[] = [
   prefixLaw,
   firstRequest,
   longTask,
+  longConversation,
   sessionStore,
   memoryRetrieval,
+  memoryConversations,
+  learningHints,
   searchBench,
   checkpoints,
 ]

@@ -11,6 +11,7 @@ import type { ProcessResult } from "../support/process-driver.ts"
 import { temporaryHome } from "../support/temporary-home.ts"
 import type { TemporaryHome } from "../support/temporary-home.ts"
 import { hermes, NO_SANDBOX, settingsFor } from "./hermes-process.ts"
+import { titleWithReason } from "../support/skip-reason.ts"
 
 describe("invalid input prints one sentence and has a stable exit code", () => {
   test.each([
@@ -29,7 +30,7 @@ describe("invalid input prints one sentence and has a stable exit code", () => {
     { args: ["--profile", "nope", "-z", "hi"], code: 1, says: /Profile "nope" does not exist/ },
     { args: ["--profile", "../evil", "-z", "hi"], code: 2, says: /profile/i },
     { args: ["profile", "use", "nope"], code: 1, says: /no profile "nope"/ },
-    { args: ["logs", "nope"], code: 1, says: /nope/ },
+    { args: ["logs", "nope"], code: 2, says: /nope/ },
     { args: ["-z"], code: 2, says: /`-z` needs a value/ },
     { args: ["-z", "hi", "--max-turns", "0"], code: 2, says: /at least 1/ },
     { args: ["-z", "hi", "--max-turns", "many"], code: 2, says: /whole number/ },
@@ -72,7 +73,7 @@ describe("invalid input prints one sentence and has a stable exit code", () => {
   })
 })
 
-describe("an unusable settings file is reported, ignored and not changed", () => {
+describe("an unusable settings file stops a script and is not changed", () => {
   const files: Readonly<Record<string, string | Buffer>> = {
     "broken YAML": "model: [unclosed\n",
     "a tab for indentation": "model:\n\tdefault: x\n",
@@ -92,8 +93,7 @@ describe("an unusable settings file is reported, ignored and not changed", () =>
     const path = join(home.path, "config.yaml")
     writeFileSync(path, content)
     const run = await hermes(home, ["-q", "hello"], { stdin: "inherit-null" })
-    expect(run.code).toBe(0)
-    expect(run.stdout).not.toBe("")
+    expect([run.code, run.stdout]).toEqual([1, ""])
     expect(run.stderr).toContain("config.yaml")
     expect(run.stderr).not.toMatch(STACK)
     const set = await hermes(home, ["config", "set", "agent.max_turns", "5"], { stdin: "inherit-null" })
@@ -121,12 +121,13 @@ describe("an unusable settings file is reported, ignored and not changed", () =>
       else symlinkSync("/nowhere/at/all", path)
     }
     const result = await hermes(home, ["-q", "hello"], { stdin: "inherit-null", timeoutMs: 5000 })
-    expect(result.code).toBe(0)
+    expect(result.code).toBe(kind === "dangling link" ? 0 : 1)
     expect(result.stderr).not.toMatch(STACK)
     if (kind !== "dangling link") expect(result.stderr).toMatch(/config\.yaml[^]*\.env|\.env[^]*config\.yaml/)
   })
 
-  test.skipIf(spawnSync("unshare", ["-U", "true"]).status !== 0)("an unreadable file", async () => {
+  const noNamespace = spawnSync("unshare", ["-U", "true"]).status === 0 ? undefined : "`unshare -U` is not allowed here"
+  test.skipIf(noNamespace !== undefined)(titleWithReason("an unreadable file", noNamespace), async () => {
     await using home = await temporaryHome({ config: "agent:\n  max_turns: 7\n" })
     // Without a user mapping the process runs as `nobody` and cannot read files of this user.
     for (const directory of [join(home.userHome, ".."), home.userHome]) chmodSync(directory, 0o755)
@@ -136,7 +137,7 @@ describe("an unusable settings file is reported, ignored and not changed", () =>
     const args = ["-U", node, binary, "-q", "hello"]
     const result = await runProcess({ command: "unshare", args, cwd: "/", env: home.env })
     expect(result.stderr).toMatch(/config\.yaml[^\n]*permission denied/)
-    expect([result.code, result.stdout === ""]).toEqual([0, false])
+    expect([result.code, result.stdout]).toEqual([1, ""])
   })
 
   test("the valid lines of a broken .env are used", async () => {
@@ -252,9 +253,12 @@ describe("an unusable session database", () => {
 })
 
 /** Mounting needs a private namespace, which not every machine allows. */
-const canMount = spawnSync("unshare", ["-m", "-r", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).status === 0
+const cannotMount =
+  spawnSync("unshare", ["-m", "-r", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).status === 0
+    ? undefined
+    : "`unshare -m -r` with `mount` is not allowed here"
 
-describe.skipIf(!canMount)("a read-only or full disk", () => {
+describe.skipIf(cannotMount !== undefined)(titleWithReason("a read-only or full disk", cannotMount), () => {
   test("a new home on a read-only disk prints one sentence and exits 1", async () => {
     await using home = await temporaryHome()
     const result = await inNamespace(home, 'mount -t tmpfs -o ro tmpfs "$HERMES_HOME"; hermes -z hi')

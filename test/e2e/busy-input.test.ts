@@ -1,8 +1,8 @@
-import { existsSync } from "node:fs"
+import { existsSync, readdirSync } from "node:fs"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 
-import { expect, test } from "vitest"
+import { expect, test, vi } from "vitest"
 
 import { startModelServer } from "../support/model-server/server.ts"
 import type { ModelServer } from "../support/model-server/server.ts"
@@ -26,7 +26,9 @@ test("by default a message typed during a reply interrupts it", async () => {
   enter(terminal, "a short one")
   await terminal.waitFor("The short one.")
   expect(await model.requests[0]?.outcome).toBe("left")
-  expect(messageTexts(model, 1).at(-1)).toContain("a short one")
+  const [story, shown, short] = messageTexts(model, 1)
+  expect([story, shown]).toEqual(["tell a story", "Once upon"])
+  expect(short).toMatch(/a short one[^]*interrupted before its end/)
   const screen = fullOutput(terminal)
   expect(screen).toContain("Interrupted.")
   expect(screen).toContain("interrupts it")
@@ -106,9 +108,141 @@ test("/help, /compress, /queue, /steer and /stop during a reply", async () => {
   enter(terminal, "/stop")
   await terminal.waitFor("The queued one.")
   expect(fullOutput(terminal)).toContain("Interrupted.")
-  // The note was for the interrupted reply.
-  expect(messageTexts(model, 1).join("\n")).not.toContain("rhyme")
-  expect(messageTexts(model, 1).at(-1)).toContain("something else")
+  // The note came too late for the interrupted reply.
+  expect(fullOutput(terminal)).toContain("Your note is sent with your next message.")
+  expect(messageTexts(model, 1).at(-1)).toContain("make it rhyme\nsomething else")
+})
+
+test("a steering note that /stop overtakes is in the input line afterwards", async () => {
+  await using model = await startModelServer([
+    says(["Once upon", " a time"], stallsAfter({ deltas: 1 })),
+    says("A rhyme."),
+  ])
+  await using home = await temporaryHome({ config: settingsFor(model) })
+  await using terminal = await openChat(home)
+  enter(terminal, "tell a story")
+  await terminal.waitFor("Once upon")
+  enter(terminal, "/steer make it rhyme")
+  await terminal.waitFor("with its next tool result")
+  enter(terminal, "/stop")
+  await terminal.waitFor("It is in the input line")
+  await terminal.waitFor(/you> make it rhyme/)
+  expect(model.requests).toHaveLength(1)
+  enter(terminal, " and short")
+  await terminal.waitFor("A rhyme.")
+  expect(messageTexts(model, 1).at(-1)).toContain("make it rhyme and short")
+})
+
+test("a message that interrupts the reply begins with the steering note that it overtakes", async () => {
+  await using model = await startModelServer([
+    says(["Once upon", " a time"], stallsAfter({ deltas: 1 })),
+    says("A short rhyme."),
+  ])
+  await using home = await temporaryHome({ config: settingsFor(model) })
+  await using terminal = await openChat(home)
+  enter(terminal, "tell a story")
+  await terminal.waitFor("Once upon")
+  enter(terminal, "/steer make it rhyme")
+  await terminal.waitFor("with its next tool result")
+  enter(terminal, "a short one")
+  await terminal.waitFor("A short rhyme.")
+  expect(messageTexts(model, 1).at(-1)).toContain("make it rhyme\na short one")
+})
+
+test("messages that were not sent are named at the end", async () => {
+  await using model = await startModelServer([says(["Once upon", " a time"], stallsAfter({ deltas: 1 }))])
+  await using home = await temporaryHome({ config: settingsFor(model) })
+  await using terminal = await openChat(home)
+  enter(terminal, "tell a story")
+  await terminal.waitFor("Once upon")
+  enter(terminal, "/steer make it rhyme")
+  await terminal.waitFor("with its next tool result")
+  enter(terminal, "/queue something else")
+  await terminal.waitFor("Queued until this reply is complete.")
+  enter(terminal, "/quit")
+  expect((await terminal.exit).code).toBe(0)
+  expect(fullOutput(terminal)).toContain("Not sent: make it rhyme")
+  expect(fullOutput(terminal)).toContain("Not sent: something else")
+})
+
+test("Ctrl+C twice keeps what was shown, and the resumed conversation says so", async () => {
+  await using model = await startModelServer([
+    says(["Once upon", " a time"], stallsAfter({ deltas: 1 })),
+    says("There was a mill."),
+  ])
+  await using home = await temporaryHome({ config: settingsFor(model) })
+  {
+    await using terminal = await openChat(home)
+    enter(terminal, "tell a story")
+    await terminal.waitFor("Once upon")
+    terminal.press("ctrl+c")
+    terminal.press("ctrl+c")
+    await terminal.exit
+  }
+  await using terminal = await openChat(home, ["-c"])
+  expect(fullOutput(terminal)).toContain("The last reply was interrupted.")
+  enter(terminal, "go on")
+  await terminal.waitFor("There was a mill.")
+  expect(messageTexts(model, 1).slice(0, 2)).toEqual(["tell a story", "Once upon"])
+})
+
+test("kill -9 loses at most a second of the reply", async () => {
+  await using model = await startModelServer([
+    says(["Once upon", " a time"], stallsAfter({ deltas: 1 })),
+    says("There was a mill."),
+  ])
+  await using home = await temporaryHome({ config: settingsFor(model) })
+  {
+    await using terminal = await openChat(home)
+    enter(terminal, "tell a story")
+    await terminal.waitFor("Once upon")
+    const partial = join(home.path, "cache", "partial-replies")
+    await vi.waitFor(() => expect(readdirSync(partial)).toHaveLength(1), { timeout: 5000 })
+    process.kill(terminal.pid, "SIGKILL")
+    await terminal.exit
+  }
+  await using terminal = await openChat(home, ["-c"])
+  enter(terminal, "go on")
+  await terminal.waitFor("There was a mill.")
+  expect(fullOutput(terminal)).toContain("Hermes was stopped during a reply.")
+  expect(messageTexts(model, 1).slice(0, 2)).toEqual(["tell a story", "Once upon"])
+})
+
+test("after Ctrl+Z and fg the prompt still works", async () => {
+  await using model = await startModelServer([says("Still here.")])
+  await using home = await temporaryHome({ config: settingsFor(model) })
+  await using terminal = await openChat(home)
+  terminal.type("hel")
+  await terminal.waitFor("you> hel")
+  terminal.press("ctrl+z")
+  // Without a shell nothing stops the process, so the signal of `fg` is sent by hand.
+  await vi.waitFor(() => expect(terminal.output).toContain("hel"))
+  process.kill(terminal.pid, "SIGCONT")
+  enter(terminal, "lo")
+  await terminal.waitFor("Still here.")
+  expect(messageTexts(model, 0)).toEqual(["hello"])
+})
+
+test("a conversation without a message names no session to continue", async () => {
+  await using model = await startModelServer([])
+  await using home = await temporaryHome({ config: settingsFor(model) })
+  await using terminal = await openChat(home)
+  enter(terminal, "/quit")
+  expect((await terminal.exit).code).toBe(0)
+  expect(fullOutput(terminal)).not.toContain("--resume")
+})
+
+test("an unclear answer at an approval explains the choices and asks again", async () => {
+  await using model = await startModelServer([callsTool("terminal", { command: "rm -r build" }), says("Gone.")])
+  await using home = await temporaryHome({ config: settingsFor(model), workFiles: { "build/x": "x" } })
+  await using terminal = await openChat(home)
+  enter(terminal, "clean up")
+  await terminal.waitFor(/\[d\]eny\?/)
+  enter(terminal, "?")
+  await terminal.waitFor("run it this time")
+  enter(terminal, "o")
+  await terminal.waitFor("Gone.")
+  expect(existsSync(join(home.workdir, "build/x"))).toBe(false)
 })
 
 test("a steering note that arrives too late is sent as the next message", async () => {
@@ -170,8 +304,8 @@ function mode(name: string): string {
 }
 
 /** Opens a conversation and waits for its first prompt. */
-async function openChat(home: TemporaryHome): Promise<VirtualTerminal> {
-  const terminal = await openTerminal({ command: hermesCommand(), env: home.env, cwd: home.workdir })
+async function openChat(home: TemporaryHome, args: readonly string[] = []): Promise<VirtualTerminal> {
+  const terminal = await openTerminal({ command: hermesCommand(), args, env: home.env, cwd: home.workdir })
   await terminal.waitFor(/^you> /m)
   return terminal
 }

@@ -1,10 +1,11 @@
-import { chmod, readdir, rm, stat, writeFile } from "node:fs/promises"
+import { chmod, readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 
 import { expect, test } from "vitest"
 
 import { startModelServer } from "../support/model-server/server.ts"
 import { callsTool, repeat, says } from "../support/model-server/turn.ts"
+import { seededRandom } from "../support/seeded-random.ts"
 import { temporaryHome } from "../support/temporary-home.ts"
 import type { TemporaryHome } from "../support/temporary-home.ts"
 import { hermes, settingsFor } from "./hermes-process.ts"
@@ -35,6 +36,38 @@ test("caches compiled code in the home, readable by its owner only, and replaces
   expect(await ask()).toBe("Hello.\n")
   const talk = kept.find((name) => name.startsWith("talk-")) ?? ""
   expect((await stat(join(codeIn(home), talk))).size).toBeGreaterThan(100_000)
+})
+
+test("no damage to a cache file keeps Hermes from starting", async () => {
+  await using model = await startModelServer([repeat(says("Hello."))])
+  await using made = await temporaryHome({ config: settingsFor(model) })
+  const home = withDefaultCodeCache(made)
+  const ask = async () => {
+    const { code, stdout } = await hermes(home, ["-z", "hi"], { stdin: "inherit-null" })
+    return [code, stdout]
+  }
+  await ask()
+  const random = seededRandom(20_261_115)
+  const kept = (await readdir(join(home.path, "cache"), { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name))
+  expect(kept.length).toBeGreaterThan(5)
+  for (const path of kept) {
+    const bytes = await readFile(path)
+    const flipped = Buffer.from(bytes)
+    for (let flips = 0; flips < 8; flips += 1) {
+      const index = Math.floor(random() * flipped.length)
+      flipped[index] = (flipped[index] ?? 0) ^ (1 << Math.floor(random() * 8))
+    }
+    for (const damaged of [
+      flipped,
+      bytes.subarray(0, Math.floor(bytes.length * random())),
+      Buffer.alloc(bytes.length),
+    ]) {
+      await writeFile(path, damaged)
+      expect([path, ...(await ask())]).toEqual([path, 0, "Hello.\n"])
+    }
+  }
 })
 
 test("works without a cache: when it is disabled and when its directory cannot be created", async () => {

@@ -1,5 +1,6 @@
 import { join } from "node:path"
 
+import { promptMark } from "../../src/app/session/stored-prompt.ts"
 import { systemClock } from "../../src/base/clock.ts"
 import type { SessionId } from "../../src/protocol/identifiers.ts"
 import { contentText } from "../../src/protocol/message.ts"
@@ -180,11 +181,14 @@ function wireProblems({ body }: RecordedRequest): readonly string[] {
   return problems
 }
 
+const PROMPT = "You are a test."
+
 /** Creates a session with earlier messages. */
 export async function seedSession(home: TemporaryHome, messages: readonly Message[]): Promise<SessionId> {
   const id = newSessionId(systemClock, "terminal")
   await withStore(home, async (store) => {
-    const session = { id, source: "cli", startedAt: systemClock.now() / 1000 - 3600, systemPrompt: "You are a test." }
+    const startedAt = systemClock.now() / 1000 - 3600
+    const session = { id, source: "cli", startedAt, systemPrompt: PROMPT, modelConfig: promptMark(PROMPT) }
     await store.startSession(session, messages, "Seeded")
   })
   return id

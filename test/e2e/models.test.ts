@@ -148,21 +148,50 @@ describe("an unreachable model is reported in one sentence with a next step, and
 })
 
 describe("a model named by an alias", () => {
-  test("an alias selects the newest model of its family, and a name of another provider selects that provider", async () => {
+  test("an alias selects the newest model of its family, and stderr says which", async () => {
     await using model = await startModelServer([repeat(says("Here."))])
     await using home = await temporaryHome({
-      config: `model:\n  provider: anthropic\n  default: claude-sonnet-4-6\nproviders:\n  anthropic: { base_url: "${model.url}" }\n  deepseek: { base_url: "${model.url}/v1" }\n`,
-      env: { ANTHROPIC_API_KEY: "sk-ant-0123456789", DEEPSEEK_API_KEY: "sk-deep-0123456789" },
+      config: `model:\n  provider: anthropic\n  default: claude-sonnet-4-6\nproviders:\n  anthropic: { base_url: "${model.url}" }\n`,
+      env: { ANTHROPIC_API_KEY: "sk-ant-0123456789" },
     })
-    for (const named of ["opus", "deepseek-v4-pro"]) {
-      expect(await run(home, ["-z", "hi", "--model", named])).toMatchObject({ code: 0, stdout: "Here.\n", stderr: "" })
-    }
+    expect(await run(home, ["-z", "hi", "--model", "opus"])).toMatchObject({
+      code: 0,
+      stdout: "Here.\n",
+      stderr: expect.stringMatching(/^The model name opus stands for claude-opus-\S+ \(anthropic\)\.\n$/) as string,
+    })
     const missing = await run(home, ["-z", "hi", "--model", "grok"])
     expect([missing.code, missing.stdout]).toEqual([1, ""])
     expect(missing.stderr).toMatch(/no model for the alias "grok"/)
     expect(model.requests.map(({ path, body }) => [path, (body as { model: string }).model])).toEqual([
       ["/v1/messages", expect.stringMatching(/^claude-opus-\d/) as string],
-      ["/v1/chat/completions", "deepseek-v4-pro"],
+    ])
+  })
+
+  test("a configured provider keeps a model that only another one lists, and stderr names that one", async () => {
+    await using model = await startModelServer([repeat(says("Here."))])
+    await using home = await temporaryHome({
+      config: `model:\n  provider: openai-api\n  default: gpt-4.1\nproviders:\n  openai-api: { base_url: "${model.url}/v1" }\n  deepseek: { base_url: "${model.url}/deepseek" }\n`,
+      env: { OPENAI_API_KEY: "sk-0123456789", DEEPSEEK_API_KEY: "sk-deep-0123456789" },
+    })
+    const outcomes = [
+      await run(home, ["-z", "hi", "--model", "o3"]),
+      await run(home, ["-z", "hi", "--model", "deepseek-v4-pro"]),
+      await run(home, ["-z", "hi", "--provider", "deepseek", "--model", "deepseek-v4-pro"]),
+    ]
+    expect(outcomes.map(({ stderr }) => stderr)).toEqual([
+      "",
+      "OpenAI is not known to have deepseek-v4-pro. DeepSeek has it: use --provider deepseek to send the request there.\n",
+      "",
+    ])
+    const sent = model.requests.map(({ path, headers, body }) => [
+      path.split("/")[1],
+      headers["authorization"],
+      (body as { model: string }).model,
+    ])
+    expect(sent).toEqual([
+      ["v1", "Bearer sk-0123456789", "o3"],
+      ["v1", "Bearer sk-0123456789", "deepseek-v4-pro"],
+      ["deepseek", "Bearer sk-deep-0123456789", "deepseek-v4-pro"],
     ])
   })
 })
@@ -233,7 +262,7 @@ describe("a local server with several models", () => {
     await using terminal = await openTerminal({ command: hermesCommand(), env: home.env, cwd: home.workdir })
     await terminal.waitFor(/2 {2}llama3:8b[^]*Model:/)
     terminal.type("9\r")
-    await terminal.waitFor('Ollama has no model "9".')
+    await terminal.waitFor("There is no number 9 in this list")
     terminal.type("2\r")
     await terminal.waitFor(/Hermes · llama3:8b[^]*you>/)
     terminal.type("hello\r")

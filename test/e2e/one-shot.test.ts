@@ -10,6 +10,7 @@ import { callsTool, cutsAfter, refuses, repeat, says } from "../support/model-se
 import { hermesCommand, runProcess } from "../support/process-driver.ts"
 import { temporaryHome } from "../support/temporary-home.ts"
 import { hermes, outcomeOf, settingsFor } from "./hermes-process.ts"
+import { titleWithReason } from "../support/skip-reason.ts"
 
 describe("-z, for scripts", () => {
   test("prints exactly the answer", async () => {
@@ -89,7 +90,7 @@ describe("-q and -Q", () => {
     await using home = await temporaryHome({ config: settingsFor(model) })
     const result = await hermes(home, ["-q", "say hi"], { stdin: "inherit-null" })
     expect([result.code, result.stdout]).toEqual([0, "It said hi.\n"])
-    expect(result.stderr).toMatch(/→ terminal echo hi\n.*✓ exit code 0\nsession_id: \S+\n$/s)
+    expect(result.stderr).toMatch(/→ terminal echo hi\n.*✓ terminal: exit code 0\nsession_id: \S+\n$/s)
   })
 
   test("-Q -q prints the answer only, and the session on stderr", async () => {
@@ -149,12 +150,15 @@ describe("standard input", () => {
     expect(model.view(0).messages[0]?.text).toBe("hello")
   })
 
-  test("truncates input over a megabyte with a note", async () => {
+  test("input over a megabyte is cut, and the user and the model learn how much was used", async () => {
     await using model = await startModelServer([says("Long.")])
     await using home = await temporaryHome({ config: settingsFor(model) })
-    expect((await hermes(home, ["-z", "sum up"], { stdin: "0123456789".repeat(120_000) })).code).toBe(0)
+    const result = await hermes(home, ["-z", "sum up"], { stdin: "0123456789".repeat(300_000) })
+    expect([result.code, result.stdout]).toEqual([0, "Long.\n"])
+    expect(result.stderr).toMatch(/^Standard input is longer than 1,000,000 bytes: only its beginning is sent/)
     const text = model.view(0).messages[0]?.text ?? ""
-    expect([text.length < 1_000_200, text.endsWith("\n[input truncated]\n```")]).toEqual([true, true])
+    expect(text.length).toBeLessThan(1_000_300)
+    expect(text).toMatch(/\n\[input truncated: these are the first 1,000,000 bytes of standard input, .*\]\n```$/)
   })
 
   test("a closed descriptor counts as no input", async () => {
@@ -224,8 +228,10 @@ describe("without a key or a network", () => {
     expect(result.stderr).toMatch(/^No model is configured[^\n]*not an AI[^\n]*\n$/)
   })
 
-  test.skipIf(spawnSync("unshare", ["-r", "-n", "true"]).status !== 0)(
-    "works without a loopback interface",
+  const noNamespace =
+    spawnSync("unshare", ["-r", "-n", "true"]).status === 0 ? undefined : "`unshare -r -n` is not allowed here"
+  test.skipIf(noNamespace !== undefined)(
+    titleWithReason("works without a loopback interface", noNamespace),
     async () => {
       await using home = await temporaryHome({ workFiles: { "beans.txt": "x" } })
       const [node, binary] = hermesCommand()

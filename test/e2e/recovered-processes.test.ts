@@ -11,6 +11,7 @@ import { temporaryHome } from "../support/temporary-home.ts"
 import type { TemporaryHome } from "../support/temporary-home.ts"
 import { hermes, NO_SANDBOX, settingsFor, startHermes } from "./hermes-process.ts"
 import { isAlive } from "./process-alive.ts"
+import { titleWithReason } from "../support/skip-reason.ts"
 
 const bubblewrap = await findBubblewrap()
 /** Writes its own process id and that of an orphan that it starts. */
@@ -63,8 +64,10 @@ test("the next Hermes finds a background process of a killed one and kills its w
   expect(JSON.parse(readFileSync(join(home.path, "processes.json"), "utf8"))).toEqual([])
 })
 
-test.skipIf("missing" in bubblewrap)(
-  "in the sandbox it dies with the killed Hermes and is reported as exited",
+const noSandbox = "missing" in bubblewrap ? bubblewrap.missing : undefined
+
+test.skipIf(noSandbox !== undefined)(
+  titleWithReason("in the sandbox it dies with the killed Hermes and is reported as exited", noSandbox),
   async () => {
     const killed = Promise.withResolvers<void>()
     await using model = await startModelServer([

@@ -251,7 +251,12 @@ describe("signals", () => {
     running.signal(signal)
     const result = await running.exit
     const lines = expectComplete(result.stdout)
-    expect([lines.at(-1)?.["status"], result.code, result.stderr]).toEqual(["interrupted", 130, ""])
+    expect(lines.at(-1)).toMatchObject({ type: "result", status: "interrupted", final_text: "Once " })
+    expect(lines.find(({ type }) => type === "message.complete")).toMatchObject({
+      text: "Once ",
+      finish_reason: "interrupted",
+    })
+    expect([result.code, result.stderr]).toEqual([130, ""])
     expect(await model.requests[0]?.outcome).toBe("left")
   })
 

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process"
-import { chmodSync, readFileSync } from "node:fs"
+import { chmodSync, existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 
 import { expect, test } from "vitest"
@@ -12,7 +12,7 @@ import { temporaryHome } from "../support/temporary-home.ts"
 import type { TemporaryHome } from "../support/temporary-home.ts"
 import { openTerminal } from "../support/virtual-terminal.ts"
 import type { VirtualTerminal } from "../support/virtual-terminal.ts"
-import { hermes, settingsFor } from "./hermes-process.ts"
+import { hermes, settingsFor, streamLines } from "./hermes-process.ts"
 
 const FULL_AUTO = "approvals:\n  profile: full-auto\n"
 
@@ -94,9 +94,93 @@ test("/rollback lists, compares, restores one file or all, and undoes that; the 
   expect(treeOf(home)).toEqual({ ...wrecked, "/c.txt": before["/c.txt"] })
   enter(terminal, "hello")
   await terminal.waitFor("Hello again.")
-  expect(model.view(2).messages.map(({ text }) => text)).toEqual(["hello"])
+  const [message, ...others] = model.view(2).messages.map(({ text }) => text)
+  expect([message?.startsWith("hello\n"), message?.includes("restored an earlier state"), others]).toEqual([
+    true,
+    true,
+    [],
+  ])
   expect(repositoryOf(home)).toEqual(repository)
   expect(directoryContents(home.userHome, [".hermes"])["/hook-ran"]).toBeUndefined()
+})
+
+test("several turns, a resume and a second session: /rollback removes exactly the turns whose changes it undoes", async () => {
+  const writes = (text: string) => [
+    callsTool("write_file", { path: "a.txt", content: `${text}\n` }),
+    says(`Wrote ${text}.`),
+  ]
+  await using model = await startModelServer([
+    ...writes("first"),
+    ...writes("second"),
+    ...writes("other"),
+    ...writes("third"),
+    says("Hello again."),
+  ])
+  await using home = await temporaryHome({ config: settingsFor(model), workFiles: WORK_FILES })
+  createUserRepository(home)
+  const file = () => readFileSync(join(home.workdir, "a.txt"), "utf8")
+  await hermes(home, ["-z", "write first"], { stdin: "inherit-null" })
+  await hermes(home, ["-z", "write second", "-c"], { stdin: "inherit-null" })
+  await hermes(home, ["-z", "write other"], { stdin: "inherit-null" })
+  await using terminal = await openChat(home, ["--resume", "write first"])
+  await prompt(terminal, 1)
+  enter(terminal, "write third")
+  await terminal.waitFor("Wrote third.")
+  await prompt(terminal, 2)
+  // The snapshots, newest first: before third, other, second, first.
+  enter(terminal, "/rollback 2")
+  await terminal.waitFor(/The conversation did not change: the message of this snapshot .* belongs to another/u)
+  expect(file()).toBe("second\n")
+  enter(terminal, "/rollback 4")
+  await terminal.waitFor('Your message "write second" and everything after it were removed from the conversation.')
+  expect(file()).toBe("first\n")
+  enter(terminal, "hello")
+  await terminal.waitFor("Hello again.")
+  const texts = model.view(8).messages.map(({ text }) => text)
+  expect(texts.filter((text) => text.startsWith("w") || text.startsWith("h"))).toEqual([
+    "write first",
+    expect.stringMatching(/^hello/u),
+  ])
+})
+
+test("without git the user is asked once whether to continue without undo", async () => {
+  const touch = (name: string) => [callsTool("write_file", { path: name, content: "x\n" }), says(`Done with ${name}.`)]
+  await using model = await startModelServer([...touch("one"), ...touch("two"), ...touch("three"), ...touch("four")])
+  await using home = await temporaryHome({ config: settingsFor(model), workFiles: WORK_FILES })
+  const env = { ...home.env, PATH: join(home.userHome, "empty") }
+  await using terminal = await openTerminal({
+    command: hermesCommand(),
+    args: [],
+    env,
+    cwd: home.workdir,
+    rows: 60,
+    columns: 160,
+  })
+  await prompt(terminal, 1)
+  enter(terminal, "make one")
+  await terminal.waitFor(
+    /No snapshot of .* could be taken: git cannot be started[^]*Continue without undo\?[^]*Number:/u,
+  )
+  enter(terminal, "n")
+  await terminal.waitFor("Done with one.")
+  expect(existsSync(join(home.workdir, "one"))).toBe(false)
+  await prompt(terminal, 2)
+  enter(terminal, "make two")
+  await terminal.waitFor(/(?:Continue without undo\?[^]*Number:[^]*){2}/u)
+  enter(terminal, "y")
+  await terminal.waitFor("Done with two.")
+  await prompt(terminal, 3)
+  enter(terminal, "make three")
+  await terminal.waitFor("Done with three.")
+  expect(["two", "three"].map((name) => existsSync(join(home.workdir, name)))).toEqual([true, true])
+
+  const script = await hermes(home, ["-q", "make four", "--output-format", "stream-json"], {
+    env,
+    stdin: "inherit-null",
+  })
+  const warnings = streamLines(script.stdout).filter(({ type, kind }) => type === "status" && kind === "warning")
+  expect(warnings.map(({ text }) => text)).toEqual([expect.stringContaining("git cannot be started")])
+  expect(script.stdout).toContain("Note: No snapshot of ")
 })
 
 test("hermes checkpoints lists, compares, restores, undoes a restore, shows the status and prunes", async () => {
@@ -125,6 +209,25 @@ test("hermes checkpoints lists, compares, restores, undoes a restore, shows the 
   expect(await run("prune --retention-days 0")).toMatch(/^Removed \d+ snapshots?/u)
   expect(repositoryOf(home)).toEqual(repository)
   expect(directoryContents(home.userHome, [".hermes"])["/hook-ran"]).toBeUndefined()
+})
+
+test("a restore names large new files that it leaves; a missing directory is an error", async () => {
+  await using model = await startModelServer([
+    callsTool("terminal", { command: "truncate -s 11M dump.bin; echo new >a.txt" }),
+    says("Done."),
+  ])
+  await using home = await temporaryHome({ config: settingsFor(model, FULL_AUTO), workFiles: WORK_FILES })
+  await hermes(home, ["-z", "work"], { stdin: "inherit-null" })
+  const run = async (line: string) => await hermes(home, ["checkpoints", ...line.split(" ")], { stdin: "inherit-null" })
+  const [hash = ""] = (await run("list")).stdout.split(" ")
+  const restored = await run(`restore ${hash} -y`)
+  expect([restored.code, restored.stdout, restored.stderr]).toEqual([
+    0,
+    expect.stringContaining("restored  a.txt"),
+    "left as it is: dump.bin (created since; too large for a snapshot)\n",
+  ])
+  const missing = await run("list --dir /nope")
+  expect([missing.code, missing.stdout, missing.stderr]).toEqual([2, "", "The directory /nope does not exist.\n"])
 })
 
 test("the checkpoint tool restores files and, on request, the conversation", async () => {
@@ -236,3 +339,24 @@ function enter(terminal: VirtualTerminal, text: string): void {
   terminal.type(text)
   terminal.press("enter")
 }
+
+test("a patch in the form of OpenAI's models moves a file and can be undone; a move to a protected path is denied", async () => {
+  const moves = (to: string) =>
+    callsTool("patch", {
+      mode: "patch",
+      patch: `*** Begin Patch\n*** Update File: b.txt\n*** Move to: ${to}\n@@\n-two\n+TWO\n*** End Patch`,
+    })
+  await using model = await startModelServer([moves("~/.ssh/authorized_keys"), moves("new/b.txt"), says("Moved.")])
+  await using home = await temporaryHome({ config: settingsFor(model), workFiles: WORK_FILES })
+  createUserRepository(home)
+  const before = treeOf(home)
+  expect((await hermes(home, ["-z", "move it"], { stdin: "inherit-null" })).stdout).toMatch(/^Moved\.\n/)
+  expect(model.toolResults(1)[0]?.text).toMatch(/authorized_keys/)
+  expect(existsSync(join(home.userHome, ".ssh"))).toBe(false)
+  expect(readFileSync(join(home.workdir, "new/b.txt"), "utf8")).toBe("one\nTWO\n")
+  expect(existsSync(join(home.workdir, "b.txt"))).toBe(false)
+  const { stdout } = await hermes(home, ["checkpoints", "list"], { stdin: "inherit-null" })
+  const hash = /\b[0-9a-f]{8,}\b/u.exec(stdout)?.[0] ?? ""
+  expect((await hermes(home, ["checkpoints", "restore", hash, "-y"], { stdin: "inherit-null" })).code).toBe(0)
+  expect(treeOf(home)).toEqual(before)
+})

@@ -16,9 +16,11 @@ import { temporaryHome } from "../support/temporary-home.ts"
 import type { TemporaryHome } from "../support/temporary-home.ts"
 import { openTerminal } from "../support/virtual-terminal.ts"
 import { hermes, settingsFor, startHermes } from "./hermes-process.ts"
+import { titleWithReason } from "../support/skip-reason.ts"
 
 const bubblewrap = await findBubblewrap()
 const hasSandbox = "program" in bubblewrap
+const noSandbox = "missing" in bubblewrap ? bubblewrap.missing : undefined
 const PATH_IN_PROMPT =
   /separate git worktree: (?<path>.*), branch (?<branch>\S+), created from the repository (?<root>.*)\.$/mu
 
@@ -100,7 +102,7 @@ test("a repository without commits and a remote workspace exit 1 and create noth
   expect([worktreesOf(t.root), worktreesOf(fresh.root)]).toEqual([[], []])
 })
 
-describe.skipIf(!hasSandbox)("in the sandbox", () => {
+describe.skipIf(!hasSandbox)(titleWithReason("in the sandbox", noSandbox), () => {
   test("git commits in the worktree; the user's checkout, settings, hooks and branches cannot be written", async () => {
     const hostile = `
       for path in ../../a.txt ../../.git/config ../../.git/hooks/evil ../../.git/refs/heads/main ../../.git/HEAD ../../.git/index .git \
@@ -173,24 +175,24 @@ test("resumes in the worktree while it exists, reports once when it does not, an
   expect(readFileSync(join(path, "new.txt"), "utf8")).toBe("n\n")
   expect(existsSync(join(t.root, "new.txt"))).toBe(false)
 
-  expect((await t.run(["-z", "where", "-c"], t.home.workdir)).stdout).toBe("Still there.\n")
+  expect((await t.run(["-z", "where", "-c", "--all"], t.home.workdir)).stdout).toBe("Still there.\n")
   expect(toolText(t.model, 3)).toContain(path)
   expect([t.model.view(2).system, t.model.view(2).messages.at(-1)?.text]).toEqual([t.model.view(0).system, "where"])
 
   rmSync(path, { recursive: true })
-  const gone = await t.run(["-z", "and now", "-c"], t.home.workdir)
+  const gone = await t.run(["-z", "and now", "-c", "--all"], t.home.workdir)
   expect([gone.stdout, gone.stderr]).toEqual([
     "Elsewhere.\n",
     `The worktree of this conversation, ${path}, no longer exists.\n`,
   ])
   expect(t.model.view(4).messages.at(-1)?.text).toBe(
-    `and now\n\n[The workspace has changed. The worktree ${path} of this conversation no longer exists; ` +
-      `the working directory is now ${t.home.workdir}.]`,
+    `and now\n\n[The workspace has changed. The worktree ${path} of this conversation no longer exists.\n` +
+      `Current working directory: ${t.home.workdir}]`,
   )
   const again = await t.run(["-z", "sure", "-c"], t.home.workdir)
   expect([again.stderr, t.model.view(6).messages.at(-1)?.text]).toEqual(["", "sure"])
 
-  expect((await t.run(["-z", "isolated", "-c", "-w"])).stdout).toBe("In a fresh one.\n")
+  expect((await t.run(["-z", "isolated", "-c", "--all", "-w"])).stdout).toBe("In a fresh one.\n")
   const last = t.model.view(7).messages.at(-1)?.text ?? ""
   expect(last).toMatch(/^isolated\n\n\[The workspace has changed\. You work in a separate git worktree: /u)
   expect(toolText(t.model, 8)).toContain(PATH_IN_PROMPT.exec(last)?.groups?.["path"])

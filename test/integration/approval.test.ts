@@ -51,7 +51,8 @@ test("a denied call is reported to the model and the run continues", async () =>
 
 test("an approval request that times out is denied", async () => {
   const clock = manualClock()
-  await using assembled = await assembleApp([REMOVE, says("Too late.")], { workFiles: WORK, clock })
+  const config = "approvals:\n  timeout: 60\n"
+  await using assembled = await assembleApp([REMOVE, says("Too late.")], { workFiles: WORK, clock, config })
   const session = await assembled.open()
   const record = await runToEnd(session, "clean", async (event) => {
     if (event.type === "approval-request") await clock.advance(60_000)

@@ -1,10 +1,13 @@
-import { describe, expect, test } from "vitest"
+import { describe, expect, test, vi } from "vitest"
 
-import { addUsage } from "../../src/protocol/usage.ts"
+import { NO_USAGE, addUsage } from "../../src/protocol/usage.ts"
 import type { Usage } from "../../src/protocol/usage.ts"
+import type { FacetFactory } from "../../src/app/session/facet-context.ts"
 import { startForwardProxy } from "../support/forward-proxy.ts"
 import type { ScriptEntry } from "../support/model-server/turn.ts"
-import { callsTool, reply, says } from "../support/model-server/turn.ts"
+import { callsTool, repeat, reply, says } from "../support/model-server/turn.ts"
+import { talk } from "../fixtures/agent/histories.ts"
+import { seedSession } from "./agent/seeded-session.ts"
 import { assembleApp, runToEnd } from "./assembled-app.ts"
 import type { AssembledApp, RunRecord } from "./assembled-app.ts"
 
@@ -29,6 +32,7 @@ const MODELS = {
 async function meteredApp(
   script: readonly ScriptEntry[],
   priced: PricedModel,
+  facets: readonly FacetFactory[] = [],
 ): Promise<{ readonly assembled: AssembledApp; readonly close: () => Promise<void> }> {
   const proxy = await startForwardProxy()
   const baseUrl = `http://api.example.com${priced.path}`
@@ -38,6 +42,7 @@ async function meteredApp(
     `  api_mode: ${priced.wire}\n  api_key: test-key-0123456789\n${priced.settings ?? ""}`,
   ].join("\n")
   const assembled = await assembleApp(script, {
+    facets,
     files: { "config.yaml": `${model}${priced.provider === "acme" ? acme : ""}` },
     env: {
       HTTP_PROXY: proxy.url,
@@ -377,6 +382,129 @@ describe("model.max_session_cost_usd", () => {
       await resumed.close("test_end")
       await later.app.close()
       expect([end.result.error?.code, assembled.model.requests.length]).toEqual(["cost_limit", 1])
+    } finally {
+      await close()
+    }
+  })
+})
+
+describe("auxiliary calls", () => {
+  const CALL: Usage = { input: 10_000, output: 1000, cacheRead: 0, cacheWrite: 0, reasoning: 0 }
+  /** Ten times as long as a request of the conversation: 0.2 USD. */
+  const LONG: Usage = { ...NO_USAGE, input: 100_000 }
+  const limited = (usd: number): PricedModel => ({ ...MODELS.openai, settings: `  max_session_cost_usd: ${usd}\n` })
+
+  /** Makes an auxiliary call before each turn, as a summary or an image description does. */
+  const callsAuxiliary: FacetFactory = ({ auxiliary }) => ({
+    name: "auxiliary-call",
+    beforeTurn: async ({ signal }) => {
+      await auxiliary.call({ task: "compression", system: "", messages: [{ role: "user", content: "x" }], signal })
+      return undefined
+    },
+  })
+
+  test("count in the cost of the run, and the events add up to it", async () => {
+    const { assembled, close } = await meteredApp(
+      [says("A summary.", { usage: LONG }), says("Hello.", { usage: CALL })],
+      MODELS.openai,
+      [callsAuxiliary],
+    )
+    try {
+      const session = await assembled.open()
+      const { events, end } = await runToEnd(session, "Hi.")
+      const costs = events.flatMap((event) => (event.type === "usage" ? [[event.task, event.costUsd]] : []))
+      const row = await (await assembled.app.store()).session(session.id)
+      expect([costs, end.result.costUsd, end.result.costStatus, row?.estimatedCostUsd]).toEqual([
+        [
+          ["compression", 0.2],
+          [undefined, 0.028],
+        ],
+        0.228,
+        "estimated",
+        0.228,
+      ])
+    } finally {
+      await close()
+    }
+  })
+
+  test("of which one has no known price make the cost of the run unknown", async () => {
+    const { assembled, close } = await meteredApp(
+      [says("A summary.", { usage: null }), says("Hello.", { usage: CALL })],
+      MODELS.openai,
+      [callsAuxiliary],
+    )
+    try {
+      const { end } = await runToEnd(await assembled.open(), "Hi.")
+      expect([end.result.costUsd, end.result.costStatus]).toEqual([null, "unknown"])
+    } finally {
+      await close()
+    }
+  })
+
+  test("after a run count in the next one", async () => {
+    const { assembled, close } = await meteredApp(
+      [says("Hello.", { usage: CALL }), says("A title", { usage: LONG }), says("Again.", { usage: CALL })],
+      MODELS.openai,
+    )
+    try {
+      const session = await assembled.open({ generateTitle: true })
+      const first = await runToEnd(session, "Hi.")
+      await vi.waitUntil(async () => (await session.title()) === "A title", { timeout: 10_000 })
+      const second = await runToEnd(session, "And?")
+      expect([first, second].map(({ end }) => end.result.costUsd)).toEqual([0.028, 0.228])
+    } finally {
+      await close()
+    }
+  })
+
+  test.each([
+    [0.49, "completed", 4],
+    // 0.2 + 0.028 + 0.2 is spent, and reading the conversation again costs at least 0.022.
+    [0.449, "error", 3],
+  ])("count towards a limit of %d USD, but not as the size of the next request", async (usd, outcome, requests) => {
+    const { assembled, close } = await meteredApp(
+      [
+        says("A summary.", { usage: LONG }),
+        says("Hello.", { usage: CALL }),
+        says("A summary.", { usage: LONG }),
+        says("Again.", { usage: CALL }),
+      ],
+      limited(usd),
+      [callsAuxiliary],
+    )
+    try {
+      const session = await assembled.open({ attended: false })
+      const ends = [(await runToEnd(session, "Hi.")).end, (await runToEnd(session, "More.")).end]
+      expect([ends.map((end) => end.outcome), assembled.model.requests.length]).toEqual([
+        ["completed", outcome],
+        requests,
+      ])
+    } finally {
+      await close()
+    }
+  })
+
+  test("before a compression count towards the limit of the resumed conversation", async () => {
+    const script = repeat(({ rawBody }) =>
+      rawBody.includes("You write context checkpoints")
+        ? says("## Active Task\nNone.", { usage: LONG })
+        : says("Hello.", { usage: CALL }),
+    )
+    const settings = "  context_length: 16000\n  max_session_cost_usd: 0.24\ncompression:\n  strategy: summarize\n"
+    const { assembled, close } = await meteredApp([script], { ...MODELS.openai, settings })
+    try {
+      const session = await assembled.open({
+        attended: false,
+        resume: await seedSession(assembled, talk(60, 1500)),
+      })
+      expect((await runToEnd(session, "Hi.")).end.outcome).toBe("completed")
+      const later = await assembled.restart()
+      const resumed = await later.open({ attended: false, resume: session.id })
+      const { end } = await runToEnd(resumed, "More.")
+      await resumed.close("test_end")
+      await later.app.close()
+      expect(end.result.error?.message).toContain("this session has cost $0.2280")
     } finally {
       await close()
     }

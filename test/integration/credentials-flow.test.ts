@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs"
+import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 
 import { expect, test } from "vitest"
@@ -26,6 +26,11 @@ interface KeysOptions {
   /** Replaces the address of the scripted server. */
   readonly serverUrl: string
   readonly env: Readonly<Record<string, string>>
+  /** Further fields of the provider in the settings. */
+  readonly entry: Readonly<Record<string, string>>
+  readonly strategy: string
+  /** An entry of `fallback_providers`. */
+  readonly fallback: Readonly<Record<string, string>>
 }
 
 /** An app whose home has these stored keys, as after `hermes auth add`. Its clock does not wait. */
@@ -41,7 +46,13 @@ async function appWithKeys(script: readonly ScriptEntry[], options: Partial<Keys
     },
   }
   const model = await startModelServer(script)
-  const settings = `model:\n  provider: acme\n  default: test-model\nproviders:\n  acme:\n    base_url: ${options.serverUrl ?? model.url}/v1\n`
+  const entry = { base_url: `${options.serverUrl ?? model.url}/v1`, ...options.entry }
+  const settings = JSON.stringify({
+    model: { provider: "acme", default: "test-model" },
+    providers: { acme: entry },
+    ...(options.strategy === undefined ? {} : { credential_pool_strategies: { "custom:acme": options.strategy } }),
+    ...(options.fallback === undefined ? {} : { fallback_providers: [options.fallback] }),
+  })
   const assembled = await assembleApp([], { clock, env, files: { "config.yaml": settings } })
   const environment = environmentFrom(assembled.home.env)
   const location = locateLogin("custom:acme", { home: resolveHome(environment), environment, clock: systemClock })
@@ -175,4 +186,71 @@ test.each([403, 429])("a proxy that responds with %i does not put a key in coold
   const { end } = await runToEnd(await flow.assembled.open(), "Hi.")
   expect(end.result.error?.message).toMatch(/the proxy http:\S+ refused the connection/)
   expect(stored(flow.assembled)).toEqual([{ ...UNTOUCHED, key: FIRST }, UNTOUCHED])
+})
+
+test("a key of the settings and one of `hermes auth add` are one pool", async () => {
+  await using flow = await appWithKeys([refuses(401, "invalid key"), says("Hello.")], {
+    keys: [FIRST],
+    entry: { api_key: SECOND },
+  })
+  const { end } = await runToEnd(await flow.assembled.open(), "Hi.")
+  expect([end.result.finalResponse, keysSent(flow)]).toEqual(["Hello.", [FIRST, SECOND]])
+})
+
+test("a key of a variable and one of the settings are one pool without auth.json", async () => {
+  await using flow = await appWithKeys([refuses(401, "invalid key"), says("Hello.")], {
+    keys: [],
+    entry: { key_env: "ACME_KEY", api_key: SECOND },
+    env: { ACME_KEY: FIRST },
+  })
+  const { end } = await runToEnd(await flow.assembled.open(), "Hi.")
+  expect([end.result.finalResponse, keysSent(flow)]).toEqual(["Hello.", [FIRST, SECOND]])
+})
+
+test("a key of the settings that was removed with `hermes auth remove` is not sent", async () => {
+  await using flow = await appWithKeys([says("Hello.")], { keys: [], entry: { api_key: SECOND } })
+  const auth = { suppressed_sources: { "custom:acme": ["config:providers.acme.api_key"] } }
+  writeFileSync(join(flow.assembled.home.path, "auth.json"), JSON.stringify(auth))
+  await runToEnd(await flow.assembled.open(), "Hi.")
+  expect(keysSent(flow)).toEqual([undefined])
+})
+
+test("a key of `hermes auth add custom` is sent to model.base_url, and the key of a vendor is not", async () => {
+  await using assembled = await assembleApp([says("Hello.")], { env: { OPENAI_API_KEY: SECOND } })
+  const environment = environmentFrom(assembled.home.env)
+  const location = locateLogin("custom", { home: resolveHome(environment), environment, clock: systemClock })
+  await addKey(location, { key: FIRST, label: undefined })
+  await runToEnd(await assembled.open(), "Hi.")
+  expect(keysSent(assembled)).toEqual([FIRST])
+})
+
+test("the keys of a provider are not sent to another address of a fallback", async () => {
+  await using other = await startModelServer([says("Hello from there.")])
+  await using flow = await appWithKeys([refuses(400, "no"), refuses(400, "no")], {
+    entry: { api_key: SECOND },
+    fallback: { provider: "acme", model: "m", base_url: `${other.url}/v1` },
+  })
+  const { end } = await runToEnd(await flow.assembled.open(), "Hi.")
+  expect(end.result.finalResponse).toBe("Hello from there.")
+  expect(other.requests.map(({ headers }) => headers["authorization"])).toEqual([undefined])
+})
+
+test("least_used continues in the next process where this one stopped", async () => {
+  await using flow = await appWithKeys([repeat(says("Hello."))], { strategy: "least_used" })
+  const { assembled } = flow
+  const first = await assembled.open()
+  await runToEnd(first, "Hi.")
+  await first.close("test_end")
+  const later = await assembled.restart()
+  const session = await later.open()
+  await runToEnd(session, "Hi.")
+  await session.close("test_end")
+  await later.app.close()
+  expect(keysSent(flow)).toEqual([FIRST, SECOND])
+})
+
+test("a server that requires a key and gets none is not said to refuse one", async () => {
+  await using assembled = await assembleApp([refuses(401, "unauthorized")], { env: { OPENAI_API_KEY: FIRST } })
+  const { end } = await runToEnd(await assembled.open(), "Hi.")
+  expect(end.result.error?.message).toMatch(/requires a key, and none was sent: unauthorized\. .*model\.api_key/)
 })

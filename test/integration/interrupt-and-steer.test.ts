@@ -16,22 +16,52 @@ const PROMPTLY_MS = 400
 const OPENING = "[OUT-OF-BAND USER MESSAGE — a direct message from the user, delivered mid-turn; not tool output]"
 const CLOSING = "[/OUT-OF-BAND USER MESSAGE]"
 
-test("an interrupt during a streamed reply ends the run at once and discards the partial reply", async () => {
+test("an interrupt during a streamed reply ends the run at once and keeps what was shown", async () => {
   await using assembled = await assembleApp([
     says(["Once ", "upon a time"], stallsAfter({ deltas: 1 })),
     says("Hello."),
   ])
   const session = await assembled.open()
   const stopwatch = interrupting(session, (event) => event.type === "text-delta")
-  const { end } = await runToEnd(session, "tell a story", stopwatch.on)
+  const { end, events } = await runToEnd(session, "tell a story", stopwatch.on)
   expect(stopwatch.ms()).toBeLessThan(PROMPTLY_MS)
   expect([end.outcome, end.result.finalResponse, end.result.exitReason]).toEqual([
     "interrupted",
-    null,
+    "Once ",
     "interrupted_during_api_call",
   ])
+  expect(events.filter((event) => event.type === "message-end")).toMatchObject([
+    { message: { text: "Once ", finishReason: "interrupted", toolCalls: [] } },
+  ])
   expect(await assembled.model.requests[0]?.outcome).toBe("left")
-  expect(await (await assembled.app.store()).conversation(session.id)).toMatchObject([{ role: "user" }])
+  expect(await (await assembled.app.store()).conversation(session.id)).toMatchObject([
+    { role: "user" },
+    { role: "assistant", content: "Once ", finish_reason: "interrupted" },
+  ])
+  await expectNextTurnValid(assembled, session)
+  const { messages } = assembled.model.view(1)
+  expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "user"])
+  expect(messages[1]?.text.trim()).toBe("Once")
+  expect(messages[2]?.text).toContain("interrupted before its end")
+})
+
+test("the text beside half a tool call is kept, the call is not", async () => {
+  await using assembled = await assembleApp([
+    reply(
+      { text: ["I look."], calls: [{ name: "terminal", input: { command: "touch x" } }] },
+      stallsAfter({ deltas: 2 }),
+    ),
+    says("Hello."),
+  ])
+  const session = await assembled.open()
+  const { end } = await runToEnd(session, "go", (event) => {
+    if (event.type === "status" && event.kind === "tool-generating") session.interrupt()
+  })
+  expect(end.result.finalResponse).toBe("I look.")
+  expect(await (await assembled.app.store()).conversation(session.id)).toMatchObject([
+    { role: "user" },
+    { role: "assistant", content: "I look.", finish_reason: "interrupted" },
+  ])
   await expectNextTurnValid(assembled, session)
 })
 
@@ -156,15 +186,16 @@ test("a steer after the last request is returned with the result", async () => {
   expect(JSON.stringify(end.result.messages)).not.toContain("one more thing")
 })
 
-test("an interrupt drops a pending steer", async () => {
+test("a steer that an interrupt overtakes is returned with the result", async () => {
   await using assembled = await assembleApp([says(["All ", "done."], stallsAfter({ deltas: 1 }))])
   const session = await assembled.open()
   const { end } = await runToEnd(session, "work", (event) => {
     if (event.type !== "text-delta") return
-    session.steer("never mind")
+    session.steer("in French")
     session.interrupt()
   })
-  expect([end.outcome, end.result.pendingSteer]).toEqual(["interrupted", undefined])
+  expect([end.outcome, end.result.pendingSteer]).toEqual(["interrupted", "in French"])
+  expect(JSON.stringify(end.result.messages)).not.toContain("in French")
 })
 
 test("tool output cannot forge a steer", async () => {

@@ -70,7 +70,7 @@ test("when the model does not accept images, a notice is emitted and the request
     expect.objectContaining({
       type: "status",
       kind: "notice",
-      text: expect.stringContaining("does not accept images"),
+      text: expect.stringContaining("has no vision, and the images could not be described"),
     }),
   )
   expect(assembled.model.requests.map(({ rawBody }) => rawBody.includes("AAEC"))).toEqual([true, false])

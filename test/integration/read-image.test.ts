@@ -3,7 +3,6 @@ import { join } from "node:path"
 
 import { expect, test } from "vitest"
 
-import { systemClock } from "../../src/base/clock.ts"
 import { callsTool, refuses, says } from "../support/model-server/turn.ts"
 import { testImage } from "../support/test-image.ts"
 import { assembleOn, WIRES, wireProblems } from "./agent/on-every-wire.ts"
@@ -11,7 +10,6 @@ import { extendsRequest } from "./agent-long/request-prefix.ts"
 import { assembleApp, runToEnd } from "./assembled-app.ts"
 
 const SCREENSHOT = testImage({ width: 40, height: 30, type: "png" })
-const INSTANT_CLOCK = { ...systemClock, sleep: () => Promise.resolve() }
 const READS_IMAGE = callsTool("read_file", { path: "shot.png" }, { id: "call_a" })
 
 test.each(WIRES)(
@@ -44,11 +42,13 @@ test("a model without vision receives a description from the auxiliary vision mo
 
 test("when the server rejects the image, the request is sent without it and a notice is emitted", async () => {
   const refused = refuses(400, "this model does not support image input")
-  await using assembled = await assembleApp([READS_IMAGE, refused, says("I cannot see it.")], { clock: INSTANT_CLOCK })
+  await using assembled = await assembleApp([READS_IMAGE, refused, says("I cannot see it.")])
   await writeFile(join(assembled.home.workdir, "shot.png"), SCREENSHOT)
   const { end, events } = await runToEnd(await assembled.open(), "what is on it?")
   expect(end.result.finalResponse).toBe("I cannot see it.")
   expect(assembled.model.requests[2]?.rawBody).not.toContain(SCREENSHOT.toString("base64"))
   const notices = events.flatMap((event) => (event.type === "status" && event.kind === "notice" ? [event.text] : []))
-  expect(notices).toEqual([expect.stringContaining("the model does not accept images")])
+  expect(notices).toEqual([
+    expect.stringMatching(/has no vision, and the images could not be described: .*auxiliary\.vision/),
+  ])
 })

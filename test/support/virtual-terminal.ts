@@ -1,3 +1,5 @@
+import type { Socket } from "node:net"
+
 import * as pty from "@lydell/node-pty"
 import xterm from "@xterm/headless"
 import type { Terminal } from "@xterm/headless"
@@ -36,6 +38,8 @@ export interface VirtualTerminal extends AsyncDisposable {
   cursor(): { readonly column: number; readonly row: number }
   /** Signals only the program, not its group, as `kill PID` does. */
   signal(name: NodeJS.Signals): void
+  /** Closes the terminal, as closing its window does: the kernel sends SIGHUP, and reading and writing fail. */
+  closeWindow(): void
 }
 
 export interface TerminalExit {
@@ -174,6 +178,13 @@ class PtyTerminal implements VirtualTerminal {
 
   signal(name: NodeJS.Signals): void {
     if (!this.#exited) this.#child.kill(name)
+  }
+
+  closeWindow(): void {
+    this.#exited = true
+    // The type of node-pty lacks its own method for this; without it the descriptor stays open until the program exits.
+    const { _socket: socket } = this.#child as unknown as { readonly _socket: Socket }
+    socket.destroy()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

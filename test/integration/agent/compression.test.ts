@@ -273,6 +273,33 @@ test("while another process compresses, nothing is done after ten seconds of wai
   expect([now - started >= 10_000, now - started < 11_000, assembled.model.requests.length]).toEqual([true, true, 0])
 })
 
+test("a history with replies in a row, as two processes or the Python edition store it, is compressed like any other", async () => {
+  const twice: Message = { role: "assistant", content: "Said by two processes." }
+  const call: Message = {
+    role: "assistant",
+    content: null,
+    tool_calls: [{ id: "late", type: "function", function: { name: "terminal", arguments: '{"command":"true"}' } }],
+  }
+  const result: Message = { role: "tool", tool_call_id: "late", tool_name: "terminal", content: "done" }
+  const stored = [
+    ...talk(2, 40),
+    twice,
+    ...talk(360, 1100),
+    call,
+    { role: "user", content: "a message of another process" } as const,
+    result,
+    { ...twice },
+    { ...twice },
+  ]
+  await using assembled = await assembleApp(withSummaries([says("One."), says("Two.")]), { config: LARGE_WINDOW })
+  const session = await assembled.open({ resume: await seedSession(assembled, stored) })
+  const record = await runToEnd(session, "one")
+  expect([record.end.outcome, rotations(record).length]).toEqual(["completed", 1])
+  expect(wireProblems(assembled.model, assembled.model.requests.length - 1)).toEqual([])
+  expect((await runToEnd(session, "two")).end.outcome).toBe("completed")
+  await session.close("test")
+})
+
 test("the task list survives a compression and a resume", async () => {
   const todos = [
     { id: "1", content: "sand the door", status: "completed" },
@@ -352,10 +379,8 @@ test("before a summary the model may save to memory, in one auxiliary call", asy
 
 test("from the second compression on, a warning says that details are lost", async () => {
   await using assembled = await assembleApp(
-    withSummaries([refuses(400, "Error"), says("One."), refuses(400, "Error"), says("Two.")]),
-    {
-      config: LARGE_WINDOW,
-    },
+    withSummaries([refuses(400, "Error"), says("One."), refuses(400, "prompt is too long"), says("Two.")]),
+    { config: LARGE_WINDOW },
   )
   const session = await assembled.open({ resume: await seedSession(assembled, talk(360, 1000)) })
   const first = await runToEnd(session, "one")

@@ -130,7 +130,8 @@ test("an incomplete reply on Responses is continued, and nothing of it is lost",
   expect(assembled.model.requests[1]?.rawBody).toContain("Part one.")
   expect(assembled.model.requests[2]?.rawBody).toContain("Part one.")
   expect(assembled.model.requests[2]?.rawBody).toContain("Part two.")
-  expect(end.result.finalResponse).toContain("Part three.")
+  expect(assembled.model.view(2).messages.filter(({ role }) => role === "user")).toHaveLength(1)
+  expect(end.result.finalResponse).toBe("Part one. \n\nPart two. \n\nPart three.")
 })
 
 test("a reply on Responses that stays incomplete ends the turn after three requests", async () => {

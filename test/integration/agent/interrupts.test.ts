@@ -60,7 +60,7 @@ test.each<{ name: string; script: readonly ScriptEntry[]; at: (event: AgentEvent
     session.interrupt()
   })
   expect(performance.now() - interruptedAt).toBeLessThan(LIMIT_MS)
-  expect([interruptedAt > 0, end.outcome, end.result.finalResponse]).toEqual([true, "interrupted", null])
+  expect([interruptedAt > 0, end.outcome]).toEqual([true, "interrupted"])
   const stored = await (await assembled.app.store()).conversation(session.id)
   expect(isValidHistory(stored)).toBe(true)
 

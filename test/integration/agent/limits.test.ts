@@ -64,7 +64,7 @@ describe.each(WIRES)("at max_turns 2 on %s", (wire) => {
 test.each([
   { name: "says nothing, twice", script: [says(""), says("")], requests: 5 },
   { name: "is refused", script: [refuses(401, "no")], requests: 4 },
-  { name: "calls a tool all the same, twice", script: [touch("x"), touch("x")], requests: 5 },
+  { name: "calls a tool all the same", script: [touch("x")], requests: 4 },
 ])("a summary that $name is replaced by a message that names the limit", async ({ script, requests }) => {
   await using assembled = await assembleApp([touch("one"), touch("two"), touch("three"), ...script], {
     config: TWO_ROUNDS,

@@ -127,7 +127,7 @@ test("results of web pages and MCP servers are wrapped as untrusted data, with n
   )
 })
 
-test("a footer names a file that could not be written when the answer does not mention it", async () => {
+test("a note names a file that could not be written when the answer does not mention it", async () => {
   const write = (path: string) => ({ name: "write_file", input: { path, content: "x" } })
   await using assembled = await assembleApp([
     reply({ calls: [write("ok.txt"), write("/proc/nowhere/no.txt")] }),
@@ -137,9 +137,9 @@ test("a footer names a file that could not be written when the answer does not m
   const { end } = await runToEnd(session, "write", (event) => {
     if (event.type === "approval-request") session.answer(event.requestId, { kind: "approval", choice: "once" })
   })
-  expect(end.result.finalResponse).toMatch(
-    /^All written\.\n\nNote: a change to these files failed in this turn: `\/proc\/nowhere\/no\.txt`/,
-  )
-  // The footer is shown to the user; the stored message is the model's text.
+  expect([end.result.finalResponse, end.result.notes]).toEqual([
+    "All written.",
+    [expect.stringMatching(/^Note: a change to these files failed in this turn: `\/proc\/nowhere\/no\.txt`/)],
+  ])
   expect((await (await assembled.app.store()).conversation(session.id)).at(-1)?.content).toBe("All written.")
 })

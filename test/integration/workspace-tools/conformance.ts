@@ -7,6 +7,7 @@ import { assembleApp } from "../assembled-app.ts"
 import type { AssembledApp } from "../assembled-app.ts"
 import { openToolSession, processesRunning, QUIET } from "./tool-session.ts"
 import type { ToolSession } from "./tool-session.ts"
+import { titleWithReason } from "../../support/skip-reason.ts"
 
 /** A kind of workspace that the suite runs against. */
 export interface WorkspaceSetup {
@@ -32,8 +33,7 @@ const HOME_SECRET = "whsec-9d2e11c0a7f4"
 
 /** Tests the assembled product in one kind of workspace: what the model's tools do there and what the model reads. */
 export function testTools(setup: WorkspaceSetup): void {
-  const title = setup.missing === undefined ? setup.name : `${setup.name} (skipped: ${setup.missing})`
-  describe.skipIf(setup.missing !== undefined)(title, () => {
+  describe.skipIf(setup.missing !== undefined)(titleWithReason(setup.name, setup.missing), () => {
     let prepared: PreparedWorkspace
     let app: AssembledApp
     let tools: ToolSession

@@ -8,6 +8,7 @@ import { processesIn } from "../../support/processes-in.ts"
 import { assembleApp } from "../assembled-app.ts"
 import type { AssembledApp } from "../assembled-app.ts"
 import { openToolSession, QUIET } from "./tool-session.ts"
+import { titleWithReason } from "../../support/skip-reason.ts"
 
 const TSC = new URL("../../../node_modules/typescript/bin/tsc", import.meta.url).pathname
 const bubblewrap = await findBubblewrap()
@@ -33,8 +34,9 @@ const block = (file: string, ...lines: readonly string[]): string =>
 const NOT_A_NUMBER = "Type 'string' is not assignable to type 'number'. [2322] (ts)"
 
 describe.each(["off", "required"] as const)("TypeScript with terminal.sandbox %s", (sandbox) => {
-  test.skipIf(sandbox === "required" && "missing" in bubblewrap)(
-    "write_file and patch report what an edit broke",
+  const reason = sandbox === "required" && "missing" in bubblewrap ? bubblewrap.missing : undefined
+  test.skipIf(reason !== undefined)(
+    titleWithReason("write_file and patch report what an edit broke", reason),
     async () => {
       await using app = await project(sandbox)
       await using tools = await openToolSession(app)

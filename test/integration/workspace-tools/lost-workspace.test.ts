@@ -10,6 +10,7 @@ import { sshdUnavailableReason, startSshd } from "../../support/sshd.ts"
 import { manualClock } from "../../support/manual-clock.ts"
 import { assembleApp, runToEnd } from "../assembled-app.ts"
 import { openToolSession, QUIET } from "./tool-session.ts"
+import { titleWithReason } from "../../support/skip-reason.ts"
 
 // What the model reads when its workspace or working directory disappears: an error it can act on, and no half-written file.
 
@@ -60,10 +61,13 @@ test("a killed shell is reported with its signal, and the next call keeps the st
   expect(await tools.fields("terminal", { command: "echo $KEPT" })).toMatchObject({ output: "yes", exit_code: 0 })
 })
 
-const mayMount = process.platform === "linux" && process.getuid?.() === 0
+const cannotMount = process.platform === "linux" && process.getuid?.() === 0 ? undefined : "it needs root on Linux"
 
-test.skipIf(!mayMount)(
-  "a disk that fills up during a patch: the result lists what was applied, and no file is half-written",
+test.skipIf(cannotMount !== undefined)(
+  titleWithReason(
+    "a disk that fills up during a patch: the result lists what was applied, and no file is half-written",
+    cannotMount,
+  ),
   async () => {
     await using app = await assembleApp([], { config: QUIET })
     const disk = join(app.home.workdir, "disk")
@@ -114,7 +118,10 @@ test.skipIf(!mayMount)(
 const noPodman = podmanUnavailableReason()
 
 test.skipIf(noPodman !== undefined)(
-  "a container that is removed: the running command reports it, the next one gets a new container",
+  titleWithReason(
+    "a container that is removed: the running command reports it, the next one gets a new container",
+    noPodman,
+  ),
   async () => {
     using engine = startPodman()
     await using app = await assembleApp([], {
@@ -149,7 +156,10 @@ test.skipIf(noPodman !== undefined)(
 const noSshd = sshdUnavailableReason()
 
 test.skipIf(noSshd !== undefined)(
-  "an ssh connection that drops: the running command reports it, the next one reconnects; an unreachable server is named",
+  titleWithReason(
+    "an ssh connection that drops: the running command reports it, the next one reconnects; an unreachable server is named",
+    noSshd,
+  ),
   async () => {
     await using server = await startSshd()
     const clock = manualClock()

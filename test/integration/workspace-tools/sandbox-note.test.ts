@@ -7,15 +7,20 @@ import { findBubblewrap } from "../../support/bubblewrap.ts"
 import { createCliHome } from "../../support/cli-home.ts"
 import { assembleApp } from "../assembled-app.ts"
 import { openToolSession, QUIET } from "./tool-session.ts"
+import { titleWithReason } from "../../support/skip-reason.ts"
 
 const bubblewrap = await findBubblewrap()
-const missing = "missing" in bubblewrap
+const reason = "missing" in bubblewrap ? bubblewrap.missing : undefined
+const missing = reason !== undefined
 
 /** A path outside the workspace and the temporary directories. */
 const OUTSIDE = "/opt/hermes-test-outside"
 
 test.skipIf(missing)(
-  "commands run in a sandbox by default, and the note for a blocked command lists where it may write",
+  titleWithReason(
+    "commands run in a sandbox by default, and the note for a blocked command lists where it may write",
+    reason,
+  ),
   async () => {
     await using app = await assembleApp([], { config: `${QUIET}terminal:\n  sandbox_write: [~/projects]\n` })
     await using tools = await openToolSession(app)
@@ -31,7 +36,7 @@ test.skipIf(missing)(
   },
 )
 
-test.skipIf(missing)("a background command gets the note with its exit", async () => {
+test.skipIf(missing)(titleWithReason("a background command gets the note with its exit", reason), async () => {
   await using app = await assembleApp([], { config: QUIET })
   await using tools = await openToolSession(app)
   const { session_id: id } = await tools.fields("terminal", { command: `mkdir ${OUTSIDE}`, background: true })
@@ -40,15 +45,18 @@ test.skipIf(missing)("a background command gets the note with its exit", async (
   )
 })
 
-test.skipIf(missing)("a network error gets a note only when the sandbox disables the network", async () => {
-  const command = "echo 'curl: (6) Could not resolve host: example.invalid'; exit 6"
-  for (const network of [false, true]) {
-    await using app = await assembleApp([], { config: `${QUIET}terminal:\n  sandbox_network: ${network}\n` })
-    await using tools = await openToolSession(app)
-    const { notes } = await tools.call("terminal", { command })
-    expect([network, notes.includes("terminal.sandbox_network")]).toEqual([network, !network])
-  }
-})
+test.skipIf(missing)(
+  titleWithReason("a network error gets a note only when the sandbox disables the network", reason),
+  async () => {
+    const command = "echo 'curl: (6) Could not resolve host: example.invalid'; exit 6"
+    for (const network of [false, true]) {
+      await using app = await assembleApp([], { config: `${QUIET}terminal:\n  sandbox_network: ${network}\n` })
+      await using tools = await openToolSession(app)
+      const { notes } = await tools.call("terminal", { command })
+      expect([network, notes.includes("terminal.sandbox_network")]).toEqual([network, !network])
+    }
+  },
+)
 
 test("there is no note without a sandbox", async () => {
   const command = "echo 'mkdir: Read-only file system'; exit 1"

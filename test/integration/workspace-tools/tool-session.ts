@@ -24,7 +24,7 @@ export interface ToolReply {
 }
 
 /** Keeps auxiliary model calls from using up scripted turns. */
-export const QUIET = "memory:\n  nudge_interval: 0\n"
+export const QUIET = "memory:\n  nudge_interval: 0\n  flush_before_compress: local\n"
 
 /** Uses the permission profile full-auto, so that no call needs approval. */
 export async function openToolSession(

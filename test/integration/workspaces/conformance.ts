@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 
 import { errorCode } from "../../../src/base/system-error.ts"
 import type { CommandExit, RunCommandOptions, Workspace } from "../../../src/exec/workspace.ts"
+import { titleWithReason } from "../../support/skip-reason.ts"
 
 /** A workspace that the suite runs against. */
 export interface WorkspaceUnderTest {
@@ -24,10 +25,9 @@ export interface ConformanceOptions {
 
 /** The contract that every kind of workspace fulfils. */
 export function testWorkspace(options: ConformanceOptions): void {
-  const title = options.missing === undefined ? options.name : `${options.name} (skipped: ${options.missing})`
   // Workspaces may share a process table with each other and with other tests: this number identifies the processes of this run.
   const mark = String(randomInt(100_000, 900_000))
-  describe.skipIf(options.missing !== undefined)(title, () => {
+  describe.skipIf(options.missing !== undefined)(titleWithReason(options.name, options.missing), () => {
     let subject: WorkspaceUnderTest
     let count = 0
     beforeAll(async () => {

@@ -13,11 +13,12 @@ import type { TestPodman } from "../../support/podman.ts"
 import { temporaryHome } from "../../support/temporary-home.ts"
 import type { TemporaryHome } from "../../support/temporary-home.ts"
 import { containerOptions } from "./container-options.ts"
+import { titleWithReason } from "../../support/skip-reason.ts"
 
 const missing = podmanUnavailableReason()
 const limits = () => ({ timeoutMs: 25_000, signal: new AbortController().signal, keepChars: 10_000 })
 
-describe.skipIf(missing !== undefined)(`containers${missing === undefined ? "" : ` (skipped: ${missing})`}`, () => {
+describe.skipIf(missing !== undefined)(titleWithReason("containers", missing), () => {
   let engine: TestPodman
   let home: TemporaryHome
   beforeAll(async () => {

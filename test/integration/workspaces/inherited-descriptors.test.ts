@@ -7,14 +7,15 @@ import { expect, test } from "vitest"
 import { findBubblewrap } from "../../support/bubblewrap.ts"
 import { temporaryHome } from "../../support/temporary-home.ts"
 import type { visibleDescriptors } from "./visible-descriptors.ts"
+import { NOT_LINUX, titleWithReason } from "../../support/skip-reason.ts"
 
 const bubblewrap = await findBubblewrap()
 const program = "program" in bubblewrap ? bubblewrap.program : undefined
 /** Node itself closes lower descriptors in its children. */
 const NUMBER = 61
 
-test.skipIf(process.platform !== "linux").each(program === undefined ? ["plain"] : ["plain", "sandboxed"])(
-  "commands do not inherit a descriptor that Hermes inherited: %s",
+test.skipIf(NOT_LINUX !== undefined).each(program === undefined ? ["plain"] : ["plain", "sandboxed"])(
+  titleWithReason("commands do not inherit a descriptor that Hermes inherited: %s", NOT_LINUX),
   async (kind) => {
     await using home = await temporaryHome({ workFiles: { secret: "not yours" } })
     const file = openSync(join(home.workdir, "secret"), "r")

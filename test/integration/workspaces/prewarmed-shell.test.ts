@@ -14,6 +14,7 @@ import { findBubblewrap } from "../../support/bubblewrap.ts"
 import { prewarmedShells } from "../../support/prewarmed-shells.ts"
 import { temporaryHome } from "../../support/temporary-home.ts"
 import type { TemporaryHome } from "../../support/temporary-home.ts"
+import { titleWithReason } from "../../support/skip-reason.ts"
 
 const bubblewrap = await findBubblewrap()
 const program = "program" in bubblewrap ? bubblewrap.program : undefined
@@ -196,7 +197,9 @@ describe.each(KINDS)("the prewarmed shell, %s", (kind) => {
   })
 })
 
-describe.skipIf(program === undefined)("the sandbox of a prewarmed shell", () => {
+const noSandbox = "missing" in bubblewrap ? bubblewrap.missing : undefined
+
+describe.skipIf(noSandbox !== undefined)(titleWithReason("the sandbox of a prewarmed shell", noSandbox), () => {
   test("hides a secret that is created after the shell was started", async () => {
     await using opened = await open("sandboxed")
     await opened.run("true")

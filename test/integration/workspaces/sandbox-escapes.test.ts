@@ -14,6 +14,7 @@ import type { Workspace } from "../../../src/exec/workspace.ts"
 import { findBubblewrap } from "../../support/bubblewrap.ts"
 import { temporaryHome } from "../../support/temporary-home.ts"
 import type { TemporaryHome } from "../../support/temporary-home.ts"
+import { titleWithReason } from "../../support/skip-reason.ts"
 
 const bubblewrap = await findBubblewrap()
 const missing = "missing" in bubblewrap ? bubblewrap.missing : undefined
@@ -68,100 +69,99 @@ test("a file tool does not follow a link that was created after the permission c
   expect(Buffer.from(await files.read(".env")).toString()).toBe("MINE=1")
 })
 
-describe.skipIf(missing !== undefined)(
-  `sandbox escapes${missing === undefined ? "" : ` (skipped: ${missing})`}`,
-  () => {
-    test("the parent of a hidden path cannot be renamed to uncover it", async () => {
-      await using home = await temporaryHome()
-      await mkdir(join(home.userHome, ".config/gh"), { recursive: true })
-      await writeFile(join(home.userHome, ".config/gh/hosts.yml"), "the token")
-      await using session = await openIn(home, home.userHome)
-      expect(await outputOf(session.workspace, "mv ~/.config ~/moved; echo x > ~/.config/other")).toContain("busy")
-      expect(await outputOf(session.workspace, "cat ~/*/gh/* ~/.config/gh/*; cat ~/.config/other")).toMatch(
-        /No such file.*\nx\n$/su,
-      )
-    })
+describe.skipIf(missing !== undefined)(titleWithReason("sandbox escapes", missing), () => {
+  test("the parent of a hidden path cannot be renamed to uncover it", async () => {
+    await using home = await temporaryHome()
+    await mkdir(join(home.userHome, ".config/gh"), { recursive: true })
+    await writeFile(join(home.userHome, ".config/gh/hosts.yml"), "the token")
+    await using session = await openIn(home, home.userHome)
+    expect(await outputOf(session.workspace, "mv ~/.config ~/moved; echo x > ~/.config/other")).toContain("busy")
+    expect(await outputOf(session.workspace, "cat ~/*/gh/* ~/.config/gh/*; cat ~/.config/other")).toMatch(
+      /No such file.*\nx\n$/su,
+    )
+  })
 
-    test("a link that replaces a writable directory does not make its target writable", async () => {
-      await using home = await temporaryHome()
-      await mkdir(join(home.userHome, ".npm"))
-      const outside = join(home.workdir, "outside")
-      await mkdir(outside)
-      await using session = await openIn(home, home.userHome)
-      await outputOf(session.workspace, "true")
-      const prepare = `ln -s ${outside} ~/.nuget; mkdir -p ~/.m2 && ln -s ${outside} ~/.m2/repository; ls -A ~`
-      expect(await outputOf(session.workspace, prepare)).toContain(".nuget")
-      await mkdir(join(outside, "packages"))
-      const write = `echo x > ${outside}/planted; echo x > ${outside}/packages/planted`
-      expect((await outputOf(session.workspace, write)).match(/Read-only file system/gu)).toHaveLength(2)
-    })
+  test("a link that replaces a writable directory does not make its target writable", async () => {
+    await using home = await temporaryHome()
+    await mkdir(join(home.userHome, ".npm"))
+    const outside = join(home.workdir, "outside")
+    await mkdir(outside)
+    await using session = await openIn(home, home.userHome)
+    await outputOf(session.workspace, "true")
+    const prepare = `ln -s ${outside} ~/.nuget; mkdir -p ~/.m2 && ln -s ${outside} ~/.m2/repository; ls -A ~`
+    expect(await outputOf(session.workspace, prepare)).toContain(".nuget")
+    await mkdir(join(outside, "packages"))
+    const write = `echo x > ${outside}/planted; echo x > ${outside}/packages/planted`
+    expect((await outputOf(session.workspace, write)).match(/Read-only file system/gu)).toHaveLength(2)
+  })
 
-    test("settings, copies of secret files and earlier conversations are hidden", async () => {
-      const secrets = Object.fromEntries(
-        [
-          "cache/config.parsed.json",
-          "config.yaml.bak.20260101",
-          "auth.json.corrupt",
-          ".auth.json.12.ab.tmp",
-          "state.db.damaged",
-          "sessions/request_dump_1.json",
-          "auth/google_oauth.json",
-        ].map((name) => [name, "canary"]),
-      )
-      await using home = await temporaryHome({ files: { ...secrets, "cache/documents/a.txt": "an attachment" } })
-      await using session = await openIn(home, home.workdir)
-      expect(
-        await outputOf(session.workspace, `grep -rs canary ${home.path}; cat ${home.path}/cache/documents/a.txt`),
-      ).toBe("an attachment")
-    })
+  test("settings, copies of secret files and earlier conversations are hidden", async () => {
+    const secrets = Object.fromEntries(
+      [
+        "cache/config.parsed.json",
+        "config.yaml.bak.20260101",
+        "auth.json.corrupt",
+        ".auth.json.12.ab.tmp",
+        "state.db.damaged",
+        "sessions/request_dump_1.json",
+        "auth/google_oauth.json",
+      ].map((name) => [name, "canary"]),
+    )
+    await using home = await temporaryHome({ files: { ...secrets, "cache/documents/a.txt": "an attachment" } })
+    await using session = await openIn(home, home.workdir)
+    expect(
+      await outputOf(session.workspace, `grep -rs canary ${home.path}; cat ${home.path}/cache/documents/a.txt`),
+    ).toBe("an attachment")
+  })
 
-    test("sockets named in the environment are unreachable", async () => {
-      await using home = await temporaryHome()
-      const path = join(home.env["TMPDIR"] ?? "", "agent/socket")
-      await mkdir(join(path, ".."))
-      const server = createServer().listen(path)
-      await new Promise((resolve) => {
-        server.once("listening", resolve)
-      })
-      await using session = await openIn(home, home.workdir, { NVIM: path })
-      const probe = `[ -S ${path} ] && echo reachable; mv ${join(path, "..")} ${join(path, "../../moved")}; ls -A ${home.env["TMPDIR"] ?? ""}`
-      const output = await outputOf(session.workspace, probe)
-      server.close()
-      expect(output).not.toContain("reachable")
-      expect(output).not.toContain("moved\n")
+  test("sockets named in the environment are unreachable", async () => {
+    await using home = await temporaryHome()
+    const path = join(home.env["TMPDIR"] ?? "", "agent/socket")
+    await mkdir(join(path, ".."))
+    const server = createServer().listen(path)
+    await new Promise((resolve) => {
+      server.once("listening", resolve)
     })
+    await using session = await openIn(home, home.workdir, { NVIM: path })
+    const probe = `[ -S ${path} ] && echo reachable; mv ${join(path, "..")} ${join(path, "../../moved")}; ls -A ${home.env["TMPDIR"] ?? ""}`
+    const output = await outputOf(session.workspace, probe)
+    server.close()
+    expect(output).not.toContain("reachable")
+    expect(output).not.toContain("moved\n")
+  })
 
-    test("a command finds no state of another session, and replacing its own state with pipes blocks nothing", async () => {
-      await using home = await temporaryHome()
-      await using one = await openIn(home, home.workdir)
-      await using other = await openIn(home, home.workdir)
-      await outputOf(other.workspace, "secret_of_other=1")
-      const find = 'find /dev/shm /tmp "$TMPDIR" -maxdepth 1 -name "hermes-shell-*" -writable 2>/dev/null'
-      const own = (await outputOf(one.workspace, find)).trim()
-      expect(own.split("\n")).toHaveLength(1)
-      const plant = `for n in 0 1 2 3; do rm -f ${own}/state-$n.cwd; mkfifo ${own}/state-$n.cwd; done; kill -9 $$`
-      await outputOf(one.workspace, plant)
-      expect(await outputOf(one.workspace, `rm -f ${own}/*.cwd; echo continues`)).toContain("continues")
-    }, 30_000)
+  test("a command finds no state of another session, and replacing its own state with pipes blocks nothing", async () => {
+    await using home = await temporaryHome()
+    await using one = await openIn(home, home.workdir)
+    await using other = await openIn(home, home.workdir)
+    await outputOf(other.workspace, "secret_of_other=1")
+    const find = 'find /dev/shm /tmp "$TMPDIR" -maxdepth 1 -name "hermes-shell-*" -writable 2>/dev/null'
+    const own = (await outputOf(one.workspace, find)).trim()
+    expect(own.split("\n")).toHaveLength(1)
+    const plant = `for n in 0 1 2 3; do rm -f ${own}/state-$n.cwd; mkfifo ${own}/state-$n.cwd; done; kill -9 $$`
+    await outputOf(one.workspace, plant)
+    expect(await outputOf(one.workspace, `rm -f ${own}/*.cwd; echo continues`)).toContain("continues")
+  }, 30_000)
 
-    test("code that Hermes runs is read-only, even in a custom cache directory", async () => {
-      await using home = await temporaryHome()
-      const cache = join(home.workdir, "compiled")
-      await mkdir(join(cache, "hermes"), { recursive: true })
-      await writeFile(join(cache, "hermes/chunk"), "good")
-      await using session = await openIn(home, home.workdir, { NODE_COMPILE_CACHE: cache })
-      await outputOf(session.workspace, `echo bad > ${cache}/hermes/chunk; mv ${cache} ${home.workdir}/other`)
-      expect([await readFile(join(cache, "hermes/chunk"), "utf8"), readdirSync(home.workdir)]).toEqual([
-        "good",
-        ["compiled"],
-      ])
-    })
+  test("code that Hermes runs is read-only, even in a custom cache directory", async () => {
+    await using home = await temporaryHome()
+    const cache = join(home.workdir, "compiled")
+    await mkdir(join(cache, "hermes"), { recursive: true })
+    await writeFile(join(cache, "hermes/chunk"), "good")
+    await using session = await openIn(home, home.workdir, { NODE_COMPILE_CACHE: cache })
+    await outputOf(session.workspace, `echo bad > ${cache}/hermes/chunk; mv ${cache} ${home.workdir}/other`)
+    expect([await readFile(join(cache, "hermes/chunk"), "utf8"), readdirSync(home.workdir)]).toEqual([
+      "good",
+      ["compiled"],
+    ])
+  })
 
-    test.skipIf(!existsSync(`/tmp/tmux-${process.getuid?.()}`))("the user's tmux server is unreachable", async () => {
-      await using home = await temporaryHome()
-      await using session = await openIn(home, home.workdir)
-      const folder = `/tmp/tmux-${process.getuid?.()}`
-      expect([statSync(folder).isDirectory(), await outputOf(session.workspace, `ls -A ${folder}`)]).toEqual([true, ""])
-    })
-  },
-)
+  const tmux = `/tmp/tmux-${process.getuid?.()}`
+  const noTmux = existsSync(tmux) ? undefined : `no tmux server of this user has run here, so ${tmux} does not exist`
+  test.skipIf(noTmux !== undefined)(titleWithReason("the user's tmux server is unreachable", noTmux), async () => {
+    await using home = await temporaryHome()
+    await using session = await openIn(home, home.workdir)
+    const folder = `/tmp/tmux-${process.getuid?.()}`
+    expect([statSync(folder).isDirectory(), await outputOf(session.workspace, `ls -A ${folder}`)]).toEqual([true, ""])
+  })
+})

@@ -206,7 +206,7 @@ test("a missing program or login fails with what to do", async () => {
   ])
 })
 
-test("files are uploaded to a sandbox in small parts, and changes are downloaded", async () => {
+test("files are uploaded to a sandbox in small parts, and cache files are downloaded", async () => {
   await using home = await temporaryHome()
   await using source = await temporaryHome({ files: { "skills/a/SKILL.md": "1", "skills/large": "x".repeat(200_000) } })
   const double = createFakeCommand(
@@ -216,15 +216,24 @@ test("files are uploaded to a sandbox in small parts, and changes are downloaded
       exec) shift 5; exec "$@" </dev/null 2>&1 ;;
     esac`,
   )
-  const paths = { home: source.path, directories: ["skills"], caches: ["cache/images"], files: [], except: [] }
+  const paths = {
+    home: source.path,
+    directories: ["skills"],
+    caches: ["cache/images"],
+    files: [],
+    except: [],
+    neverDownloaded: ["skills"],
+  }
   const sync = { paths, clock: systemClock, log }
   const opened = await openDaytonaWorkspace({ ...shared(home, double), image: "i", diskMb: 0, sync })
   if (!opened.ok) throw new Error(opened.error)
-  const command = "cat ~/.hermes/skills/a/SKILL.md; wc -c <~/.hermes/skills/large; echo 22 >~/.hermes/skills/a/SKILL.md"
+  const command = `cat ~/.hermes/skills/a/SKILL.md; wc -c <~/.hermes/skills/large; echo evil >~/.hermes/skills/a/SKILL.md
+mkdir -p ~/.hermes/cache/images; echo drawn >~/.hermes/cache/images/new.png`
   const { output } = await opened.value.run(command, { ...limits(), keepState: true }).exit
   expect(output).toBe("1200000\n")
   await opened.value.close()
-  expect(await readFile(join(source.path, "skills/a/SKILL.md"), "utf8")).toBe("22\n")
+  expect(await readFile(join(source.path, "skills/a/SKILL.md"), "utf8")).toBe("1")
+  expect(await readFile(join(source.path, "cache/images/new.png"), "utf8")).toBe("drawn\n")
 })
 
 afterEach(() => {

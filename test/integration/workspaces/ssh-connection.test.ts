@@ -7,6 +7,7 @@ import { openSshWorkspace } from "../../../src/exec/remote/ssh-workspace.ts"
 import type { SshOptions } from "../../../src/exec/remote/ssh-workspace.ts"
 import { sshdUnavailableReason, startSshd } from "../../support/sshd.ts"
 import type { TestSshd } from "../../support/sshd.ts"
+import { titleWithReason } from "../../support/skip-reason.ts"
 
 const missing = sshdUnavailableReason()
 const limits = () => ({ timeoutMs: 20_000, signal: new AbortController().signal, keepChars: 10_000 })
@@ -31,7 +32,7 @@ function settings(server: TestSshd, temporaryDirectory: string, changes: Partial
   }
 }
 
-describe.skipIf(missing !== undefined)(`ssh connection${missing === undefined ? "" : ` (skipped: ${missing})`}`, () => {
+describe.skipIf(missing !== undefined)(titleWithReason("ssh connection", missing), () => {
   test("commands and file operations share one connection, which closes with the workspace", async () => {
     await using server = await startSshd()
     await using sockets = await socketDirectory()

@@ -153,7 +153,10 @@ class ScriptedServer implements ModelServer {
       outcome: outcome.promise,
     }
     this.#record(request, match)
-    const turn = await this.#takeTurn(request)
+    // A rejected request takes no turn of the script.
+    const rejection = wire.rejection?.(request.body, match)
+    const turn: Turn =
+      rejection === undefined ? await this.#takeTurn(request) : { kind: "status", status: 400, message: rejection }
     const prepared = this.#prepareResponse({ turn, request, wire, match })
     const end = await deliver(prepared, response)
     outcome.resolve(end === "lost" ? (this.#closed ? "closed" : "left") : end)

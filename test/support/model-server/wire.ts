@@ -14,6 +14,8 @@ export interface Wire {
   streamType(match: PathMatch): string
   readonly requestIdHeader: string
   wantsStream(body: unknown, match: PathMatch): boolean
+  /** The message with which the vendor rejects the request (status 400); undefined for an acceptable one. */
+  rejection?(body: unknown, match: PathMatch): string | undefined
   /** Encodes a streamed reply. */
   stream(reply: ResolvedReply): readonly Frame[]
   /** Encodes a reply that is not streamed. */

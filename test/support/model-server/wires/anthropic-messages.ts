@@ -4,6 +4,7 @@ import type { FinishReason } from "../../../../src/protocol/message.ts"
 import type { Usage } from "../../../../src/protocol/usage.ts"
 import type { MessageView, RequestView } from "../recorded-request.ts"
 import { partsText, recordsIn } from "../request-parts.ts"
+import { thinkingRejection } from "../thinking-rejection.ts"
 import type { ResolvedReply, ResolvedCall, ResolvedBlock, Frame, Wire } from "../wire.ts"
 import { corruptServerSentEvent, eventFrame, inputValue, pathOnly } from "../wire.ts"
 
@@ -14,6 +15,7 @@ export const anthropicMessages: Wire = {
   streamType: () => "text/event-stream; charset=utf-8",
   requestIdHeader: "request-id",
   wantsStream: (body) => isRecord(body) && body["stream"] === true,
+  rejection,
   stream,
   complete,
   failure: (status, message) => ({
@@ -22,6 +24,16 @@ export const anthropicMessages: Wire = {
   }),
   corrupt: corruptServerSentEvent,
   view,
+}
+
+/** With a thinking budget, the assistant turn that a tool result continues must begin with thinking. */
+function rejection(body: unknown): string | undefined {
+  if (!isRecord(body) || stringField(body["thinking"], "type") !== "enabled") return undefined
+  const turns = recordsIn(body, "messages").map((message) => ({
+    role: message["role"],
+    types: recordsIn(message, "content").map((block) => stringField(block, "type") ?? ""),
+  }))
+  return thinkingRejection(turns, { result: "tool_result", thinking: ["thinking", "redacted_thinking"] })
 }
 
 function stream(reply: ResolvedReply): readonly Frame[] {

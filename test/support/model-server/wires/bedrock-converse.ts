@@ -6,6 +6,7 @@ import { promptTokens } from "../../../../src/protocol/usage.ts"
 import { encodeEventStreamMessage } from "../event-stream.ts"
 import type { MessageView, RequestView } from "../recorded-request.ts"
 import { partsText, recordsIn } from "../request-parts.ts"
+import { thinkingRejection } from "../thinking-rejection.ts"
 import type { ResolvedReply, ResolvedCall, ResolvedBlock, Frame, PathMatch, Wire } from "../wire.ts"
 import { inputValue, pathOnly } from "../wire.ts"
 
@@ -21,6 +22,7 @@ export const bedrockConverse: Wire = {
   streamType: () => "application/vnd.amazon.eventstream",
   requestIdHeader: "x-amzn-requestid",
   wantsStream: (_body, match) => match.stream === true,
+  rejection,
   stream,
   complete,
   failure: (status, message) => ({ body: { message }, headers: { "x-amzn-errortype": exceptionName(status) } }),
@@ -31,6 +33,18 @@ export const bedrockConverse: Wire = {
     return { ...frame, bytes }
   },
   view,
+}
+
+/** Claude's own check: with a thinking budget, the assistant turn that a tool result continues must begin with reasoning. */
+function rejection(body: unknown): string | undefined {
+  const fields = isRecord(body) ? body["additionalModelRequestFields"] : undefined
+  if (!isRecord(fields) || stringField(fields["thinking"], "type") !== "enabled") return undefined
+  const turns = recordsIn(body, "messages").map((message) => ({
+    role: message["role"],
+    types: recordsIn(message, "content").map((block) => Object.keys(block)[0] ?? ""),
+  }))
+  const found = thinkingRejection(turns, { result: "toolResult", thinking: ["reasoningContent"] })
+  return found === undefined ? undefined : `The model returned the following errors: ${found}`
 }
 
 function stream(reply: ResolvedReply): readonly Frame[] {
