@@ -24,7 +24,7 @@ export async function flock(
   return outcome
 }
 
-/** Starting a program takes time, also where nobody holds the lock. */
+/** Starting a program takes time, even when no other process holds the lock. */
 const MIN_WAIT_MS = 1000
 
 /** On macOS and the BSDs, open(2) can lock. */

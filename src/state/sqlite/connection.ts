@@ -114,7 +114,7 @@ export function connect(options: SqliteConnectionOptions): Connection {
       inOrder(async () => {
         const result = await runUnlocked((used) =>
           transaction(used.raw, "BEGIN IMMEDIATE", () => {
-            // Nobody replaces the file while this transaction holds the lock. If it happened before, the transaction runs again.
+            // No process replaces the file while this transaction holds the lock. If it happened before, the transaction runs again.
             if (!isCurrent(used, options.path)) throw new ReplacedFileError()
             return work(used.db)
           }),

@@ -189,3 +189,45 @@ test("statistics count sessions, messages and sources", async () => {
   })
   expect(stats.sizeMb).toBe(Math.round(stats.sizeMb * 10) / 10)
 })
+
+test("pruning a long session leaves room for other processes to save", async () => {
+  await using t = await temporaryStore()
+  await t.store.startSession(
+    session("old", { startedAt: NOW - 200 * 86_400 }),
+    Array.from({ length: 1050 }, (_, index) => ({ role: "user", content: `message ${index}` })),
+    "old",
+  )
+  await t.store.endSession(sessionId("old"), "user_exit")
+  await t.store.startSession(session("open"), [{ role: "user", content: "hello" }], "open")
+  const order: string[] = []
+  await using other = await temporaryStore({ directory: t.directory })
+  const append = async (): Promise<void> => {
+    for (let index = 0; index < 3; index += 1) {
+      await other.store.append(sessionId("open"), [{ role: "user", content: `saved ${index}` }])
+      order.push("saved")
+    }
+  }
+  const prune = async (): Promise<void> => {
+    expect(await t.store.prune({ olderThanDays: 90 })).toEqual(["old"])
+    order.push("pruned")
+  }
+  await Promise.all([prune(), append()])
+  expect(order).toEqual(["saved", "saved", "saved", "pruned"])
+  expect([await t.store.session(sessionId("old")), await t.store.search("message")]).toEqual([undefined, []])
+})
+
+test("a session that is reopened while it is pruned is left", async () => {
+  await using t = await temporaryStore()
+  const messages = Array.from({ length: 250 }, (_, index) => ({ role: "user", content: `m ${index}` }) as const)
+  await t.store.startSession(session("old", { startedAt: NOW - 200 * 86_400 }), messages, "old")
+  await t.store.endSession(sessionId("old"), "user_exit")
+  const [deleted] = await Promise.all([
+    t.store.prune({ olderThanDays: 90 }),
+    (async () => {
+      await new Promise((resolve) => setImmediate(resolve))
+      await t.store.reopenSession(sessionId("old"))
+    })(),
+  ])
+  expect(deleted).toEqual([])
+  expect(await t.store.session(sessionId("old"))).toMatchObject({ id: "old", endedAt: null })
+})

@@ -5,7 +5,7 @@ import type { SessionId } from "../../protocol/identifiers.ts"
 import type { StoreLogger } from "../store.ts"
 import type { Database } from "./connection.ts"
 import { addToIndexes } from "./full-text.ts"
-import { chainToTip, continuationAncestors, newestContinuation } from "./lineage.ts"
+import { chainToTip, createRootFinder, newestContinuation } from "./lineage.ts"
 import { numberOrNull, number, sessionId } from "./row-values.ts"
 import { CONTINUATION_SQL, WITH_PARENT, hasMarkerSql } from "./session-kind.ts"
 
@@ -60,7 +60,34 @@ export function pruneCandidates(db: Database, request: PruneRequest): readonly S
     cutoff,
     request.source ?? null,
   )
-  return rows.map((row) => sessionId(row)).filter((id) => tipIsOld(db, id, cutoff))
+  const rootOfChain = createRootFinder(db)
+  const old = new Map<SessionId, boolean>()
+  return rows
+    .map((row) => sessionId(row))
+    .filter((id) => {
+      const root = rootOfChain(id)
+      const known = old.get(root) ?? tipIsOld(db, root, cutoff)
+      old.set(root, known)
+      return known
+    })
+}
+
+/**
+ * Deletes up to `limit` messages of a session, the newest first, and the session when none are left. Returns whether it is gone. A
+ * session that was reopened in the meantime is left as it is.
+ */
+export function removeSome(db: Database, id: SessionId, limit: number): "gone" | "more" | "reopened" {
+  const row = db.get("SELECT ended_at FROM sessions WHERE id = ?", id)
+  if (row === undefined) return "gone"
+  if (numberOrNull(row, "ended_at") === null) return "reopened"
+  const { changes } = db.run(
+    "DELETE FROM messages WHERE id IN (SELECT id FROM messages WHERE session_id = ? ORDER BY id DESC LIMIT ?)",
+    id,
+    limit,
+  )
+  if (changes === limit) return "more"
+  removeRows(db, [id])
+  return "gone"
 }
 
 /** Deletes exactly these sessions. Children outside the set stay without a parent. */
@@ -96,9 +123,8 @@ const IS_EMPTY = `title IS NULL
   AND NOT EXISTS (SELECT 1 FROM messages WHERE messages.session_id = sessions.id)
   AND NOT EXISTS (SELECT 1 FROM sessions child WHERE child.parent_session_id = sessions.id)`
 
-function tipIsOld(db: Database, id: SessionId, cutoff: number): boolean {
-  const root = continuationAncestors(db, id)[0] ?? id
-  const tip = chainToTip(db, root).at(-1) ?? id
+function tipIsOld(db: Database, root: SessionId, cutoff: number): boolean {
+  const tip = chainToTip(db, root).at(-1) ?? root
   const row = db.get("SELECT ended_at, started_at FROM sessions WHERE id = ?", tip)
   return row !== undefined && numberOrNull(row, "ended_at") !== null && number(row, "started_at") < cutoff
 }

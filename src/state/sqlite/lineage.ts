@@ -45,8 +45,32 @@ export function continuationAncestors(db: Database, id: SessionId): readonly Ses
   return [...seen].slice(1).toReversed()
 }
 
+/**
+ * Returns a function that finds the first session of a compression chain. It remembers the root of every session on the way, so that
+ * a walk over all sessions visits each of a long chain once.
+ */
+export function createRootFinder(db: Database): (id: SessionId) => SessionId {
+  const roots = new Map<SessionId, SessionId>()
+  return (id) => {
+    const path = new Set<SessionId>()
+    let root = id
+    for (let current: SessionId | undefined = id; current !== undefined && !path.has(current);) {
+      root = current
+      const known = roots.get(current)
+      if (known !== undefined) {
+        root = known
+        break
+      }
+      path.add(current)
+      current = continuedSession(db, current)
+    }
+    for (const visited of path) roots.set(visited, root)
+    return root
+  }
+}
+
 /** The compressed session that this one continues. */
-export function continuedSession(db: Database, id: SessionId): SessionId | undefined {
+function continuedSession(db: Database, id: SessionId): SessionId | undefined {
   const row = db.get(`SELECT ${KIND_COLUMNS} FROM ${WITH_PARENT} WHERE s.id = ?`, id)
   if (row === undefined || lineageKind(row) !== "continuation") return undefined
   return sessionIdOrNull(row, "parent_session_id") ?? undefined

@@ -3,7 +3,7 @@ import type { SessionId } from "../../protocol/identifiers.ts"
 import type { ListOptions, SessionKind, SessionSummary } from "../store.ts"
 import { contentPreview, decodeContent } from "../structured-content.ts"
 import type { Database } from "./connection.ts"
-import { chainToTip, continuedSession } from "./lineage.ts"
+import { chainToTip, createRootFinder } from "./lineage.ts"
 import { number, numberOrNull, sessionId, text, textOrNull } from "./row-values.ts"
 import type { Row } from "./row-values.ts"
 import { KIND_COLUMNS, LISTABLE_SQL, WITH_PARENT, kindOf, lineageKind } from "./session-kind.ts"
@@ -96,44 +96,26 @@ function* byLastActivity(
      WHERE TRUE ${filter.sql} ORDER BY a.last_at DESC, a.session_id DESC`,
     ...filter.values,
   )
-  const roots = new Map<SessionId, SessionId>()
+  const rootOfChain = createRootFinder(db)
   const seen = new Set<SessionId>()
   for (const row of rows) {
-    const root = rootOf(db, row, roots)
+    const root = rootOf(db, row, rootOfChain)
     if (root === undefined || seen.has(root.root)) continue
     seen.add(root.root)
     yield { ...root, cwd: textOrNull(row, "cwd") }
   }
 }
 
-function rootOf(db: Database, row: Row, roots: Map<SessionId, SessionId>): Root | undefined {
+function rootOf(db: Database, row: Row, rootOfChain: (id: SessionId) => SessionId): Root | undefined {
   let kind = kindOf(row)
   let root = sessionId(row)
   if (lineageKind(row) === "continuation") {
-    root = firstOfChain(db, root, roots)
+    root = rootOfChain(root)
     const rootRow = db.get(`SELECT ${KIND_COLUMNS} FROM ${WITH_PARENT} WHERE s.id = ?`, root)
     if (rootRow === undefined) return undefined
     kind = kindOf(rootRow)
   }
   return kind === "conversation" || kind === "branch" ? { root, kind } : undefined
-}
-
-/** Remembers the root of every session on the way, so that a list visits each session of a long chain once. */
-function firstOfChain(db: Database, id: SessionId, roots: Map<SessionId, SessionId>): SessionId {
-  const path = new Set<SessionId>()
-  let root = id
-  for (let current: SessionId | undefined = id; current !== undefined && !path.has(current);) {
-    root = current
-    const known = roots.get(current)
-    if (known !== undefined) {
-      root = known
-      break
-    }
-    path.add(current)
-    current = continuedSession(db, current)
-  }
-  for (const visited of path) roots.set(visited, root)
-  return root
 }
 
 function page(roots: Iterable<Root>, options: ListOptions): readonly Root[] {

@@ -33,7 +33,13 @@ export async function openSqliteStore(options: OpenStoreOptions): Promise<Sessio
       const mode = readOnly ? await journalMode(connection) : await useWriteAheadLog(connection, log)
       const schema = readOnly ? await connection.read(readSchemaInfo) : await setUpSchema(connection, log)
       const info: StoreInfo = { engine: "sqlite", location: path, journalMode: mode, ...schema }
-      return sqliteStore({ connection, info, log, now: () => epochSeconds(clock) })
+      return sqliteStore({
+        connection,
+        info,
+        log,
+        now: () => epochSeconds(clock),
+        sleep: (ms) => clock.sleep(ms, NEVER_ABORTED),
+      })
     } catch (error) {
       await connection.close()
       throw error
@@ -42,6 +48,8 @@ export async function openSqliteStore(options: OpenStoreOptions): Promise<Sessio
     throw toStoreError(error, options.path)
   }
 }
+
+const NEVER_ABORTED = { signal: new AbortController().signal }
 
 /** SQLite's name for a database without a file. */
 const IN_MEMORY = ":memory:"

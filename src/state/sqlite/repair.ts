@@ -153,7 +153,7 @@ async function setUp(path: string, { clock, log }: RepairOptions): Promise<void>
   }
 }
 
-/** Puts the new file in the place of the damaged one and returns the new name of the damaged one. */
+/** Replaces the damaged file with the new one and returns the new name of the damaged one. */
 function exchange(path: string, fresh: string, clock: Clock): string {
   const target = unusedName(path, clock)
   try {

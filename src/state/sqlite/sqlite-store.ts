@@ -1,4 +1,5 @@
 import { errorMessage } from "../../base/system-error.ts"
+import type { SessionId } from "../../protocol/identifiers.ts"
 import type { MessageWords } from "../../protocol/message-words.ts"
 import type { AutoPruneOptions, AutoPruneOutcome, SessionStore, StoreInfo, StoreLogger } from "../store.ts"
 import { truncateWriteAheadLog } from "./connection.ts"
@@ -17,11 +18,12 @@ interface Parts {
   readonly log: StoreLogger
   /** Epoch seconds. */
   readonly now: () => number
+  readonly sleep: (ms: number) => Promise<void>
 }
 
 /** Maps each store operation to its transaction. Modules that a conversation does not need are imported on first use. */
 export function sqliteStore(parts: Parts): SessionStore {
-  const { info, log, now } = parts
+  const { info, log, now, sleep } = parts
   const { read, write, withoutTransaction, close } = parts.connection
   const store: SessionStore = {
     info,
@@ -126,13 +128,21 @@ export function sqliteStore(parts: Parts): SessionStore {
       return await write((db) => sweep(db, now()))
     },
     prune: async ({ dryRun, ...request }) => {
-      const { pruneCandidates, removeRows, removeSessionFiles } = await import("./delete-sessions.ts")
-      if (dryRun === true) return await read((db) => pruneCandidates(db, { ...request, now: now() }))
-      const deleted = await write((db) => {
-        const ids = pruneCandidates(db, { ...request, now: now() })
-        removeRows(db, ids)
-        return ids
-      })
+      const { pruneCandidates, removeSome, removeSessionFiles } = await import("./delete-sessions.ts")
+      const candidates = await read((db) => pruneCandidates(db, { ...request, now: now() }))
+      if (dryRun === true) return candidates
+      const deleted: SessionId[] = []
+      // In small transactions with pauses, because other processes wait for the lock to save their messages. The newest session of
+      // a chain goes first: without its parent it would be indexed again.
+      for (const id of candidates.toReversed()) {
+        let state: ReturnType<typeof removeSome> = "more"
+        while (state === "more") {
+          const started = performance.now()
+          state = await write((db) => removeSome(db, id, PRUNED_AT_ONCE))
+          await sleep(Math.min(performance.now() - started, MAX_PAUSE_MS))
+        }
+        if (state === "gone") deleted.push(id)
+      }
       removeSessionFiles(info.location, deleted, log)
       return deleted
     },
@@ -195,6 +205,10 @@ function messageWords({ connection: { read }, info, log }: Parts): MessageWords 
     },
   }
 }
+
+/** Messages. Removing one from both full-text tables can take a millisecond. */
+const PRUNED_AT_ONCE = 100
+const MAX_PAUSE_MS = 100
 
 const LAST_AUTO_PRUNE = "last_auto_prune"
 

@@ -1,15 +1,6 @@
 import { withLineEnds } from "./mixed-line-ends.ts"
 import type { LineEnd } from "./mixed-line-ends.ts"
-
-/** A part of a text, in UTF-16 units. */
-export interface TextRegion {
-  readonly start: number
-  readonly end: number
-}
-
-export interface Edit extends TextRegion {
-  readonly text: string
-}
+import type { Edit, TextRegion } from "./text-edit.ts"
 
 /** A file's text with LF line endings for editing, and its mapping to the stored text. */
 export interface EditableText {

@@ -1,6 +1,6 @@
 import { diffArrays } from "diff"
 
-import type { Edit } from "./editable-text.ts"
+import type { Edit } from "./text-edit.ts"
 
 export type LineEnd = "\n" | "\r\n"
 

@@ -1,4 +1,4 @@
-import type { TextRegion } from "../../text/editable-text.ts"
+import type { TextRegion } from "../../text/text-edit.ts"
 import { STRATEGIES, STRATEGY_NAMES } from "./strategies.ts"
 import type { StrategyName } from "./strategies.ts"
 

@@ -1,6 +1,7 @@
 import { fail, ok, type Result } from "../../../../base/result.ts"
 import { editableText, verbatimText } from "../../text/editable-text.ts"
-import type { Edit, EditableText } from "../../text/editable-text.ts"
+import type { EditableText } from "../../text/editable-text.ts"
+import type { Edit } from "../../text/text-edit.ts"
 import { isMostlyCrlf } from "../../text/text-encoding.ts"
 import { findText } from "./find-text.ts"
 import { fitReplacement } from "./fit-replacement.ts"

@@ -1,4 +1,4 @@
-import type { TextRegion } from "../../text/editable-text.ts"
+import type { TextRegion } from "../../text/text-edit.ts"
 import { isSimilar, similarity, similarityBound } from "./similarity.ts"
 import { linesRegion, textLines, searchLines } from "./text-lines.ts"
 

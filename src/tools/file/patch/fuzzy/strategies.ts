@@ -1,4 +1,4 @@
-import type { TextRegion } from "../../text/editable-text.ts"
+import type { TextRegion } from "../../text/text-edit.ts"
 import { anchoredBlocks, similarWindows } from "./similar-blocks.ts"
 import { linesRegion, textLines, searchLines } from "./text-lines.ts"
 

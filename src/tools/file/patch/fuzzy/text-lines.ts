@@ -1,4 +1,4 @@
-import type { TextRegion } from "../../text/editable-text.ts"
+import type { TextRegion } from "../../text/text-edit.ts"
 
 /** A text split at line feeds, with the offset of each line. The last line is empty when the text ends with a line feed. */
 export interface TextLines {

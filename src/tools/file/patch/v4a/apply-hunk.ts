@@ -1,6 +1,7 @@
 import { fail, ok, type Result } from "../../../../base/result.ts"
 import { editableText } from "../../text/editable-text.ts"
-import type { Edit, EditableText, TextRegion } from "../../text/editable-text.ts"
+import type { EditableText } from "../../text/editable-text.ts"
+import type { Edit, TextRegion } from "../../text/text-edit.ts"
 import type { FoundText } from "../fuzzy/find-text.ts"
 import { fitReplacement } from "../fuzzy/fit-replacement.ts"
 import { findLines } from "./find-lines.ts"

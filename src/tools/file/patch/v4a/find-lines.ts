@@ -1,4 +1,4 @@
-import type { TextRegion } from "../../text/editable-text.ts"
+import type { TextRegion } from "../../text/text-edit.ts"
 import { findText } from "../fuzzy/find-text.ts"
 import type { FoundText } from "../fuzzy/find-text.ts"
 import type { StrategyName } from "../fuzzy/strategies.ts"

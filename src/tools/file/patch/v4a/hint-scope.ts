@@ -1,5 +1,5 @@
 import { fail, ok, type Result } from "../../../../base/result.ts"
-import type { TextRegion } from "../../text/editable-text.ts"
+import type { TextRegion } from "../../text/text-edit.ts"
 import { linesRegion, textLines } from "../fuzzy/text-lines.ts"
 import type { TextLines } from "../fuzzy/text-lines.ts"
 import { plainPunctuation } from "./find-lines.ts"
