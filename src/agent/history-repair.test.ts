@@ -22,11 +22,17 @@ const assistant = (...ids: readonly string[]): AssistantMessage => ({
   ...(ids.length === 0 ? {} : { tool_calls: ids.map((id) => call(id)) }),
 })
 const tool = (id: string): ToolMessage => ({ role: "tool", content: "r", tool_call_id: id, tool_name: "t" })
+const note = (content: string): UserMessage => ({ role: "user", content, synthetic: "todo" })
+const noReply: AssistantMessage = {
+  role: "assistant",
+  content: expect.stringContaining("There was no reply to this message") as string,
+}
 const gap = expect.objectContaining({ role: "user", synthetic: "gap" })
 const text = (value: string) => ({ type: "text", text: value }) as const
 
 test.each<[string, Message[], Message[]]>([
-  ["two user messages", [user("a"), user("b")], [user("a\n\nb")]],
+  ["two user messages", [user("a"), user("b")], [user("a"), noReply, user("b")]],
+  ["a note before a user message", [note("a"), user("b")], [user("a\n\nb")]],
   ["a stray result", [user("a"), tool("x"), assistant()], [user("a"), assistant()]],
   [
     "a good history",
@@ -39,8 +45,8 @@ test.each<[string, Message[], Message[]]>([
     [assistant("x"), tool("x"), user("a")],
   ],
   ["a result repeated at once", [assistant("x"), tool("x"), tool("x")], [assistant("x"), tool("x")]],
-  ["text and parts", [user("a"), user([text("b"), text("c")])], [user([text("a"), text("b"), text("c")])]],
-  ["users around a stray result", [user("a"), tool("x"), user("b")], [user("a\n\nb")]],
+  ["text and parts", [note("a"), user([text("b"), text("c")])], [user([text("a"), text("b"), text("c")])]],
+  ["users around a stray result", [user("a"), tool("x"), user("b")], [user("a"), noReply, user("b")]],
   ["two replies", [assistant(), assistant()], [assistant(), gap, assistant()]],
   [
     "results stored after the messages of another process",
@@ -59,7 +65,7 @@ test.each<[string, Message[], Message[]]>([
 
 test("injected text is merged as well", () => {
   const merged = repairHistory([
-    { ...user("a"), injected: "i" },
+    { ...note("a"), injected: "i" },
     { ...user("b"), injected: "j", timestamp: 2 },
   ])
   expect(merged).toEqual([{ role: "user", content: "a\n\nb", injected: "i\n\nj", timestamp: 2 }])

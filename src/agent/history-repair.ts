@@ -8,7 +8,7 @@ import type { AssistantMessage, Message, Part, ToolCall, ToolMessage, UserMessag
  */
 export function repairHistory(messages: readonly Message[]): readonly Message[] {
   if (isSound(messages)) return messages
-  return mergeUserMessages(separateReplies(settleCalls(groupResults(messages))))
+  return joinUserMessages(separateReplies(settleCalls(groupResults(messages))))
 }
 
 /** Almost every history is sound, and this runs for every request, so it allocates nothing. */
@@ -54,14 +54,26 @@ export function repairStoredHistory(rows: ReadonlyMap<Message, number>): Readonl
   return repaired
 }
 
-function mergeUserMessages(messages: readonly Message[]): readonly Message[] {
-  const merged: Message[] = []
+/**
+ * Merges consecutive user messages that Hermes wrote with those next to them. Two messages of the user are separated instead: the
+ * model must not carry out a request that was interrupted as if it were part of the next one.
+ */
+function joinUserMessages(messages: readonly Message[]): readonly Message[] {
+  const joined: Message[] = []
   for (const message of messages) {
-    const last = merged.at(-1)
-    if (message.role === "user" && last?.role === "user") merged[merged.length - 1] = mergeUsers(last, message)
-    else merged.push(message)
+    const last = joined.at(-1)
+    if (message.role !== "user" || last?.role !== "user") joined.push(message)
+    else if (message.synthetic === undefined && last.synthetic === undefined) joined.push(NO_REPLY, message)
+    else joined[joined.length - 1] = mergeUsers(last, message)
   }
-  return merged.length === messages.length ? messages : merged
+  return joined.some((message, index) => message !== messages[index]) ? joined : messages
+}
+
+/** The same object each time, so that its encoding is cached. */
+const NO_REPLY: AssistantMessage = {
+  role: "assistant",
+  content:
+    "[There was no reply to this message: it was interrupted or failed, or another process is answering it. It is not part of the next message.]",
 }
 
 /** Puts a synthetic user message between two replies. */

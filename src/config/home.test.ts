@@ -137,3 +137,8 @@ test.skipIf(notRoot !== undefined)(
     expect([uid, gid, statSync(home.path).uid]).toEqual([1234, 2345, 0])
   },
 )
+
+test("a leading ~ in HERMES_HOME is the home of the account", () => {
+  const at = (value: string) => resolveHome(environmentFrom({ HOME: "/home/me", HERMES_HOME: value })).path
+  expect([at("~/hermes"), at("~"), at("/x/~/y")]).toEqual(["/home/me/hermes", "/home/me", "/x/~/y"])
+})

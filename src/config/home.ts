@@ -29,8 +29,10 @@ export class HomeError extends Error {
 /** Determines the home directory; does not access the disk beyond resolving links. Throws `HomeError` when the user has no home. */
 export function resolveHome(environment: Environment): Home {
   const named = (environment.get("HERMES_HOME") ?? "").trim()
-  if (named !== "") return homeAt(resolve(named), environment)
   const userHome = accountHome(environment)
+  // Quotes keep the shell from expanding it.
+  const expanded = userHome === undefined ? named : named.replace(/^~(?=\/|$)/, () => userHome)
+  if (named !== "") return homeAt(resolve(expanded), environment)
   if (userHome === undefined) {
     throw new HomeError(
       "HOME is not set to an absolute path, and this account has no home directory; set HOME or HERMES_HOME to one",

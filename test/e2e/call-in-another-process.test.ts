@@ -12,7 +12,8 @@ import { NO_SANDBOX, settingsFor, startHermes } from "./hermes-process.ts"
 import { chainOf, pause, seedSession } from "./killed-session.ts"
 
 const SETTINGS = `  context_length: 200000\nmemory:\n  nudge_interval: 0\n${NO_SANDBOX}`
-const COMMAND = "touch started; until [ -e go ]; do sleep 0.02; done; echo real-result"
+/** Ends too when the test deletes its directory. */
+const COMMAND = "touch started; until [ -e go ] || [ ! -e started ]; do sleep 0.02; done; echo real-result"
 
 /** The first process is asked to run the command, the second one only to answer. */
 const script = repeat((request: RecordedRequest) => {

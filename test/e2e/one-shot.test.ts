@@ -136,10 +136,13 @@ describe("standard input", () => {
     expect(model.view(0).messages[0]?.text).toBe("hello there")
   })
 
-  test("-q - reads the prompt from the pipe", async () => {
+  test.each([
+    { flags: ["-Q", "-q", "-"], name: "-q -" },
+    { flags: ["-z", "-"], name: "-z -" },
+  ])("$name reads the prompt from the pipe", async ({ flags }) => {
     await using model = await startModelServer([says("Hello.")])
     await using home = await temporaryHome({ config: settingsFor(model) })
-    expect((await hermes(home, ["-Q", "-q", "-"], { stdin: "hello there\n" })).stdout).toBe("Hello.\n")
+    expect((await hermes(home, flags, { stdin: "hello there\n" })).stdout).toBe("Hello.\n")
     expect(model.view(0).messages[0]?.text).toBe("hello there")
   })
 

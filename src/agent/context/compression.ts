@@ -153,28 +153,45 @@ export function createCompression(parts: CompressionParts): Compression {
   }
 
   async function* run(options: RunRequest): Steps<CompressionRun> {
-    const lock = await conversation.lockCompression(options.signal)
-    if (lock === undefined) return unchanged(parts, "another process is compressing this conversation")
-    try {
-      // The previous holder of the lock may have compressed the conversation already, and a session that another process has
-      // continued cannot be compressed again. Adopting the stored state also includes what other processes have added.
-      const { id } = conversation
-      const sizeBefore = estimate()
-      const changed = yield* parts.catchUp(conversation.history.slice(turnStart(conversation.history)))
-      if (changed && (conversation.id !== id || estimate() < sizeBefore)) return { ...unchanged(parts), progress: true }
-      yield { type: "status", kind: "compress", text: "compressing the conversation" }
-      await parts.prepare(conversation.history)
-      const outcome = await engine.compress(conversation.history, {
-        ...options,
-        sessionId: conversation.id,
-        overheadTokens: overheadTokens(),
-        beforeRemoval: (removed, layer) => parts.beforeRemoval(removed, layer, options.signal),
-      })
-      return yield* applyOutcome(outcome, parts)
-    } finally {
-      counted = { messages: 0, tokens: 0 }
-      await lock.release()
+    for (let attempt = 1; ; attempt += 1) {
+      const lock = await conversation.lockCompression(options.signal)
+      if (lock === undefined) return unchanged(parts, "another process is compressing this conversation")
+      try {
+        const adopted = yield* adoptOthers()
+        if (adopted === "nothing" || adopted === "too-long") return yield* compress(options)
+        // The lock is for the session that another process has continued.
+        const isTooLong = adopted === "continued" && engine.shouldCompress(estimate())
+        if (!isTooLong || attempt === MAX_PASSES) return { ...unchanged(parts), progress: true }
+      } finally {
+        counted = { messages: 0, tokens: 0 }
+        await lock.release()
+      }
     }
+  }
+
+  /**
+   * Adopts what other processes have stored: the previous holder of the lock may have compressed the conversation already, and a
+   * session that another process has continued cannot be compressed again.
+   */
+  async function* adoptOthers(): Steps<"nothing" | "continued" | "shorter" | "too-long"> {
+    const { id } = conversation
+    const before = estimate()
+    const changed = yield* parts.catchUp(conversation.history.slice(turnStart(conversation.history)))
+    if (!changed) return "nothing"
+    if (conversation.id !== id) return "continued"
+    return estimate() < before ? "shorter" : "too-long"
+  }
+
+  async function* compress(options: RunRequest): Steps<CompressionRun> {
+    yield { type: "status", kind: "compress", text: "compressing the conversation" }
+    await parts.prepare(conversation.history)
+    const outcome = await engine.compress(conversation.history, {
+      ...options,
+      sessionId: conversation.id,
+      overheadTokens: overheadTokens(),
+      beforeRemoval: (removed, layer) => parts.beforeRemoval(removed, layer, options.signal),
+    })
+    return yield* applyOutcome(outcome, parts)
   }
 
   /** Refuses a single message that is far larger than the window: compression cannot help, and some servers truncate silently. */

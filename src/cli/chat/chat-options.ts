@@ -50,7 +50,8 @@ export async function readChatOptions(invocation: Invocation): Promise<ChatOptio
   if (first !== undefined && (script ?? query) !== undefined)
     throw usage("There are two prompts: give it either as a word or with -q or -z.")
   const format = flags.text("output-format") ?? "text"
-  const typed = script ?? (query === "-" ? undefined : query) ?? first
+  // `-` stands for standard input.
+  const [typed] = [script ?? query ?? first].filter((text) => text !== "-")
   const piped = await readPiped(invocation, typed !== undefined)
   const prompt = joinPrompt(typed, piped)
   const isOneShot =

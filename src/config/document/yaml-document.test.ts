@@ -57,6 +57,7 @@ test.each([
   ["a:\n\tb: 1\n", "a tab is used for indentation; use spaces"],
   ["a: b: c\n", "a line has two `key:` parts; put the value in quotes"],
   ["a: *nope\n", "an alias (*name) is undefined"],
+  ["a: &a [*a]\n", "an alias (*name) refers to a value that contains it"],
   ["a: 1\n---\nb: 2\n", "the file has more than one document (a line with ---)"],
   ["a: 'open\n", "a closing quote or bracket, or a space after `:`, is missing"],
   ["a: %x\n", "a value starts with a character that needs quotes"],

@@ -43,9 +43,18 @@ export function parseYaml(text: string): Result<ParsedYaml, ParseFailure> {
     // The library throws for undefined aliases and for documents that expand to gigabytes.
     return fail({ message: "an alias (*name) is undefined or expands without end", line: 1, column: 1 })
   }
+  if (containsItself(value))
+    return fail({ message: "an alias (*name) refers to a value that contains it", line: 1, column: 1 })
   if (!isRecord(value))
     return fail({ message: "the file must be a mapping of settings (key: value)", line: 1, column: 1 })
   return ok({ document, tree: value, problems: duplicates })
+}
+
+/** True when a list or mapping contains itself, which every walk over the tree would follow for ever. */
+function containsItself(value: unknown, parents: readonly object[] = []): boolean {
+  if (typeof value !== "object" || value === null) return false
+  if (parents.includes(value)) return true
+  return Object.values(value).some((child) => containsItself(child, [...parents, value]))
 }
 
 function parseText(text: string): Document.Parsed {
