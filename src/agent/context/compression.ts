@@ -203,11 +203,16 @@ export function createCompression(parts: CompressionParts): Compression {
     // `confirmWindow` may have corrected the window.
     if (!isOversized(largest)) return undefined
     const { model: name, contextLength } = client.runtime
+    // Kept, the message would block every later request.
+    const last = conversation.history.length - 1
+    const isNewest =
+      conversation.history[last]?.role === "user" && isOversized(estimator.textOnly(conversation.history.slice(last)))
+    if (isNewest) await conversation.rewind(last)
     return {
       exitReason: "message_too_large",
       code: "message_too_large",
       reason: "context_overflow",
-      message: `one message has about ${compactCount(largest)} tokens, but the context window of ${name} has ${compactCount(contextLength)}, so nothing was sent. ${SPLIT_IT}`,
+      message: `one message has about ${compactCount(largest)} tokens, but the context window of ${name} has ${compactCount(contextLength)}, so it was not sent${isNewest ? " and not kept" : ""}. ${isNewest ? SPLIT_IT : `Remove it with /undo, then ${SPLIT_IT.charAt(0).toLowerCase()}${SPLIT_IT.slice(1)}`}`,
     }
   }
 
@@ -289,8 +294,7 @@ export function createCompression(parts: CompressionParts): Compression {
   }
 }
 
-const SPLIT_IT =
-  "Remove the message with /undo, then put the text into a file, send a part of it, or choose a model with a larger context window"
+const SPLIT_IT = "Put the text into a file, send a part of it, or choose a model with a larger context window"
 
 const TOO_LONG =
   "the conversation is too long for this model and cannot be compressed further; remove your last message with /undo, or start a new session with /new"

@@ -96,3 +96,10 @@ test.each([
   run.busy.interrupt()
   expect(run.calls).toEqual(calls)
 })
+
+test("Ctrl+C also drops what is queued, and names it", () => {
+  const { busy, outbox, calls } = turn("queue")
+  busy.line("next\nthing")
+  busy.interrupt()
+  expect([outbox, calls]).toEqual([[], [QUEUED, "interrupt", "Not sent: next thing"]])
+})

@@ -1,4 +1,5 @@
 import { assertNever } from "../../base/assert-never.ts"
+import { ellipsize } from "../../base/text.ts"
 import type { Session } from "../../app/session/session.ts"
 import type { SlashOutcome } from "../../commands/slash-command.ts"
 import { isSlashLine } from "../../commands/slash-table.ts"
@@ -33,6 +34,8 @@ export interface BusyInput extends BusyListener {
 }
 
 export type AfterTurn = Extract<SlashOutcome, { kind: "switch" | "quit" }> | { readonly kind: "continue" }
+
+const MAX_SHOWN_CHARS = 200
 
 /** A second Ctrl+C within this time ends the process. */
 const FORCE_WITHIN_MS = 2000
@@ -108,7 +111,11 @@ export function createBusyInput(options: BusyInputOptions): BusyInput {
       const now = options.now()
       if (now - interruptedAt < FORCE_WITHIN_MS) options.force()
       interruptedAt = now
+      if (!running) return
       stop()
+      // The user wants everything to stop, and would otherwise have to interrupt each queued message too.
+      for (const text of outbox.splice(0))
+        note(`Not sent: ${ellipsize(text.replaceAll(/\s+/gu, " "), MAX_SHOWN_CHARS)}`)
     },
     runEnded: () => {
       running = false
