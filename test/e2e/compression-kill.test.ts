@@ -79,7 +79,7 @@ test("a process that waits for the compression of another continues at once when
     waited: (model.requests[1]?.at ?? 0) >= killedAt,
     quick: durationMs < LOCK_TIMEOUT_MS,
     summaries,
-  }).toEqual({ code: 0, answer: "Answer to one\n\ntwo", waited: true, quick: true, summaries: 2 })
+  }).toEqual({ code: 0, answer: "Answer to two", waited: true, quick: true, summaries: 2 })
   // The message of the killed process is stored too.
   const [old] = await chainOf(home, id)
   expect(old?.messages.map(contentOf)).toEqual([...messages.map(contentOf), "one", "two"])

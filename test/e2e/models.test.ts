@@ -82,7 +82,9 @@ describe("an unreachable model is reported in one sentence with a next step, and
     const later = await run(home, ["-z", "second words", "--continue"])
     expect([later.code, later.stdout, later.stderr]).toEqual([0, "Here again.\n", ""])
     expect(model.view(1).messages.map(({ role, text }) => [role, text])).toEqual([
-      ["user", "first words\n\nsecond words"],
+      ["user", "first words"],
+      ["assistant", expect.stringContaining("There was no reply to this message")],
+      ["user", "second words"],
     ])
   })
 
