@@ -52,6 +52,9 @@ export interface MessageExtras {
  */
 export type Synthetic = "elision" | "gap" | "todo" | "summary" | "recovery" | "review" | "background" | "max_iterations"
 
+/** How the note begins that replaces the rounds which a compression removed. It can be before the text of a user message. */
+export const ELISION_NOTE_START = "[LEFT OUT TO SAVE SPACE:"
+
 /** How a compression changed a message without removing it. Absent fields are sent as they are stored. */
 export interface SentForm {
   readonly content?: string | readonly Part[]

@@ -1,5 +1,5 @@
 import { ellipsize } from "../../base/text.ts"
-import { contentText } from "../../protocol/message.ts"
+import { contentText, ELISION_NOTE_START } from "../../protocol/message.ts"
 import type { Message, Part, ToolMessage, UserMessage } from "../../protocol/message.ts"
 import type { DigestedCall } from "../../toolkit/tool.ts"
 import { digestedCall } from "./result-digest.ts"
@@ -31,7 +31,6 @@ const MAX_SESSIONS = 3
 const MAX_LINE_CHARS = 160
 const MAX_NOTES = 3
 
-const OPENING = "[LEFT OUT TO SAVE SPACE:"
 const CLOSING = "[END OF NOTE]"
 const NOTE = "- Note: "
 const DONE = "- Done: "
@@ -39,7 +38,7 @@ const DONE = "- Done: "
 export function elisionNote({ rounds, sessions, words, notes, done }: Elision): string {
   const ids = sessions.map((id) => `"${id}"`).join(", ")
   return [
-    `${OPENING} ${rounds} earlier ${rounds === 1 ? "round" : "rounds"} of this conversation. Requests in them are background and already handled; ` +
+    `${ELISION_NOTE_START} ${rounds} earlier ${rounds === 1 ? "round" : "rounds"} of this conversation. Requests in them are background and already handled; ` +
       "what the user decided or ruled out still holds. " +
       `Every message is kept word for word; session_search with session_id ${ids} (and a query or around_message_id) brings it back.]`,
     ...notes,
@@ -51,7 +50,7 @@ export function elisionNote({ rounds, sessions, words, notes, done }: Elision): 
 
 /** Splits a text into the note at its beginning and the rest; undefined when it starts with no note. */
 export function splitNote(text: string): { readonly elision: Elision; readonly rest: string } | undefined {
-  if (!text.startsWith(OPENING)) return undefined
+  if (!text.startsWith(ELISION_NOTE_START)) return undefined
   const end = text.indexOf(`\n${CLOSING}`)
   if (end === -1) return undefined
   const [first = "", ...lines] = text.slice(0, end).split("\n")

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest"
+import { ELISION_NOTE_START } from "../../protocol/message.ts"
 import { NOW, session, sessionId, temporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
 import type { TemporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
 import type { ListOptions } from "../store.ts"
@@ -189,4 +190,17 @@ test("latestSession in a directory goes by where a conversation was last used", 
   expect([await latestIn("/a"), await latestIn("/b"), await latestIn("/c")]).toEqual(["s2", "s1", undefined])
   await t.store.setDirectory(session("s2").id, "/b")
   expect([await latestIn("/a"), await latestIn("/b")]).toEqual(["s0", "s2"])
+})
+
+test("the preview of a compressed conversation has the words of the user, not the note before them", async () => {
+  await using t = await temporaryStore()
+  const words = "Read all parts of the project"
+  await t.store.startSession(session("root"), [{ role: "user", content: words }], "talk")
+  await t.store.rotate(sessionId("root"), session("tip", { startedAt: NOW + 1 }), [
+    {
+      role: "user",
+      content: `${ELISION_NOTE_START} 9 earlier rounds]\n${"- Done: x\n".repeat(100)}[END OF NOTE]\n\n${words}`,
+    },
+  ])
+  expect((await t.store.list({})).map(({ id, preview }) => [id, preview])).toEqual([["tip", words]])
 })

@@ -1,5 +1,6 @@
 import { codePointLength, takeCodePoints } from "../../base/text.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
+import { ELISION_NOTE_START } from "../../protocol/message.ts"
 import type { ListOptions, SessionKind, SessionSummary } from "../store.ts"
 import { contentPreview, decodeContent } from "../structured-content.ts"
 import type { Database } from "./connection.ts"
@@ -142,7 +143,7 @@ function summarize(db: Database, entry: Entry): SessionSummary {
     kind: entry.kind,
     source: text(row, "source"),
     title: textOrNull(row, "title"),
-    preview: previewOf(db, tip),
+    preview: previewOf(db, entry, tip),
     model: textOrNull(row, "model"),
     cwd: textOrNull(row, "cwd"),
     startedAt,
@@ -161,18 +162,23 @@ function lastActivityOf(db: Database, id: SessionId): number {
   return number(db.get("SELECT last_at FROM session_activity WHERE session_id = ?", id) ?? {}, "last_at")
 }
 
-/** The first user message on one line. SQL truncates plain text; structured content starts with a NUL, so its length is 0 there. */
-function previewOf(db: Database, id: SessionId): string {
+/** The first user message on one line. After a compression it may begin with a note; then the root has the user's words. */
+function previewOf(db: Database, { root }: Entry, tip: SessionId): string {
+  const first = firstUserText(db, tip)
+  const line = (first.startsWith(ELISION_NOTE_START) ? firstUserText(db, root) : first)
+    .replace(/\s*[\r\n]+\s*/g, " ")
+    .trim()
+  return codePointLength(line) > PREVIEW_LENGTH ? `${takeCodePoints(line, PREVIEW_LENGTH)}...` : line
+}
+
+/** SQL truncates plain text; structured content starts with a NUL, so its length is 0 there. */
+function firstUserText(db: Database, id: SessionId): string {
   const row = db.get(
     `SELECT CASE WHEN length(content) = 0 THEN content ELSE substr(content, 1, 400) END AS content
      FROM messages WHERE session_id = ? AND active = 1 AND role = 'user' ORDER BY timestamp, id LIMIT 1`,
     id,
   )
-  const decoded = decodeContent(row?.["content"], () => undefined)
-  const line = contentPreview(decoded)
-    .replace(/\s*[\r\n]+\s*/g, " ")
-    .trim()
-  return codePointLength(line) > PREVIEW_LENGTH ? `${takeCodePoints(line, PREVIEW_LENGTH)}...` : line
+  return contentPreview(decodeContent(row?.["content"], () => undefined))
 }
 
 interface SourceFilter {
