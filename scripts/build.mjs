@@ -35,7 +35,11 @@ const OUTPUT_OPTIONS = {
 
 const bundle = await rolldown({
   cwd: root,
-  input: { main: "src/cli/launch/main.ts", "image-worker": "src/llm/vision/image-worker.ts" },
+  input: {
+    main: "src/cli/launch/main.ts",
+    "image-worker": "src/llm/vision/image-worker.ts",
+    index: "src/index.ts",
+  },
   platform: "node",
   external: ["@lydell/node-pty", "@silvia-odwyer/photon-node", "@vscode/ripgrep"],
   preserveEntrySignatures: "allow-extension",

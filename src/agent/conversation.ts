@@ -2,7 +2,7 @@ import type { Result } from "../base/result.ts"
 import { ok } from "../base/result.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 import type { Message } from "../protocol/message.ts"
-import type { BilledCall, CompressionLock, Journal, Rotation } from "./journal.ts"
+import type { BilledCall, CompressionLock, Journal, RewindOptions, Rotation } from "./journal.ts"
 
 /**
  * The messages of a session in the form in which they are sent, and the only owner of the current session id. Every change
@@ -77,10 +77,10 @@ export class Conversation {
   }
 
   /** Removes the message at this index and everything after it. */
-  async rewind(index: number): Promise<void> {
+  async rewind(index: number, options?: RewindOptions): Promise<void> {
     const first = this.#messages[index]
     if (first === undefined) return
-    await this.#journal.rewind(first)
+    await this.#journal.rewind(first, options)
     this.#messages.length = index
   }
 

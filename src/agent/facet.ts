@@ -23,6 +23,11 @@ export interface SessionFacet {
   promptLayers?(request: PromptRequest): Promise<readonly FacetLayer[]>
   /** Text that is sent with the user's message. The session waits for it. */
   beforeTurn?(turn: StartingTurn): Promise<string | undefined>
+  /**
+   * The first request of the session has been sent, and the process waits for the model: opens what tool calls will need. The signal
+   * aborts when the run ends. It must not keep the process running.
+   */
+  awaitingReply?(signal: AbortSignal): Promise<void>
   /** The hook stage of the door, before guardrails and policy: may tighten, never loosen. */
   beforeTool?(call: HookedCall): Promise<HookDecision>
   /** Called when an allowed call starts; the returned function is called when it has ended. `CallDeniedError` denies the call. */

@@ -26,6 +26,8 @@ export interface Facets {
   promptLayers(request: PromptRequest): Promise<readonly FacetLayer[]>
   /** All texts in list order. */
   beforeTurn(turn: StartingTurn): Promise<string>
+  /** One facet after the other. */
+  awaitingReply(signal: AbortSignal): Promise<void>
   beforeCompression(removal: Removal): Promise<string>
   rotated(sessions: { readonly from: SessionId; readonly to: SessionId }): void
   historyChanged(history: readonly Message[]): void
@@ -108,6 +110,11 @@ export function combineFacets(list: readonly SessionFacet[], log: Logger): Facet
       return (await Promise.all(layers)).flat()
     },
     beforeTurn: async (turn) => (await texts("beforeTurn", (facet) => facet.beforeTurn?.(turn))).join("\n\n"),
+    awaitingReply: async (signal) => {
+      for (const facet of list) {
+        if (!signal.aborted) await attempt(facet, "awaitingReply", () => facet.awaitingReply?.(signal))
+      }
+    },
     beforeCompression: async (removal) => {
       const found: string[] = []
       // One after the other: memory is brought up to date before a memory provider reads it.

@@ -142,3 +142,11 @@ test("a repeated call is dropped", () => {
   ]
   expect(withoutDuplicateCalls(calls).map(({ id }) => id)).toEqual(["1", "3", "4"])
 })
+
+test("a repaired message is the same object in every request, so that its cached bytes stay valid", () => {
+  const history = [user("a"), note("b"), note("c"), assistant("x", "y"), tool("x"), user("d"), user("e")]
+  const first = repairHistory(history)
+  expect(first.length).toBeGreaterThan(history.length - 1)
+  const second = repairHistory([...history, assistant()])
+  for (const [index, message] of first.entries()) expect(second[index]).toBe(message)
+})

@@ -1,35 +1,46 @@
+import { foldGrowingList } from "../base/fold-growing-list.ts"
 import { canonicalJson, parseJson } from "../base/json.ts"
+import { oncePerObject } from "../base/once-per-object.ts"
 import type { AssistantMessage, Message, Part, ToolCall, ToolMessage, UserMessage } from "../protocol/message.ts"
 
 /**
  * Returns a history that every wire accepts, from messages in any order that a store can contain: two processes or another edition
  * may have written them. Calls without a result get one: they are left behind when storing failed in the middle of a turn, or while
- * another process still runs them. Messages that need no repair stay the same objects, so their cached encoding stays valid.
+ * another process still runs them. A message always becomes the same object, so its cached encoding stays valid.
  */
 export function repairHistory(messages: readonly Message[]): readonly Message[] {
   if (isSound(messages)) return messages
   return joinUserMessages(separateReplies(settleCalls(groupResults(messages))))
 }
 
-/** Almost every history is sound, and this runs for every request, so it allocates nothing. */
+/** Almost every history is sound. This runs for every request, so each message is checked once. */
 function isSound(messages: readonly Message[]): boolean {
-  let before: Message["role"] | undefined
-  for (let index = 0; index < messages.length; index += 1) {
-    const message = messages[index]
-    if (message === undefined || message.role === "tool" || message.role === "system") return false
-    if (message.role === before) return false
-    before = message.role
-    if (message.role !== "assistant" || message.tool_calls === undefined || message.tool_calls.length === 0) continue
-    // Results in another order than their calls are sound too, but rare: the repair leaves them as they are.
-    for (const call of message.tool_calls) {
-      index += 1
-      const result = messages[index]
-      if (result?.role !== "tool" || result.tool_call_id !== call.id) return false
-    }
-    before = undefined
-  }
-  return true
+  const { isSound: isValid, open } = checkOrder(messages)
+  return isValid && open.length === 0
 }
+
+interface OrderCheck {
+  isSound: boolean
+  before: Message["role"] | undefined
+  /** Calls of the last reply without a result so far, in order. */
+  open: readonly ToolCall[]
+}
+
+const checkOrder = foldGrowingList(
+  (): OrderCheck => ({ isSound: true, before: undefined, open: [] }),
+  (state, message: Message) => {
+    const [call] = state.open
+    if (call !== undefined) {
+      // Results in another order than their calls are sound too, but rare: the repair leaves them as they are.
+      if (message.role !== "tool" || message.tool_call_id !== call.id) state.isSound = false
+      state.open = state.open.slice(1)
+      return
+    }
+    if (message.role === "tool" || message.role === "system" || message.role === state.before) state.isSound = false
+    state.open = message.role === "assistant" ? (message.tool_calls ?? []) : []
+    state.before = state.open.length === 0 ? message.role : undefined
+  },
+)
 
 /** Repairs a history in memory, where consecutive user messages stay separate and the last calls may still run. */
 export function repairOrder(messages: readonly Message[]): readonly Message[] {
@@ -140,7 +151,18 @@ function isUnknownOutcome({ content }: ToolMessage): boolean {
   return typeof content === "string" && content.startsWith(UNKNOWN_OUTCOME_START)
 }
 
+/** The same object each time, so that its encoding is cached. */
 function mergeUsers(first: UserMessage, second: UserMessage): UserMessage {
+  const known = merged.get(second)
+  if (known?.first === first) return known.message
+  const message = mergedUsers(first, second)
+  merged.set(second, { first, message })
+  return message
+}
+
+const merged = new WeakMap<UserMessage, { readonly first: UserMessage; readonly message: UserMessage }>()
+
+function mergedUsers(first: UserMessage, second: UserMessage): UserMessage {
   const injected = [first.injected, second.injected].filter((text) => text !== undefined).join("\n\n")
   const content =
     typeof first.content === "string" && typeof second.content === "string"
@@ -191,15 +213,15 @@ const UNKNOWN_OUTCOME_START = `{"error":"The outcome of this call is unknown`
 function missingResults(assistant: AssistantMessage, results: readonly ToolMessage[]): ToolMessage[] {
   if (assistant.tool_calls === undefined || assistant.tool_calls.length === 0) return []
   const answered = new Set(results.map((message) => message.tool_call_id))
-  return assistant.tool_calls
-    .filter((call) => !answered.has(call.id))
-    .map((call) => ({
-      role: "tool",
-      tool_call_id: call.id,
-      tool_name: call.function.name,
-      content: JSON.stringify({ error: UNKNOWN_OUTCOME, status: "unknown" }),
-    }))
+  return assistant.tool_calls.filter((call) => !answered.has(call.id)).map(unknownResult)
 }
+
+const unknownResult = oncePerObject((call: ToolCall): ToolMessage => ({
+  role: "tool",
+  tool_call_id: call.id,
+  tool_name: call.function.name,
+  content: JSON.stringify({ error: UNKNOWN_OUTCOME, status: "unknown" }),
+}))
 
 /** Drops repeated calls of one reply before anything is stored or run. The model client has given each call its own id. */
 export function withoutDuplicateCalls(calls: readonly ToolCall[]): readonly ToolCall[] {

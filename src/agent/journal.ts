@@ -18,9 +18,14 @@ export interface Journal {
   /** Continues the session in a child that starts with these messages. Fails when another process did so in the meantime. */
   rotate(messages: readonly Message[]): Promise<Result<Rotation>>
   /** Takes this message and everything after it out of the session. */
-  rewind(from: Message): Promise<void>
+  rewind(from: Message, options?: RewindOptions): Promise<void>
   /** Excludes compression by other processes; undefined when one of them holds the lock for too long. */
   lockCompression(signal: AbortSignal): Promise<CompressionLock | undefined>
+}
+
+export interface RewindOptions {
+  /** The message was not accepted. A session that was created for it is deleted again. */
+  readonly refused?: boolean
 }
 
 export interface Rotation {

@@ -124,6 +124,7 @@ async function runScript(
     signal: new AbortController().signal,
     redact: (text) => text.replaceAll("planted-secret-value", () => "***"),
     maskStream: () => NO_MASK,
+    fenceKey: () => "key",
     ...more,
   }
   const events: AgentEventBody[] = []

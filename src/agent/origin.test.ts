@@ -24,12 +24,17 @@ test("attendance and profile are read when they are needed, and grants survive a
     headless: "deny",
     askTimeoutMs: 0,
   })
-  permissions.grant("recursive delete")
+  permissions.grant("digest of a call")
   isAttended = false
   permissions.setProfile("plan")
-  expect([permissions.attended(), permissions.profile, permissions.rules()]).toEqual([
+  expect([permissions.attended(), permissions.profile, permissions.rules().profile.default]).toEqual([
     false,
     "plan",
-    { profile: "plan", granted: new Set(["recursive delete"]) },
+    "plan",
+  ])
+  expect([permissions.isGranted("digest of a call"), permissions.setProfile("none"), permissions.profile]).toEqual([
+    true,
+    false,
+    "plan",
   ])
 })

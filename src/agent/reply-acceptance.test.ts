@@ -69,7 +69,7 @@ describe("how often each kind of reply is retried", () => {
       "arguments that end in the middle",
       replyOf({ toolCalls: [written('{"a": "b')] }),
       {},
-      ["retry", "retry", "retry", "output_limit"],
+      ["retry", "retry", "retry", "cut_calls"],
     ],
     ["arguments that are not JSON", replyOf({ toolCalls: [written('{"a" "b"}')] }), {}, ["retry", "retry", "keep"]],
     [

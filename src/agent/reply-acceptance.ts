@@ -157,7 +157,7 @@ function incomplete(reply: ModelReply, state: RetryState): ReplyVerdict {
 
 /** The reply reached the output limit: a text is continued, tool calls are requested again with a larger limit. */
 function truncated(reply: ModelReply, state: RetryState, context: ReplyContext): ReplyVerdict {
-  if (reply.toolCalls.length > 0) return truncatedCalls(state, context)
+  if (reply.toolCalls.length > 0) return truncatedCalls(state, context, OUTPUT_LIMIT)
   if (!hasText(reply)) {
     if (reply.reasoning === null) return judgeEmpty(reply, state, context)
     return {
@@ -178,8 +178,24 @@ function truncated(reply: ModelReply, state: RetryState, context: ReplyContext):
   }
 }
 
-/** Calls with truncated arguments never run. */
-function truncatedCalls(state: RetryState, context: ReplyContext): ReplyVerdict {
+type GiveUp = Extract<ReplyVerdict, { kind: "give-up" }>
+
+const OUTPUT_LIMIT: GiveUp = {
+  kind: "give-up",
+  code: "output_limit",
+  message: "the model's tool calls are longer than its output limit, so none of them was run; raise model.max_tokens",
+}
+
+/** The reply ended normally, so a larger output limit would not help. */
+const INCOMPLETE_CALLS: GiveUp = {
+  kind: "give-up",
+  code: "cut_calls",
+  message:
+    "the model sent tool calls with incomplete arguments, several times in a row, so none of them was run; try again, or use another model",
+}
+
+/** Calls with truncated arguments never run. Some servers do not report that the output limit was reached. */
+function truncatedCalls(state: RetryState, context: ReplyContext, giveUp: GiveUp): ReplyVerdict {
   state.truncatedCalls += 1
   if (state.truncatedCalls <= MAX_TRUNCATED_CALLS) {
     return {
@@ -189,11 +205,7 @@ function truncatedCalls(state: RetryState, context: ReplyContext): ReplyVerdict 
       text: { kind: "discarded", reason: "the tool call after it was cut off; asking the model again" },
     }
   }
-  return {
-    kind: "give-up",
-    code: "output_limit",
-    message: "the model's tool calls are longer than its output limit, so none of them was run; raise model.max_tokens",
-  }
+  return giveUp
 }
 
 function largerOutputLimit(attempt: number, { configuredMaxOutputTokens: configured }: ReplyContext): number {
@@ -221,7 +233,7 @@ function unclosedScratchpad(state: RetryState): ReplyVerdict {
 
 function judgeCalls(reply: ModelReply, state: RetryState, context: ReplyContext): ReplyVerdict {
   const kinds = reply.toolCalls.map((call) => readArguments(call.function.arguments).kind)
-  if (kinds.includes("truncated")) return truncatedCalls(state, context)
+  if (kinds.includes("truncated")) return truncatedCalls(state, context, INCOMPLETE_CALLS)
   if (kinds.includes("invalid") && state.invalidArguments < MAX_INVALID_ARGUMENTS) {
     state.invalidArguments += 1
     const text = {

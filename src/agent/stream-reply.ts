@@ -3,6 +3,7 @@ import type { ModelOutcome } from "../llm/model.ts"
 import type { AgentEventBody } from "../protocol/events.ts"
 import type { Message } from "../protocol/message.ts"
 import { repairCallHistory } from "../toolkit/call-history-repair.ts"
+import { fenceResults } from "./fence-results.ts"
 import { repairHistory } from "./history-repair.ts"
 import type { PartialReply } from "./partial-reply.ts"
 import type { Steps } from "./steps.ts"
@@ -26,7 +27,10 @@ export async function* streamReply(turn: Turn, request: ReplyRequest): Steps<Mod
     {
       model: turn.model.runtime.model,
       system: conversation.system,
-      messages: sendable(conversation.history, request.temporaryMessages),
+      messages: fenceResults(sendable(conversation.history, request.temporaryMessages), {
+        conversationId: conversation.id,
+        key: turn.fenceKey,
+      }),
       tools: turn.tools,
       ...(request.toolChoice === undefined ? {} : { toolChoice: request.toolChoice }),
       ...turn.sampling,

@@ -30,6 +30,8 @@ export interface TurnParts {
   readonly redact: (text: string, options?: { readonly codeFile?: boolean }) => string
   /** Creates a redactor for one streamed text. */
   readonly maskStream: () => StreamMask
+  /** A secret of this home, which the fences around tool results are derived from. */
+  readonly fenceKey: () => string
   /** For faults inside Hermes that the turn survives. */
   readonly log: Pick<Logger, "error">
 }

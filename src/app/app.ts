@@ -5,12 +5,14 @@ import type { Result } from "../base/result.ts"
 import type { Environment } from "../config/environment.ts"
 import type { Home } from "../config/home.ts"
 import type { Config } from "../config/load-config.ts"
+import { createLocalMachine } from "../exec/local/local-machine.ts"
 import type { MemoryProvider } from "../knowledge/memory/memory-provider.ts"
 import type { ChosenModel, ModelChoiceFailure, ModelSelection } from "../llm/choose-model.ts"
 import type { ListedModel } from "../llm/catalog/model-list.ts"
 import type { ModelRuntime } from "../llm/model.ts"
 import type { SessionStore } from "../state/store.ts"
 import { builtinEntries } from "../toolkit/builtin-entries.ts"
+import { createIdleSockets } from "../llm/http/idle-sockets.ts"
 import { createModelListPrewarm } from "../llm/catalog/prewarm-model-list.ts"
 import { createToolRegistry } from "../toolkit/registry.ts"
 import { resolveToolset } from "../toolkit/toolsets.ts"
@@ -26,6 +28,7 @@ import type { LocalFind } from "./services/model-sources.ts"
 import { rememberHint } from "./services/onboarding-hints.ts"
 import type { Hint } from "./services/onboarding-hints.ts"
 import { FACETS } from "./facets/facet-list.ts"
+import { createAuditFile } from "./permissions/audit-log.ts"
 import type { FacetFactory } from "./session/facet-context.ts"
 import { openWorkingDirectory } from "./session/open-working-directory.ts"
 import type { WorkingDirectory, WorkingDirectoryRequest } from "./session/working-directory.ts"
@@ -98,7 +101,10 @@ export function createApp(options: AppOptions): App {
     processes,
     prewarm,
     pendingWrites: createPendingWrites(),
+    audit: createAuditFile(options),
     files: createFileRegistry(),
+    machine: createLocalMachine(),
+    idleSockets: createIdleSockets(),
     workspaces: new Set(),
   }
 
@@ -129,11 +135,15 @@ export function createApp(options: AppOptions): App {
     close: async () => {
       prewarm.close()
       await processes.close()
+      services.machine.dispose()
       await services.pendingWrites.settled()
+      services.audit.flush()
       await stores.close((opened) => pruneSessions(opened, services))
     },
     abandon: () => {
       for (const workspace of services.workspaces) workspace.abandon()
+      services.audit.flush()
+      services.machine.dispose()
     },
   }
 }

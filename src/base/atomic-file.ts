@@ -1,6 +1,7 @@
 import { randomHex } from "./random-and-hash.ts"
 import {
   closeSync,
+  constants,
   fchmodSync,
   fchownSync,
   fsyncSync,
@@ -21,6 +22,8 @@ import { takeCodePoints } from "./text.ts"
 export interface AtomicWriteOptions {
   /** Permission bits of a file that does not exist yet (default 0600); an existing file keeps its own. */
   readonly mode?: number | undefined
+  /** Fails with ELOOP when the path is a symbolic link, instead of replacing the file it points to. */
+  readonly refuseLink?: boolean
   /** Renames the finished file to the target; a test passes one that fails as it does on a bind mount. */
   readonly rename?: (from: string, to: string) => void
 }
@@ -31,7 +34,7 @@ export interface AtomicWriteOptions {
  * the old file is then unchanged and no temporary file remains.
  */
 export function writeFileAtomic(path: string, data: string | Uint8Array, options: AtomicWriteOptions = {}): void {
-  const target = linkTarget(path)
+  const target = options.refuseLink === true ? notLink(path) : linkTarget(path)
   const existing = existingFile(target)
   // Only part of the name, because the target may already have the longest name that the file system allows.
   const name = takeCodePoints(basename(target), NAME_CODE_POINTS)
@@ -48,6 +51,11 @@ export function writeFileAtomic(path: string, data: string | Uint8Array, options
 
 /** At up to four bytes each, the whole temporary name stays below 255 bytes. */
 const NAME_CODE_POINTS = 40
+
+function notLink(path: string): string {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return path
+  throw Object.assign(new Error(`cannot write ${path}: it is a symbolic link`), { code: "ELOOP" })
+}
 
 /** Follows symbolic links to the end, even when the last one points to a file that does not exist yet. */
 function linkTarget(path: string): string {
@@ -116,8 +124,11 @@ function renameTo(
   }
 }
 
+/** Links were resolved before; one that appeared since is not followed. */
+const OVERWRITE = constants.O_WRONLY | constants.O_TRUNC | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0)
+
 function overwrite(target: string, data: string | Uint8Array): void {
-  const descriptor = openSync(target, "w", 0o600)
+  const descriptor = openSync(target, OVERWRITE, 0o600)
   try {
     writeFileSync(descriptor, data)
     fsyncSync(descriptor)

@@ -60,6 +60,9 @@ const PROGRAMS: readonly (readonly [string, ...string[]])[] = [
   ["python3", "-c", "import fcntl; fcntl.flock(3, fcntl.LOCK_EX)"],
 ]
 
+/** Not the user's PATH: commands of a model may be able to write one of its directories. */
+const SYSTEM_PATH = "/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin"
+
 async function lockByProgram(path: string, signal: AbortSignal): Promise<Flock> {
   const descriptor = openSync(path, OPEN_FLAGS, 0o600)
   for (const command of PROGRAMS) {
@@ -78,6 +81,7 @@ async function succeeds(
   return await new Promise((resolve) => {
     const child = spawn(program, args, {
       stdio: ["ignore", "ignore", "ignore", descriptor],
+      env: { PATH: SYSTEM_PATH },
       // In its own process group, so that Ctrl+C does not end it.
       detached: true,
       signal,

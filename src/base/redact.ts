@@ -1,4 +1,5 @@
 import { KEY_PREFIXES } from "./key-prefixes.ts"
+import { encodedForms, splitPattern } from "./secret-forms.ts"
 import { NO_MASK, createStreamMask } from "./redact-stream.ts"
 import type { StreamMask } from "./redact-stream.ts"
 
@@ -7,6 +8,8 @@ export interface RedactOptions {
   readonly codeFile?: boolean
   /** Redacts even when the user has disabled redaction: for text that leaves the machine or is stored for others. */
   readonly force?: boolean
+  /** Masks known secrets only: for text that a user judges, in which an invented key could hide code. */
+  readonly knownOnly?: boolean
 }
 
 export interface Redactor {
@@ -24,21 +27,33 @@ export interface Redactor {
 export function createRedactor(options: { readonly enabled: boolean; readonly secrets: readonly string[] }): Redactor {
   // Longest first, so that a secret is not masked as a shorter one that is its prefix.
   const secrets: string[] = []
+  const encoded: string[] = []
+  let split: RegExp | undefined
   const addSecrets: Redactor["addSecrets"] = (values) => {
     const added = new Set(values.filter((value) => value.length >= SHORTEST_SECRET && !secrets.includes(value)))
     if (added.size === 0) return
     secrets.push(...added)
-    secrets.sort((a, b) => b.length - a.length)
+    secrets.sort(byLength)
+    encoded.push(...[...added].flatMap(encodedForms))
+    encoded.sort(byLength)
+    split = splitPattern(secrets)
   }
   addSecrets(options.secrets)
-  const redact: Redactor["redact"] = (text, { codeFile = false, force = false } = {}) => {
+  const redact: Redactor["redact"] = (text, { codeFile = false, force = false, knownOnly = false } = {}) => {
     if (text === "" || !(options.enabled || force)) return text
     let result = text
     for (const secret of secrets) if (result.includes(secret)) result = result.replaceAll(secret, () => mask(secret))
+    for (const form of encoded) if (result.includes(form)) result = result.replaceAll(form, "***")
+    if (split !== undefined) result = result.replace(split, "***")
+    if (knownOnly) return result
     for (const rule of codeFile ? CODE_RULES : RULES) result = rule(result)
     return result
   }
   return { redact, stream: () => (options.enabled ? createStreamMask({ redact, secrets }) : NO_MASK), addSecrets }
+}
+
+function byLength(a: string, b: string): number {
+  return b.length - a.length
 }
 
 const SHORTEST_SECRET = 8

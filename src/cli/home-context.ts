@@ -5,6 +5,7 @@ import type { Logger } from "../base/logger.ts"
 import { createRedactor } from "../base/redact.ts"
 import type { Home } from "../config/home.ts"
 import type { Invocation } from "./command.ts"
+import { createOperationProgress } from "./terminal/operation-progress.ts"
 
 /** The context that a command passes to the operations of `admin`. */
 export function homeContext({
@@ -13,7 +14,9 @@ export function homeContext({
   terminal,
 }: Pick<Invocation, "home" | "environment" | "terminal">): HomeContext {
   const notify = (sentence: string): void => terminal.errLine(sentence)
-  return { home, environment, clock: systemClock, log: createCommandLogger(home), notify }
+  const progress = createOperationProgress(terminal, () => systemClock.now())
+  const log = createCommandLogger(home)
+  return { home, environment, clock: systemClock, log, notify, ...(progress !== undefined && { progress }) }
 }
 
 /** The logger of a command that runs no agent. It creates no file until it writes a line. */

@@ -27,7 +27,7 @@ export async function runCommandLine(argv: readonly string[], options: CommandLi
   switch (line.kind) {
     case "help": {
       const { renderHelp } = await import("./command-line/help.ts")
-      terminal.out(renderHelp(line.path, { tree, columns: terminal.columns, color: terminal.color }))
+      terminal.styledLine(renderHelp(line.path, { tree, columns: terminal.columns, color: terminal.color }).trimEnd())
       return 0
     }
     case "version": {

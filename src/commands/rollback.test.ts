@@ -23,6 +23,8 @@ interface Setup {
   readonly enabled?: boolean
   readonly conversation?: ConversationChange
   readonly report?: Partial<RollbackReport>
+  readonly added?: readonly string[]
+  readonly confirm?: (question: string) => Promise<boolean>
 }
 
 const REMOVED = { kind: "removed", text: "plant\nbeans" }
@@ -35,11 +37,14 @@ async function runRollback(argument: string, setup: Setup = {}, calls: unknown[]
     list: () => Promise.resolve([newest, oldest]),
     diff: (hash: string, { file }: { readonly file?: string }) => {
       calls.push(["diff", hash, file])
-      return Promise.resolve(ok({ text: "-a\n+\u001B[31mb\r\n", truncated: false, files: ["x"] }))
+      return Promise.resolve(
+        ok({ text: "-a\n+\u001B[31mb\r\n", truncated: false, files: ["x"], added: setup.added ?? [] }),
+      )
     },
   }
   const context = {
     signal: new AbortController().signal,
+    ...(setup.confirm === undefined ? {} : { confirm: setup.confirm }),
     app: { config: { get: () => setup.enabled ?? true } },
     session: {
       checkpoints: () => Promise.resolve("checkpoints" in setup ? setup.checkpoints : checkpoints),
@@ -59,8 +64,26 @@ async function runRollback(argument: string, setup: Setup = {}, calls: unknown[]
 test("lists the snapshots with their numbers", async () => {
   const lines = (await runRollback("")).split("\n")
   expect(lines[0]).toBe("Snapshots of /w, newest first:")
-  expect(lines[1]).toMatch(/^1\. aaaaaaaa {2}.* terminal make {2}\(2 files, \+3 -1\)$/u)
-  expect(lines[2]).toMatch(/^2\. bbbbbbbb {2}.* write_file x$/u)
+  // The counts of a snapshot are what changed before it, so they belong to the row of the snapshot before.
+  expect(lines[1]).toMatch(/^1\. aaaaaaaa {2}.* terminal make {2}\(1 file\)$/u)
+  expect(lines[2]).toMatch(/^2\. bbbbbbbb {2}.* write_file x {2}\(2 files, \+3 -1\)$/u)
+})
+
+test("asks before it removes files that are newer than the snapshot", async () => {
+  const calls: unknown[] = []
+  const questions: string[] = []
+  const asking = (answer: boolean) => ({
+    added: ["mine.txt", "new\u001B[2J"],
+    confirm: (question: string) => {
+      questions.push(question)
+      return Promise.resolve(answer)
+    },
+  })
+  expect(await runRollback("2", asking(false), calls)).toBe("Nothing was changed.")
+  expect(calls).toEqual([["diff", oldest.hash, undefined]])
+  expect(questions).toEqual(["This removes 2 files that are newer than the snapshot: mine.txt, new?[2J. Continue?"])
+  expect(await runRollback("2", asking(true), calls)).toContain("Restored bbbbbbbb")
+  expect(await runRollback("2", { ...asking(false), added: [] })).toContain("Restored bbbbbbbb")
 })
 
 test("says which messages a restore removed; restoring one file removes none", async () => {

@@ -16,19 +16,21 @@ export const rollbackCommand: SlashCommand = {
   run: listDiffOrRestore,
 }
 
-async function listDiffOrRestore(argument: string, { app, session, signal }: SlashContext): Promise<SlashOutcome> {
+async function listDiffOrRestore(argument: string, context: SlashContext): Promise<SlashOutcome> {
+  const { app, session, signal } = context
   const checkpoints = await session.checkpoints()
   if (checkpoints === undefined) return reply("There are no snapshots here, because the files are not on this machine.")
   const request = parseRollbackArgument(argument)
   if (request === undefined) return reply(USAGE)
   const snapshots = await checkpoints.list({ limit: MAX_SHOWN, signal })
   if (snapshots.length === 0) return reply(noSnapshotsText(checkpoints, app.config.get("checkpoints.enabled")))
-  if (request.kind === "list") return reply(listText(snapshots, checkpoints))
+  if (request.kind === "list") return reply(await listText(snapshots, checkpoints, signal))
   const selected = selectSnapshot(snapshots, request.selector)
   if (selected === undefined)
     return reply(`There is no snapshot ${request.selector}; /rollback lists ${snapshots.length}.`)
   const options = { signal, ...(request.file === undefined ? {} : { file: request.file }) }
   if (request.kind === "diff") return reply(await diffText(selected, options, checkpoints))
+  if (!(await mayRemove(selected, options, { checkpoints, context }))) return reply("Nothing was changed.")
   return reply(await restore({ ...options, hash: selected.hash }, session))
 }
 
@@ -74,11 +76,40 @@ function noSnapshotsText(checkpoints: Checkpoints, enabled: boolean): string {
     : "Snapshots are turned off. Turn them on with: hermes config set checkpoints.enabled true"
 }
 
-function listText(snapshots: readonly Snapshot[], checkpoints: Checkpoints): string {
+/** A restore cannot tell the files of the agent from those that the user has created since, so the user decides. */
+async function mayRemove(
+  { hash }: SelectedSnapshot,
+  options: RestoreOptions,
+  { checkpoints, context }: { readonly checkpoints: Checkpoints; readonly context: SlashContext },
+): Promise<boolean> {
+  if (context.confirm === undefined) return true
+  const diff = await checkpoints.diff(hash, options)
+  if (!diff.ok || diff.value.added.length === 0) return true
+  const { added } = diff.value
+  return await context.confirm(
+    `This removes ${files(added.length)} that ${added.length === 1 ? "is" : "are"} newer than the snapshot: ${paths(added)}. Continue?`,
+  )
+}
+
+async function listText(
+  snapshots: readonly Snapshot[],
+  checkpoints: Checkpoints,
+  signal: AbortSignal,
+): Promise<string> {
   const width = String(snapshots.length).length
+  const [newest] = snapshots
+  const since = newest === undefined ? undefined : await checkpoints.diff(newest.hash, { signal })
+  const changesAfter = (index: number): string => {
+    const next = snapshots[index - 1]
+    if (next !== undefined) return changesText(next)
+    return since?.ok === true && since.value.files.length > 0 ? files(since.value.files.length) : ""
+  }
   return [
     `Snapshots of ${checkpoints.root()}, newest first:`,
-    ...snapshots.map((snapshot, index) => `${String(index + 1).padStart(width)}. ${snapshotLine(snapshot)}`),
+    ...snapshots.map((snapshot, index) => {
+      return `${String(index + 1).padStart(width)}. ${snapshotLine(snapshot, changesAfter(index))}`
+    }),
+    "Each one is named after the first change that restoring it takes back.",
     "/rollback diff N shows the changes since then, /rollback N restores all files, /rollback N FILE restores one.",
     ...checkpoints
       .otherRoots()
@@ -86,10 +117,15 @@ function listText(snapshots: readonly Snapshot[], checkpoints: Checkpoints): str
   ].join("\n")
 }
 
-function snapshotLine({ short, time, reason, filesChanged, insertions, deletions, files: only }: Snapshot): string {
-  const all = filesChanged === 0 ? "" : `  (${files(filesChanged)}, +${insertions} -${deletions})`
-  const changes = only === undefined ? all : `  (only ${paths(only)})`
-  return `${short}  ${new Date(time * 1000).toLocaleString("sv-SE")}  ${ellipsize(reason, 80)}${changes}`
+/** `changes` is what changed between this snapshot and the next one, or the files as they are now. */
+function snapshotLine({ short, time, reason, files: only }: Snapshot, changes: string): string {
+  const shown = only === undefined ? changes : `only ${paths(only)}`
+  return `${short}  ${new Date(time * 1000).toLocaleString("sv-SE")}  ${ellipsize(reason, 80)}${shown === "" ? "" : `  (${shown})`}`
+}
+
+/** What changed between the previous snapshot and this one. */
+function changesText({ filesChanged, insertions, deletions }: Snapshot): string {
+  return filesChanged === 0 ? "" : `${files(filesChanged)}, +${insertions} -${deletions}`
 }
 
 type RestoreOptions = { readonly file?: string; readonly signal: AbortSignal }

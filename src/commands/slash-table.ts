@@ -7,6 +7,8 @@ import { imageCommand } from "./image.ts"
 import { learningsCommand } from "./learnings.ts"
 import { memoryCommand } from "./memory.ts"
 import { modelCommand } from "./model.ts"
+import { permissionsCommand, yoloCommand } from "./permissions.ts"
+import { planCommand } from "./plan.ts"
 import { queueCommand } from "./queue.ts"
 import { rollbackCommand } from "./rollback.ts"
 import { statusCommand } from "./status.ts"
@@ -30,6 +32,9 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
   compressCommand,
   imageCommand,
   undoCommand,
+  planCommand,
+  permissionsCommand,
+  yoloCommand,
   rollbackCommand,
   branchCommand,
   queueCommand,
@@ -134,7 +139,7 @@ async function showOrSetTitle(argument: string, { app, session }: SlashContext):
     case "too-long":
       return reply(`The title is too long: ${outcome.length} characters, the limit is ${outcome.limit}.`)
     case "taken":
-      return reply(`Session ${outcome.by} already has this title.`)
+      return reply(`Session ${outcome.by} already has this title or id.`)
     case "no-session":
       return reply("The session is not saved yet. Send a message first.")
     default:

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import { temporaryHome, type TemporaryHome } from "../../test/support/temporary-home.ts"
@@ -47,6 +47,19 @@ test("a damaged file is copied, reported and starts empty", async () => {
   expect([read.store.providers, read.warnings.length]).toEqual([{}, 1])
   expect(readFileSync(join(fixture.path, "auth.json.corrupt"), "utf8")).toBe('{"providers": {"x"')
   expect(readFileSync(join(fixture.path, "auth.json"), "utf8")).toBe('{"providers": {"x"')
+})
+
+test("later damage does not overwrite the copy of earlier damage", async () => {
+  await using fixture = await temporaryHome({ files: { "auth.json": "first damage" } })
+  readAuth(context(fixture).home)
+  writeFileSync(join(fixture.path, "auth.json"), "second damage")
+  const { warnings } = readAuth(context(fixture).home)
+  expect(warnings).toEqual([expect.stringContaining("auth.json.corrupt-2")])
+  readAuth(context(fixture).home)
+  expect(
+    ["auth.json.corrupt", "auth.json.corrupt-2"].map((name) => readFileSync(join(fixture.path, name), "utf8")),
+  ).toEqual(["first damage", "second damage"])
+  expect(readdirSync(fixture.path).filter((name) => name.includes("corrupt"))).toHaveLength(2)
 })
 
 test("a file that can be neither read nor copied is not overwritten", async () => {

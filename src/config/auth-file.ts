@@ -1,9 +1,10 @@
-import { copyFileSync, readFileSync } from "node:fs"
+import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { writeFileAtomic } from "../base/atomic-file.ts"
 import type { Clock } from "../base/clock.ts"
 import { FileLockError, withFileLock } from "../base/file-lock.ts"
 import { isRecord, parseJson } from "../base/json.ts"
+import { keepNumberedCopy } from "../base/kept-copies.ts"
 import { fail, ok, type Result } from "../base/result.ts"
 import { explainSystemError, isNotFound } from "../base/system-error.ts"
 import type { Tree } from "./document/document-tree.ts"
@@ -131,9 +132,9 @@ function parseStore(value: Tree): AuthStore {
 }
 
 function keepCorrupt(path: string, home: Home): { readonly warnings: readonly string[]; readonly atRisk: boolean } {
-  const copy = `${path}.corrupt`
+  let copy: string
   try {
-    copyFileSync(path, copy)
+    copy = keepNumberedCopy(readFileSync(path), `${path}.corrupt`)
   } catch (cause) {
     const reason = explainSystemError(cause)
     return {

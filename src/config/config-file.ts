@@ -1,7 +1,8 @@
-import { lstatSync, readdirSync, readFileSync } from "node:fs"
+import { lstatSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import { writeFileAtomic } from "../base/atomic-file.ts"
 import { readRegularFile, UnusableFileError } from "../base/regular-file.ts"
+import { surplusCopies, unusedPath } from "../base/kept-copies.ts"
 import type { Clock } from "../base/clock.ts"
 import { explainSystemError, isNotFound } from "../base/system-error.ts"
 import type { ConfigProblem } from "./config-problem.ts"
@@ -93,8 +94,9 @@ function keepCopy(path: string, clock: Clock): string | undefined {
     const prefix = `${basename(path)}.corrupt.`
     const copies = readdirSync(dirname(path)).filter((name) => name.startsWith(prefix) && name.endsWith(".bak"))
     if (copies.some((name) => lstatSync(join(dirname(path), name)).size === stats.size)) return undefined
-    const copy = join(dirname(path), `${prefix}${fileTimestamp(clock.now())}.bak`)
+    const copy = unusedPath(join(dirname(path), `${prefix}${fileTimestamp(clock.now())}`), ".bak")
     writeFileAtomic(copy, readFileSync(path))
+    for (const name of surplusCopies([...copies.toSorted(), basename(copy)])) rmSync(join(dirname(path), name))
     return copy
   } catch {
     // A full or read-only disk must not keep the program from starting; the original is still there.

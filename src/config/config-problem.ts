@@ -16,5 +16,5 @@ export function startRefusal(problems: readonly ConfigProblem[]): string | undef
   const blocking = problems.filter(({ blocksStart }) => blocksStart === true)
   if (blocking.length === 0) return undefined
   const found = blocking.map(({ message, fix }) => `${message}; ${fix}.`).join(" ")
-  return `${found} Hermes does not start, because its default could allow more than you intended.`
+  return `${found} Hermes does not start, because it could allow more than you intended.`
 }

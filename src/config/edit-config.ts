@@ -13,6 +13,7 @@ import type { Environment } from "./environment.ts"
 import { secretMode, type Home } from "./home.ts"
 import { refuseWhenManaged, type Refusal } from "./managed-home.ts"
 import { isSecretKey, secretVariable } from "./secrets.ts"
+import { unknownProfileFix } from "./permission-profiles.ts"
 import type { Setting } from "./setting.ts"
 import { MAIN_SETTINGS, resolveSettingPath } from "./setting-path.ts"
 import { CONFIG_VERSION, isSettingKey, settingKeys, settingOf, settingsUnder } from "./settings.ts"
@@ -31,6 +32,8 @@ export interface Edited {
   /** The settings or variables that were changed. */
   readonly paths: readonly string[]
   readonly warnings: readonly string[]
+  /** The variables in `.env` that were changed with them, because the Python edition reads them there. */
+  readonly mirrored: readonly string[]
 }
 
 /** `hermes config set`: chooses the file, converts the value and writes it. */
@@ -38,7 +41,7 @@ export async function setFromText(context: EditContext, path: string, text: stri
   const secret = path.includes(".") ? undefined : secretVariable(path)
   if (secret !== undefined) {
     const stored = await storeSecret({ ...context, name: secret, value: text })
-    return stored.ok ? ok({ file: ".env", paths: [secret], warnings: stored.value }) : stored
+    return stored.ok ? ok({ file: ".env", paths: [secret], warnings: stored.value, mirrored: [] }) : stored
   }
   const value = coerceValue(text)
   if (!value.ok) return fail({ kind: "invalid", message: value.error })
@@ -52,7 +55,13 @@ export async function setFromText(context: EditContext, path: string, text: stri
     if (!mirrored.ok) return mirrored
     warnings.push(...warningsFor(edit.path), ...mirrored.value)
   }
-  return ok({ file: "config.yaml", paths: edits.value.map((edit) => edit.path), warnings })
+  const paths = edits.value.map((edit) => edit.path)
+  return ok({
+    file: "config.yaml",
+    paths,
+    warnings,
+    mirrored: paths.flatMap((changed) => mirroredVariable(changed) ?? []),
+  })
 }
 
 /** Whether `setFromText` would accept the value. Writes nothing. */
@@ -110,18 +119,20 @@ export async function unsetPath(context: EditContext, path: string): Promise<Res
     const removed = await removeSecret({ ...context, name: secret })
     if (!removed.ok) return removed
     return removed.value
-      ? ok({ file: ".env", paths: [secret], warnings: [] })
+      ? ok({ file: ".env", paths: [secret], warnings: [], mirrored: [] })
       : fail({ kind: "failed", message: `${secret} is not set in .env` })
   }
   const edited = await editConfig(context, [{ path, remove: true }])
   if (!edited.ok) return edited
+  const mirrored: string[] = []
   for (const [key] of settingsUnder(path)) {
     const variable = mirroredVariable(key)
     if (variable === undefined) continue
     const removed = await removeSecret({ ...context, name: variable })
     if (!removed.ok) return removed
+    if (removed.value) mirrored.push(variable)
   }
-  return ok({ file: "config.yaml", paths: [path], warnings: [] })
+  return ok({ file: "config.yaml", paths: [path], warnings: [], mirrored })
 }
 
 export type ConfigEdit =
@@ -151,6 +162,9 @@ export async function editConfig(
           return fail({ kind: "failed", message: `\`${dotted(edit.path)}\` is not set in config.yaml` })
         }
       } else {
+        const fix = profileFix(edit, tree)
+        if (fix !== undefined)
+          return fail({ kind: "invalid", message: `invalid value for \`approvals.profile\`; ${fix}` })
         const value = restoreTemplates(edit.value, valueAt(tree, edit.path), context.environment)
         const done = setInDocument(document, edit.path, value)
         if (!done.ok) return fail({ kind: "invalid", message: `cannot set \`${dotted(edit.path)}\`: ${done.error}` })
@@ -158,6 +172,13 @@ export async function editConfig(
     }
     return ok(undefined)
   })
+}
+
+/** A permission profile may be one of the user's own, so its name is checked against the document. */
+function profileFix(edit: { readonly path: Path; readonly value: unknown }, tree: Tree): string | undefined {
+  if (dotted(edit.path) !== "approvals.profile" || typeof edit.value !== "string" || edit.value === "") return undefined
+  const custom = valueAt(tree, "approvals.profiles")
+  return unknownProfileFix(edit.value, isRecord(custom) ? Object.keys(custom) : [])
 }
 
 /** Replaces the whole document; templates whose value did not change stay templates. */

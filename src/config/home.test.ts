@@ -138,6 +138,12 @@ test.skipIf(notRoot !== undefined)(
   },
 )
 
+test.each(["relative", "./x", "profiles/work"])("HERMES_HOME=%s is refused", (value) => {
+  expect(() => resolveHome(environmentFrom({ HOME: "/home/me", HERMES_HOME: value }))).toThrow(
+    `HERMES_HOME is "${value}", so the home would depend on the directory in which Hermes is started; set it to an absolute path`,
+  )
+})
+
 test("a leading ~ in HERMES_HOME is the home of the account", () => {
   const at = (value: string) => resolveHome(environmentFrom({ HOME: "/home/me", HERMES_HOME: value })).path
   expect([at("~/hermes"), at("~"), at("/x/~/y")]).toEqual(["/home/me/hermes", "/home/me", "/x/~/y"])

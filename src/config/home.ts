@@ -1,5 +1,5 @@
 import { chmodSync, chownSync, existsSync, readFileSync, statSync } from "node:fs"
-import { basename, dirname, join, relative, resolve, sep } from "node:path"
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path"
 import { isInside } from "../base/is-inside.ts"
 import { makeDirectories } from "../base/make-directories.ts"
 import { realPath } from "../base/real-path.ts"
@@ -32,6 +32,11 @@ export function resolveHome(environment: Environment): Home {
   const userHome = accountHome(environment)
   // Quotes keep the shell from expanding it.
   const expanded = userHome === undefined ? named : named.replace(/^~(?=\/|$)/, () => userHome)
+  if (named !== "" && !isAbsolute(expanded)) {
+    throw new HomeError(
+      `HERMES_HOME is ${JSON.stringify(named)}, so the home would depend on the directory in which Hermes is started; set it to an absolute path`,
+    )
+  }
   if (named !== "") return homeAt(resolve(expanded), environment)
   if (userHome === undefined) {
     throw new HomeError(

@@ -178,6 +178,9 @@ test.each<[string, Record<string, string>, RegExp]>([
   ["approvals: {mode: banana}\n", {}, /`approvals\.mode` is "banana"; use one of manual, smart, off, plan/],
   ["approvals: {profile: strict}\n", {}, /`approvals\.profile` is "strict"; use one of plan, default/],
   ["approvals: banana\n", {}, /`approvals` must be a mapping/],
+  ["approvals: {rulez: []}\n", {}, /`approvals\.rulez` is not a setting[^]*did you mean `rules`\?/],
+  ["aprovals: {profile: plan}\n", {}, /`aprovals` is not a setting[^]*did you mean `approvals`\?/],
+  ["approvals: {rules: deny}\n", {}, /`approvals\.rules` is/],
   ["terminal: {backend: dokcer}\n", {}, /did you mean docker\?/],
   ["terminal: {sandbox_network: flase}\n", {}, /`terminal\.sandbox_network`/],
   ["worktree: please\n", {}, /`worktree`/],
@@ -206,8 +209,8 @@ test.each([
   ["terminal: {backend: docker, sandbox_network: false}\n", ["terminal.sandbox_network"]],
   ["terminal: {backend: docker, sandbox_network: false, docker_network: false}\n", []],
   ["terminal: {sandbox_network: false}\n", []],
-  ["approvals: {rules: [{deny: x}]}\n", ["approvals.rules"]],
-  ["approvals: {rules: []}\n", []],
+  ["hooks: {start: [{command: x}]}\n", ["hooks"]],
+  ["approvals: {rules: [{pattern: terminal, decision: deny}]}\n", []],
 ])("%j restricts less than it says: %j", async (text, expected) => {
   await using fixture = await temporaryHome({ config: text })
   const { problems } = await load(fixture)

@@ -26,7 +26,7 @@ export function restrictSecretFile({ path, mode }: ExposedFile): void {
 
 const SECRET_FILES: readonly { readonly directory: string; readonly name: RegExp }[] = [
   { directory: "", name: /^(?:\.env|config\.yaml|auth\.json|shell-hooks-allowlist\.json|permissions\.yaml)$/ },
-  { directory: "", name: /^(?:state\.db.*|auth\.json\.corrupt|config\.yaml\.(?:bak|corrupt)\..*)$/ },
+  { directory: "", name: /^(?:state\.db.*|auth\.json\.corrupt.*|config\.yaml\.(?:bak|corrupt)\..*)$/ },
   { directory: "cache", name: /^config\.parsed\.json$/ },
   { directory: "pastes", name: /./ },
   { directory: "sessions", name: /^request_dump_/ },

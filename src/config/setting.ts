@@ -44,6 +44,9 @@ interface NumberExtra extends Extra {
   readonly max?: number
 }
 
+/** The longest limit in seconds. A timer that runs longer than 24 days would fire at once. */
+export const MAX_SECONDS = 2_000_000
+
 export function flag(initial: boolean, help: string, extra: Extra = {}): Setting<boolean> {
   return { type: "boolean", default: initial, help, ...extra, read: readBoolean }
 }
@@ -106,20 +109,6 @@ export function choice<const V extends string>(
     return typeof value === "string" ? (find(value) ?? find(value.trim().toLowerCase())) : undefined
   }
   return { type: "enum", default: initial, help, values, ...extra, read }
-}
-
-/** A choice that may be absent, written as `null`. */
-export function optionalChoice<const V extends string>(
-  values: readonly V[],
-  help: string,
-  extra: Extra = {},
-): Setting<V | null> {
-  const read = (value: unknown): V | null | undefined => {
-    if (value === null || value === "") return null
-    const word = typeof value === "string" ? value.trim().toLowerCase() : undefined
-    return values.find((known) => known === word)
-  }
-  return { type: "enum", default: null, help, values, nullable: true, ...extra, read }
 }
 
 export function texts(initial: readonly string[], help: string, extra: Extra = {}): Setting<readonly string[]> {

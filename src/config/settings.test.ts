@@ -7,6 +7,17 @@ test.each(settingEntries())("%s accepts its own default and explains itself", (_
   expect(setting.help).toMatch(/^[A-Z`"].*\.$/)
 })
 
+test("every limit in seconds fits a timer", () => {
+  const limits = settingEntries()
+    .flatMap(([key, setting]) => [
+      [key, setting] as const,
+      ...Object.entries(setting.fields ?? {}).map(([name, field]) => [`${key}.${name}`, field] as const),
+    ])
+    .filter(([, { help, type, reserved }]) => /seconds/i.test(help) && /integer|number/.test(type) && reserved !== true)
+  expect(limits.length).toBeGreaterThan(5)
+  expect(limits.filter(([, { max = Infinity }]) => max * 1000 >= 2 ** 31).map(([key]) => key)).toEqual([])
+})
+
 test("no setting is inside another, and each is in one section", () => {
   const keys = settingKeys()
   const nested = keys.filter((key) => keys.some((other) => key.startsWith(`${other}.`)))

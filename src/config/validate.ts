@@ -1,8 +1,10 @@
 import { isRecord } from "../base/json.ts"
 import { nearest } from "../base/nearest-name.ts"
+import { ellipsize } from "../base/text.ts"
 import type { ConfigProblem } from "./config-problem.ts"
 import { valueAt, type Tree } from "./document/document-tree.ts"
 import { snakeCase } from "./migration/legacy-settings.ts"
+import { unknownProfileFix } from "./permission-profiles.ts"
 import { CONFIG_VERSION, settingKeys, settingsUnder, type SettingKey, type SettingValue } from "./settings.ts"
 
 /** Finds mistakes in the user's document that span more than one setting. Takes it as written and as expanded. */
@@ -11,6 +13,7 @@ export function validateDocument(raw: Tree, effective: Tree): readonly ConfigPro
   return [
     ...newerVersion(raw),
     ...unknownKeys(raw),
+    ...unknownApprovals(raw),
     ...misplacedKeys(raw),
     ...customProviders(raw),
     ...providerFields(raw),
@@ -49,6 +52,26 @@ function unknownKeys(raw: Tree): ConfigProblem[] {
         fix: similar === undefined ? "remove it, or check its spelling" : `did you mean \`${similar}\`?`,
       }
     })
+}
+
+/** A misspelt key of `approvals` might have been a restriction. */
+function unknownApprovals(raw: Tree): ConfigProblem[] {
+  const { approvals } = raw
+  const known = settingsUnder("approvals").map(([key]) => key.split(".")[1] ?? "")
+  const unknown = Object.keys(isRecord(approvals) ? approvals : {}).filter((key) => !known.includes(key))
+  const misspelt = Object.keys(raw).filter(
+    (key) => settingsUnder(key).length === 0 && nearest(key, ["approvals"]) !== undefined,
+  )
+  return [
+    ...unknown.map((key) => ({ path: `approvals.${key}`, similar: nearest(key, new Set(known)) })),
+    ...misspelt.map((key) => ({ path: key, similar: "approvals" })),
+  ].map(({ path, similar }) => ({
+    severity: "error",
+    path,
+    message: `\`${path}\` is not a setting, and permissions must not be misread`,
+    fix: similar === undefined ? "remove it, or check its spelling" : `did you mean \`${similar}\`?`,
+    blocksStart: true,
+  }))
 }
 
 function misplacedKeys(raw: Tree): ConfigProblem[] {
@@ -163,7 +186,7 @@ function fallbackModel(raw: Tree): ConfigProblem[] {
 }
 
 /** Reserved settings with which users restrict the agent. Who has set one must know that it restricts nothing yet. */
-const RESTRICTIONS: readonly string[] = ["approvals.rules", "approvals.profiles", "hooks"]
+const RESTRICTIONS: readonly string[] = ["hooks"]
 
 function reservedRestrictions(effective: Tree): ConfigProblem[] {
   return RESTRICTIONS.filter((path) => !isBlank(valueAt(effective, path))).map((path) => ({
@@ -176,19 +199,37 @@ function reservedRestrictions(effective: Tree): ConfigProblem[] {
 }
 
 /** Finds settings that contradict each other, whichever layer they come from. */
-export function validateSettings(get: <K extends SettingKey>(key: K) => SettingValue<K>): readonly ConfigProblem[] {
-  if (get("terminal.sandbox_network")) return []
+export function validateSettings(get: GetSetting): readonly ConfigProblem[] {
+  return [...unknownPermissionProfile(get), ...ineffectiveNetworkSetting(get)]
+}
+
+type GetSetting = <K extends SettingKey>(key: K) => SettingValue<K>
+
+function unknownPermissionProfile(get: GetSetting): readonly ConfigProblem[] {
+  const name = get("approvals.profile")
+  const fix = name === null ? undefined : unknownProfileFix(name, Object.keys(get("approvals.profiles")))
+  if (name === null || fix === undefined) return []
+  const path = "approvals.profile"
+  const message = `\`${path}\` is ${JSON.stringify(ellipsize(name, MAX_SHOWN_CHARS))}`
+  return [{ severity: "error", path, message, fix, blocksStart: true }]
+}
+
+const MAX_SHOWN_CHARS = 40
+
+function ineffectiveNetworkSetting(get: GetSetting): readonly ConfigProblem[] {
+  const setting = get("terminal.sandbox_network")
+  if (setting === true) return []
   const path = "terminal.sandbox_network"
   const backend = get("terminal.backend")
   const problem = { severity: "warning", path, restrictsLess: true } as const
   if (backend !== "local") {
     if (backend === "docker" && !get("terminal.docker_network")) return []
-    const message = `\`${path}\` is false, but commands run in ${backend}, where it has no effect`
+    const message = `\`${path}\` is ${setting}, but commands run in ${backend}, where it has no effect`
     const fix = backend === "docker" ? "set `terminal.docker_network` to false" : "restrict the network there"
     return [{ ...problem, message, fix }]
   }
   if (get("terminal.sandbox") !== "off") return []
-  const message = `\`${path}\` is false, but \`terminal.sandbox\` is off, so commands have network access`
+  const message = `\`${path}\` is ${setting}, but \`terminal.sandbox\` is off, so commands have network access`
   return [{ ...problem, message, fix: "set `terminal.sandbox` to auto or required" }]
 }
 

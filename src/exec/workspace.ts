@@ -12,8 +12,14 @@ export interface Workspace {
   run(command: string, options: RunCommandOptions): RunningCommand
   /** Starts a background command. It runs until it exits, is killed, or the workspace closes. Rejects when it cannot start. */
   start(command: string, options: StartCommandOptions): Promise<BackgroundCommand>
+  /** How many commands with `keepState` have left their state for the next one. Absent where that is not known. */
+  adoptedStates?(): number
+  /** Whether commands run in the sandbox of this machine; opens it first. Absent where there is none. */
+  isSandboxed?(): Promise<boolean>
   /** Hint that a command will follow soon: prepares in the background what the first command needs. */
   prewarm?(): void
+  /** Set where commands reach only a list of hosts: who is asked about others. */
+  readonly onUnlistedHost?: (ask: (host: { readonly host: string; readonly port: number }) => Promise<boolean>) => void
   readonly files: FileSystem
   /** Path of the ripgrep program inside the workspace; undefined when it is not installed there. */
   ripgrep(): Promise<string | undefined>
@@ -39,10 +45,20 @@ export interface RunCommandOptions {
    * such command left, and leaves its own. Internal commands (searches, file operations) do not set it and see none of that state.
    */
   readonly keepState?: boolean
+  readonly confinement?: Confinement | undefined
+}
+
+/** Exceptions from the sandbox for one command. Without a sandbox they have no effect. */
+export interface Confinement {
+  /** The command may write nothing and has no network. */
+  readonly readOnly?: true
+  /** Protected files that this command may write. */
+  readonly open?: readonly string[]
 }
 
 export interface StartCommandOptions {
   readonly cwd?: string
+  readonly confinement?: Confinement | undefined
   /** Runs the command in a pseudo-terminal of 30 rows and 120 columns. Falls back to pipes where none is available. */
   readonly pty: boolean
   /** Receives output as it arrives: stdout and stderr merged, decoded as UTF-8 with replacement characters. */
@@ -124,6 +140,23 @@ export interface FileSystem {
   readonly readWithFacts?: (path: string, maxBytes: number) => Promise<FileReading>
   /** A private directory for result files that `read_file` can read. */
   temporaryDirectory(): Promise<string>
+  /**
+   * The same files for one call whose paths were judged: each access to one of them happens at its judged real path or fails, and no
+   * other path can be changed. Absent where files belong to another machine.
+   */
+  readonly withJudgedPaths?: (paths: readonly JudgedPath[]) => FileSystem
+}
+
+/** A path of a call, as the policy has judged it. */
+export interface JudgedPath {
+  /** As the call names it. */
+  readonly given: string
+  /** Absolute and normalized. */
+  readonly literal: string
+  /** With all symbolic links resolved. */
+  readonly real: string
+  /** With all symbolic links resolved except one at the end: what a removal or a move acts on. */
+  readonly entry: string
 }
 
 export interface FileFacts {

@@ -2,7 +2,7 @@ import { basename, relative, sep } from "node:path"
 
 import { explainSystemError } from "../base/system-error.ts"
 import { codePointLength } from "../base/text.ts"
-import { scanThreats, withoutByteOrderMark } from "./threat-scan.ts"
+import { invisibleLine, scanThreats, withoutByteOrderMark } from "./threat-scan.ts"
 
 /** The file system of a workspace. */
 export interface ContextFileSystem {
@@ -85,10 +85,15 @@ export function prepareContextText(
         text: blockedNotice(name, { threats, remedy: "the user was warned" }),
         blocked: threats,
       },
-      warning: `${name} was left out of the prompt because it looks like prompt injection (${ids}). Check the file.`,
+      warning: `${name} was left out of the prompt because it looks like prompt injection (${ids}). ${advice(content)}`,
     }
   }
   return truncated(text, options)
+}
+
+function advice(content: string): string {
+  const line = invisibleLine(withoutByteOrderMark(content))
+  return line === undefined ? "Check the file." : `Check line ${line}: it has characters that editors do not show.`
 }
 
 /** The text that the model sees instead of a blocked file. */

@@ -103,7 +103,20 @@ describe("invisible characters", () => {
     ["a profession with a skin tone", "👩🏽\u{200D}💻", []],
     ["a word", "ig\u{200D}nore", ["invisible_unicode_U+200D"]],
     ["a text after an emoji", "👩\u{200D}a", ["invisible_unicode_U+200D"]],
-  ])("a zero-width joiner in %s", (_, text, ids) => {
+    ["tag characters", "Be nice.\u{E0041}\u{E0042}", ["invisible_unicode_U+E0041", "invisible_unicode_U+E0042"]],
+    [
+      "tag characters after a flag",
+      "\u{1F3F4}\u{E0061}\u{E007F}",
+      ["invisible_unicode_U+E0061", "invisible_unicode_U+E007F"],
+    ],
+    ["a selector after a letter", "a\u{FE01}", ["invisible_unicode_U+FE01"]],
+    [
+      "several selectors after an emoji",
+      "❤\u{FE0F}\u{E0101}",
+      ["invisible_unicode_U+E0101", "invisible_unicode_U+FE0F"],
+    ],
+    ["fillers", "a\u{3164}b\u{115F}", ["invisible_unicode_U+115F", "invisible_unicode_U+3164"]],
+  ])("characters in %s", (_, text, ids) => {
     expect(scanThreats(text, "all")).toEqual(ids)
   })
 

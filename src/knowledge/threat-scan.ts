@@ -22,18 +22,41 @@ export function withoutByteOrderMark(text: string): string {
 
 const SCOPES: readonly ThreatScope[] = ["all", "context", "strict"]
 
-const INVISIBLE = /[\u{200B}-\u{200D}\u{2060}\u{2062}-\u{2064}\u{FEFF}\u{202A}-\u{202E}\u{2066}-\u{2069}]/gu
+/**
+ * Characters that show nothing and can carry text that only a model reads: zero-width and direction marks, fillers, tag characters, and
+ * variation selectors.
+ */
+const INVISIBLE =
+  /[\u{34F}\u{61C}\u{115F}\u{1160}\u{17B4}\u{17B5}\u{180B}-\u{180F}\u{200B}-\u{200F}\u{202A}-\u{202E}\u{2060}-\u{206F}\u{3164}\u{FEFF}\u{FFA0}\u{FFF9}-\u{FFFB}\u{1D173}-\u{1D17A}\u{E0000}-\u{E0FFF}]|[\u{FE00}-\u{FE0F}]/gu
 /** A zero-width joiner between two emoji is legitimate: it combines them, as in a family or a flag. */
 const EMOJI_JOINER =
   /(?<=\p{Extended_Pictographic}[\p{Emoji_Modifier}\u{FE0F}]?)\u{200D}(?=\p{Extended_Pictographic})/gu
+/** One selector after a character that has variants: an emoji, a digit of a keycap, a symbol or a Han character. */
+const VARIANT =
+  /(?<=[\p{Emoji}\p{Extended_Pictographic}\p{S}\p{Script=Han}])[\u{FE00}-\u{FE0F}\u{E0100}-\u{E01EF}](?![\u{FE00}-\u{FE0F}\u{E0100}-\u{E01EF}])/gu
+/** The flags of England, Scotland and Wales are written with tag characters. */
+const TAGGED_FLAG =
+  /(?<=\u{1F3F4})\u{E0067}\u{E0062}(?:\u{E0065}\u{E006E}\u{E0067}|\u{E0073}\u{E0063}\u{E0074}|\u{E0077}\u{E006C}\u{E0073})\u{E007F}/gu
 
 function invisibleCharacters(text: string): readonly string[] {
   if (text.search(INVISIBLE) === -1) return []
-  const characters = new Set(text.replaceAll(EMOJI_JOINER, "").match(INVISIBLE))
+  const characters = new Set(withoutLegitimate(text).match(INVISIBLE))
   return [...characters].sort().map((character) => {
     const code = character.codePointAt(0) ?? 0
     return `invisible_unicode_U+${code.toString(16).toUpperCase().padStart(4, "0")}`
   })
+}
+
+/** The number of the first line with an invisible character, for a user who cannot see it. */
+export function invisibleLine(text: string): number | undefined {
+  if (text.search(INVISIBLE) === -1) return undefined
+  const shown = withoutLegitimate(text)
+  const at = shown.search(INVISIBLE)
+  return at === -1 ? undefined : shown.slice(0, at).split("\n").length
+}
+
+function withoutLegitimate(text: string): string {
+  return text.replaceAll(EMOJI_JOINER, "").replaceAll(VARIANT, "").replaceAll(TAGGED_FLAG, "")
 }
 
 /** Returns the `words` patterns that match. Most texts contain the words of none, so they are never split into words. */

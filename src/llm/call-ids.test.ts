@@ -23,7 +23,7 @@ function replyWith(calls: readonly ToolCall[], carriers: ModelReply["carriers"] 
 
 describe("withUniqueCallIds", () => {
   const unique = (reply: ModelReply, history: readonly Message[] = [], random = () => 0.5) =>
-    withUniqueCallIds(reply, { history, random })
+    withUniqueCallIds(reply, { used: createHistoryIds()(history).used, random })
 
   test("leaves unique ids as they are", () => {
     const reply = replyWith([call("a"), call("b")])
@@ -64,11 +64,11 @@ describe("withUniqueCallIds", () => {
 describe("createHistoryIds", () => {
   test("a history with unique ids stays the same object", () => {
     const history: readonly Message[] = [{ role: "user", content: "x" }, assistant(call("a")), result("a")]
-    expect(createHistoryIds()(history)).toBe(history)
+    expect(createHistoryIds()(history).messages).toBe(history)
   })
 
   test("results follow their renamed calls, also when a reply repeats an id", () => {
-    const sent = createHistoryIds()([
+    const { messages: sent } = createHistoryIds()([
       assistant(call("a")),
       result("a", "1"),
       assistant(call("a"), call("b"), call("a")),
@@ -89,15 +89,15 @@ describe("createHistoryIds", () => {
   test("ids are unique, results are paired, and a longer history begins with the same objects", () => {
     const round = fc.array(fc.constantFrom("a", "b", "a_2", ""), { minLength: 1, maxLength: 4 })
     fc.assert(
-      fc.property(fc.array(round, { maxLength: 8 }), fc.nat(8), (rounds, length) => {
+      fc.property(fc.array(round, { maxLength: 20 }), fc.nat(20), (rounds, length) => {
         const messagesOf = (ids: readonly string[]): readonly Message[] => [
           assistant(...ids.map((id) => call(id))),
           ...ids.map((id) => result(id)),
         ]
         const grouped = rounds.map(messagesOf)
         const rename = createHistoryIds()
-        const prefix = rename(grouped.slice(0, length).flat())
-        const whole = rename(grouped.flat())
+        const { messages: prefix } = rename(grouped.slice(0, length).flat())
+        const { messages: whole } = rename(grouped.flat())
         expect(whole.slice(0, prefix.length).every((message, index) => message === prefix[index])).toBe(true)
         const ids = whole.flatMap((message) => (message.role === "assistant" ? (message.tool_calls ?? []) : []))
         expect(new Set(ids.map(({ id }) => id)).size).toBe(ids.length)

@@ -1,3 +1,4 @@
+import { foldGrowingList } from "../base/fold-growing-list.ts"
 import { isRecord, stringField } from "../base/json.ts"
 import type { AssistantMessage, Message, ToolCall, ToolMessage } from "../protocol/message.ts"
 import type { ModelReply } from "./model.ts"
@@ -14,11 +15,11 @@ import type { ModelReply } from "./model.ts"
  */
 export function withUniqueCallIds(
   reply: ModelReply,
-  { history, random }: { readonly history: readonly Message[]; readonly random: () => number },
+  { used, random }: { readonly used: ReadonlySet<string>; readonly random: () => number },
 ): ModelReply {
   if (reply.toolCalls.length === 0) return reply
-  const used = new Set(history.flatMap(idsIn))
-  const ids = reply.toolCalls.map(({ id }) => claimId(id === "" ? randomId(random) : id, used))
+  const own = new Set<string>()
+  const ids = reply.toolCalls.map(({ id }) => claimId(id === "" ? randomId(random) : id, own, used))
   if (reply.toolCalls.every((call, index) => call.id === ids[index])) return reply
   const { carriers } = reply
   const blocks = carriers.anthropic_content_blocks
@@ -31,11 +32,17 @@ export function withUniqueCallIds(
   }
 }
 
+export interface HistoryWithIds {
+  readonly messages: readonly Message[]
+  /** The ids of all calls. */
+  readonly used: ReadonlySet<string>
+}
+
 /**
  * Renames repeated ids in stored histories: the Python edition and earlier versions of Hermes gave equal calls equal ids. The new ids
  * depend only on the messages before, and the same message is returned as the same object, so that its cached encoding stays valid.
  */
-export function createHistoryIds(): (messages: readonly Message[]) => readonly Message[] {
+export function createHistoryIds(): (messages: readonly Message[]) => HistoryWithIds {
   const renamed = new WeakMap<Message, { readonly key: string; readonly message: Message }>()
   const once = <M extends Message>(message: M, key: string, rename: () => M): Message => {
     const known = renamed.get(message)
@@ -44,38 +51,56 @@ export function createHistoryIds(): (messages: readonly Message[]) => readonly M
     renamed.set(message, { key, message: next })
     return next
   }
+  const fold = foldGrowingList(newNaming, (naming, message: Message) => {
+    const sent = withUnusedIds(message, naming, once)
+    naming.sent.push(sent)
+    naming.hasRenamed ||= sent !== message
+  })
   return (messages) => {
-    const used = new Set<string>()
-    /** The ids of the calls that still wait for a result, by their stored id. */
-    let waiting = new Map<string, string[]>()
-    const sent = messages.map((message) => {
-      if (message.role === "assistant") {
-        const calls = message.tool_calls ?? []
-        const ids = calls.map(({ id }) => claimId(id, used))
-        waiting = new Map()
-        for (const [index, { id }] of calls.entries()) waiting.set(id, [...(waiting.get(id) ?? []), ids[index] ?? id])
-        return calls.every((call, index) => call.id === ids[index])
-          ? message
-          : once(message, ids.join("\n"), () => assistantWithIds(message, ids))
-      }
-      if (message.role !== "tool") return message
-      const id = waiting.get(message.tool_call_id)?.shift() ?? message.tool_call_id
-      return id === message.tool_call_id
-        ? message
-        : once(message, id, (): ToolMessage => ({ ...message, tool_call_id: id }))
-    })
-    return sent.every((message, index) => message === messages[index]) ? messages : sent
+    const { used, sent, hasRenamed } = fold(messages)
+    // A copy, because the list continues with the next request.
+    return { used, messages: hasRenamed ? [...sent] : messages }
   }
 }
 
-function idsIn(message: Message): readonly string[] {
-  return message.role === "assistant" ? (message.tool_calls ?? []).map(({ id }) => id) : []
+interface Naming {
+  readonly used: Set<string>
+  /** The ids of the calls that still wait for a result, by their stored id. */
+  waiting: Map<string, string[]>
+  readonly sent: Message[]
+  hasRenamed: boolean
+}
+
+function newNaming(): Naming {
+  return { used: new Set(), waiting: new Map(), sent: [], hasRenamed: false }
+}
+
+function withUnusedIds(
+  message: Message,
+  naming: Naming,
+  once: <M extends Message>(message: M, key: string, rename: () => M) => Message,
+): Message {
+  if (message.role === "assistant") {
+    const calls = message.tool_calls ?? []
+    const ids = calls.map(({ id }) => claimId(id, naming.used))
+    naming.waiting = new Map()
+    for (const [index, { id }] of calls.entries())
+      naming.waiting.set(id, [...(naming.waiting.get(id) ?? []), ids[index] ?? id])
+    return calls.every((call, index) => call.id === ids[index])
+      ? message
+      : once(message, ids.join("\n"), () => assistantWithIds(message, ids))
+  }
+  if (message.role !== "tool") return message
+  const id = naming.waiting.get(message.tool_call_id)?.shift() ?? message.tool_call_id
+  return id === message.tool_call_id
+    ? message
+    : once(message, id, (): ToolMessage => ({ ...message, tool_call_id: id }))
 }
 
 /** Returns the id, or with a number appended when it is used, and marks it as used. */
-function claimId(wanted: string, used: Set<string>): string {
+function claimId(wanted: string, used: Set<string>, alsoUsed?: ReadonlySet<string>): string {
   let id = wanted
-  for (let copy = 2; used.has(id); copy += 1) id = `${wanted}_${copy}`
+  for (let copy = 2; used.has(id) || alsoUsed?.has(id) === true; copy += 1) id = `${wanted}_${copy}`
   used.add(id)
   return id
 }

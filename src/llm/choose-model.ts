@@ -307,7 +307,7 @@ function unknownProvider(name: string, config: Config): ModelChoiceFailure {
   const close = nearest(name, names)
   return {
     code: "unknown_provider",
-    message: `unknown provider "${name}"${close === undefined ? "" : `; did you mean ${close}?`} Known: ${names.join(", ")}`,
+    message: `unknown provider "${name}"${close === undefined ? "." : `; did you mean ${close}?`} Known: ${names.join(", ")}`,
   }
 }
 

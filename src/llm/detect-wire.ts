@@ -35,7 +35,8 @@ export function modelTail(model: string): string {
   return model.slice(model.lastIndexOf("/") + 1).toLowerCase()
 }
 
-const HTTP_WIRES: readonly WireName[] = [
+/** The values of the `api_mode` setting. */
+export const HTTP_WIRES: readonly WireName[] = [
   "chat_completions",
   "anthropic_messages",
   "codex_responses",

@@ -93,7 +93,8 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
       }
     },
     stream: async function* (given, { signal, auxiliary = false }) {
-      const request = { ...given, messages: historyIds(given.messages) }
+      const { messages, used: usedCallIds } = historyIds(given.messages)
+      const request = { ...given, messages }
       let first: LlmFailure | undefined
       const tried: string[] = []
       for (;;) {
@@ -102,6 +103,7 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
           ...options,
           route,
           request,
+          usedCallIds,
           signal,
           downgrades: downgradesOf(route),
           canFallBack,

@@ -13,6 +13,7 @@ import { singleCredential } from "./credential.ts"
 import type { CredentialOrigin, CredentialSource } from "./credential.ts"
 import type { RunProgram } from "./aws/identity.ts"
 import { createAuthoriser } from "./authorise.ts"
+import type { IdleSockets } from "./http/idle-sockets.ts"
 import { createRouteConnections } from "./http/route-connections.ts"
 import type { RouteConnections } from "./http/route-connections.ts"
 import type { LlmFailure } from "./failure/failure.ts"
@@ -22,7 +23,7 @@ import { createModelClient } from "./model-client.ts"
 import type { ModelClient, ModelRuntime } from "./model.ts"
 import { findProvider } from "./providers.ts"
 import type { RateLimitGuard, Route } from "./route.ts"
-import { imagesIn } from "./request-size.ts"
+import { hasImages } from "./request-size.ts"
 import type { ImageDescriber } from "./vision/image-describer.ts"
 import type { ImagePreparation } from "./vision/prepare-images.ts"
 import type { WireEndpoint } from "./wire/wire.ts"
@@ -39,6 +40,8 @@ export interface OpenModelOptions {
   readonly random: () => number
   readonly maxAttempts: number
   readonly version: string
+  /** Shared by the clients of an app, which together keep only so many connections open. */
+  readonly idleSockets?: IdleSockets
   /** Opens the credential pool of a provider, limited to `origins`; undefined when it has at most one key. */
   readonly pool: (
     provider: string,
@@ -185,7 +188,7 @@ async function routeFor(chosen: RemoteModel, state: RouteState, options: OpenMod
       rememberFor(runtime, tokens, options)
     },
     prepare: async (request, signal) => {
-      if (!request.messages.some((message) => imagesIn(message) > 0)) return { request }
+      if (!hasImages(request.messages)) return { request }
       return await (
         await state.images()
       ).prepare(request, { signal, textOnlyToolResults: codec.textOnlyToolResults === true })

@@ -76,3 +76,17 @@ test("removes pattern and format from schemas, but keeps properties of that name
     properties: { pattern: { type: "string" }, list: { type: "array", items: { type: "string" } } },
   })
 })
+
+test("a changed message is the same object in every request, so that its cached bytes stay valid", () => {
+  const image = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } } as const
+  const messages: readonly Message[] = [
+    { role: "user", content: [image] },
+    { role: "assistant", content: "a", reasoning_content: "b", codex_reasoning_items: [{}] },
+    { role: "tool", tool_call_id: "c", tool_name: "f", content: [image] },
+  ]
+  const request: ModelRequest = { model: "m", system: "", messages, tools: [] }
+  for (const downgrade of ["reasoning", "encrypted-reasoning", "images", "tool-images"] as const) {
+    const [first, second] = [applyDowngrades(request, [downgrade]), applyDowngrades({ ...request }, [downgrade])]
+    for (const [index, message] of first.messages.entries()) expect(second.messages[index]).toBe(message)
+  }
+})

@@ -1,9 +1,10 @@
+import { oncePerObject } from "../base/once-per-object.ts"
 import { withoutCarriers } from "../protocol/message.ts"
 import type { Message, Part } from "../protocol/message.ts"
 import type { JsonSchema } from "../protocol/tool.ts"
 import type { LlmFailure } from "./failure/failure.ts"
 import type { ModelRequest } from "./model.ts"
-import { imagesIn } from "./request-size.ts"
+import { hasImages } from "./request-size.ts"
 import { createToolImageMover } from "./vision/tool-image-mover.ts"
 import { openToolLoop } from "./wire/open-tool-loop.ts"
 
@@ -19,11 +20,13 @@ export type Downgrade =
 /** Returns what to leave out after this failure; undefined when leaving something out would not help. */
 export function downgradeFor(failure: LlmFailure, request: ModelRequest): Downgrade | undefined {
   if (failure.requiresThinking === true) return "thinking-in-tool-loops"
-  const hasImages = request.messages.some((message) => imagesIn(message) > 0)
-  return failure.refusesImages === true && hasImages ? "images" : DOWNGRADE_FOR[failure.reason]
+  return failure.refusesImages === true && hasImages(request.messages) ? "images" : DOWNGRADE_FOR[failure.reason]
 }
 
-/** Returns the request without what the server has refused. The stored history does not change. */
+/**
+ * Returns the request without what the server has refused. The stored history does not change. A message always becomes the same
+ * object, because encoded bytes are cached by identity.
+ */
 export function applyDowngrades(request: ModelRequest, downgrades: Iterable<Downgrade>): ModelRequest {
   return [...downgrades].reduce((current, downgrade) => APPLY[downgrade](current), request)
 }
@@ -60,34 +63,44 @@ const APPLY: Record<Downgrade, (request: ModelRequest) => ModelRequest> = {
 }
 
 function withoutReasoning(request: ModelRequest): ModelRequest {
-  return mapMessages(request, (message) => (message.role === "assistant" ? withoutCarriers(message) : message))
+  return mapMessages(request, messageWithoutReasoning)
 }
+
+const messageWithoutReasoning = oncePerObject((message: Message) =>
+  message.role === "assistant" ? withoutCarriers(message) : message,
+)
 
 /** Removes only the encrypted reasoning of the Responses wire, which the server can no longer decrypt. */
 function withoutEncryptedReasoning(request: ModelRequest): ModelRequest {
-  return mapMessages(request, (message) => {
-    if (message.role !== "assistant" || message.codex_reasoning_items === undefined) return message
-    const { codex_reasoning_items: _dropped, ...rest } = message
-    return rest
-  })
+  return mapMessages(request, messageWithoutEncryptedReasoning)
 }
+
+const messageWithoutEncryptedReasoning = oncePerObject((message: Message): Message => {
+  if (message.role !== "assistant" || message.codex_reasoning_items === undefined) return message
+  const { codex_reasoning_items: _dropped, ...rest } = message
+  return rest
+})
 
 function withoutThinkingInToolLoop(request: ModelRequest): ModelRequest {
   return openToolLoop(request.messages) === undefined ? request : { ...request, effort: "none" }
 }
 
 function withoutImages(request: ModelRequest): ModelRequest {
-  return mapMessages(request, (message) =>
-    message.role === "system" || typeof message.content === "string" || message.content === null
-      ? message
-      : { ...message, content: withoutImageParts(message.content) },
-  )
+  return mapMessages(request, messageWithoutImages)
 }
+
+const messageWithoutImages = oncePerObject((message: Message): Message =>
+  message.role === "system" || typeof message.content === "string" || message.content === null
+    ? message
+    : { ...message, content: withoutImageParts(message.content) },
+)
 
 /** Turns tool results into text and sends their images in a message after them. */
 function withToolImagesAfter(request: ModelRequest): ModelRequest {
-  return { ...request, messages: createToolImageMover()(request.messages) }
+  return { ...request, messages: moveToolImages(request.messages) }
 }
+
+const moveToolImages = createToolImageMover()
 
 /** Removes `pattern` and `format`, which grammar compilers of local servers reject. Properties with these names stay. */
 function withPlainSchemas(request: ModelRequest): ModelRequest {

@@ -1,28 +1,32 @@
+import { foldGrowingList } from "../base/fold-growing-list.ts"
+import { oncePerObject } from "../base/once-per-object.ts"
 import type { Message } from "../protocol/message.ts"
 import type { ModelRequest } from "./model.ts"
-import { encodeOnce } from "./wire/encode-once.ts"
 
 /**
  * Estimates the tokens of a request without a tokenizer: four characters per token and a flat number per image. It runs for every
  * request, so it encodes nothing and measures each message once. Encrypted reasoning is not counted.
  */
 export function approxRequestTokens(request: ModelRequest): number {
-  let characters = request.system.length + toolCharacters(request.tools)
-  let images = 0
-  for (const message of request.messages) {
-    const size = messageSize(message)
-    characters += size.characters
-    images += size.images
-  }
-  return Math.ceil(characters / CHARACTERS_PER_TOKEN) + images * IMAGE_TOKENS
+  const { characters, images } = sizeOf(request.messages)
+  const all = request.system.length + toolCharacters(request.tools) + characters
+  return Math.ceil(all / CHARACTERS_PER_TOKEN) + images * IMAGE_TOKENS
 }
 
-const messageSize = encodeOnce((message: Message) => ({
-  characters: messageCharacters(message),
-  images: imagesIn(message),
-}))
+const sizeOf = foldGrowingList(
+  () => ({ characters: 0, images: 0 }),
+  (size, message: Message) => {
+    size.characters += messageCharacters(message)
+    size.images += imagesIn(message)
+  },
+)
 
-const toolCharacters = encodeOnce((tools: ModelRequest["tools"]) =>
+/** Costs nothing for messages that were checked before. */
+export function hasImages(messages: readonly Message[]): boolean {
+  return sizeOf(messages).images > 0
+}
+
+const toolCharacters = oncePerObject((tools: ModelRequest["tools"]) =>
   tools.length === 0 ? 0 : JSON.stringify(tools).length,
 )
 

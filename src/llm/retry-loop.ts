@@ -10,12 +10,14 @@ import type { LlmFailure } from "./failure/failure.ts"
 import { causeHint } from "./failure/failure-message.ts"
 import type { ModelEvent, ModelOutcome, ModelReply, ModelRequest } from "./model.ts"
 import type { Downgrade } from "./request-downgrade.ts"
-import { approxRequestTokens, imagesIn } from "./request-size.ts"
+import { approxRequestTokens, hasImages } from "./request-size.ts"
 import type { Route } from "./route.ts"
 
 export interface RouteInput {
   readonly route: Route
   readonly request: ModelRequest
+  /** The ids of all calls in the request. */
+  readonly usedCallIds: ReadonlySet<string>
   readonly signal: AbortSignal
   /** What to leave out because this server refused it before; new refusals are added. */
   readonly downgrades: Set<Downgrade>
@@ -81,8 +83,8 @@ export async function* sendWithRetries(original: RouteInput): AsyncGenerator<Mod
     if (result.kind === "reply") {
       guard?.clear()
       const reply = withoutUnwantedEcho(result.reply, route)
-      const { request, random } = original
-      return { kind: "reply", reply: withUniqueCallIds(reply, { history: request.messages, random }) }
+      const { usedCallIds: used, random } = original
+      return { kind: "reply", reply: withUniqueCallIds(reply, { used, random }) }
     }
     const { failure } = result
     if (result.shown) return { kind: "failed", failure, mayFallBack: false }
@@ -104,8 +106,7 @@ export async function* sendWithRetries(original: RouteInput): AsyncGenerator<Mod
       credential = recovery.credential
       continue
     }
-    const refusesImages =
-      failure.refusesImages === true && input.request.messages.some((message) => imagesIn(message) > 0)
+    const refusesImages = failure.refusesImages === true && hasImages(input.request.messages)
     if (refusesImages && (await route.describeImages?.(original.request)) === true) {
       input = yield* prepareRequest(original)
       if (signal.aborted) return { kind: "aborted" }

@@ -3,9 +3,11 @@ import type { Credential, CredentialSource } from "./credential.ts"
 import type { LlmFailure } from "./failure/failure.ts"
 import type { RateLimits } from "./failure/rate-limit-headers.ts"
 import type { HttpConnection } from "./http/http-connection.ts"
+import type { RequestBody } from "./http/request-body.ts"
 import type { RequestTimeouts } from "./http/request-timeouts.ts"
 import type { ModelClient, ModelEvent, ModelRequest, ModelRuntime } from "./model.ts"
 import type { Frame } from "./http/sse.ts"
+import { createBodyEncoder } from "./wire/body-encoder.ts"
 import type { DecodeResult, Wire } from "./wire/wire.ts"
 
 /** A model at one endpoint, with its wire and credentials. Key, address and model of a request always come from the same route. */
@@ -67,7 +69,7 @@ export type AuthorisationHeaders = Result<Readonly<Record<string, string>>>
 
 export interface RequestToAuthorise {
   readonly path: string
-  readonly body: string
+  readonly body: string | RequestBody
   readonly headers: Readonly<Record<string, string>>
   readonly signal: AbortSignal
 }
@@ -79,7 +81,7 @@ export interface WireCodec {
   echoesReasoning?(model: string): boolean
   path(request: ModelRequest): string
   headers(request: ModelRequest): Readonly<Record<string, string>>
-  encode(request: ModelRequest): string
+  encode(request: ModelRequest): RequestBody
   decoder(): Decoder
   decodeComplete(body: string): DecodeResult
 }
@@ -91,13 +93,14 @@ export interface Decoder {
 }
 
 export function createWireCodec<State>(wire: Wire<State>): WireCodec {
+  const encodeBody = createBodyEncoder()
   return {
     framing: wire.framing,
     textOnlyToolResults: wire.textOnlyToolResults === true,
     echoesReasoning: (model) => wire.echoesReasoning?.(model) ?? true,
     path: (request) => wire.path(request),
     headers: (request) => wire.headers(request),
-    encode: (request) => wire.encode(request),
+    encode: (request) => encodeBody(wire.encode(request)),
     decodeComplete: (body) => wire.decodeComplete(body),
     decoder: () => {
       let state = wire.start()

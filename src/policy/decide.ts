@@ -1,69 +1,58 @@
-import { assertNever } from "../base/assert-never.ts"
-import type { Access, Subject } from "../protocol/tool.ts"
-import { detectCommand } from "./command-detector.ts"
-import { isWithin, readRefusal, writeRefusal } from "./file-floor.ts"
-import type { FloorDirectories } from "./file-floor.ts"
-import type { PermissionProfile } from "./permission-profile.ts"
+import type { CommandFinding } from "./commands/command-verdict.ts"
+import { isWithin, readRefusal, writableRoots, writeQuestion, writeRefusal } from "./file-floor.ts"
+import type { Decision, DecisionLayer, EffectiveRules, JudgedPathForms, PolicyRequest } from "./policy-request.ts"
+import { addCoverage, createCoverage, matchedCommand, touches } from "./rules/match-rule.ts"
+import type { MatchedCall } from "./rules/match-rule.ts"
+import type { RuleLayer, ToolRule } from "./rules/permission-rules.ts"
+import { WEB_TOOLSETS } from "./rules/selectors.ts"
+import { withoutPrevented } from "./rules/walls.ts"
 
-export interface PolicyRequest {
-  readonly tool: string
-  readonly access: Access | "unknown"
-  readonly subjects: readonly Subject[]
-  /** Why the tool itself requires confirmation by the user. */
-  readonly confirm?: string
-  /** Every path subject, absolute, as written and with symbolic links resolved. */
-  readonly paths: readonly { readonly literal: string; readonly real: string }[]
-  readonly directories: PolicyDirectories
-  /** The same directories with symbolic links resolved, so that a linked home is protected under both paths. */
-  readonly realDirectories?: PolicyDirectories
-}
-
-export interface PolicyDirectories extends FloorDirectories {
-  readonly workspaceRoot: string
-}
-
-export interface EffectiveRules {
-  readonly profile: PermissionProfile
-  /** Rules that the user allowed for this session. */
-  readonly granted: ReadonlySet<string>
-}
-
-/** Names the rule and layer that made the decision. */
-export type Decision =
-  | { readonly kind: "allow"; readonly rule: string; readonly layer: DecisionLayer }
-  | { readonly kind: "deny"; readonly rule: string; readonly layer: DecisionLayer; readonly reason: string }
-  | { readonly kind: "ask"; readonly rule: string; readonly layer: DecisionLayer; readonly reason: string }
-
-export type DecisionLayer = "floor" | "plan" | "session" | "profile"
-
-/** Decides about a tool call: floor first, then plan mode, session grants and the profile. Pure. Unknown access asks the user. */
+/**
+ * Decides about a tool call. The order is fixed: floor, plan mode, `deny` rules of every layer, what only a user may allow, the other
+ * rules by layer, and the default of the profile. Pure. What is not known is asked about.
+ */
 export function decide(request: PolicyRequest, rules: EffectiveRules): Decision {
-  const floor = decideFloor(request)
-  if (floor !== undefined) return floor
-  if (rules.profile === "plan") return decidePlan(request)
-  const decision = decideProfile(request, rules.profile)
-  if (decision.kind === "ask" && rules.granted.has(decision.rule))
-    return { kind: "allow", rule: decision.rule, layer: "session" }
-  return decision
+  const findings = withoutPrevented(
+    request.commands.flatMap(({ verdict }) => verdict.findings),
+    request.walls,
+  )
+  const call = matchedCall(request)
+  const facts: Facts = { request, rules, call, findings }
+  const decision =
+    decideFloor(facts) ??
+    decideUnreadable(facts) ??
+    decidePlan(facts) ??
+    decideDenied(facts) ??
+    decidePersonOnly(facts) ??
+    decideByRules(facts) ??
+    decideByDefault(facts)
+  return withAllowedKeys(decision, rules)
+}
+
+interface Facts {
+  readonly request: PolicyRequest
+  readonly rules: EffectiveRules
+  readonly call: MatchedCall
+  /** What the detector found and the walls do not prevent. */
+  readonly findings: readonly CommandFinding[]
 }
 
 /** Denies what no profile, rule or answer can allow. */
-function decideFloor(request: PolicyRequest): Decision | undefined {
-  for (const subject of request.subjects) {
-    if (subject.kind !== "command") continue
-    const found = detectCommand(subject.command, request.directories.userHome)
-    if (found?.level === "hardline") {
-      return {
-        kind: "deny",
-        layer: "floor",
-        rule: found.key,
-        reason: `BLOCKED (hardline): ${found.key}. No mode or rule can allow this; the user may run it outside the agent.`,
-      }
-    }
+function decideFloor({ request, findings }: Facts): Decision | undefined {
+  const hard = findings.find(({ level }) => level === "hardline")
+  if (hard !== undefined) {
+    const reason = `BLOCKED (hardline): ${hard.key}. No mode or rule can allow this; the user may run it outside the agent.`
+    return { ...made("deny", "floor", hard.key, reason), hard: true, reasons: [hard.description] }
+  }
+  const guarded = findings.find(({ level }) => level === "sudo_guard")
+  if (guarded !== undefined) {
+    const reason =
+      "BLOCKED: sudo reads a password from its input, and none is configured. Do not guess passwords; the user can set SUDO_PASSWORD."
+    return { ...made("deny", "floor", guarded.key, reason), hard: true, reasons: [guarded.description] }
   }
   for (const path of request.paths) {
     const reason = fileRefusal(path, request)
-    if (reason !== undefined) return { kind: "deny", layer: "floor", rule: "protected file", reason }
+    if (reason !== undefined) return { ...made("deny", "floor", "protected file", reason), hard: true }
   }
   return undefined
 }
@@ -78,63 +67,217 @@ function fileRefusal(path: PolicyRequest["paths"][number], request: PolicyReques
         : [readRefusal, writeRefusal]
   for (const directories of [request.directories, request.realDirectories ?? request.directories]) {
     for (const refuse of refusals) {
-      const reason = refuse(path.literal, directories) ?? refuse(path.real, directories)
-      if (reason !== undefined) return reason
+      for (const form of formsOf(path)) {
+        const reason = refuse(form, directories)
+        if (reason !== undefined) return reason
+      }
     }
   }
   return undefined
 }
 
-function decidePlan(request: PolicyRequest): Decision {
-  if (request.access === "read" || request.access === "agent") return { kind: "allow", rule: "plan", layer: "plan" }
-  return {
-    kind: "deny",
-    layer: "plan",
-    rule: "plan",
-    reason: "PLAN_MODE_ACTIVE: only reading is allowed until the user approves the plan.",
-  }
+function formsOf({ literal, real, entry }: JudgedPathForms): readonly string[] {
+  return entry === undefined ? [literal, real] : [literal, real, entry]
 }
 
-function decideProfile(request: PolicyRequest, profile: Exclude<PermissionProfile, "plan">): Decision {
-  const allow: Decision = { kind: "allow", rule: profile, layer: "profile" }
-  if (profile === "full-auto") return allow
+/** Rules that cannot be read may have been restrictions. */
+function decideUnreadable({ request, rules: { unreadable } }: Facts): Decision | undefined {
+  if (unreadable === undefined || request.access === "agent") return undefined
+  return made("deny", "settings", "unreadable rules", unreadable)
+}
+
+function decidePlan({ request, rules, call, findings }: Facts): Decision | undefined {
+  if (rules.profile.default !== "plan") return undefined
+  if (request.access === "agent") return undefined
+  if (request.access === "read" && (rules.planAllowsWeb || !call.isWebRead)) return undefined
+  if (isPlanFile(request, rules.planFile)) return undefined
+  const isReading = request.runsCommands && request.commands.every(({ isReadOnly }) => isReadOnly)
+  const isConfined = request.walls.kind === "sandbox"
+  const mayRun = request.access === "exec" && request.commands.length > 0 && isReading && findings.length === 0
+  if (mayRun && isConfined && !request.inBackground) return undefined
+  const [finding] = findings
+  const obstacle = mayRun
+    ? isConfined
+      ? "nothing may keep running; leave out background"
+      : "commands that only read need the sandbox"
+    : finding?.description
+  const why = isReading && obstacle !== undefined ? ` (${obstacle})` : ""
+  const reason = `PLAN_MODE_ACTIVE: only reading is allowed until the user approves the plan${why}.`
+  return made("deny", "plan", "plan", reason)
+}
+
+/** No link may lead elsewhere, except one to the workspace itself. */
+function isPlanFile(request: PolicyRequest, planFile: string | undefined): boolean {
+  const { access, paths, directories, realDirectories = directories } = request
+  if (planFile === undefined || access !== "write" || paths.length === 0) return false
+  const root = directories.workspaceRoot
+  const realFile = isWithin(planFile, root) ? realDirectories.workspaceRoot + planFile.slice(root.length) : planFile
+  return paths.every(({ literal, real }) => literal === planFile && (real === planFile || real === realFile))
+}
+
+function decideDenied({ rules: { layers }, call }: Facts): Decision | undefined {
+  for (const { name, rules } of layers) {
+    const denying = rules.find(({ decision, pattern }) => decision === "deny" && touches(pattern, call))
+    if (denying === undefined) continue
+    const reason = `BLOCKED: the rule \`${denying.pattern.text}\` (${LAYER_NAMES[name]}) denies it. Do not try it in another form.`
+    return made("deny", name, denying.pattern.text, reason)
+  }
+  return undefined
+}
+
+/** What looks like a blocked command in text that was not understood: only a user can say what it is. */
+function decidePersonOnly({ findings }: Facts): Decision | undefined {
+  const asking = findings.filter(({ level }) => level === "ask_person")
+  return asking.length === 0 ? undefined : { ...askAbout(asking), personOnly: true }
+}
+
+function decideByRules(facts: Facts): Decision | undefined {
+  const { call, rules } = facts
+  const coverage = createCoverage(call)
+  for (const layer of rules.layers) {
+    for (const rule of layer.rules) {
+      if (rule.decision === "deny") continue
+      if (rule.decision !== "allow") {
+        if (touches(rule.pattern, call)) return askedByRule(rule, layer, facts)
+        continue
+      }
+      addCoverage(rule, call, coverage)
+      const covered = coverage.result()
+      if (covered !== undefined) return allowedByRule({ rule, layer, ...covered }, facts)
+    }
+  }
+  return undefined
+}
+
+function askedByRule({ pattern, decision, classifier }: ToolRule, { name }: RuleLayer, { findings }: Facts): Decision {
+  const reason = `the rule \`${pattern.text}\` (${LAYER_NAMES[name]}) asks about it`
+  const asked = { ...made("ask", name, pattern.text, reason), reasons: [reason, ...findings.map(describe)] }
+  return decision === "auto" || classifier === "ml" ? { ...asked, classifier: "ml" } : asked
+}
+
+function allowedByRule(
+  found: { readonly rule: ToolRule; readonly layer: RuleLayer; readonly skipsDetector: boolean },
+  { request, findings }: Facts,
+): Decision {
+  const { rule, layer } = found
+  if (!found.skipsDetector) {
+    if (findings.length > 0) return withClassifier(askAbout(findings), rule.classifier === "ml")
+    if (request.confirm !== undefined) return made("ask", "detector", request.tool, request.confirm)
+  }
+  return made("allow", layer.name, rule.pattern.text, `allowed by the rule \`${rule.pattern.text}\``)
+}
+
+function decideByDefault(facts: Facts): Decision {
+  const { request, rules, findings } = facts
+  const { name, default: fallback, classifier } = rules.profile
+  const allow = made("allow", "profile", name, `the profile ${name} allows it`)
+  const ask = (rule: string, reason: string): Decision => made("ask", "profile", rule, reason)
+  if (fallback === "allow" || fallback === "plan") return allow
+  if (fallback === "deny")
+    return made("deny", "profile", name, `BLOCKED: the profile ${name} denies what no rule allows.`)
   if (request.confirm !== undefined) return ask(request.tool, request.confirm)
   if (request.access === "unknown") return ask("unknown effect", `${request.tool} does not declare its effect`)
-  switch (request.access) {
-    case "read":
-    case "agent":
-      return allow
-    case "write":
-      return profile === "accept-edits" && !insideWorkspace(request)
-        ? ask("write outside the workspace", "it writes outside the workspace")
-        : allow
-    case "exec":
-      return profile === "accept-edits"
-        ? ask(request.tool, "accept-edits asks about every command")
-        : decideCommand(request, allow)
-    case "network":
-    case "message":
-      return profile === "accept-edits" ? ask(request.tool, "it sends data to another machine") : allow
-    default:
-      return assertNever(request.access)
+  if (request.access === "agent") return allow
+  if (fallback === "ask") return ask(request.tool, `the profile ${name} asks about what no rule allows`)
+  if (request.access === "write" && !isInWritableDirectory(request))
+    return ask("write outside the workspace", "it writes outside the workspace")
+  const executed = request.access === "write" ? executedByOthers(request) : undefined
+  if (executed !== undefined) return ask("executed file", executed)
+  if (fallback === "workspace") {
+    if (request.access === "network" || request.access === "message")
+      return ask(request.tool, "it sends data to another machine")
+    if (request.access === "exec" && (request.walls.kind === "none" || request.commands.length === 0))
+      return ask(request.tool, `${name} asks about every command that runs without a sandbox`)
   }
+  if (findings.length === 0) return allow
+  return escalated(withClassifier(askAbout(findings), classifier === "ml"), facts)
 }
 
-function decideCommand(request: PolicyRequest, allow: Decision): Decision {
-  for (const subject of request.subjects) {
-    if (subject.kind !== "command") continue
-    const found = detectCommand(subject.command, request.directories.userHome)
-    if (found !== undefined) return ask(found.key, found.key)
-  }
-  return allow
+/** Without an answer of the auxiliary model, the auto profile denies or asks as the settings say. */
+function escalated(decision: Decision, { rules }: Facts): Decision {
+  if (decision.classifier !== "ml" || rules.escalation === "ask") return decision
+  const reason = `BLOCKED: the profile ${rules.profile.name} does not run this without a user (${decision.reason}), and approvals.auto_escalation is deny.`
+  return { ...decision, kind: "deny", reason }
 }
 
-function ask(rule: string, reason: string): Decision {
-  return { kind: "ask", rule, layer: "profile", reason }
+function withAllowedKeys(decision: Decision, { allowedKeys }: EffectiveRules): Decision {
+  const { kind, layer, keys, personOnly } = decision
+  const isAllowed = kind === "ask" && layer === "detector" && personOnly !== true && keys.length > 0
+  if (!isAllowed || !keys.every((key) => allowedKeys.has(key))) return decision
+  const reason = `command_allowlist allows: ${keys.join(", ")}`
+  return { ...made("allow", "settings", keys.join(", "), reason), keys }
+}
+
+function askAbout(findings: readonly CommandFinding[]): Decision {
+  const keys = [...new Set(findings.map(({ key }) => key))]
+  // What the text contains is no news where the command itself was recognized.
+  const recognized = new Set(findings.flatMap(({ key, view }) => (view === "argv" ? [key] : [])))
+  const named = findings.filter(({ key, view }) => view === "argv" || !recognized.has(key))
+  const reasons = [...new Set(named.map(describe))]
+  return { kind: "ask", layer: "detector", rule: keys[0] ?? "", reason: reasons.join("; "), reasons, keys }
+}
+
+function describe({ description }: CommandFinding): string {
+  return description
+}
+
+function withClassifier(decision: Decision, isAsked: boolean): Decision {
+  return isAsked ? { ...decision, classifier: "ml" } : decision
+}
+
+function made(kind: Decision["kind"], layer: DecisionLayer, rule: string, reason: string): Decision {
+  return { kind, layer, rule, reason, reasons: [reason], keys: [] }
 }
 
 /** A write without a path goes to Hermes' own files, such as memory. */
-function insideWorkspace(request: PolicyRequest): boolean {
-  const { workspaceRoot } = request.realDirectories ?? request.directories
-  return request.paths.every(({ real }) => isWithin(real, workspaceRoot))
+function isInWritableDirectory({ directories, realDirectories = directories, paths }: PolicyRequest): boolean {
+  const roots = writableRoots(realDirectories)
+  const written = paths.flatMap(({ real, entry }) => (entry === undefined ? [real] : [real, entry]))
+  return written.every((path) => roots.some((root) => isWithin(path, root)))
+}
+
+/** Why a write matters beyond the file: another program, outside the sandbox, will execute it. */
+function executedByOthers({ directories, realDirectories = directories, paths }: PolicyRequest): string | undefined {
+  for (const forms of paths.map(formsOf))
+    for (const path of forms) {
+      const question = writeQuestion(path, directories) ?? writeQuestion(path, realDirectories)
+      if (question !== undefined) return question
+    }
+  return undefined
+}
+
+function matchedCall(request: PolicyRequest): MatchedCall {
+  const { directories, realDirectories = directories, subjects, action } = request
+  const urls = subjects.flatMap((subject) => (subject.kind === "url" ? [subject.url] : []))
+  const words = subjects.flatMap((subject) => {
+    if (subject.kind === "query") return [subject.query]
+    if (subject.kind === "target") return [subject.target]
+    return subject.kind === "name" ? [subject.name] : []
+  })
+  return {
+    tool: request.tool,
+    toolset: request.toolset,
+    ...(request.server === undefined ? {} : { server: request.server }),
+    access: request.access,
+    isWebRead: request.access === "read" && (urls.length > 0 || WEB_TOOLSETS.has(request.toolset)),
+    commands: request.commands.map(({ line, verdict }) => matchedCommand(line, verdict.understood)),
+    paths: request.paths,
+    urls,
+    words: action === undefined ? words : [...words, action],
+    roots: {
+      workspace: [directories.workspaceRoot, realDirectories.workspaceRoot],
+      userHome: [directories.userHome, realDirectories.userHome],
+    },
+  }
+}
+
+/** Where a rule comes from, in the words of a message. */
+export const LAYER_NAMES: Readonly<Record<RuleLayer["name"], string>> = {
+  session: "this session",
+  cli: "the command line",
+  platform: "approvals.platforms",
+  project: ".hermes/permissions.yaml of the workspace",
+  settings: "approvals.rules",
+  profile: "the permission profile",
+  home: "permissions.yaml",
 }

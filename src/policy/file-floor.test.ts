@@ -1,5 +1,6 @@
 import { expect, test } from "vitest"
-import { isWithin, readRefusal, writeRefusal } from "./file-floor.ts"
+import { ACCOUNT_CREDENTIALS, ACCOUNT_START_UP } from "../config/protected-paths.ts"
+import { isWithin, readRefusal, writeQuestion, writeRefusal } from "./file-floor.ts"
 
 const directories = { userHome: "/home/a", hermesHome: "/home/a/.hermes/profiles/work", hermesRoot: "/home/a/.hermes" }
 
@@ -51,7 +52,7 @@ test.each([
   ["/home/a/.hermes/profiles/other/.env", true],
   ["/home/a/.hermes/state.db-wal", true],
   ["/home/a/.hermes/lsp/node_modules/.bin/tsc", true],
-  ["/home/a/.hermes/skills/x/SKILL.md", false],
+  ["/home/a/.hermes/skills/x/SKILL.md", true],
   ["/w/config.yaml", false],
   ["/w/src/main.ts", false],
 ])("writing %s is refused: %s", (path, refused) => {
@@ -77,4 +78,84 @@ test("a write root confines writing, but not reading", () => {
   expect(writeRefusal("/w/x/y", confined)).toBeUndefined()
   expect(writeRefusal("/wx/y", confined)).toMatch(/outside \/w/)
   expect(readRefusal("/other", confined)).toBeUndefined()
+})
+
+test("every credential location can neither be read nor written", () => {
+  const paths = ACCOUNT_CREDENTIALS.flatMap((name) => [`/home/a/${name}/x`, `/home/a/${name.toUpperCase()}/x`])
+  expect(paths.filter((path) => readRefusal(path, directories) === undefined)).toEqual([])
+  expect(paths.filter((path) => writeRefusal(path, directories) === undefined)).toEqual([])
+})
+
+test("start-up files and programs of the account are never written, even with the home as the workspace", () => {
+  const inHome = { ...directories, workspaceRoot: "/home/a" }
+  const paths = ACCOUNT_START_UP.map((name) => `/home/a/${name}`)
+  expect(paths.filter((path) => writeRefusal(path, directories) === undefined)).toEqual([])
+  expect(paths.filter((path) => writeRefusal(path, inHome) === undefined)).toEqual([])
+})
+
+test("a user who works in a directory with start-up files is asked", () => {
+  const inNeovim = { ...directories, workspaceRoot: "/home/a/.config/nvim" }
+  expect([
+    writeRefusal("/home/a/.config/nvim/init.lua", inNeovim),
+    writeQuestion("/home/a/.config/nvim/init.lua", inNeovim),
+    writeRefusal("/home/a/.bashrc", inNeovim) === undefined,
+  ]).toEqual([undefined, "it changes what programs execute for the account", false])
+})
+
+test.each([
+  ["/home/a/.hermes/SOUL.md"],
+  ["/home/a/.hermes/active_profile"],
+  ["/home/a/.hermes/checkpoints/store/config"],
+  ["/home/a/.hermes/memories/MEMORY.md"],
+  ["/home/a/.hermes/hooks/x"],
+  ["/home/a/.hermes/profiles/other/SOUL.md"],
+  ["/home/a/.hermes/plans/x.json"],
+])("%s is in the home of Hermes and not written, wherever the user works", (path) => {
+  for (const workspaceRoot of ["/w", "/home/a", "/"])
+    expect(writeRefusal(path, { ...directories, workspaceRoot, writable: ["/home"] })).toBeTypeOf("string")
+})
+
+test("a plan may be written where the home of Hermes is in the working directory, and a skill where the user works on it", () => {
+  expect(writeRefusal("/home/a/.hermes/plans/x.md", { ...directories, workspaceRoot: "/home/a" })).toBeUndefined()
+  const inSkill = { ...directories, workspaceRoot: "/home/a/.hermes/skills/x" }
+  expect(writeRefusal("/home/a/.hermes/skills/x/SKILL.md", inSkill)).toBeUndefined()
+})
+
+const EXECUTED = [
+  ".git/config",
+  ".git/hooks/pre-commit",
+  ".git/info/attributes",
+  ".git/modules/x/config",
+  "nested/.git/config",
+  ".GIT/config",
+  ".git./config",
+  ".git /hooks/post-checkout",
+  ".g\u{200C}it/config",
+  ".husky/pre-commit",
+  ".envrc",
+  ".vscode/tasks.json",
+  ".claude/settings.json",
+  ".mcp.json",
+]
+
+test.each(EXECUTED)("%s is executed by other programs: a question in the workspace, refused elsewhere", (name) => {
+  const working = { ...directories, workspaceRoot: "/w" }
+  expect([writeRefusal(`/w/${name}`, working), writeQuestion(`/w/${name}`, working)]).toEqual([
+    undefined,
+    expect.stringContaining("other programs execute or obey"),
+  ])
+  expect(writeRefusal(`/other/${name}`, working)).toContain("outside the workspace")
+})
+
+test("programs on the PATH are refused outside the workspace and a question in it", () => {
+  const working = {
+    ...directories,
+    workspaceRoot: "/w",
+    programDirectories: ["/w/node_modules/.bin", "/opt/tools/bin"],
+  }
+  expect(writeRefusal("/opt/tools/bin/git", working)).toContain("PATH")
+  expect(writeRefusal("/opt/tools/bin/lib/x", working)).toBeUndefined()
+  expect(writeQuestion("/w/node_modules/.bin/git", working)).toContain("PATH")
+  expect([writeRefusal("/w/src/x", working), writeQuestion("/w/src/x", working)]).toEqual([undefined, undefined])
+  expect(writeRefusal("/usr/bin/git", working)).toContain("system")
 })

@@ -1,53 +1,88 @@
-import { ACCOUNT_CREDENTIALS, HERMES_PROGRAMS, HERMES_PROTECTED, HERMES_SECRETS } from "../config/protected-paths.ts"
-import { basename } from "node:path"
+import { basename, dirname } from "node:path"
+
+import {
+  ACCOUNT_CREDENTIALS,
+  ACCOUNT_START_UP,
+  EXECUTED_IN_WORKSPACE,
+  HERMES_PROGRAMS,
+  HERMES_PROTECTED,
+  HERMES_SECRETS,
+  SYSTEM_PROGRAMS,
+} from "../config/protected-paths.ts"
+import { foldedPath } from "./folded-path.ts"
+import { createPathList } from "./path-list.ts"
 
 export interface FloorDirectories {
   readonly userHome: string
   /** The home of the active profile, and the root above all profiles. */
   readonly hermesHome: string
   readonly hermesRoot: string
+  /** The directory that the user works in. */
+  readonly workspaceRoot?: string
+  /** Other directories that may be written without a question. */
+  readonly writable?: readonly string[]
+  /** The directories of the user's PATH. */
+  readonly programDirectories?: readonly string[]
   /** HERMES_WRITE_SAFE_ROOT: when set, the only directory tree that file tools may write to. */
   readonly writeRoot?: string
 }
 
-/** Returns why file tools must not read a file, to protect secrets from accidents. Paths are absolute and normalized. */
+/**
+ * Returns why file tools must not read a file. Paths are absolute and normalized. Names are compared without case and invisible
+ * characters, because some file systems ignore both.
+ */
 export function readRefusal(path: string, directories: FloorDirectories): string | undefined {
   if (isSecretFileName(path)) {
     return `${path} holds secrets and is not read by file tools; use an example file such as .env.example`
   }
-  if (
-    hermesHomes(path, directories).some((home) => HERMES_SECRETS.some((secret) => isWithin(path, join(home, secret))))
-  ) {
+  const folded = foldedPath(path)
+  if (hermesPaths(folded, directories).some((below) => SECRETS.has(below))) {
     return `${path} holds credentials of Hermes and is not read by file tools`
   }
-  if (ACCOUNT_CREDENTIALS.some((name) => isWithin(path, join(directories.userHome, name))) && !HARMLESS.test(path)) {
+  const inHome = pathBelow(folded, foldedPath(directories.userHome))
+  if (inHome !== undefined && CREDENTIALS.has(inHome) && !HARMLESS.test(folded)) {
     return `${path} holds credentials of the account and is not read by file tools`
   }
-  return undefined
+  return SYSTEM_SECRETS.test(folded)
+    ? `${path} holds credentials of the system and is not read by file tools`
+    : undefined
 }
 
 /** Files next to keys that contain no secrets and that users may want help with, and the directories themselves. */
 const HARMLESS =
   /\/\.ssh\/(?:config|known_hosts[^/]*|[^/]+\.pub)$|\/\.aws\/config$|\/\.(?:ssh|aws|kube|docker|azure|gnupg)$/u
 
+const SYSTEM_SECRETS =
+  /^\/(?:private\/)?etc\/(?:g?shadow-?|master\.passwd|sudoers(?:\.d\/.*)?|krb5\.keytab|ssh\/ssh_host_\w+_key|ssl\/private\/.*|networkmanager\/system-connections\/.*|wireguard\/.*|openvpn\/.*|ppp\/(?:chap|pap)-secrets|credstore[^/]*\/.*)$/u
+
 /** Returns why file tools must not write a file. */
 export function writeRefusal(path: string, directories: FloorDirectories): string | undefined {
-  if (ACCOUNT_CREDENTIALS.some((name) => isWithin(path, join(directories.userHome, name)))) {
+  const folded = foldedPath(path)
+  const inHome = pathBelow(folded, foldedPath(directories.userHome))
+  if (inHome !== undefined && CREDENTIALS.has(inHome)) {
     return `${path} holds credentials or settings of the account and is not written by file tools`
   }
-  if (
-    SYSTEM_PATHS.some((system) => isWithin(path, system)) &&
-    !TEMPORARY_PATHS.some((temporary) => isWithin(path, temporary))
-  ) {
-    return `${path} belongs to the system and is not written by file tools`
-  }
-  if (
-    hermesHomes(path, directories).some((home) => HERMES_PROTECTED.some((name) => isWithin(path, join(home, name))))
-  ) {
+  if (isSystemFile(folded)) return `${path} belongs to the system and is not written by file tools`
+  const inHermes = hermesPaths(folded, directories)
+  if (inHermes.some((below) => PROTECTED.has(below))) {
     return `${path} holds settings or credentials of Hermes; change it with \`hermes config\``
   }
-  if (hermesHomes(path, directories).some((home) => HERMES_PROGRAMS.some((name) => isWithin(path, join(home, name))))) {
+  if (inHermes.some((below) => PROGRAMS.has(below))) {
     return `${path} belongs to programs that Hermes starts and is not written by file tools`
+  }
+  const inWorkspace = isInWorkspace(folded, directories)
+  if (inHermes.length > 0 && !inHermes.some(isPlan) && !isWorkspaceInHermes(folded, directories)) {
+    return `${path} is in the home of Hermes, which only its own tools and commands change`
+  }
+  if (inHome !== undefined && START_UP.has(inHome) && !isWorkspaceInStartUp(folded, directories)) {
+    return `${path} decides what programs execute for the account; the user has to change it`
+  }
+  if (!inWorkspace && isProgramOnPath(folded, directories)) {
+    return `${path} is in a directory of programs (PATH); the user has to change it`
+  }
+  const executed = inWorkspace ? undefined : executedName(folded)
+  if (executed !== undefined) {
+    return `${path} (${executed}) is executed or obeyed by other programs, and is outside the workspace; the user has to change it`
   }
   if (directories.writeRoot !== undefined && !isWithin(path, directories.writeRoot)) {
     return `${path} is outside ${directories.writeRoot}, the only directory that file tools may write to`
@@ -55,9 +90,19 @@ export function writeRefusal(path: string, directories: FloorDirectories): strin
   return undefined
 }
 
+/** Returns why a user must agree before file tools write a file of the workspace: other programs will execute it. */
+export function writeQuestion(path: string, directories: FloorDirectories): string | undefined {
+  const folded = foldedPath(path)
+  const executed = executedName(folded)
+  if (executed !== undefined) return `it changes ${executed}, which other programs execute or obey`
+  if (isProgramOnPath(folded, directories)) return "it changes a program in a directory of the PATH"
+  const inHome = pathBelow(folded, foldedPath(directories.userHome))
+  return inHome !== undefined && START_UP.has(inHome) ? "it changes what programs execute for the account" : undefined
+}
+
 /** True for names of files that contain secrets, in any directory. */
 export function isSecretFileName(path: string): boolean {
-  return ENV_FILES.has(basename(path).toLowerCase())
+  return ENV_FILES.has(foldedPath(basename(path)))
 }
 
 /** True for the directory itself and everything in it. Compares whole path components. */
@@ -65,16 +110,73 @@ export function isWithin(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory.endsWith("/") ? directory : `${directory}/`)
 }
 
-/** Returns the homes that may contain the path: the active one, the root, and the profile that the path is in. */
-function hermesHomes(path: string, { hermesHome, hermesRoot }: FloorDirectories): readonly string[] {
-  const profiles = join(hermesRoot, "profiles/")
-  const profile = path.startsWith(profiles) ? path.slice(profiles.length).split("/")[0] : undefined
-  return [hermesHome, hermesRoot, ...(profile === undefined ? [] : [profiles + profile])]
+/** The part of the path below a directory; undefined when it is not in it. */
+function pathBelow(path: string, directory: string): string | undefined {
+  return isWithin(path, directory) ? path.slice(directory.length).replace(/^\//u, "") : undefined
 }
 
-function join(directory: string, name: string): string {
-  return directory.endsWith("/") ? directory + name : `${directory}/${name}`
+/** The path relative to every home that contains it: the active one, the root, and the profile that the path is in. */
+function hermesPaths(folded: string, { hermesHome, hermesRoot }: FloorDirectories): readonly string[] {
+  const root = foldedPath(hermesRoot)
+  const below = pathBelow(folded, root)
+  const profile = below === undefined ? null : /^profiles\/[^/]+/u.exec(below)
+  const homes = new Set([foldedPath(hermesHome), root, ...(profile === null ? [] : [`${root}/${profile[0]}`])])
+  return [...homes].flatMap((home) => pathBelow(folded, home) ?? [])
 }
+
+function isInWorkspace(folded: string, directories: FloorDirectories): boolean {
+  return writableRoots(directories).some((root) => isWithin(folded, foldedPath(root)))
+}
+
+/** Where file tools write without a question. A temporary directory that contains the user's home allows nothing in it. */
+export function writableRoots({ workspaceRoot, writable = [], userHome }: FloorDirectories): readonly string[] {
+  const others = writable.filter((root) => !isWithin(userHome, root))
+  return workspaceRoot === undefined ? others : [workspaceRoot, ...others]
+}
+
+/** Plan mode writes plans below the working directory, which may be the one that has the home of Hermes. */
+function isPlan(below: string): boolean {
+  return /^plans\/[^/]+\.md$/u.test(below)
+}
+
+/** The user opened a directory such as the one of a skill to work on it. */
+function isWorkspaceInHermes(folded: string, { workspaceRoot, hermesRoot, hermesHome }: FloorDirectories): boolean {
+  if (workspaceRoot === undefined) return false
+  const root = foldedPath(workspaceRoot)
+  return [hermesRoot, hermesHome].some((home) => isWithin(root, foldedPath(home))) && isWithin(folded, root)
+}
+
+/** The user opened a directory such as `~/.config/nvim` to work on it. */
+function isWorkspaceInStartUp(folded: string, { workspaceRoot, userHome }: FloorDirectories): boolean {
+  if (workspaceRoot === undefined) return false
+  const root = foldedPath(workspaceRoot)
+  const inHome = pathBelow(root, foldedPath(userHome))
+  return inHome !== undefined && START_UP.has(inHome) && isWithin(folded, root)
+}
+
+/** A program is found directly in a directory of the PATH, not below it. */
+function isProgramOnPath(folded: string, { programDirectories = [] }: FloorDirectories): boolean {
+  const directory = dirname(folded)
+  return programDirectories.some((program) => foldedPath(program) === directory)
+}
+
+function isSystemFile(folded: string): boolean {
+  return (
+    SYSTEM_PATHS.some((system) => isWithin(folded, system)) && !TEMPORARY_PATHS.some((path) => isWithin(folded, path))
+  )
+}
+
+/** The part of the path that other programs execute, for example `.git/hooks`. */
+function executedName(folded: string): string | undefined {
+  return EXECUTED.find((name) => folded.endsWith(`/${name}`) || folded.includes(`/${name}/`))
+}
+
+const SECRETS = createPathList(HERMES_SECRETS)
+const PROTECTED = createPathList(HERMES_PROTECTED)
+const PROGRAMS = createPathList(HERMES_PROGRAMS)
+const CREDENTIALS = createPathList(ACCOUNT_CREDENTIALS)
+const START_UP = createPathList(ACCOUNT_START_UP)
+const EXECUTED = EXECUTED_IN_WORKSPACE.map(foldedPath)
 
 const ENV_FILES = new Set([
   ".env",
@@ -89,10 +191,12 @@ const SYSTEM_PATHS = [
   "/etc",
   "/boot",
   "/usr/lib/systemd",
+  "/var/spool/cron",
   "/private/etc",
   "/private/var",
   "/var/run/docker.sock",
   "/run/docker.sock",
+  ...SYSTEM_PROGRAMS,
 ]
 /** Temporary directories of macOS. */
 const TEMPORARY_PATHS = ["/private/var/folders", "/private/var/tmp"]

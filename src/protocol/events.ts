@@ -25,6 +25,7 @@ export type AgentEventBody =
   | ToolEnd
   | ApprovalRequest
   | ClarifyRequest
+  | PlanReady
   | UsageEvent
   | StatusEvent
   | {
@@ -102,8 +103,38 @@ export interface ApprovalRequest {
   readonly description: string
   readonly rule: string
   readonly choices: readonly ApprovalChoice[]
+  /** Why it needs approval, one clause each. */
+  readonly reasons?: readonly string[]
+  /** The rule that the choice `always` saves. */
+  readonly pattern?: string
+  /** The directory in which a command would run. */
+  readonly directory?: string
+  readonly background?: boolean
+  /** The command would run in a pseudo-terminal. */
+  readonly pty?: boolean
+  /** What would confine the command. */
+  readonly sandbox?: ShownSandbox
+  /** Known secrets in the call were replaced by a mask. */
+  readonly masked?: true
+  /** The programs that a command would start, as Hermes understands it. */
+  readonly understood?: readonly UnderstoodProgram[]
   /** Epoch seconds; null waits forever. */
   readonly expiresAt: number | null
+}
+
+export type ShownSandbox =
+  | { readonly kind: "none" }
+  | { readonly kind: "sandbox"; readonly network: "off" | "list" | "on"; readonly hosts: readonly string[] }
+  /** A container or a machine of its own. */
+  | { readonly kind: "container" }
+
+/** One program that a command line would start. */
+export interface UnderstoodProgram {
+  readonly command: string
+  /** Programs such as sudo that start it. */
+  readonly wrappers: readonly string[]
+  /** Absent when it is not known. */
+  readonly directory?: string
 }
 
 export interface ClarifyRequest {
@@ -114,6 +145,16 @@ export interface ClarifyRequest {
   readonly choices: readonly string[]
   readonly allowFreetext: boolean
   readonly expiresAt: number | null
+}
+
+/** A run in plan mode has produced its plan. The user decides about it after the run. */
+export interface PlanReady {
+  readonly type: "plan-ready"
+  readonly requestId: string
+  readonly taskId: string
+  readonly path: string
+  readonly text: string
+  readonly sha256: string
 }
 
 export interface UsageEvent {
@@ -169,6 +210,8 @@ export interface RunResult {
   readonly costStatus: CostStatus
   readonly durationMs: number
   readonly filesChanged: readonly string[]
+  /** Where the plan of a run in plan mode is. */
+  readonly planPath?: string
   readonly error?: RunError
   /** The answer was cut off. */
   readonly partial?: true

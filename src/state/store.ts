@@ -1,4 +1,5 @@
 import type { Logger } from "../base/logger.ts"
+import type { ReportProgress } from "../base/progress.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 import type { MessageWords } from "../protocol/message-words.ts"
 import type { Message, MessageExtras } from "../protocol/message.ts"
@@ -132,7 +133,8 @@ export interface SessionStore {
     options?: { readonly includeInactive?: boolean },
   ): Promise<Record<string, unknown> | undefined>
   readonly meta: { get(key: string): Promise<string | undefined>; set(key: string, value: string): Promise<void> }
-  optimize(): Promise<void>
+  /** Merges the search index in short transactions, then compacts the file if no other process has it open. */
+  optimize(options?: { readonly progress?: ReportProgress }): Promise<CompactOutcome>
   stats(): Promise<StoreStats>
   close(): Promise<void>
 }
@@ -331,6 +333,9 @@ export type AutoPruneOutcome =
   | { readonly kind: "pruned"; readonly sessions: number }
   | { readonly kind: "failed"; readonly message: string }
 
+/** `in-use`: another process has the database open, so that its file cannot be rewritten. */
+export type CompactOutcome = "compacted" | "in-use"
+
 export interface StoreStats {
   readonly sessions: number
   readonly messages: number
@@ -341,7 +346,7 @@ export interface StoreStats {
   readonly search: StoreInfo["search"]
 }
 
-/** `exists`: the id of a new session is taken, retry with another one. `ambiguous`: several sessions have the name. `moved`: another process wrote to the session meanwhile. */
+/** `exists`: the id of a new session is taken, retry with another one. `deleted`: the session does not exist any more. `ambiguous`: several sessions have the name. `moved`: another process wrote to the session meanwhile. */
 export type StoreErrorKind =
   | "unavailable"
   | "locked"
@@ -349,6 +354,7 @@ export type StoreErrorKind =
   | "read-only"
   | "disk-full"
   | "exists"
+  | "deleted"
   | "moved"
   | "ambiguous"
   | "failed"

@@ -1,3 +1,4 @@
+import { stripAnsi } from "../base/strip-ansi.ts"
 import { codePointLength, takeCodePoints } from "../base/text.ts"
 import { fail, ok } from "../base/result.ts"
 import type { Result } from "../base/result.ts"
@@ -7,7 +8,7 @@ export const MAX_TITLE_LENGTH = 100
 /** Control, zero-width and direction characters that would make two titles look alike or a list unreadable. */
 const INVISIBLE =
   // oxlint-disable-next-line no-control-regex -- control characters are what is being removed
-  /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF\uFFF9-\uFFFC]/gu
+  /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF\uFFF9-\uFFFC]/gu
 
 /** Returns the title as it is stored, or null when nothing visible is left. */
 export function cleanTitle(title: string): Result<string | null, { readonly length: number; readonly limit: number }> {
@@ -37,5 +38,5 @@ export function nextInLineage(base: string, existing: readonly string[]): string
 }
 
 function visibleTitle(title: string): string {
-  return title.toWellFormed().replace(INVISIBLE, "").replace(/\s+/gu, " ").trim()
+  return stripAnsi(title.toWellFormed()).replace(INVISIBLE, "").replace(/\s+/gu, " ").trim()
 }

@@ -55,3 +55,11 @@ test("a repaired history is not repaired again", () => {
   const repaired = repairCallHistory([calls("{"), result("c0", "x")])
   expect(repairCallHistory(repaired)).toEqual(repaired)
 })
+
+test("a repaired message is the same object in every request, so that its cached bytes stay valid", () => {
+  const history = [calls("{", "{}", "{"), result("c0", "x"), result("c1", "y"), user]
+  const first = repairCallHistory(history)
+  repairCallHistory([...history, calls("{}")])
+    .slice(0, -1)
+    .forEach((message, index) => expect(message).toBe(first[index]))
+})

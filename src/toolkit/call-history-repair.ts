@@ -1,12 +1,14 @@
+import { foldGrowingList } from "../base/fold-growing-list.ts"
 import { parseJson } from "../base/json.ts"
+import { oncePerObject } from "../base/once-per-object.ts"
 import type { AssistantMessage, Message, ToolCall, ToolMessage } from "../protocol/message.ts"
 
 /**
  * A stored call whose arguments do not parse makes every later request fail. Replaces such arguments with `{}` and explains it in
- * the result of the call; adds a missing result. Other messages keep their identity, because wire formats cache by it.
+ * the result of the call; adds a missing result. A message always becomes the same object, because encoded bytes are cached by identity.
  */
 export function repairCallHistory(messages: readonly Message[]): readonly Message[] {
-  if (messages.every(hasSoundArguments)) return messages
+  if (!checkArguments(messages).hasBroken) return messages
   const repaired: Message[] = []
   for (let index = 0; index < messages.length;) {
     const message = messages[index]
@@ -27,15 +29,13 @@ export function repairCallHistory(messages: readonly Message[]): readonly Messag
   return repaired
 }
 
-/** Checked once for each message: a request contains the whole history. */
-const sound = new WeakSet<Message>()
-
-function hasSoundArguments(message: Message): boolean {
-  if (message.role !== "assistant" || message.tool_calls === undefined || sound.has(message)) return true
-  if (message.tool_calls.some(isBroken)) return false
-  sound.add(message)
-  return true
-}
+/** A request contains the whole history, so each message is checked once. */
+const checkArguments = foldGrowingList(
+  () => ({ hasBroken: false }),
+  (checked, message: Message) => {
+    checked.hasBroken ||= message.role === "assistant" && message.tool_calls?.some(isBroken) === true
+  },
+)
 
 const CORRUPTED =
   "[The arguments of this call were damaged and replaced by {}. It did not do what you intended; call the tool again if you still need it.]"
@@ -44,31 +44,33 @@ function isBroken(call: ToolCall): boolean {
   return parseJson(call.function.arguments) === undefined
 }
 
-function withoutBrokenArguments(message: AssistantMessage): AssistantMessage {
+const withoutBrokenArguments = oncePerObject((message: AssistantMessage): AssistantMessage => {
   const calls = (message.tool_calls ?? []).map((call) =>
     isBroken(call) ? { ...call, function: { ...call.function, arguments: "{}" } } : call,
   )
   return { ...message, tool_calls: calls }
-}
+})
 
 function resultsWithExplanation(results: readonly ToolMessage[], broken: readonly ToolCall[]): readonly ToolMessage[] {
   const ids = new Set(broken.map((call) => call.id))
   const missing = broken.filter((call) => results.every((result) => result.tool_call_id !== call.id))
   return [
     ...results.map((result) => (ids.has(result.tool_call_id) ? withExplanation(result) : result)),
-    ...missing.map((call): ToolMessage => ({
-      role: "tool",
-      content: CORRUPTED,
-      tool_call_id: call.id,
-      tool_name: call.function.name,
-    })),
+    ...missing.map(explanationFor),
   ]
 }
 
-function withExplanation(result: ToolMessage): ToolMessage {
+const explanationFor = oncePerObject((call: ToolCall): ToolMessage => ({
+  role: "tool",
+  content: CORRUPTED,
+  tool_call_id: call.id,
+  tool_name: call.function.name,
+}))
+
+const withExplanation = oncePerObject((result: ToolMessage): ToolMessage => {
   const { content } = result
   return {
     ...result,
     content: typeof content === "string" ? `${CORRUPTED}\n${content}` : [{ type: "text", text: CORRUPTED }, ...content],
   }
-}
+})

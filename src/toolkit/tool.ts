@@ -79,7 +79,7 @@ export interface ToolMarks {
   readonly bridge?: "search" | "describe" | "call"
 }
 
-export type ToolRole = "memory" | "learnings" | "task-list" | "session-search" | "shell"
+export type ToolRole = "memory" | "learnings" | "task-list" | "session-search" | "shell" | "shell-input" | "question"
 
 /** What a tool receives with each call. Tools never import the agent or a surface: what they need from those is a port. */
 export interface ToolContext {

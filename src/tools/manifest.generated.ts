@@ -66,6 +66,7 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
     },
     "marks": {
       "parallel": "never",
+      "role": "question",
       "declarationRank": 9
     }
   },
@@ -274,6 +275,7 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
     },
     "marks": {
       "provenance": "command",
+      "role": "shell-input",
       "declarationRank": 6
     }
   },

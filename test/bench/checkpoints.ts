@@ -5,9 +5,11 @@ import { join } from "node:path"
 import { setTimeout as delay } from "node:timers/promises"
 
 import { systemClock } from "../../src/base/clock.ts"
+import { createLogger } from "../../src/base/logger.ts"
+import { createCheckpoints } from "../../src/exec/checkpoints/checkpoints.ts"
 import { directoryBytes } from "../../src/exec/checkpoints/prune-store.ts"
 import { createShadowStore } from "../../src/exec/checkpoints/shadow-store.ts"
-import type { Measurement } from "./measurement.ts"
+import type { Measurement, Row } from "./measurement.ts"
 import { median } from "./measurement.ts"
 
 const DIRECTORIES = 500
@@ -16,21 +18,24 @@ const SNAPSHOTS = 60
 const CHANGED_FILES = 5
 const CHANGED_BYTES = 2000
 
-/** A snapshot before a turn, in a project of 10,000 files. The floor only calls `lstat` on the same files. */
+/**
+ * A snapshot before a turn, in a project of 10,000 files: the floor only calls `lstat` on the same files. And what the first call of
+ * a session waits for, in projects of 1,000 and 50,000 files.
+ */
 export const checkpoints: Measurement = {
   name: "checkpoints",
   slow: true,
   run: async () => {
     const directory = await mkdtemp(join(tmpdir(), "hermes-bench-"))
     try {
-      return await measure(directory)
+      return [...(await measureSnapshots(directory)), ...(await measureFirstCalls(directory))]
     } finally {
       rmSync(directory, { recursive: true, force: true })
     }
   },
 }
 
-async function measure(directory: string) {
+async function measureSnapshots(directory: string): Promise<readonly Row[]> {
   const root = join(directory, "project")
   createProject(root)
   const options = {
@@ -62,7 +67,7 @@ async function measure(directory: string) {
     floor.push(performance.now() - started)
   }
   const grown = (directoryBytes(objects) - before) / SNAPSHOTS
-  store.close()
+  await store.close()
   return [
     { name: "snapshot of 10,000 files, p95", unit: "ms", ours: p95(ours), floor: p95(floor), target: { atMost: 60 } },
     { name: "snapshot of 10,000 files, median", unit: "ms", ours: median(ours), floor: median(floor) },
@@ -74,11 +79,114 @@ async function measure(directory: string) {
       floor: CHANGED_FILES * CHANGED_BYTES,
       target: { ratio: 1.5 },
     },
-  ] as const
+  ]
 }
 
-function createProject(root: string): void {
-  for (let number = 0; number < DIRECTORIES; number += 1) {
+const [FEW_FILES, MANY_FILES] = [1000, 50_000]
+const ROUNDS = 3
+
+/** Each round is a project that Hermes has never seen, and then one that an earlier process has scanned. */
+async function measureFirstCalls(directory: string): Promise<readonly Row[]> {
+  const figures: Record<string, number[]> = {}
+  const note = (name: string, value: number): void => {
+    figures[name] = [...(figures[name] ?? []), value]
+  }
+  for (const files of [FEW_FILES, MANY_FILES]) {
+    const root = join(directory, `project${files}`)
+    createProject(root, files / FILES_EACH)
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const home = join(directory, `home${files}-${round}`)
+      const write = await firstCall({ root, home }, ["package0/module0/file0.ts"])
+      note(`write ${files}`, write.waited)
+      note(`stall ${files}`, write.stalled)
+      note(`scan ${files}`, write.finished)
+      note(`known write ${files}`, (await firstCall({ root, home }, ["package0/module0/file0.ts"])).waited)
+      note(`known command ${files}`, (await firstCall({ root, home }, undefined)).waited)
+      note(`prepared command ${files}`, (await firstCall({ root, home }, undefined, { prepared: true })).waited)
+    }
+  }
+  const of = (name: string): number => median(figures[name] ?? [])
+  const [few, many] = [of(`write ${FEW_FILES}`), of(`write ${MANY_FILES}`)]
+  return [
+    { name: "first write, 1,000 files", unit: "ms", ours: few },
+    { name: "first write, 50,000 files", unit: "ms", ours: many, target: { atMost: 150 } },
+    {
+      name: "first write, 50,000 files; the floor has 1,000",
+      unit: "ms",
+      ours: many,
+      floor: few,
+      target: { ratio: 3 },
+    },
+    { name: "first write, 50,000 files that were scanned before", unit: "ms", ours: of(`known write ${MANY_FILES}`) },
+    { name: "first scan of 50,000 files, behind the write", unit: "ms", ours: of(`scan ${MANY_FILES}`) },
+    { name: "longest stall during that scan", unit: "ms", ours: of(`stall ${MANY_FILES}`), target: { atMost: 100 } },
+    {
+      name: "first command, 50,000 files that were scanned before",
+      unit: "ms",
+      ours: of(`known command ${MANY_FILES}`),
+    },
+    { name: "first command, 50,000 files scanned in advance", unit: "ms", ours: of(`prepared command ${MANY_FILES}`) },
+  ]
+}
+
+/** The first call of a session: how long it waits, when the snapshot is complete, and how long the event loop is blocked meanwhile. */
+async function firstCall(
+  { root, home }: { readonly root: string; readonly home: string },
+  paths: readonly string[] | undefined,
+  { prepared = false } = {},
+): Promise<{ readonly waited: number; readonly finished: number; readonly stalled: number }> {
+  const { signal } = new AbortController()
+  const checkpoints = createCheckpoints({
+    home,
+    userHome: join(home, "user"),
+    initialDirectory: root,
+    workdir: () => root,
+    sessionId: () => "bench",
+    path: process.env["PATH"] ?? "",
+    settings: {
+      enabled: true,
+      maxSnapshots: 20,
+      maxTotalMb: 500,
+      maxFileMb: 10,
+      autoPrune: false,
+      retentionDays: 7,
+      deleteOrphans: true,
+      minIntervalHours: 24,
+    },
+    clock: systemClock,
+    log: createLogger({ sinks: [], redact: (text) => text }),
+  })
+  if (prepared) await checkpoints.prepare()
+  const stalls = watchStalls()
+  checkpoints.beginTurn("1")
+  const started = performance.now()
+  await checkpoints.beforeChange({ ...(paths === undefined ? {} : { paths }), reason: "bench", signal })
+  const waited = performance.now() - started
+  for (const path of paths ?? []) writeFileSync(join(root, path), String(started))
+  await checkpoints.list({ signal })
+  const finished = performance.now() - started
+  const stalled = stalls.longest()
+  await checkpoints.close(signal)
+  return { waited, finished, stalled }
+}
+
+function watchStalls(): { longest(): number } {
+  let [last, longest] = [performance.now(), 0]
+  const timer = setInterval(() => {
+    const now = performance.now()
+    longest = Math.max(longest, now - last)
+    last = now
+  }, 1)
+  return {
+    longest: () => {
+      clearInterval(timer)
+      return longest
+    },
+  }
+}
+
+function createProject(root: string, directories = DIRECTORIES): void {
+  for (let number = 0; number < directories; number += 1) {
     const directory = join(root, `package${number % 20}`, `module${number}`)
     mkdirSync(directory, { recursive: true })
     for (let file = 0; file < FILES_EACH; file += 1) {

@@ -8,16 +8,19 @@ import { parseArgs } from "node:util"
 import { hermesCommand } from "../support/process-driver.ts"
 import { checkpoints } from "./checkpoints.ts"
 import { commands } from "./commands.ts"
+import { firstCommand } from "./first-command.ts"
 import { firstRequest } from "./first-request.ts"
 import { learningHints } from "./learning-hints.ts"
 import { longConversation } from "./long-conversation.ts"
 import { longStream } from "./long-stream.ts"
 import { longTask } from "./long-task.ts"
+import { manySessions } from "./many-sessions.ts"
 import { manyTurns } from "./many-turns.ts"
 import { memoryConversations } from "./memory-retrieval-conversations.ts"
 import { memoryRetrieval } from "./memory-retrieval.ts"
 import type { Measurement, Plan, Row } from "./measurement.ts"
 import { oneShot } from "./one-shot.ts"
+import { permissions } from "./permissions.ts"
 import { prefixLaw } from "./prefix-law.ts"
 import { meetsTarget, renderTable, rowResult } from "./report.ts"
 import { searchBench } from "./search-files.ts"
@@ -32,7 +35,9 @@ const MEASUREMENTS: readonly Measurement[] = [
   oneShot,
   toolTurns,
   commands,
+  firstCommand,
   manyTurns,
+  manySessions,
   longStream,
   requests,
   prefixLaw,
@@ -45,6 +50,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   learningHints,
   searchBench,
   checkpoints,
+  permissions,
 ]
 const RESULTS = join(import.meta.dirname, "results")
 

@@ -8,41 +8,56 @@ import { hermesCommand } from "../support/process-driver.ts"
 import { temporaryHome } from "../support/temporary-home.ts"
 import type { Measurement, Row } from "./measurement.ts"
 import { compared, median } from "./measurement.ts"
+import type { UsageMeter } from "./resource-usage.ts"
 import type { Command } from "./rounds.ts"
 import { timeCommand } from "./rounds.ts"
 import { shell } from "./tool-turns.ts"
 
 const TURNS = 1000
+const LONG_TURNS = 3000
 const STRETCH = 100
 const ROUNDS = 3
+const RESULT_CHARS = 1500
+const OPEN = { TERMINAL_SANDBOX: "off" }
 
 /**
- * A thousand tool turns in one conversation. Every request contains all previous turns, so later turns cost more in any
- * program. The result compares the increase with that of a minimal program for the same work.
+ * Thousands of tool turns in one conversation, each with a result of 1.5 KB. Every request contains all previous turns, so the floor,
+ * which encodes the conversation anew each time, takes longer with every turn. Hermes should take about as long for the last turns as for
+ * the first.
  */
 export const manyTurns: Measurement = {
   name: "many-turns",
   slow: true,
-  run: async () => {
+  run: async ({ meter }) => {
     await using model = await startLeanModel()
     await using home = await temporaryHome({ config: settings(model.url) })
-    // The floor has no sandbox either.
-    const context = { env: { ...home.env, TERMINAL_SANDBOX: "off" }, cwd: home.workdir }
-    const hermes: Command = { argv: [...hermesCommand(), "-z", "Run true."], ...context }
+    const hermes = (env: Readonly<Record<string, string>>): Command => ({
+      argv: [...hermesCommand(), "-z", "Run it."],
+      env: { ...home.env, ...env },
+      cwd: home.workdir,
+    })
     const bodyFile = join(home.workdir, "first-request.json")
     model.start(1)
-    await timeCommand(hermes)
+    await timeCommand(hermes(OPEN))
     await writeFile(bodyFile, model.firstBody())
     const floorProgram = fileURLToPath(new URL("./floor/tool-turns.mjs", import.meta.url))
-    const floor: Command = { argv: [process.execPath, floorProgram, model.url, bodyFile, shell()], ...context }
-    const found = { ours: [] as Stretches[], floor: [] as Stretches[] }
+    const floor: Command = { ...hermes(OPEN), argv: [process.execPath, floorProgram, model.url, bodyFile, shell()] }
+    const found: Record<Side, Stretches[]> = { open: [], sandboxed: [], floor: [] }
     for (let round = 0; round < ROUNDS; round += 1) {
-      found.ours.push(await stretchesOf(hermes, model))
-      found.floor.push(await stretchesOf(floor, model))
+      found.open.push(await stretchesOf(hermes(OPEN), model, TURNS))
+      found.floor.push(await stretchesOf(floor, model, TURNS))
+      found.sandboxed.push(await stretchesOf(hermes({}), model, TURNS))
     }
-    return rowsOf(found)
+    return [
+      ...rowsOf(found),
+      growthRow("", await stretchesOf(hermes(OPEN), model, LONG_TURNS)),
+      growthRow(", sandboxed", await stretchesOf(hermes({}), model, LONG_TURNS)),
+      ...(meter === undefined ? [] : [await memoryRow(hermes(OPEN), model, meter)]),
+    ]
   },
 }
+
+type Side = "open" | "sandboxed" | "floor"
 
 interface Stretches {
   readonly wallMs: number
@@ -51,36 +66,54 @@ interface Stretches {
 }
 
 /** Measures the median duration of the first and of the last hundred turns. */
-async function stretchesOf(command: Command, model: LeanModel): Promise<Stretches> {
-  model.start(TURNS)
+async function stretchesOf(command: Command, model: LeanModel, count: number): Promise<Stretches> {
+  model.start(count)
   const { wallMs } = await timeCommand(command)
   const times = model.times()
-  if (times.length !== TURNS + 1) throw new Error(`expected ${TURNS + 1} requests, received ${times.length}`)
+  if (times.length !== count + 1) throw new Error(`expected ${count + 1} requests, received ${times.length}`)
   const turns = times.slice(1).map((time, index) => time - (times[index] ?? 0))
   return { wallMs, firstMs: median(turns.slice(0, STRETCH)), lastMs: median(turns.slice(-STRETCH)) }
 }
 
-function rowsOf(found: { readonly ours: readonly Stretches[]; readonly floor: readonly Stretches[] }): readonly Row[] {
-  const of = (measure: (run: Stretches) => number) => ({
-    ours: found.ours.map(measure),
+function rowsOf(found: Readonly<Record<Side, readonly Stretches[]>>): readonly Row[] {
+  const of = (side: Exclude<Side, "floor">, measure: (run: Stretches) => number) => ({
+    ours: found[side].map(measure),
     floor: found.floor.map(measure),
   })
-  const last = of(({ lastMs }) => lastMs)
+  const beyondFloor = (side: Exclude<Side, "floor">, name: string, atMost: number): Row => {
+    const { ours, floor } = of(side, ({ firstMs }) => firstMs)
+    return { name, unit: "ms", ours: median(ours) - median(floor), target: { atMost } }
+  }
   return [
-    compared("1,000 tool turns, wall", "ms", { ...of(({ wallMs }) => wallMs), target: { ratio: 2.5 } }),
+    compared("1,000 tool turns, wall", "ms", { ...of("open", ({ wallMs }) => wallMs), target: { ratio: 1 } }),
     compared(
       "one of the first 100 turns",
       "ms",
-      of(({ firstMs }) => firstMs),
+      of("open", ({ firstMs }) => firstMs),
     ),
-    compared("one of the last 100 turns", "ms", last),
-    {
-      name: "one of the last 100 turns beyond the floor",
-      unit: "ms",
-      ours: median(last.ours) - median(last.floor),
-      target: { atMost: 10 },
-    },
+    compared(
+      "one of the last 100 of 1,000 turns",
+      "ms",
+      of("open", ({ lastMs }) => lastMs),
+    ),
+    beyondFloor("open", "one of the first 100 turns beyond the floor", 4),
+    beyondFloor("sandboxed", "one of the first 100 turns beyond the floor, sandboxed", 6),
   ]
+}
+
+function growthRow(suffix: string, { firstMs, lastMs }: Stretches): Row {
+  return {
+    name: `last 100 turns over first 100 of 3,000${suffix}`,
+    unit: "share",
+    ours: lastMs / firstMs,
+    target: { atMost: 1.5 },
+  }
+}
+
+async function memoryRow(command: Command, model: LeanModel, meter: UsageMeter): Promise<Row> {
+  model.start(TURNS)
+  const { peakMb } = await meter(command)
+  return { name: "peak memory at 1,000 turns", unit: "MB", ours: peakMb, target: { atMost: 120 } }
 }
 
 interface LeanModel extends AsyncDisposable {
@@ -145,14 +178,14 @@ function callFrames(serial: number): string {
   const call = {
     id: `call_${serial}`,
     type: "function",
-    function: { name: "terminal", arguments: '{"command":"true"}' },
+    function: { name: "terminal", arguments: JSON.stringify({ command: `printf '%0${RESULT_CHARS}d' ${serial}` }) },
   }
   return frames({ role: "assistant", content: null }, { tool_calls: [{ index: 0, ...call }] })
 }
 
 const REPLY_FRAMES = frames({ role: "assistant", content: "" }, { content: "Done." })
 
-/** The window is large enough for a thousand turns without compression. */
+/** The window is large enough for all turns without compression. */
 function settings(url: string): string {
-  return `model:\n  provider: custom\n  default: scripted\n  base_url: ${url}\n  context_length: 2000000\nagent:\n  max_turns: ${TURNS + 10}\n`
+  return `model:\n  provider: custom\n  default: scripted\n  base_url: ${url}\n  context_length: 100000000\nagent:\n  max_turns: ${LONG_TURNS + 10}\n`
 }

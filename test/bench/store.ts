@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { systemClock } from "../../src/base/clock.ts"
 import { toSessionId } from "../../src/protocol/identifiers.ts"
+import { checkHealth } from "../../src/state/sqlite/health.ts"
 import { openSqliteStore } from "../../src/state/sqlite/open-store.ts"
 import type { MessageSearchOptions, SessionStore, StoredMessage } from "../../src/state/store.ts"
 import { seededRandom } from "../support/seeded-random.ts"
@@ -30,12 +31,14 @@ export async function measureStore(): Promise<Record<string, number>> {
       store_open_ms: openMs,
       store_list_last_activity_ms: await median(21, async () => void (await store.list({ limit: 20 }))),
       store_list_started_ms: await median(21, async () => void (await store.list({ limit: 20, orderBy: "started" }))),
+      store_doctor_ms: await median(5, async () => void (await checkHealth(path, { scope: "quick" }))),
       store_count_ms: await median(9, async () => void (await store.count())),
       store_rare_word_ms: await median(21, async () => void (await store.search("zebrafish777"))),
       store_common_newest_ms: await median(21, async () => void (await store.search("the", { sort: "newest" }))),
       store_common_ranked_ms: await median(5, async () => void (await store.search("the"))),
       ...(await mixedQueries(store, random)),
       ...(await appendSpeed(store, random)),
+      ...(await savingDuringMerge(path, store)),
     }
     await store.close()
     return numbers
@@ -153,6 +156,24 @@ async function appendSpeed(store: SessionStore, random: () => number): Promise<R
     store_append_per_s: (turns.length * TURN) / (total / 1000),
     store_append_turn_worst_ms: Math.max(...times),
   }
+}
+
+/** The longest delay of a save while another connection merges the search index. */
+async function savingDuringMerge(path: string, store: SessionStore): Promise<Record<string, number>> {
+  const other = await open(path)
+  const merged = other.optimize().then(() => "merged" as const)
+  let worst = 0
+  do {
+    const save = async (): Promise<void> =>
+      void (await store.append(sessionName(SESSIONS), [{ role: "user", content: "saved" }]))
+    worst = Math.max(worst, await timed(save))
+  } while ((await Promise.race([merged, pauseMs(20)])) !== "merged")
+  await other.close()
+  return { store_save_during_optimize_worst_ms: worst }
+}
+
+function pauseMs(ms: number): Promise<"paused"> {
+  return new Promise((resolve) => setTimeout(() => resolve("paused"), ms))
 }
 
 function open(path: string): Promise<SessionStore> {

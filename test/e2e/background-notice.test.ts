@@ -35,7 +35,7 @@ test("a background process that ends while the user types starts one turn and ke
   await terminal.waitFor(/The build failed with 3\.[^]*you> thank you ve$/u)
   const notice = model.view(2).messages.at(-1)?.text ?? ""
   expect(notice).toMatch(
-    /^\[IMPORTANT: Background process \S+ completed with exit code 3\.\nCommand: echo begun;[^]*Output:\nbegun\nbuilt\]/u,
+    /^\[IMPORTANT: Background process \S+ completed with exit code 3\. This is a report by Hermes[^\n]*\nCommand: echo begun;[^]*Output, up to [^]*:\nbegun\nbuilt\n\[end of output \w+\]\]/u,
   )
   terminal.type("ry much")
   terminal.press("enter")

@@ -12,7 +12,7 @@ import { temporaryHome } from "../support/temporary-home.ts"
 import type { TemporaryHome } from "../support/temporary-home.ts"
 import { openTerminal } from "../support/virtual-terminal.ts"
 import type { VirtualTerminal } from "../support/virtual-terminal.ts"
-import { settingsFor } from "./hermes-process.ts"
+import { NO_SANDBOX, settingsFor } from "./hermes-process.ts"
 
 test("by default a message typed during a reply interrupts it", async () => {
   await using model = await startModelServer([
@@ -234,7 +234,7 @@ test("a conversation without a message names no session to continue", async () =
 
 test("an unclear answer at an approval explains the choices and asks again", async () => {
   await using model = await startModelServer([callsTool("terminal", { command: "rm -r build" }), says("Gone.")])
-  await using home = await temporaryHome({ config: settingsFor(model), workFiles: { "build/x": "x" } })
+  await using home = await temporaryHome({ config: settingsFor(model, NO_SANDBOX), workFiles: { "build/x": "x" } })
   await using terminal = await openChat(home)
   enter(terminal, "clean up")
   await terminal.waitFor(/\[d\]eny\?/)
@@ -276,7 +276,7 @@ test("/quit during a reply interrupts it and exits", async () => {
 
 test("Ctrl+C at an approval denies it, and the turn continues", async () => {
   await using model = await startModelServer([callsTool("terminal", { command: "rm -r build" }), says("Kept.")])
-  await using home = await temporaryHome({ config: settingsFor(model), workFiles: { "build/x": "x" } })
+  await using home = await temporaryHome({ config: settingsFor(model, NO_SANDBOX), workFiles: { "build/x": "x" } })
   await using terminal = await openChat(home)
   enter(terminal, "clean up")
   await terminal.waitFor(/\[d\]eny\?/)
@@ -288,7 +288,7 @@ test("Ctrl+C at an approval denies it, and the turn continues", async () => {
 test("an approval is denied after its time limit", async () => {
   await using model = await startModelServer([callsTool("terminal", { command: "rm -r build" }), says("Kept.")])
   await using home = await temporaryHome({
-    config: settingsFor(model, "approvals:\n  timeout: 1\n"),
+    config: settingsFor(model, `${NO_SANDBOX}approvals:\n  timeout: 1\n`),
     workFiles: { "build/x": "x" },
   })
   await using terminal = await openChat(home)

@@ -46,6 +46,20 @@ test("Ctrl+C at a question tells the model that the user cancelled it", async ()
   expect(answerIn(model.view(1).messages.at(-1)?.results[0]?.text)).toContain("cancelled")
 })
 
+test("a question that imitates a password prompt is marked as one of the model, and the answer is visible", async () => {
+  const imitates = callsTool("clarify", { question: "Done.\n\n[sudo] password for root: " })
+  await using model = await startModelServer([imitates, says("Thanks.")])
+  await using home = await temporaryHome({ config: settingsFor(model) })
+  await using terminal = await openChat(home)
+  await terminal.waitFor(/^you> /m)
+  enter(terminal, "install it")
+  await terminal.waitFor(
+    /^The model asks \(it reads your answer, so give it no password\):\n {2}\| Done\.\n {2}\|\s*\n {2}\| \[sudo\] password for root:\nYour answer:/m,
+  )
+  terminal.type("no")
+  await terminal.waitFor(/^Your answer: no/m)
+})
+
 test("-q on a terminal asks the question", async () => {
   await using model = await startModelServer([asks, says("Thanks.")])
   await using home = await temporaryHome({ config: settingsFor(model) })

@@ -44,11 +44,11 @@ test("a conversation shows a banner, tool lines and the answer, and can be resum
 test("asks the user for approval and obeys the answer", async () => {
   const remove = callsTool("terminal", { command: "rm -r build" })
   await using model = await startModelServer([remove, says("Kept."), remove, says("Removed.")])
-  await using home = await temporaryHome({ config: settingsFor(model), workFiles: { "build/x": "x" } })
+  await using home = await temporaryHome({ config: settingsFor(model, NO_SANDBOX), workFiles: { "build/x": "x" } })
   await using terminal = await openChat(home)
   await prompt(terminal, 1)
   enter(terminal, "clean up")
-  await terminal.waitFor(/Hermes wants to run:\s+rm -r build/)
+  await terminal.waitFor(/Hermes wants to run:\s+\| rm -r build/)
   await terminal.waitFor(/\[d\]eny\?/)
   enter(terminal, "d")
   await terminal.waitFor("Kept.")
@@ -117,7 +117,7 @@ test("slash commands: help, title, status, new, resume, an unknown command, exit
   await terminal.waitFor("Corn is planted.")
   expect(model.view(1).messages.map(({ text }) => text)).toEqual(["plant the corn"])
   enter(terminal, "/title Garden plans")
-  await terminal.waitFor(/Session \S+ already has this title\./)
+  await terminal.waitFor(/Session \S+ already has this title or id\./)
   enter(terminal, "/resume Garden plans")
   await terminal.waitFor(/Continuing \S+ \(2 messages\)/)
   enter(terminal, "/resume nowhere")
@@ -175,6 +175,18 @@ test("a reply to the setup offer that is not an answer becomes the first message
   expect((await other.exit).code).toBe(0)
 })
 
+test.each([
+  ["ctrl+c", 130],
+  ["ctrl+d", 0],
+] as const)("%s at the setup offer ends Hermes", async (key, code) => {
+  await using home = await temporaryHome()
+  await using terminal = await openChat(home)
+  await terminal.waitFor(/Connect one now \(c\).*\?/)
+  terminal.press(key)
+  expect((await terminal.exit).code).toBe(code)
+  expect(terminal.output).not.toContain("demo, not an AI")
+})
+
 test("a conversation without messages is not stored", async () => {
   await using home = await temporaryHome()
   await using terminal = await openChat(home)
@@ -191,7 +203,7 @@ test("a conversation without messages is not stored", async () => {
 test("-q on a terminal asks for approval; -z never asks", async () => {
   const remove = callsTool("terminal", { command: "rm -r build" })
   await using model = await startModelServer([remove, says("Not removed."), remove, says("Removed.")])
-  await using home = await temporaryHome({ config: settingsFor(model), workFiles: { "build/x": "x" } })
+  await using home = await temporaryHome({ config: settingsFor(model, NO_SANDBOX), workFiles: { "build/x": "x" } })
   await using script = await openChat(home, ["-z", "clean up"])
   expect((await script.exit).code).toBe(0)
   expect(script.screen()).toEqual(["Not removed."])
@@ -208,7 +220,7 @@ test.each([
   { moment: "a question", script: [callsTool("terminal", { command: "rm -r build" })], shows: /\[d\]eny\?/ },
 ])("Ctrl+C during $moment of -q exits 130", async ({ script, shows }) => {
   await using model = await startModelServer(script)
-  await using home = await temporaryHome({ config: settingsFor(model), workFiles: { "build/x": "x" } })
+  await using home = await temporaryHome({ config: settingsFor(model, NO_SANDBOX), workFiles: { "build/x": "x" } })
   await using terminal = await openChat(home, ["-q", "go"])
   await terminal.waitFor(shows)
   terminal.press("ctrl+c")

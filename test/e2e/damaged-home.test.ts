@@ -16,22 +16,23 @@ import { hermes, settingsFor } from "./hermes-process.ts"
 const SESSION = toSessionId("20260101_100000_aaaaaa")
 const NOTICE = /The session database was damaged: Hermes saved (\d+) of 298 messages in a new one and kept /
 
-/** Stores 298 messages, then overwrites a page in the middle of them. */
-async function damageDatabase(home: TemporaryHome): Promise<void> {
+const MESSAGES = Array.from({ length: 298 }, (_, index) =>
+  index % 2 === 0
+    ? { role: "user" as const, content: `question ${index} ${"x".repeat(200)}` }
+    : { role: "assistant" as const, content: `answer ${index} ${"x".repeat(index === 151 ? 9000 : 200)}` },
+)
+
+const MIDDLE =
+  "SELECT pageno AS page FROM dbstat WHERE name = 'messages' AND pagetype = 'leaf' ORDER BY pageno LIMIT 1 OFFSET 8"
+
+/** Stores 298 messages, then overwrites the page that the query returns; without one, a page in the middle of the messages. */
+async function damageDatabase(home: TemporaryHome, query = MIDDLE): Promise<void> {
   const path = join(home.path, "state.db")
   const store = await openSqliteStore({ path, clock: systemClock, log: recordingLogger() })
   await store.createSession({ id: SESSION, source: "cli", startedAt: 1_800_000_000 })
-  const messages = Array.from({ length: 298 }, (_, index) =>
-    index % 2 === 0
-      ? { role: "user" as const, content: `question ${index} ${"x".repeat(200)}` }
-      : { role: "assistant" as const, content: `answer ${index} ${"x".repeat(200)}` },
-  )
-  await store.append(SESSION, messages)
+  await store.append(SESSION, MESSAGES)
   await store.close()
-  const page = withRawDatabase(path, (db) => {
-    const leaves = db.prepare("SELECT pageno FROM dbstat WHERE name = 'messages' AND pagetype = 'leaf'").all()
-    return Number(leaves[Math.floor(leaves.length / 2)]?.["pageno"])
-  })
+  const page = withRawDatabase(path, (db) => Number(db.prepare(query).get()?.["page"]))
   const file = openSync(path, "r+")
   writeSync(file, Buffer.alloc(4096, 0x5a), 0, 4096, (page - 1) * 4096)
   closeSync(file)
@@ -59,6 +60,24 @@ describe("a damaged state.db", () => {
     expect(shown.stdout).toContain("and now?")
     expect(shown.stdout).toContain("still there?")
     expect(shown.stdout).toContain("question 0 ")
+    expect((await hermes(home, ["sessions", "repair", "--check-only"])).code).toBe(0)
+  })
+
+  test.each([
+    ["the first page", "SELECT 1 AS page"],
+    ["the root page of the messages", "SELECT rootpage AS page FROM sqlite_master WHERE name = 'messages'"],
+    ["the root page of the sessions", "SELECT rootpage AS page FROM sqlite_master WHERE name = 'sessions'"],
+  ])("without %s keeps every message", async (_, query) => {
+    await using model = await startModelServer([repeat(says("Hello again."))])
+    await using home = await temporaryHome({ config: settingsFor(model, "  context_length: 200000\n") })
+    await damageDatabase(home, query)
+
+    const { code, stdout, stderr } = await hermes(home, ["-z", "and now?", "--resume", SESSION])
+    expect([code, stdout.trim()]).toEqual([0, "Hello again."])
+    expect(stderr).toMatch(/damaged: Hermes saved (298 of )?298 messages in a new one and kept the damaged file as /)
+    const shown = JSON.parse((await hermes(home, ["sessions", "export", "-", "--session-id", SESSION])).stdout)
+    const contents = shown.messages.map((message: { content: string }) => message.content)
+    expect(contents.slice(0, 298)).toEqual(MESSAGES.map(({ content }) => content))
     expect((await hermes(home, ["sessions", "repair", "--check-only"])).code).toBe(0)
   })
 

@@ -46,6 +46,16 @@ test("images that the model reads with tools are sent with the next request and 
   expect([0, 1, 2].map((index) => sizesIn(model, index))).toEqual([[], ["11×10", "22×10"], ["11×10", "22×10"]])
 })
 
+test("a script says on stderr that an image was left out", async () => {
+  await using model = await startModelServer([says("Cannot see it.")])
+  const blind = settingsFor(model, "  supports_vision: false\n")
+  await using home = await temporaryHome({ config: `${blind}  vision:\n    provider: none\n` })
+  writeFileSync(join(home.workdir, "wide.png"), WIDE)
+  const ran = await hermes(home, ["-z", "what is this?", "--image", "wide.png"], { stdin: "inherit-null" })
+  expect([ran.code, ran.stdout]).toEqual([0, "Cannot see it.\n"])
+  expect(ran.stderr).toMatch(/^test-model has no vision, and the images could not be described: /)
+})
+
 test("a missing image is a usage error", async () => {
   await using home = await temporaryHome()
   const ran = await hermes(home, ["chat", "-q", "what is this?", "--image", "gone.png"], { stdin: "inherit-null" })

@@ -41,7 +41,7 @@ describe("closing the window", () => {
 
   test("at the prompt and at a question", async () => {
     await using model = await startModelServer([callsTool("terminal", { command: "rm -r build" })])
-    await using home = await temporaryHome({ config: settingsFor(model), workFiles: { "build/x": "x" } })
+    await using home = await temporaryHome({ config: settingsFor(model, NO_SANDBOX), workFiles: { "build/x": "x" } })
     await using idle = await openChat(home)
     idle.closeWindow()
     expect(await idle.exit).toMatchObject({ code: 129 })
@@ -276,7 +276,7 @@ describe("during a turn", () => {
 
 test("an approval waits for the user", async () => {
   await using model = await startModelServer([callsTool("terminal", { command: "rm -r build" }), says("Gone.")])
-  await using home = await temporaryHome({ config: settingsFor(model), workFiles: { "build/x": "x" } })
+  await using home = await temporaryHome({ config: settingsFor(model, NO_SANDBOX), workFiles: { "build/x": "x" } })
   await using terminal = await openChat(home)
   enter(terminal, "clean up")
   await terminal.waitFor(/\[d\]eny\?/)
@@ -289,7 +289,7 @@ test("a question of -q that was not answered in time is closed, and the next one
   const remove = callsTool("terminal", { command: "rm -r build" })
   await using model = await startModelServer([remove, callsTool("clarify", { question: "Which one?" }), says("Noted.")])
   await using home = await temporaryHome({
-    config: settingsFor(model, "approvals:\n  timeout: 1\n"),
+    config: settingsFor(model, `${NO_SANDBOX}approvals:\n  timeout: 1\n`),
     workFiles: { "build/x": "x" },
   })
   await using terminal = await openTerminal({

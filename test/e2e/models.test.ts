@@ -291,7 +291,7 @@ describe("model.max_session_cost_usd in a script", () => {
     await using home = await temporaryHome({ config: settings, env: { HTTP_PROXY: proxy.url } })
     const result = await run(home, args)
     expect([result.code, model.requests.length]).toEqual([1, 1])
-    if (mode === "-z") expectSentence(result, /cost \$0\.0280.*model\.max_session_cost_usd/)
+    if (mode === "-z") expect(result.stderr).toMatch(/\nhermes -z: .*cost \$0\.0280.*model\.max_session_cost_usd.*\n$/)
     else expect(JSON.parse(result.stdout)).toMatchObject({ error: { code: "cost_limit" } })
   })
 })

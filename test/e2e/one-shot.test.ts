@@ -9,7 +9,7 @@ import { startModelServer } from "../support/model-server/server.ts"
 import { callsTool, cutsAfter, refuses, repeat, says } from "../support/model-server/turn.ts"
 import { hermesCommand, runProcess } from "../support/process-driver.ts"
 import { temporaryHome } from "../support/temporary-home.ts"
-import { hermes, outcomeOf, settingsFor } from "./hermes-process.ts"
+import { hermes, NO_SANDBOX, outcomeOf, settingsFor } from "./hermes-process.ts"
 import { titleWithReason } from "../support/skip-reason.ts"
 
 describe("-z, for scripts", () => {
@@ -62,7 +62,7 @@ describe("-z, for scripts", () => {
 
   test("never asks: a call that needs approval is denied, and the run continues", async () => {
     await using model = await startModelServer([callsTool("terminal", { command: "rm -r build" }), says("I may not.")])
-    await using home = await temporaryHome({ config: settingsFor(model), workFiles: { "build/x": "x" } })
+    await using home = await temporaryHome({ config: settingsFor(model, NO_SANDBOX), workFiles: { "build/x": "x" } })
     expect(await outcomeOf(hermes(home, ["-z", "clean"], { stdin: "inherit-null" }))).toEqual({
       code: 0,
       stdout: "I may not.\n",
@@ -78,7 +78,7 @@ describe("-z, for scripts", () => {
     { flags: ["--plan"], removed: false },
   ])("$flags decides whether the command runs", async ({ flags, removed }) => {
     await using model = await startModelServer([callsTool("terminal", { command: "rm -r build" }), says("Done.")])
-    await using home = await temporaryHome({ config: settingsFor(model), workFiles: { "build/x": "x" } })
+    await using home = await temporaryHome({ config: settingsFor(model, NO_SANDBOX), workFiles: { "build/x": "x" } })
     expect((await hermes(home, ["-z", "clean", ...flags], { stdin: "inherit-null" })).code).toBe(0)
     expect(existsSync(join(home.workdir, "build/x"))).toBe(!removed)
   })
@@ -245,7 +245,7 @@ describe("without a key or a network", () => {
   )
 
   test("a first session: write, remember, resume, search", async () => {
-    await using home = await temporaryHome()
+    await using home = await temporaryHome({ config: NO_SANDBOX })
     const say = (...args: string[]) => hermes(home, args, { stdin: "inherit-null" })
     const first = await say("-Q", "-q", "write a note saying buy milk, then read it back")
     expect([first.code, await readFile(join(home.workdir, "hermes-demo-note.txt"), "utf8")]).toEqual([0, "buy milk\n"])

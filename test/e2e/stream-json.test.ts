@@ -98,7 +98,7 @@ describe("stream-json", () => {
 
   test("streams an approval request and its automatic denial", async () => {
     await using model = await startModelServer([callsTool("terminal", { command: "rm -r build" }), says("I may not.")])
-    await using home = await temporaryHome({ config: settingsFor(model), workFiles: { "build/x": "x" } })
+    await using home = await temporaryHome({ config: settingsFor(model, NO_SANDBOX), workFiles: { "build/x": "x" } })
     const { stdout, code } = await hermes(home, ["-q", "clean", ...STREAM], { stdin: "inherit-null" })
     const lines = expectComplete(stdout)
     const asked = lines.find(({ type }) => type === "approval.request")

@@ -19,7 +19,7 @@ function pieces(text: string): readonly string[] {
 
 const SAYS_SECRETS = reply(
   { text: pieces(ANSWER), reasoning: pieces(`The key is ${ISSUED}.`) },
-  chunkBytes(200, { delayMs: 1 }),
+  chunkBytes(200, { delayMs: 5 }),
 )
 const FILES = { ".env": `EXA_API_KEY=${OF_HOME}\n` }
 

@@ -9,7 +9,7 @@ import { temporaryHome } from "../support/temporary-home.ts"
 import type { TemporaryHome } from "../support/temporary-home.ts"
 import { openTerminal } from "../support/virtual-terminal.ts"
 import type { VirtualTerminal } from "../support/virtual-terminal.ts"
-import { settingsFor } from "./hermes-process.ts"
+import { hermes, settingsFor } from "./hermes-process.ts"
 import { chainOf, isAuxiliaryRequest, seedSession } from "./killed-session.ts"
 
 const SETTINGS = "  context_length: 200000\nmemory:\n  nudge_interval: 0\n"
@@ -60,6 +60,26 @@ test("two terminals on one conversation see each other's messages and compress i
   const tip = chain.at(-1)?.messages.map(({ content }) => content) ?? []
   expect(tip).toEqual(expect.arrayContaining(["You said pears.", "plums", "You said plums.", "figs"]))
   expect(chain.filter(({ messages }) => messages.some(({ content }) => content === "figs"))).toHaveLength(1)
+})
+
+test("a session that is open is deleted only by force; the chat then says so and names /new", async () => {
+  await using model = await startModelServer([script])
+  await using home = await temporaryHome({ config: settingsFor(model, SETTINGS) })
+  const id = await seedSession(home, talk(2, 20))
+  await using chat = await open(home, id)
+  const refused = await hermes(home, ["sessions", "delete", "-y", id])
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    expect.stringMatching(/is open in another process \(\d+\)\. Close it first, or delete it anyway with --force\.\n$/),
+  ])
+  expect((await hermes(home, ["sessions", "delete", "-y", "--force", id])).stdout).toBe(`Deleted ${id}.\n`)
+
+  enter(chat, "still there?")
+  await chat.waitFor(/does not exist any more: it was deleted\.\s+Start\s+a\s+new\s+one\s+with\s+`\/new`/)
+  expect(model.requests).toEqual([])
+  enter(chat, "/quit")
+  expect((await chat.exit).code).toBe(0)
+  expect(chat.output).not.toContain("--resume")
 })
 
 async function open(home: TemporaryHome, id: string): Promise<VirtualTerminal> {

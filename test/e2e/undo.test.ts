@@ -80,6 +80,14 @@ test("/rollback lists, compares, restores one file or all, and undoes that; the 
 
   // Restoring one file took a snapshot, so the snapshot of the turn is now the second.
   enter(terminal, "/rollback 2")
+  await terminal.waitFor(
+    /This removes 3 files that are newer than the snapshot: link, made\/n, moved\.txt\.\s+Continue\?/u,
+  )
+  enter(terminal, "n")
+  await terminal.waitFor("Nothing was changed.")
+  enter(terminal, "/rollback 2")
+  await terminal.waitFor(/(?:This removes 3 files[^]*){2}/u)
+  enter(terminal, "y")
   await terminal.waitFor("were removed from the conversation")
   expect(treeOf(home)).toEqual(before)
   // The reply names the snapshot that undoes the restore.
@@ -90,6 +98,8 @@ test("/rollback lists, compares, restores one file or all, and undoes that; the 
   enter(terminal, undo.replace("rollback", "rollback diff"))
   await terminal.waitFor(/(?:file|files) changed since [^]*(?:file|files) changed since /u)
   enter(terminal, undo)
+  await terminal.waitFor(/This removes 1 file that is newer than the snapshot: d\.txt\./u)
+  enter(terminal, "y")
   await terminal.waitFor(/(?:Restored [^]*){3}/u)
   expect(treeOf(home)).toEqual({ ...wrecked, "/c.txt": before["/c.txt"] })
   enter(terminal, "hello")

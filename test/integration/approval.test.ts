@@ -12,10 +12,13 @@ import type { RunRecord } from "./assembled-app.ts"
 
 const REMOVE = callsTool("terminal", { command: "rm -r build" }, { id: "call_rm" })
 const WORK = { "build/out.txt": "x\n" }
+/** Without walls, every finding of the detector is asked about. */
+const UNWALLED = "terminal:\n  sandbox: off\n"
 
 test("an approval for once runs the call, and the next call asks again", async () => {
   await using assembled = await assembleApp([REMOVE, says("Gone."), REMOVE, says("Nothing there.")], {
     workFiles: WORK,
+    config: UNWALLED,
   })
   const session = await assembled.open()
   const first = await runToEnd(session, "clean", answering(session, "once"))
@@ -29,6 +32,7 @@ test("an approval for once runs the call, and the next call asks again", async (
 test("an approval for the session lasts for the session only", async () => {
   await using assembled = await assembleApp([REMOVE, says("Gone."), REMOVE, says("Still."), REMOVE, says("No.")], {
     workFiles: WORK,
+    config: UNWALLED,
   })
   const session = await assembled.open()
   expect(questions(await runToEnd(session, "clean", answering(session, "session")))).toHaveLength(1)
@@ -40,7 +44,7 @@ test("an approval for the session lasts for the session only", async () => {
 })
 
 test("a denied call is reported to the model and the run continues", async () => {
-  await using assembled = await assembleApp([REMOVE, says("Understood.")], { workFiles: WORK })
+  await using assembled = await assembleApp([REMOVE, says("Understood.")], { workFiles: WORK, config: UNWALLED })
   const session = await assembled.open()
   const record = await runToEnd(session, "clean", answering(session, "deny"))
   expect(existsSync(join(assembled.home.workdir, "build/out.txt"))).toBe(true)
@@ -51,7 +55,7 @@ test("a denied call is reported to the model and the run continues", async () =>
 
 test("an approval request that times out is denied", async () => {
   const clock = manualClock()
-  const config = "approvals:\n  timeout: 60\n"
+  const config = `${UNWALLED}approvals:\n  timeout: 60\n`
   await using assembled = await assembleApp([REMOVE, says("Too late.")], { workFiles: WORK, clock, config })
   const session = await assembled.open()
   const record = await runToEnd(session, "clean", async (event) => {
@@ -67,12 +71,12 @@ test("an approval request that times out is denied", async () => {
 
 test("an unattended session denies the call, or approves it with approvals.headless_mode: approve", async () => {
   const script = [REMOVE, says("Done.")]
-  await using strict = await assembleApp(script, { workFiles: WORK })
+  await using strict = await assembleApp(script, { workFiles: WORK, config: UNWALLED })
   const denied = await runToEnd(await strict.open({ attended: false }), "clean")
   expect(decisions(denied)).toEqual([{ outcome: "denied", by: "noninteractive", choice: "deny" }])
   await using loose = await assembleApp(script, {
     workFiles: WORK,
-    config: "approvals:\n  headless_mode: approve\n",
+    config: `${UNWALLED}approvals:\n  headless_mode: approve\n`,
   })
   const approved = await runToEnd(await loose.open({ attended: false }), "clean")
   expect(decisions(approved)).toEqual([{ outcome: "ok", by: "noninteractive", choice: "once" }])

@@ -34,7 +34,7 @@ test("each request extends the bytes of the previous one, even after a resume", 
     { workFiles: { "é.txt": "zażółć \u{1F600}\r\nline\n" } },
   )
   const session = await assembled.open()
-  await runToEnd(session, "look around\n")
+  await runToEnd(session, "look around, and note that I like tea\n")
   await runToEnd(session, "  say hi  ")
   await session.close("test")
   const later = await assembled.restart()

@@ -90,7 +90,7 @@ test.each(
     basePath: path,
     model,
     config: `  api_mode: ${wire}\n  api_key: test-key-0123456789\nagent:\n  api_max_retries: 2\n`,
-    env: { ...AWS, HERMES_STREAM_STALE_TIMEOUT: "0.1" },
+    env: { ...AWS, HERMES_STREAM_STALE_TIMEOUT: "0.5" },
     clock: NO_WAITS,
   })
   const { end } = await runToEnd(await assembled.open(), "hello")
@@ -148,7 +148,7 @@ test.each(WIRES)(
       basePath: path,
       model,
       config: `  api_mode: ${wire}\n  api_key: test-key-0123456789\n`,
-      env: { ...AWS, HERMES_STREAM_STALE_TIMEOUT: "0.1" },
+      env: { ...AWS, HERMES_STREAM_STALE_TIMEOUT: "0.5" },
       clock: NO_WAITS,
     })
     const { events, end } = await runToEnd(await assembled.open(), "hello")

@@ -107,7 +107,7 @@ test("tool_call asks for approval of the deferred tool's command, under the name
       callsTool("tool_call", { name: "terminal", arguments: { command: "rm -rf build" } }, { id: "a" }),
       says("I will not."),
     ],
-    { ...LEAN, workFiles: { "build/x": "1" } },
+    { config: `${LEAN.config}terminal:\n  sandbox: off\n`, workFiles: { "build/x": "1" } },
   )
   const session = await assembled.open()
   const { events } = await runToEnd(session, "clean up", (event) => {

@@ -129,6 +129,7 @@ test("a command that ignores SIGTERM is killed", async () => {
 test("an interrupt during a pending approval ends the run at once, and the call does not run", async () => {
   await using assembled = await assembleApp([callsTool("terminal", { command: "rm -r build" }), says("Hello.")], {
     workFiles: { "build/out.txt": "x\n" },
+    config: "terminal:\n  sandbox: off\n",
   })
   const session = await assembled.open()
   const stopwatch = interrupting(session, (event) => event.type === "approval-request")

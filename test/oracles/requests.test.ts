@@ -2,6 +2,7 @@ import type Anthropic from "@anthropic-ai/sdk"
 import type OpenAI from "openai"
 import { describe, expect, test } from "vitest"
 
+import { bodyText } from "../support/body-text.ts"
 import type { ModelRequest } from "../../src/llm/model.ts"
 import { createAnthropicMessagesWire } from "../../src/llm/wire/anthropic-messages/wire.ts"
 import { createChatCompletionsWire } from "../../src/llm/wire/chat-completions/wire.ts"
@@ -147,11 +148,11 @@ describe("Chat Completions", () => {
         { role: "tool", tool_call_id: "call_b", content: "b.png, 1 × 1\n[image not sent to this model]" },
       ],
     } satisfies OpenAI.Chat.Completions.ChatCompletionCreateParamsStreaming
-    expect(JSON.parse(wire.encode(modelRequest("gpt-5.4")))).toEqual(literal)
+    expect(JSON.parse(bodyText(wire.encode(modelRequest("gpt-5.4"))))).toEqual(literal)
   })
 
   test.each(["required", "none"] as const)("tool choice %s is sent as the vendor's value", (toolChoice) => {
-    const body = JSON.parse(wire.encode(modelRequest("gpt-4.1", { toolChoice })))
+    const body = JSON.parse(bodyText(wire.encode(modelRequest("gpt-4.1", { toolChoice }))))
     expect(body).toMatchObject({
       tool_choice: toolChoice,
       messages: [{ role: "system", content: "Be brief." }, {}, {}, {}, {}, {}, {}],
@@ -164,16 +165,18 @@ describe("Chat Completions", () => {
       {},
     )
     const extensions = ["thinking", "reasoning_content"]
-    expect(extensions.filter((field) => wire.encode(modelRequest("gpt-5.4")).includes(`"${field}"`))).toEqual([])
+    expect(extensions.filter((field) => bodyText(wire.encode(modelRequest("gpt-5.4"))).includes(`"${field}"`))).toEqual(
+      [],
+    )
     expect(
-      extensions.filter((field) => deepSeek.encode(modelRequest("deepseek-reasoner")).includes(`"${field}"`)),
+      extensions.filter((field) => bodyText(deepSeek.encode(modelRequest("deepseek-reasoner"))).includes(`"${field}"`)),
     ).toEqual(extensions)
   })
 
   test("the client sends the same bytes to the same path", async () => {
     await using server = await startModelServer([says("Different.")])
     const request = modelRequest("gpt-5.4")
-    const body = wire.encode(request)
+    const body = bodyText(wire.encode(request))
     const stream = await openAiClient(server).chat.completions.create(
       JSON.parse(body) as OpenAI.Chat.Completions.ChatCompletionCreateParamsStreaming,
     )
@@ -246,11 +249,11 @@ describe("Responses", () => {
         },
       ],
     } satisfies OpenAI.Responses.ResponseCreateParamsStreaming
-    expect(JSON.parse(wire.encode(modelRequest("gpt-5.4")))).toEqual(literal)
+    expect(JSON.parse(bodyText(wire.encode(modelRequest("gpt-5.4"))))).toEqual(literal)
   })
 
   test.each(["required", "none"] as const)("tool choice %s is sent as the vendor's value", (toolChoice) => {
-    expect(JSON.parse(wire.encode(modelRequest("gpt-5.4", { toolChoice })))).toMatchObject({
+    expect(JSON.parse(bodyText(wire.encode(modelRequest("gpt-5.4", { toolChoice }))))).toMatchObject({
       tool_choice: toolChoice,
     } satisfies Pick<OpenAI.Responses.ResponseCreateParamsStreaming, "tool_choice">)
   })
@@ -258,7 +261,7 @@ describe("Responses", () => {
   test("the client sends the same bytes to the same path", async () => {
     await using server = await startModelServer([says("Different.")])
     const request = modelRequest("gpt-5.4")
-    const body = wire.encode(request)
+    const body = bodyText(wire.encode(request))
     const stream = await openAiClient(server).responses.create(
       JSON.parse(body) as OpenAI.Responses.ResponseCreateParamsStreaming,
     )
@@ -321,14 +324,14 @@ describe("Anthropic Messages", () => {
         },
       ],
     } satisfies Anthropic.Messages.MessageCreateParamsStreaming
-    expect(JSON.parse(wire.encode(modelRequest(model, { cacheTtl: "1h" })))).toEqual(literal)
+    expect(JSON.parse(bodyText(wire.encode(modelRequest(model, { cacheTtl: "1h" }))))).toEqual(literal)
   })
 
   test.each([
     { toolChoice: "required", type: "any" },
     { toolChoice: "none", type: "none" },
   ] as const)("tool choice $toolChoice is sent as the vendor's value", ({ toolChoice, type }) => {
-    expect(JSON.parse(wire.encode(modelRequest(model, { toolChoice })))).toMatchObject({
+    expect(JSON.parse(bodyText(wire.encode(modelRequest(model, { toolChoice }))))).toMatchObject({
       tool_choice: { type },
     } satisfies Pick<Anthropic.Messages.MessageCreateParamsStreaming, "tool_choice">)
   })
@@ -339,7 +342,7 @@ describe("Anthropic Messages", () => {
    */
   test("a temperature is sent only to the older models, with the older API version", () => {
     const older = modelRequest("claude-sonnet-4-5", { effort: "low", messages: HISTORY.slice(0, 1), tools: [] })
-    expect(JSON.parse(wire.encode(older))).toEqual({
+    expect(JSON.parse(bodyText(wire.encode(older)))).toEqual({
       model: "claude-sonnet-4-5",
       max_tokens: 8096,
       thinking: { type: "enabled", budget_tokens: 4000 },
@@ -349,14 +352,14 @@ describe("Anthropic Messages", () => {
       messages: [{ role: "user", content: [{ type: "text", text: "Hello." }] }],
     } satisfies Anthropic.Messages.MessageCreateParamsStreaming & { temperature: number })
     expect(wire.headers(older)).toMatchObject({ "anthropic-version": "2023-06-01" })
-    const newer = wire.encode(modelRequest("claude-opus-4-8", { temperature: 0.2 }))
+    const newer = bodyText(wire.encode(modelRequest("claude-opus-4-8", { temperature: 0.2 })))
     expect(JSON.parse(newer)).not.toHaveProperty("temperature")
   })
 
   test("the client sends the same bytes to the same path", async () => {
     await using server = await startModelServer([says("Different.")])
     const request = modelRequest(model, { cacheTtl: "5m" })
-    const body = wire.encode(request)
+    const body = bodyText(wire.encode(request))
     const stream = await anthropicClient(server).messages.create(
       JSON.parse(body) as Anthropic.Messages.MessageCreateParamsStreaming,
     )

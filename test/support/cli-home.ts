@@ -24,6 +24,7 @@ export function recordingTerminal(
     err: (text) => void (err += text),
     line: (text = "") => void (out += `${text}\n`),
     errLine: (text) => void (err += `${text}\n`),
+    styledLine: (text, stream = "stdout") => void (stream === "stdout" ? (out += `${text}\n`) : (err += `${text}\n`)),
     stdinIsTty: interactive,
     stdinIsPiped: false,
     stdoutIsTty: interactive,

@@ -5,6 +5,8 @@ import { join, resolve } from "node:path"
 import { pipeline } from "node:stream/promises"
 import type { ZipFile } from "yazl"
 import { Channel } from "../../base/channel.ts"
+import type { ReportProgress } from "../../base/progress.ts"
+import { unusedPath } from "../../base/kept-copies.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import { explainSystemError } from "../../base/system-error.ts"
 import type { Home } from "../../config/home.ts"
@@ -34,7 +36,7 @@ const PROGRESS_EVERY = 500
  * The file appears only when it is complete; only its owner can read it.
  */
 export async function* writeFullBackup(
-  { home, clock }: Pick<HomeContext, "home" | "clock">,
+  { home, clock, progress: report }: Pick<HomeContext, "home" | "clock" | "progress">,
   options: { readonly output: string | undefined; readonly signal: AbortSignal },
 ): AsyncGenerator<BackupEvent, void> {
   const exists = checkHomeExists(home)
@@ -46,7 +48,7 @@ export async function* writeFullBackup(
   const progress = new Channel<BackupEvent>()
   const abandoned = new AbortController()
   const signal = AbortSignal.any([options.signal, abandoned.signal])
-  const writing = settle(writeArchive({ root: home.root, output, signal, progress }))
+  const writing = settle(writeArchive({ root: home.root, output, signal, progress, report }))
   try {
     yield* progress
     const written = await writing
@@ -80,10 +82,10 @@ function reason(error: unknown): string {
 
 /** The given file, a file with the time in its name inside a given directory, or one in the user's home directory. */
 function outputPath(given: string | undefined, { home, now }: { readonly home: Home; readonly now: number }): string {
-  const name = `hermes-backup-${localTimestamp(new Date(now))}.zip`
-  if (given === undefined) return join(home.userHome, name)
+  const name = `hermes-backup-${localTimestamp(new Date(now))}`
+  if (given === undefined) return unusedPath(join(home.userHome, name), ".zip")
   const path = resolve(given)
-  if (isDirectory(path)) return join(path, name)
+  if (isDirectory(path)) return unusedPath(join(path, name), ".zip")
   return path.endsWith(".zip") ? path : `${path}.zip`
 }
 
@@ -106,6 +108,8 @@ interface ArchiveOptions {
   readonly signal: AbortSignal
   /** Closed when the archive is written or has failed. */
   readonly progress: Channel<BackupEvent>
+  /** For the copy of a large database. */
+  readonly report: ReportProgress | undefined
 }
 
 async function writeArchive(options: ArchiveOptions): Promise<ArchiveReport> {
@@ -173,7 +177,7 @@ async function addFile(zip: ZipFile, file: BackupFile & { readonly source?: stri
 async function addDatabase(zip: ZipFile, file: BackupFile, packing: Packing): Promise<void> {
   const copy = `${packing.partial}-${packing.temporaries.length}.db`
   packing.temporaries.push(copy)
-  await backupDatabase(file.path, copy)
+  await backupDatabase(file.path, copy, packing.report)
   await addFile(zip, { ...file, source: copy })
   rmSync(copy, { force: true })
 }

@@ -1,5 +1,6 @@
 import { copyFileSync, existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
+import { unusedPath } from "../../base/kept-copies.ts"
 import { makeDirectories } from "../../base/make-directories.ts"
 import { writeFileAtomic } from "../../base/atomic-file.ts"
 import { ok, type Result } from "../../base/result.ts"
@@ -22,13 +23,13 @@ export interface HomeSnapshot {
 
 /** Copies the essential files to `state-snapshots/<id>/` and keeps the newest twenty snapshots. */
 export async function takeSnapshot(
-  { home, clock }: Pick<HomeContext, "home" | "clock">,
+  { home, clock, progress }: Pick<HomeContext, "home" | "clock" | "progress">,
   { label }: { readonly label: string | undefined },
 ): Promise<Result<HomeSnapshot, AdminFailure>> {
   const exists = checkHomeExists(home)
   if (!exists.ok) return exists
   const directory = home.file("state-snapshots")
-  const id = freeName(directory, snapshotName(clock.now(), label))
+  const id = basename(unusedPath(join(directory, snapshotName(clock.now(), label))))
   const staging = join(directory, `.${id}.partial`)
   makeDirectories(staging)
   try {
@@ -36,7 +37,7 @@ export async function takeSnapshot(
     for (const name of snapshotNames(home)) {
       const target = join(staging, name)
       makeDirectories(dirname(target))
-      if (name.endsWith(".db")) await backupDatabase(home.file(name), target)
+      if (name.endsWith(".db")) await backupDatabase(home.file(name), target, progress)
       else copyFileSync(home.file(name), target)
       sizes[name] = statSync(target).size
     }
@@ -75,14 +76,6 @@ function snapshotName(now: number, label: string | undefined): string {
     .replaceAll(/^-+|-+$/g, "")
     .slice(0, 40)
   return suffix === "" ? stamp : `${stamp}-${suffix}`
-}
-
-/** Adds a number to the name of a second snapshot within the same second. */
-function freeName(directory: string, base: string): string {
-  for (let count = 1; ; count += 1) {
-    const name = count === 1 ? base : `${base}-${count}`
-    if (!existsSync(join(directory, name))) return name
-  }
 }
 
 function deleteOldest(directory: string): void {

@@ -50,7 +50,7 @@ export async function diffCheckpoint(
   try {
     return asAdminResult(await store.diff(root, hash, options))
   } finally {
-    store.close()
+    await store.close()
   }
 }
 
@@ -64,7 +64,7 @@ export async function restoreCheckpoint(
   try {
     return asAdminResult(await store.restore(root, hash, options))
   } finally {
-    store.close()
+    await store.close()
   }
 }
 

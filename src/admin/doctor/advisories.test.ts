@@ -11,6 +11,7 @@ async function findings(context: TestHomeContext): Promise<readonly Finding[]> {
   return await advisoriesSection(advisories).check({
     ...(await loadHome(context)),
     nodeProblem: undefined,
+    full: false,
     terminal: { stdoutIsTty: false, columns: 80, color: false },
     signal: new AbortController().signal,
   })

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs"
 import { fail, ok } from "../../base/result.ts"
-import { checkHealth, repairStore } from "../../state/sqlite/repair.ts"
+import { checkHealth } from "../../state/sqlite/health.ts"
+import { repairStore } from "../../state/sqlite/repair.ts"
 import { fileSize } from "../../base/file-size.ts"
 import { withSessionStore } from "../sessions/session-store.ts"
 import { infoFinding, okFinding, type DoctorContext, type Finding, type Section } from "./finding.ts"
@@ -11,17 +12,24 @@ const MEGABYTE = 1024 * 1024
 export const databaseSection: Section = {
   title: "Sessions",
   check: async (context) => {
-    const { home } = context
+    const { home, full, progress } = context
     const path = home.file("state.db")
     if (!existsSync(path)) return [infoFinding("there is no session database yet")]
-    const health = checkHealth(path)
-    if (!health.healthy) return [damageFinding(health.problems, context)]
+    const health = await checkHealth(path, {
+      scope: full ? "full" : "quick",
+      ...(progress !== undefined && { progress }),
+    })
+    if (health.state === "damaged") return [damageFinding(health.problems, context)]
+    if (health.state === "unchecked") return [{ level: "failure", text: health.reason }]
     const stats = await withSessionStore(context, (store) => store.stats())
     if (stats === undefined) return []
     return [
       okFinding(
         `${home.display(path)}: ${counted(stats.sessions, "session")}, ${counted(stats.messages, "message")}, schema ${stats.schemaVersion}`,
       ),
+      ...(health.checked === "everything"
+        ? []
+        : [infoFinding("only a part of this large database was checked; `hermes doctor --full` checks all of it")]),
       ...(stats.search === "full"
         ? []
         : [{ level: "warning", text: "the search index is incomplete" } satisfies Finding]),

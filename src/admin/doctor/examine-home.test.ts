@@ -9,6 +9,7 @@ import type { Finding } from "./finding.ts"
 
 const OPTIONS: ExamineOptions = {
   nodeProblem: undefined,
+  full: false,
   terminal: { stdoutIsTty: false, columns: 80, color: false },
   signal: new AbortController().signal,
 }

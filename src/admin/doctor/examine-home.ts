@@ -12,13 +12,15 @@ import { runtimeSection } from "./runtime-checks.ts"
 
 /** The report ends after this time, even when a check hangs. */
 const TIMEOUT_MS = 60_000
+/** Checking a database of several gigabytes completely takes minutes. */
+const FULL_TIMEOUT_MS = 60 * 60_000
 
 export interface SectionReport {
   readonly title: string
   readonly findings: readonly Finding[]
 }
 
-export type ExamineOptions = Pick<DoctorContext, "nodeProblem" | "terminal" | "signal">
+export type ExamineOptions = Pick<DoctorContext, "nodeProblem" | "terminal" | "full" | "signal">
 
 const SECTIONS: readonly Section[] = [
   runtimeSection,
@@ -39,7 +41,7 @@ const SECTIONS: readonly Section[] = [
 
 /** Runs all checks at the same time and reports them in a fixed order. Changes nothing. */
 export async function examineHome(context: HomeContext, options: ExamineOptions): Promise<readonly SectionReport[]> {
-  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(TIMEOUT_MS)])
+  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(options.full ? FULL_TIMEOUT_MS : TIMEOUT_MS)])
   const doctor = { ...(await loadHome(context)), ...options, signal }
   return await Promise.all(SECTIONS.map((section) => examineSection(section, doctor)))
 }

@@ -21,6 +21,8 @@ export interface DoctorContext extends LoadedHome {
   /** Why the running Node is too old; undefined when it is recent enough. */
   readonly nodeProblem: string | undefined
   readonly terminal: TerminalFacts
+  /** Also run checks that take long. */
+  readonly full: boolean
   readonly signal: AbortSignal
 }
 

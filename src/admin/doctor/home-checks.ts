@@ -1,7 +1,10 @@
-import { chmodSync, readdirSync, readFileSync, statSync } from "node:fs"
+import { accessSync, chmodSync, constants, existsSync, readdirSync, readFileSync, statfsSync, statSync } from "node:fs"
+import { assertNever } from "../../base/assert-never.ts"
+import { diskProblem } from "../../base/disk-problem.ts"
+import { fileSize } from "../../base/file-size.ts"
 import { ok } from "../../base/result.ts"
 import { codePointLength } from "../../base/text.ts"
-import { ensureHome, secretMode } from "../../config/home.ts"
+import { ensureHome, secretMode, type Home } from "../../config/home.ts"
 import { chooseEmbeddingsFor } from "../../app/services/embeddings.ts"
 import { maskAddressPasswords, PROVIDER_KEY_VARIABLES } from "../../config/secrets.ts"
 import { memoryPaths, readMemoryFile } from "../../knowledge/memory/memory-file.ts"
@@ -38,7 +41,8 @@ export const directoriesSection: Section = {
     const missing = DIRECTORIES.filter(
       (name) => statSync(home.file(name), { throwIfNoEntry: false })?.isDirectory() !== true,
     )
-    if (missing.length === 0) return [okFinding(`${home.display()} is complete`)]
+    const disk = diskFindings(home)
+    if (missing.length === 0) return [okFinding(`${home.display()} is complete`), ...disk]
     const names = missing.map((name) => (name === "" ? home.display() : name)).join(", ")
     return [
       {
@@ -53,8 +57,60 @@ export const directoriesSection: Section = {
           },
         },
       },
+      ...disk,
     ]
   },
+}
+
+/** A turn with images and large results needs a few megabytes; a repair needs room for a copy of the database. */
+const LITTLE_SPACE_BYTES = 200 * 1024 * 1024
+
+function diskFindings(home: Home): readonly Finding[] {
+  const path = home.display()
+  if (!existsSync(home.path)) return []
+  const problem = diskProblem(home.path)
+  switch (problem) {
+    case "full":
+      return [
+        {
+          level: "failure",
+          text: `the disk that holds ${path} is full, so that conversations are not stored`,
+          fix: "free some space",
+        },
+      ]
+    case "read-only":
+      return [
+        {
+          level: "failure",
+          text: `${path} is on a read-only file system, so that conversations are not stored`,
+          fix: "make it writable, or set HERMES_HOME to another directory",
+        },
+      ]
+    case undefined:
+      return isWritable(home.path)
+        ? spaceFindings(home)
+        : [{ level: "failure", text: `you may not write to ${path}`, fix: `chown or chmod ${path}` }]
+    default:
+      return assertNever(problem)
+  }
+}
+
+function spaceFindings(home: Home): readonly Finding[] {
+  const { bavail, bsize } = statfsSync(home.path)
+  const free = bavail * bsize
+  if (free >= LITTLE_SPACE_BYTES) return []
+  const text = `only ${fileSize(free)} are free on the disk that holds ${home.display()}`
+  return [{ level: "warning", text, fix: "free some space before it is full" }]
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK)
+    return true
+  } catch {
+    // The reason does not matter: the finding tells what to do.
+    return false
+  }
 }
 
 export const memorySection: Section = {

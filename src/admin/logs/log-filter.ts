@@ -88,7 +88,7 @@ function matches(entry: LogEntry, filter: LogFilter): boolean {
   return loggers === undefined || loggers.some((name) => entry.logger === name || entry.logger.startsWith(`${name}.`))
 }
 
-function parseAge(text: string): number | undefined {
+export function parseAge(text: string): number | undefined {
   const parts = /^(\d{1,9})([smhd])$/i.exec(text.trim())
   if (parts === null) return undefined
   const unit = UNITS[(parts[2] ?? "").toLowerCase()]

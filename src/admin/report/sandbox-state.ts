@@ -19,14 +19,15 @@ export async function sandboxState(
   const mode = config.get("terminal.sandbox")
   if (mode === "off")
     return { kind: "off", text: "switched off by terminal.sandbox: commands may write wherever you may" }
-  const hasNetwork = config.get("terminal.sandbox_network")
+  const setting = config.get("terminal.sandbox_network")
+  const hasNetwork = setting === true
   const found = await probeSandbox({
     path: environment.get("PATH") ?? "",
     signal,
     ...(hasNetwork || mode === "required" ? {} : { alternative: ALLOW_NETWORK_HINT }),
   })
   if (!found.ok) return { kind: "missing", text: found.error, required: mode === "required" || !hasNetwork }
-  const network = hasNetwork ? "with" : "without"
+  const network = setting === "list" ? "with the listed hosts as" : hasNetwork ? "with" : "without"
   return {
     kind: "on",
     text: `works: commands write only to the workspace and temporary directories, ${network} network`,

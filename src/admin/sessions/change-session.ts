@@ -1,3 +1,4 @@
+import { findOtherProcess } from "../../app/session/open-session-marker.ts"
 import type { Clock } from "../../base/clock.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
@@ -33,9 +34,22 @@ export function setSessionArchived(
   })
 }
 
-/** Returns false when there was nothing to delete. */
-export async function deleteSession(context: SessionStoreContext, id: SessionId): Promise<boolean> {
-  return (await withSessionStore(context, (store) => store.deleteSession(id))) ?? false
+export type DeleteOutcome =
+  | { readonly kind: "deleted" }
+  | { readonly kind: "no-session" }
+  /** Deleting it would leave that process without a conversation. */
+  | { readonly kind: "open"; readonly pid: number }
+
+/** Deletes a session permanently; with `force` also one that another process has open. */
+export async function deleteSession(
+  context: SessionStoreContext,
+  id: SessionId,
+  { force }: { readonly force: boolean },
+): Promise<DeleteOutcome> {
+  const pid = force ? undefined : findOtherProcess(context.home, id)
+  if (pid !== undefined) return { kind: "open", pid }
+  const deleted = await withSessionStore(context, (store) => store.deleteSession(id))
+  return { kind: deleted === true ? "deleted" : "no-session" }
 }
 
 export interface BranchedSession {

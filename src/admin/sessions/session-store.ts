@@ -6,7 +6,7 @@ import { StoreError, type SessionRow, type SessionStore } from "../../state/stor
 import type { HomeContext } from "../home-context.ts"
 
 /** What is needed to open the session database of a home. */
-export type SessionStoreContext = Pick<HomeContext, "home" | "clock" | "log" | "notify">
+export type SessionStoreContext = Pick<HomeContext, "home" | "clock" | "log" | "notify" | "progress">
 
 /** Opens the session database while `work` runs. Returns undefined when the home has no database. */
 export async function withSessionStore<T>(
@@ -27,8 +27,14 @@ export async function withSessionStore<T>(
  * A database that cannot be written is opened read-only, which is enough to list, search and export.
  */
 export async function openSessionStore(context: SessionStoreContext): Promise<SessionStore | undefined> {
-  const { home, clock, log, notify } = context
-  const options = { path: home.file("state.db"), clock, log, ...(notify !== undefined && { onRepair: notify }) }
+  const { home, clock, log, notify, progress } = context
+  const options = {
+    path: home.file("state.db"),
+    clock,
+    log,
+    ...(notify !== undefined && { onRepair: notify }),
+    ...(progress !== undefined && { progress }),
+  }
   if (!existsSync(options.path)) return undefined
   try {
     return await openSqliteStore(options)

@@ -59,11 +59,11 @@ test("operations on a home without a database find nothing and create none", asy
   expect(await readLineage(context, "x")).toBeUndefined()
   expect(await setSessionArchived(context, "x", true)).toBeUndefined()
   expect(await renameSession(context, "x", "y")).toEqual({ kind: "no-session" })
-  expect(await deleteSession(context, WORK)).toBe(false)
+  expect(await deleteSession(context, WORK, { force: false })).toEqual({ kind: "no-session" })
   expect(await pruneSessions(context, age)).toBeUndefined()
   expect(await sessionStats(context)).toBeUndefined()
   expect(await optimizeSessions(context)).toBeUndefined()
-  expect(checkSessionDatabase(context)).toBeUndefined()
+  expect(await checkSessionDatabase(context)).toBeUndefined()
   expect(await repairSessionDatabase(context, { backup: true })).toBeUndefined()
   expect(await Array.fromAsync(exportSessions(context, { source: undefined, signal, format: JSONL }))).toEqual([])
   expect(existsSync(context.home.file("state.db"))).toBe(false)
@@ -215,10 +215,10 @@ describe("damage", () => {
   test("a file that is not a database is replaced, kept under another name and reported", async () => {
     using context = createTestHomeContext({ "state.db": "this is not a database".repeat(100) })
     const notices: string[] = []
-    expect(checkSessionDatabase(context)).toMatchObject({ healthy: false })
+    expect(await checkSessionDatabase(context)).toMatchObject({ state: "damaged" })
     expect(await countSessions({ ...context, notify: (notice) => notices.push(notice) })).toMatchObject({ total: 0 })
     expect(notices).toEqual([expect.stringContaining("kept the damaged file as ")])
-    expect(checkSessionDatabase(context)).toEqual({ healthy: true })
+    expect(await checkSessionDatabase(context)).toMatchObject({ state: "healthy" })
   })
 
   test("a directory instead of the file is a store error", async () => {

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs"
+import { loadPermissionPolicy } from "../../app/permissions/load-permission-policy.ts"
 import type { ConfigProblem } from "../../config/config-problem.ts"
 import type { Config } from "../../config/load-config.ts"
 import { isOutdated } from "../../config/migration/migrate.ts"
@@ -41,10 +42,18 @@ export async function checkSettings(context: HomeContext): Promise<SettingsCheck
     kind: "checked",
     path,
     file: existsSync(path) ? fileFacts(config, context) : undefined,
-    problems,
+    problems: [...problems, ...(await ruleProblems(context, config))],
     warnings,
     reserved: settingKeys().filter((key) => isReserved(key) && config.origin(key) === "file"),
   }
+}
+
+/** Rules that cannot be used stop the start, so they are reported with the settings. */
+async function ruleProblems({ home }: HomeContext, config: Config): Promise<readonly ConfigProblem[]> {
+  const loaded = await loadPermissionPolicy({ config, home, workspaceRoot: undefined, platform: "cli" })
+  if (loaded.ok) return []
+  const fix = "correct the rule; `hermes permissions` shows the active ones"
+  return [{ severity: "error", path: "approvals", message: loaded.error, fix, blocksStart: true }]
 }
 
 function fileFacts(config: Config, { home, environment }: HomeContext): ConfigFileFacts {

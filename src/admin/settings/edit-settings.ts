@@ -6,6 +6,7 @@ import { migrateConfig, type Migration } from "../../config/migration/migrate.ts
 import type { AdminFailure } from "../failure.ts"
 import type { HomeContext } from "../home-context.ts"
 import { loadHome } from "../loaded-home.ts"
+import { checkModelValue } from "./check-model-value.ts"
 import { loadSettings } from "./load-settings.ts"
 
 /** Sets a setting or a secret to a value typed as text. Creates the home when it does not exist. */
@@ -16,7 +17,9 @@ export async function setSetting(
 ): Promise<Result<Edited, AdminFailure>> {
   const { home } = context
   ensureHome(home, context.environment)
-  const { environment } = await loadSettings(context)
+  const { config, environment } = await loadSettings(context)
+  const usable = checkModelValue(path, text, config)
+  if (!usable.ok) return usable
   const edited = await setFromText({ home, environment }, path, text)
   if (!edited.ok || !edited.value.paths.some((changed) => changed.startsWith("model."))) return edited
   return ok({ ...edited.value, warnings: [...edited.value.warnings, ...(await missingForModel(context))] })

@@ -14,9 +14,15 @@ const DOTENV = "OPENAI_API_KEY=sk-0123456789abcdefghij\n"
 
 test("reads the effective value, a secret masked, or suggests a similar name", async () => {
   using context = createTestHomeContext({ "config.yaml": CONFIG, ".env": DOTENV })
-  expect(await readSetting(context, "agent.max_turns")).toEqual({ ok: true, value: 7 })
-  expect(await readSetting(context, "OPENAI_API_KEY")).toEqual({ ok: true, value: "sk-0...ghij" })
-  expect(await readSetting(context, "agent.max_turn")).toEqual({ ok: false, error: { suggestion: "agent.max_turns" } })
+  expect(await readSetting(context, "agent.max_turns")).toEqual({ ok: true, value: { value: 7, problems: [] } })
+  expect(await readSetting(context, "OPENAI_API_KEY")).toEqual({
+    ok: true,
+    value: { value: "sk-0...ghij", problems: [] },
+  })
+  expect(await readSetting(context, "agent.max_turn")).toEqual({
+    ok: false,
+    error: { kind: "not-set", suggestion: "agent.max_turns" },
+  })
 })
 
 test("describes main and changed settings with their origin, and masks secrets", async () => {

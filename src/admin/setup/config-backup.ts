@@ -1,4 +1,5 @@
 import { copyFileSync, existsSync } from "node:fs"
+import { unusedPath } from "../../base/kept-copies.ts"
 import type { Result } from "../../base/result.ts"
 import { fileTimestamp } from "../../config/config-file.ts"
 import { saveConfig } from "../../config/edit-config.ts"
@@ -9,7 +10,7 @@ import type { HomeContext } from "../home-context.ts"
 export function backUpConfig({ home, clock }: HomeContext): string | undefined {
   const path = home.file("config.yaml")
   if (!existsSync(path)) return undefined
-  const copy = `${path}.bak.${fileTimestamp(clock.now())}`
+  const copy = unusedPath(`${path}.bak.${fileTimestamp(clock.now())}`)
   copyFileSync(path, copy)
   return copy
 }

@@ -207,7 +207,7 @@ export function createCompression(parts: CompressionParts): Compression {
     const last = conversation.history.length - 1
     const isNewest =
       conversation.history[last]?.role === "user" && isOversized(estimator.textOnly(conversation.history.slice(last)))
-    if (isNewest) await conversation.rewind(last)
+    if (isNewest) await conversation.rewind(last, { refused: true })
     return {
       exitReason: "message_too_large",
       code: "message_too_large",

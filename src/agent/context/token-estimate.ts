@@ -1,3 +1,4 @@
+import { foldGrowingList } from "../../base/fold-growing-list.ts"
 import { charCount } from "../../base/char-count.ts"
 import type { AssistantMessage, Message, Part } from "../../protocol/message.ts"
 import type { ToolDefinition } from "../../protocol/tool.ts"
@@ -42,21 +43,24 @@ export function createEstimator(): Estimator {
     return tokens
   }
 
-  const estimateMessages = (messages: readonly Message[]): number => {
-    let [chars, images] = [0, 0]
-    for (const message of messages) {
+  const sizeOf = foldGrowingList(
+    () => ({ chars: 0, images: 0 }),
+    (size, message: Message) => {
       const measure = measureOnce(message)
-      chars += measure.chars
-      images += measure.images
-    }
+      size.chars += measure.chars
+      size.images += measure.images
+    },
+  )
+
+  const estimateMessages = (messages: readonly Message[]): number => {
+    const { chars, images } = sizeOf(messages)
     return Math.ceil(chars / CHARS_PER_TOKEN) + images * IMAGE_TOKENS
   }
 
   return {
     text: estimateText,
     messages: estimateMessages,
-    textOnly: (messages) =>
-      Math.ceil(messages.reduce((chars, message) => chars + measureOnce(message).chars, 0) / CHARS_PER_TOKEN),
+    textOnly: (messages) => Math.ceil(sizeOf(messages).chars / CHARS_PER_TOKEN),
     request: ({ system, messages, tools }) => estimateMessages(messages) + estimateText(system) + toolTokensOnce(tools),
     tailMessage: (message) => {
       const { contentChars, argumentTokens, images } = measureOnce(message)

@@ -268,7 +268,7 @@ test.each([
       harness.interactions.answer(event.requestId, { kind: "approval", choice: "once" }),
     ]).toEqual([true, false])
   }
-  expect([ends(seen), harness.session.permissions.rules().granted.has("recursive delete")]).toEqual([expected, granted])
+  expect([ends(seen), harness.session.permissions.grants > 0]).toEqual([expected, granted])
 })
 
 test("an interrupt during an approval request reports that nothing was run", async () => {

@@ -2,7 +2,9 @@ import type { Channel } from "../../base/channel.ts"
 import type { Clock } from "../../base/clock.ts"
 import type { Logger } from "../../base/logger.ts"
 import type { Workspace } from "../../exec/workspace.ts"
-import type { PolicyDirectories } from "../../policy/decide.ts"
+import type { Walls } from "../../policy/commands/command-verdict.ts"
+import type { PolicyDirectories } from "../../policy/policy-request.ts"
+import type { TextOrigins } from "../../policy/provenance/text-origins.ts"
 import type { AgentEventBody } from "../../protocol/events.ts"
 import type { ToolMessage } from "../../protocol/message.ts"
 import type { ResultBudget } from "../../toolkit/result-budget.ts"
@@ -10,7 +12,9 @@ import type { ToolContext, ToolEntry } from "../../toolkit/tool.ts"
 import type { ToolHooks } from "../facet.ts"
 import type { Interactions } from "../interactions.ts"
 import type { Permissions } from "../permissions.ts"
+import type { AuditLog } from "./audit.ts"
 import type { Guardrails } from "./guardrails.ts"
+import type { ShellMemory } from "./shell-memory.ts"
 
 /** What all tool calls of a session share. */
 export interface DispatchSession {
@@ -20,9 +24,18 @@ export interface DispatchSession {
   readonly permissions: Permissions
   /** The directories that permission rules and the floor compare paths with. */
   readonly policyDirectories: PolicyDirectories
+  /** What earlier commands left behind in the shell. */
+  readonly shell: ShellMemory
+  /** What confines commands where they run; may have to open the sandbox first. Absent: nothing does. */
+  readonly walls?: () => Promise<Walls>
+  readonly hasSudoPassword?: boolean
+  /** Which text of the conversation is the user's and which came from outside. Absent: calls are not judged by origin. */
+  readonly origins?: () => Promise<TextOrigins>
+  /** Receives every decision. */
+  readonly audit?: AuditLog
   readonly clock: Clock
   readonly log?: Logger
-  readonly redact: (text: string) => string
+  readonly redact: (text: string, options?: { readonly knownOnly?: boolean }) => string
   readonly resultBudget: ResultBudget
   /** How long a question to the user stays open; 0 waits forever. Default two minutes. */
   readonly questionTimeoutMs?: number

@@ -1,6 +1,7 @@
 import { assertNever } from "../../base/assert-never.ts"
 import { ellipsize } from "../../base/text.ts"
 import { withPerCallFileCache } from "../../exec/per-call-file-cache.ts"
+import type { Confinement, JudgedPath, Workspace } from "../../exec/workspace.ts"
 import type { AgentEventBody, ShownDecision } from "../../protocol/events.ts"
 import type { Subject } from "../../protocol/tool.ts"
 import { toolFailureText } from "../../toolkit/error-text.ts"
@@ -48,6 +49,20 @@ export async function passDoor(given: PreparedCall, session: DispatchSession, ru
   const { outcome, result } = await settle(prepared, session, { ...run, ...(denied === undefined ? {} : { denied }) })
   const warning = warningAbout({ prepared, outcome, result }, session)
   const { exitCode, outputTail, diff, filesChanged, summary } = outcome.result
+  const durationMs = clock.now() - started
+  if (outcome.audited !== undefined) {
+    const { id: callId, name: tool } = prepared.shown
+    const access = prepared.kind === "ready" ? prepared.parsed.access : "unknown"
+    session.audit?.record({
+      callId,
+      tool,
+      access,
+      args: prepared.args,
+      status: outcome.how,
+      durationMs,
+      ...outcome.audited,
+    })
+  }
   return {
     prepared,
     outcome,
@@ -57,7 +72,7 @@ export async function passDoor(given: PreparedCall, session: DispatchSession, ru
       type: "tool-end",
       call: prepared.shown,
       outcome: outcome.how,
-      durationMs: clock.now() - started,
+      durationMs,
       summary: ellipsize(redact(summary), MAX_SUMMARY_CHARS),
       truncated: result.truncated,
       ...(exitCode === undefined ? {} : { exitCode }),
@@ -93,11 +108,30 @@ async function judgeAndRun(prepared: PreparedCall, session: DispatchSession, run
   if (guarded !== undefined && guarded.action !== "allow") return stoppedByGuardrail(guarded)
   if (prepared.kind === "refused") return refusedOutcome(prepared.error)
   const cached = withPerCallFileCache(session.workspace)
-  const verdict = await judge(prepared, { ...session, workspace: cached }, run)
-  if (verdict.kind === "refused") return verdict.outcome
-  const workspace = wasAsked(verdict.decision) ? withPerCallFileCache(session.workspace) : cached
+  const verdict = await judge(prepared, { ...session, workspace: cached }, run, session.workspace)
+  const { audited } = verdict
+  if (verdict.kind === "refused") return { ...verdict.outcome, audited }
+  const current = wasAsked(verdict.decision) ? withPerCallFileCache(session.workspace) : cached
+  const workspace = withConfinement(withJudgedPaths(current, verdict.paths), verdict.confinement)
   const context: DispatchSession["context"] = (...call) => ({ ...session.context(...call), workspace })
-  return { decision: verdict.decision, ...(await runTool(prepared, { ...session, context }, run)) }
+  const outcome = await runTool(prepared, { ...session, context }, run)
+  verdict.settled(outcome)
+  return { decision: verdict.decision, ...outcome, audited }
+}
+
+/** The tool looks no path up again: it accesses what was judged, even when a link has changed since. */
+function withJudgedPaths(workspace: Workspace, paths: readonly JudgedPath[]): Workspace {
+  const { withJudgedPaths: bind } = workspace.files
+  return bind === undefined || paths.length === 0 ? workspace : { ...workspace, files: bind(paths) }
+}
+
+function withConfinement(workspace: Workspace, confinement: Confinement | undefined): Workspace {
+  if (confinement === undefined) return workspace
+  return {
+    ...workspace,
+    run: (command, options) => workspace.run(command, { ...options, confinement }),
+    start: async (command, options) => await workspace.start(command, { ...options, confinement }),
+  }
 }
 
 /** While the user decides, files may change, so cached file facts are no longer valid. */

@@ -1,157 +1,219 @@
 import { assertNever } from "../../base/assert-never.ts"
+import type { Confinement, JudgedPath } from "../../exec/workspace.ts"
 import type { ShownDecision } from "../../protocol/events.ts"
+import { alwaysPattern } from "../../policy/always-pattern.ts"
 import { decide } from "../../policy/decide.ts"
-import type { Decision, PolicyRequest } from "../../policy/decide.ts"
+import type { Decision } from "../../policy/policy-request.ts"
+import { checkOrigins } from "./check-origins.ts"
+import { askApproval } from "./ask-approval.ts"
+import type { AskedCall, Approval } from "./ask-approval.ts"
+import type { AuditedDecision, DecidedBy } from "./audit.ts"
 import type { CallRun, DispatchSession } from "./dispatch-session.ts"
+import { exactCall } from "./exact-call.ts"
 import { interruptedOutcome } from "./outcome.ts"
 import type { Outcome } from "./outcome.ts"
+import { judgedCall } from "./policy-request.ts"
+import type { JudgedCall } from "./policy-request.ts"
 import type { ReadyCall } from "./prepare.ts"
 
-type Verdict =
-  | { readonly kind: "go"; readonly decision: ShownDecision }
+export type Verdict = { readonly audited: AuditedDecision } & (
+  | {
+      readonly kind: "go"
+      readonly decision: ShownDecision
+      /** What the tool may access. */
+      readonly paths: readonly JudgedPath[]
+      /** Exceptions from the sandbox for the commands of this call. */
+      readonly confinement?: Confinement
+      /** Call it with the outcome: the next command is judged with what this one left behind in the shell. */
+      readonly settled: (outcome: Outcome) => void
+    }
   | { readonly kind: "refused"; readonly outcome: Outcome }
+)
 
 /** Decides whether a call may run: the policy first, then the user where the policy says `ask`. */
-export async function judge(prepared: ReadyCall, session: DispatchSession, run: CallRun): Promise<Verdict> {
-  const decision = decide(
-    {
-      tool: prepared.entry.name,
-      access: prepared.parsed.access,
-      subjects: prepared.parsed.subjects,
-      ...(prepared.parsed.confirm === undefined ? {} : { confirm: prepared.parsed.confirm }),
-      ...(await resolvedPaths(prepared, session)),
-      directories: session.policyDirectories,
-    },
-    session.permissions.rules(),
+export async function judge(
+  prepared: ReadyCall,
+  session: DispatchSession,
+  run: CallRun,
+  /** Sees what changed while a question was open, in contrast to a workspace that caches. */
+  uncached: DispatchSession["workspace"] = session.workspace,
+): Promise<Verdict> {
+  const started = session.clock.now()
+  const { profile } = session.permissions
+  const judged = await judgedCall(prepared, session)
+  const decision = await checkOrigins(
+    decide(judged.request, session.permissions.rules()),
+    { prepared, judged },
+    session,
   )
+  const audited = (how: Partial<AuditedDecision> = {}): AuditedDecision => ({
+    decision: decision.kind,
+    decidedBy: decidedBy(decision),
+    rule: decision.rule,
+    layer: decision.layer,
+    profile,
+    latencyMs: session.clock.now() - started,
+    ...how,
+  })
+  const adoptedBefore = session.workspace.adoptedStates?.()
+  const settled = (outcome: Outcome): void => {
+    const { input } = judged
+    if (input !== undefined && outcome.how !== "skipped") session.shell.inputs.set(input.process, input.after)
+    const adopted = session.workspace.adoptedStates?.()
+    const isKept = adopted !== undefined && adopted !== adoptedBefore
+    rememberCommands(prepared, judged, { how: outcome.how, isKept }, session)
+  }
+  const go = (shown: ShownDecision, how?: Partial<AuditedDecision>): Verdict => ({
+    kind: "go",
+    decision: shown,
+    paths: judged.judgedPaths,
+    ...confinementOf(judged, session),
+    settled,
+    audited: audited(how),
+  })
   switch (decision.kind) {
     case "allow":
-      return {
-        kind: "go",
-        decision: { by: decision.layer === "session" ? "rule" : "profile", rule: decision.rule, choice: "allow" },
-      }
+      return go({ by: decision.layer === "profile" ? "profile" : "rule", rule: decision.rule, choice: "allow" })
     case "deny":
-      return refused(prepared, "blocked", {
-        error: decision.reason,
-        summary: `blocked: ${decision.reason.replace(/^BLOCKED \(hardline\): /, "")}`,
-        decision: { by: "rule", rule: decision.rule, choice: "deny" },
-      })
-    case "ask":
-      return await askUser(prepared, decision, { session, run })
-    default:
-      return assertNever(decision)
-  }
-}
-
-/** The paths that the policy compares, as written and with links resolved. */
-async function resolvedPaths(
-  prepared: ReadyCall,
-  { workspace: { files }, policyDirectories }: DispatchSession,
-): Promise<Pick<PolicyRequest, "paths" | "realDirectories">> {
-  const literals = prepared.parsed.subjects.flatMap((subject) =>
-    subject.kind === "path" ? [files.resolve(subject.path)] : [],
-  )
-  if (literals.length === 0) return { paths: [] }
-  const real = async (path: string): Promise<string> => {
-    try {
-      return await files.realPath(path)
-    } catch {
-      // Not resolvable (a loop, no permission): the tool will report why; the literal path is judged.
-      return path
+      return {
+        kind: "refused",
+        audited: audited(),
+        outcome: refusedOutcome(prepared, "blocked", {
+          error: decision.reason,
+          summary: `blocked: ${decision.reason.replace(/^BLOCKED(?: \(hardline\))?: /, "")}`,
+          decision: { by: "rule", rule: decision.rule, choice: "deny" },
+        }),
+      }
+    case "ask": {
+      const key =
+        decision.personOnly === true ? undefined : await exactCall(prepared, judged, { session, fresh: decision.fresh })
+      if (key !== undefined && session.permissions.isGranted(key))
+        return go({ by: "rule", rule: decision.rule, choice: "allow" }, { decision: "allow", decidedBy: "grant" })
+      const asked = { prepared, judged, decision }
+      const approval = await askApproval(asked, session, run)
+      const how = auditedApproval(approval)
+      if (approval.kind !== "approved")
+        return { kind: "refused", audited: audited(how), outcome: refusal(asked, approval) }
+      const shown: ShownDecision = { by: approval.by, rule: decision.rule, choice: approval.choice }
+      if (key !== undefined) {
+        // What the user read must be what runs: a script may have changed while the question was open.
+        const fresh = { ...session, workspace: uncached }
+        if (
+          (await exactCall(prepared, await judgedCall(prepared, fresh), { session: fresh, fresh: decision.fresh })) !==
+          key
+        )
+          return { kind: "refused", audited: audited({ ...how, decision: "deny" }), outcome: changedOutcome(asked) }
+        await keepGrant(approval.choice, key, { asked, session, run })
+      }
+      return go(shown, how)
     }
-  }
-  const { workspaceRoot, userHome, hermesHome, hermesRoot } = policyDirectories
-  // In parallel: on a remote workspace each lookup is a round trip.
-  const [paths, realRoot, realUser, realHermes, realHermesRoot] = await Promise.all([
-    Promise.all(literals.map(async (literal) => ({ literal, real: await real(literal) }))),
-    real(workspaceRoot),
-    real(userHome),
-    real(hermesHome),
-    real(hermesRoot),
-  ])
-  return {
-    paths,
-    realDirectories: {
-      workspaceRoot: realRoot,
-      userHome: realUser,
-      hermesHome: realHermes,
-      hermesRoot: realHermesRoot,
-    },
+    default:
+      return assertNever(decision.kind)
   }
 }
 
-async function askUser(
-  prepared: ReadyCall,
-  decision: Extract<Decision, { kind: "ask" }>,
-  { session, run }: { readonly session: DispatchSession; readonly run: CallRun },
-): Promise<Verdict> {
-  const { permissions, clock, redact } = session
-  const command = prepared.parsed.subjects.find((subject) => subject.kind === "command")?.command
-  const requestId = run.interactions.nextId("approval")
-  const timeoutMs = permissions.askTimeoutMs
-  run.events.push({
-    type: "approval-request",
-    requestId,
-    kind: command === undefined ? "tool" : "command",
-    call: prepared.shown,
-    ...(command === undefined ? {} : { command: redact(command) }),
-    description: decision.reason,
-    rule: decision.rule,
-    choices: ["once", "session", "deny"],
-    expiresAt: timeoutMs > 0 ? (clock.now() + timeoutMs) / 1000 : null,
-  })
-  const answered = (choice: string, by: ShownDecision["by"]): void => {
-    run.events.push({ type: "status", kind: "answered", text: "", requestId, question: "approval", choice, by })
+/** In plan mode commands can write nothing. Otherwise git may keep its own settings. */
+function confinementOf(
+  { request }: JudgedCall,
+  { permissions, policyDirectories }: DispatchSession,
+): { readonly confinement?: Confinement } {
+  if (!request.runsCommands) return {}
+  if (permissions.rules().profile.default === "plan") return { confinement: { readOnly: true } }
+  const isGit = request.commands.length > 0 && request.commands.every(({ keepsGitSettings }) => keepsGitSettings)
+  return isGit ? { confinement: { open: [`${policyDirectories.workspaceRoot}/.git/config`] } } : {}
+}
+
+/** Keeps what the user granted: the exact call for the session, or its rule in the settings. */
+async function keepGrant(
+  choice: "once" | "session" | "always",
+  key: string,
+  { asked, session, run }: { readonly asked: AskedCall; readonly session: DispatchSession; readonly run: CallRun },
+): Promise<void> {
+  if (choice === "once") return
+  session.permissions.grant(key)
+  const pattern = choice === "always" ? alwaysPattern(asked.judged.request) : undefined
+  if (pattern === undefined) return
+  const saved = await session.permissions.saveRule?.(pattern)
+  if (saved?.ok === false) {
+    const text = `The rule was not saved: ${saved.error}. It is allowed in this session only.`
+    run.events.push({ type: "status", kind: "warning", text })
   }
-  if (!permissions.attended()) {
-    const choice = permissions.headless === "approve" ? "once" : "deny"
-    answered(choice, "noninteractive")
-    if (choice === "once") return { kind: "go", decision: { by: "noninteractive", rule: decision.rule, choice } }
-    const reason = `Not run: this needs the user's approval (${decision.reason}) and no user is present. Find another way, or say what should be run.`
-    return refused(prepared, "denied", {
-      error: reason,
+}
+
+/** Folds what a command left behind into the session's shell. Background commands and pseudo-terminals have a shell of their own. */
+function rememberCommands(
+  { parsed }: ReadyCall,
+  { request }: JudgedCall,
+  { how, isKept }: { readonly how: Outcome["how"]; readonly isKept: boolean },
+  session: DispatchSession,
+): void {
+  const { background, pty } = parsed.args
+  if (!request.runsCommands || background === true || pty === true || how === "skipped") return
+  for (const { verdict } of request.commands) session.shell.ran(verdict.understood, isKept ? "kept" : "unknown")
+}
+
+function decidedBy({ layer }: Decision): DecidedBy {
+  switch (layer) {
+    case "floor":
+    case "plan":
+    case "detector":
+    case "provenance":
+    case "profile":
+      return layer
+    default:
+      return "rule"
+  }
+}
+
+function auditedApproval(approval: Approval): Partial<AuditedDecision> {
+  if (approval.kind === "interrupted") return { decidedBy: "user", choice: "deny" }
+  const { choice, by } = approval
+  const isTimeout = choice === "timeout"
+  return {
+    decidedBy: isTimeout ? "timeout" : by === "noninteractive" ? "headless" : "user",
+    choice,
+    ...(approval.kind === "approved" ? { scope: SCOPES[approval.choice] } : {}),
+  }
+}
+
+const SCOPES = { once: "once", session: "session", always: "permanent" } as const
+
+function refusal({ prepared, decision }: AskedCall, approval: Exclude<Approval, { kind: "approved" }>): Outcome {
+  if (approval.kind === "interrupted")
+    return interruptedOutcome("Interrupted by the user before it was approved; it was not run.")
+  const shown: ShownDecision = { by: approval.by, rule: decision.rule, choice: approval.choice }
+  if (approval.by === "noninteractive" && approval.choice === "deny") {
+    return refusedOutcome(prepared, "denied", {
+      error: `Not run: this needs the user's approval (${decision.reason}) and no user is present. Find another way, or say what should be run.`,
       summary: `not allowed: ${decision.reason}, and no user is present to approve it`,
-      decision: { by: "noninteractive", rule: decision.rule, choice: "deny" },
-    })
-  }
-  const answer = await run.interactions.wait({ id: requestId, kind: "approval", timeoutMs }, run.signal)
-  if (answer === "interrupted") {
-    answered("deny", "user")
-    const outcome = interruptedOutcome("Interrupted by the user before it was approved; it was not run.")
-    return { kind: "refused", outcome }
-  }
-  const choice = answer === "timeout" ? "timeout" : answer.choice
-  answered(choice, answer === "timeout" ? "noninteractive" : "user")
-  const shown: ShownDecision = { by: answer === "timeout" ? "noninteractive" : "user", rule: decision.rule, choice }
-  if (choice === "deny" || choice === "timeout") {
-    const why = choice === "deny" ? "the user denied it" : "the approval request timed out"
-    return refused(prepared, "denied", {
-      error: `Not run: ${why} (${decision.reason}). Do not try it in another form; ask, or continue without it.`,
-      summary: `not allowed: ${why}`,
       decision: shown,
     })
   }
-  if (choice === "session" || choice === "always") permissions.grant(decision.rule)
-  return { kind: "go", decision: shown }
+  const why =
+    approval.choice === "deny" ? "the user denied it" : "the approval request timed out, and silence is not consent"
+  return refusedOutcome(prepared, "denied", {
+    error: `Not run: ${why} (${decision.reason}). Do not try it in another form; ask, or continue without it.`,
+    summary: `not allowed: ${why}`,
+    decision: shown,
+  })
+}
+
+function changedOutcome({ prepared, decision }: AskedCall): Outcome {
+  return refusedOutcome(prepared, "denied", {
+    error: "Not run: a file that it runs, or the shell, changed while the approval was open. Send the call again.",
+    summary: "not run: it changed while the approval was open",
+    decision: { by: "rule", rule: decision.rule, choice: "deny" },
+  })
 }
 
 /** A command that was not run has the same fields as one that was, so that the model can read both alike. */
-function refused(
+function refusedOutcome(
   prepared: ReadyCall,
   how: "blocked" | "denied",
   why: { readonly error: string; readonly summary: string; readonly decision: ShownDecision },
-): Verdict {
+): Outcome {
   const isCommand = prepared.parsed.subjects.some((subject) => subject.kind === "command")
-  return {
-    kind: "refused",
-    outcome: {
-      how,
-      from: "door",
-      result: {
-        content: { ...(isCommand ? { output: "", exit_code: -1 } : {}), error: why.error, status: "blocked" },
-        summary: why.summary,
-      },
-      decision: why.decision,
-    },
-  }
+  const { error } = why
+  const content = isCommand ? { output: "", exit_code: -1, error, status: "blocked" } : { error, status: "blocked" }
+  return { how, from: "door", result: { content, summary: why.summary }, decision: why.decision }
 }

@@ -1,6 +1,7 @@
 import type { ShownDecision } from "../../protocol/events.ts"
 import type { ToolOutcome } from "../../protocol/tool.ts"
 import type { ToolResult } from "../../toolkit/tool.ts"
+import type { AuditedDecision } from "./audit.ts"
 import type { GuardrailDecision } from "./guardrails.ts"
 
 /** How a call ended, before its result is bounded. */
@@ -10,6 +11,8 @@ export interface Outcome {
   readonly from: "tool" | "door"
   readonly result: ToolResult
   readonly decision?: ShownDecision
+  /** Set when the policy decided about the call. */
+  readonly audited?: AuditedDecision
   /** Set when a guardrail blocked the call. */
   readonly guardrail?: GuardrailDecision
 }

@@ -8,9 +8,11 @@ export function projectContextLayer(files: readonly ContextFile[]): FacetLayer {
   return { tier: "context", name: "project context", text, shorten: (maxChars) => headAndTail(text, maxChars) }
 }
 
+export const PROJECT_CONTEXT_TITLE = "# Project Context"
+
 function projectContext(files: readonly ContextFile[]): string {
   if (files.length === 0) return ""
-  return ["# Project Context", ...files.map(({ name, text }) => `## ${name}\n\n${text}`)].join("\n\n")
+  return [PROJECT_CONTEXT_TITLE, ...files.map(({ name, text }) => `## ${name}\n\n${text}`)].join("\n\n")
 }
 
 const MARKER = "\n\n[The project context is cut here to save space. Read the files named above for the rest.]\n\n"

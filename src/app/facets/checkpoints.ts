@@ -37,6 +37,8 @@ export function checkpointsFacet(context: FacetContext): AppFacet | undefined {
     opened.beginTurn(String(turns))
     return opened
   })
+  /** False while the store was opened in advance only. */
+  let isUsed = false
   return {
     name: "checkpoints",
     ports: () => ({ checkpoints: async () => (await checkpoints()).named }),
@@ -47,8 +49,14 @@ export function checkpointsFacet(context: FacetContext): AppFacet | undefined {
       ;(await checkpoints.peek())?.beginTurn(String(turns))
       return undefined
     },
+    awaitingReply: async () => {
+      if (isEnabled) await (await checkpoints()).prepare()
+    },
     toolStarting: async (call) => {
       if (!isEnabled || (call.access !== "write" && call.access !== "exec")) return undefined
+      // Commands can change nothing in plan mode.
+      if (call.access === "exec" && context.session().dispatch.permissions.profile === "plan") return undefined
+      isUsed = true
       const opened = await checkpoints()
       const problems = await opened.beforeChange({
         ...writtenPaths(call, context),
@@ -68,9 +76,7 @@ export function checkpointsFacet(context: FacetContext): AppFacet | undefined {
       if (index !== undefined) await context.session().conversation.rewind(index)
     },
     close: async () => {
-      const opened = await checkpoints.peek()
-      await opened?.pruneIfDue(AbortSignal.timeout(PRUNE_MS))
-      opened?.close()
+      await (await checkpoints.peek())?.close(isUsed ? AbortSignal.timeout(PRUNE_MS) : AbortSignal.abort())
     },
   }
 }

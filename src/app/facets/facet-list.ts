@@ -1,13 +1,17 @@
 import type { FacetFactory } from "../session/facet-context.ts"
 import { checkpointsFacet } from "./checkpoints.ts"
 import { diagnosticsFacet } from "./diagnostics.ts"
+import { executedFilesFacet } from "./executed-files.ts"
 import { filesFacet } from "./files.ts"
 import { learningsFacet } from "./learnings.ts"
 import { memoryFacet } from "./memory.ts"
 import { memoryProviderFacet } from "./memory-provider.ts"
+import { networkQuestionsFacet } from "./network-questions.ts"
+import { planFacet } from "./plan.ts"
 import { projectRulesFacet } from "./project-rules.ts"
 import { resultFilesFacet } from "./result-files.ts"
 import { reviewFacet } from "./review.ts"
+import { sandboxNoticeFacet } from "./sandbox-notice.ts"
 import { sessionsFacet } from "./sessions.ts"
 import { terminalFacet } from "./terminal.ts"
 import { titleFacet } from "./title.ts"
@@ -25,11 +29,15 @@ export const FACETS: readonly FacetFactory[] = [
   sessionsFacet,
   learningsFacet,
   todoFacet,
+  planFacet,
   // Before `files`: its watcher attributes changes to the command from the moment the command starts.
   checkpointsFacet,
   filesFacet,
   diagnosticsFacet,
   terminalFacet,
+  executedFilesFacet,
+  sandboxNoticeFacet,
+  networkQuestionsFacet,
   resultFilesFacet,
   trajectoryFacet,
   titleFacet,

@@ -46,6 +46,8 @@ export function learningsFacet(context: FacetContext): AppFacet {
       return Promise.resolve(undefined)
     },
     afterTool: async (call, signal) => {
+      // Plan mode leaves nothing behind, not even what was learned from a failure.
+      if (context.session().dispatch.permissions.profile === "plan") return undefined
       const { notes } = await learned()
       if (notedTurn !== turns) notes.beginTurn()
       notedTurn = turns

@@ -2,7 +2,7 @@ import { CallDeniedError } from "../../agent/call-denied.ts"
 import type { StartingCall } from "../../agent/facet.ts"
 import { assertNever } from "../../base/assert-never.ts"
 import { asSentence } from "../../base/sentence.ts"
-import type { SnapshotProblem } from "../../exec/checkpoints/checkpoints.ts"
+import type { SnapshotProblem } from "../../exec/checkpoints/turn-snapshots.ts"
 
 /** Tells the user about calls that cannot be undone, once for each cause, and asks whether to continue where a user is present. */
 export interface MissingSnapshots {

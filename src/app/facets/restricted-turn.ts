@@ -3,7 +3,6 @@ import { Conversation } from "../../agent/conversation.ts"
 import type { DispatchSession } from "../../agent/dispatch/dispatch-session.ts"
 import { Interactions } from "../../agent/interactions.ts"
 import type { BilledCall, Journal } from "../../agent/journal.ts"
-import { createPermissions } from "../../agent/permissions.ts"
 import type { TurnParts } from "../../agent/turn.ts"
 import { NO_MASK } from "../../base/redact-stream.ts"
 import { ok } from "../../base/result.ts"
@@ -19,12 +18,7 @@ export function rememberingDispatch({ dispatch }: Pick<OpenSessionParts, "dispat
   return {
     ...rest,
     tools: new Map([...dispatch.tools].filter(([, { role }]) => REMEMBERING_ROLES.has(role))),
-    permissions: createPermissions({
-      profile: "default",
-      origin: { attended: () => false },
-      headless: "deny",
-      askTimeoutMs: 0,
-    }),
+    permissions: dispatch.permissions.restricted(),
   }
 }
 

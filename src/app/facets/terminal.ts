@@ -21,6 +21,9 @@ const WRITE_DENIED = /Read-only file system|\bEROFS\b/u
 const NO_NETWORK =
   /could not resolve host|temporary failure in name resolution|name or service not known|network is unreachable|\bEAI_AGAIN\b|\bENETUNREACH\b/iu
 
+const SOCKET_REFUSED = /\b(?:listen|connect|socket|bind)\b[^\n]*(?:\bEPERM\b|operation not permitted)/iu
+const PROTECTED = /could not (?:lock|write) config file|Device or resource busy|\bEBUSY\b/u
+
 /**
  * A command that the sandbox stops only sees a read-only disk or a dead network. The note explains to the model what happened, where
  * it may write, and which setting the user can change.
@@ -34,14 +37,27 @@ function sandboxHint({ workspace, services }: FacetContext): ResultNote | undefi
     const found = await probeSandbox({ path: environment.get("PATH") ?? "", signal: AbortSignal.timeout(PROBE_MS) })
     return found.ok
   })
+  const notes = [
+    { sign: PROTECTED, text: PROTECTED_NOTE },
+    {
+      sign: WRITE_DENIED,
+      text:
+        `[Commands run in a sandbox and may write only to ${writable} and the caches of package managers. Work there, or ask the user ` +
+        "to add the directory to terminal.sandbox_write or to set terminal.sandbox to off.]",
+    },
+    { sign: SOCKET_REFUSED, text: SOCKET_NOTE },
+  ]
   return async ({ entry, error = "" }) => {
     if (entry?.provenance !== "command") return undefined
-    const isWriteDenied = WRITE_DENIED.test(error)
-    const isOffline = !config.get("terminal.sandbox_network") && NO_NETWORK.test(error)
-    if ((!isWriteDenied && !isOffline) || !(await hasSandbox())) return undefined
-    return isWriteDenied
-      ? `[Commands run in a sandbox and may write only to ${writable} and the caches of package managers. Work there, or ask the user ` +
-          "to add the directory to terminal.sandbox_write or to set terminal.sandbox to off.]"
-      : "[Commands run in a sandbox without network. If the network is needed, ask the user to set terminal.sandbox_network to true.]"
+    const isOffline = config.get("terminal.sandbox_network") === false && NO_NETWORK.test(error)
+    const note = isOffline ? OFFLINE_NOTE : notes.find(({ sign }) => sign.test(error))?.text
+    return note !== undefined && (await hasSandbox()) ? note : undefined
   }
 }
+
+const OFFLINE_NOTE =
+  "[Commands run in a sandbox without network. If the network is needed, ask the user to set terminal.sandbox_network to true.]"
+const SOCKET_NOTE =
+  "[Commands run in a sandbox that refuses Unix sockets. If one is needed, ask the user to add its path to terminal.sandbox_sockets.]"
+const PROTECTED_NOTE =
+  "[In the sandbox, commands cannot change or move what git, shells and editors execute, such as .git/config and hooks. If that is needed, ask the user to run the command.]"

@@ -4,7 +4,7 @@ import type { Environment } from "../../config/environment.ts"
 import type { Home } from "../../config/home.ts"
 
 /** Hints that are shown to the user once. */
-export type Hint = "busy_input_prompt"
+export type Hint = "busy_input_prompt" | "no_sandbox"
 
 /** Records in config.yaml that a hint was shown. If that fails, the hint is shown again. */
 export async function rememberHint(

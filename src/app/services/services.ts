@@ -4,14 +4,17 @@ import type { Redactor } from "../../base/redact.ts"
 import type { Environment } from "../../config/environment.ts"
 import type { Home } from "../../config/home.ts"
 import type { Config } from "../../config/load-config.ts"
+import type { LocalMachine } from "../../exec/local/local-machine.ts"
 import type { Workspace } from "../../exec/workspace.ts"
 import type { Lexicon } from "../../knowledge/semantic-search/lexicon.ts"
 import type { SemanticSearch } from "../../knowledge/semantic-search/semantic-search.ts"
 import type { MemoryProvider } from "../../knowledge/memory/memory-provider.ts"
+import type { IdleSockets } from "../../llm/http/idle-sockets.ts"
 import type { ModelListPrewarm } from "../../llm/catalog/prewarm-model-list.ts"
 import type { SessionStore } from "../../state/store.ts"
 import type { ToolRegistry } from "../../toolkit/registry.ts"
 import type { FileRegistry } from "../../tools/file/tracking/file-tracker.ts"
+import type { AuditFile } from "../permissions/audit-log.ts"
 import type { BackgroundProcesses } from "./background-processes.ts"
 import type { PendingWrites } from "./pending-writes.ts"
 
@@ -37,10 +40,15 @@ export interface Services {
   /** External memories; the setting `memory.provider` selects one. */
   readonly memoryProviders: readonly MemoryProvider[]
   readonly prewarm: ModelListPrewarm
+  /** The connections to model servers that wait for another request. */
+  readonly idleSockets: IdleSockets
   readonly pendingWrites: PendingWrites
+  readonly audit: AuditFile
   /** Which files the sessions of this app have read and written. */
   readonly files: FileRegistry
   readonly processes: BackgroundProcesses
+  /** What the workspaces on this machine share. */
+  readonly machine: LocalMachine
   /** The workspaces of open sessions, which are killed when the process must exit at once. */
   readonly workspaces: Set<Workspace>
 }

@@ -6,6 +6,7 @@ import type { Workspace } from "../../exec/workspace.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import type { ToolDefinition } from "../../protocol/tool.ts"
 import type { ToolPorts } from "../../toolkit/tool.ts"
+import type { PlanMode } from "./plan-mode.ts"
 import type { Services } from "../services/services.ts"
 import type { AuxiliaryModel } from "./auxiliary-model.ts"
 import type { OpenSessionOptions } from "./session-options.ts"
@@ -25,6 +26,7 @@ export interface AppFacet extends SessionFacet {
 /** What surfaces can do with a session besides running it. */
 export interface SessionAbilities {
   checkpoints(): Promise<Checkpoints>
+  readonly plan: PlanMode
 }
 
 /** What a facet is built from. */

@@ -1,16 +1,22 @@
 import { Conversation } from "../../agent/conversation.ts"
 import { endsInterrupted } from "../../agent/partial-reply.ts"
-import { sessionIdKind, sourceOf } from "../../agent/origin.ts"
+import { platformOf, sessionIdKind, sourceOf } from "../../agent/origin.ts"
 import { joinLayers } from "../../agent/prompt/build-prompt.ts"
-import { ok } from "../../base/result.ts"
+import { lazy } from "../../base/lazy.ts"
+import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import type { Environment } from "../../config/environment.ts"
 import type { Workspace } from "../../exec/workspace.ts"
+import { unknownProfileText } from "../../policy/permission-profile.ts"
+import type { PermissionProfile } from "../../policy/permission-profile.ts"
+import type { PermissionPolicy } from "../../policy/rules/permission-policy.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import { NO_USAGE } from "../../protocol/usage.ts"
 import { newSessionId } from "../../state/session-id.ts"
 import type { OfferedTools } from "../../toolkit/deferred-tools.ts"
 import type { ToolPorts } from "../../toolkit/tool.ts"
+import { loadPermissionPolicy } from "../permissions/load-permission-policy.ts"
+import type { LoadedPolicy } from "../permissions/load-permission-policy.ts"
 import { openModelClient, samplingFor } from "../services/model-client.ts"
 import type { Services } from "../services/services.ts"
 import { createAuxiliaryModel } from "./auxiliary-model.ts"
@@ -29,6 +35,7 @@ import type { OpenSessionOptions } from "./session-options.ts"
 import type { SessionParts } from "./session-parts.ts"
 import { buildSessionPrompt } from "./session-prompt.ts"
 import type { PromptDraft } from "./session-prompt.ts"
+import { readFenceKey } from "./fence-key.ts"
 import { createPartialReplyFile } from "./partial-reply-file.ts"
 import { openResources } from "./session-resources.ts"
 import type { SessionResources } from "./session-resources.ts"
@@ -46,6 +53,8 @@ export async function openSession(
   services: Services,
   facetList: readonly FacetFactory[],
 ): Promise<Result<Session>> {
+  const permissions = await openPermissions(options, services)
+  if (!permissions.ok) return permissions
   const images = lazyImageDescriber(services)
   const acquired = await openResources(options, images, services)
   if (!acquired.ok) return acquired
@@ -56,15 +65,42 @@ export async function openSession(
     resources.model.close()
   })
   try {
-    return ok(await connectSession({ options, services, facetList, images, resources, cleanUp }))
+    return ok(
+      await connectSession({
+        options: { ...options, permissionProfile: permissions.value.profile },
+        policy: permissions.value.policy,
+        services,
+        facetList,
+        images,
+        resources,
+        cleanUp,
+      }),
+    )
   } catch (error) {
     await cleanUp.disposeAsync()
     throw error
   }
 }
 
+/** The rules of the session, and its profile: the one of this invocation or of the settings. */
+async function openPermissions(options: OpenSessionOptions, { config, home }: Services): Promise<Result<LoadedPolicy>> {
+  const loaded = await loadPermissionPolicy({
+    config,
+    home,
+    workspaceRoot: config.get("terminal.backend") === "local" ? options.cwd : undefined,
+    platform: platformOf(options.origin),
+    ...(options.permissionFlags === undefined ? {} : { flags: options.permissionFlags }),
+  })
+  if (!loaded.ok) return loaded
+  const { policy } = loaded.value
+  const profile = options.permissionProfile ?? loaded.value.profile
+  if (!policy.profiles.has(profile)) return fail(unknownProfileText(profile, [...policy.profiles.keys()]))
+  return ok({ policy, profile })
+}
+
 interface SessionSource {
-  readonly options: OpenSessionOptions
+  readonly options: OpenSessionOptions & { readonly permissionProfile: PermissionProfile }
+  readonly policy: PermissionPolicy
   readonly services: Services
   readonly facetList: readonly FacetFactory[]
   readonly images: ReturnType<typeof lazyImageDescriber>
@@ -105,8 +141,19 @@ async function connectSession(source: SessionSource): Promise<Session> {
     journal,
   })
   const ports: ToolPorts = { ...created.ports, deferredTools: deferredToolsPort(offered, services) }
+  const permissionProfile = created.abilities.plan?.isUndecided === true ? "plan" : options.permissionProfile
   const dispatch = createDispatchSession(
-    { taskId: id, conversation, tools, workspace, facets, ports, options },
+    {
+      taskId: id,
+      conversation,
+      tools,
+      workspace,
+      facets,
+      ports,
+      options: { ...options, permissionProfile },
+      policy: source.policy,
+      planFile: created.abilities.plan?.path,
+    },
     services,
   )
   const { compression, catchUp, warnings } = createSessionCompression(
@@ -135,6 +182,7 @@ async function connectSession(source: SessionSource): Promise<Session> {
     budgetPressure: config.get("agent.budget_pressure") === "legacy",
     redact: (text, how) => redactor.redact(text, how),
     maskStream: () => redactor.stream(),
+    fenceKey: lazy(() => readFenceKey(services.home)),
     facets,
     abilities: created.abilities,
     footers: {
@@ -145,7 +193,7 @@ async function connectSession(source: SessionSource): Promise<Session> {
       model,
       provider,
       cwd: options.cwd,
-      permissionProfile: options.permissionProfile,
+      permissionProfile,
       toolsets: options.toolsets ?? config.get("toolsets"),
       tools: tools.definitions.map(({ name }) => name),
       resumed: resumed !== undefined,

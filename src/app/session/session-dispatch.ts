@@ -4,16 +4,21 @@ import type { Conversation } from "../../agent/conversation.ts"
 import type { DispatchSession } from "../../agent/dispatch/dispatch-session.ts"
 import { createGuardrails } from "../../agent/dispatch/guardrails.ts"
 import type { Facets } from "../../agent/facets.ts"
+import { platformOf } from "../../agent/origin.ts"
+import { createShellMemory } from "../../agent/dispatch/shell-memory.ts"
 import { createPermissions } from "../../agent/permissions.ts"
 import type { Environment } from "../../config/environment.ts"
 import type { Config } from "../../config/load-config.ts"
 import type { Workspace } from "../../exec/workspace.ts"
+import type { PermissionPolicy } from "../../policy/rules/permission-policy.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import type { ToolPorts } from "../../toolkit/tool.ts"
+import type { AuditedSession } from "../permissions/audit-log.ts"
 import type { Services } from "../services/services.ts"
 import type { OpenSessionOptions } from "./session-options.ts"
+import { conversationOrigins } from "./conversation-origins.ts"
 import type { SessionTools } from "./session-tools.ts"
-import { toolLimits } from "./session-workspace.ts"
+import { pathDirectories, toolLimits, writableDirectories } from "./session-workspace.ts"
 
 export interface DispatchSource {
   readonly taskId: SessionId
@@ -22,16 +27,43 @@ export interface DispatchSource {
   readonly workspace: Workspace
   readonly facets: Facets
   readonly ports: ToolPorts
-  readonly options: Pick<OpenSessionOptions, "origin" | "permissionProfile">
+  readonly options: Pick<OpenSessionOptions, "origin" | "sandboxPaths" | "checkpoints"> & {
+    readonly permissionProfile: string
+  }
+  readonly policy: PermissionPolicy
+  /** The only file that plan mode may write. */
+  readonly planFile: string | undefined
 }
 
 /** What the door needs of this session: tools, limits, permissions, hooks, and the context every call receives. */
 export function createDispatchSession(source: DispatchSource, services: Services): DispatchSession {
   const { conversation, workspace, facets, options } = source
-  const { clock, config, home, log, redactor, environment } = services
+  const { clock, config, home, log, redactor, environment, audit } = services
+  const workspaceRoot = workspace.cwd()
+  const audited: AuditedSession = {
+    sessionId: () => conversation.id,
+    taskId: source.taskId,
+    platform: platformOf(options.origin),
+    userId: options.origin.identity?.userId,
+  }
+  const permissions = createPermissions({
+    profile: options.permissionProfile,
+    origin: options.origin,
+    headless: config.get("approvals.headless_mode") === "approve" ? "approve" : "deny",
+    askTimeoutMs: config.get("approvals.timeout") * 1000,
+    policy: source.policy,
+    ...(source.planFile === undefined ? {} : { planFile: source.planFile }),
+    saveRule: async (pattern) => {
+      const { saveAllowRule } = await import("../permissions/save-rule.ts")
+      return await saveAllowRule({ home, environment }, pattern)
+    },
+    observe: (event) => {
+      audit.recordEvent(event, audited)
+    },
+  })
   return {
     tools: source.tools.entries,
-    redact: (text) => redactor.redact(text),
+    redact: (text, how) => redactor.redact(text, how),
     workspace,
     clock,
     log,
@@ -41,18 +73,36 @@ export function createDispatchSession(source: DispatchSource, services: Services
       previewChars: config.get("tool_results.preview_chars"),
       overrides: numberEntries(config.get("tool_results.overrides")),
     },
-    permissions: createPermissions({
-      profile: options.permissionProfile,
-      origin: options.origin,
-      headless: config.get("approvals.headless_mode") === "approve" ? "approve" : "deny",
-      askTimeoutMs: config.get("approvals.timeout") * 1000,
-    }),
+    permissions,
+    shell: createShellMemory(),
+    walls: async () => {
+      const { workspaceWalls } = await import("../permissions/session-walls.ts")
+      const hasCheckpoints = workspace.kind === "local" && (options.checkpoints ?? config.get("checkpoints.enabled"))
+      const writable = options.sandboxPaths?.writable ?? []
+      return await workspaceWalls(workspace, { config, home, workspaceRoot, writable, hasCheckpoints })
+    },
+    hasSudoPassword: (environment.get("SUDO_PASSWORD") ?? "") !== "",
+    audit: {
+      record: (entry) => {
+        audit.record(entry, audited)
+      },
+    },
+    origins: conversationOrigins(source, permissions),
     questionTimeoutMs: config.get("clarify.timeout") * 1000,
     guardrails: createGuardrails({ ...guardrailSettings(config), attended: () => options.origin.attended() }),
     hooks: facets.hooks,
     policyDirectories: {
       // In the workspace: on another machine the directories of this one mean nothing.
-      workspaceRoot: workspace.cwd(),
+      workspaceRoot,
+      ...(workspace.kind === "local"
+        ? {
+            writable: [
+              ...writableDirectories(workspaceRoot, { config, home }),
+              ...(options.sandboxPaths?.writable ?? []),
+            ],
+            programDirectories: pathDirectories(environment),
+          }
+        : {}),
       userHome: workspace.kind === "local" ? home.userHome : workspace.files.resolve("~"),
       hermesHome: home.path,
       hermesRoot: home.root,

@@ -5,7 +5,6 @@ import type { Clock } from "../../base/clock.ts"
 import { isProcessAlive } from "../../base/process-alive.ts"
 import { randomHex } from "../../base/random-and-hash.ts"
 import { fail, ok } from "../../base/result.ts"
-import { codePointLength, takeCodePoints } from "../../base/text.ts"
 import { sentForm } from "../../agent/sent-form.ts"
 import type { BilledCall, CompressionLock, Journal } from "../../agent/journal.ts"
 import { maskAddressPasswords } from "../../config/secrets.ts"
@@ -28,6 +27,7 @@ import { readStored } from "./resume.ts"
 import type { ResumedSession } from "./resume.ts"
 import { withTurnLast } from "./stored-history.ts"
 import { ownPrompt, promptMark } from "./stored-prompt.ts"
+import { shortTitle } from "./short-title.ts"
 
 /** The stored session. Without a store nothing is kept and every call succeeds. */
 export interface SessionJournal extends Journal {
@@ -40,6 +40,8 @@ export interface SessionJournal extends Journal {
    * are last in it.
    */
   catchUp(turn: readonly Message[]): Promise<StoredState | undefined>
+  /** Another process has deleted the session, so that it can be neither continued nor resumed. */
+  isDeleted(): boolean
   /** Adds the cost of an auxiliary call to the totals. */
   addCall(call: BilledCall): Promise<void>
   end(reason: string): Promise<void>
@@ -86,6 +88,7 @@ export function createSessionJournal(options: SessionJournalOptions): SessionJou
   // The row is created with the first message, so that a chat that was opened and closed without one leaves no trace.
   let isStored = options.resumed !== undefined
   let firstTitle: string | undefined
+  let isDeleted = false
   /** The stored prompt is of the Python edition. It is replaced with the first message, and then stays. */
   let replacesPrompt = options.resumed !== undefined && options.resumed.system === undefined
   /** The conversation has moved to another directory. That is stored with the first message. */
@@ -112,6 +115,7 @@ export function createSessionJournal(options: SessionJournalOptions): SessionJou
       try {
         return await store.append(tip, messages, totals, { open: true })
       } catch (error) {
+        isDeleted = error instanceof StoreError && error.kind === "deleted"
         const continuation = isMoved(error) ? await store.compressionTip(tip) : tip
         if (continuation === tip) throw error
         tip = continuation
@@ -119,6 +123,9 @@ export function createSessionJournal(options: SessionJournalOptions): SessionJou
       }
     }
   }
+
+  /** The session was created for the message that is being removed. */
+  const isOnlyMessage = (): boolean => options.resumed === undefined && state.revision.messageCount === 1
 
   const promptOf = async (row: SessionRow): Promise<string> => {
     const stored = replacesPrompt && row.id === session.id ? session.systemPrompt : ownPrompt(row)
@@ -215,6 +222,7 @@ export function createSessionJournal(options: SessionJournalOptions): SessionJou
       remember([...messages.keys()], [...messages.values()])
       return { id: tip, system: await promptOf(read.row), messages: [...messages.keys()], added }
     },
+    isDeleted: () => isDeleted,
     title: async () => (isStored ? ((await store.session(tip))?.title ?? null) : null),
     retitle: async (title) => {
       if (firstTitle === undefined || (await store.session(tip))?.title !== firstTitle) return
@@ -223,9 +231,14 @@ export function createSessionJournal(options: SessionJournalOptions): SessionJou
     setModel: async (model) => {
       if (isStored) await store.setModel(tip, model)
     },
-    rewind: async (from) => {
+    rewind: async (from, options) => {
       const row = rows.get(from)
-      if (row !== undefined) {
+      if (row !== undefined && options?.refused === true && isOnlyMessage()) {
+        await store.deleteSession(tip)
+        state = { revision: NEW_SESSION, lastMessageId: 0 }
+        firstTitle = undefined
+        isStored = false
+      } else if (row !== undefined) {
         await store.undoTo(tip, row)
         state = {
           revision: (await store.revision(tip)) ?? state.revision,
@@ -240,8 +253,13 @@ export function createSessionJournal(options: SessionJournalOptions): SessionJou
       else earlyTotals.push(totals)
     },
     end: async (reason) => {
-      // Nothing is lost when this fails: all messages are stored, and a session without an end mark can be resumed too.
-      if (isStored) await store.endSession(tip, reason).catch(() => undefined)
+      if (!isStored) return
+      try {
+        await store.endSession(tip, reason)
+        isDeleted = (await store.session(tip)) === undefined
+      } catch {
+        // Nothing is lost: all messages are stored, and a session without an end mark can be resumed too.
+      }
     },
   }
 }
@@ -274,6 +292,7 @@ export function createUnsavedJournal(started: { readonly id: SessionId; readonly
     rotate: () => Promise.resolve(ok(started)),
     lockCompression: () => Promise.resolve({ release: () => Promise.resolve() }),
     catchUp: () => Promise.resolve(undefined),
+    isDeleted: () => false,
     title: () => Promise.resolve(null),
     setModel: () => Promise.resolve(),
     retitle: () => Promise.resolve(),
@@ -334,15 +353,4 @@ function stamp(message: Message, clock: Clock): Message {
 function firstWords(messages: readonly Message[]): string {
   const first = messages.find((message) => message.role === "user")
   return first === undefined ? "" : contentText(first.content)
-}
-
-const TITLE_CHARS = 60
-
-/** The user's first words, cut at a word boundary. */
-export function shortTitle(text: string): string {
-  const flat = text.replaceAll(/\s+/g, " ").trim()
-  if (codePointLength(flat) <= TITLE_CHARS) return flat
-  const cut = takeCodePoints(flat, TITLE_CHARS)
-  const space = cut.lastIndexOf(" ")
-  return space > TITLE_CHARS / 3 ? cut.slice(0, space) : cut
 }

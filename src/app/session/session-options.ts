@@ -1,13 +1,17 @@
 import type { Origin } from "../../agent/origin.ts"
 import type { ChosenModel } from "../../llm/choose-model.ts"
 import type { PermissionProfile } from "../../policy/permission-profile.ts"
+import type { PermissionFlags } from "../permissions/load-permission-policy.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 
 export interface OpenSessionOptions {
   readonly origin: Origin
   readonly model: ChosenModel
   readonly cwd: string
-  readonly permissionProfile: PermissionProfile
+  /** Default: the one of the settings. */
+  readonly permissionProfile?: PermissionProfile
+  /** The rules of `--allow` and `--deny`. */
+  readonly permissionFlags?: PermissionFlags
   readonly resume?: SessionId
   readonly toolsets?: readonly string[]
   readonly maxIterations?: number

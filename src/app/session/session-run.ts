@@ -12,6 +12,8 @@ import type { ModelClient } from "../../llm/model.ts"
 import type { AgentEventBody, RunResult } from "../../protocol/events.ts"
 import { contentText } from "../../protocol/message.ts"
 import type { Message, UserInput } from "../../protocol/message.ts"
+import { defuseSteerMarkers } from "../../toolkit/untrusted.ts"
+import type { PlanApproval } from "./plan-mode.ts"
 import type { SessionFacts, SessionParts } from "./session-parts.ts"
 
 /** The events of one run, from `run-start` to exactly one `run-end`. */
@@ -25,10 +27,17 @@ export async function* runEvents(input: UserInput, run: RunInput): AsyncGenerato
   }
   for (const text of run.current.warnings) yield { type: "status", kind: "warning", text }
   let end: TurnEnd
+  let planPath: string | undefined
   try {
     end = yield* storeAndAnswer(input, run)
     if (end.partial === true) yield { type: "status", kind: "warning", text: partialText(end) }
     if (end.outcome === "completed") yield* parts.compression.afterAnswer(run.current.model, run.signal)
+    const plan = await parts.abilities.plan?.finish(end)
+    if (plan !== undefined) {
+      planPath = plan.path
+      end = { ...end, outcome: "plan-ready", exitReason: "plan_ready" }
+      yield { type: "plan-ready", requestId: run.interactions.nextId("plan"), ...plan }
+    }
   } catch (error) {
     end = faultEnd(error, createTally())
   }
@@ -49,6 +58,7 @@ export async function* runEvents(input: UserInput, run: RunInput): AsyncGenerato
     costUsd: cost.usd,
     costStatus: cost.status,
     durationMs: parts.clock.now() - started,
+    ...(planPath === undefined ? {} : { planPath }),
     ...(end.partial === undefined ? {} : { partial: end.partial }),
     ...(end.error === undefined ? {} : { error: end.error }),
     ...(pendingSteer === undefined ? {} : { pendingSteer }),
@@ -79,6 +89,8 @@ export interface RunInput extends Omit<TurnRun, "model"> {
   readonly current: CurrentModel
   /** The input is a notice about a background process. */
   readonly notice: boolean
+  /** Leaves plan mode as the user has decided. */
+  readonly applyApproval: (approval: PlanApproval) => void
 }
 
 function notesOf(end: TurnEnd, { footers, facets }: SessionParts): readonly string[] {
@@ -102,18 +114,31 @@ async function* storeAndAnswer(input: UserInput, run: RunInput): Steps<TurnEnd> 
   const { model } = current
   const fromFacets = await facets.beforeTurn({ text: contentText(input), history: conversation.history, model, signal })
   const partialNote = partialReplyNote(conversation.history)
-  const injected = [partialNote, current.note, fromFacets]
+  const approval = parts.abilities.plan?.takeApproval(contentText(input))
+  const injected = [partialNote, current.note, fromFacets, approval?.injected]
     .filter((text) => text !== undefined && text !== "")
     .join("\n\n")
   const message: Message = {
     role: "user",
-    content: typeof input === "string" ? scrubSurrogates(input) : input,
+    content: typeof input === "string" ? messageText(input, run) : input,
     timestamp: epochSeconds(parts.clock),
-    ...(run.notice ? { synthetic: "background" } : {}),
+    ...(run.notice ? { synthetic: "background", provenance: "command" } : {}),
     ...(injected === "" ? {} : { injected }),
+    ...(approval === undefined ? {} : { compression_priority: "high" }),
   }
   await conversation.append([message])
+  if (approval !== undefined) {
+    // Only now: an interrupt before leaves the session in plan mode.
+    run.applyApproval(approval)
+    approval.applied()
+  }
   model.beginTurn()
   parts.dispatch.guardrails?.beginTurn()
   return yield* runTurn(buildTurn(parts, { ...run, model }))
+}
+
+/** A process must not be able to add a message of the user to its notice. */
+function messageText(input: string, { notice }: RunInput): string {
+  const text = scrubSurrogates(input)
+  return notice ? defuseSteerMarkers(text) : text
 }

@@ -4,6 +4,8 @@ import { join, resolve } from "node:path"
 
 import { orAborted } from "../../base/abort.ts"
 import type { Clock } from "../../base/clock.ts"
+import { programDirectories as directoriesOfPath } from "../../base/find-program.ts"
+import { lazy } from "../../base/lazy.ts"
 import type { Logger } from "../../base/logger.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
@@ -14,8 +16,11 @@ import { HERMES_PROGRAMS } from "../../config/protected-paths.ts"
 import { toolHome } from "../../config/tool-home.ts"
 import { commandEnvironment, visibleVariables } from "../../exec/command-environment.ts"
 import type { FileGuard } from "../../exec/local/local-files.ts"
+import type { LocalMachine } from "../../exec/local/local-machine.ts"
 import { createLocalWorkspace } from "../../exec/local/local-workspace.ts"
 import type { OpenSandbox } from "../../exec/local/local-shell-state.ts"
+import { createNetworkAccess, PROXY_VARIABLES } from "../../exec/sandbox/network/network-access.ts"
+import type { NetworkAccess } from "../../exec/sandbox/network/network-access.ts"
 import type { Workspace } from "../../exec/workspace.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import type { ToolLimits } from "../../toolkit/tool.ts"
@@ -27,6 +32,8 @@ interface WorkspaceSources {
   readonly home: Home
   readonly clock: Clock
   readonly log: Logger
+  /** What workspaces on this machine share. */
+  readonly machine?: LocalMachine
 }
 
 interface WorkspaceRequest {
@@ -78,46 +85,84 @@ const KEEPING_MS = 120_000
 
 /** Commands on this machine get a filtered environment, `HERMES_HOME`, and a sandbox where one is available. */
 function openLocal({ cwd, sessionId, sandboxPaths }: WorkspaceRequest, sources: WorkspaceSources): Workspace {
-  const { config, environment, home } = sources
+  const { config, environment, home, machine } = sources
   const account = toolHome({ home, environment, mode: config.get("terminal.home_mode") })
   const passthrough = config.get("terminal.env_passthrough")
   const named = config.get("terminal.shell_init_files")
   const startup = named.length === 0 && config.get("terminal.auto_source_bashrc") ? {} : { startupFiles: named }
-  return createLocalWorkspace({
+  const access = networkAccess(sources)
+  const workspace = createLocalWorkspace({
     cwd,
+    ...(machine === undefined ? {} : { machine }),
     userHome: home.userHome,
-    fileGuard: floorFor(home),
+    fileGuard: floorFor(cwd, sources),
     persistentShell: config.get("terminal.persistent_shell"),
     startupVariables: visibleVariables(passthrough),
     ...startup,
-    ...(config.get("terminal.sandbox") === "off" ? {} : { openSandbox: sandboxFor({ cwd, sandboxPaths }, sources) }),
+    ...(config.get("terminal.sandbox") === "off"
+      ? {}
+      : { openSandbox: sandboxFor({ cwd, sandboxPaths, access }, sources) }),
     environment: commandEnvironment(environment.toObject(), {
       passthrough,
-      set: {
-        HERMES_HOME: home.path,
-        ...account,
-        ...(sessionId === undefined ? {} : { HERMES_SESSION_ID: sessionId }),
-      },
+      set: { HERMES_HOME: home.path, ...account, ...(access === undefined ? {} : PROXY_VARIABLES) },
     }),
+    ...(sessionId === undefined ? {} : { sessionVariables: { HERMES_SESSION_ID: sessionId } }),
+  })
+  return access === undefined ? workspace : withNetworkAccess(workspace, access)
+}
+
+/** The network of commands that may reach only listed hosts. */
+function networkAccess({ config, environment }: WorkspaceSources): NetworkAccess | undefined {
+  if (config.get("terminal.sandbox") === "off" || config.get("terminal.sandbox_network") !== "list") return undefined
+  return createNetworkAccess({
+    hosts: config.get("terminal.sandbox_hosts"),
+    path: environment.get("PATH") ?? "",
+    signal: new AbortController().signal,
   })
 }
 
-/** Applies the floor again to the real path of a file. The tools check the names of the user's own secret files. */
-function floorFor(home: Home): FileGuard {
-  const directories = {
+function withNetworkAccess(workspace: Workspace, access: NetworkAccess): Workspace {
+  return {
+    ...workspace,
+    onUnlistedHost: (ask) => {
+      access.onUnlistedHost(ask)
+    },
+    close: async () => {
+      await workspace.close()
+      access.close()
+    },
+    abandon: () => {
+      workspace.abandon()
+      access.close()
+    },
+  }
+}
+
+/** Applies the floor to the real path of every file that is accessed. */
+function floorFor(cwd: string, sources: WorkspaceSources): FileGuard {
+  const { home } = sources
+  const directories = lazy(() => ({
     userHome: withoutLinks(home.userHome),
     hermesHome: withoutLinks(home.path),
     hermesRoot: withoutLinks(home.root),
-  }
+    workspaceRoot: withoutLinks(cwd),
+    writable: writableDirectories(cwd, sources).map(withoutLinks),
+    programDirectories: pathDirectories(sources.environment),
+  }))
   return async (path, access) => {
-    const [{ isWithin, readRefusal, writeRefusal }, { refusedDevice }] = await Promise.all([
+    const [{ readRefusal, writeRefusal }, { refusedDevice }] = await Promise.all([
       import("../../policy/file-floor.ts"),
       import("../../tools/file/paths/refused-path.ts"),
     ])
-    const isOurs = isWithin(path, directories.hermesHome) || isWithin(path, directories.hermesRoot)
-    if (access === "read") return refusedDevice(path) ?? (isOurs ? readRefusal(path, directories) : undefined)
-    return writeRefusal(path, directories)
+    if (access === "read") return refusedDevice(path) ?? readRefusal(path, directories())
+    return writeRefusal(path, directories())
   }
+}
+
+/** The directories of the user's PATH, as written and with links resolved. */
+export function pathDirectories(environment: Pick<Environment, "get">): readonly string[] {
+  const named = directoriesOfPath(environment.get("PATH") ?? "")
+  return [...new Set(named.flatMap((directory) => [directory, withoutLinks(directory)]))]
 }
 
 function withoutLinks(path: string): string {
@@ -144,8 +189,21 @@ const PACKAGE_CACHES = [
   ".local/share/pnpm/store",
 ]
 
+/** Directories of package managers that sandboxed commands may write besides the workspace. */
+export function packageCaches({ userHome }: Pick<Home, "userHome">): readonly string[] {
+  return PACKAGE_CACHES.map((name) => join(userHome, name))
+}
+
 function sandboxFor(
-  { cwd, sandboxPaths }: { readonly cwd: string; readonly sandboxPaths: SandboxPaths | undefined },
+  {
+    cwd,
+    sandboxPaths,
+    access,
+  }: {
+    readonly cwd: string
+    readonly sandboxPaths: SandboxPaths | undefined
+    readonly access: NetworkAccess | undefined
+  },
   { config, environment, home, log }: WorkspaceSources,
 ): OpenSandbox {
   return async ({ trial, signal }) => {
@@ -157,10 +215,12 @@ function sandboxFor(
     const chosen = await chooseSandbox({
       mode: config.get("terminal.sandbox"),
       network: config.get("terminal.sandbox_network"),
+      access,
+      sockets: config.get("terminal.sandbox_sockets").map((path) => expandHome(path, home.userHome)),
       writable: [
         ...writableDirectories(cwd, { config, home }),
         ...(sandboxPaths?.writable ?? []),
-        ...PACKAGE_CACHES.map((name) => join(home.userHome, name)),
+        ...packageCaches(home),
       ],
       readOnly: [...(sandboxPaths?.readOnly ?? []), ...programDirectories(home, variables["NODE_COMPILE_CACHE"])],
       hidden: socketsInEnvironment(variables),

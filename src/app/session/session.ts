@@ -11,6 +11,7 @@ import type { CompressReport, ManualCompression } from "../../agent/context/comp
 import type { ContextFigures } from "../../agent/context/context-engine.ts"
 import type { Conversation } from "../../agent/conversation.ts"
 import { Interactions } from "../../agent/interactions.ts"
+import type { Permissions } from "../../agent/permissions.ts"
 import { createSteering } from "../../agent/steering.ts"
 import type { Checkpoints } from "../../exec/checkpoints/checkpoints.ts"
 import type { ChosenModel } from "../../llm/choose-model.ts"
@@ -20,10 +21,12 @@ import type { AgentEvent, AgentEventBody, Answer } from "../../protocol/events.t
 import type { SessionId } from "../../protocol/identifiers.ts"
 import type { UserInput } from "../../protocol/message.ts"
 import type { TodoItem } from "../../toolkit/ports/todo.ts"
+import type { PlanApproval, PlanMode } from "./plan-mode.ts"
 import { logEvent } from "./run-log.ts"
 import type { BackgroundNotices, SessionFacts, SessionParts } from "./session-parts.ts"
 import { runEvents } from "./session-run.ts"
 import type { CurrentModel } from "./session-run.ts"
+import { createToolPreparation } from "./tool-preparation.ts"
 import type { RollbackReport, RollbackRequest } from "./rollback.ts"
 import type { UndoReport } from "./undo.ts"
 
@@ -47,6 +50,10 @@ export interface Session {
   switchModel(chosen: ChosenModel): Promise<Result<undefined>>
   /** Applies from the next tool call on, also within a running turn. */
   setPermissionProfile(profile: PermissionProfile): void
+  /** The rules of this session. They end with it. */
+  readonly permissions: SessionPermissions
+  /** The plan that a run in plan mode has produced. */
+  readonly plan: PlanControl
   /** Compresses the conversation now, optionally with a focus topic. */
   compress(request: ManualCompression): Promise<Result<CompressReport>>
   /** Removes the last user message and everything after it. Not while a turn is running. */
@@ -72,6 +79,13 @@ export interface RunOptions {
   readonly notice?: boolean
 }
 
+export type SessionPermissions = Pick<
+  Permissions,
+  "rules" | "profiles" | "initialProfile" | "grants" | "addRule" | "reset"
+>
+
+export type PlanControl = Pick<PlanMode, "show" | "approve" | "abort">
+
 export class SessionBusyError extends Error {
   override readonly name = "SessionBusyError"
 }
@@ -81,6 +95,7 @@ export function createSession(parts: SessionParts): Session {
   const interactions = new Interactions(clock)
   const steering = createSteering()
   const activity = createActivity(clock, parts.maxIterations)
+  const prepareTools = createToolPreparation({ dispatch: parts.dispatch, facets, log: parts.log })
   let running: AbortController | undefined
   let stopNext = false
   /** Events from outside the turn, emitted before its next event. */
@@ -107,6 +122,10 @@ export function createSession(parts: SessionParts): Session {
         signal,
         runId: envelope.runId,
         notice: options.notice === true,
+        applyApproval: ({ profile, askAbout }: PlanApproval) => {
+          for (const pattern of askAbout) parts.dispatch.permissions.addRule("ask", pattern)
+          changeProfile(profile, "plan")
+        },
       }
       for await (const body of runEvents(input, turn)) {
         if (body.type !== "run-start") {
@@ -122,6 +141,7 @@ export function createSession(parts: SessionParts): Session {
             logEvent(parts.log, event)
           })
         }
+        if (event.type === "status" && event.kind === "iteration") prepareTools(signal)
         if (event.type === "run-end") facets.afterTurn({ input, end: event, model: current.model })
         yield event
       }
@@ -132,6 +152,19 @@ export function createSession(parts: SessionParts): Session {
       current = { ...current, note: undefined, warnings: [] }
       running = undefined
     }
+  }
+
+  function changeProfile(profile: PermissionProfile, by: string): void {
+    const { permissions } = parts.dispatch
+    const old = permissions.profile
+    if (old === profile || !permissions.setProfile(profile)) return
+    noteProfile(old, profile, by)
+  }
+
+  function noteProfile(old: PermissionProfile, profile: PermissionProfile, by: string): void {
+    current = { ...current, facts: { ...current.facts, permissionProfile: profile } }
+    const text = `permission profile: ${profile}`
+    pending.push({ type: "status", kind: "permission-profile", text, old, new: profile, by })
   }
 
   function beginRun(): AbortController {
@@ -149,7 +182,7 @@ export function createSession(parts: SessionParts): Session {
       return current.facts
     },
     get isStored() {
-      return current.facts.unsaved === undefined && conversation.history.length > 0
+      return current.facts.unsaved === undefined && conversation.history.length > 0 && !journal.isDeleted()
     },
     get context() {
       return parts.compression.figures
@@ -174,19 +207,28 @@ export function createSession(parts: SessionParts): Session {
       return ok(undefined)
     },
     setPermissionProfile: (profile) => {
+      changeProfile(profile, "user")
+    },
+    get permissions() {
       const { permissions } = parts.dispatch
-      const old = permissions.profile
-      if (old === profile) return
-      permissions.setProfile(profile)
-      current = { ...current, facts: { ...current.facts, permissionProfile: profile } }
-      pending.push({
-        type: "status",
-        kind: "permission-profile",
-        text: `permission profile: ${profile}`,
-        old,
-        new: profile,
-        by: "user",
-      })
+      return {
+        ...permissions,
+        grants: permissions.grants,
+        reset: () => {
+          const old = permissions.profile
+          permissions.reset()
+          if (permissions.profile !== old) noteProfile(old, permissions.profile, "user")
+        },
+      }
+    },
+    plan: {
+      show: async () => await parts.abilities.plan?.show(),
+      approve: async (how) => (await parts.abilities.plan?.approve(how)) ?? fail("none"),
+      abort: async () => {
+        const profile = await parts.abilities.plan?.abort()
+        if (profile !== undefined) changeProfile(profile, "user")
+        return parts.dispatch.permissions.profile
+      },
     },
     compress: async (request) => {
       if (running !== undefined)

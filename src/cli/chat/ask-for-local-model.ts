@@ -23,11 +23,10 @@ export async function askForLocalModel(
     note: `${compactCount(value.runtime.contextLength)} tokens`,
     value,
   }))
-  for (;;) {
-    const chosen = await askOption(terminal, options, { what: "Model" })
-    if (chosen.kind === "option") return chosen.value
-    terminal.errLine(`${server} has no model "${chosen.text}".`)
-  }
+  const refuse = (text: string): string => `${server} has no model "${text}".`
+  const chosen = await askOption(terminal, options, { what: "Model", refuse })
+  if (chosen.kind === "option") return chosen.value
+  throw new CliError(refuse(chosen.text), { exitCode: 1 })
 }
 
 const MAX_LISTED = 12

@@ -1,8 +1,10 @@
 import { existsSync, statSync } from "node:fs"
 import { resolve } from "node:path"
 
-import { PERMISSION_PROFILES } from "../../config/permission-profiles.ts"
-import { isPermissionProfile } from "../../policy/permission-profile.ts"
+import { asSentence } from "../../base/sentence.ts"
+import type { PermissionFlags } from "../../app/permissions/load-permission-policy.ts"
+import { parsePattern } from "../../policy/rules/parse-pattern.ts"
+import type { RulePattern } from "../../policy/rules/permission-rules.ts"
 import type { PermissionProfile } from "../../policy/permission-profile.ts"
 import type { Part } from "../../protocol/message.ts"
 import { CliError } from "../command.ts"
@@ -31,6 +33,7 @@ export interface ChatOptions {
   /** `--all`: the most recent session may be of another directory. */
   readonly anyDirectory: boolean
   readonly permissionProfile: PermissionProfile | undefined
+  readonly permissionFlags: PermissionFlags
   readonly systemPromptAppend: string | undefined
   readonly passSessionId: boolean
   readonly checkpoints: boolean
@@ -86,7 +89,8 @@ export async function readChatOptions(invocation: Invocation): Promise<ChatOptio
     resume: flags.text("resume") ?? (flags.text("continue") === "" ? undefined : flags.text("continue")),
     continueLast: flags.has("continue") && (flags.text("continue") ?? "") === "",
     anyDirectory: flags.has("all"),
-    permissionProfile: permissionProfile(flags) ?? (environment.truthy("HERMES_YOLO_MODE") ? "full-auto" : undefined),
+    permissionProfile: readProfileFlags(flags) ?? (environment.truthy("HERMES_YOLO_MODE") ? "full-auto" : undefined),
+    permissionFlags: readPermissionFlags(flags),
     systemPromptAppend: flags.text("system-prompt-append"),
     passSessionId: flags.has("pass-session-id"),
     checkpoints: flags.has("checkpoints"),
@@ -163,13 +167,21 @@ function resolveWorkingDirectory(given: string | undefined): string {
   return path
 }
 
-function permissionProfile(flags: FlagValues): PermissionProfile | undefined {
+export function readProfileFlags(flags: FlagValues): PermissionProfile | undefined {
   if (flags.has("plan")) return "plan"
   if (flags.has("yolo")) return "full-auto"
-  const named = flags.text("permission-profile")
-  if (named === undefined) return undefined
-  if (isPermissionProfile(named)) return named
-  throw usage(`Unknown permission profile "${named}". Use one of: ${PERMISSION_PROFILES.join(", ")}.`)
+  return flags.text("permission-profile")
+}
+
+/** Reads `--allow` and `--deny`. Throws a `CliError` for a pattern that is none. */
+export function readPermissionFlags(flags: FlagValues): PermissionFlags {
+  const patterns = (name: "allow" | "deny"): readonly RulePattern[] =>
+    flags.texts(name).map((written) => {
+      const pattern = parsePattern(written)
+      if (!pattern.ok) throw usage(`--${name}: ${asSentence(pattern.error)}`)
+      return pattern.value
+    })
+  return { allow: patterns("allow"), deny: patterns("deny") }
 }
 
 async function readImages(paths: readonly string[], { home }: Invocation): Promise<readonly Part[]> {

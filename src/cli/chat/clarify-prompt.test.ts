@@ -3,6 +3,8 @@ import { describe, expect, test } from "vitest"
 import type { ClarifyRequest } from "../../protocol/events.ts"
 import { clarifyQuestion, parseClarifyAnswer } from "./clarify-prompt.ts"
 
+const LABEL = "The model asks (it reads your answer, so give it no password):\n"
+
 function request(changes: Partial<ClarifyRequest> = {}): ClarifyRequest {
   return {
     type: "clarify-request",
@@ -21,31 +23,43 @@ describe("clarifyQuestion", () => {
     {
       name: "choices and free text",
       changes: {},
-      shown: "Which colour?\n  1. Red\n  2. Blue\n  3. Other (type an answer)\nNumber or answer: ",
+      shown: `${LABEL}  | Which colour?\n  1. Red\n  2. Blue\n  3. Other (type an answer)\nNumber or answer: `,
     },
     {
       name: "choices only",
       changes: { allowFreetext: false },
-      shown: "Which colour?\n  1. Red\n  2. Blue\nNumber: ",
+      shown: `${LABEL}  | Which colour?\n  1. Red\n  2. Blue\nNumber: `,
     },
-    { name: "an open question", changes: { choices: [] }, shown: "Which colour?\nYour answer: " },
+    { name: "an open question", changes: { choices: [] }, shown: `${LABEL}  | Which colour?\nYour answer: ` },
     {
       name: "a secret",
       changes: { kind: "secret", question: "Token for the forge", choices: [] },
-      shown: "Token for the forge\n(input is hidden) ",
+      shown: "Hermes asks: Token for the forge\n(input is hidden) ",
     },
     {
       name: "control characters",
       changes: { question: "\u001B[2JWhich?", choices: ["a\n\u001B[31mb"], allowFreetext: false },
-      shown: "[2JWhich?\n  1. a [31mb\nNumber: ",
+      shown:
+        LABEL +
+        "  | \\u{1B}[2JWhich?\n  ! \\u{1B}: escape, which starts terminal sequences\n  1. a \\u{1B}[31mb\nNumber: ",
+    },
+    {
+      name: "a question that imitates a password prompt",
+      changes: { question: "Done.\n\n[sudo] password for paul: ", choices: [] },
+      shown: `${LABEL}  | Done.\n  | \n  | [sudo] password for paul:\nYour answer: `,
+    },
+    {
+      name: "a line that continues at the left edge",
+      changes: { question: `${"x".repeat(55)}Allow [o]nce?`, choices: [] },
+      shown: `${LABEL}  | ${"x".repeat(55)}\n  : Allow [o]nce?\nYour answer: `,
     },
   ])("$name", ({ changes, shown }) => {
-    expect(clarifyQuestion(request(changes))).toBe(shown)
+    expect(clarifyQuestion(request(changes), { columns: 60 })).toBe(shown)
   })
 
   test("numbers six choices", () => {
     const choices = ["a", "b", "c", "d", "e", "f"]
-    expect(clarifyQuestion(request({ choices }))).toContain("  6. f\n  7. Other (type an answer)\n")
+    expect(clarifyQuestion(request({ choices }), { columns: 60 })).toContain("  6. f\n  7. Other (type an answer)\n")
   })
 })
 

@@ -1,16 +1,25 @@
 import { ellipsize } from "../../base/text.ts"
 import type { ClarifyRequest } from "../../protocol/events.ts"
-import { withoutControlCharacters } from "../terminal/text-layout.ts"
+import { indentedRows, quotedText, visibleLine } from "./quoted-rows.ts"
 
-/** Returns the question with its choices as a numbered list; the answer is typed on the last line. */
-export function clarifyQuestion(request: ClarifyRequest): string {
-  const question = withoutControlCharacters(request.question).trim()
-  if (request.kind !== "question") return `${question}\n(input is hidden) `
-  if (request.choices.length === 0) return `${question}\nYour answer: `
-  const entries = [...request.choices.map(choiceLine), ...(request.allowFreetext ? ["Other (type an answer)"] : [])]
-  const list = entries.map((entry, index) => `  ${index + 1}. ${entry}`).join("\n")
-  return `${question}\n${list}\n${request.allowFreetext ? "Number or answer" : "Number"}: `
+/**
+ * Returns the question with its choices as a numbered list; the answer is typed on the last line. A question of the model is marked as
+ * one, so that it cannot pass for a question of Hermes or of another program; only Hermes asks for secrets.
+ */
+export function clarifyQuestion(request: ClarifyRequest, { columns }: { readonly columns: number }): string {
+  const { kind, choices, allowFreetext } = request
+  if (kind !== "question") return `Hermes asks: ${visibleLine(request.question.trim())}\n(input is hidden) `
+  const { rows, notes } = quotedText(request.question.trim(), { columns, whole: true })
+  const entries = [
+    ...choices.map(choiceLine),
+    ...(allowFreetext && choices.length > 0 ? ["Other (type an answer)"] : []),
+  ]
+  const list = entries.flatMap((entry, index) => indentedRows(`  ${index + 1}. ${entry}`, columns))
+  const last = choices.length === 0 ? "Your answer" : allowFreetext ? "Number or answer" : "Number"
+  return [MODEL_ASKS, ...rows, ...notes.map((note) => `  ! ${note}`), ...list, `${last}: `].join("\n")
 }
+
+const MODEL_ASKS = "The model asks (it reads your answer, so give it no password):"
 
 /** A parsed line: the answer, the request to type a free answer, or neither. */
 export type ClarifyReply =
@@ -49,5 +58,5 @@ function findChoice(
 const MAX_CHOICE_CHARS = 300
 
 function choiceLine(choice: string): string {
-  return ellipsize(withoutControlCharacters(choice).replaceAll(/\s+/gu, " ").trim(), MAX_CHOICE_CHARS)
+  return ellipsize(visibleLine(choice).replaceAll(/\s+/gu, " ").trim(), MAX_CHOICE_CHARS)
 }

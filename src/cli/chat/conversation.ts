@@ -8,16 +8,17 @@ import { ellipsize } from "../../base/text.ts"
 import type { SlashContext, SlashOutcome } from "../../commands/slash-command.ts"
 import { isSlashLine, runSlashCommand } from "../../commands/slash-table.ts"
 import type { ChosenModel } from "../../llm/choose-model.ts"
-import type { RunEnd } from "../../protocol/events.ts"
+import type { PlanReady, RunEnd } from "../../protocol/events.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import type { Part, UserInput } from "../../protocol/message.ts"
 import { EXIT_HANGUP, EXIT_INTERRUPTED, isHangup, raiseHangup } from "../stop-signal.ts"
 import type { Terminal } from "../terminal/terminal.ts"
-import { withoutControlCharacters } from "../terminal/text-layout.ts"
+import { plainText } from "../terminal/printable-text.ts"
 import { createBusyInput } from "./busy-input.ts"
 import type { AfterTurn, BusyInput, BusyMode } from "./busy-input.ts"
 import { openLineReader, WOKEN } from "./line-reader.ts"
 import type { LineReader } from "./line-reader.ts"
+import { askAboutPlan } from "./plan-prompt.ts"
 import { createProgressLine } from "./progress-line.ts"
 import { openPromptHistory } from "./prompt-history.ts"
 import { createQuestions } from "./questions.ts"
@@ -101,7 +102,7 @@ const HISTORY_FILE = ".hermes_history"
 const MAX_PREVIEW_CHARS = 200
 
 function preview(text: string): string {
-  return ellipsize(withoutControlCharacters(text).replaceAll(/\s+/gu, " "), MAX_PREVIEW_CHARS)
+  return ellipsize(plainText(text).replaceAll(/\s+/gu, " "), MAX_PREVIEW_CHARS)
 }
 
 function banner({ session, model }: ConversationOptions): string {
@@ -124,7 +125,7 @@ const PROMPT = "\nyou> "
 
 /** A message as it would look after the user typed it at the prompt. */
 function typedMessage(text: string, { color }: Terminal): string {
-  return (color ? "\n\u{1B}[1;36myou>\u{1B}[0m " : PROMPT) + withoutControlCharacters(text)
+  return (color ? "\n\u{1B}[1;36myou>\u{1B}[0m " : PROMPT) + plainText(text)
 }
 
 /** Handles a queued message, a notice of a background process, or the next typed line. Returns false when the user quits. */
@@ -133,7 +134,7 @@ async function handleNextInput(state: ConversationState): Promise<boolean> {
   if (signal.aborted) return false
   const queued = state.outbox.shift()
   if (queued !== undefined) {
-    terminal.line(typedMessage(queued, terminal))
+    terminal.styledLine(typedMessage(queued, terminal))
     return await applyOutcome(await sendMessage(queued, state), state)
   }
   const notice = state.session.background.take()
@@ -142,7 +143,7 @@ async function handleNextInput(state: ConversationState): Promise<boolean> {
     return await applyOutcome(await sendMessage(notice, state, { notice: true }), state)
   }
   const typedEarly = state.typedEarly.shift()
-  if (typedEarly !== undefined) terminal.line(typedMessage(typedEarly, terminal))
+  if (typedEarly !== undefined) terminal.styledLine(typedMessage(typedEarly, terminal))
   const line = typedEarly ?? (await nextLineOrNotice(state))
   if (line === WOKEN) return true
   const text = line?.trim()
@@ -254,7 +255,7 @@ async function sendMessage(
   text: string,
   state: ConversationState,
   options: { readonly notice?: boolean } = {},
-): Promise<AfterTurn> {
+): Promise<AfterTurn | SlashOutcome> {
   const { session, lines } = state
   const { terminal, signal } = state.options
   const view = withDisplaySettings(createTurnView({ terminal, progress: "stdout" }), state.options.app.config, terminal)
@@ -265,16 +266,19 @@ async function sendMessage(
   const questions = createQuestions({
     session,
     ask: lines.answer,
+    columns: () => terminal.columns,
     show: (event) => {
       view.event(event)
     },
     note,
   })
   let end: RunEnd | undefined
+  let plan: PlanReady | undefined
   try {
     const input: UserInput = options.notice === true ? text : withImages(text, state.attached.splice(0))
     for await (const event of session.run(input, { signal, ...options })) {
       if (event.type !== "run-end") {
+        if (event.type === "plan-ready") plan = event
         questions.handle(event)
         continue
       }
@@ -289,7 +293,10 @@ async function sendMessage(
   }
   const after = await busy.finish()
   if (end?.result.pendingSteer !== undefined) returnSteer(end.result.pendingSteer, { state, end, after, note })
-  return after
+  const mayAsk = after.kind === "continue" && state.outbox.length === 0 && !signal.aborted
+  if (end?.outcome !== "plan-ready" || plan === undefined || !mayAsk) return after
+  const answer = end.result.finalResponse ?? ""
+  return await askAboutPlan(session, { plan, answer, ask: lines.answer, columns: () => terminal.columns, signal })
 }
 
 /**

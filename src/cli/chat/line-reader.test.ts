@@ -76,6 +76,13 @@ describe("at the prompt", () => {
     expect(shown()).toContain("you> ")
   })
 
+  test("Tab completes a slash command", async () => {
+    const { lines, press } = keyboard()
+    const read = lines.next("> ", new AbortController().signal)
+    await press("/hel\t\r")
+    expect((await read)?.toString().trim()).toBe("/help")
+  })
+
   test("joins lines that arrive together; commands stay separate", async () => {
     const { lines, press } = keyboard()
     await press("one\rtwo\r\rthree\r/help\r/usr/lib\rend\r")

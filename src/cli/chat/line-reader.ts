@@ -1,4 +1,4 @@
-import { isSlashLine } from "../../commands/slash-table.ts"
+import { isSlashLine, SLASH_COMMANDS } from "../../commands/slash-table.ts"
 import { openCookedLines } from "../terminal/editor/cooked-lines.ts"
 import { printable } from "../terminal/editor/draft-rows.ts"
 import { draftOf, EMPTY_DRAFT } from "../terminal/editor/draft.ts"
@@ -25,6 +25,8 @@ export interface LineReader {
   returnToDraft(text: string): void
   close(): void
 }
+
+const SLASH_NAMES = SLASH_COMMANDS.flatMap(({ name, aliases = [] }) => [name, ...aliases])
 
 /** The result of `next` when its `wake` signal aborted. */
 export const WOKEN = Symbol("woken")
@@ -131,7 +133,7 @@ export function openLineReader(options: LineReaderOptions): LineReader {
     hiddenDraftChanged: () => listener?.draftChanged?.(editor.draft.text),
   }
   const editor = terminal.stdoutIsTty
-    ? openLineEditor({ input, terminal, history: () => history.entries(), events })
+    ? openLineEditor({ input, terminal, history: () => history.entries(), commands: SLASH_NAMES, events })
     : openCookedLines({ input, terminal, events: { ...events, ended: end } })
   signal.addEventListener("abort", end, { once: true })
 

@@ -52,6 +52,7 @@ async function questionsFor(output: Output, { session, terminal, mode }: OneShot
   return createQuestions({
     session,
     ask: (question, how) => terminal.ask(question, how),
+    columns: () => terminal.columns,
     show,
     note: (text) => {
       terminal.errLine(text)
@@ -75,6 +76,12 @@ async function withGrace(options: OneShotOptions, run: () => Promise<RunEnd | un
     clearTimeout(timer)
     options.signal.removeEventListener("abort", onAbort)
   }
+}
+
+/** A warning or notice, for example that an image was left out. One about discarded text concerns only a reader who saw that text. */
+function isForUser(event: LiveEvent): event is LiveEvent & { readonly text: string } {
+  if (event.type !== "status") return false
+  return event.kind === "warning" || (event.kind === "notice" && event.discardsText !== true)
 }
 
 interface Output {
@@ -104,20 +111,25 @@ function answerOutput(
   { terminal, session }: OneShotOptions,
   how: { readonly prefix: string; readonly printsSession: boolean },
 ): Output {
+  const say = (text: string): void => {
+    terminal.errLine(text)
+  }
+  let plan: string | undefined
   return {
     event: (event) => {
-      if (event.type === "status" && event.kind === "warning") terminal.errLine(event.text)
+      if (isForUser(event)) say(event.text)
+      if (event.type === "plan-ready") plan = event.text
     },
     end: (end) => {
-      // A script must not take the beginning of an answer for the answer.
-      const text = end === undefined || end.outcome === "interrupted" ? "" : (end.result.finalResponse ?? "")
+      // A script must not take the beginning of an answer for the answer. In plan mode the answer may only announce the plan.
+      const text = end === undefined || end.outcome === "interrupted" ? "" : (plan ?? end.result.finalResponse ?? "")
       if (text.trim() !== "") terminal.line(text.trimEnd())
-      for (const note of end?.result.notes ?? []) terminal.errLine(note)
-      if (how.printsSession) terminal.errLine(`session_id: ${end?.result.sessionId ?? session.id}`)
+      for (const note of end?.result.notes ?? []) say(note)
+      if (how.printsSession) printSessionId(session, terminal)
       const code = exitCode(end)
       // The reason of a partial answer was printed as a warning.
       if (code === 1 && end?.result.partial !== true)
-        terminal.errLine(`${how.prefix}${end?.result.error?.message ?? "the model returned no answer"}`)
+        say(`${how.prefix}${end?.result.error?.message ?? "the model returned no answer"}`)
       return Promise.resolve(code)
     },
   }
@@ -135,7 +147,7 @@ async function queryOutput({ terminal, session, config }: OneShotOptions): Promi
     },
     end: (end) => {
       view.end(end)
-      terminal.errLine(`session_id: ${end?.result.sessionId ?? session.id}`)
+      printSessionId(session, terminal)
       return Promise.resolve(exitCode(end))
     },
   }
@@ -145,7 +157,7 @@ function jsonOutput({ terminal, session }: OneShotOptions): Output {
   return {
     // Standard output contains only the JSON object, so warnings go to stderr.
     event: (event) => {
-      if (event.type === "status" && event.kind === "warning") terminal.errLine(event.text)
+      if (isForUser(event)) terminal.errLine(event.text)
     },
     end: async (end) => {
       terminal.line(JSON.stringify(await payload(end, session)))
@@ -176,9 +188,15 @@ async function streamOutput({ terminal, session, version, deltas }: OneShotOptio
 }
 
 async function payload(end: RunEnd | undefined, session: Session): Promise<Record<string, unknown>> {
-  if (end === undefined) return { status: "interrupted", final_text: null, session_id: session.id }
+  // A program may resume every session that it gets an id of.
+  const stored = { session_id: session.isStored ? session.id : null }
+  if (end === undefined) return { status: "interrupted", final_text: null, ...stored }
   const { resultPayload } = await import("./stream-json.ts")
-  return resultPayload(end, await session.title())
+  return { ...resultPayload(end, await session.title()), ...stored }
+}
+
+function printSessionId(session: Session, terminal: Terminal): void {
+  if (session.isStored) terminal.errLine(`session_id: ${session.id}`)
 }
 
 function exitCode(end: RunEnd | undefined): number {

@@ -12,6 +12,7 @@ function fakeUser() {
   const answers: { id: string; answer: Answer }[] = []
   const asked: string[] = []
   const prompts: string[] = []
+  const questionTexts: string[] = []
   const shown: string[] = []
   const notes: string[] = []
   let reply: ((line: string | undefined) => void) | undefined
@@ -23,7 +24,15 @@ function fakeUser() {
       },
     },
     ask: (question, { secret, signal }) => {
-      asked.push(`${secret ? "secret " : ""}${question.trim().split("\n")[0]}`)
+      asked.push(
+        `${secret ? "secret " : ""}${
+          question
+            .trim()
+            .replace(/^The model asks.*\n {2}\| /u, "")
+            .split("\n")[0]
+        }`,
+      )
+      questionTexts.push(question)
       prompts.push(question.split("\n").at(-1) ?? "")
       const { promise, resolve } = Promise.withResolvers<string | undefined>()
       reply = resolve
@@ -32,6 +41,7 @@ function fakeUser() {
       })
       return promise
     },
+    columns: () => 80,
     show: (event) => shown.push(event.type === "text-delta" ? event.text : event.type),
     note: (text) => notes.push(text),
   })
@@ -40,6 +50,7 @@ function fakeUser() {
     answers,
     asked,
     prompts,
+    questionTexts,
     shown,
     notes,
     /** Types a line and waits until it was handled. */
@@ -65,7 +76,7 @@ function approval(requestId: string, command: string): LiveEvent & ApprovalReque
     command,
     description: "it deletes",
     rule: "rm",
-    choices: ["once", "deny"],
+    choices: ["once", "session", "deny"],
     expiresAt: null,
   }
 }
@@ -179,7 +190,7 @@ test("reads a secret without echo and keeps its spaces", async () => {
   questions.handle(clarify("x", { kind: "sudo", question: "Password", choices: [] }))
   await types(" hunter 2 ")
   expect([asked, answers]).toEqual([
-    ["secret Password"],
+    ["secret Hermes asks: Password"],
     [{ id: "x", answer: { kind: "clarify", text: " hunter 2 " } }],
   ])
 })
@@ -217,4 +228,19 @@ test("the end of the run cancels all questions", async () => {
   await settle()
   await questions.finish()
   expect([asked, answers, shown]).toEqual([["Which for q1?"], [], ["clarify-request", "clarify-request", "last"]])
+})
+
+test("v shows the whole of a long command and asks again", async () => {
+  const { questions, answers, questionTexts, types } = fakeUser()
+  const lines = Array.from({ length: 200 }, (_, index) => `echo ${index}`)
+  questions.handle(approval("a1", lines.join("\n")))
+  await types("v")
+  await types("v")
+  await types("d")
+  expect(answers).toEqual([{ id: "a1", answer: { kind: "approval", choice: "deny" } }])
+  const [cut = "", whole = "", again = ""] = questionTexts
+  expect(cut).toContain("  … 160 more rows, not shown here …\n")
+  expect(cut).toMatch(/\n\[v\]iew all of it, or allow \[o\]nce, for this \[s\]ession, or \[d\]eny\? $/u)
+  expect(whole).toContain(lines.map((line) => `  | ${line}\n`).join(""))
+  expect([whole.includes("[v]iew"), again]).toEqual([false, expect.stringMatching(/^ {2}o {2}run it this time/u)])
 })

@@ -1,6 +1,6 @@
 import type { Session } from "../../app/session/session.ts"
 import type { AgentEvent, ApprovalRequest, ClarifyRequest } from "../../protocol/events.ts"
-import { approvalQuestion, explainedChoices, parseApprovalAnswer } from "./approval-prompt.ts"
+import { approvalQuestion, asksForWholeCall, explainedChoices, parseApprovalAnswer } from "./approval-prompt.ts"
 import { clarifyQuestion, parseClarifyAnswer } from "./clarify-prompt.ts"
 import type { ClarifyReply } from "./clarify-prompt.ts"
 
@@ -15,6 +15,8 @@ export type AskUser = (
 export interface QuestionsOptions {
   readonly session: Pick<Session, "answer">
   readonly ask: AskUser
+  /** The width of the terminal. */
+  readonly columns: () => number
   readonly show: (event: LiveEvent) => void
   readonly note: (text: string) => void
 }
@@ -67,7 +69,8 @@ async function askApproval(
   signal: AbortSignal,
   options: QuestionsOptions,
 ): Promise<void> {
-  let question = `\n${withTimeLimit(approvalQuestion(request), request)}`
+  let shown = approvalQuestion(request, { columns: options.columns() })
+  let question = `\n${withTimeLimit(shown.text, request)}`
   for (let attempt = 1; ; attempt += 1) {
     const answer = await options.ask(question, { secret: false, signal })
     if (signal.aborted) {
@@ -76,13 +79,18 @@ async function askApproval(
       )
       return
     }
-    const choice = parseApprovalAnswer(answer)
+    if (shown.isCut && asksForWholeCall(answer)) {
+      shown = approvalQuestion(request, { columns: options.columns(), whole: true })
+      question = shown.text
+      continue
+    }
+    const choice = parseApprovalAnswer(answer, request)
     if (choice !== undefined || attempt === MAX_APPROVAL_ATTEMPTS) {
       if (choice === undefined) options.note("That is not one of the choices, so the call was denied.")
       options.session.answer(request.requestId, { kind: "approval", choice: choice ?? "deny" })
       return
     }
-    question = explainedChoices()
+    question = explainedChoices(request, shown)
   }
 }
 
@@ -94,7 +102,7 @@ async function askClarify(
   options: QuestionsOptions,
 ): Promise<void> {
   const secret = request.kind !== "question"
-  let question = `\n${withTimeLimit(clarifyQuestion(request), request)}`
+  let question = `\n${withTimeLimit(clarifyQuestion(request, { columns: options.columns() }), request)}`
   let typing = false
   for (;;) {
     const line = await options.ask(question, { secret, signal })

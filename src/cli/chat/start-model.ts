@@ -25,9 +25,9 @@ interface Start {
 
 /**
  * Chooses the configured model, or a model of a local server, or the demo if nothing is configured. "connected": the user has connected
- * a model, so the settings have changed.
+ * a model, so the settings have changed. "left": the user ended Hermes at the question.
  */
-export async function chooseStartModel(app: App, start: Start): Promise<StartModel | "connected"> {
+export async function chooseStartModel(app: App, start: Start): Promise<StartModel | "connected" | "left"> {
   const { terminal } = start.invocation
   const resolved = await resolveStartupModel(app, {
     ...(start.options.model === undefined ? {} : { model: start.options.model }),
@@ -61,7 +61,7 @@ async function withoutModel(
   app: App,
   { options, invocation, unusableFiles }: Start,
   demo: ChosenModel,
-): Promise<StartModel | "connected"> {
+): Promise<StartModel | "connected" | "left"> {
   const { terminal, signal } = invocation
   const isConversation = options.mode === "conversation"
   if (unusableFiles.length > 0) {
@@ -74,7 +74,7 @@ async function withoutModel(
   if (local === undefined) {
     const { offerModelSetup } = await import("./offer-model-setup.ts")
     const step = isConversation ? await offerModelSetup(invocation) : { firstMessage: "" }
-    if (step === "connected") return step
+    if (step === "connected" || step === "left") return step
     terminal.errLine(DEMO_NOTICE)
     return { model: demo, firstMessage: step.firstMessage }
   }

@@ -95,12 +95,23 @@ export function createStreamJson(facts: StreamFacts): (event: AgentEvent) => rea
             command: event.command,
             description: event.description,
             rule: event.rule,
+            choices: event.choices,
+            reasons: event.reasons,
+            pattern: event.pattern,
+            cwd: event.directory,
+            background: event.background,
+            pty: event.pty,
+            sandbox: event.sandbox,
+            masked: event.masked,
+            understood: event.understood,
           },
         ]
       case "clarify-request":
         return [
           { type: "clarify.request", request_id: event.requestId, question: event.question, choices: event.choices },
         ]
+      case "plan-ready":
+        return [{ type: "plan.ready", request_id: event.requestId, path: event.path, text: event.text }]
       case "usage":
         return [
           {
@@ -187,6 +198,7 @@ export function resultPayload(end: RunEnd, title: string | null): Record<string,
     cost: { usd: result.costUsd, status: result.costStatus },
     duration_ms: result.durationMs,
     files_changed: result.filesChanged,
+    ...(result.planPath === undefined ? {} : { plan_path: result.planPath }),
     ...demoMark(result),
     ...(result.error === undefined ? {} : { error: result.error }),
   }

@@ -20,13 +20,13 @@ test("a diff is shown with colours, cut to the window and bounded", () => {
     "    --- a/a.ts",
     "    +++ b/a.ts",
     "    @@ -1 +1 @@",
-    "    -old[2J",
+    "    -old",
     `    +${"日".repeat(17)}`,
     "     same",
   ])
   expect(toolEndLines({ ...END, diff }, { ...PLAIN, color: true }).slice(3, 5)).toEqual([
     "\u001B[36m    @@ -1 +1 @@\u001B[0m",
-    "\u001B[31m    -old[2J\u001B[0m",
+    "\u001B[31m    -old\u001B[0m",
   ])
   const long = Array.from({ length: 50 }, (_, index) => `+${index}`).join("\n")
   expect(toolEndLines({ ...END, diff: long }, PLAIN).slice(-2)).toEqual(["    +19", "    +30 more"])

@@ -1,5 +1,6 @@
 import type { ToolEnd, ToolStart } from "../../protocol/events.ts"
-import { cutToColumns, withoutControlCharacters } from "../terminal/text-layout.ts"
+import { plainText } from "../terminal/printable-text.ts"
+import { cutToColumns } from "../terminal/text-layout.ts"
 import { takeColumns } from "../terminal/text-width.ts"
 
 export interface ToolLineOptions {
@@ -52,7 +53,7 @@ function outputLines(output: string, { columns, color }: ToolLineOptions): reado
 }
 
 function linesOf(text: string): readonly string[] {
-  const clean = withoutControlCharacters(text).replace(/\n+$/, "")
+  const clean = plainText(text).replace(/\n+$/, "")
   return clean === "" ? [] : clean.split("\n")
 }
 
@@ -72,5 +73,5 @@ function diffStyle(line: string): Style {
 const CODES: Readonly<Record<Exclude<Style, "none">, number>> = { dim: 2, red: 31, green: 32, cyan: 36 }
 
 function paint(text: string, style: Style, color: boolean): string {
-  return !color || style === "none" ? text : `\u{1B}[${CODES[style]}m${text}\u{1B}[0m`
+  return !color || style === "none" ? text : `\u{1B}[${CODES[style]}m${plainText(text)}\u{1B}[0m`
 }

@@ -5,6 +5,7 @@ import { settingOf, type SettingKey } from "../../config/settings.ts"
 import type { Config } from "../../config/load-config.ts"
 import type { AgentEventBody } from "../../protocol/events.ts"
 import { toSessionId } from "../../protocol/identifiers.ts"
+import { createScreen } from "../terminal/live-area.ts"
 import type { LiveEvent } from "./questions.ts"
 import { withDisplaySettings } from "./turn-display.ts"
 
@@ -14,7 +15,8 @@ type Body = Exclude<AgentEventBody, { type: "run-end" }>
 function shown(settings: Partial<Record<SettingKey, unknown>>, bodies: readonly Body[]): readonly string[] {
   const seen: string[] = []
   const get: Config["get"] = (key) => settingOf(key).read(settings[key]) ?? settingOf(key).default
-  const terminal = { ...recordingTerminal(), stdoutIsTty: true, out: (text: string) => void seen.push(text) }
+  const { live } = createScreen({ write: (text) => void seen.push(text), columns: 80 })
+  const terminal = { ...recordingTerminal(), stdoutIsTty: true, live }
   const view = withDisplaySettings(
     {
       event: (event) => void seen.push(describe(event)),

@@ -43,7 +43,7 @@ export function withDisplaySettings(view: TurnView, config: Pick<Config, "get">,
       // The beginning of a reply that was interrupted.
       if (unseen !== undefined) view.event(unseen)
       view.end(end)
-      if (bell) terminal.out("\u0007")
+      if (bell) terminal.live?.control("\u0007")
     },
   }
 }

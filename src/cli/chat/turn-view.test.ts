@@ -157,7 +157,7 @@ describe("status", () => {
 
 test("removes control characters", () => {
   const output = shown([delta("a\u001B[2Jb\u0007"), { type: "status", kind: "warning", text: "c\u001B]0;x\u0007" }])
-  expect(output).toEqual({ out: "a[2Jb\n", err: "C]0;x.\n" })
+  expect(output).toEqual({ out: "ab\n", err: "C.\n" })
 })
 
 test.each([

@@ -3,7 +3,9 @@ import { systemClock } from "../../base/clock.ts"
 import type { AgentEvent, RunEnd } from "../../protocol/events.ts"
 import { asSentence } from "../../base/sentence.ts"
 import type { Terminal } from "../terminal/terminal.ts"
-import { dim, oneLine, withoutControlCharacters } from "../terminal/text-layout.ts"
+import { createPlainStream, plainText } from "../terminal/printable-text.ts"
+import { dim, oneLine } from "../terminal/text-layout.ts"
+import { createWordWrap } from "./word-wrap.ts"
 import { createProgressLine } from "./progress-line.ts"
 import { toolEndLines, toolStartLine } from "./tool-lines.ts"
 
@@ -19,6 +21,9 @@ export interface TurnView {
   close(): void
 }
 
+/** How long the last word of a delta may wait for the next one. */
+const HELD_WORD_MS = 100
+
 export function createTurnView(options: {
   readonly terminal: Terminal
   readonly progress: "stdout" | "stderr"
@@ -27,25 +32,42 @@ export function createTurnView(options: {
   // Progress and the answer share the screen, so an unfinished line must be ended first.
   let midLine = false
   const shownMessages: string[] = []
+  const plain = createPlainStream()
+  const wrap = terminal.stdoutIsTty ? createWordWrap(() => terminal.columns) : undefined
+  const put = (text: string): void => {
+    terminal.out(text)
+    if (text !== "") midLine = !text.endsWith("\n")
+  }
+  // A word that the stream has not finished is shown when it stalls.
+  let timer: NodeJS.Timeout | undefined
+  const releaseLater = (): void => {
+    timer ??= setTimeout(() => {
+      timer = undefined
+      put(wrap?.release() ?? "")
+    }, HELD_WORD_MS).unref()
+  }
   const closeLine = (): void => {
+    clearTimeout(timer)
+    timer = undefined
+    const held = plain.end()
+    put(wrap?.feed(held) ?? held)
+    put(wrap?.flush() ?? "")
     if (midLine) terminal.out("\n")
     midLine = false
   }
   const write = (text: string): void => {
-    terminal.out(withoutControlCharacters(text))
-    if (text !== "") midLine = !text.endsWith("\n")
+    const shown = plain.feed(text)
+    put(wrap?.feed(shown) ?? shown)
+    if (wrap !== undefined) releaseLater()
   }
   const aside = (text: string): void => {
     closeLine()
-    terminal.errLine(dim(withoutControlCharacters(text), terminal.color && terminal.stderrIsTty))
+    terminal.styledLine(dim(plainText(text), terminal.color && terminal.stderrIsTty), "stderr")
   }
   const progressColor = options.progress === "stdout" ? terminal.color : terminal.color && terminal.stderrIsTty
   const progress = (lines: readonly string[]): void => {
     closeLine()
-    for (const line of lines) {
-      if (options.progress === "stdout") terminal.line(line)
-      else terminal.errLine(line)
-    }
+    for (const line of lines) terminal.styledLine(line, options.progress)
   }
   const activity = createProgressLine(terminal, () => systemClock.now())
   const calls = createRunningCalls()
@@ -57,6 +79,7 @@ export function createTurnView(options: {
     },
     close: () => {
       activity.stop()
+      clearTimeout(timer)
     },
     event: (event) => {
       switch (event.type) {
@@ -96,6 +119,7 @@ export function createTurnView(options: {
         case "tool-progress":
         case "usage":
         case "session-rotated":
+        case "plan-ready":
           return
         default:
           assertNever(event)
@@ -109,7 +133,10 @@ export function createTurnView(options: {
         return
       }
       const unseen = unseenPart(end.result.finalResponse ?? "", shownMessages)
-      if (unseen !== "") terminal.line(withoutControlCharacters(unseen))
+      if (unseen !== "") {
+        write(unseen)
+        closeLine()
+      }
       for (const note of end.result.notes ?? []) aside(note)
       if (end.result.error !== undefined) terminal.errLine(`Error: ${end.result.error.message}`)
     },

@@ -152,7 +152,7 @@ describe("command lines that run no command", () => {
     ["kanban --board b list --anything", { kind: "unavailable", what: "hermes kanban list" }],
     ["mcp add x --command y --args -p z", { kind: "unavailable", what: "hermes mcp add" }],
     ["--tui", { kind: "unavailable", what: "--tui" }],
-    ["--deny x -z hi", { kind: "unavailable", what: "--deny" }],
+    ["--accept-hooks -z hi", { kind: "unavailable", what: "--accept-hooks" }],
     ["chat -s pdf", { kind: "unavailable", what: "--skills" }],
     ["login", { kind: "replaced", path: ["login"], by: "hermes auth add PROVIDER" }],
     ["acp --version", { kind: "unavailable", what: "hermes acp" }],

@@ -1,10 +1,9 @@
 import type { Command, Positional } from "../command.ts"
-import { integer, json, text, toggle, yes } from "./flag.ts"
+import { force, integer, json, text, toggle, yes } from "./flag.ts"
 
 const snapshot: Positional = { name: "HASH", summary: "snapshot, as `checkpoints list` shows it", required: true }
 const file: Positional = { name: "FILE", summary: "only this path of the project", required: false }
 const dir = text("dir", "project directory (default: the current directory)", { value: "DIR", complete: "directory" })
-const force = toggle("force", "do not ask for confirmation", { short: "f" })
 
 export const CHECKPOINTS_COMMAND: Command = {
   name: "checkpoints",
@@ -58,14 +57,14 @@ export const CHECKPOINTS_COMMAND: Command = {
       name: "clear",
       summary: "remove all snapshots",
       group: "sessions",
-      flags: [force],
+      flags: [yes, force],
       load: () => import("../commands/checkpoints/clear.ts"),
     },
     {
       name: "clear-legacy",
       summary: "remove snapshots of an older layout",
       group: "sessions",
-      flags: [force],
+      flags: [yes, force],
       load: () => import("../commands/checkpoints/clear-legacy.ts"),
     },
   ],

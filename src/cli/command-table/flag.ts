@@ -39,3 +39,6 @@ export function choice(name: string, summary: string, options: Extras & { readon
 
 export const json = toggle("json", "print one JSON document")
 export const yes = toggle("yes", "do not ask for confirmation", { short: "y" })
+
+/** The earlier name of `yes` in some commands, which still works. */
+export const force = toggle("force", "the same as --yes", { short: "f", hidden: true })

@@ -1,5 +1,5 @@
 import type { Command } from "../command.ts"
-import { integer, json, text, toggle, yes } from "./flag.ts"
+import { force, integer, json, text, toggle, yes } from "./flag.ts"
 
 export const MAINTENANCE_COMMANDS: readonly Command[] = [
   {
@@ -19,6 +19,7 @@ export const MAINTENANCE_COMMANDS: readonly Command[] = [
     group: "maintenance",
     flags: [
       toggle("fix", "fix what can be fixed safely"),
+      toggle("full", "check all of the session database, which takes a minute per gigabyte"),
       text("ack", "do not show this security advisory again", { value: "ID" }),
       json,
     ],
@@ -71,7 +72,7 @@ export const MAINTENANCE_COMMANDS: readonly Command[] = [
     summary: "restore a backup",
     group: "maintenance",
     positionals: [{ name: "ZIP", summary: "file written by `hermes backup`", required: true, complete: "file" }],
-    flags: [toggle("force", "do not ask for confirmation", { short: "f" })],
+    flags: [yes, force],
     load: () => import("../commands/import.ts"),
   },
   {

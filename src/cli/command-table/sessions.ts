@@ -81,7 +81,7 @@ const sessionCommands: readonly Command[] = [
     summary: "delete a session permanently",
     group: "sessions",
     positionals: [{ ...session, rest: true }],
-    flags: [yes],
+    flags: [yes, toggle("force", "also if another process has the session open")],
     load: () => import("../commands/sessions/delete.ts"),
   },
   {

@@ -1,5 +1,6 @@
 import type { Command, Positional } from "../command.ts"
-import { choice, decimal, integer, json, text, toggle, yes } from "./flag.ts"
+import { choice, decimal, json, text, toggle, yes } from "./flag.ts"
+import { AUDIT_FLAGS, PERMISSIONS_COMMAND } from "./permissions.ts"
 
 const key: Positional = {
   name: "KEY",
@@ -391,17 +392,12 @@ export const SETTINGS_COMMANDS: readonly Command[] = [
       },
     ],
   },
+  PERMISSIONS_COMMAND,
   {
     name: "audit",
-    summary: "show the permission decisions for tool calls",
+    summary: "same as `permissions log`",
     group: "settings",
-    flags: [
-      text("session", "only this session", { value: "ID", complete: "session" }),
-      text("tool", "only this tool", { value: "NAME" }),
-      text("decision", "allow, deny or ask", { value: "NAME" }),
-      text("since", "only decisions newer than this, for example 24h", { value: "AGE" }),
-      json,
-      integer("limit", "maximum number", { value: "N", min: 1 }),
-    ],
+    flags: AUDIT_FLAGS,
+    load: () => import("../commands/permissions/log.ts"),
   },
 ]

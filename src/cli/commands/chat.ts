@@ -4,7 +4,7 @@ import type { App } from "../../app/app.ts"
 import { startApp } from "../../app/start.ts"
 import type { Session } from "../../app/session/session.ts"
 import type { ChosenModel } from "../../llm/choose-model.ts"
-import { configuredProfile } from "../../policy/permission-profile.ts"
+import { profileNames, unknownProfileText } from "../../policy/permission-profile.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import type { UserInput } from "../../protocol/message.ts"
 import { CliError } from "../command.ts"
@@ -44,9 +44,11 @@ async function chat(invocation: Invocation): Promise<number | "connected"> {
   try {
     refuseUnusableSettings({ app, unusableFiles }, options)
     for (const warning of options.mode === "script" ? safetyWarnings : warnings) terminal.errLine(asSentence(warning))
+    checkPermissionProfile(app, options)
     checkToolsets(app, options, invocation)
     const start = await chooseStartModel(app, { options, invocation, unusableFiles })
     if (start === "connected") return start
+    if (start === "left") return signal.aborted ? 130 : 0
     const { model, firstMessage } = start
     const resumed = await findResumedSession(app, options)
     const working = await openChatDirectory(app, { options, resume: resumed, invocation })
@@ -115,7 +117,8 @@ async function openChatSession(app: App, chat: OpenChat): Promise<Session> {
     ...(directory.sandboxPaths === undefined ? {} : { sandboxPaths: directory.sandboxPaths }),
     ...(note === undefined ? {} : { workspaceNote: note }),
     origin: { surface: "cli", source: options.source, attended: () => attended },
-    permissionProfile: options.permissionProfile ?? configuredProfile(app.config),
+    ...(options.permissionProfile === undefined ? {} : { permissionProfile: options.permissionProfile }),
+    permissionFlags: options.permissionFlags,
     passSessionId: options.passSessionId,
     ...(options.checkpoints ? { checkpoints: true } : {}),
     ...(options.saveTrajectories ? { saveTrajectories: true } : {}),
@@ -152,6 +155,12 @@ async function openChatDirectory(
   const { warnings, hints } = opened.value
   for (const notice of options.mode === "script" ? warnings : [...warnings, ...hints]) terminal.errLine(notice)
   return opened.value
+}
+
+function checkPermissionProfile({ config }: App, { permissionProfile }: ChatOptions): void {
+  const names = profileNames(config)
+  if (permissionProfile !== undefined && !names.includes(permissionProfile))
+    throw new CliError(unknownProfileText(permissionProfile, names), { exitCode: 2 })
 }
 
 /** Warns about unknown toolsets. Throws when none of the named ones exists. */

@@ -27,7 +27,7 @@ export async function run(invocation: Invocation): Promise<number> {
     terminal.line(`${id} will not be shown again.`)
     return 0
   }
-  const options = { nodeProblem: nodeVersionProblem(process.versions.node), terminal, signal }
+  const options = { nodeProblem: nodeVersionProblem(process.versions.node), terminal, full: flags.has("full"), signal }
   let reports = await examineHome(context, options)
   if (flags.has("fix") && (await repairAll(reports, invocation))) reports = await examineHome(context, options)
   const failures = findingsOf(reports).filter((finding) => finding.level === "failure").length
@@ -54,14 +54,14 @@ function repairLine(progress: RepairProgress): string {
 
 function printReport(reports: readonly SectionReport[], terminal: Invocation["terminal"]): void {
   for (const { title, findings } of reports) {
-    terminal.line(bold(title, terminal.color))
+    terminal.styledLine(bold(title, terminal.color))
     for (const finding of findings) terminal.line(`  ${MARKS[finding.level]} ${finding.text}`)
   }
   const open = findingsOf(reports).filter((finding) => finding.level === "failure" || finding.level === "warning")
   const fixable = open.filter((finding) => finding.fix !== undefined)
   terminal.line()
   if (fixable.length > 0) {
-    terminal.line(bold("What to do", terminal.color))
+    terminal.styledLine(bold("What to do", terminal.color))
     for (const [index, finding] of fixable.entries())
       terminal.line(`  ${index + 1}. ${finding.text}: ${finding.fix ?? ""}`)
     if (open.some((finding) => finding.repair !== undefined))

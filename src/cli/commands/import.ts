@@ -18,7 +18,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const { replacesData } = valueOrCliError(await checkRestore(context, archive))
   if (replacesData) {
     const question = `${home.display(home.root)} is in use; replace its files with those of the backup?`
-    if (!(await confirmed(question, { terminal, assumed: flags.has("force"), flag: "-f" }))) {
+    if (!(await confirmed(question, { terminal, assumed: flags.has("yes") || flags.has("force") }))) {
       terminal.line("Nothing was changed.")
       return 0
     }

@@ -6,7 +6,7 @@ import { checkText } from "../../config/edit-config.ts"
 import type { Config } from "../../config/load-config.ts"
 import { settingOf, type SettingKey } from "../../config/settings.ts"
 import { PERMISSION_PROFILES } from "../../config/permission-profiles.ts"
-import { configuredProfile, isPermissionProfile } from "../../policy/permission-profile.ts"
+import { configuredProfile } from "../../policy/permission-profile.ts"
 import type { Invocation } from "../command.ts"
 import { homeContext } from "../home-context.ts"
 import type { Terminal } from "../terminal/terminal.ts"
@@ -80,7 +80,8 @@ export const AGENT_QUESTIONS: readonly QuestionGroup[] = [
       setting: "approvals.profile",
       label: `Permissions: ${PERMISSION_PROFILES.join(", ")}`,
       current: (config) => configuredProfile(config),
-      findProblem: (answer) => (isPermissionProfile(answer) ? undefined : `there is no permission profile "${answer}"`),
+      findProblem: (answer) =>
+        PERMISSION_PROFILES.some((name) => name === answer) ? undefined : `there is no permission profile "${answer}"`,
     },
   ],
 ]

@@ -19,7 +19,7 @@ export async function run(invocation: Invocation): Promise<number> {
   }
   const redactor = createRedactor({ enabled: true, secrets: [] })
   for (const [title, rows] of statusSections(status, { all: flags.has("all") })) {
-    terminal.line(bold(title, terminal.color))
+    terminal.styledLine(bold(title, terminal.color))
     for (const [name, value] of rows) terminal.line(redactor.redact(`  ${name.padEnd(12)} ${value}`, { force: true }))
   }
   return 0

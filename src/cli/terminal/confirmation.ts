@@ -1,10 +1,10 @@
 import { CliError } from "../command.ts"
 import type { Terminal } from "./terminal.ts"
 
-/** Asks before data is lost; returns false when the user declines. Throws a `CliError` (exit 1) when there is no answer. */
+/** Asks before data is lost, unless the command line has -y; returns false when the user declines. Throws a `CliError` (exit 1) when there is no answer. */
 export async function confirmed(
   question: string,
-  options: { readonly terminal: Terminal; readonly assumed: boolean; readonly flag: string },
+  options: { readonly terminal: Terminal; readonly assumed: boolean },
 ): Promise<boolean> {
   if (options.assumed) return true
   const answer = await options.terminal.confirm(question)
@@ -12,7 +12,7 @@ export async function confirmed(
     const reason = options.terminal.stdinIsTty
       ? "it was not confirmed"
       : "this needs confirmation, but there is no terminal to ask on"
-    throw new CliError(`Nothing was changed: ${reason}. Use ${options.flag} to skip the question.`, { exitCode: 1 })
+    throw new CliError(`Nothing was changed: ${reason}. Use -y to skip the question.`, { exitCode: 1 })
   }
   return answer
 }

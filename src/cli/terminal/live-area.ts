@@ -12,7 +12,7 @@ export interface LiveArea {
   hide(): void
   /** Replaces the rows by ordinary output that ends with a newline. */
   commit(text: string): void
-  /** Writes an escape sequence that changes nothing on the screen, such as a terminal mode. */
+  /** Writes text that the terminal interprets: a mode, the bell, or a picture of the alternate screen. */
   control(sequence: string): void
 }
 

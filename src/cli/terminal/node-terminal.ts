@@ -2,6 +2,7 @@ import { fstatSync } from "node:fs"
 import { isatty } from "node:tty"
 import { errorCode, explainSystemError } from "../../base/system-error.ts"
 import { createPlainScreen, createScreen, type Screen } from "./live-area.ts"
+import { plainText, styledText } from "./printable-text.ts"
 import type { StdinOptions, StdinText, Terminal } from "./terminal.ts"
 
 export interface NodeTerminal extends Terminal {
@@ -33,20 +34,28 @@ export function createNodeTerminal(options: {
           dumb: options.dumb,
         })
       : undefined
-  const out = stdoutIsTty && screen !== undefined ? screen : stdout
-  const err = stderrIsTty && screen !== undefined ? screen : stderr
+  // A program that reads a pipe gets the text as it is.
+  const writer = (isTty: boolean, stream: LazyStream, clean: (text: string) => string): ((text: string) => void) =>
+    isTty && screen !== undefined ? (text) => screen.write(clean(text)) : (text) => stream.write(text)
+  const out = writer(stdoutIsTty, stdout, plainText)
+  const err = writer(stderrIsTty, stderr, plainText)
+  const color = stdoutIsTty && !options.plain
+  // Without colour Hermes adds no styles, so none of them are its own.
+  const clean = color ? styledText : plainText
+  const styled = { stdout: writer(stdoutIsTty, stdout, clean), stderr: writer(stderrIsTty, stderr, clean) }
   const ask: Terminal["ask"] = async (question, settings = {}) => {
     const signal = settings.signal === undefined ? options.signal : AbortSignal.any([options.signal, settings.signal])
     if (!stdinIsTty || !(stderrIsTty || stdoutIsTty) || signal.aborted) return undefined
     await stdout.flush()
     const { askLine } = await import("./ask-line.ts")
-    return askLine(question, { terminal, secret: settings.secret === true, signal })
+    return askLine(plainText(question), { terminal, secret: settings.secret === true, signal })
   }
   const terminal: NodeTerminal = {
-    out: (text) => out.write(text),
-    err: (text) => err.write(text),
-    line: (text = "") => out.write(`${text}\n`),
-    errLine: (text) => err.write(`${text}\n`),
+    out,
+    err,
+    line: (text = "") => out(`${text}\n`),
+    errLine: (text) => err(`${text}\n`),
+    styledLine: (text, stream = "stdout") => styled[stream](`${text}\n`),
     stdinIsTty,
     get stdinIsPiped() {
       return isFileOrPipe(0)
@@ -66,7 +75,7 @@ export function createNodeTerminal(options: {
       process.stdout.on("resize", listener)
       return () => process.stdout.off("resize", listener)
     },
-    color: stdoutIsTty && !options.plain,
+    color,
     get closed() {
       return stdout.closed()
     },

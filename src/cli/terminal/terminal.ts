@@ -2,13 +2,15 @@ import type { LiveArea } from "./live-area.ts"
 
 /** The standard streams of a command. Writing to a closed pipe does not fail; it sets `closed`. */
 export interface Terminal {
-  /** Writes text to stdout unchanged. */
+  /** Writes text to stdout: unchanged to a pipe, without any sequence that a terminal would interpret to a TTY. */
   out(text: string): void
-  /** Writes text to stderr unchanged. */
+  /** The same for stderr. */
   err(text: string): void
   /** Write a line to stdout or stderr. */
   line(text?: string): void
   errLine(text: string): void
+  /** Writes a line with styles of Hermes. Text from outside must have passed `plainText`, `oneLine`, `bold` or `dim`. */
+  styledLine(text: string, stream?: "stdout" | "stderr"): void
   readonly stdinIsTty: boolean
   /** Standard input is a pipe, a socket or a regular file, and should be read; false for a TTY and /dev/null. */
   readonly stdinIsPiped: boolean

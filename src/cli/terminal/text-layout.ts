@@ -1,3 +1,4 @@
+import { plainText } from "./printable-text.ts"
 import { takeColumns, textColumns } from "./text-width.ts"
 
 /** Wider lines are hard to read, even in a wide window. */
@@ -26,22 +27,18 @@ export function wrapText(
   return lines
 }
 
+/** Text with a style, for `styledLine` and the live area. A style inside the text is removed. */
 export function bold(text: string, color: boolean): string {
-  return color ? `\u001B[1m${text}\u001B[22m` : text
+  return color ? `\u001B[1m${plainText(text)}\u001B[22m` : text
 }
 
 export function dim(text: string, color: boolean): string {
-  return color ? `\u{1B}[2m${text}\u{1B}[0m` : text
+  return color ? `\u{1B}[2m${plainText(text)}\u{1B}[0m` : text
 }
 
 /** Puts text on one line and removes control characters, because escape sequences in untrusted text could control the terminal. */
 export function oneLine(text: string): string {
-  return text.replaceAll(/[\s\p{Cc}]+/gu, " ").trim()
-}
-
-/** Removes control characters other than newline and tab, because escape sequences in untrusted text could control the terminal. */
-export function withoutControlCharacters(text: string): string {
-  return text.replaceAll("\r\n", "\n").replaceAll(/(?![\n\t])\p{Cc}/gu, "")
+  return plainText(text.replaceAll(/\s+/gu, " ")).trim()
 }
 
 /** Returns one line of exactly `width` columns: cut with an ellipsis or padded with spaces. */

@@ -13,7 +13,7 @@ export interface ParsedDocument {
 
 /** Identifies one state of a file. Raise the number when the parser's rules change. */
 export function parseKey(path: string, stats: BigIntStats): string {
-  return `1 ${stats.mtimeNs} ${stats.ctimeNs} ${stats.ino} ${stats.size} ${path}`
+  return `2 ${stats.mtimeNs} ${stats.ctimeNs} ${stats.ino} ${stats.size} ${path}`
 }
 
 /**

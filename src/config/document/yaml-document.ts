@@ -1,7 +1,5 @@
 import { isDeepStrictEqual } from "node:util"
 import {
-  isMap,
-  isScalar,
   parseDocument,
   Scalar,
   visit,
@@ -15,6 +13,7 @@ import { isRecord } from "../../base/json.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import type { ConfigProblem } from "../config-problem.ts"
 import type { Tree } from "./document-tree.ts"
+import { duplicateKeys } from "./duplicate-keys.ts"
 import { spliceChanges } from "./splice-changes.ts"
 
 /** Where and why parsing failed. Lines and columns count from 1. */
@@ -35,7 +34,7 @@ export function parseYaml(text: string): Result<ParsedYaml, ParseFailure> {
   const document = parseText(text)
   const [error] = document.errors
   if (error !== undefined) return fail(failureOf(error))
-  const duplicates = duplicateKeys(document)
+  const duplicates = duplicateKeys(document, text)
   let value: unknown
   try {
     value = document.toJS({ maxAliasCount: 100 }) ?? {}
@@ -212,33 +211,4 @@ const SENTENCES: Partial<Record<YAMLParseError["code"], string>> = {
   MULTIPLE_DOCS: "the file has more than one document (a line with ---)",
   TAB_AS_INDENT: "a tab is used for indentation; use spaces",
   UNEXPECTED_TOKEN: "unexpected text; look for a stray quote, bracket or colon",
-}
-
-function duplicateKeys(document: Document): ConfigProblem[] {
-  const problems: ConfigProblem[] = []
-  visit(document, {
-    Map: (_key, map, ancestors) => {
-      const seen = new Set<string>()
-      for (const pair of map.items) {
-        const key = isScalar(pair.key) ? String(pair.key.value) : String(pair.key)
-        if (key === "<<") continue
-        if (seen.has(key)) {
-          const path = [...ancestors.flatMap((node) => pairKey(node)), key].join(".")
-          problems.push({
-            severity: "warning",
-            path,
-            message: `\`${path}\` is set more than once; the last value is used`,
-            fix: "remove the other lines",
-          })
-        }
-        seen.add(key)
-      }
-    },
-  })
-  return problems
-}
-
-function pairKey(node: unknown): string[] {
-  if (!isRecord(node) || isMap(node) || !("key" in node)) return []
-  return isScalar(node["key"]) ? [String(node["key"].value)] : []
 }

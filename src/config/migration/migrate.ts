@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs"
 import { writeFileAtomic } from "../../base/atomic-file.ts"
 import { systemClock, type Clock } from "../../base/clock.ts"
+import { unusedPath } from "../../base/kept-copies.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import { explainSystemError } from "../../base/system-error.ts"
 import { fileTimestamp, readConfigFile } from "../config-file.ts"
@@ -93,7 +94,7 @@ async function applyMigration(
   const { home, environment } = context
   const { setInDocument, removeFromDocument } = await import("../document/yaml-edit.ts")
   const path = home.file("config.yaml")
-  const backup = `${path}.bak.${fileTimestamp((context.clock ?? systemClock).now())}`
+  const backup = unusedPath(`${path}.bak.${fileTimestamp((context.clock ?? systemClock).now())}`)
   const written = await rewriteConfig(context, ({ document }) => {
     try {
       writeFileAtomic(backup, readFileSync(path))

@@ -1,4 +1,16 @@
-import { choice, decimal, flag, integer, mapping, mixed, readBoolean, readTexts, text, texts } from "../setting.ts"
+import {
+  choice,
+  decimal,
+  flag,
+  integer,
+  mapping,
+  MAX_SECONDS,
+  mixed,
+  readBoolean,
+  readTexts,
+  text,
+  texts,
+} from "../setting.ts"
 
 const EFFORTS = ["", "none", "minimal", "low", "medium", "high", "xhigh"] as const
 
@@ -91,6 +103,7 @@ export const AGENT_SETTINGS = {
   }),
   "clarify.timeout": integer(0, "Seconds a question in the terminal waits for its answer; 0 has no limit.", {
     min: 0,
+    max: MAX_SECONDS,
   }),
   "clarify.max_choices": integer(4, "Maximum number of choices in a question.", { min: 2, max: 6 }),
   personalities: mapping("Named personalities: text, or description, system_prompt, tone and style.", {

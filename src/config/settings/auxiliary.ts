@@ -1,4 +1,4 @@
-import { group, integer, list, mapping, optionalInteger, text, type Setting } from "../setting.ts"
+import { group, integer, list, mapping, MAX_SECONDS, optionalInteger, text, type Setting } from "../setting.ts"
 
 /** The fields of every auxiliary task; tasks of plugins have the same fields with the default timeout. */
 export const AUXILIARY_FIELDS = {
@@ -7,7 +7,7 @@ export const AUXILIARY_FIELDS = {
   base_url: text("", "URL of the endpoint when it is not the provider's default."),
   api_key: text("", "API key for the endpoint; better stored in .env and referenced here as ${VAR}."),
   api_mode: text("", "API format; empty derives it from provider and URL."),
-  timeout: integer(30, "Timeout of one call in seconds.", { min: 1 }),
+  timeout: integer(30, "Timeout of one call in seconds.", { min: 1, max: MAX_SECONDS }),
   extra_body: mapping("Fields added to the request."),
   max_tokens: optionalInteger("Maximum length of a reply in tokens.", { min: 1 }),
   context_length: optionalInteger("Context window in tokens.", { min: 1 }),
@@ -17,7 +17,7 @@ export const AUXILIARY_FIELDS = {
 /** Auxiliary tasks, which may use a cheaper model than the conversation. */
 export const AUXILIARY_SETTINGS = {
   "auxiliary.vision": task(120, "Describing images.", {
-    download_timeout: integer(30, "Timeout for downloading an image in seconds.", { min: 1 }),
+    download_timeout: integer(30, "Timeout for downloading an image in seconds.", { min: 1, max: MAX_SECONDS }),
   }),
   "auxiliary.web_extract": task(360, "Summarising web pages.", {}, { reserved: true }),
   "auxiliary.compression": task(120, "Summarising old turns."),
@@ -42,6 +42,6 @@ function task(
   more: Readonly<Record<string, Setting>> = {},
   extra: { readonly reserved?: true } = {},
 ): Setting<Readonly<Record<string, unknown>>> {
-  const own = integer(timeout, "Timeout of one call in seconds.", { min: 1 })
+  const own = integer(timeout, "Timeout of one call in seconds.", { min: 1, max: MAX_SECONDS })
   return group({ ...AUXILIARY_FIELDS, timeout: own, ...more }, help, extra)
 }

@@ -1,4 +1,17 @@
-import { choice, decimal, flag, integer, list, mapping, text, texts, type EnvironmentSource } from "../setting.ts"
+import {
+  MAX_SECONDS,
+  choice,
+  decimal,
+  flag,
+  integer,
+  list,
+  mapping,
+  mixed,
+  readBoolean,
+  text,
+  texts,
+  type EnvironmentSource,
+} from "../setting.ts"
 
 /** The Python edition reads these variables; they apply only when the file has no `terminal` section. */
 function terminalVariable(name: string): { readonly environment: EnvironmentSource } {
@@ -20,10 +33,12 @@ export const EXECUTION_SETTINGS = {
   ),
   "terminal.timeout": integer(180, "Default timeout of a command in seconds.", {
     min: 1,
+    max: MAX_SECONDS,
     ...terminalVariable("TIMEOUT"),
   }),
   "terminal.lifetime_seconds": integer(300, "Seconds an idle remote environment is kept.", {
     min: 0,
+    max: MAX_SECONDS,
     ...terminalVariable("LIFETIME_SECONDS"),
   }),
   "terminal.home_mode": choice(
@@ -132,10 +147,21 @@ export const EXECUTION_SETTINGS = {
     "Run local commands in a sandbox: auto where the system supports it, required refuses commands without one.",
     { strict: true, ...terminalVariable("SANDBOX") },
   ),
-  "terminal.sandbox_network": flag(
+  "terminal.sandbox_network": mixed<boolean | "list">(
     true,
-    "Allow network access to commands. Only the sandbox can block it: with false, commands are refused where no sandbox is available. Has no effect with terminal.sandbox off.",
+    "Allow network access to commands: true, false, or list for the hosts of terminal.sandbox_hosts only. Only the sandbox can block it: with false or list, commands are refused where no sandbox is available. Has no effect with terminal.sandbox off.",
+    (value) => (value === "list" ? value : readBoolean(value)),
     { strict: true, ...terminalVariable("SANDBOX_NETWORK") },
+  ),
+  "terminal.sandbox_hosts": texts(
+    [],
+    "The hosts that commands may reach with terminal.sandbox_network list: a name, *.name for everything below it, or an address, each with an optional port.",
+    terminalVariable("SANDBOX_HOSTS"),
+  ),
+  "terminal.sandbox_sockets": texts(
+    [],
+    "Unix sockets that sandboxed commands may use. With any entry, the sandbox no longer refuses other Unix sockets that it does not hide.",
+    terminalVariable("SANDBOX_SOCKETS"),
   ),
   "terminal.sandbox_write": texts(
     [],

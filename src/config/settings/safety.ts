@@ -1,5 +1,13 @@
 import { PERMISSION_PROFILES } from "../permission-profiles.ts"
-import { choice, decimal, flag, integer, list, mapping, optionalChoice, text, texts } from "../setting.ts"
+import { choice, decimal, flag, integer, list, mapping, MAX_SECONDS, optionalText, text, texts } from "../setting.ts"
+
+/** Built-in names are accepted in any case. Whether a profile of this name exists is checked with all settings together. */
+function readProfileName(value: unknown): string | null | undefined {
+  if (value === null || value === "") return null
+  if (typeof value !== "string") return undefined
+  const name = value.trim()
+  return PERMISSION_PROFILES.find((known) => known === name.toLowerCase()) ?? name
+}
 
 /** What the agent may do without asking, and what is redacted. */
 export const SAFETY_SETTINGS = {
@@ -9,16 +17,19 @@ export const SAFETY_SETTINGS = {
     "Permission profile by its legacy name: manual is default, smart is auto, off is full-auto.",
     { strict: true },
   ),
-  "approvals.profile": optionalChoice(PERMISSION_PROFILES, "Permission profile; overrides `approvals.mode`.", {
-    strict: true,
-  }),
-  "approvals.profiles": mapping("Custom permission profiles.", { reserved: true }),
-  "approvals.platforms": mapping("Permission profile and rules per platform and chat type.", { reserved: true }),
-  "approvals.rules": list("Permanent permission rules.", { reserved: true }),
+  "approvals.profile": {
+    ...optionalText("Permission profile, built-in or from `approvals.profiles`; overrides `approvals.mode`.", {
+      strict: true,
+    }),
+    read: readProfileName,
+  },
+  "approvals.profiles": mapping("Custom permission profiles, each with `tool_rules` and `default`.", { strict: true }),
+  "approvals.platforms": mapping("Permission profile and rules per platform, for example `cli`.", { strict: true }),
+  "approvals.rules": list("Permanent permission rules, each with `pattern` and `decision`.", { strict: true }),
   "approvals.timeout": integer(
     0,
     "Seconds after which an approval request in the terminal counts as denied; 0 has no limit.",
-    { min: 0 },
+    { min: 0, max: MAX_SECONDS },
   ),
   "approvals.gateway_timeout": integer(300, "Seconds after which an approval request in a chat counts as denied.", {
     min: 1,
@@ -31,19 +42,15 @@ export const SAFETY_SETTINGS = {
   "approvals.auto_escalation": choice(
     ["deny", "ask"],
     "deny",
-    "What the auto profile does with a call that it cannot decide.",
-    { reserved: true },
+    "What the auto profile does with a command that it cannot decide.",
   ),
-  "approvals.plan_allow_web": flag(true, "Plan mode may read the web.", { reserved: true }),
+  "approvals.plan_allow_web": flag(true, "Plan mode may read the web.", { strict: true }),
   "approvals.mcp_reload_confirm": flag(true, "Ask before MCP servers are reloaded.", { reserved: true }),
   "approvals.destructive_slash_confirm": flag(true, "Ask before slash commands that discard work.", { reserved: true }),
-  "approvals.audit.enabled": flag(true, "Write every decision to logs/audit.jsonl.", { reserved: true }),
-  "approvals.audit.max_mb": decimal(10, "Size in megabytes at which the audit file is rotated.", {
-    min: 0.1,
-    reserved: true,
-  }),
-  "approvals.audit.keep": integer(5, "Number of rotated audit files to keep.", { min: 0, reserved: true }),
-  command_allowlist: texts([], 'Permissions that you granted with "always".', { reserved: true }),
+  "approvals.audit.enabled": flag(true, "Write every decision to logs/audit.jsonl."),
+  "approvals.audit.max_mb": decimal(10, "Size in megabytes at which the audit file is rotated.", { min: 0.1 }),
+  "approvals.audit.keep": integer(5, "Number of rotated audit files to keep.", { min: 0 }),
+  command_allowlist: texts([], "Kinds of commands that are not asked about, by the name that the approval shows."),
   "security.redact_secrets": flag(true, "Mask keys and tokens in logs and tool results.", {
     environment: { name: "HERMES_REDACT_SECRETS", strength: "wins" },
   }),

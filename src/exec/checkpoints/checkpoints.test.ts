@@ -9,10 +9,11 @@ import type { TemporaryHome } from "../../../test/support/temporary-home.ts"
 import { systemClock } from "../../base/clock.ts"
 import { createLogger } from "../../base/logger.ts"
 import { createCheckpoints } from "./checkpoints.ts"
-import type { Checkpoints, CheckpointsOptions, SnapshotProblem } from "./checkpoints.ts"
-import { directoryBytes, pruneStore, storeUsage } from "./prune-store.ts"
+import type { Checkpoints, CheckpointsOptions } from "./checkpoints.ts"
+import { directoryBytes, pruneStore, pruneStoreIfDue, storeUsage } from "./prune-store.ts"
 import { createShadowStore } from "./shadow-store.ts"
 import { readEpoch, storePaths } from "./store-files.ts"
+import type { SnapshotProblem } from "./turn-snapshots.ts"
 
 const signal = new AbortController().signal
 const path = process.env["PATH"] ?? ""
@@ -72,7 +73,7 @@ async function openProject(overrides: Partial<CheckpointsOptions> = {}): Promise
       return await checkpoints.beforeChange({ reason: `terminal ${id}`, signal })
     },
     async [Symbol.asyncDispose]() {
-      checkpoints.close()
+      await checkpoints.close(signal)
       await home[Symbol.asyncDispose]()
     },
   }
@@ -396,18 +397,27 @@ test("where no complete snapshot is possible, one of the files that the calls of
 })
 
 test("a project with more than 50,000 files reports that once and still saves the files that tools name", async () => {
-  await using project = await openProject()
+  await using project = await openProject({ patienceMs: 0 })
   mkdirSync(join(project.root, "many"))
   for (let count = 0; count <= 50_000; count += 1) writeFileSync(join(project.root, "many", String(count)), "")
   const problem = { kind: "too-many-files", directory: project.root, reason: expect.any(String) as string }
-  expect(await project.turn("1")).toEqual([problem])
-  project.checkpoints.beginTurn("2")
-  expect(await project.checkpoints.beforeChange({ paths: ["a.txt"], reason: "patch", signal })).toEqual([problem])
+  const patch = () => project.checkpoints.beforeChange({ paths: ["a.txt"], reason: "patch", signal })
+  const undo = async () => {
+    const [snapshot] = await project.checkpoints.list({ signal })
+    expect((await project.checkpoints.restore(snapshot?.hash ?? "", { signal })).ok).toBe(true)
+    expect(project.read("a.txt")).toBe("one")
+  }
+  // The first call does not wait until the files are counted.
+  project.checkpoints.beginTurn("1")
+  expect(await patch()).toEqual([])
   project.write("a.txt", "two")
-  const [snapshot] = await project.checkpoints.list({ signal })
-  expect((await project.checkpoints.restore(snapshot?.hash ?? "", { signal })).ok).toBe(true)
-  expect(project.read("a.txt")).toBe("one")
-}, 30_000)
+  expect(await project.checkpoints.beforeChange({ reason: "terminal", signal })).toEqual([problem])
+  await undo()
+  project.checkpoints.beginTurn("2")
+  expect(await patch()).toEqual([problem])
+  project.write("a.txt", "three")
+  await undo()
+}, 120_000)
 
 test("disabled checkpoints write nothing", async () => {
   await using project = await openProject({ settings: { ...settings, enabled: false } })
@@ -427,7 +437,7 @@ test("a second process continues from the first one's store, and both can take s
   await using project = await openProject()
   for (let index = 0; index < 600; index += 1) project.write(`many/f${index}`, String(index))
   await project.turn("1")
-  project.checkpoints.close()
+  await project.checkpoints.close(signal)
   const another = createShadowStore({
     home: project.home.path,
     path,
@@ -494,7 +504,6 @@ test("pruning keeps the scan cache if it removed nothing", async () => {
   await using project = await openProject()
   project.write("a.txt", "two")
   await project.turn("1")
-  project.checkpoints.close()
   const store = storePaths(project.home.path, path)
   const options = { ...settings, clock: { now: () => project.clock.seconds * 1000, sleep: () => Promise.resolve() } }
   const epoch = readEpoch(store)
@@ -553,4 +562,91 @@ test("a session that began in an unsupported directory can undo in the project t
   await project.turn("one")
   workdir = "/usr"
   expect([project.checkpoints.root(), project.checkpoints.otherRoots()]).toEqual([project.root, []])
+})
+
+test("a call that names its file does not wait for the scan, and the snapshot still has the state before it", async () => {
+  await using project = await openProject({ patienceMs: 0 })
+  const link = join(project.root, "link")
+  project.write("target", "one")
+  symlinkSync("target", link)
+  for (let count = 0; count < 500; count += 1) project.write(`many/${count}`, String(count))
+  project.checkpoints.beginTurn("1")
+  const changes: readonly (readonly [string, () => void])[] = [
+    ["a.txt", () => project.write("a.txt", "two")],
+    ["new/deep/b.txt", () => project.write("new/deep/b.txt", "new")],
+    ["link", () => rmSync(link)],
+  ]
+  for (const [name, change] of changes) {
+    const reason = `write_file ${name}`
+    expect(await project.checkpoints.beforeChange({ paths: [name], reason, signal })).toEqual([])
+    change()
+  }
+  await project.checkpoints.beforeChange({ reason: "terminal", signal })
+  const listed = await project.checkpoints.list({ signal })
+  expect(listed.map(({ reason, files }) => [reason, files])).toEqual([["write_file a.txt", undefined]])
+  expect(await project.checkpoints.restore(listed[0]?.hash ?? "", { signal })).toMatchObject({
+    value: { written: ["a.txt", "link"], removed: ["new/deep/b.txt", "new/deep/", "new/"], notRestored: [] },
+  })
+  expect([project.read("a.txt"), existsSync(join(project.root, "new")), lstatSync(link).isSymbolicLink()]).toEqual([
+    "one",
+    false,
+    true,
+  ])
+})
+
+test("a session that ends during the scan keeps the snapshot of the files it changed", async () => {
+  await using project = await openProject({ patienceMs: 0 })
+  project.checkpoints.beginTurn("1")
+  await project.checkpoints.beforeChange({ paths: ["a.txt"], reason: "write_file a.txt", signal })
+  project.write("a.txt", "two")
+  await project.checkpoints.close(signal)
+  const store = createShadowStore({ home: project.home.path, path, ...settings, clock: systemClock })
+  const [snapshot] = await store.list(project.root, { signal })
+  expect((await store.restore(project.root, snapshot?.hash ?? "", { signal })).ok).toBe(true)
+  expect(project.read("a.txt")).toBe("one")
+})
+
+test("a process that was killed while creating the store or a pack leaves nothing that later snapshots trip over", async () => {
+  await using project = await openProject()
+  const directory = join(project.home.path, "checkpoints")
+  mkdirSync(join(directory, "store.0123456789ab.new"), { recursive: true })
+  mkdirSync(join(directory, "store"))
+  writeFileSync(join(directory, "store", "config.lock"), "")
+  expect(await project.turn("1")).toEqual([])
+  const pack = join(directory, "store", "objects", "pack", "tmp_pack_abcdef")
+  writeFileSync(pack, "unfinished")
+  project.write("a.txt", "two")
+  expect(await project.turn("2")).toEqual([])
+  expect([existsSync(pack), existsSync(join(directory, "store.0123456789ab.new"))]).toEqual([false, false])
+  expect(await reasons(project.checkpoints)).toEqual(["terminal 2", "terminal 1"])
+})
+
+test("a large project is scanned in advance without a snapshot, a small one not at all", async () => {
+  await using small = await openProject()
+  await small.checkpoints.prepare()
+  expect(existsSync(join(small.home.path, "checkpoints"))).toBe(false)
+  await using project = await openProject()
+  for (let count = 0; count <= 4000; count += 1) project.write(`many/${count % 40}/${count}`, String(count))
+  await project.checkpoints.prepare()
+  expect(existsSync(join(project.home.path, "checkpoints", "store"))).toBe(true)
+  expect(await project.checkpoints.list({ signal })).toEqual([])
+  // A change between the scan and the call is part of the state before the call.
+  project.write("many/1/1", "by the user")
+  await project.turn("1")
+  project.write("many/1/1", "by the command")
+  expect((await project.checkpoints.restore(await head(project), { signal })).ok).toBe(true)
+  expect(project.read("many/1/1")).toBe("by the user")
+}, 30_000)
+
+test("pruning that does not finish in time is tried again an hour later, not at the end of each session", async () => {
+  await using project = await openProject()
+  await project.turn("1")
+  const store = storePaths(project.home.path, path)
+  const clock = { now: () => project.clock.seconds * 1000, sleep: () => Promise.resolve() }
+  const prune = (stop: AbortSignal) => pruneStoreIfDue(store, { ...settings, clock, signal: stop })
+  await expect(prune(AbortSignal.abort(new Error("no time left")))).rejects.toThrow("no time left")
+  project.clock.seconds += 3000
+  expect(await prune(signal)).toBeUndefined()
+  project.clock.seconds += 601
+  expect(await prune(signal)).toMatchObject({ snapshots: 0 })
 })

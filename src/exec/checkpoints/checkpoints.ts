@@ -1,24 +1,23 @@
-import { join, resolve } from "node:path"
+import { lstatSync } from "node:fs"
+import { dirname, join, resolve } from "node:path"
 
-import { isAbort } from "../../base/abort.ts"
+import { isAbort, orAborted } from "../../base/abort.ts"
 import type { Clock } from "../../base/clock.ts"
 import { isInside } from "../../base/is-inside.ts"
 import type { Logger } from "../../base/logger.ts"
 import { fail } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { errorMessage } from "../../base/system-error.ts"
-import { realPath } from "../../base/real-path.ts"
 import type { CheckpointSettings } from "./checkpoint-settings.ts"
-import type { FileSnapshot } from "./file-snapshots.ts"
-import { GitMissingError } from "./git-command.ts"
 import { createNamedCheckpoints } from "./named-checkpoints.ts"
 import type { ConversationAccess, NamedCheckpoints } from "./named-checkpoints.ts"
 import { projectRoot, nearestExistingDirectory, unsupportedRootReason } from "./project-root.ts"
 import { pruneStoreIfDue } from "./prune-store.ts"
 import { createShadowStore } from "./shadow-store.ts"
 import type { SnapshotDiff, RestoreOutcome, ShadowStore } from "./shadow-store.ts"
-import type { Snapshot } from "./snapshot-list.ts"
-import { TooManyFilesError } from "./workspace-scan.ts"
+import type { Snapshot, SnapshotReason } from "./snapshot-list.ts"
+import { createTurnSnapshots } from "./turn-snapshots.ts"
+import type { SnapshotProblem } from "./turn-snapshots.ts"
 
 /** The checkpoints of one session, to undo its file changes. Covers local workspaces only, not containers or remote machines. */
 export interface Checkpoints {
@@ -26,9 +25,12 @@ export interface Checkpoints {
   beginTurn(turnId: string): void
   /**
    * Call it before a tool call that may change files. Takes a snapshot of the affected projects, once per turn; calls that run in
-   * parallel wait for the same one. Never rejects. Returns what this call cannot undo, also when an earlier call of the turn found out.
+   * parallel share it. A command waits for it; in a large project, a call that names its files waits only for those to be saved.
+   * Never rejects. Returns what this call cannot undo, also when an earlier call of the turn found out.
    */
   beforeChange(change: Change): Promise<readonly SnapshotProblem[]>
+  /** Scans the current project in advance if it is large, so that the first command need not wait for that. Never rejects. */
+  prepare(): Promise<void>
   /** The project that `list`, `diff` and `restore` work on: the one that the session began in, if it supports checkpoints. */
   root(): string
   /** Other projects of which this session took snapshots. */
@@ -40,18 +42,8 @@ export interface Checkpoints {
     options: { readonly file?: string; readonly signal: AbortSignal },
   ): Promise<Result<RestoreOutcome>>
   readonly named: NamedCheckpoints
-  /** Removes old snapshots if the last pruning was long enough ago; call it at the end of a session. */
-  pruneIfDue(signal: AbortSignal): Promise<void>
-  close(): void
-}
-
-/** Why a call cannot be undone, or not completely. */
-export interface SnapshotProblem {
-  /** `failed`: a snapshot should have worked. `too-many-files`, `unsupported`: Hermes takes none of this directory. `incomplete`: parts of it are missing. */
-  readonly kind: "failed" | "too-many-files" | "unsupported" | "incomplete"
-  readonly directory: string
-  /** A clause for the user. */
-  readonly reason: string
+  /** Ends running snapshots, and removes old ones if the last pruning was long enough ago, until the signal aborts. */
+  close(signal: AbortSignal): Promise<void>
 }
 
 export interface Change {
@@ -83,18 +75,13 @@ export interface CheckpointsOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly conversation?: ConversationAccess
+  /** See `TurnSnapshotsOptions`. */
+  readonly patienceMs?: number
 }
-
-const SNAPSHOT_TIMEOUT_MS = 30_000
 
 export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
   const { home, userHome, settings, clock, log } = options
   const store = createShadowStore({ home, path: options.path, ...settings, clock })
-  const savedThisTurn = new Map<string, Promise<SnapshotProblem | undefined>>()
-  const filesThisTurn = new Map<string, FileSnapshot>()
-  let savingFiles = Promise.resolve()
-  /** Problems that would repeat and slow down every turn. */
-  const lasting = new Map<string, SnapshotProblem>()
   let turn: string | undefined
   const currentRoot = (): string => projectRoot(options.workdir(), userHome)
   const initialRoot = projectRoot(options.initialDirectory, userHome)
@@ -113,116 +100,66 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
     ...(options.conversation === undefined ? {} : { conversation: options.conversation }),
   })
 
-  const takeSnapshot = async (directory: string, { reason, signal }: Change): Promise<SnapshotProblem | undefined> => {
-    const obstacle = unsupportedRootReason(directory, { userHome, home })
-    if (obstacle !== undefined) {
-      log.info(`no checkpoint of ${directory}: ${obstacle}`)
-      return remember({ kind: "unsupported", directory, reason: obstacle })
-    }
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(SNAPSHOT_TIMEOUT_MS)])
-    try {
-      const why = { reason, turn, session: options.sessionId(), message: options.messageTimestamp?.() }
-      const taken = await store.snapshot(directory, why, limit)
-      if (taken.created && directory !== initialRoot) others.add(directory)
-      log.debug(`checkpoint ${taken.hash} of ${directory}${taken.created ? "" : " (unchanged)"}`)
-      return unreadableProblem(directory, taken.unreadable)
-    } catch (error) {
-      // The user interrupted the call; a later call of the turn may still need the snapshot.
-      if (signal.aborted) {
-        savedThisTurn.delete(directory)
-        return undefined
-      }
-      const why = limit.aborted ? `it took longer than ${SNAPSHOT_TIMEOUT_MS / 1000} seconds` : errorMessage(error)
-      log.warning(`no checkpoint of ${directory}: ${why}`)
-      if (error instanceof TooManyFilesError) return remember({ kind: "too-many-files", directory, reason: why })
-      const problem: SnapshotProblem = { kind: "failed", directory, reason: why }
-      return limit.aborted || error instanceof GitMissingError ? remember(problem) : problem
-    }
-  }
-  const remember = (problem: SnapshotProblem): SnapshotProblem => {
-    lasting.set(problem.directory, problem)
-    return problem
-  }
-  /** Where no complete snapshot is possible, the files that the call names are saved all the same. */
-  const saveFiles = async (directory: string, files: readonly string[], change: Change): Promise<boolean> => {
-    // One after the other: each extends the snapshot of the one before.
-    const running = savingFiles.then(() => saveFilesNow(directory, files, change))
-    savingFiles = running.then(ignore, ignore)
-    return await running
-  }
-  const saveFilesNow = async (directory: string, files: readonly string[], change: Change): Promise<boolean> => {
-    const { reason, signal } = change
-    const why = { reason, turn, session: options.sessionId(), message: options.messageTimestamp?.() }
-    const covered = files.filter((file) => !isInside(realPath(file), realPath(home)))
-    const saved = await store.snapshotFiles(directory, {
-      files: covered,
-      why,
-      extend: filesThisTurn.get(directory),
-      signal: AbortSignal.any([signal, AbortSignal.timeout(SNAPSHOT_TIMEOUT_MS)]),
-    })
-    if (saved === undefined) return filesThisTurn.has(directory)
-    filesThisTurn.set(directory, saved)
-    if (directory !== initialRoot) others.add(directory)
-    return true
-  }
-  /** What this call cannot undo in one of the directories that it affects. */
-  const protect = async (
-    directory: string,
-    files: readonly string[],
-    change: Change,
-  ): Promise<SnapshotProblem | undefined> => {
-    const problem = await saveOnce(directory, change)
-    if (problem?.kind !== "too-many-files" && problem?.kind !== "unsupported") return problem
-    if (files.length === 0) return problem
-    try {
-      const isSaved = await saveFiles(directory, files, change)
-      return isSaved && problem.kind === "unsupported" ? undefined : problem
-    } catch (error) {
-      if (change.signal.aborted) return undefined
-      log.warning(`no checkpoint of ${files.join(", ")}: ${errorMessage(error)}`)
-      return { kind: "failed", directory, reason: errorMessage(error) }
-    }
-  }
-  const saveOnce = async (directory: string, change: Change): Promise<SnapshotProblem | undefined> => {
-    const known = lasting.get(directory)
-    if (known !== undefined) return known
-    const running = savedThisTurn.get(directory) ?? takeSnapshot(directory, change)
-    savedThisTurn.set(directory, running)
-    return await running
+  const snapshots = createTurnSnapshots({
+    store,
+    home,
+    userHome,
+    log,
+    onStored: (directory) => {
+      if (directory !== initialRoot) others.add(directory)
+    },
+    ...(options.patienceMs === undefined ? {} : { patienceMs: options.patienceMs }),
+  })
+  const whyOf = (reason: string): SnapshotReason => ({
+    reason,
+    turn,
+    session: options.sessionId(),
+    message: options.messageTimestamp?.(),
+  })
+  /** A running snapshot is about to replace entries of the list. */
+  const afterSnapshots = async <T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
+    await orAborted(snapshots.finished(), signal)
+    signal.throwIfAborted()
+    return await work()
   }
 
   return {
     beginTurn: (turnId) => {
       turn = turnId
-      savedThisTurn.clear()
-      filesThisTurn.clear()
+      snapshots.beginTurn()
     },
-    beforeChange: async (change) => {
+    beforeChange: async ({ paths, cwd, reason, signal }) => {
       if (!settings.enabled) return []
       const problems: SnapshotProblem[] = []
       const session = { root: currentRoot(), workdir: options.workdir(), userHome }
-      for (const [directory, files] of affectedRoots(change, session)) {
-        const problem = await protect(directory, change.paths === undefined ? [] : files, change)
+      const why = whyOf(reason)
+      for (const [directory, files] of affectedRoots(paths ?? [cwd ?? session.workdir], session)) {
+        const problem = await snapshots.protect(directory, { files: paths === undefined ? [] : files, why, signal })
         if (problem !== undefined) problems.push(problem)
       }
       return problems
     },
+    prepare: async () => {
+      if (settings.enabled) await snapshots.prepare(currentRoot())
+    },
     root,
     otherRoots: () => [...others].filter((directory) => directory !== root()),
-    list: (request) => store.list(root(), request),
-    diff: (hash, request) => guarded(() => store.diff(root(), hash, request)),
-    restore: (hash, request) => guarded(() => store.restore(root(), hash, request)),
+    list: (request) => afterSnapshots(request.signal, () => store.list(root(), request)),
+    diff: (hash, request) => guarded(() => afterSnapshots(request.signal, () => store.diff(root(), hash, request))),
+    restore: (hash, request) =>
+      guarded(() => afterSnapshots(request.signal, () => store.restore(root(), hash, request))),
     named: {
       ...named,
       save: (name, request) => guarded(() => named.save(name, request)),
       diff: (name, signal) => guarded(() => named.diff(name, signal)),
-      restore: (name, request) => guarded(() => named.restore(name, request)),
+      restore: (name, request) => guarded(() => afterSnapshots(request.signal, () => named.restore(name, request))),
       delete: (name, signal) => guarded(() => named.delete(name, signal)),
     },
-    pruneIfDue: (signal) => prune(store, { ...options, signal }),
-    close: () => {
+    close: async (signal) => {
+      await snapshots.close()
+      await prune(store, { ...options, signal })
       try {
-        store.close()
+        await store.close()
       } catch (error) {
         log.warning(`cannot write the scan cache of the workspace: ${errorMessage(error)}`)
       }
@@ -230,30 +167,34 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
   }
 }
 
-function ignore(): void {
-  // The caller of the failed save reports it.
-}
-
-const MAX_SHOWN_PATHS = 5
-
-function unreadableProblem(directory: string, paths: readonly string[]): SnapshotProblem | undefined {
-  if (paths.length === 0) return undefined
-  const rest = paths.length > MAX_SHOWN_PATHS ? ` and ${paths.length - MAX_SHOWN_PATHS} more` : ""
-  const reason = `these paths cannot be read: ${paths.slice(0, MAX_SHOWN_PATHS).join(", ")}${rest}`
-  return { kind: "incomplete", directory, reason }
-}
-
 /** Groups paths by project. A file inside the current project belongs to it even if a nested project is nearer. */
 function affectedRoots(
-  { paths, cwd }: Change,
+  paths: readonly string[],
   session: { readonly root: string; readonly workdir: string; readonly userHome: string },
 ): ReadonlyMap<string, readonly string[]> {
-  const absolute = (paths ?? [cwd ?? session.workdir]).map((path) =>
+  const absolute = paths.map((path) =>
     path === "~" || path.startsWith("~/") ? join(session.userHome, path.slice(1)) : resolve(session.workdir, path),
   )
-  return Map.groupBy(absolute, (path) =>
-    isInside(nearestExistingDirectory(path), session.root) ? session.root : projectRoot(path, session.userHome),
-  )
+  const located = absolute.flatMap((path) => [
+    { path, root: rootOf(path, session) },
+    // The link itself may be in another project than the file that it points to.
+    ...(isLink(path) ? [{ path, root: rootOf(dirname(path), session) }] : []),
+  ])
+  const groups = Map.groupBy(located, ({ root }) => root)
+  return new Map([...groups].map(([root, entries]) => [root, [...new Set(entries.map(({ path }) => path))]]))
+}
+
+function rootOf(path: string, session: { readonly root: string; readonly userHome: string }): string {
+  return isInside(nearestExistingDirectory(path), session.root) ? session.root : projectRoot(path, session.userHome)
+}
+
+function isLink(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
+  } catch {
+    // The tool that uses the path reports the error.
+    return false
+  }
 }
 
 /** Turns errors of the store into failures that can be shown to the user and the model. */

@@ -1,5 +1,5 @@
 import { lstatSync } from "node:fs"
-import { relative } from "node:path"
+import { basename, dirname, join, relative } from "node:path"
 
 import { epochSeconds } from "../../base/clock.ts"
 import type { Clock } from "../../base/clock.ts"
@@ -14,7 +14,16 @@ import { restoreTree } from "./restore-tree.ts"
 import type { RestoreReport } from "./restore-tree.ts"
 import { commitText } from "./snapshot-list.ts"
 import type { SnapshotReason } from "./snapshot-list.ts"
-import { ensureStore, fileProjectId, loadProject, newProject, replaceSnapshot, saveProject } from "./store-files.ts"
+import {
+  ensureStore,
+  fileProjectId,
+  loadProject,
+  moveShallowBoundary,
+  newProject,
+  removeProject,
+  replaceSnapshot,
+  saveProject,
+} from "./store-files.ts"
 import type { StorePaths } from "./store-files.ts"
 import type { DirectoryNode, FileNode, OmittedNode, StatData, TreeNode } from "./tree-node.ts"
 import { readEntry, statDataOf } from "./workspace-scan.ts"
@@ -39,6 +48,24 @@ export interface FileSnapshotRequest {
   readonly extend?: FileSnapshot | undefined
   readonly maxFileBytes: number
   readonly signal: AbortSignal
+}
+
+/** Removes a snapshot from the list, because a complete one of the same turn has been stored. */
+export async function dropFileSnapshot(
+  root: string,
+  { hash }: Pick<FileSnapshot, "hash">,
+  { paths, signal }: { readonly paths: StorePaths; readonly signal: AbortSignal },
+): Promise<void> {
+  const project = await loadProject(paths, fileProjectId(root), signal)
+  const first = project?.snapshots[0]
+  if (project === undefined || first === undefined || project.snapshots.at(-1)?.hash !== hash) return
+  const snapshots = project.snapshots.slice(0, -1)
+  if (snapshots.length > 0) {
+    await saveProject(paths, { ...project, snapshots }, signal)
+    return
+  }
+  await removeProject(paths, project.id, signal)
+  moveShallowBoundary(paths, { from: [first.hash], to: [] })
 }
 
 export interface FileSnapshotContext {
@@ -91,12 +118,43 @@ export function scanFiles(
 ): Omit<FileSnapshot, "hash"> & { readonly node: DirectoryNode } {
   const files = new Map(request.extend?.files)
   const directories = new Map(request.extend?.directories)
-  for (const name of request.files.flatMap((file) => coveredName(root, file))) {
+  for (const name of request.files.flatMap((file) => coveredNames(root, file))) {
     if (!files.has(name)) files.set(name, readFile(root, name, { writer, maxBytes: request.maxFileBytes }))
     for (const directory of parentsOf(name))
       if (!directories.has(directory)) directories.set(directory, directoryStat(root, directory))
   }
   return { files, directories, node: buildTree("", { files, directories, writer }) }
+}
+
+/**
+ * Replaces what a scan found with what was saved before. So the tree shows the state before the files were written, whether the scan
+ * came to them before, during or after that.
+ */
+export function withSavedFiles(
+  root: DirectoryNode,
+  saved: Pick<FileSnapshot, "files" | "directories">,
+  writer: ObjectWriter,
+): DirectoryNode {
+  return replaceIn("", root, { ...saved, writer })
+}
+
+function replaceIn(directory: string, found: DirectoryNode | undefined, parts: TreeParts): DirectoryNode {
+  const children = new Map(found?.children)
+  for (const [name, node] of parts.files) {
+    // Of directories, pipes and devices, nothing was saved.
+    if (parentOf(name) !== directory || (node?.kind === "omitted" && node.reason === "special")) continue
+    if (node === undefined) children.delete(lastSegment(name))
+    else children.set(lastSegment(name), node)
+  }
+  for (const [name, stat] of parts.directories) {
+    if (name === "" || parentOf(name) !== directory) continue
+    const child = children.get(lastSegment(name))
+    if (stat === undefined) children.delete(lastSegment(name))
+    else if (child?.kind !== "omitted")
+      children.set(lastSegment(name), replaceIn(name, child?.kind === "directory" ? child : undefined, parts))
+  }
+  const stat = found ?? parts.directories.get(directory) ?? NO_STAT
+  return { ...stat, kind: "directory", children, id: parts.writer.tree(encodeTree(children)) }
 }
 
 /** Restores each of the files, or removes it if it did not exist. */
@@ -122,9 +180,15 @@ export async function restoreFiles(
   }
 }
 
-/** The path below the root, if snapshots cover such files. A link is followed, because the tool will write its target. */
-function coveredName(root: string, file: string): readonly string[] {
-  const name = relative(root, realPath(file))
+/** A tool that writes to a link writes its target, and one that deletes or moves it does that to the link itself: both are saved. */
+function coveredNames(root: string, file: string): readonly string[] {
+  const [own, target] = [join(realPath(dirname(file)), basename(file)), realPath(file)]
+  return (own === target ? [own] : [own, target]).flatMap((path) => coveredName(root, path))
+}
+
+/** The path below the root, if snapshots cover such files. */
+function coveredName(root: string, path: string): readonly string[] {
+  const name = relative(root, path)
   const segments = name.split("/")
   if (name === "" || segments[0] === ".." || name.startsWith("/")) return []
   if (segments.some((segment, index) => isExcluded(segment, index < segments.length - 1 ? "directory" : "other")))

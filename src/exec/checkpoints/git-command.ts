@@ -1,6 +1,10 @@
 import { spawn } from "node:child_process"
 import type { ChildProcessWithoutNullStreams } from "node:child_process"
 
+import { errorCode } from "../../base/system-error.ts"
+import { findSafeGit, NO_PROGRAMS } from "../safe-git.ts"
+import { keepPlainConfig } from "./store-config.ts"
+
 /** The repository that checkpoints use. Git runs on it without the user's settings, hooks and repositories. */
 export interface ShadowRepository {
   readonly gitDir: string
@@ -55,23 +59,28 @@ export async function gitOutput(
   return result.stdout
 }
 
-/** Starts git. The caller writes its input, reads its output and ends it. */
+/**
+ * Starts git. The caller writes its input, reads its output and ends it. Throws `GitMissingError` when there is none that an
+ * administrator has installed.
+ */
 export function startGit(repository: ShadowRepository, args: readonly string[]): ChildProcessWithoutNullStreams {
-  const child = spawn("git", [...SETTINGS, ...args], {
+  const git = findSafeGit(repository.searchPath)
+  if (git === undefined) throw new GitMissingError(MISSING)
+  keepPlainConfig(repository.gitDir)
+  const child = spawn(git.program, [...NO_PROGRAMS, ...SETTINGS, ...args], {
     cwd: "/",
     env: {
-      PATH: repository.searchPath,
-      LC_ALL: "C",
+      ...git.environment,
       GIT_DIR: repository.gitDir,
       GIT_CONFIG_GLOBAL: "/dev/null",
       GIT_CONFIG_SYSTEM: "/dev/null",
       GIT_CONFIG_NOSYSTEM: "1",
       GIT_ATTR_NOSYSTEM: "1",
-      GIT_TERMINAL_PROMPT: "0",
-      GIT_OPTIONAL_LOCKS: "0",
       GIT_NO_REPLACE_OBJECTS: "1",
     },
     stdio: ["pipe", "pipe", "pipe"],
+    // A process group of its own, because garbage collection starts further processes, which must not survive it: see `killGit`.
+    detached: true,
   })
   child.stdin.on("error", () => {
     // Git exited before reading all input; the exit code shows whether that is an error.
@@ -79,14 +88,12 @@ export function startGit(repository: ShadowRepository, args: readonly string[]):
   return child
 }
 
+const MISSING = "git cannot be started; install it to use checkpoints"
+
 const SETTINGS = [
-  "core.hooksPath=/dev/null",
   "core.attributesFile=/dev/null",
   "core.excludesFile=/dev/null",
-  "core.fsmonitor=false",
   "core.quotePath=false",
-  "gc.auto=0",
-  "maintenance.auto=false",
   "log.showRoot=false",
   "fastimport.unpackLimit=1",
 ].flatMap((setting) => ["-c", setting])
@@ -95,19 +102,30 @@ const SETTINGS = [
 export function waitForExit(child: ChildProcessWithoutNullStreams, signal: AbortSignal): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
   const onAbort = (): void => {
-    child.kill("SIGKILL")
+    killGit(child)
     reject(signal.reason instanceof Error ? signal.reason : new Error("interrupted"))
   }
   if (signal.aborted) onAbort()
   else signal.addEventListener("abort", onAbort, { once: true })
   child.once("error", (cause) => {
-    reject(new GitMissingError("git cannot be started; install it to use checkpoints", { cause }))
+    reject(new GitMissingError(MISSING, { cause }))
   })
   child.once("close", (code) => {
     signal.removeEventListener("abort", onAbort)
     resolve(code ?? -1)
   })
   return promise
+}
+
+/** Kills git and the processes that it has started. */
+export function killGit({ pid }: ChildProcessWithoutNullStreams): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, "SIGKILL")
+  } catch (error) {
+    // It has ended already.
+    if (errorCode(error) !== "ESRCH") throw error
+  }
 }
 
 function collect(stream: NodeJS.ReadableStream, limit: number) {

@@ -27,19 +27,24 @@ const TYPE_BITS = 0o170000
  * the others; an empty directory is an empty tree.
  */
 export function encodeTree(children: ReadonlyMap<string, TreeNode>): Buffer {
-  const entries = [...children].map(([name, node]) => ({
+  const entries = Array.from(children, ([name, node]) => ({
     order: node.kind === "directory" ? `${name}/` : name,
     name,
     node,
   }))
   entries.sort((a, b) => (a.order < b.order ? -1 : a.order > b.order ? 1 : 0))
-  let text = ""
-  for (const { name, node } of entries) {
-    const id = node.kind === "omitted" ? OMITTED_ID : node.id
-    text += `${treeMode(node).toString(8)} ${name}\0${Buffer.from(id, "hex").toString("latin1")}`
+  const heads = entries.map(({ name, node }) => `${treeMode(node).toString(8)} ${name}\0`)
+  // Writing into one buffer is several times faster than joining strings, and a directory may have 50,000 entries.
+  const encoded = Buffer.allocUnsafe(heads.reduce((length, head) => length + head.length + ID_BYTES, 0))
+  let offset = 0
+  for (const [index, { node }] of entries.entries()) {
+    offset += encoded.write(heads[index] ?? "", offset, "latin1")
+    offset += encoded.write(node.kind === "omitted" ? OMITTED_ID : node.id, offset, ID_BYTES, "hex")
   }
-  return Buffer.from(text, "latin1")
+  return encoded
 }
+
+const ID_BYTES = 20
 
 function treeMode(node: TreeNode): number {
   if (node.kind === "omitted") return SUBMODULE_MODE

@@ -1,4 +1,4 @@
-import { waitForExit, startGit } from "./git-command.ts"
+import { killGit, startGit, waitForExit } from "./git-command.ts"
 import type { ShadowRepository } from "./git-command.ts"
 import { decodeTree } from "./git-objects.ts"
 import type { TreeEntry } from "./git-objects.ts"
@@ -51,7 +51,7 @@ export function openObjectReader(repository: ShadowRepository, signal: AbortSign
     tree: async (id) => decodeTree(await content(id)),
     close: async () => {
       child.stdin.end()
-      child.kill()
+      killGit(child)
       await exit.catch(() => undefined)
     },
   }

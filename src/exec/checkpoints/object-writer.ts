@@ -1,17 +1,18 @@
-import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { deflateSync } from "node:zlib"
 
 import { randomHex } from "../../base/random-and-hash.ts"
 import { isNotFound } from "../../base/system-error.ts"
-import { waitForExit, startGit } from "./git-command.ts"
+import { killGit, startGit, waitForExit } from "./git-command.ts"
 import type { ShadowRepository } from "./git-command.ts"
 import { gitObject } from "./git-objects.ts"
 import type { GitObject } from "./git-objects.ts"
 
 /**
  * Adds objects to the store. The first ones are written as loose objects, because starting git would take longer than a small
- * snapshot; from `MAX_LOOSE_BLOBS` on, `git fast-import` writes one pack. Only `finish` guarantees that everything is stored.
+ * snapshot; from `MAX_LOOSE_BLOBS` on, `git fast-import` writes one pack. It also gets large files, because compressing them here would
+ * block the event loop. Only `finish` guarantees that everything is stored.
  */
 export interface ObjectWriter {
   blob(content: Buffer): string
@@ -26,6 +27,7 @@ export interface ObjectWriter {
 }
 
 const MAX_LOOSE_BLOBS = 100
+const MAX_LOOSE_BYTES = 1024 * 1024
 const MAX_QUEUED_BYTES = 8 * 1024 * 1024
 
 export function createObjectWriter(repository: ShadowRepository, signal: AbortSignal): ObjectWriter {
@@ -41,8 +43,8 @@ export function createObjectWriter(repository: ShadowRepository, signal: AbortSi
     blob: (content) => {
       const object = gitObject("blob", content)
       if (written.has(object.id)) return object.id
-      blobs += 1
-      if (blobs <= MAX_LOOSE_BLOBS) return writeOnce(object)
+      if (content.length <= MAX_LOOSE_BYTES) blobs += 1
+      if (content.length <= MAX_LOOSE_BYTES && blobs <= MAX_LOOSE_BLOBS) return writeOnce(object)
       fastImport ??= startFastImport(repository, signal)
       fastImport.push(content)
       written.add(object.id)
@@ -62,6 +64,15 @@ export function createObjectWriter(repository: ShadowRepository, signal: AbortSi
       fastImport?.abandon()
     },
   }
+}
+
+/**
+ * Removes what killed processes have left of packs. Git itself removes it only with the next garbage collection. The caller holds the
+ * lock of the store.
+ */
+export function removeUnfinishedPacks({ gitDir }: ShadowRepository): void {
+  const directory = join(gitDir, "objects", "pack")
+  for (const name of readdirSync(directory)) if (name.startsWith("tmp_")) rmSync(join(directory, name), { force: true })
 }
 
 function writeLoose(gitDir: string, { id, header, content }: GitObject): void {
@@ -121,7 +132,7 @@ function startFastImport(repository: ShadowRepository, signal: AbortSignal) {
       if (code !== 0) throw new Error(`git could not store the files: ${errorOutput.trim()}`)
     },
     abandon: (): void => {
-      child.kill("SIGKILL")
+      killGit(child)
     },
   }
 }

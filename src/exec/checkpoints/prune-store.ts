@@ -51,6 +51,8 @@ export interface ProjectUsage {
 
 const LOCK_WAIT_MS = 15_000
 const DAY_SECONDS = 86_400
+/** When pruning failed or took too long for the end of a session. */
+const RETRY_SECONDS = 3600
 
 /**
  * Removes snapshots that exceed the age or count limit and those of deleted directories, then the oldest snapshots of the
@@ -86,9 +88,18 @@ export async function pruneStoreIfDue(
   const marker = join(paths.directory, "last_prune")
   const now = epochSeconds(options.clock)
   if (!storeExists(paths) || now - readTimestamp(marker) < options.minIntervalHours * 3600) return undefined
-  const report = await pruneStore(paths, options)
-  writeFileSync(marker, `${Math.floor(now)}\n`, { mode: 0o600 })
-  return report
+  const write = (time: number): void => {
+    writeFileSync(marker, `${Math.floor(time)}\n`, { mode: 0o600 })
+  }
+  try {
+    const report = await pruneStore(paths, options)
+    write(now)
+    return report
+  } catch (error) {
+    // Otherwise every session would end with the same wait.
+    write(now - options.minIntervalHours * 3600 + RETRY_SECONDS)
+    throw error
+  }
 }
 
 export async function storeUsage(paths: StorePaths, signal: AbortSignal): Promise<StoreUsage> {

@@ -17,6 +17,8 @@ import { explainSystemError } from "../../base/system-error.ts"
 import { toByteString, decodeByteString, toNodePath } from "./byte-string.ts"
 import type { TreeEntry } from "./git-objects.ts"
 import type { ObjectReader } from "./object-reader.ts"
+import { createTimeSlices } from "./time-slices.ts"
+import type { TimeSlices } from "./time-slices.ts"
 import type { DirectoryNode, OmissionReason, TreeNode } from "./tree-node.ts"
 
 export interface RestoreOptions {
@@ -48,15 +50,18 @@ export interface UnrestoredPath {
 
 /**
  * Brings a workspace to the state of the target tree: contents, links, permission bits, empty directories. Touches only what
- * differs. Continues after a failure, to restore as much as possible, and reports each failure.
+ * differs. Continues after a failure, to restore as much as possible, and reports each failure. Works in short slices, because the
+ * event loop must not wait for thousands of files.
  */
 export async function restoreTree(options: RestoreOptions): Promise<RestoreReport> {
-  const run: RestoreRun = { ...options, written: [], removed: [], notRestored: [], kept: [] }
+  const slices = createTimeSlices(options.signal)
+  const run: RestoreRun = { ...options, slices, written: [], removed: [], notRestored: [], kept: [] }
   await restoreDirectory(toByteString(options.root), { current: options.current, target: options.target }, run)
   return { written: run.written, removed: run.removed, notRestored: run.notRestored, kept: run.kept }
 }
 
 interface RestoreRun extends RestoreOptions {
+  readonly slices: TimeSlices
   readonly written: string[]
   readonly removed: string[]
   readonly notRestored: UnrestoredPath[]
@@ -75,7 +80,7 @@ async function restoreDirectory(
   depth = 0,
 ): Promise<void> {
   if (current?.id === target) {
-    reportOmittedBelow(path, current, { run, depth })
+    await reportOmittedBelow(path, current, { run, depth })
     return
   }
   run.signal.throwIfAborted()
@@ -86,7 +91,7 @@ async function restoreDirectory(
   const modeBefore = makeWritable(path)
   try {
     for (const [name, node] of [...present].filter(isSelected)) {
-      if (!targetEntries.has(name)) attempt(`${path}/${name}`, run, (below) => remove(below, node, run))
+      if (!targetEntries.has(name)) await attempt(`${path}/${name}`, run, (below) => remove(below, node, run))
     }
     for (const [name, entry] of [...targetEntries].filter(isSelected)) {
       await restoreEntry(`${path}/${name}`, { node: present.get(name), entry, depth: depth + 1 }, run)
@@ -105,7 +110,7 @@ interface EntryPair {
 async function restoreEntry(path: string, pair: EntryPair, run: RestoreRun): Promise<void> {
   switch (pair.entry.kind) {
     case "omitted":
-      attempt(path, run, () => reportOmitted(path, run))
+      await attempt(path, run, () => reportOmitted(path, run))
       return
     case "directory":
       await restoreSubdirectory(path, pair, run)
@@ -128,25 +133,25 @@ function reportOmitted(path: string, run: RestoreRun): void {
   run.kept.push({ path: relative(path, run), why: "changed since; the snapshot does not contain its earlier content" })
 }
 
-function reportOmittedBelow(
+async function reportOmittedBelow(
   path: string,
   { children }: DirectoryNode,
   { run, depth }: { readonly run: RestoreRun; readonly depth: number },
-): void {
+): Promise<void> {
   const onlyName = run.onlyPath?.[depth]
   for (const [name, node] of children) {
     if (onlyName !== undefined && onlyName !== name) continue
     const below = `${path}/${name}`
-    if (node.kind === "directory") reportOmittedBelow(below, node, { run, depth: depth + 1 })
-    else if (node.kind === "omitted") attempt(below, run, () => reportOmitted(below, run))
+    if (node.kind === "directory") await reportOmittedBelow(below, node, { run, depth: depth + 1 })
+    else if (node.kind === "omitted") await attempt(below, run, () => reportOmitted(below, run))
   }
 }
 
 async function restoreSubdirectory(path: string, { node, entry, depth }: EntryPair, run: RestoreRun): Promise<void> {
   const current = node?.kind === "directory" ? node : undefined
-  const exists = attempt(path, run, () => {
+  const exists = await attempt(path, run, async () => {
     if (current !== undefined) return
-    removeObstacle(path, node, run)
+    await removeObstacle(path, node, run)
     mkdirSync(toNodePath(path), { mode: 0o700 })
     inheritOwner(path)
     run.written.push(`${relative(path, run)}/`)
@@ -155,22 +160,22 @@ async function restoreSubdirectory(path: string, { node, entry, depth }: EntryPa
   await restoreDirectory(path, { current, target: entry.id }, run, depth)
   // Restoring a single path leaves the mode of existing parent directories alone.
   if (current !== undefined && depth < (run.onlyPath?.length ?? 0)) return
-  attempt(path, run, () => {
+  await attempt(path, run, () => {
     setMode(path, current?.mode, { entry, run })
   })
 }
 
 async function restoreFile(path: string, { node, entry }: EntryPair, run: RestoreRun): Promise<void> {
   if ((node?.kind === "file" || node?.kind === "link") && node.kind === entry.kind && node.id === entry.id) {
-    attempt(path, run, () => {
+    await attempt(path, run, () => {
       if (entry.kind === "file") setMode(path, node.mode, { entry, run })
     })
     return
   }
   const content = await readOrReport(path, entry, run)
   if (content === undefined) return
-  attempt(path, run, () => {
-    if (node?.kind !== "file" && node?.kind !== "link") removeObstacle(path, node, run)
+  await attempt(path, run, async () => {
+    if (node?.kind !== "file" && node?.kind !== "link") await removeObstacle(path, node, run)
     writeEntry(path, entry, content)
     run.written.push(relative(path, run))
   })
@@ -214,22 +219,22 @@ function setMode(
 }
 
 /** Removes an entry of another kind to make room. Throws for an entry that the undo snapshot could not save. */
-function removeObstacle(path: string, node: TreeNode | undefined, run: RestoreRun): void {
+async function removeObstacle(path: string, node: TreeNode | undefined, run: RestoreRun): Promise<void> {
   const found = lstatSync(toNodePath(path), { throwIfNoEntry: false })
   if (found === undefined) return
   if (node === undefined || (node.kind === "omitted" && node.reason !== "special"))
     throw new RefusedError("the current file could not be saved first")
-  if (node.kind === "directory") removeDirectory(path, node, run)
+  if (node.kind === "directory") await removeDirectory(path, node, run)
   else unlinkSync(toNodePath(path))
 }
 
-function remove(path: string, node: TreeNode, run: RestoreRun): void {
+async function remove(path: string, node: TreeNode, run: RestoreRun): Promise<void> {
   switch (node.kind) {
     case "omitted":
       run.kept.push({ path: relative(path, run), why: `created since; ${OMISSION_TEXT[node.reason]}` })
       return
     case "directory":
-      removeDirectory(path, node, run)
+      await removeDirectory(path, node, run)
       return
     case "file":
     case "link":
@@ -248,9 +253,9 @@ const OMISSION_TEXT: Readonly<Record<OmissionReason, string>> = {
 }
 
 /** Removes only saved files; a directory that holds anything else stays. */
-function removeDirectory(path: string, node: DirectoryNode, run: RestoreRun): void {
+async function removeDirectory(path: string, node: DirectoryNode, run: RestoreRun): Promise<void> {
   const modeBefore = makeWritable(path)
-  for (const [name, child] of node.children) attempt(`${path}/${name}`, run, (below) => remove(below, child, run))
+  for (const [name, child] of node.children) await attempt(`${path}/${name}`, run, (below) => remove(below, child, run))
   try {
     rmdirSync(toNodePath(path))
     run.removed.push(`${relative(path, run)}/`)
@@ -282,11 +287,13 @@ class RefusedError extends Error {
   override readonly name = "RefusedError"
 }
 
-function attempt(path: string, run: RestoreRun, step: (path: string) => void): boolean {
+async function attempt(path: string, run: RestoreRun, step: (path: string) => void | Promise<void>): Promise<boolean> {
+  if (run.slices.isOver()) await run.slices.next()
   try {
-    step(path)
+    await step(path)
     return true
   } catch (error) {
+    run.signal.throwIfAborted()
     reportNotRestored(path, run, explainSystemError(error))
     return false
   }

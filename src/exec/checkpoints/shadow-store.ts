@@ -1,23 +1,21 @@
-import { mkdirSync } from "node:fs"
 import { join, posix } from "node:path"
 
 import type { Clock } from "../../base/clock.ts"
 import { epochSeconds } from "../../base/clock.ts"
-import { withFileLock } from "../../base/file-lock.ts"
 import { realPath } from "../../base/real-path.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { toByteString } from "./byte-string.ts"
-import { restoreFiles, scanFiles, takeFileSnapshot } from "./file-snapshots.ts"
+import { dropFileSnapshot, restoreFiles, scanFiles, takeFileSnapshot, withSavedFiles } from "./file-snapshots.ts"
 import type { FileSnapshot, FileSnapshotRequest } from "./file-snapshots.ts"
 import { gitOutput, runGit } from "./git-command.ts"
-import { createObjectWriter } from "./object-writer.ts"
+import { createObjectWriter, removeUnfinishedPacks } from "./object-writer.ts"
 import type { ObjectWriter } from "./object-writer.ts"
 import { openObjectReader } from "./object-reader.ts"
 import type { ObjectReader } from "./object-reader.ts"
 import { restoreTree } from "./restore-tree.ts"
 import type { RestoreReport } from "./restore-tree.ts"
-import { readScanCache, writeScanCache } from "./scan-cache.ts"
+import { hasSmallScanCache, readScanCache, writeScanCache } from "./scan-cache.ts"
 import { commitText, listSnapshots } from "./snapshot-list.ts"
 import type { Snapshot, SnapshotReason } from "./snapshot-list.ts"
 import {
@@ -36,17 +34,28 @@ import {
   storePaths,
 } from "./store-files.ts"
 import type { Project, SnapshotCommit, StorePaths } from "./store-files.ts"
+import { createStoreLock } from "./store-lock.ts"
 import type { DirectoryNode } from "./tree-node.ts"
-import { scanWorkspace } from "./workspace-scan.ts"
+import { hasMoreFiles, scanWorkspace } from "./workspace-scan.ts"
 import type { ScanResult } from "./workspace-scan.ts"
 
 /** Stores snapshots of workspaces in a separate repository. Never touches the user's repositories. */
 export interface ShadowStore {
   readonly paths: StorePaths
   /** Saves the current state of the workspace. Creates no new snapshot when nothing has changed since the last one. */
-  snapshot(root: string, why: SnapshotReason, signal: AbortSignal): Promise<SnapshotOutcome>
-  /** Saves single files of a directory that is too large for a snapshot. Undefined when snapshots cover none of them. */
+  snapshot(
+    root: string,
+    why: SnapshotReason,
+    signal: AbortSignal,
+    /** Files that were saved with `snapshotFiles` before they were written, while this snapshot was still running: it has their saved content. */
+    saved?: () => FileSnapshot | undefined,
+  ): Promise<SnapshotOutcome>
+  /** Scans a large workspace and stores its files without a snapshot, so that the next snapshot is fast. */
+  prepare(root: string, signal: AbortSignal): Promise<void>
+  /** Saves single files, also while a snapshot of this store is running. Undefined when snapshots cover none of them. */
   snapshotFiles(root: string, request: Omit<FileSnapshotRequest, "maxFileBytes">): Promise<FileSnapshot | undefined>
+  /** Removes a snapshot of single files from the list. */
+  dropFiles(root: string, snapshot: FileSnapshot, signal: AbortSignal): Promise<void>
   /** Newest first. */
   list(root: string, options: { readonly limit?: number; readonly signal: AbortSignal }): Promise<readonly Snapshot[]>
   /** Compares the snapshot with the current state of the workspace. */
@@ -57,7 +66,7 @@ export interface ShadowStore {
   saveNamed(root: string, key: string, options: SaveNamedOptions): Promise<string>
   deleteNamed(root: string, key: string, signal: AbortSignal): Promise<void>
   /** Writes the scan caches, so that the next process starts fast. */
-  close(): void
+  close(): Promise<void>
 }
 
 export interface SnapshotOutcome {
@@ -87,6 +96,8 @@ export interface SnapshotDiff {
   readonly text: string
   readonly truncated: boolean
   readonly files: readonly string[]
+  /** Those that are newer than the snapshot, which a restore removes. */
+  readonly added: readonly string[]
 }
 
 export interface RestoreOutcome extends RestoreReport {
@@ -106,7 +117,8 @@ export interface ShadowStoreOptions {
 }
 
 const MAX_FILES = 50_000
-const LOCK_WAIT_MS = 15_000
+/** With fewer files, a first snapshot takes a fraction of a second. */
+const MIN_PREPARED_FILES = 4000
 const MAX_DIFF_BYTES = 400_000
 /** Size limit for files that a restore is about to overwrite: the undo snapshot saves them even when they are large. */
 const MAX_OVERWRITTEN_BYTES = 1024 * 1024 * 1024
@@ -116,18 +128,23 @@ export function createShadowStore(options: ShadowStoreOptions): ShadowStore {
   const paths = storePaths(options.home, options.path)
   const scans = new Map<string, ScanState>()
   const context: StoreContext = { paths, options, scans }
-  const locked = <T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
-    mkdirSync(paths.directory, { recursive: true, mode: 0o700 })
-    return withFileLock(paths.lockPath, { waitMs: LOCK_WAIT_MS, signal }, work)
-  }
+  const lock = createStoreLock(paths)
   return {
     paths: paths,
-    snapshot: (root, why, signal) =>
-      locked(signal, async () => (await takeSnapshot(root, { why, signal }, context)).outcome),
+    snapshot: (root, why, signal, saved) =>
+      lock.holdForScan(signal, async () => (await takeSnapshot(root, { why, signal, saved }, context)).outcome),
+    prepare: async (root, signal) => {
+      if (scans.has(root) || hasSmallScanCache(scanCachePath(paths, projectId(root)))) return
+      if (!(await hasMoreFiles(root, { maxFiles: MIN_PREPARED_FILES, skipped: skippedPaths(options), signal }))) return
+      await lock.holdForScan(signal, async () => {
+        await scan(root, { context, signal }, () => Promise.resolve())
+      })
+    },
     snapshotFiles: (root, request) =>
-      locked(request.signal, () =>
+      lock.join(request.signal, () =>
         takeFileSnapshot(root, { ...request, maxFileBytes: maxFileBytes(options) }, { ...options, paths }),
       ),
+    dropFiles: (root, snapshot, signal) => lock.join(signal, () => dropFileSnapshot(root, snapshot, { paths, signal })),
     list: async (root, { limit = DEFAULT_LIMIT, signal }) => {
       if (!storeExists(paths)) return []
       const listed = await Promise.all(
@@ -139,24 +156,28 @@ export function createShadowStore(options: ShadowStoreOptions): ShadowStore {
         .slice(0, limit)
     },
     diff: (root, hash, request) =>
-      locked(request.signal, async () => {
+      lock.hold(request.signal, async () => {
         const target = await findTarget(root, hash, { ...request, paths })
         return target.ok ? ok(await diffAgainst(root, target.value, { request, context })) : target
       }),
     restore: (root, hash, request) =>
-      locked(request.signal, async () => {
+      lock.hold(request.signal, async () => {
         const target = await findTarget(root, hash, { ...request, paths })
         return target.ok ? await restore(root, target.value, { request, context }) : target
       }),
-    saveNamed: (root, key, request) => locked(request.signal, () => saveNamed(root, key, { request, context })),
+    saveNamed: (root, key, request) => lock.hold(request.signal, () => saveNamed(root, key, { request, context })),
     deleteNamed: async (root, key, signal) => {
       if (!storeExists(paths)) return
-      await locked(signal, () => gitOutput(paths, ["update-ref", "-d", namedRef(projectId(root), key)], { signal }))
+      await lock.hold(signal, () => gitOutput(paths, ["update-ref", "-d", namedRef(projectId(root), key)], { signal }))
     },
-    close: () => {
-      for (const [root, state] of scans) if (state.unsaved > 0) saveScan(root, state, paths)
+    close: async () => {
+      for (const [root, state] of scans) if (state.unsaved > 0) await saveScan(root, state, paths)
     },
   }
+}
+
+function skippedPaths({ home }: ShadowStoreOptions): ReadonlySet<string> {
+  return new Set([toByteString(home), toByteString(realPath(home))])
 }
 
 function maxFileBytes({ maxFileMb }: ShadowStoreOptions): number {
@@ -197,12 +218,13 @@ interface ScanRequest {
   readonly signal: AbortSignal
   /** Paths below the root that are saved regardless of the configured file size limit. */
   readonly unlimited?: ReadonlySet<string>
+  readonly saved?: (() => FileSnapshot | undefined) | undefined
 }
 
 /** Calls `use` with the tree of the workspace while objects may still be added, and stores all of them afterwards. */
 async function scan(
   root: string,
-  { context, signal, unlimited }: ScanRequest,
+  { context, signal, unlimited, saved }: ScanRequest,
   use: (tree: string, writer: ObjectWriter) => Promise<void>,
 ): Promise<ScanResult> {
   const { paths, options, scans } = context
@@ -210,7 +232,8 @@ async function scan(
   const epoch = readEpoch(paths)
   const known = scans.get(root)
   const usable = known?.epoch === epoch ? known : undefined
-  const previous = usable?.root ?? readScanCache(scanCachePath(paths, projectId(root)), epoch)
+  const previous = usable?.root ?? (await readScanCache(scanCachePath(paths, projectId(root)), epoch, signal))
+  removeUnfinishedPacks(paths)
   const writer = createObjectWriter(paths, signal)
   const limit = maxFileBytes(options)
   try {
@@ -220,13 +243,15 @@ async function scan(
       writer,
       maxFiles: MAX_FILES,
       sizeLimit: (path) => (unlimited?.has(path) === true ? MAX_OVERWRITTEN_BYTES : limit),
-      skipped: new Set([toByteString(options.home), toByteString(realPath(options.home))]),
+      skipped: skippedPaths(options),
       signal,
     })
-    await use(found.root.id, writer)
+    const files = saved?.()
+    const tree = files === undefined ? found.root : withSavedFiles(found.root, files, writer)
+    await use(tree.id, writer)
     await writer.finish()
     const state = { epoch, root: found.root, unsaved: (usable?.unsaved ?? 0) + found.read }
-    if (state.unsaved >= MAX_UNSAVED) saveScan(root, state, paths)
+    if (state.unsaved >= MAX_UNSAVED) await saveScan(root, state, paths)
     scans.set(root, state.unsaved >= MAX_UNSAVED ? { ...state, unsaved: 0 } : state)
     return found
   } finally {
@@ -234,8 +259,8 @@ async function scan(
   }
 }
 
-function saveScan(root: string, { epoch, root: node }: ScanState, paths: StorePaths): void {
-  writeScanCache(scanCachePath(paths, projectId(root)), { epoch, root: node })
+async function saveScan(root: string, { epoch, root: node }: ScanState, paths: StorePaths): Promise<void> {
+  await writeScanCache(scanCachePath(paths, projectId(root)), { epoch, root: node })
 }
 
 async function takeSnapshot(
@@ -244,6 +269,7 @@ async function takeSnapshot(
     readonly why: SnapshotReason
     readonly signal: AbortSignal
     readonly unlimited?: ReadonlySet<string>
+    readonly saved?: (() => FileSnapshot | undefined) | undefined
     /** The tree that is about to be restored, for the snapshot that undoes the restore. */
     readonly restoring?: string
   },
@@ -254,8 +280,9 @@ async function takeSnapshot(
   let outcome: Omit<SnapshotOutcome, "unreadable"> | undefined
   let saved: Project | undefined
   let added: { readonly project: Project; readonly snapshot: SnapshotCommit } | undefined
+  // The time before the scan: what changes during the scan changes after the snapshot.
+  const now = epochSeconds(options.clock)
   const { root: node, unreadable } = await scan(root, { ...request, context }, async (tree, writer) => {
-    const now = epochSeconds(options.clock)
     const project = (await loadProject(paths, id, request.signal)) ?? newProject(projectId(root), root, now)
     const last = project.snapshots.at(-1)
     if (last?.tree === tree && isReusable(last, tree, request.restoring)) {
@@ -403,16 +430,19 @@ async function diffAgainst(root: string, target: Target, { request, context }: T
     "--ignore-submodules=all",
   ]
   const range = [tree, now.id, ...pathspec]
-  const names = await gitOutput(context.paths, [...common, "--no-renames", "--name-only", "-z", ...range], { signal })
+  const names = await gitOutput(context.paths, [...common, "--no-renames", "--name-status", "-z", ...range], { signal })
   const patch = await runGit(context.paths, [...common, ...range], { signal, maxBytes: MAX_DIFF_BYTES })
   return {
     text: patch.stdout.toString("utf8"),
     truncated: patch.truncated,
-    files: names
-      .toString("utf8")
-      .split("\0")
-      .filter((name) => name !== ""),
+    ...changedNames(names.toString("utf8").split("\0")),
   }
+}
+
+/** Reads pairs of a status letter and a path. */
+function changedNames(fields: readonly string[]): Pick<SnapshotDiff, "files" | "added"> {
+  const files = fields.filter((name, index) => index % 2 === 1 && name !== "")
+  return { files, added: files.filter((_, index) => fields[2 * index] === "A") }
 }
 
 async function currentFiles(

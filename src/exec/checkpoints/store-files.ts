@@ -58,17 +58,26 @@ export function storeExists({ gitDir }: StorePaths): boolean {
   return existsSync(join(gitDir, "HEAD"))
 }
 
-/** Creates the store if necessary: one bare repository for all workspaces, accessible to its owner only. */
+/**
+ * Creates the store if necessary: one bare repository for all workspaces, accessible to its owner only. It gets its name when it is
+ * complete, so a process that is killed leaves no half of it. The caller holds the lock.
+ */
 export async function ensureStore(paths: StorePaths, signal: AbortSignal): Promise<void> {
   if (storeExists(paths)) return
-  mkdirSync(paths.gitDir, { recursive: true, mode: 0o700 })
-  await gitOutput(paths, ["init", "--quiet", "--bare", "--template=", "--object-format=sha1"], { signal })
+  for (const name of readdirSync(paths.directory))
+    if (UNFINISHED_STORE.test(name)) rmSync(join(paths.directory, name), { recursive: true, force: true })
+  const unfinished = { ...paths, gitDir: join(paths.directory, `store.${randomHex(6)}.new`) }
+  mkdirSync(unfinished.gitDir, { mode: 0o700 })
+  await gitOutput(unfinished, ["init", "--quiet", "--bare", "--template=", "--object-format=sha1"], { signal })
   // The trees hold all permission bits, which `git fsck` would report.
-  await gitOutput(paths, ["config", "fsck.badFilemode", "ignore"], { signal })
-  for (const directory of ["indexes", "projects"])
-    mkdirSync(join(paths.gitDir, directory), { recursive: true, mode: 0o700 })
-  renewEpoch(paths)
+  await gitOutput(unfinished, ["config", "fsck.badFilemode", "ignore"], { signal })
+  for (const directory of ["indexes", "projects"]) mkdirSync(join(unfinished.gitDir, directory), { mode: 0o700 })
+  renewEpoch(unfinished)
+  rmSync(paths.gitDir, { recursive: true, force: true })
+  renameSync(unfinished.gitDir, paths.gitDir)
 }
+
+const UNFINISHED_STORE = /^store\.[0-9a-f]+\.new$/u
 
 /** The epoch changes whenever objects may have been removed; cached knowledge of the store's contents is then invalid. */
 export function readEpoch({ gitDir }: StorePaths): string {

@@ -1,12 +1,13 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs"
 import type { Dirent, Stats } from "node:fs"
-import { setImmediate as nextTick } from "node:timers/promises"
 
 import { errorCode } from "../../base/system-error.ts"
 import { decodeByteString, toByteString, toNodePath } from "./byte-string.ts"
 import { isExcluded } from "./excluded-names.ts"
 import { encodeTree } from "./git-objects.ts"
 import type { ObjectWriter } from "./object-writer.ts"
+import { createTimeSlices } from "./time-slices.ts"
+import type { TimeSlices } from "./time-slices.ts"
 import type { DirectoryNode, FileNode, OmittedNode, StatData, TreeNode } from "./tree-node.ts"
 
 export interface ScanOptions {
@@ -36,10 +37,12 @@ export class TooManyFilesError extends Error {
   override readonly name = "TooManyFilesError"
 }
 
+function tooManyFiles({ maxFiles }: ScanOptions): TooManyFilesError {
+  return new TooManyFilesError(`the directory has more than ${maxFiles} files`)
+}
+
 /** Two changes within this time may have the same timestamp on file systems with coarse timestamps. */
 const TIMESTAMP_RESOLUTION_MS = 2000
-/** How long the scan may block the event loop. */
-const SLICE_MS = 8
 
 /**
  * Scans a workspace and stores what has changed. Calls `lstat` on every file, but lists only directories whose timestamp
@@ -52,32 +55,38 @@ export async function scanWorkspace(options: ScanOptions): Promise<ScanResult> {
     files: 0,
     read: 0,
     unreadable: [],
-    sliceStart: performance.now(),
+    slices: createTimeSlices(options.signal),
   }
   const path = toByteString(options.root)
   const stats = lstatSync(toNodePath(path))
   if (!stats.isDirectory()) throw new Error(`${options.root} is not a directory`)
-  if (options.previous === undefined) await countFiles(path, scan)
+  // Nothing is stored of a workspace that turns out to be too large.
+  if (options.previous === undefined && (await hasMoreFiles(options.root, options))) throw tooManyFiles(options)
   const root = await scanDirectory({ path, stats, previous: options.previous }, scan)
   if (root.kind === "omitted") throw new Error(`${options.root} cannot be read`)
   return { root, files: scan.files, read: scan.read, unreadable: scan.unreadable }
 }
 
-/** Counts before a first scan, so that nothing is stored of a workspace that turns out to be too large. */
-async function countFiles(root: string, scan: Scan): Promise<void> {
+/** Whether a workspace has more than `maxFiles` files. Lists directories, but reads no files. */
+export async function hasMoreFiles(
+  root: string,
+  { maxFiles, skipped, signal }: Pick<ScanOptions, "maxFiles" | "skipped" | "signal">,
+): Promise<boolean> {
+  const slices = createTimeSlices(signal)
   let files = 0
-  const pending = [root]
+  const pending = [toByteString(root)]
   for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
     for (const entry of entriesIn(path)) {
       const isDirectory = entry.isDirectory()
       const name = `${path}/${entry.name}`
-      if (isExcluded(entry.name, isDirectory ? "directory" : "other") || scan.skipped.has(name)) continue
+      if (isExcluded(entry.name, isDirectory ? "directory" : "other") || skipped.has(name)) continue
       if (isDirectory) pending.push(name)
       else files += 1
     }
-    if (files > scan.maxFiles) throw new TooManyFilesError(`the directory has more than ${scan.maxFiles} files`)
-    if (performance.now() - scan.sliceStart > SLICE_MS) await yieldToEventLoop(scan)
+    if (files > maxFiles) return true
+    if (slices.isOver()) await slices.next()
   }
+  return false
 }
 
 function entriesIn(path: string): readonly Dirent[] {
@@ -95,7 +104,7 @@ interface Scan extends ScanOptions {
   files: number
   read: number
   readonly unreadable: string[]
-  sliceStart: number
+  readonly slices: TimeSlices
 }
 
 interface ScannedEntry<Node extends TreeNode> {
@@ -118,7 +127,7 @@ async function scanDirectory(entry: ScannedEntry<DirectoryNode>, scan: Scan): Pr
     if (child === undefined) continue
     if (child.kind === "omitted" ? before?.kind !== "omitted" : !isSameObject(child, before)) unchanged = false
     children.set(name, child)
-    if (performance.now() - scan.sliceStart > SLICE_MS || scan.writer.isCongested()) await yieldToEventLoop(scan)
+    if (scan.slices.isOver() || scan.writer.isCongested()) await yieldToEventLoop(scan)
   }
   if (previous !== undefined && unchanged && previous.children.size === children.size)
     return { kind: "directory", ...statData, children, id: previous.id }
@@ -162,7 +171,7 @@ function scanEntry(
 
 function scanFile({ path, stats, previous }: ScannedEntry<TreeNode>, scan: Scan): FileNode | OmittedNode | undefined {
   scan.files += 1
-  if (scan.files > scan.maxFiles) throw new TooManyFilesError(`the directory has more than ${scan.maxFiles} files`)
+  if (scan.files > scan.maxFiles) throw tooManyFiles(scan)
   const kind = stats.isFile() ? "file" : stats.isSymbolicLink() ? "link" : undefined
   if (kind === undefined) return { kind: "omitted", reason: "special" }
   const known = previous?.kind === kind ? previous : undefined
@@ -214,9 +223,7 @@ function readRegularFile(path: string): Buffer | undefined {
 
 async function yieldToEventLoop(scan: Scan): Promise<void> {
   if (scan.writer.isCongested()) await scan.writer.drain()
-  await nextTick()
-  scan.signal.throwIfAborted()
-  scan.sliceStart = performance.now()
+  await scan.slices.next()
 }
 
 /** Call it before reading the content. Uses the system clock, because file timestamps come from it. */

@@ -1,5 +1,4 @@
 import { spawn } from "node:child_process"
-import type { ChildProcess } from "node:child_process"
 import { closeSync, statSync } from "node:fs"
 import { constants } from "node:os"
 import type { Readable } from "node:stream"
@@ -11,6 +10,7 @@ import { LiveOutput } from "../live-output.ts"
 import { COMMAND_VARIABLE, createTreeKiller, signalGroup } from "../process-tree.ts"
 import type { ExitStatus, RunningCommand, RunCommandOptions } from "../workspace.ts"
 import type { OutputPipe } from "./named-pipe-pool.ts"
+import type { HelperRequest, StartedChild } from "./spawn-helper.ts"
 
 /** A grandchild may keep the pipe open forever, so reading stops this long after the shell itself has exited. */
 export const DRAIN_AFTER_EXIT_MS = 300
@@ -32,11 +32,13 @@ export interface LocalShell {
   readonly prefix?: readonly string[] | undefined
   /** Supplies a pipe for stdout. Without one, stdout is a socket, which the command cannot open by name. */
   readonly takePipe?: (() => OutputPipe | undefined) | undefined
+  /** Starts a process with an open stdin elsewhere, without blocking this process. Undefined when it cannot. */
+  readonly startInHelper?: ((request: HelperRequest) => StartedProcess | undefined) | undefined
 }
 
 /** A process and the stream to read its stdout from. */
 export interface StartedProcess {
-  readonly child: ChildProcess
+  readonly child: StartedChild
   readonly output: Readable | null
 }
 
@@ -44,7 +46,10 @@ export interface StartedProcess {
 export interface PrewarmedShell extends StartedProcess {
   /** The value of `COMMAND_VARIABLE` for its command. */
   readonly commandId: string
-  isReady(): boolean
+  /** Resolves when it can run its command, or never will. */
+  readonly started: Promise<void>
+  /** Whether it waits for its command, or is about to. */
+  isAlive(): boolean
   run(script: string, stdin: string | undefined): void
   /** False after the shell has exited means that it died before it received the whole script and that nothing of it ran. */
   hasStarted(): boolean

@@ -1,18 +1,20 @@
-import { constants } from "node:fs"
-import { link, lstat, mkdir, mkdtemp, open, readdir, readlink, realpath, stat, unlink } from "node:fs/promises"
+import { constants, linkSync, lstatSync, readdirSync, unlinkSync } from "node:fs"
+import { lstat, mkdir, mkdtemp, open, readlink, realpath } from "node:fs/promises"
 import type { FileHandle } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { basename, dirname, isAbsolute, join, resolve } from "node:path"
 
 import { writeFileAtomic } from "../../base/atomic-file.ts"
-import { makeDirectories, removeCreatedDirectories } from "../../base/make-directories.ts"
+import { removeCreatedDirectories } from "../../base/make-directories.ts"
 import { errorCode } from "../../base/system-error.ts"
 import { refuseNul } from "../refuse-nul.ts"
-import type { DirectoryEntry, FileFacts, FileSystem } from "../workspace.ts"
+import type { DirectoryEntry, FileFacts, FileSystem, JudgedPath } from "../workspace.ts"
+import { inVerified, openVerified, openVerifiedDirectory, PathChangedError } from "./verified-path.ts"
+import type { VerifiedPath } from "./verified-path.ts"
 
 /**
- * Returns why the file at a real path must not be accessed, or undefined when it may be. Checked again at the time of access, because a
- * concurrent command may have replaced the path that was allowed with a link.
+ * Returns why the file at a real path must not be accessed, or undefined when it may be. Every access passes it, also those that no
+ * tool call declared.
  */
 export type FileGuard = (realPath: string, access: "read" | "write") => Promise<string | undefined>
 
@@ -22,10 +24,19 @@ interface LocalFilesOptions {
   readonly guard?: FileGuard | undefined
 }
 
-/** File access on this machine. Relative paths follow `cwd`, which changes with the shell. */
+/**
+ * File access on this machine. Relative paths follow `cwd`, which changes with the shell. Links in a path are resolved once; the guard
+ * judges the result, and the access happens there, even when another program replaces a part of the path in between.
+ */
 export function createLocalFiles(options: LocalFilesOptions): FileSystem {
+  return createFiles(options)
+}
+
+function createFiles(options: LocalFilesOptions, judged?: JudgedPaths): FileSystem {
   const { guard } = options
   const resolvePath = (path: string): string => {
+    const known = judged?.literalOf(path)
+    if (known !== undefined) return known
     if (path === "~" || path.startsWith("~/")) return join(options.userHome, path.slice(1))
     return isAbsolute(path) ? resolve(path) : resolve(options.cwd(), path)
   }
@@ -33,71 +44,177 @@ export function createLocalFiles(options: LocalFilesOptions): FileSystem {
     refuseNul(path)
     return resolvePath(path)
   }
-  const factsOf = async (path: string): Promise<FileFacts | undefined> => {
-    try {
-      const found = await stat(path)
-      return { kind: kindOf(found), size: found.size, modifiedMs: found.mtimeMs, mode: found.mode & 0o7777 }
-    } catch (error) {
-      if (isMissing(error)) return undefined
-      throw error
-    }
+  const realPath = async (path: string): Promise<string> => {
+    const literal = checkedPath(path)
+    return judged?.get(literal)?.real ?? (await nearestRealPath(literal, MAX_LINKS))
+  }
+  const allowed = async (real: string, access: "read" | "write"): Promise<string> => {
+    const refused = await guard?.(real, access)
+    if (refused !== undefined) throw new Error(refused)
+    return real
+  }
+  /** A call that was judged may change only what was judged. */
+  const writable = (path: string): string => {
+    const literal = checkedPath(path)
+    if (judged !== undefined && judged.get(literal) === undefined)
+      throw new Error(`${literal} is not one of the paths that this call declared`)
+    return literal
+  }
+  /** The path of the file or link itself, which a removal or a move acts on. */
+  const entryPath = async (literal: string): Promise<string> => {
+    const entry =
+      judged?.get(literal)?.entry ?? join(await nearestRealPath(dirname(literal), MAX_LINKS), basename(literal))
+    return await allowed(entry, "write")
   }
   return {
     resolve: resolvePath,
-    stat: async (path) => await factsOf(checkedPath(path)),
-    read: async (path) => await readRegularFile(checkedPath(path), (file) => file.readFile(), guard),
-    readRange: async (path, range) => await readRegularFile(checkedPath(path), (file) => readPart(file, range), guard),
+    stat: async (path) => factsOf(await realPath(path)),
+    read: async (path) => await readRegularFile(await allowed(await realPath(path), "read"), (file) => file.readFile()),
+    readRange: async (path, range) =>
+      await readRegularFile(await allowed(await realPath(path), "read"), (file) => readPart(file, range)),
     write: async (path, data) => {
-      const target = checkedPath(path)
-      if ((await factsOf(target))?.kind === "other") throw notRegular(target)
-      const reached = guard === undefined ? target : await guardedRealPath(target, guard)
-      const created = makeParents(reached)
-      try {
-        writeFileAtomic(reached, data, { mode: newFileMode() })
-      } catch (error) {
-        if (created !== undefined) removeCreatedDirectories(dirname(reached), created)
-        throw error
-      }
+      const target = writable(path)
+      const created = writeVerified(await allowed(await realPath(target), "write"), data)
       const bytes = typeof data === "string" ? Buffer.byteLength(data) : data.byteLength
-      return { bytes, path: target, createdDirectories: created !== undefined }
+      return { bytes, path: target, createdDirectories: created }
     },
     list: async (path) => {
-      const entries = await readdir(checkedPath(path), { withFileTypes: true })
+      const real = await allowed(await realPath(path), "read")
+      const entries = closing(openVerified(real, "directory"), (directory) =>
+        inVerified(directory, real, (opened) => readdirSync(opened, { withFileTypes: true })),
+      )
       return entries.map((entry): DirectoryEntry => ({ name: entry.name, kind: kindOf(entry) }))
     },
     remove: async (path) => {
-      await unlink(checkedPath(path))
+      const literal = writable(path)
+      const entry = await entryPath(literal)
+      closing(openVerified(dirname(entry), "directory"), (parent) => {
+        inVerified(parent, dirname(entry), (opened) => {
+          unlinkSync(join(opened, basename(entry)))
+        })
+      })
+      judged?.removed(literal)
     },
     rename: async (from, to) => {
-      const [source, target] = [checkedPath(from), checkedPath(to)]
-      const created = makeParents(target)
-      try {
-        // Creating a hard link fails when the target exists; rename(2) would replace it.
-        await link(source, target)
-      } catch (error) {
-        if (created !== undefined) removeCreatedDirectories(dirname(target), created)
-        throw error
-      }
-      await unlink(source)
+      const [source, target] = [writable(from), writable(to)]
+      const [sourceEntry, targetEntry] = [await entryPath(source), await entryPath(target)]
+      moveVerified(sourceEntry, targetEntry, judged?.get(source)?.real === sourceEntry)
+      judged?.removed(source)
+      judged?.removed(target)
     },
-    realPath: async (path) => await nearestRealPath(checkedPath(path), MAX_LINKS),
+    realPath,
     temporaryDirectory: () => privateDirectory(join(tmpdir(), `hermes-results-${process.getuid?.() ?? "user"}`)),
+    withJudgedPaths: (paths) => createFiles(options, createJudgedPaths(paths)),
   }
+}
+
+/** The paths of one call, by their absolute form. */
+interface JudgedPaths {
+  literalOf(given: string): string | undefined
+  get(literal: string): Pick<JudgedPath, "real" | "entry"> | undefined
+  /** A link that the call itself removed no longer counts. */
+  removed(literal: string): void
+}
+
+function createJudgedPaths(paths: readonly JudgedPath[]): JudgedPaths {
+  const literals = new Map(paths.map(({ given, literal }) => [given, literal]))
+  const known = new Map(paths.map(({ literal, real, entry }) => [literal, { real, entry }]))
+  return {
+    literalOf: (given) => literals.get(given),
+    get: (literal) => known.get(literal),
+    removed: (literal) => {
+      const path = known.get(literal)
+      if (path !== undefined) known.set(literal, { real: path.entry, entry: path.entry })
+    },
+  }
+}
+
+function closing<T>(verified: VerifiedPath, work: (verified: VerifiedPath) => T): T {
+  try {
+    return work(verified)
+  } finally {
+    verified.close()
+  }
+}
+
+function factsOf(real: string): FileFacts | undefined {
+  try {
+    const { stats } = closing(openVerified(real), (found) => found)
+    return { kind: kindOf(stats), size: stats.size, modifiedMs: stats.mtimeMs, mode: stats.mode & 0o7777 }
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}
+
+/** Opens without blocking, after checking that it is no pipe or device: those could block the reader, or act when they are opened. */
+async function readRegularFile(real: string, read: (file: FileHandle) => Promise<Uint8Array>): Promise<Uint8Array> {
+  const found = openVerified(real)
+  try {
+    if (!found.stats.isFile() && !found.stats.isDirectory()) throw notRegular(real)
+    const file = await open(found.path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) =>
+      inVerified(found, real, () => {
+        throw error
+      }),
+    )
+    try {
+      const now = await file.stat()
+      if (now.ino !== found.stats.ino || now.dev !== found.stats.dev) throw new PathChangedError(real)
+      return await read(file)
+    } finally {
+      await file.close()
+    }
+  } finally {
+    found.close()
+  }
+}
+
+/** Replaces the file at a real path. Returns whether directories were created for it. */
+function writeVerified(real: string, data: string | Uint8Array): boolean {
+  const parent = dirname(real)
+  const { directory, created } = openVerifiedDirectory(parent, NEW_DIRECTORY_MODE)
+  try {
+    closing(directory, (opened) => {
+      inVerified(opened, parent, (path) => {
+        const target = join(path, basename(real))
+        const existing = lstatSync(target, { throwIfNoEntry: false })
+        if (existing?.isSymbolicLink() === true) throw new PathChangedError(real)
+        if (existing !== undefined && kindOf(existing) === "other") throw notRegular(real)
+        writeFileAtomic(target, data, { mode: newFileMode(), refuseLink: true })
+      })
+    })
+  } catch (error) {
+    if (created !== undefined) removeCreatedDirectories(parent, created)
+    throw error
+  }
+  return created !== undefined
+}
+
+function moveVerified(source: string, target: string, isFile: boolean): void {
+  closing(openVerified(dirname(source), "directory"), (from) => {
+    const { directory, created } = openVerifiedDirectory(dirname(target), NEW_DIRECTORY_MODE)
+    try {
+      closing(directory, (to) => {
+        const moved = join(from.path, basename(source))
+        if (isFile && lstatSync(moved, { throwIfNoEntry: false })?.isSymbolicLink() === true)
+          throw new PathChangedError(source)
+        inVerified(from, dirname(source), () => {
+          inVerified(to, dirname(target), () => {
+            // Creating a hard link fails when the target exists; rename(2) would replace it.
+            linkSync(moved, join(to.path, basename(target)))
+            unlinkSync(moved)
+          })
+        })
+      })
+    } catch (error) {
+      if (created !== undefined) removeCreatedDirectories(dirname(target), created)
+      throw error
+    }
+  })
 }
 
 /** Before the umask is applied. */
 const NEW_DIRECTORY_MODE = 0o777
-
-/** Returns the topmost directory it created. Reports a file in the path as ENOTDIR instead of EEXIST. */
-function makeParents(target: string): string | undefined {
-  const parent = dirname(target)
-  try {
-    return makeDirectories(parent, NEW_DIRECTORY_MODE)
-  } catch (error) {
-    if (errorCode(error) !== "EEXIST") throw error
-    throw Object.assign(new Error(`ENOTDIR: not a directory, mkdir '${parent}'`, { cause: error }), { code: "ENOTDIR" })
-  }
-}
 
 /** The mode that a shell would give a new file; existing files keep theirs. */
 function newFileMode(): number {
@@ -107,37 +224,6 @@ function newFileMode(): number {
 function kindOf(entry: { isFile(): boolean; isDirectory(): boolean }): FileFacts["kind"] {
   if (entry.isFile()) return "file"
   return entry.isDirectory() ? "directory" : "other"
-}
-
-/** Opens without blocking and checks the open file, so that a path replaced by a pipe in between cannot block the reader. */
-async function readRegularFile(
-  path: string,
-  read: (file: FileHandle) => Promise<Uint8Array>,
-  guard: FileGuard | undefined,
-): Promise<Uint8Array> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
-  try {
-    const found = await file.stat()
-    if (!found.isFile() && !found.isDirectory()) throw notRegular(path)
-    const refused = await guard?.(await openedPath(file, path), "read")
-    if (refused !== undefined) throw new Error(refused)
-    return await read(file)
-  } finally {
-    await file.close()
-  }
-}
-
-/** The real path of the open file itself where the system provides it. */
-async function openedPath(file: FileHandle, path: string): Promise<string> {
-  return process.platform === "linux" ? await readlink(`/proc/self/fd/${file.fd}`) : await realpath(path)
-}
-
-/** Returns the path without links, so that a link created after the check is not followed. */
-async function guardedRealPath(target: string, guard: FileGuard): Promise<string> {
-  const reached = await nearestRealPath(target, MAX_LINKS)
-  const refused = await guard(reached, "write")
-  if (refused !== undefined) throw new Error(refused)
-  return reached
 }
 
 /** Reads in a loop because a single read may return fewer bytes than requested. */

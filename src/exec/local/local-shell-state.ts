@@ -1,4 +1,14 @@
-import { closeSync, constants, existsSync, fstatSync, openSync, readSync, realpathSync, rmSync } from "node:fs"
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  openSync,
+  readSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs"
 import { dirname } from "node:path"
 
 import { orAborted } from "../../base/abort.ts"
@@ -8,17 +18,22 @@ import type { Result } from "../../base/result.ts"
 import { COMMAND_VARIABLE } from "../process-tree.ts"
 import { createStateFiles } from "../shell-state-files.ts"
 import { readStateDirectory, snapshotScript, statefulScript } from "../shell-state.ts"
-import { closeInheritedDescriptors } from "./inherited-descriptors.ts"
 import { runLocalCommand } from "./local-command.ts"
+import type { Confinement } from "../workspace.ts"
 import type { LocalShell } from "./local-command.ts"
-import { createMemoryDirectory, removeMemoryDirectory } from "./ram-directory.ts"
+import type { LocalMachine } from "./local-machine.ts"
+import { startupFileVersions } from "./startup-states.ts"
 
 const SNAPSHOT_TIMEOUT_MS = 30_000
 
 export interface LocalShellStateOptions {
   readonly cwd: string
-  readonly shell: string
+  readonly machine: LocalMachine
+  readonly userHome: string
+  /** What every conversation on this machine gets. */
   readonly environment: Readonly<Record<string, string>>
+  /** Exported by each command in addition, because they belong to this conversation. */
+  readonly sessionVariables: Readonly<Record<string, string>>
   /** Sourced once, before the first command of the conversation. */
   readonly startupFiles: readonly string[]
   /** Patterns of the variables that the start-up files may add. */
@@ -39,6 +54,7 @@ export type SandboxPrefix = (context: {
   readonly stateDirectory: string
   /** The command runs in its own pseudo-terminal and must keep it. */
   readonly hasTerminal: boolean
+  readonly confinement?: Confinement | undefined
 }) => readonly string[]
 
 /** Runs something in the sandbox. Resolves to whether it succeeded. */
@@ -60,18 +76,23 @@ export interface CommandState extends Omit<LocalShell, "prefix"> {
   readonly finish: () => void
 }
 
-interface StreamOptions {
-  readonly hasTerminal: boolean
+interface BackgroundOptions extends PrefixOptions {
   readonly separateStderr: boolean
+}
+
+interface PrefixOptions {
+  readonly hasTerminal?: boolean
+  readonly confinement?: Confinement | undefined
 }
 
 /** Keeps the directory, variables, functions and aliases of the conversation on this machine. */
 export function createLocalShellState(options: LocalShellStateOptions) {
   let cwd = options.cwd
-  const shellKind = options.shell.endsWith("/bash") ? "bash" : "sh"
-  const stateDirectory = lazy(() => createMemoryDirectory("shell"))
+  let adoptedStates = 0
+  const { machine } = options
+  const shellKind = machine.shell.endsWith("/bash") ? "bash" : "sh"
+  const stateDirectory = lazy(() => machine.createStateDirectory())
   const stateFiles = lazy(() => createStateFiles(stateDirectory()))
-  const descriptorPrefix = lazy(() => closeInheritedDescriptors(options.shell))
   let sandboxPrefix: SandboxPrefix | undefined
   let sandbox: Promise<Result<undefined>> | undefined
   let snapshot: Promise<unknown> | undefined
@@ -89,9 +110,12 @@ export function createLocalShellState(options: LocalShellStateOptions) {
     sandboxPrefix = candidate
     return await takeSnapshot()
   }
-  const prefixFor = (directory: string, hasTerminal = false): readonly string[] | undefined => {
-    const sandboxWords = sandboxPrefix?.({ cwd: directory, stateDirectory: stateDirectory(), hasTerminal })
-    const descriptorWords = descriptorPrefix()
+  const prefixFor = (
+    directory: string,
+    { hasTerminal = false, confinement }: PrefixOptions = {},
+  ): readonly string[] | undefined => {
+    const sandboxWords = sandboxPrefix?.({ cwd: directory, stateDirectory: stateDirectory(), hasTerminal, confinement })
+    const descriptorWords = machine.descriptorPrefix()
     return descriptorWords === undefined ? sandboxWords : [...descriptorWords, ...(sandboxWords ?? [])]
   }
 
@@ -99,13 +123,36 @@ export function createLocalShellState(options: LocalShellStateOptions) {
   const takeSnapshot = async (): Promise<boolean> => {
     const files = stateFiles().begin()
     const directory = nearestDirectory(cwd)
+    const prefix = prefixFor(directory)
+    let isOwn = false
+    const capture = async (): Promise<string | undefined> => {
+      isOwn = true
+      return await captureState(files.to, { ...shellIn(directory), prefix })
+    }
+    // All that the state may depend on. The directory of this conversation's state is part of its sandbox only.
+    const key = JSON.stringify([
+      directory,
+      options.environment,
+      options.startupVariables,
+      startupFileVersions(options.startupFiles, options.userHome),
+      prefix?.filter((word) => word !== stateDirectory()),
+    ])
+    const [state] = await Promise.all([machine.startupStates.get(key, capture), options.onPreparing()])
+    if (state !== undefined && !options.signal.aborted) {
+      if (!isOwn) writeFileSync(files.to, state)
+      files.commit()
+    }
+    files.release()
+    return state !== undefined
+  }
+  /** Sources the start-up files and returns the state they leave; undefined when they do not finish. */
+  const captureState = async (to: string, shell: LocalShell): Promise<string | undefined> => {
     const running = runLocalCommand("the start-up files", {
-      ...shellIn(directory),
-      prefix: prefixFor(directory),
+      ...shell,
       script: () =>
         snapshotScript({
           files: options.startupFiles,
-          to: files.to,
+          to,
           keep: options.startupVariables,
           fixed: fixedVariables(options.environment),
         }),
@@ -113,25 +160,26 @@ export function createLocalShellState(options: LocalShellStateOptions) {
       signal: options.signal,
       keepChars: 1,
     })
-    await Promise.all([running.exit, options.onPreparing()])
-    const isComplete = readReportedDirectory(files.to) !== undefined
-    if (isComplete) files.commit()
-    files.release()
-    return isComplete
+    await running.exit
+    return readReportedDirectory(to) === undefined ? undefined : readReport(to, MAX_STATE_BYTES)
   }
   const prepareOnce = async (): Promise<Result<undefined>> => {
     const opened = await (sandbox ??= startSandbox(hasSnapshot ? trySnapshot : undefined))
     if (opened.ok && hasSnapshot && !options.signal.aborted) await (snapshot ??= takeSnapshot())
     return opened
   }
+  const variablesFor = (commandId: string) => ({ ...options.sessionVariables, [COMMAND_VARIABLE]: commandId })
   const shellIn = (directory: string) => ({
     cwd: directory,
-    shell: options.shell,
+    shell: machine.shell,
     environment: options.environment,
   })
 
   return {
     cwd: () => cwd,
+    adoptedStates: () => adoptedStates,
+    /** Whether commands run in a sandbox; known after `prepare`. */
+    isSandboxed: () => sandboxPrefix !== undefined,
     /** Whether commands must wait for `openSandbox` first. */
     hasSandbox: options.openSandbox !== undefined,
     /** Await it before a command that sees no state. Fails when commands must not run. */
@@ -154,13 +202,14 @@ export function createLocalShellState(options: LocalShellStateOptions) {
       return {
         ...shellIn(directory),
         note,
-        script: (commandId) => statefulScript({ ...stateful, variables: { [COMMAND_VARIABLE]: commandId } }),
+        script: (commandId) => statefulScript({ ...stateful, variables: variablesFor(commandId) }),
         preparedScript: (commandId) =>
-          statefulScript({ ...stateful, variables: { [COMMAND_VARIABLE]: commandId }, prepareOnly: true }),
+          statefulScript({ ...stateful, variables: variablesFor(commandId), prepareOnly: true }),
         finish: () => {
           const reached = options.persistent ? readReportedDirectory(files.to) : undefined
           if (reached !== undefined) {
             files.commit()
+            adoptedStates += 1
             // A directory requested for one command does not move the conversation, unless the command itself changed it.
             if (requestedCwd === undefined || reached !== resolveDirectory(requestedCwd)) cwd = reached
           }
@@ -172,20 +221,20 @@ export function createLocalShellState(options: LocalShellStateOptions) {
     beginBackground: (
       command: string,
       requestedCwd: string | undefined,
-      { hasTerminal, separateStderr }: StreamOptions,
+      { separateStderr, ...prefixOptions }: BackgroundOptions,
     ): LocalShell => {
       const directory = requestedCwd ?? nearestDirectory(cwd)
       const from = stateFiles().current()
       return {
         ...shellIn(directory),
-        prefix: prefixFor(directory, hasTerminal),
+        prefix: prefixFor(directory, prefixOptions),
         script: (commandId) =>
           statefulScript({
             command,
             shell: shellKind,
             cwd: directory,
             from,
-            variables: { [COMMAND_VARIABLE]: commandId },
+            variables: variablesFor(commandId),
             separateStderr,
           }),
       }
@@ -193,7 +242,7 @@ export function createLocalShellState(options: LocalShellStateOptions) {
     prefixFor,
     dispose: (): void => {
       const directory = stateDirectory.peek()
-      if (directory !== undefined) removeMemoryDirectory(directory, Date.now())
+      if (directory !== undefined) machine.removeStateDirectory(directory)
     },
   }
 }
@@ -205,14 +254,22 @@ function fixedVariables(environment: Readonly<Record<string, string>>): Record<s
   )
 }
 
-/** Reads the `.cwd` file defensively: a command may have replaced it with a pipe, a link or a huge file. */
 function readReportedDirectory(stateFile: string): string | undefined {
+  const report = readReport(`${stateFile}.cwd`, MAX_REPORT_BYTES)
+  return report === undefined ? undefined : readStateDirectory(report)
+}
+
+const MAX_REPORT_BYTES = 16 * 1024
+const MAX_STATE_BYTES = 16 * 1024 * 1024
+
+/** Reads defensively: a command may have replaced the file with a pipe, a link or a huge file. */
+function readReport(path: string, maxBytes: number): string | undefined {
   let file: number | undefined
   try {
-    file = openSync(`${stateFile}.cwd`, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
     // The size of anything but a regular file is 0.
     const { size } = fstatSync(file)
-    return size > MAX_REPORT_BYTES ? undefined : readStateDirectory(readBytes(file, size))
+    return size > maxBytes ? undefined : readBytes(file, size)
   } catch {
     // The command did not get that far, or another process has removed the state.
     return undefined
@@ -220,8 +277,6 @@ function readReportedDirectory(stateFile: string): string | undefined {
     if (file !== undefined) closeSync(file)
   }
 }
-
-const MAX_REPORT_BYTES = 16 * 1024
 
 function readBytes(file: number, size: number): string {
   const bytes = Buffer.alloc(size)

@@ -9,16 +9,21 @@ import { runLocalCommand } from "./local-command.ts"
 import type { LocalCommand, LocalShell, PrewarmedRun, PrewarmedShell } from "./local-command.ts"
 import { createLocalFiles } from "./local-files.ts"
 import type { FileGuard } from "./local-files.ts"
+import { createLocalMachine } from "./local-machine.ts"
+import type { LocalMachine } from "./local-machine.ts"
 import { createLocalShellState } from "./local-shell-state.ts"
 import type { OpenSandbox } from "./local-shell-state.ts"
-import type { NamedPipePool } from "./named-pipe-pool.ts"
 import type { ShellPrewarmer } from "./shell-prewarmer.ts"
 
 export interface LocalWorkspaceOptions {
   readonly cwd: string
   readonly userHome: string
-  /** The complete environment of commands, already filtered. */
+  /** The environment of commands, already filtered. */
   readonly environment: Readonly<Record<string, string>>
+  /** Variables of this conversation only. Shells are prewarmed without them, so that any conversation can use them. */
+  readonly sessionVariables?: Readonly<Record<string, string>>
+  /** What the workspace shares with others. By default it has its own. */
+  readonly machine?: LocalMachine
   /** Shell start-up files, sourced once. Default: profile and bashrc. */
   readonly startupFiles?: readonly string[]
   /** Names and shell patterns of the variables that the start-up files may add. */
@@ -41,42 +46,39 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
   const running = new Set<Promise<unknown>>()
   const started = new Set<LocalCommand>()
   const background = new Set<LocalBackgroundCommand>()
-  const { environment } = options
-  const shell = findShell()
+  const { environment, sessionVariables = {} } = options
+  const machine = options.machine ?? createLocalMachine()
   let prewarmer: ShellPrewarmer | undefined
-  let pipes: NamedPipePool | undefined
-  const takePipe = () => pipes?.take()
+  const disposeOwnMachine = (): void => {
+    if (options.machine === undefined) machine.dispose()
+  }
+  const takePipe = () => machine.preparations()?.pipes.take()
   const state = createLocalShellState({
     cwd: options.cwd,
-    shell,
+    machine,
+    userHome: options.userHome,
     environment,
+    sessionVariables,
     startupFiles: options.startupFiles ?? STARTUP_FILES,
     startupVariables: options.startupVariables ?? visibleVariables([]),
     persistent: options.persistentShell ?? true,
     openSandbox: options.openSandbox,
     onPreparing: async () => {
-      await pipes?.prepare()
-      prewarmer?.prepare()
+      await machine.preparations()?.pipes.prepare()
+      prewarmer?.prepare(state.cwd())
     },
     signal: closing.signal,
   })
 
-  /** Loaded with the first command, so that a conversation without commands does not pay for them. */
-  const loadPreparations = async (): Promise<void> => {
-    if (pipes !== undefined) return
-    const [{ createNamedPipePool }, { createShellPrewarmer }] = await Promise.all([
-      import("./named-pipe-pool.ts"),
-      import("./shell-prewarmer.ts"),
-    ])
-    if (closing.signal.aborted) return
-    pipes ??= createNamedPipePool()
-    if (!shell.endsWith("/bash")) return
-    prewarmer ??= createShellPrewarmer({ shell, environment, prefix: () => state.prefixFor("/"), takePipe })
-  }
   /** Resolves to undefined when the signal aborts first. */
   const prepare = async (signal: AbortSignal) => {
-    await loadPreparations()
-    const [opened] = await Promise.all([state.prepare(signal), pipes?.prepare()])
+    const preparations = await machine.loadPreparations()
+    if (!closing.signal.aborted) {
+      const { shell } = machine
+      const { shells, startInHelper } = preparations ?? {}
+      prewarmer ??= shells?.open({ shell, environment, prefix: (cwd) => state.prefixFor(cwd), takePipe, startInHelper })
+    }
+    const [opened] = await Promise.all([state.prepare(signal), preparations?.pipes.prepare()])
     return opened
   }
   /**
@@ -85,7 +87,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
    */
   let lastExitAt = -SANDBOX_START_MS
   const prewarmWhenIdle = (): void => {
-    setImmediate(() => prewarmer?.prepare()).unref()
+    setImmediate(() => prewarmer?.prepare(state.cwd())).unref()
   }
 
   const begin = (
@@ -104,7 +106,12 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
   }
   const runStateless = (command: string, run: RunCommandOptions): RunningCommand => {
     const cwd = run.cwd ?? state.cwd()
-    const local = begin(command, run, { cwd, shell, environment, prefix: state.prefixFor(cwd) })
+    const local = begin(command, run, {
+      cwd,
+      shell: machine.shell,
+      environment: { ...environment, ...sessionVariables },
+      prefix: state.prefixFor(cwd, { confinement: run.confinement }),
+    })
     return { output: local.output, exit: local.exit }
   }
   /** For a command that starts only after the sandbox is open or the start-up files are sourced. */
@@ -124,8 +131,13 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
       if (run.signal.aborted) return runStateless(command, run)
       const { note, finish, preparedScript, ...shellOptions } = state.beginCommand(command, run.cwd)
       const runInNewShell = (): LocalCommand =>
-        begin(command, run, { ...shellOptions, prefix: state.prefixFor(shellOptions.cwd), takePipe })
-      const prewarmedShell = suitsPrewarmedShell(command, shellOptions.cwd) ? prewarmer?.take() : undefined
+        begin(command, run, {
+          ...shellOptions,
+          prefix: state.prefixFor(shellOptions.cwd, { confinement: run.confinement }),
+          takePipe,
+        })
+      const suits = run.confinement === undefined && suitsPrewarmedShell(command, shellOptions.cwd)
+      const prewarmedShell = suits ? await prewarmer?.take(shellOptions.cwd) : undefined
       const runInPrewarmed = (prewarmed: PrewarmedShell): RunningCommand => {
         const first = begin(command, run, { ...shellOptions, prewarmed: { shell: prewarmed, script: preparedScript } })
         return withFallback(prewarmed, first, runInNewShell)
@@ -145,6 +157,8 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     kind: "local",
     isContainer: false,
     cwd: state.cwd,
+    adoptedStates: state.adoptedStates,
+    isSandboxed: async () => (await prepare(closing.signal))?.ok === true && state.isSandboxed(),
     prewarm: () => {
       // A command awaits the same preparations and reports their failure.
       prepare(closing.signal).catch(() => undefined)
@@ -155,12 +169,12 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
       if (run.keepState === true) return runWithState(command, bounded)
       return state.hasSandbox ? runStatelessInSandbox(command, bounded) : runStateless(command, bounded)
     },
-    start: async (command, { cwd, pty, ...callbacks }) => {
+    start: async (command, { cwd, pty, confinement, ...callbacks }) => {
       const { startInTerminal, startPiped } = await import("../background/start-local.ts")
       const opened = await prepare(closing.signal)
       if (opened === undefined) throw new Error("the workspace is being closed")
       if (!opened.ok) throw new Error(opened.error)
-      const streams = { hasTerminal: pty, separateStderr: callbacks.onErrorOutput !== undefined }
+      const streams = { hasTerminal: pty, separateStderr: callbacks.onErrorOutput !== undefined, confinement }
       const shellOptions = { ...state.beginBackground(command, cwd, streams), ...callbacks, takePipe }
       const inTerminal = pty ? await startInTerminal(command, shellOptions) : undefined
       const handle = inTerminal ?? startPiped(command, shellOptions)
@@ -197,15 +211,15 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
       for (const local of started) local.killLeftovers()
       started.clear()
       background.clear()
-      pipes?.dispose()
       state.dispose()
+      disposeOwnMachine()
     },
     abandon: () => {
       prewarmer?.dispose()
       for (const local of started) local.killLeftovers()
       for (const one of background) one.killImmediately()
-      pipes?.dispose()
       state.dispose()
+      disposeOwnMachine()
     },
   }
 }
@@ -253,10 +267,6 @@ function refused(reason: string): RunningCommand {
     output,
     exit: Promise.resolve({ how: "failed-to-start", code: -1, output: "", omittedChars: 0, error: reason }),
   }
-}
-
-function findShell(): string {
-  return ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"].find((path) => existsSync(path)) ?? "/bin/sh"
 }
 
 /** Avoids the account database: querying it takes several milliseconds, and a container's user may be missing there. */

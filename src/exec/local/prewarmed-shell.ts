@@ -7,28 +7,39 @@ import type { LocalShell, PrewarmedShell, StartedProcess } from "./local-command
 
 /**
  * Starts a bash ahead of the command that it will run. It reads its script from stdin and exits at end of input, so it cannot outlive
- * Hermes, and it does not keep Hermes running. Returns undefined when it cannot be started.
+ * Hermes, and it does not keep Hermes running. Returns undefined when it cannot be started, or only by blocking this process.
  */
-export function startPrewarmedShell(options: LocalShell): PrewarmedShell | undefined {
+export function startPrewarmedShell(options: LocalShell & { readonly mayBlock: boolean }): PrewarmedShell | undefined {
   const invocation = shellInvocation("", { ...options, script: () => READ_AND_RUN })
-  let started: StartedProcess
+  let started: StartedProcess | undefined
   try {
-    started = startProcess(invocation, { ...options, stdin: "pipe" })
+    started = options.startInHelper?.({ ...invocation, cwd: options.cwd })
+    if (options.mayBlock) started ??= startProcess(invocation, { ...options, stdin: "pipe" })
   } catch {
     // The command will be started without a prewarmed shell, which reports the reason.
-    return undefined
   }
+  return started === undefined ? undefined : waitingShell(started, invocation.commandId)
+}
+
+function waitingShell(started: StartedProcess, commandId: string): PrewarmedShell {
   const { child, output } = started
-  child.on("error", () => undefined)
+  let hasFailed = false
+  const start = Promise.withResolvers<void>()
+  child.once("error", () => {
+    hasFailed = true
+    start.resolve()
+  })
+  if (child.pid === undefined) child.once("start", start.resolve)
+  else start.resolve()
   child.stdin?.on("error", ignoreClosedPipe)
   let hasStarted = false
   keepHermesRunning(started, false)
   return {
     child,
     output,
-    commandId: invocation.commandId,
-    isReady: () =>
-      child.pid !== undefined && child.exitCode === null && child.signalCode === null && child.stdin?.writable === true,
+    commandId,
+    started: start.promise,
+    isAlive: () => !hasFailed && child.exitCode === null && child.signalCode === null && child.stdin?.writable === true,
     run: (script, stdin) => {
       keepHermesRunning(started, true)
       const text = `${RESET}${stdin === undefined ? "; exec </dev/null" : ""}; ${script}`
@@ -42,9 +53,11 @@ export function startPrewarmedShell(options: LocalShell): PrewarmedShell | undef
       return chunk.subarray(START_MARKER.length)
     },
     discard: () => {
+      child.unref()
       if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
         signalGroup(child.pid, "SIGKILL")
       }
+      // Also ends a shell whose process id is not known yet: it exits at the end of its input.
       for (const stream of [child.stdin, output, child.stderr]) stream?.destroy()
     },
   }

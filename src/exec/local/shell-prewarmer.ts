@@ -1,74 +1,138 @@
 import { lstatSync, readFileSync } from "node:fs"
 
+import { orAborted } from "../../base/abort.ts"
 import type { LocalShell, PrewarmedShell } from "./local-command.ts"
 import { startPrewarmedShell } from "./prewarmed-shell.ts"
 
 /** After this long without a command, starting a shell for the next one is not a noticeable delay. */
 const MAX_AGE_MS = 5 * 60_000
+/** A shell that takes longer to start will not start. */
+const MAX_START_MS = 1000
+/** Enough for the conversations that are active at the same time. Each shell is one process, in the sandbox three. */
+const MAX_SHELLS = 16
 
-export interface ShellPrewarmerOptions extends Pick<LocalShell, "shell" | "environment" | "takePipe"> {
-  /** The sandbox command line that a command would get now. */
-  readonly prefix: () => readonly string[] | undefined
-}
-
-export interface ShellPrewarmer {
-  /** Starts a shell unless one is ready. */
-  prepare(): void
-  /** Returns the prewarmed shell for one command, if its sandbox equals the one that a new shell would get now. */
-  take(): PrewarmedShell | undefined
-  /** Kills the shell; no new one is started. */
+/** The prewarmed shells of a process. */
+export interface PrewarmedShells {
+  open(options: ShellPrewarmerOptions): ShellPrewarmer
+  /** Kills all of them; no new ones are started. */
   dispose(): void
 }
 
-/** Keeps one shell ready for the next command: starting one takes longer than most commands, and meanwhile the model is thinking. */
-export function createShellPrewarmer(options: ShellPrewarmerOptions): ShellPrewarmer {
-  let prewarmed: { readonly shell: PrewarmedShell; readonly fingerprint: string } | undefined
-  let expiry: NodeJS.Timeout | undefined
-  const remove = () => {
-    const removed = prewarmed
-    prewarmed = undefined
-    clearTimeout(expiry)
-    return removed
-  }
-  const discard = (): void => {
-    remove()?.shell.discard()
-  }
+export interface ShellPrewarmerOptions extends Pick<
+  LocalShell,
+  "shell" | "environment" | "takePipe" | "startInHelper"
+> {
+  /** The sandbox command line that a command in this directory would get now. */
+  readonly prefix: (cwd: string) => readonly string[] | undefined
+}
+
+/** The prewarmed shells as one workspace sees them. */
+export interface ShellPrewarmer {
+  /** Starts a shell for a command in this directory, unless one is ready. */
+  prepare(cwd: string): void
+  /**
+   * Returns a prewarmed shell for one command: one whose environment and sandbox equal those that a new shell would get now, or one that
+   * the helper starts at once.
+   */
+  take(cwd: string): Promise<PrewarmedShell | undefined>
+  /** Kills the shell of this workspace; no new one is started. */
+  dispose(): void
+}
+
+interface WaitingShell {
+  readonly shell: PrewarmedShell
+  /** The workspace that it was started for. Others may take it too if it suits them. */
+  readonly owner: ShellPrewarmerOptions
+  /** The directory that its sandbox was built for; undefined without a sandbox. */
+  readonly cwd: string | undefined
+  readonly fingerprint: string
+  readonly expiry: NodeJS.Timeout
+}
+
+/**
+ * Keeps a shell ready for the next command of each workspace that was active lately: starting one takes longer than most commands, and
+ * meanwhile the model is thinking. Their number is limited for the whole process, and the one that has waited longest makes room.
+ */
+export function createPrewarmedShells(max = MAX_SHELLS): PrewarmedShells {
+  const waiting = new Set<WaitingShell>()
   let isDisposed = false
-  const currentSandbox = (): SandboxSetup => {
-    const prefix = options.prefix()
-    return { prefix, fingerprint: fingerprintOf(prefix) }
+  const remove = (entry: WaitingShell): PrewarmedShell => {
+    waiting.delete(entry)
+    clearTimeout(entry.expiry)
+    return entry.shell
   }
-  /** Computed for the command that has just started. A change since then is detected by the next `take`. */
-  let latestSandbox: SandboxSetup | undefined
+  const find = (suits: (entry: WaitingShell) => boolean): WaitingShell | undefined => [...waiting].find(suits)
+  const discard = (entry: WaitingShell | undefined): void => {
+    if (entry !== undefined) remove(entry).discard()
+  }
+  const add = (shell: PrewarmedShell, facts: Pick<WaitingShell, "owner" | "cwd" | "fingerprint">): void => {
+    const expiry = setTimeout(() => {
+      discard(entry)
+    }, MAX_AGE_MS).unref()
+    const entry: WaitingShell = { shell, ...facts, expiry }
+    waiting.add(entry)
+    for (const oldest of waiting) if (waiting.size > max) discard(oldest)
+  }
   return {
-    prepare: () => {
-      if (isDisposed || prewarmed?.shell.isReady() === true) return
-      discard()
-      // Fingerprint before the start: a change in between is then detected by `take`.
-      const { prefix, fingerprint } = latestSandbox ?? currentSandbox()
-      latestSandbox = undefined
-      const shell = startPrewarmedShell({ ...options, prefix, cwd: "/" })
-      if (shell === undefined) return
-      prewarmed = { shell, fingerprint }
-      expiry = setTimeout(discard, MAX_AGE_MS).unref()
-    },
-    take: () => {
-      const taken = remove()
-      if (taken === undefined) return undefined
-      latestSandbox = currentSandbox()
-      if (taken.shell.isReady() && taken.fingerprint === latestSandbox.fingerprint) return taken.shell
-      taken.shell.discard()
-      return undefined
+    open: (owner) => {
+      let isClosed = false
+      const environment = JSON.stringify([owner.shell, owner.environment])
+      const currentSetup = (cwd: string): ShellSetup => {
+        const prefix = owner.prefix(cwd)
+        const fingerprint = `${environment}\0${fingerprintOf(prefix)}`
+        return { prefix, cwd: prefix === undefined ? undefined : cwd, fingerprint }
+      }
+      /** Computed for the command that has just started. A change since then is detected by the next `take`. */
+      let latestSetup: ShellSetup | undefined
+      return {
+        prepare: (cwd) => {
+          if (isDisposed || isClosed) return
+          const own = find((entry) => entry.owner === owner)
+          if (own?.shell.isAlive() === true && (own.cwd ?? cwd) === cwd) return
+          discard(own)
+          // Fingerprint before the start: a change in between is then detected by `take`.
+          const latest = (latestSetup?.cwd ?? cwd) === cwd ? latestSetup : undefined
+          const { prefix, ...facts } = latest ?? currentSetup(cwd)
+          latestSetup = undefined
+          const shell = startPrewarmedShell({ ...owner, prefix, cwd: "/", mayBlock: true })
+          if (shell !== undefined) add(shell, { owner, ...facts })
+        },
+        take: async (cwd) => {
+          const setup = currentSetup(cwd)
+          latestSetup = setup
+          const suits = ({ shell, fingerprint }: WaitingShell): boolean =>
+            fingerprint === setup.fingerprint && shell.isAlive()
+          const own = find((entry) => entry.owner === owner)
+          if (own !== undefined && !suits(own)) discard(own)
+          const suitable = find((entry) => entry.owner === owner) ?? find(suits)
+          const shell =
+            suitable === undefined
+              ? startPrewarmedShell({ ...owner, prefix: setup.prefix, cwd: "/", mayBlock: false })
+              : remove(suitable)
+          if (shell === undefined) return undefined
+          // A command waits for it now.
+          shell.child.ref()
+          await orAborted(shell.started, AbortSignal.timeout(MAX_START_MS))
+          if (shell.child.pid !== undefined && shell.isAlive()) return shell
+          shell.discard()
+          return undefined
+        },
+        dispose: () => {
+          isClosed = true
+          discard(find((entry) => entry.owner === owner))
+        },
+      }
     },
     dispose: () => {
       isDisposed = true
-      discard()
+      for (const entry of waiting) discard(entry)
     },
   }
 }
 
-interface SandboxSetup {
+interface ShellSetup {
   readonly prefix: readonly string[] | undefined
+  readonly cwd: string | undefined
   readonly fingerprint: string
 }
 

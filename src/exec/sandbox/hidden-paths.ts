@@ -1,7 +1,14 @@
 import { readdirSync } from "node:fs"
+import type { Dirent } from "node:fs"
 import { basename, join } from "node:path"
 
-import { ACCOUNT_CREDENTIALS, HERMES_PROTECTED, HERMES_SECRETS } from "../../config/protected-paths.ts"
+import {
+  ACCOUNT_CREDENTIALS,
+  ACCOUNT_START_UP,
+  HERMES_PROTECTED,
+  HERMES_SECRETS,
+} from "../../config/protected-paths.ts"
+import { VISIBLE_DOTFILES, VISIBLE_IN_DOTFILES } from "./visible-dotfiles.ts"
 
 /** Home directories whose secrets commands in the sandbox must not see. */
 export interface SandboxHomes {
@@ -21,15 +28,41 @@ export function hiddenPaths({ userHome, hermesHome, hermesRoot }: SandboxHomes):
   const secretsBelow = homes.flatMap((home) =>
     SECRETS.filter((name) => name.includes("/")).map((name) => join(home, name)),
   )
-  const account = ACCOUNT_CREDENTIALS.map((name) => join(userHome, name))
-  const hidden = [...homes, ...secretsBelow, ...account, ...SYSTEM_PATHS, ...multiplexers()]
-  return { hidden, shown: homes.flatMap(shownIn) }
+  const inHome = entries(userHome).map(({ name }) => name)
+  const names = new Set(inHome)
+  const account = VISIBLE_CREDENTIALS.filter((name) => names.has(topOf(name)))
+  const isHidden = (name: string): boolean => (name.startsWith(".") ? !VISIBLE_DOTFILES.has(name) : BACKUP.test(name))
+  const hidden = [...account, ...inHome.filter(isHidden)].map((name) => join(userHome, name))
+  const programs = ACCOUNT_START_UP.filter((name) => !name.startsWith(".") && names.has(topOf(name)))
+  const fixed = [...inHome.filter((name) => VISIBLE_DOTFILES.has(name)), ...programs]
+  return {
+    hidden: [...homes, ...secretsBelow, ...hidden, ...SYSTEM_PATHS, ...multiplexers()],
+    shown: [...homes.flatMap(shownIn), ...VISIBLE_IN_DOTFILES.map((name) => join(userHome, name))],
+    fixed: fixed.map((name) => join(userHome, name)),
+  }
 }
+
+/** `hermes backup` writes to the home by default, and a backup contains keys. */
+const BACKUP = /^hermes-backup-.*\.zip/u
+
+function topOf(name: string): string {
+  return name.split("/", 1)[0] ?? name
+}
+
+/** Credentials that hiding the dotfiles as a whole does not cover. Computed once: looking up all of them before each command takes long. */
+const VISIBLE_CREDENTIALS: readonly string[] = ACCOUNT_CREDENTIALS.filter(
+  (name) =>
+    !topOf(name).startsWith(".") ||
+    VISIBLE_DOTFILES.has(topOf(name)) ||
+    VISIBLE_IN_DOTFILES.some((visible) => name.startsWith(`${visible}/`)),
+)
 
 export interface HiddenPaths {
   readonly hidden: readonly string[]
   /** Paths inside hidden ones that stay readable. */
   readonly shown: readonly string[]
+  /** The visible dotfiles and programs of the account. They stay as they are even when the home is the working directory. */
+  readonly fixed: readonly string[]
 }
 
 /** Secrets, even inside directories that are shown. */
@@ -38,18 +71,24 @@ const SECRETS: readonly string[] = [...HERMES_SECRETS, ...HERMES_PROTECTED]
 /** The parts of a home that commands may need. The rest, including other profiles, is private to Hermes. */
 const SHOWN = ["skills", "plugins", "lsp", "bin", "node"]
 
+/** What Hermes itself runs or starts the sandbox with. */
+const HIDDEN_CACHES: ReadonlySet<string> = new Set(["code", "sandbox"])
+
 /** Shows subdirectories of the cache but not the files next to them, such as the parsed settings. */
 function shownIn(home: string): readonly string[] {
-  const caches = subdirectories(join(home, "cache")).filter((directory) => basename(directory) !== "code")
+  const caches = subdirectories(join(home, "cache")).filter((directory) => !HIDDEN_CACHES.has(basename(directory)))
   return [...SHOWN.map((name) => join(home, name)), ...caches]
 }
 
 function subdirectories(directory: string): readonly string[] {
+  return entries(directory).flatMap((entry) => (entry.isDirectory() ? [join(directory, entry.name)] : []))
+}
+
+function entries(directory: string): readonly Dirent[] {
   try {
-    const entries = readdirSync(directory, { withFileTypes: true })
-    return entries.flatMap((entry) => (entry.isDirectory() ? [join(directory, entry.name)] : []))
+    return readdirSync(directory, { withFileTypes: true })
   } catch {
-    // There is no cache yet.
+    // It does not exist, or cannot be read.
     return []
   }
 }

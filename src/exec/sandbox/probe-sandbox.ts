@@ -1,4 +1,4 @@
-import { findProgram } from "../../base/find-program.ts"
+import { findTrustedProgram } from "../../base/find-program.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { runProgram } from "../run-program.ts"
@@ -41,5 +41,5 @@ export const ALLOW_NETWORK_HINT = "set terminal.sandbox_network to true"
 
 /** Returns the program's path without testing it. */
 export function locateBubblewrap(path: string): string | undefined {
-  return process.platform === "linux" ? findProgram("bwrap", path) : undefined
+  return process.platform === "linux" ? findTrustedProgram("bwrap", path) : undefined
 }

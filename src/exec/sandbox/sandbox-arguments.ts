@@ -1,5 +1,7 @@
-import { realpathSync, statSync } from "node:fs"
+import { lstatSync, realpathSync, statSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
+
+import type { PrivateDirectory } from "./private-caches.ts"
 
 export interface SandboxOptions {
   /** Path of bubblewrap, as returned by `probeSandbox`. */
@@ -15,11 +17,17 @@ export interface SandboxOptions {
   readonly hidden: readonly string[]
   /** Files and directories inside hidden ones that stay readable. */
   readonly shown: readonly string[]
+  /** Directories with another one mounted over them, which commands may write. */
+  readonly replaced?: readonly PrivateDirectory[]
   readonly network: boolean
+  /** Command line that starts bubblewrap in another network. */
+  readonly networkPrefix?: readonly string[]
   /** The command's working directory. */
   readonly cwd: string
   /** The command keeps its controlling terminal. For a command with its own pseudo-terminal. */
   readonly keepTerminal?: boolean
+  /** A file with the seccomp program that the command runs under. */
+  readonly seccompFile?: string | undefined
 }
 
 /**
@@ -27,30 +35,37 @@ export interface SandboxOptions {
  * hidden paths empty, and a separate PID namespace that ends with the command. The user account and the environment stay the same.
  */
 export function sandboxArguments(options: SandboxOptions): readonly string[] {
-  const hidden = existing(options.hidden)
-  const writable = existing(options.writable).filter(({ path }) => path !== "/" && options.writable.includes(path))
-  const readOnly = existing(options.readOnly).filter(
+  const resolve = createResolver()
+  const hidden = existing(options.hidden, resolve)
+  const writable = existing(options.writable, resolve).filter(
+    ({ path }) => path !== "/" && options.writable.includes(path),
+  )
+  const readOnly = existing(options.readOnly, resolve).filter(
     ({ path }) => innermostDepth(path, hidden) <= innermostDepth(path, writable),
   )
   // Later mounts cover earlier ones, so of nested paths the innermost decides, and for the same path the stricter kind.
   const mounts = [
     ...pinnedDirectories({ writable, readOnly, hidden }).map((path) => ({ path, words: ["--bind", path, path] })),
     ...writable.map(({ path }) => ({ path, words: ["--bind", path, path] })),
+    ...(options.replaced ?? []).map(({ path, source }) => ({ path, words: ["--bind", source, path] })),
     ...readOnly.map(({ path }) => ({ path, words: ["--ro-bind", path, path] })),
-    ...shownPaths(options.shown).map(({ path, real }) => ({ path, words: ["--ro-bind", real, path] })),
+    ...shownPaths(options.shown, resolve).map(({ path, real }) => ({ path, words: ["--ro-bind", real, path] })),
     ...hidden.map(({ path, isDirectory }) => ({
       path,
-      words: isDirectory ? ["--tmpfs", path] : ["--ro-bind", "/dev/null", path],
+      // Without capabilities nobody can write such a directory. Mounting it again as read-only would take four times as long.
+      words: isDirectory ? ["--perms", "0555", "--tmpfs", path] : ["--ro-bind", "/dev/null", path],
     })),
   ].toSorted((one, other) => one.path.length - other.path.length)
+  const { seccompFile } = options
   return [
+    ...(seccompFile === undefined ? [] : [...WITH_OPEN_FILE, seccompFile]),
+    ...(options.networkPrefix ?? []),
     options.program,
+    ...(seccompFile === undefined ? [] : ["--seccomp", String(SECCOMP_DESCRIPTOR)]),
     ...words("--ro-bind / / --dev /dev --proc /proc"),
     // Root may write kernel settings even without capabilities, and one of them (core_pattern) names a program that the kernel runs.
     ...KERNEL_SETTINGS.flatMap((path) => ["--ro-bind-try", path, path]),
     ...mounts.flatMap((mount) => mount.words),
-    // Last, because mount points for writable directories inside must be created first.
-    ...hidden.flatMap(({ path, isDirectory }) => (isDirectory ? ["--remount-ro", path] : [])),
     ...words("--unshare-user-try --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try"),
     ...(options.network ? [] : ["--unshare-net"]),
     ...words("--cap-drop ALL --die-with-parent"),
@@ -60,6 +75,10 @@ export function sandboxArguments(options: SandboxOptions): readonly string[] {
     "--",
   ]
 }
+
+/** bubblewrap reads the seccomp program from a descriptor, and the shell opens the file for it. */
+const SECCOMP_DESCRIPTOR = 9
+const WITH_OPEN_FILE = ["/bin/sh", "-c", `exec ${SECCOMP_DESCRIPTOR}<"$1"; shift; exec "$@"`, "sh"]
 
 function words(text: string): readonly string[] {
   return text.split(" ")
@@ -73,35 +92,54 @@ interface ExistingPath {
   readonly isDirectory: boolean
 }
 
-/** Returns the paths that exist, outer before inner, with links resolved because a mount point cannot be a link. */
-function existing(paths: readonly string[]): readonly ExistingPath[] {
-  const found = new Map<string, ExistingPath>()
-  for (const path of paths) {
+/** Resolves links. Looks up each directory only once: this runs before every command, for many paths. */
+function createResolver(): (path: string) => ExistingPath | undefined {
+  const directories = new Map<string, string>()
+  const directoryOf = (path: string): string => {
+    const known = directories.get(dirname(path))
+    if (known !== undefined) return known
+    const real = realpathSync.native(dirname(path))
+    directories.set(dirname(path), real)
+    return real
+  }
+  return (path) => {
     try {
-      // Most paths do not exist, and this runs before every command: throwing for each of them would take most of the time.
-      const facts = statSync(path, { throwIfNoEntry: false })
-      if (facts === undefined) continue
-      const real = realpathSync.native(path)
-      found.set(real, { path: real, isDirectory: facts.isDirectory() })
+      // Most paths do not exist: throwing for each of them would take most of the time.
+      const facts = lstatSync(path, { throwIfNoEntry: false })
+      if (facts === undefined) return undefined
+      if (!facts.isSymbolicLink())
+        return { path: join(directoryOf(path), basename(path)), isDirectory: facts.isDirectory() }
+      return { path: realpathSync.native(path), isDirectory: statSync(path).isDirectory() }
     } catch {
-      // Not accessible: nothing to hide and nothing to write.
+      // Not accessible, or a dangling link: nothing to hide and nothing to write.
+      return undefined
     }
+  }
+}
+
+type Resolver = ReturnType<typeof createResolver>
+
+/** Returns the paths that exist, outer before inner, with links resolved because a mount point cannot be a link. */
+function existing(paths: readonly string[], resolve: Resolver): readonly ExistingPath[] {
+  const found = new Map<string, ExistingPath>()
+  for (const path of new Set(paths)) {
+    const real = resolve(path)
+    if (real !== undefined) found.set(real.path, real)
   }
   return [...found.values()].toSorted((one, other) => one.path.length - other.path.length)
 }
 
 /** Shows a link under its own name as the file it points to: the hidden directory does not contain the link itself. */
-function shownPaths(paths: readonly string[]): readonly { readonly path: string; readonly real: string }[] {
-  const parents = new Map<string, string>()
+function shownPaths(
+  paths: readonly string[],
+  resolve: Resolver,
+): readonly { readonly path: string; readonly real: string }[] {
   return paths.flatMap((path) => {
-    try {
-      const parent = parents.get(dirname(path)) ?? realpathSync.native(dirname(path))
-      parents.set(dirname(path), parent)
-      return { path: join(parent, basename(path)), real: realpathSync.native(path) }
-    } catch {
-      // It does not exist, or is a dangling link.
-      return []
-    }
+    const real = resolve(path)
+    const parent = real === undefined ? undefined : resolve(dirname(path))
+    return real === undefined || parent === undefined
+      ? []
+      : { path: join(parent.path, basename(path)), real: real.path }
   })
 }
 
@@ -116,7 +154,10 @@ function pinnedDirectories(paths: {
   readonly hidden: readonly ExistingPath[]
 }): readonly string[] {
   const covered = [...paths.hidden, ...paths.readOnly]
-  const isWritable = (path: string): boolean => innermostDepth(path, paths.writable) > innermostDepth(path, covered)
+  const isWritable = (path: string): boolean => {
+    const depth = innermostDepth(path, paths.writable)
+    return depth > 0 && depth > innermostDepth(path, covered)
+  }
   const mounted = new Set([...covered, ...paths.writable].map(({ path }) => path))
   const pinned = new Set<string>()
   for (const { path } of covered) {
@@ -129,9 +170,13 @@ function pinnedDirectories(paths: {
 
 /** Path length of the innermost of the given paths that contains a path; 0 when none does. */
 function innermostDepth(path: string, containers: readonly ExistingPath[]): number {
-  return Math.max(0, ...containers.map((container) => (isBelow(path, container.path) ? container.path.length : 0)))
+  let depth = 0
+  for (const container of containers) {
+    if (container.path.length > depth && isBelow(path, container.path)) depth = container.path.length
+  }
+  return depth
 }
 
 function isBelow(path: string, directory: string): boolean {
-  return path.startsWith(`${directory}/`)
+  return path[directory.length] === "/" && path.startsWith(directory)
 }

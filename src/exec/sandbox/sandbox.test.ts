@@ -1,15 +1,22 @@
 import { chmod, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 
-import { expect, test } from "vitest"
+import { expect, test, vi } from "vitest"
 
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
 import type { TemporaryHome } from "../../../test/support/temporary-home.ts"
+import type * as FindProgram from "../../base/find-program.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { SandboxTrial } from "../local/local-shell-state.ts"
 import { createLocalWorkspace } from "../local/local-workspace.ts"
 import { chooseSandbox } from "./sandbox.ts"
 import { NOT_LINUX, titleWithReason } from "../../../test/support/skip-reason.ts"
+
+/** The real search accepts only programs that an administrator installed, and the fake is in a temporary directory. */
+vi.mock("../../base/find-program.ts", async (importOriginal) => {
+  const original = await importOriginal<typeof FindProgram>()
+  return { ...original, findTrustedProgram: original.findProgram }
+})
 
 /** Installs a fake bubblewrap that counts its starts and then runs `script`. */
 async function fakeBubblewrap(home: TemporaryHome, script: string): Promise<{ starts(): Promise<number> }> {
@@ -36,7 +43,9 @@ test.skipIf(NOT_LINUX !== undefined)(
     const bubblewrap = await fakeBubblewrap(home, WORKS)
     const seen: (string | undefined)[] = []
     const trial: SandboxTrial = (prefix) => {
-      seen.push(prefix({ cwd: "/", stateDirectory: "/tmp", hasTerminal: false })[0])
+      seen.push(
+        prefix({ cwd: "/", stateDirectory: "/tmp", hasTerminal: false }).find((word) => word.endsWith("/bwrap")),
+      )
       return Promise.resolve(true)
     }
     expect(await chooseSandbox(settingsFor(home, trial))).toMatchObject({ ok: true, value: { kind: "on" } })

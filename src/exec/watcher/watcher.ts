@@ -6,6 +6,7 @@ import { join, matchesGlob, relative, resolve, sep } from "node:path"
 import type { Clock } from "../../base/clock.ts"
 import { isInside } from "../../base/is-inside.ts"
 import type { Logger } from "../../base/logger.ts"
+import { findSafeGit, NO_PROGRAMS } from "../safe-git.ts"
 import { isIgnoredName, watchDirectories } from "./directory-watch.ts"
 import type { WatchState } from "./directory-watch.ts"
 
@@ -152,10 +153,11 @@ function changeOf(path: string, { at, options, commands }: Candidate): readonly 
 
 /** Runs git only when there are changes to report. If git fails, no file counts as ignored. */
 function withoutIgnored(changes: readonly FileChange[], { root, path }: WatcherOptions): readonly FileChange[] {
-  if (!existsSync(join(root, ".git"))) return changes
-  const result = spawnSync("git", [...NO_HOOKS, "check-ignore", "-z", "--stdin"], {
+  const git = existsSync(join(root, ".git")) ? findSafeGit(path) : undefined
+  if (git === undefined) return changes
+  const result = spawnSync(git.program, [...NO_PROGRAMS, "check-ignore", "-z", "--stdin"], {
     cwd: root,
-    env: { PATH: path, LC_ALL: "C", GIT_OPTIONAL_LOCKS: "0", ...NO_FETCH },
+    env: git.environment,
     input: changes.map(({ relativePath }) => relativePath).join("\0"),
     timeout: 2000,
     encoding: "utf8",
@@ -163,12 +165,6 @@ function withoutIgnored(changes: readonly FileChange[], { root, path }: WatcherO
   const ignored = new Set(result.status === 0 ? result.stdout.split("\0") : [])
   return changes.filter(({ relativePath }) => !ignored.has(relativePath))
 }
-
-/** The repository may be untrusted: `check-ignore` must not start programs that its settings name. */
-const NO_HOOKS = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]
-
-/** In a partial clone git would fetch a missing object, with a program that the repository's settings may name. */
-const NO_FETCH = { GIT_NO_LAZY_FETCH: "1", GIT_ALLOW_PROTOCOL: "" }
 
 function noteText(changes: readonly FileChange[]): string {
   const shown = changes.slice(0, MAX_SHOWN).map(({ relativePath, kind }) => `${oneLine(relativePath)} (${kind})`)

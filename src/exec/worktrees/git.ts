@@ -1,4 +1,7 @@
+import { lazy } from "../../base/lazy.ts"
 import { runProgram } from "../run-program.ts"
+import type { CommandLineResult } from "../run-program.ts"
+import { disabledFilters, findSafeGit, NO_PROGRAMS } from "../safe-git.ts"
 
 /** Runs git in one of the user's repositories. Never rejects. */
 export type Git = (args: readonly string[], options: GitCallOptions) => Promise<GitResult>
@@ -23,37 +26,63 @@ export interface GitResult {
 const TIMEOUT_MS = 30_000
 
 /**
- * Respects the user's git settings, because they determine how files are checked out (line endings, LFS). Disables everything that
- * would run programs of the repository or prompt the user.
+ * Respects the user's git settings, because they determine how files are checked out (line endings, LFS). Disables everything of the
+ * repository that would run programs, and everything that would connect or prompt the user.
  */
 export function createGit(environment: Readonly<Record<string, string>>): Git {
-  return async (args, { directory, signal, timeoutMs = TIMEOUT_MS, variables = {} }) => {
-    const result = await runProgram(["git", "-C", directory, ...SETTINGS, ...args], {
-      environment: { ...environment, ...NO_PROMPTS, ...variables },
+  const safe = lazy(() => findSafeGit(environment["PATH"] ?? ""))
+  const run = async (
+    args: readonly string[],
+    { directory, signal, timeoutMs = TIMEOUT_MS, variables = {} }: GitCallOptions,
+  ) => {
+    const git = safe()
+    if (git === undefined) return NOT_INSTALLED
+    return await runProgram([git.program, "-C", directory, ...NO_PROGRAMS, ...SETTINGS, ...args], {
+      environment: { ...environment, ...git.environment, ...variables },
       signal,
       timeoutMs,
     })
+  }
+  return async (args, options) => {
+    const filters = mayRunFilters(args) ? await filtersOf(run, options) : []
+    const result = await run([...filters, ...args], options)
     const ok = result.ended === "exited" && result.code === 0
-    const problem = ok ? "" : problemOf(result, timeoutMs)
     return {
       ok,
       text: result.stdout.toString("utf8").replace(/\n$/u, ""),
-      problem,
+      problem: ok ? "" : problemOf(result, options.timeoutMs ?? TIMEOUT_MS),
       notInstalled: result.notStarted !== undefined,
     }
   }
 }
 
-const NO_PROMPTS = { LC_ALL: "C", GIT_TERMINAL_PROMPT: "0", GIT_ASKPASS: "true", SSH_ASKPASS: "true" }
+const NOT_INSTALLED: CommandLineResult = {
+  ended: "exited",
+  code: -1,
+  stdout: Buffer.alloc(0),
+  stderr: "",
+  notStarted: "there is no git in a directory of the system",
+}
 
-const SETTINGS = [
-  "core.hooksPath=/dev/null",
-  "core.fsmonitor=false",
-  "core.quotePath=false",
-  "submodule.recurse=false",
-  "gc.auto=0",
-  "maintenance.auto=false",
-].flatMap((setting) => ["-c", setting])
+/** Commands that only read names and refs convert no files. */
+function mayRunFilters(args: readonly string[]): boolean {
+  return args.some((word) => word === "worktree" || word === "status")
+}
+
+/** The overrides for the filters that the repository's own configuration defines; those of the user stay. */
+async function filtersOf(
+  run: (args: readonly string[], options: GitCallOptions) => Promise<CommandLineResult>,
+  options: GitCallOptions,
+): Promise<readonly string[]> {
+  const listed = await Promise.all(
+    ["--local", "--worktree"].map((scope) =>
+      run(["config", scope, "--includes", "--name-only", "-z", "--list"], options),
+    ),
+  )
+  return disabledFilters(listed.flatMap(({ stdout }) => stdout.toString("utf8").split("\0")))
+}
+
+const SETTINGS = ["-c", "core.quotePath=false"]
 
 function problemOf(
   result: { readonly ended: string; readonly notStarted?: string; readonly stderr: string; readonly code: number },

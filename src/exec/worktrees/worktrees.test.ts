@@ -226,8 +226,10 @@ describe("a worktree cannot be created:", () => {
   test("an interrupted checkout leaves nothing behind", async () => {
     await using t = await openRepository({ ...FILES, ".gitattributes": "*.txt filter=slow\n" })
     const started = join(t.home.workdir, "started")
-    git(t.root, "config", "filter.slow.smudge", `touch "${started}"; exec sleep 60`)
-    git(t.root, "config", "filter.slow.required", "true")
+    // A filter of the user: those of the repository are not run.
+    const settings = join(t.home.userHome, ".gitconfig")
+    git(t.root, "config", "-f", settings, "filter.slow.smudge", `touch "${started}"; exec sleep 60`)
+    git(t.root, "config", "-f", settings, "filter.slow.required", "true")
     const stop = new AbortController()
     const signal = stop.signal
     const creating = createWorktree(t.root, { git: createGit(t.home.env), clock: systemClock, signal })

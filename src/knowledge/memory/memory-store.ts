@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 
 import { writeFileAtomic } from "../../base/atomic-file.ts"
+import { unusedPath } from "../../base/kept-copies.ts"
 import { epochSeconds, type Clock } from "../../base/clock.ts"
 import { withFileLock } from "../../base/file-lock.ts"
 import { makeDirectories } from "../../base/make-directories.ts"
@@ -216,17 +217,9 @@ function backUp(path: string, bytes: Buffer, epoch: number): string {
     .filter((item) => item.isFile() && item.name.startsWith(prefix))
     .find(({ name }) => readFileSync(join(directory, name)).equals(bytes))?.name
   if (existing !== undefined) return join(directory, existing)
-  const free = freeName(join(directory, `${prefix}${epoch}`), new Set(readdirSync(directory)))
+  const free = unusedPath(join(directory, `${prefix}${epoch}`))
   writeFileSync(free, bytes, { mode: 0o600, flag: "wx" })
   return free
-}
-
-function freeName(path: string, taken: ReadonlySet<string>): string {
-  if (!taken.has(basename(path))) return path
-  for (let number = 2; ; number += 1) {
-    const name = `${path}-${number}`
-    if (!taken.has(basename(name))) return name
-  }
 }
 
 function readResult(target: MemoryTarget, content: MemoryContent, file: MemoryFile): MemoryResult {

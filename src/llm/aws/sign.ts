@@ -1,5 +1,6 @@
 import { createHash, createHmac } from "node:crypto"
 
+import type { RequestBody } from "../http/request-body.ts"
 import type { AwsKeys } from "./identity.ts"
 
 /**
@@ -23,7 +24,7 @@ export function signRequest(request: RequestToSign): Record<string, string> {
     ...headers.map(([name, value]) => `${name}:${value}`),
     "",
     names,
-    sha256(request.body),
+    bodyHash(request.body),
   ].join("\n")
   const scope = `${stamp.slice(0, 8)}/${request.region}/${request.service}/aws4_request`
   const toSign = [ALGORITHM, stamp, scope, sha256(canonical)].join("\n")
@@ -39,7 +40,7 @@ export interface RequestToSign {
   readonly method: "GET" | "POST"
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string
+  readonly body: string | RequestBody
   readonly credentials: Pick<AwsKeys, "accessKeyId" | "secretAccessKey" | "sessionToken">
   readonly region: string
   readonly service: string
@@ -103,6 +104,13 @@ export function awsEncode(text: string): string {
 /** `20150830T123600Z` */
 function timeStamp(now: number): string {
   return `${new Date(now).toISOString().slice(0, 19).replaceAll(/[-:]/g, "")}Z`
+}
+
+function bodyHash(body: string | RequestBody): string {
+  if (typeof body === "string") return sha256(body)
+  const hash = createHash("sha256")
+  for (const chunk of body.chunks) hash.update(chunk)
+  return hash.digest("hex")
 }
 
 function sha256(text: string): string {

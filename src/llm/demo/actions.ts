@@ -94,7 +94,7 @@ export function runCommand(command: string): Step {
   }
 }
 
-/** Uses `rm -r` even for one file, because the demo should show the permission question for it. */
+/** Uses `rm -r` even for one file, because the demo should show the permission question where commands run without the sandbox. */
 export function deletePath(path: string): Step {
   return {
     toolOptions: [{ tool: "terminal", args: { command: `rm -r -- ${shellQuoted(path)}` } }],

@@ -73,10 +73,13 @@ function argumentsOf(json: string): Readonly<Record<string, unknown>> {
 
 function readResult(message: ToolMessage | undefined): CallResult {
   if (message === undefined) return { text: "", fields: { error: "no result came back" } }
-  const text = contentText(message.content)
+  const text = contentText(message.content).replaceAll(FENCE_LINES, "")
   const parsed = parseJson(text) ?? parseJson(leadingObject(text))
   return { text, fields: isRecord(parsed) ? parsed : {} }
 }
+
+/** Results of files and commands are sent between two lines that mark them as data. */
+const FENCE_LINES = /^\[data [0-9a-f]{8}\]\n|\n\[\/data [0-9a-f]{8}\]/gu
 
 /** The JSON object at the start of the text: notices for the model may follow it. */
 function leadingObject(text: string): string {

@@ -13,7 +13,7 @@ export const EXAMPLES = [
   "- write a note saying buy milk, then read it back",
   "- replace milk with bread in hermes-demo-note.txt",
   "- run `uname -a`",
-  "- delete hermes-demo-note.txt (Hermes asks you first)",
+  "- delete hermes-demo-note.txt (Hermes asks you first, unless the sandbox and /rollback make it safe)",
   "- remember that I prefer short answers",
   "- tour (all of it in one go)",
 ].join("\n")

@@ -144,7 +144,7 @@ const TRANSPORT_MESSAGES: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing listens at that address; start the server or correct its base_url",
   ECONNRESET: "the connection was reset",
   EPIPE: "the connection was closed while sending",
-  ENOTFOUND: "the host name is unknown; correct its base_url",
+  ENOTFOUND: "the host name is unknown; check the network connection and its base_url",
   EAI_AGAIN: "the host name could not be looked up; is the network up?",
   ENETUNREACH: "the network is unreachable; is it up?",
   EHOSTUNREACH: "the host is unreachable; is the network up?",

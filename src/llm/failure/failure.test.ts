@@ -412,7 +412,7 @@ describe("classifyTransportError", () => {
     ["ETIMEDOUT", "the connection timed out", { connectionLost: true }],
     ["ERR_TOTAL_TIME", "the response took longer than allowed; raise HERMES_API_TIMEOUT", {}],
     ["EAI_AGAIN", "the host name could not be looked up; is the network up?", {}],
-    ["ENOTFOUND", "the host name is unknown; correct its base_url", {}],
+    ["ENOTFOUND", "the host name is unknown; check the network connection and its base_url", {}],
     ["CERT_HAS_EXPIRED", "its certificate has expired; tell its owner, or correct this machine's clock", {}],
     ["ERR_PROXY_REFUSED", "odd", {}],
     ["ERR_SSL_WRONG_VERSION_NUMBER", "the TLS handshake failed; is it an https address?", {}],

@@ -1,8 +1,11 @@
 import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from "node:http"
 import { isIP, Socket } from "node:net"
 
+import type { IdleSockets } from "./idle-sockets.ts"
 import { ProxyError, httpProxyError, proxyTimedOut } from "./proxy-error.ts"
 import type { Proxy, SocksProxy } from "./proxy.ts"
+import { requestBody } from "./request-body.ts"
+import type { RequestBody } from "./request-body.ts"
 import type { TlsTrust } from "./tls-trust.ts"
 
 /**
@@ -10,7 +13,7 @@ import type { TlsTrust } from "./tls-trust.ts"
  * milliseconds to the first request of a process.
  */
 export interface HttpConnection {
-  post(path: string, body: string, options: SendOptions): Promise<HttpResponse>
+  post(path: string, body: string | RequestBody, options: SendOptions): Promise<HttpResponse>
   get(path: string, options: SendOptions): Promise<HttpResponse>
   put(path: string, options: SendOptions): Promise<HttpResponse>
   close(): void
@@ -59,6 +62,8 @@ export interface ConnectionSettings {
 export interface HttpConnectionOptions extends ConnectionSettings {
   /** Its sockets and timers do not keep the process alive. */
   readonly background?: boolean
+  /** Limits how many connections of several pools stay open. */
+  readonly idleSockets?: IdleSockets | undefined
 }
 
 export function openHttpConnection(base: URL, options: HttpConnectionOptions = {}): HttpConnection {
@@ -75,12 +80,13 @@ export function openHttpConnection(base: URL, options: HttpConnectionOptions = {
   }
   const agent =
     https === undefined ? new http.Agent(agentOptions) : new https.Agent({ ...agentOptions, ...options.trust })
+  if (options.idleSockets !== undefined) limitIdleSockets(agent, options.idleSockets)
   let opening = new AbortController()
   if (proxy?.kind === "socks")
     connectAgentThroughSocks(agent, proxy, { base, ...options, signal: () => opening.signal })
   const request = https?.request ?? http.request
 
-  const send = (method: Method, path: string, { body, ...how }: SendOptions & { readonly body?: string }) =>
+  const send = (method: Method, path: string, { body, ...how }: SendOptions & { readonly body?: RequestBody }) =>
     new Promise<HttpResponse>((resolve, reject) => {
       const target: RequestOptions = {
         agent,
@@ -88,7 +94,7 @@ export function openHttpConnection(base: URL, options: HttpConnectionOptions = {
         host: base.hostname.replace(/^\[|\]$/g, ""),
         port: base.port === "" ? undefined : base.port,
         path: pathBelow(base, path),
-        headers: { ...how.headers, ...(body === undefined ? {} : { "content-length": Buffer.byteLength(body) }) },
+        headers: { ...how.headers, ...(body === undefined ? {} : { "content-length": body.byteLength }) },
         signal: how.signal,
       }
       const outgoing = request(target, (incoming) => {
@@ -100,6 +106,7 @@ export function openHttpConnection(base: URL, options: HttpConnectionOptions = {
       })
       watchTimeouts(outgoing, how.timeouts, options)
       watchConnecting(outgoing, agent, { ...how, ...options, reject })
+      outgoing.once("socket", (socket) => options.idleSockets?.remove(socket))
       outgoing.on("error", (error) => {
         reject(
           proxy === undefined || error instanceof ProxyError
@@ -107,11 +114,14 @@ export function openHttpConnection(base: URL, options: HttpConnectionOptions = {
             : (httpProxyError(error, proxy, { tunnel: secure }) ?? error),
         )
       })
-      outgoing.end(body)
+      // Node sends what is written in one tick with one system call.
+      for (const chunk of body?.chunks ?? []) outgoing.write(chunk)
+      outgoing.end()
     })
 
   return {
-    post: (path, body, how) => send("POST", path, { ...how, body }),
+    post: (path, body, how) =>
+      send("POST", path, { ...how, body: typeof body === "string" ? requestBody([Buffer.from(body)]) : body }),
     get: (path, how) => send("GET", path, how),
     put: (path, how) => send("PUT", path, how),
     close: () => {
@@ -120,6 +130,20 @@ export function openHttpConnection(base: URL, options: HttpConnectionOptions = {
       agent.destroy()
     },
   }
+}
+
+/** The agent's own listener comes first: it may give the connection to a request that waits for one. */
+function limitIdleSockets(agent: Agent, idleSockets: IdleSockets): void {
+  const watched = new WeakSet<Socket>()
+  agent.on("free", (socket: Socket) => {
+    if (!Object.values(agent.freeSockets).some((sockets) => sockets?.includes(socket) === true)) return
+    idleSockets.add(socket)
+    if (watched.has(socket)) return
+    watched.add(socket)
+    socket.once("close", () => {
+      idleSockets.remove(socket)
+    })
+  })
 }
 
 type Method = "GET" | "POST" | "PUT"

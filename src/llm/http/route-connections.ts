@@ -3,7 +3,7 @@ import type { Result } from "../../base/result.ts"
 import { isLocalAddress } from "../local/local-address.ts"
 import type { ModelRuntime } from "../model.ts"
 import { openHttpConnection } from "./http-connection.ts"
-import type { HttpConnection } from "./http-connection.ts"
+import type { HttpConnection, HttpConnectionOptions } from "./http-connection.ts"
 import { connectionSettingsFor } from "./connection-settings.ts"
 import type { ConnectionSettingsOptions } from "./connection-settings.ts"
 
@@ -18,12 +18,13 @@ export interface RouteConnections {
 /** Fails with a message when the proxy or the CA bundle for the route's own endpoint is misconfigured. */
 export function createRouteConnections(
   { baseUrl, billingMode }: Pick<ModelRuntime, "baseUrl" | "billingMode">,
-  { environment, caBundle }: Pick<ConnectionSettingsOptions, "environment" | "caBundle">,
+  options: Pick<ConnectionSettingsOptions, "environment" | "caBundle"> & Pick<HttpConnectionOptions, "idleSockets">,
 ): Result<RouteConnections> {
+  const { environment, caBundle, idleSockets } = options
   const open = (address: string, local: boolean): Result<HttpConnection> => {
     const url = new URL(address)
     const settings = connectionSettingsFor(url, { environment, local, caBundle })
-    return settings.ok ? ok(openHttpConnection(url, settings.value)) : settings
+    return settings.ok ? ok(openHttpConnection(url, { ...settings.value, idleSockets })) : settings
   }
   const own = open(baseUrl, billingMode === "local")
   if (!own.ok) return own

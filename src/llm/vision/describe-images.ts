@@ -53,5 +53,16 @@ async function replaceImages(message: Exclude<Message, { role: "system" }>, desc
   const parts = await Promise.all(
     content.map(async (part) => (part.type === "text" ? part.text : await describe(part))),
   )
-  return { ...message, content: parts.join("\n") }
+  return describedMessage(message, parts.join("\n"))
 }
+
+/** The same object for the same descriptions, because encoded bytes are cached by identity. */
+function describedMessage(message: Exclude<Message, { role: "system" }>, content: string): Message {
+  const known = described.get(message)
+  if (known?.content === content) return known
+  const next = { ...message, content }
+  described.set(message, next)
+  return next
+}
+
+const described = new WeakMap<Message, Message>()

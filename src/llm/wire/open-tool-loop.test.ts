@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest"
 
+import { bodyText } from "../../../test/support/body-text.ts"
 import { wireNamed } from "../../../test/support/model-server/wires/table.ts"
 import { fc } from "../../../test/support/property.ts"
 import { isRecord } from "../../base/json.ts"
@@ -78,12 +79,12 @@ const ANTHROPIC_HOSTS = ["api.anthropic.com", "me.services.ai.azure.com", "gatew
 
 function anthropicBody(host: string, request: ModelRequest): unknown {
   const endpoint = { provider: "anthropic", baseUrl: `https://${host}`, host, contextLength: 200_000 }
-  return JSON.parse(createAnthropicMessagesWire(endpoint, {}).encode(request))
+  return JSON.parse(bodyText(createAnthropicMessagesWire(endpoint, {}).encode(request)))
 }
 
 function bedrockBody(request: ModelRequest): unknown {
   const endpoint = { provider: "bedrock", baseUrl: "https://aws.test", host: "aws.test", contextLength: 200_000 }
-  return JSON.parse(createBedrockConverseWire(endpoint).encode(request))
+  return JSON.parse(bodyText(createBedrockConverseWire(endpoint).encode(request)))
 }
 
 function thinkingIn(body: unknown): unknown {
@@ -143,7 +144,7 @@ describe("thinking stays enabled", () => {
   test("for models of other vendors, which do not check", () => {
     const endpoint = { provider: "minimax", baseUrl: "", host: "api.minimax.io", contextLength: 200_000 }
     const request = requestFor(loop("without reasoning"), "MiniMax-M2.5")
-    expect(thinkingIn(JSON.parse(createAnthropicMessagesWire(endpoint, {}).encode(request)))).toBeDefined()
+    expect(thinkingIn(JSON.parse(bodyText(createAnthropicMessagesWire(endpoint, {}).encode(request))))).toBeDefined()
   })
 })
 

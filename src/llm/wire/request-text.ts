@@ -8,6 +8,6 @@ export function cleanText(text: string): string {
 
 /** The system prompt and the system messages of a conversation, for formats that send them apart from the messages. */
 export function systemTexts(request: ModelRequest): readonly string[] {
-  const later = request.messages.flatMap((message) => (message.role === "system" ? [message.content] : []))
+  const later = request.messages.filter((message) => message.role === "system").map(({ content }) => content)
   return [request.system, ...later].filter((text) => text.trim() !== "").map(scrubSurrogates)
 }

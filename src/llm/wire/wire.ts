@@ -1,3 +1,4 @@
+import type { Message } from "../../protocol/message.ts"
 import type { ModelEvent, ModelReply, ModelRequest } from "../model.ts"
 import type { Frame } from "../http/sse.ts"
 
@@ -17,7 +18,7 @@ export interface Wire<State> {
   /** Headers of this format, without credentials. */
   headers(request: ModelRequest): Readonly<Record<string, string>>
   /** The JSON body. The messages come last, so that each request of a session is a byte prefix of the next one. */
-  encode(request: ModelRequest): string
+  encode(request: ModelRequest): EncodedRequest
   start(): State
   /** Undefined for a damaged frame, one that is not a JSON object: the stream ends before it. */
   decode(state: State, frame: Frame): readonly [State, readonly ModelEvent[]] | undefined
@@ -25,6 +26,28 @@ export interface Wire<State> {
   finish(state: State, connection: { readonly ended: boolean }): DecodeResult
   /** Decodes a response that is one JSON document instead of a stream. */
   decodeComplete(body: string): DecodeResult
+}
+
+/** A JSON body: `head`, the elements of the list of messages, and `]}`. `src/llm/wire/body-encoder.ts` turns it into bytes. */
+export interface EncodedRequest {
+  /** Everything up to and including the opening bracket of the list. */
+  readonly head: string
+  /** The elements before the first message, separated by commas; often empty. */
+  readonly preface: string
+  readonly history: HistoryEncoding
+}
+
+/** How a request encodes its messages, round by round (`src/llm/wire/rounds.ts`). */
+export interface HistoryEncoding {
+  readonly messages: readonly Message[]
+  /** With equal formats, equal rounds have equal bytes. */
+  readonly format: string
+  /** Rounds that end after this index may be encoded differently in the next request, because they have cache markers. */
+  readonly settled: number
+  /** Distinguishes encodings of the same round that depend on later messages. Absent when there is only one. */
+  variant?(from: number, to: number): number
+  /** The elements of the round between two indexes, separated by commas. */
+  encode(from: number, to: number): string
 }
 
 /** What a wire knows about the endpoint it sends to. Compare hosts exactly or as a subdomain, never by substring. */

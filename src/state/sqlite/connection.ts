@@ -1,10 +1,14 @@
 import { statSync } from "node:fs"
+import { dirname } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import type { SQLInputValue, StatementSync } from "node:sqlite"
+import { pathToFileURL } from "node:url"
 import type { Clock } from "../../base/clock.ts"
+import { diskProblem } from "../../base/disk-problem.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import { StoreError } from "../store.ts"
 import type { StoreLogger } from "../store.ts"
+import { isMaintained } from "./maintenance-lock.ts"
 import type { Row } from "./row-values.ts"
 import { isDamage, isLocked, toStoreError } from "./store-failure.ts"
 
@@ -30,6 +34,8 @@ export interface Connection {
   readonly write: <T>(work: (db: Database) => T) => Promise<T>
   /** Runs `work` after earlier writes, for VACUUM, checkpoints and pragmas. */
   readonly withoutTransaction: <T>(work: (db: Database) => T) => Promise<T>
+  /** Closes the file while `work` runs, after earlier writes. Other operations wait. */
+  readonly whileClosed: <T>(work: () => Promise<T>) => Promise<T>
   readonly close: () => Promise<void>
 }
 
@@ -43,11 +49,15 @@ export interface SqliteConnectionOptions {
    * has found damage again. Rejects with a `StoreError` when the file cannot be repaired.
    */
   readonly repair?: (error: unknown, attempt: number) => Promise<void>
+  /** Called once when an operation waits for another process that rewrites the file. */
+  readonly onWait?: () => void
 }
 
 /** How long one attempt polls for the lock. The Python edition lets SQLite block for the same time. */
 const ATTEMPT_MS = 1000
 const ATTEMPTS = 15
+/** Rewriting a database of several gigabytes takes minutes. */
+const MAINTENANCE_ATTEMPTS = 1200
 const POLL_MS = { min: 1, max: 25 }
 const PAUSE_MS = { min: 20, max: 150 }
 
@@ -55,7 +65,7 @@ const WRITES_PER_CHECKPOINT = 50
 
 export function connect(options: SqliteConnectionOptions): Connection {
   const closing = new AbortController()
-  const waiting = { clock: options.clock, signal: closing.signal }
+  const waiting = { clock: options.clock, signal: closing.signal, path: options.path, onWait: options.onWait }
   let file = openFile(options)
   let repairing: Promise<void> | undefined
   let unrepairable: unknown
@@ -124,6 +134,20 @@ export function connect(options: SqliteConnectionOptions): Connection {
         return result
       }),
     withoutTransaction: (work) => inOrder(() => runUnlocked(({ db }) => work(db))),
+    whileClosed: (work) =>
+      inOrder(async () => {
+        if (repairing !== undefined) await repairing
+        file.raw.close()
+        const reopened = Promise.withResolvers<void>()
+        repairing = reopened.promise
+        try {
+          return await work()
+        } finally {
+          file = openFile(options)
+          repairing = undefined
+          reopened.resolve()
+        }
+      }),
     close: () =>
       inOrder(async () => {
         if (repairing !== undefined) await repairing.catch(() => undefined)
@@ -154,10 +178,25 @@ function openFile({ path, readOnly }: SqliteConnectionOptions): OpenFile {
   for (;;) {
     const identity = identityOf(path)
     // With `timeout: 0` SQLite returns "busy" at once. Its own waiting would block this thread and the user interface.
-    const raw = new DatabaseSync(path, { timeout: 0, readOnly })
+    const raw = new DatabaseSync(readOnly && isFrozen(path) ? immutable(path) : path, { timeout: 0, readOnly })
     if (identity === identityOf(path)) return { raw, db: statementCache(raw), identity }
     raw.close()
   }
+}
+
+/**
+ * On a full disk and on a read-only file system SQLite cannot create the file that readers share, but no other process can write either. Not with
+ * a write-ahead log, which would be ignored.
+ */
+function isFrozen(path: string): boolean {
+  if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return false
+  return diskProblem(dirname(path)) !== undefined
+}
+
+function immutable(path: string): URL {
+  const url = pathToFileURL(path)
+  url.searchParams.set("immutable", "1")
+  return url
 }
 
 function isCurrent({ identity }: OpenFile, path: string): boolean {
@@ -178,15 +217,19 @@ export function truncateWriteAheadLog(db: Database, log: StoreLogger): void {
   }
 }
 
+interface Waiting {
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  readonly path: string
+  readonly onWait: (() => void) | undefined
+}
+
 /**
  * Retries `work` while another connection holds the lock, without blocking the thread. Waits as long as the Python edition does (15
  * attempts of one second, 20–150 ms apart), because its writers may hold the lock that long. Random pauses keep processes from
  * colliding again and again.
  */
-async function retryWhileLocked<T>(
-  work: () => T,
-  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
-): Promise<T> {
+async function retryWhileLocked<T>(work: () => T, { clock, signal, path, onWait }: Waiting): Promise<T> {
   let attempts = 1
   let waited = 0
   for (;;) {
@@ -195,7 +238,9 @@ async function retryWhileLocked<T>(
     } catch (error) {
       if (!isLocked(error) && !(error instanceof ReplacedFileError)) throw error
       if (waited >= ATTEMPT_MS) {
-        if (attempts === ATTEMPTS) throw error
+        const maintained = isMaintained(path)
+        if (maintained && attempts === 1) onWait?.()
+        if (attempts >= (maintained ? MAINTENANCE_ATTEMPTS : ATTEMPTS)) throw error
         attempts += 1
         waited = 0
         await clock.sleep(randomBetween(PAUSE_MS), { signal })

@@ -12,7 +12,7 @@ import {
 } from "../../../test/fixtures/state/temporary-store.ts"
 import { seededRandom } from "../../../test/support/seeded-random.ts"
 import { openSqliteStore } from "./open-store.ts"
-import { checkHealth } from "./repair.ts"
+import { checkHealth } from "./health.ts"
 
 const PAGE = 4096
 /** The first pages hold the roots of all tables and indexes. Of the others only some are damaged, for time. */
@@ -73,7 +73,9 @@ async function problemsWith(bytes: Buffer, directory: string): Promise<readonly 
     ...(later.length > 0 ? [`a notice in a later run: ${later.join(" ")}`] : []),
     ...(lost.length > 0 ? [`${lost.length} of ${readable.size} readable messages lost: ${notices.join(" ")}`] : []),
     ...(copies.length === notices.length ? [] : [`${copies.length} copies for ${notices.length} notices`]),
-    ...(notices.length === 1 && !checkHealth(path).healthy ? ["still damaged"] : []),
+    ...(notices.length === 1 && (await checkHealth(path, { scope: "full" })).state !== "healthy"
+      ? ["still damaged"]
+      : []),
   ]
 }
 

@@ -13,8 +13,8 @@ const DAY_SECONDS = 86_400
 const EMPTY_TUI_AGE_SECONDS = DAY_SECONDS
 const ORPHAN_IDLE_SECONDS = 7 * DAY_SECONDS
 
-/** Deletes a session and its delegates, and detaches its other children. Returns the deleted ids. */
-export function deleteSessionRows(db: Database, id: SessionId): readonly SessionId[] {
+/** The session and its delegates, which are deleted together. Empty when there is no such session. */
+export function deletedWith(db: Database, id: SessionId): readonly SessionId[] {
   const rows = db.all(
     `WITH RECURSIVE deleted(id) AS (
        SELECT id FROM sessions WHERE id = ?
@@ -23,9 +23,7 @@ export function deleteSessionRows(db: Database, id: SessionId): readonly Session
      SELECT id FROM deleted`,
     id,
   )
-  const deleted = rows.map((row) => sessionId(row))
-  removeRows(db, deleted)
-  return deleted
+  return rows.map((row) => sessionId(row))
 }
 
 /** Uses one conditional statement, so that a message written meanwhile keeps the session. */
@@ -80,14 +78,19 @@ export function removeSome(db: Database, id: SessionId, limit: number): "gone" |
   const row = db.get("SELECT ended_at FROM sessions WHERE id = ?", id)
   if (row === undefined) return "gone"
   if (numberOrNull(row, "ended_at") === null) return "reopened"
+  if (removeMessages(db, id, limit)) return "more"
+  removeRows(db, [id])
+  return "gone"
+}
+
+/** Deletes up to `limit` messages of a session, the newest first. Returns whether more may be left. */
+export function removeMessages(db: Database, id: SessionId, limit: number): boolean {
   const { changes } = db.run(
     "DELETE FROM messages WHERE id IN (SELECT id FROM messages WHERE session_id = ? ORDER BY id DESC LIMIT ?)",
     id,
     limit,
   )
-  if (changes === limit) return "more"
-  removeRows(db, [id])
-  return "gone"
+  return changes === limit
 }
 
 /** Deletes exactly these sessions. Children outside the set stay without a parent. */

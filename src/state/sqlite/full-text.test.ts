@@ -1,3 +1,4 @@
+import { join } from "node:path"
 import { expect, test } from "vitest"
 import {
   recordingLogger,
@@ -6,10 +7,12 @@ import {
   temporaryDirectory,
   temporaryStore,
   testClock,
+  withRawDatabase,
 } from "../../../test/fixtures/state/temporary-store.ts"
 import { connect } from "./connection.ts"
 import type { Database } from "./connection.ts"
 import { setUpFullText } from "./full-text.ts"
+import { checkHealth } from "./health.ts"
 import { setUpSchema } from "./schema-setup.ts"
 
 /** The database as an SQLite without FTS5, or without its trigram tokenizer, would present it. */
@@ -49,7 +52,7 @@ test.each([
           read: (work) => connection.read((db) => work(withoutFeature(db, missing))),
           write: (work) => connection.write((db) => work(withoutFeature(db, missing))),
         },
-        t.log,
+        { log: t.log, pause: () => Promise.resolve() },
       )
       expect(info).toEqual({ schemaVersion: 16, search })
       expect(await connection.read(triggers)).toBe(left)
@@ -73,4 +76,40 @@ test("an old schema version stays while FTS5 is missing", async () => {
   expect(outcome).toEqual({ search: "none", schemaVersion: 9 })
   expect(t.raw((db) => db.prepare("SELECT version FROM schema_version").get()?.["version"])).toBe(9)
   await connection.close()
+})
+
+test("a new index is filled in parts: others save in between, and the next process completes what a killed one left", async () => {
+  using folder = temporaryDirectory()
+  {
+    await using t = await temporaryStore({ directory: folder.path })
+    const messages = Array.from({ length: 900 }, (_, index) => ({
+      role: "user" as const,
+      content: `word${index} here`,
+    }))
+    await t.store.startSession(session("a"), messages, "a")
+    await t.store.createSession(session("b"))
+  }
+  const path = join(folder.path, "state.db")
+  withRawDatabase(path, (db) => db.exec("DROP TRIGGER messages_fts_insert"))
+  const connection = connect({ path, clock: testClock(), log: recordingLogger(), readOnly: false })
+  let pauses = 0
+  const pause = async (): Promise<void> => {
+    pauses += 1
+    await connection.write((db) =>
+      db.run(
+        "INSERT INTO messages(session_id, role, content, timestamp) VALUES ('b', 'user', ?, 1)",
+        `between ${pauses}`,
+      ),
+    )
+    if (pauses === 2) throw new Error("killed")
+  }
+  await expect(setUpSchema(connection, { log: recordingLogger(), pause })).rejects.toThrow("killed")
+  await connection.close()
+
+  await using t = await temporaryStore({ directory: folder.path })
+  expect(t.store.info.search).toBe("full")
+  for (const query of ["word0", "word450", "word899"]) expect((await t.store.search(query)).length).toBe(1)
+  expect((await t.store.search("between")).length).toBe(2)
+  expect((await checkHealth(path, { scope: "full" })).state).toBe("healthy")
+  expect(t.raw((db) => db.prepare("SELECT 1 FROM state_meta WHERE key = 'search_index_fill'").get())).toBeUndefined()
 })

@@ -2,7 +2,7 @@ import { errorMessage } from "../../base/system-error.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import type { StoreInfo, StoreLogger } from "../store.ts"
 import type { Database } from "./connection.ts"
-import { text } from "./row-values.ts"
+import { number, numberOrNull, text } from "./row-values.ts"
 import { INDEX_VERSION } from "./schema.ts"
 
 export type SearchState = StoreInfo["search"]
@@ -32,8 +32,9 @@ export function hasFullTextModule(db: Database): boolean {
 }
 
 /**
- * Creates and fills the full-text tables and their triggers, inside the caller's transaction. Returns what can be searched and the
- * new schema version. When SQLite lacks FTS5, removes the triggers, so that messages can still be written.
+ * Creates the full-text tables and their triggers, inside the caller's transaction. Returns what can be searched and the new schema
+ * version. New tables are empty: `fillIndexes` adds the messages that exist already. When SQLite lacks FTS5, removes the triggers, so
+ * that messages can still be written.
  */
 export function setUpFullText(
   db: Database,
@@ -53,9 +54,60 @@ export function setUpFullText(
   const complete = indexes.every((index) => isComplete(db, index))
   const replaced = indexes.filter((index) => replaceTriggers(db, index))
   for (const index of indexes) createIndex(db, index)
-  if (!complete || (replaced.length > 0 && hasNul(db))) for (const index of indexes) rebuildIndex(db, index)
+  if (!complete || (replaced.length > 0 && hasNul(db))) {
+    for (const index of indexes) emptyIndex(db, index)
+    writeFilledDownTo(db, number(db.get("SELECT COALESCE(max(id), 0) AS id FROM messages") ?? {}, "id"))
+  }
   if (schemaVersion < INDEX_VERSION) db.run("UPDATE schema_version SET version = ?", INDEX_VERSION)
   return { search: trigrams ? "full" : "no-trigram", schemaVersion: Math.max(schemaVersion, INDEX_VERSION) }
+}
+
+/**
+ * Adds a part of the messages that new full-text tables lack, the newest first. Returns how many messages may be left, and 0 at the end. A process that
+ * is killed in between leaves the rest to the next one that opens the database; several processes can share the work.
+ */
+export function fillIndexes(db: Database): number {
+  const high = readFilledDownTo(db)
+  if (high === undefined) return 0
+  const row = db.get(
+    "SELECT min(id) AS low FROM (SELECT id FROM messages WHERE id <= ? ORDER BY id DESC LIMIT ?)",
+    high,
+    FILLED_AT_ONCE,
+  )
+  const low = row === undefined ? null : numberOrNull(row, "low")
+  if (low === null) {
+    db.run("DELETE FROM state_meta WHERE key = ?", FILL_KEY)
+    return 0
+  }
+  for (const name of fullTextTables(db)) {
+    db.run(
+      `INSERT INTO ${name}(rowid, content) SELECT id, ${indexedText("messages")} FROM messages
+       WHERE id BETWEEN ?1 AND ?2 AND id NOT IN (SELECT id FROM ${name}_docsize WHERE id BETWEEN ?1 AND ?2)`,
+      low,
+      high,
+    )
+  }
+  writeFilledDownTo(db, low - 1)
+  return low
+}
+
+/** Messages. Indexing one takes up to a millisecond. */
+const FILLED_AT_ONCE = 200
+
+/** Key of the highest id that is not in new full-text tables. The Python edition ignores it. */
+const FILL_KEY = "search_index_fill"
+
+function readFilledDownTo(db: Database): number | undefined {
+  const row = db.get("SELECT value FROM state_meta WHERE key = ?", FILL_KEY)
+  return row === undefined ? undefined : Number(text(row, "value"))
+}
+
+function writeFilledDownTo(db: Database, id: number): void {
+  db.run(
+    "INSERT INTO state_meta(key, value) VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
+    FILL_KEY,
+    String(id),
+  )
 }
 
 /** Takes all messages of a session out of the full-text tables. */
@@ -78,12 +130,25 @@ export function addToIndexes(db: Database, session: SessionId): void {
   }
 }
 
-/** Merges the segments of the existing full-text tables. */
-export function optimizeFullText(db: Database): void {
-  for (const index of [WORDS, TRIGRAMS]) {
-    if (tableExists(db, index.name)) db.run(`INSERT INTO ${index.name}(${index.name}) VALUES ('optimize')`)
-  }
+/** The full-text tables of this database, for `mergeFullText`. */
+export function fullTextTables(db: Database): readonly string[] {
+  return [WORDS, TRIGRAMS].map(({ name }) => name).filter((name) => tableExists(db, name))
 }
+
+/**
+ * Does a part of the work of merging all segments of a table into one, which makes searches faster. Returns whether more is left. The
+ * first part selects the segments.
+ */
+export function mergeFullText(db: Database, table: string, part: "first" | "next"): boolean {
+  const changes = (): number => number(db.get("SELECT total_changes() AS changes") ?? {}, "changes")
+  const before = changes()
+  db.run(`INSERT INTO ${table}(${table}, rank) VALUES ('merge', ?)`, part === "first" ? -MERGED_PAGES : MERGED_PAGES)
+  // FTS5 writes a row for the command itself.
+  return changes() - before >= 2
+}
+
+/** Takes less than a tenth of a second. */
+const MERGED_PAGES = 64
 
 function canCreate(db: Database, using: string, log: StoreLogger): boolean {
   try {
@@ -134,10 +199,9 @@ function dropTriggers(db: Database, index: IndexTable): void {
 }
 
 /** Drops the table first: deleting rows would leave behind what another version of SQLite has indexed differently. */
-function rebuildIndex(db: Database, index: IndexTable): void {
+function emptyIndex(db: Database, index: IndexTable): void {
   db.exec(`DROP TABLE ${index.name}`)
   db.exec(index.create)
-  db.exec(`INSERT INTO ${index.name}(rowid, content) SELECT id, ${indexedText("messages")} FROM messages`)
 }
 
 interface Trigger {

@@ -42,6 +42,8 @@ test("setting a title: taken, too long, missing session, removal", async () => {
   await withTitles(t)
   expect(await t.store.setTitle(sessionId("s0"), "a_b")).toEqual({ kind: "taken", by: "s3" })
   expect(await t.store.setTitle(sessionId("s3"), " a_b ")).toEqual({ kind: "set", title: "a_b" })
+  expect(await t.store.setTitle(sessionId("s0"), "s3")).toEqual({ kind: "taken", by: "s3" })
+  expect(await t.store.setTitle(sessionId("s0"), "s0")).toEqual({ kind: "set", title: "s0" })
   expect(await t.store.setTitle(sessionId("s0"), "x".repeat(101))).toEqual({
     kind: "too-long",
     length: 101,

@@ -10,7 +10,7 @@ import {
 import type { PythonVersion } from "../../../test/fixtures/state/python-edition.ts"
 import { session, sessionId, temporaryDirectory, temporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
 import type { TemporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
-import { checkHealth } from "./repair.ts"
+import { checkHealth } from "./health.ts"
 import { titleWithReason } from "../../../test/support/skip-reason.ts"
 
 const PLAIN = "20231114_221320_plain0"
@@ -188,7 +188,7 @@ test.skipIf(noPython !== undefined)(
     ])
     await t.store.append(sessionId("a"), [{ role: "user", content }])
     expect((await t.store.search("zebra")).map((hit) => hit.id).toSorted((a, b) => a - b)).toEqual([1, 3, 6, 7])
-    expect(checkHealth(t.path)).toEqual({ healthy: true })
+    expect((await checkHealth(t.path, { scope: "full" })).state).toBe("healthy")
   },
 )
 
@@ -200,14 +200,14 @@ test.skipIf(noPython !== undefined).each([11, 16] as const)(
     buildPythonDatabase(path, version)
     storeInPython(path, PLAIN, "zebra")
     await using t = await temporaryStore({ directory: folder.path })
-    expect(checkHealth(path)).toEqual({ healthy: true })
+    expect((await checkHealth(path, { scope: "full" })).state).toBe("healthy")
     expect(await t.store.search("zebra")).toHaveLength(2)
     const found = storeInPython(path, PLAIN, "okapi")
     expect(found).toEqual([
       [expect.any(Number), expect.any(Number)],
       [expect.any(Number), expect.any(Number)],
     ])
-    expect(checkHealth(path)).toEqual({ healthy: true })
+    expect((await checkHealth(path, { scope: "full" })).state).toBe("healthy")
   },
 )
 

@@ -12,7 +12,8 @@ import {
   withRawDatabase,
 } from "../../../test/fixtures/state/temporary-store.ts"
 import { openSqliteStore } from "./open-store.ts"
-import { checkHealth, repairStore } from "./repair.ts"
+import { checkHealth } from "./health.ts"
+import { repairStore } from "./repair.ts"
 import type { RepairOutcome } from "./repair.ts"
 
 /** A closed database with one searchable message. */
@@ -86,16 +87,19 @@ test("a healthy database is not changed", async () => {
   using folder = temporaryDirectory()
   const path = await filledFile(folder.path)
   const before = readFileSync(path)
-  expect(checkHealth(path)).toEqual({ healthy: true })
+  expect((await checkHealth(path, { scope: "full" })).state).toBe("healthy")
   expect(await repair(path, true)).toEqual({ kind: "healthy" })
   expect(readFileSync(path).equals(before)).toBe(true)
   expect(backups(folder.path)).toEqual([])
 })
 
-test("a missing file is unhealthy and is not created", () => {
+test("a missing file is unhealthy and is not created", async () => {
   using folder = temporaryDirectory()
   const path = join(folder.path, "state.db")
-  expect(checkHealth(path)).toEqual({ healthy: false, problems: [`There is no session database at ${path}.`] })
+  expect(await checkHealth(path, { scope: "full" })).toEqual({
+    state: "unchecked",
+    reason: `There is no session database at ${path}.`,
+  })
   expect(readdirSync(folder.path)).toEqual([])
 })
 
@@ -103,14 +107,14 @@ test("opening repairs duplicate catalogue entries and backs up the damaged file"
   using folder = temporaryDirectory()
   const path = await filledFile(folder.path)
   editCatalogue(path, DUPLICATE_ENTRY)
-  expect(checkHealth(path)).toMatchObject({ healthy: false })
+  expect(await checkHealth(path, { scope: "full" })).toMatchObject({ state: "damaged" })
   const log = recordingLogger()
   const store = await openSqliteStore({ path, clock: testClock(), log })
   expect((await store.search("needle")).map((hit) => hit.id)).toEqual([1])
   await store.close()
   expect(log.warnings).toHaveLength(2)
   expect(backups(folder.path)).toEqual(["state.db.malformed-backup-20270115_080000"])
-  expect(checkHealth(path)).toEqual({ healthy: true })
+  expect((await checkHealth(path, { scope: "full" })).state).toBe("healthy")
 })
 
 test("search tables that cannot be repaired are rebuilt from the messages", async () => {
@@ -133,8 +137,8 @@ test("an index with missing messages is unhealthy and is repaired", async () => 
   const db = new DatabaseSync(path)
   db.exec("DELETE FROM messages_fts")
   db.close()
-  expect(checkHealth(path)).toEqual({
-    healthy: false,
+  expect(await checkHealth(path, { scope: "full" })).toEqual({
+    state: "damaged",
     problems: ["Messages that are missing from the search table messages_fts: 1."],
   })
   expect(await repair(path, true)).toMatchObject({ kind: "repaired" })
@@ -247,5 +251,5 @@ test("a compressed conversation is healthy, although the copies in its continuat
   await t.store.startSession(session("a"), [{ role: "user", content: "one" }], "one")
   await t.store.rotate(sessionId("a"), session("b"), [{ role: "user", content: "a summary" }])
   await t.store.append(sessionId("b"), [{ role: "user", content: "two" }])
-  expect(checkHealth(t.path)).toEqual({ healthy: true })
+  expect((await checkHealth(t.path, { scope: "full" })).state).toBe("healthy")
 })

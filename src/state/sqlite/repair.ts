@@ -1,21 +1,24 @@
-import { copyFileSync, existsSync, linkSync, renameSync, rmSync } from "node:fs"
-import { basename } from "node:path"
+import { copyFileSync, existsSync, linkSync, readdirSync, renameSync, rmSync } from "node:fs"
+import { basename, dirname, join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import type { Clock } from "../../base/clock.ts"
 import { counted } from "../../base/counted.ts"
+import { surplusCopies, unusedPath } from "../../base/kept-copies.ts"
 import { withFileLock } from "../../base/file-lock.ts"
-import { errorCode, errorMessage } from "../../base/system-error.ts"
+import type { ReportProgress } from "../../base/progress.ts"
+import { errorCode } from "../../base/system-error.ts"
 import { StoreError } from "../store.ts"
 import type { StoreLogger } from "../store.ts"
 import { connect } from "./connection.ts"
 import { createPrivateFile } from "./create-private-file.ts"
+import { findProblems } from "./health.ts"
+import { openDatabasePages } from "./file-format/database-pages.ts"
+import type { DatabasePages } from "./file-format/database-pages.ts"
 import { useWriteAheadLog } from "./journal-mode.ts"
 import { salvage } from "./salvage.ts"
 import type { SalvagedMessages } from "./salvage.ts"
 import { setUpSchema } from "./schema-setup.ts"
-import { isStatementError, isUnreadable, toStoreError } from "./store-failure.ts"
-
-export type Health = { readonly healthy: true } | { readonly healthy: false; readonly problems: readonly string[] }
+import { isUnreadable, toStoreError } from "./store-failure.ts"
 
 export type RepairOutcome =
   | { readonly kind: "healthy" }
@@ -30,51 +33,39 @@ export interface RepairOptions {
   readonly log: StoreLogger
   /** SQLite found damage that the check does not find, so the check is not asked. */
   readonly force?: boolean
-}
-
-export function checkHealth(path: string): Health {
-  if (!existsSync(path)) return { healthy: false, problems: [`There is no session database at ${path}.`] }
-  try {
-    const problems = findProblems(path)
-    return problems.length === 0 ? { healthy: true } : { healthy: false, problems }
-  } catch (error) {
-    return { healthy: false, problems: [errorMessage(error)] }
-  }
-}
-
-/** Throws when the database cannot be checked, for example because it is locked. That is no damage. */
-function findProblems(path: string): readonly string[] {
-  try {
-    return withDatabase(path, { readOnly: true }, problemsOf)
-  } catch (error) {
-    if (!isUnreadable(error) && !isStatementError(error)) throw error
-    return [errorMessage(error)]
-  }
+  readonly progress?: ReportProgress
 }
 
 /**
  * Repairs a damaged database. Duplicate catalogue entries are deleted in place. For any other damage, every row that SQLite can still
- * read is copied into a new file, which replaces the damaged one. The damaged file keeps its contents under another name.
+ * read is copied into a new file, and so are rows that are only left on pages which SQLite cannot reach. The new file replaces the
+ * damaged one, which keeps its contents under another name.
  */
 export async function repairStore(path: string, options: RepairOptions): Promise<RepairOutcome> {
+  let isKnownDamage = options.force === true
   try {
     return await withFileLock(`${path}.repair.lock`, { waitMs: LOCK_WAIT_MS }, async () => {
       // Another process may have repaired the file while this one waited.
-      if (options.force !== true && findProblems(path).length === 0) return { kind: "healthy" }
-      return (
-        (options.force === true ? undefined : repairCatalogue(path, options)) ?? (await replaceDamaged(path, options))
-      )
+      if (options.force !== true && !(await isDamaged(path, options))) return { kind: "healthy" }
+      isKnownDamage = true
+      const repaired = options.force === true ? undefined : await repairCatalogue(path, options)
+      return repaired ?? (await replaceDamaged(path, options))
     })
   } catch (error) {
-    return { kind: "failed", failure: unrepaired(path, error) }
+    // A full disk prevents the check too.
+    return { kind: "failed", failure: isKnownDamage ? unrepaired(path, error) : toStoreError(error, path) }
   }
 }
 
+async function isDamaged(path: string, { progress }: RepairOptions): Promise<boolean> {
+  return (await findProblems(path, { limit: 1, ...(progress !== undefined && { progress }) })).length > 0
+}
+
 /** Copying a large database takes that long. */
-const LOCK_WAIT_MS = 300_000
+const LOCK_WAIT_MS = 1_800_000
 
 /** Returns undefined when the catalogue has no duplicate entries, or is not the only damage. */
-function repairCatalogue(path: string, options: RepairOptions): RepairOutcome | undefined {
+async function repairCatalogue(path: string, options: RepairOptions): Promise<RepairOutcome | undefined> {
   if (!hasDuplicateEntries(path)) return undefined
   const copy = copyDamaged(path, options.clock)
   try {
@@ -82,7 +73,7 @@ function repairCatalogue(path: string, options: RepairOptions): RepairOutcome | 
   } catch (error) {
     if (!isUnreadable(error)) throw error
   }
-  if (findProblems(path).length === 0) {
+  if (!(await isDamaged(path, options))) {
     if (!options.backup) removeDatabase(copy)
     const kept = options.backup ? ` and kept the damaged file as ${copy}` : ""
     const notice = `The session database was damaged: Hermes repaired it without losing anything${kept}.`
@@ -107,10 +98,14 @@ function hasDuplicateEntries(path: string): boolean {
 async function replaceDamaged(path: string, options: RepairOptions): Promise<RepairOutcome> {
   const lock = lockForWriting(path)
   const fresh = `${path}.salvage`
+  let pages: DatabasePages | undefined
   try {
+    pages = openDatabasePages(path)
     removeDatabase(fresh)
     createPrivateFile(fresh)
-    const messages = salvage(path, fresh)
+    options.progress?.({ step: "saving what can be read of the session database" })
+    const messages = salvage(path, fresh, pages)
+    options.progress?.(undefined)
     if (messages === undefined) removeDatabase(fresh)
     await setUp(fresh, options)
     const complete = messages !== undefined && messages.total !== undefined && messages.saved === messages.total
@@ -120,6 +115,7 @@ async function replaceDamaged(path: string, options: RepairOptions): Promise<Rep
     return { kind: "repaired", notice: noticeOf(path, messages, kept), damagedFile: kept }
   } finally {
     lock?.close()
+    pages?.close() // after the lock, which this would give up
     removeDatabase(fresh)
   }
 }
@@ -142,12 +138,14 @@ function lockForWriting(path: string): DatabaseSync | undefined {
 }
 
 /** Makes the new file complete before it gets its name: other processes may open it at once. */
-async function setUp(path: string, { clock, log }: RepairOptions): Promise<void> {
+async function setUp(path: string, { clock, log, progress }: RepairOptions): Promise<void> {
   createPrivateFile(path)
   const connection = connect({ path, clock, log, readOnly: false })
   try {
     await useWriteAheadLog(connection, log)
-    await setUpSchema(connection, log)
+    // No other process uses the new file yet.
+    const pause = (): Promise<void> => Promise.resolve()
+    await setUpSchema(connection, { log, pause, ...(progress !== undefined && { progress }) })
   } finally {
     await connection.close()
   }
@@ -165,6 +163,7 @@ function exchange(path: string, fresh: string, clock: Clock): string {
   // SQLite would apply a write-ahead log that it finds next to the new file.
   for (const suffix of ["-wal", "-shm", "-journal"]) rmSync(path + suffix, { force: true })
   renameSync(fresh, path)
+  removeSurplusCopies(path)
   return target
 }
 
@@ -193,10 +192,16 @@ function copyDamaged(path: string, clock: Clock): string {
 function unusedName(path: string, clock: Clock): string {
   const stamp = new Date(clock.now()).toISOString().replace(/[-:]/g, "").replace(/\..*$/, "").replace("T", "_")
   const name = `${path}.malformed-backup-${stamp}`
-  for (let number = 1; ; number += 1) {
-    const candidate = number === 1 ? name : `${name}-${number}`
-    if (!existsSync(candidate)) return candidate
-  }
+  return unusedPath(name)
+}
+
+/** A damaged disk may damage the database again and again. */
+function removeSurplusCopies(path: string): void {
+  const prefix = `${basename(path)}.malformed-backup-`
+  const copies = readdirSync(dirname(path))
+    .filter((name) => name.startsWith(prefix) && /^[\d_]+(-\d+)?$/.test(name.slice(prefix.length)))
+    .toSorted((a, b) => a.localeCompare(b, "en", { numeric: true }))
+  for (const name of surplusCopies(copies)) removeDatabase(join(dirname(path), name))
 }
 
 function removeDatabase(path: string): void {
@@ -238,35 +243,6 @@ function withWritableCatalogue(db: DatabaseSync, change: () => void): void {
     throw error
   }
   db.exec("PRAGMA writable_schema = RESET")
-}
-
-function problemsOf(db: DatabaseSync): readonly string[] {
-  db.prepare("PRAGMA journal_mode").get()
-  const found = db
-    .prepare("PRAGMA integrity_check(20)")
-    .all()
-    .map((row) => String(row["integrity_check"]))
-  db.prepare("SELECT count(*) FROM sessions").get()
-  return [...(found.length === 1 && found[0] === "ok" ? [] : found), ...indexProblems(db)]
-}
-
-/** Checks that every message has a row in each search table. A continuation starts with copies, which are not indexed again. */
-function indexProblems(db: DatabaseSync): readonly string[] {
-  const counted = (sql: string): number => Number(db.prepare(sql).get()?.["found"])
-  return ["messages_fts", "messages_fts_trigram"].flatMap((table) => {
-    const rows = `${table}_docsize`
-    if (db.prepare("SELECT 1 FROM sqlite_master WHERE name = ?").get(rows) === undefined) return []
-    const missing = counted(
-      `SELECT count(*) AS found FROM messages m WHERE m.id NOT IN (SELECT id FROM ${rows}) AND NOT EXISTS (
-         SELECT 1 FROM sessions s JOIN sessions p ON p.id = s.parent_session_id
-         WHERE s.id = m.session_id AND p.end_reason = 'compression')`,
-    )
-    const surplus = counted(`SELECT count(*) AS found FROM ${rows} WHERE id NOT IN (SELECT id FROM messages)`)
-    return [
-      ...(missing === 0 ? [] : [`Messages that are missing from the search table ${table}: ${missing}.`]),
-      ...(surplus === 0 ? [] : [`Deleted messages that are still in the search table ${table}: ${surplus}.`]),
-    ]
-  })
 }
 
 function withDatabase<T>(path: string, options: { readonly readOnly: boolean }, work: (db: DatabaseSync) => T): T {

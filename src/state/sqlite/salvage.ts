@@ -1,5 +1,10 @@
 import { DatabaseSync } from "node:sqlite"
 import type { SQLOutputValue } from "node:sqlite"
+import type { DatabasePages } from "./file-format/database-pages.ts"
+import { surveyPages } from "./file-format/page-survey.ts"
+import type { CatalogueEntry } from "./file-format/page-survey.ts"
+import { plausibleSql } from "./plausible-values.ts"
+import { quoted, recoverRows } from "./recover-rows.ts"
 import { TABLES, createTableSql } from "./schema.ts"
 import { isStatementError, isUnreadable } from "./store-failure.ts"
 
@@ -10,31 +15,37 @@ export interface SalvagedMessages {
 }
 
 /**
- * Copies every row that SQLite can still read from the damaged database `from` into the empty database `to`. Search tables and derived
- * tables are left out: the schema setup builds them from the messages. Returns undefined when SQLite cannot read the tables of a
- * session database in `from`.
+ * Copies every row that SQLite can still read from the damaged database `from` into the empty database `to`, and then the rows that are
+ * still on its `pages`. Search tables and derived tables are left out: the schema setup builds them from the messages. Returns undefined
+ * when there is nothing of a session database in `from`.
  */
-export function salvage(from: string, to: string): SalvagedMessages | undefined {
+export function salvage(from: string, to: string, pages: DatabasePages): SalvagedMessages | undefined {
   const source = new DatabaseSync(from, { timeout: 5000, defensive: false })
   // A separate connection: one that has found damage refuses to write, to any attached database.
   const target = new DatabaseSync(to, { enableForeignKeyConstraints: false })
   try {
-    return copyReadable({ source, target })
+    return copyReadable({ source, target }, pages)
   } finally {
     source.close()
     target.close()
   }
 }
 
-function copyReadable(databases: Databases): SalvagedMessages | undefined {
+function copyReadable(databases: Databases, pages: DatabasePages): SalvagedMessages | undefined {
   const { source, target } = databases
-  const catalogue = readCatalogue(source)
+  const survey = surveyPages(pages)
+  const catalogue = distinct([...readCatalogue(source), ...survey.catalogue])
   const tables = catalogue.filter((entry) => entry.type === "table" && isCopied(entry, catalogue))
-  if (!tables.some(({ name }) => name === "messages" || name === "sessions")) return undefined
   target.exec("BEGIN")
   createTables(target, tables)
   for (const { name } of tables) copyTable(name, databases)
+  recoverRows({ pages, survey }, target, [...new Set([...tables.map(({ name }) => name), "sessions", "messages"])])
   const saved = count(target, "SELECT count(*) AS found FROM messages") ?? 0
+  const isSessionDatabase = tables.some(({ name }) => name === "messages" || name === "sessions")
+  if (!isSessionDatabase && saved === 0 && count(target, "SELECT count(*) AS found FROM sessions") === 0) {
+    target.exec("ROLLBACK")
+    return undefined
+  }
   completeSessions(databases)
   for (const { type, sql } of catalogue) if (type !== "table" && !DERIVED.test(sql)) tryExec(target, sql)
   target.exec("COMMIT")
@@ -42,15 +53,19 @@ function copyReadable(databases: Databases): SalvagedMessages | undefined {
   return { saved, total: total === undefined ? undefined : Math.max(saved, total) }
 }
 
+/** What SQLite has read comes first and wins. */
+function distinct(entries: readonly CatalogueEntry[]): readonly CatalogueEntry[] {
+  const found = new Map<string, CatalogueEntry>()
+  for (const entry of entries) {
+    const key = `${entry.type} ${entry.name}`
+    if (!found.has(key)) found.set(key, entry)
+  }
+  return [...found.values()]
+}
+
 interface Databases {
   readonly source: DatabaseSync
   readonly target: DatabaseSync
-}
-
-interface CatalogueEntry {
-  readonly type: string
-  readonly name: string
-  readonly sql: string
 }
 
 /** In the definitions of tables that triggers fill, and of these triggers. */
@@ -59,13 +74,10 @@ const DERIVED = /messages_fts|session_activity|message_clock/
 function readCatalogue(source: DatabaseSync): readonly CatalogueEntry[] {
   // Without this SQLite refuses to read any table when a single catalogue entry is damaged.
   source.exec("PRAGMA writable_schema = ON")
-  const entries = new Map<string, CatalogueEntry>()
   const select = `SELECT rowid AS ${ROW_ID}, type, name, sql FROM sqlite_master WHERE rowid BETWEEN ? AND ? ORDER BY rowid`
-  for (const { type, name, sql } of readableRows(source, select, { low: 1n, high: MAX_CATALOGUE_ROWS })) {
-    if (typeof type !== "string" || typeof name !== "string" || typeof sql !== "string") continue
-    if (!entries.has(`${type} ${name}`)) entries.set(`${type} ${name}`, { type, name, sql })
-  }
-  return [...entries.values()]
+  return [...readableRows(source, select, { low: 1n, high: MAX_CATALOGUE_ROWS })].flatMap(({ type, name, sql }) =>
+    typeof type === "string" && typeof name === "string" && typeof sql === "string" ? [{ type, name, sql }] : [],
+  )
 }
 
 const MAX_CATALOGUE_ROWS = 1000n
@@ -108,25 +120,13 @@ function commonColumns(table: string, { source, target }: Databases): readonly s
   return columnsIn(source).filter((column) => present.has(column))
 }
 
-/** A damaged page can contain rows with values of another type, or numbers that no reader can represent. They are left out. */
 function plausible(table: string, present: readonly string[]): string {
   const columns = TABLES.find(({ name }) => name === table)?.columns ?? []
   return columns
     .filter(({ name }) => present.includes(name))
-    .map(({ name, definition }) => condition(name, definition))
+    .map(({ name, definition }) => plausibleSql(name, definition))
     .join("")
 }
-
-function condition(column: string, definition: string): string {
-  if (/^TEXT (NOT NULL|PRIMARY KEY)/.test(definition)) return ` AND typeof(${column}) = 'text'`
-  if (definition.startsWith("REAL NOT NULL")) return ` AND ${column} BETWEEN 0 AND ${MAX_EPOCH_SECONDS}`
-  if (!definition.startsWith("INTEGER")) return ""
-  const { MIN_SAFE_INTEGER: min, MAX_SAFE_INTEGER: max } = Number
-  return ` AND (typeof(${column}) <> 'integer' OR ${column} BETWEEN ${min} AND ${max})`
-}
-
-/** Within what `Date` can represent. */
-const MAX_EPOCH_SECONDS = 1e11
 
 interface RowIdRange {
   readonly low: bigint
@@ -206,12 +206,17 @@ function* readableRows(
 
 const MAX_RANGES = 20_000
 
-/** Messages of lost sessions get a session, and no session continues a lost one. */
+/** Messages of lost sessions get a session, no session continues a lost one, and every title is unique. */
 function completeSessions({ source, target }: Databases): void {
+  for (const { name, definition } of TABLES.find(({ name: table }) => table === "sessions")?.columns ?? []) {
+    tryExec(target, `ALTER TABLE sessions ADD COLUMN ${name} ${definition}`) // an old database lacks some
+  }
   target.exec(`
     INSERT OR IGNORE INTO sessions(id, source, started_at, message_count)
       SELECT session_id, 'cli', min(timestamp), count(*) FROM messages
       WHERE session_id NOT IN (SELECT id FROM sessions) GROUP BY session_id;
+    UPDATE sessions SET title = NULL WHERE title IS NOT NULL
+      AND rowid NOT IN (SELECT min(rowid) FROM sessions WHERE title IS NOT NULL GROUP BY title);
     UPDATE sessions SET parent_session_id = NULL WHERE parent_session_id NOT IN (SELECT id FROM sessions);
     DELETE FROM state_meta WHERE key = 'schema_fingerprint';`)
   // Ids of lost messages must not be used again: other files may refer to them.
@@ -249,8 +254,4 @@ function tryRead<T>(read: () => T): T | undefined {
     if (!isUnreadable(error) && !isStatementError(error)) throw error
     return undefined
   }
-}
-
-function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`
 }

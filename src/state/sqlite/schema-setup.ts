@@ -1,11 +1,12 @@
+import type { ReportProgress } from "../../base/progress.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import { StoreError } from "../store.ts"
 import type { StoreLogger } from "../store.ts"
 import type { Connection, Database } from "./connection.ts"
 import { DERIVED_DEFINITIONS, setUpDerivedTables } from "./derived-tables.ts"
-import { FULL_TEXT_DEFINITIONS, hasFullTextModule, setUpFullText } from "./full-text.ts"
+import { FULL_TEXT_DEFINITIONS, fillIndexes, hasFullTextModule, setUpFullText } from "./full-text.ts"
 import type { SearchState } from "./full-text.ts"
-import { number, text, textOrNull } from "./row-values.ts"
+import { number, numberOrNull, text, textOrNull } from "./row-values.ts"
 import {
   INDEXES,
   INDEX_VERSION,
@@ -25,15 +26,55 @@ export interface SchemaInfo {
 /** Key of the stored result of the last complete check. The Python edition ignores it. */
 const FINGERPRINT_KEY = "schema_fingerprint"
 
+export interface SchemaSetupOptions {
+  readonly log: StoreLogger
+  /** Waits between transactions, so that other processes can save their messages. */
+  readonly pause: (ms: number) => Promise<void>
+  readonly progress?: ReportProgress
+}
+
 /**
  * Creates or updates the schema. The complete check runs only after a change: its result is stored together with SQLite's schema
- * counter, which every DDL statement and VACUUM increases. An unchanged database is opened with three lookups.
+ * counter, which every DDL statement and VACUUM increases. An unchanged database is opened with three lookups. The work is done in
+ * short transactions; each step can be repeated, and other processes may do it at the same time.
  */
-export async function setUpSchema(connection: Connection, log: StoreLogger): Promise<SchemaInfo> {
+export async function setUpSchema(connection: Connection, options: SchemaSetupOptions): Promise<SchemaInfo> {
+  const { log } = options
   const cached = await connection.read(cachedSchemaInfo)
+  if (cached !== undefined) return cached
   // Another process may have done the work while this one waited for the lock.
-  return cached ?? (await connection.write((db) => cachedSchemaInfo(db) ?? updateSchema(db, log)))
+  const done = await connection.write((db) => {
+    const present = cachedSchemaInfo(db)
+    if (present !== undefined) return present
+    createTables(db, log)
+    return isSmall(db) ? completeAtOnce(db, log) : undefined
+  })
+  if (done !== undefined) return done
+  const missing = await connection.read(missingIndexes)
+  for (const index of missing) await connection.write((db) => tryExec(db, index, log))
+  const found = await connection.write((db) => setUpDerived(db, log))
+  await fillSearchTables(connection, options)
+  await connection.write((db) => storeFingerprint(db, found.search))
+  return found
 }
+
+async function fillSearchTables(connection: Connection, { pause, progress }: SchemaSetupOptions): Promise<void> {
+  let total = 0
+  try {
+    for (;;) {
+      const started = performance.now()
+      const left = await connection.write(fillIndexes)
+      if (left === 0) return
+      total = Math.max(total, left)
+      progress?.({ step: "building the search index", done: total - left, total })
+      await pause(Math.min(performance.now() - started, MAX_PAUSE_MS))
+    }
+  } finally {
+    if (total > 0) progress?.(undefined)
+  }
+}
+
+const MAX_PAUSE_MS = 100
 
 /** Describes the schema without changing it, for read-only connections. */
 export function readSchemaInfo(db: Database): SchemaInfo {
@@ -54,21 +95,46 @@ function cachedSchemaInfo(db: Database): SchemaInfo | undefined {
   return info.schemaVersion >= INDEX_VERSION && info.search === "full" ? info : undefined
 }
 
-function updateSchema(db: Database, log: StoreLogger): SchemaInfo {
+/** A transaction of its own for every step would only delay the first start. */
+function isSmall(db: Database): boolean {
+  return (numberOrNull(db.get("SELECT max(id) AS id FROM messages") ?? {}, "id") ?? 0) <= SMALL_MESSAGES
+}
+
+const SMALL_MESSAGES = 200
+
+function completeAtOnce(db: Database, log: StoreLogger): SchemaInfo {
+  for (const index of INDEXES) tryExec(db, index, log)
+  const found = setUpDerived(db, log)
+  while (fillIndexes(db) > 0);
+  storeFingerprint(db, found.search)
+  return found
+}
+
+function setUpDerived(db: Database, log: StoreLogger): SchemaInfo {
+  const { search, schemaVersion } = setUpFullText(db, { schemaVersion: currentVersion(db), log })
+  setUpDerivedTables(db)
+  return { search, schemaVersion }
+}
+
+function createTables(db: Database, log: StoreLogger): void {
   requireNulRoundTrip(db)
   for (const table of TABLES) {
     db.exec(createTableSql(table))
     addMissingColumns(db, table, log)
   }
-  for (const index of INDEXES) tryExec(db, index, log)
-  const { search, schemaVersion } = setUpFullText(db, { schemaVersion: currentVersion(db), log })
-  setUpDerivedTables(db)
+}
+
+function missingIndexes(db: Database): readonly string[] {
+  const present = new Set(db.all("SELECT name FROM sqlite_master WHERE type = 'index'").map((row) => text(row, "name")))
+  return INDEXES.filter((index) => !present.has(/IF NOT EXISTS (\w+)/.exec(index)?.[1] ?? ""))
+}
+
+function storeFingerprint(db: Database, search: SearchState): void {
   db.run(
     "INSERT INTO state_meta(key, value) VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
     FINGERPRINT_KEY,
     fingerprint(db, search),
   )
-  return { schemaVersion, search }
 }
 
 function currentVersion(db: Database): number {

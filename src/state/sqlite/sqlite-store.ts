@@ -1,10 +1,16 @@
+import type { ReportProgress } from "../../base/progress.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import type { MessageWords } from "../../protocol/message-words.ts"
-import type { AutoPruneOptions, AutoPruneOutcome, SessionStore, StoreInfo, StoreLogger } from "../store.ts"
-import { truncateWriteAheadLog } from "./connection.ts"
+import type {
+  AutoPruneOptions,
+  AutoPruneOutcome,
+  CompactOutcome,
+  SessionStore,
+  StoreInfo,
+  StoreLogger,
+} from "../store.ts"
 import type { Connection, Database } from "./connection.ts"
-import { optimizeFullText } from "./full-text.ts"
 import { compressionTip, idsWithPrefix, lineage, lineageRoot, resolveId, resumeTarget, setArchived } from "./lineage.ts"
 import { branch, releaseCompression, rotate, tryLockCompression } from "./rotate-session.ts"
 import { numberOrNull, textOrNull } from "./row-values.ts"
@@ -23,8 +29,8 @@ interface Parts {
 
 /** Maps each store operation to its transaction. Modules that a conversation does not need are imported on first use. */
 export function sqliteStore(parts: Parts): SessionStore {
-  const { info, log, now, sleep } = parts
-  const { read, write, withoutTransaction, close } = parts.connection
+  const { info, log, now } = parts
+  const { read, write, close } = parts.connection
   const store: SessionStore = {
     info,
 
@@ -114,8 +120,13 @@ export function sqliteStore(parts: Parts): SessionStore {
     releaseCompression: (id, holder) => write((db) => releaseCompression(db, id, holder)),
 
     deleteSession: async (id) => {
-      const { deleteSessionRows, removeSessionFiles } = await import("./delete-sessions.ts")
-      const deleted = await write((db) => deleteSessionRows(db, id))
+      const { deletedWith, removeMessages, removeRows, removeSessionFiles } = await import("./delete-sessions.ts")
+      const deleted = await read((db) => deletedWith(db, id))
+      // A process that still has the session open may add messages; the last transaction removes them.
+      for (const session of deleted) {
+        while (await inTurn(parts, (db) => removeMessages(db, session, PRUNED_AT_ONCE)));
+      }
+      await write((db) => removeRows(db, deleted))
       removeSessionFiles(info.location, deleted, log)
       return deleted.length > 0
     },
@@ -132,22 +143,16 @@ export function sqliteStore(parts: Parts): SessionStore {
       const candidates = await read((db) => pruneCandidates(db, { ...request, now: now() }))
       if (dryRun === true) return candidates
       const deleted: SessionId[] = []
-      // In small transactions with pauses, because other processes wait for the lock to save their messages. The newest session of
-      // a chain goes first: without its parent it would be indexed again.
+      // The newest session of a chain goes first: without its parent it would be indexed again.
       for (const id of candidates.toReversed()) {
         let state: ReturnType<typeof removeSome> = "more"
-        while (state === "more") {
-          const started = performance.now()
-          state = await write((db) => removeSome(db, id, PRUNED_AT_ONCE))
-          await sleep(Math.min(performance.now() - started, MAX_PAUSE_MS))
-        }
+        while (state === "more") state = await inTurn(parts, (db) => removeSome(db, id, PRUNED_AT_ONCE))
         if (state === "gone") deleted.push(id)
       }
       removeSessionFiles(info.location, deleted, log)
       return deleted
     },
-    autoPrune: (options) =>
-      autoPrune(store, options, { now, vacuum: () => withoutTransaction((db) => vacuum(db, log)) }),
+    autoPrune: (options) => autoPrune(store, options, { now, compact: () => compactSmall(parts) }),
     exportSession: async (id, options) => {
       const { exportSessionRow } = await import("./reports.ts")
       const includeInactive = options?.includeInactive === true
@@ -157,9 +162,15 @@ export function sqliteStore(parts: Parts): SessionStore {
       get: (key) => read((db) => readMeta(db, key)),
       set: (key, value) => write((db) => writeMeta(db, key, value)),
     },
-    optimize: async () => {
-      await write((db) => optimizeFullText(db))
-      await withoutTransaction((db) => vacuum(db, log))
+    optimize: async (options) => {
+      const { fullTextTables, mergeFullText } = await import("./full-text.ts")
+      options?.progress?.({ step: "merging the search index" })
+      for (const table of await read(fullTextTables)) {
+        let more = await inTurn(parts, (db) => mergeFullText(db, table, "first"))
+        while (more) more = await inTurn(parts, (db) => mergeFullText(db, table, "next"))
+      }
+      options?.progress?.(undefined)
+      return await compact(parts, options?.progress)
     },
     stats: async () => {
       const { readStats } = await import("./reports.ts")
@@ -169,6 +180,35 @@ export function sqliteStore(parts: Parts): SessionStore {
   }
   return store
 }
+
+/**
+ * One of many short transactions, followed by a pause that is as long: other processes wait for the lock to save their messages.
+ */
+async function inTurn<T>({ connection, sleep }: Parts, work: (db: Database) => T): Promise<T> {
+  const started = performance.now()
+  const result = await connection.write(work)
+  await sleep(Math.min(performance.now() - started, MAX_PAUSE_MS))
+  return result
+}
+
+async function compact({ connection, info }: Parts, progress?: ReportProgress): Promise<CompactOutcome> {
+  const { compactDatabase } = await import("./compact.ts")
+  return await connection.whileClosed(() => compactDatabase(info.location, progress))
+}
+
+/** At the exit of a conversation: not for a database that takes longer than a second or two, and not for a few free pages. */
+async function compactSmall(parts: Parts): Promise<void> {
+  const pragma = (db: Database, name: string): number => numberOrNull(db.get(`PRAGMA ${name}`) ?? {}, name) ?? 0
+  const { pages, free, pageSize } = await parts.connection.withoutTransaction((db) => ({
+    pages: pragma(db, "page_count"),
+    free: pragma(db, "freelist_count"),
+    pageSize: pragma(db, "page_size"),
+  }))
+  if (free * 10 < pages || pages * pageSize > COMPACTED_AT_EXIT_BYTES) return
+  await compact(parts)
+}
+
+const COMPACTED_AT_EXIT_BYTES = 128 * 1024 * 1024
 
 function messageWords({ connection: { read }, info, log }: Parts): MessageWords {
   const isSearchable = info.search !== "none"
@@ -216,25 +256,18 @@ const LAST_AUTO_PRUNE = "last_auto_prune"
 async function autoPrune(
   store: SessionStore,
   options: AutoPruneOptions,
-  port: { readonly now: () => number; readonly vacuum: () => Promise<void> },
+  port: { readonly now: () => number; readonly compact: () => Promise<void> },
 ): Promise<AutoPruneOutcome> {
   try {
     const last = Number((await store.meta.get(LAST_AUTO_PRUNE)) ?? 0)
     if (port.now() - last < options.minIntervalHours * 3600) return { kind: "not-due" }
     await store.meta.set(LAST_AUTO_PRUNE, String(port.now()))
     const deleted = await store.prune({ olderThanDays: options.olderThanDays })
-    if (deleted.length > 0 && options.vacuum) await port.vacuum()
+    if (deleted.length > 0 && options.vacuum) await port.compact()
     return { kind: "pruned", sessions: deleted.length }
   } catch (error) {
     return { kind: "failed", message: errorMessage(error) }
   }
-}
-
-/** Rewrites the file without its free pages. Truncates the write-ahead log too, to free the space on disk. */
-function vacuum(db: Database, log: StoreLogger): void {
-  truncateWriteAheadLog(db, log)
-  db.exec("VACUUM")
-  truncateWriteAheadLog(db, log)
 }
 
 function readMeta(db: Database, key: string): string | undefined {

@@ -1,3 +1,7 @@
+import { dirname } from "node:path"
+import { assertNever } from "../../base/assert-never.ts"
+import { diskProblem, diskProblemOf } from "../../base/disk-problem.ts"
+import type { DiskProblem } from "../../base/disk-problem.ts"
 import { errorCode, errorMessage, explainSystemError } from "../../base/system-error.ts"
 import { StoreError } from "../store.ts"
 
@@ -28,17 +32,12 @@ export function toStoreError(error: unknown, path: string): StoreError {
         options,
       )
     case SQLITE.readOnly:
-      return new StoreError(
-        "read-only",
-        `The session database ${path} cannot be written. Check its permissions.`,
-        options,
+      return (
+        diskFailure(diskProblem(dirname(path)), path, error) ??
+        new StoreError("read-only", `The session database ${path} cannot be written. Check its permissions.`, options)
       )
     case SQLITE.full:
-      return new StoreError(
-        "disk-full",
-        `The disk with the session database ${path} is full. Free some space.`,
-        options,
-      )
+      return diskFailure("full", path, error)
     case SQLITE.corrupt:
       return new StoreError(
         "corrupt",
@@ -53,10 +52,14 @@ export function toStoreError(error: unknown, path: string): StoreError {
       )
     case SQLITE.cantOpen:
     case SQLITE.ioError:
-      return new StoreError(
-        "unavailable",
-        `The session database ${path} cannot be opened or read: ${reason(error)}.`,
-        options,
+      // Without space SQLite cannot create the files that belong to a database, and reports an I/O error.
+      return (
+        diskFailure(diskProblem(dirname(path)), path, error) ??
+        new StoreError(
+          "unavailable",
+          `The session database ${path} cannot be opened or read: ${reason(error)}.`,
+          options,
+        )
       )
     default:
       return systemFailure(error, path)
@@ -94,18 +97,31 @@ export function refusesWal(error: unknown): boolean {
   return message.includes("locking protocol") || message.includes("not authorized")
 }
 
-function systemFailure(error: unknown, path: string): StoreError {
+function diskFailure(problem: "full", path: string, error: unknown): StoreError
+function diskFailure(problem: DiskProblem | undefined, path: string, error: unknown): StoreError | undefined
+function diskFailure(problem: DiskProblem | undefined, path: string, error: unknown): StoreError | undefined {
   const options = { cause: error }
-  switch (errorCode(error)) {
-    case "ENOSPC":
-    case "EDQUOT":
+  switch (problem) {
+    case "full":
       return new StoreError(
         "disk-full",
-        `The disk with the session database ${path} is full. Free some space.`,
+        `The disk that holds the session database ${path} is full. Free some space, then try again.`,
         options,
       )
-    case "EROFS":
+    case "read-only":
       return new StoreError("read-only", `The session database ${path} is on a read-only file system.`, options)
+    case undefined:
+      return undefined
+    default:
+      return assertNever(problem)
+  }
+}
+
+function systemFailure(error: unknown, path: string): StoreError {
+  const options = { cause: error }
+  const disk = diskFailure(diskProblemOf(error), path, error)
+  if (disk !== undefined) return disk
+  switch (errorCode(error)) {
     case "ERR_SQLITE_ERROR":
       if (refusesWal(error)) return new StoreError("unavailable", networkFileSystemMessage(path, error), options)
       return new StoreError("failed", `An operation on the session database failed: ${errorMessage(error)}.`, options)

@@ -8,8 +8,8 @@ import { sessionId, text, textOrNull } from "./row-values.ts"
 export function setTitle(db: Database, id: SessionId, title: string): TitleOutcome {
   const cleaned = cleanTitle(title)
   if (!cleaned.ok) return { kind: "too-long", ...cleaned.error }
-  const owner = cleaned.value === null ? undefined : titleOwner(db, cleaned.value)
-  if (owner !== undefined && owner !== id) return { kind: "taken", by: owner }
+  const owner = cleaned.value === null ? undefined : ownerOf(db, cleaned.value, id)
+  if (owner !== undefined) return { kind: "taken", by: owner }
   const { changes } = db.run("UPDATE sessions SET title = ? WHERE id = ?", cleaned.value, id)
   return changes === 0 ? { kind: "no-session" } : { kind: "set", title: cleaned.value }
 }
@@ -30,7 +30,13 @@ export function setGeneratedTitle(db: Database, id: SessionId, title: string): s
 export function freeTitle(db: Database, title: string): string | undefined {
   const cleaned = cleanGeneratedTitle(title)
   if (cleaned === null) return undefined
-  return titleOwner(db, cleaned) === undefined ? cleaned : nextTitle(db, cleaned)
+  return ownerOf(db, cleaned) === undefined ? cleaned : nextTitle(db, cleaned)
+}
+
+/** The session, other than `self`, that has this title or id. Commands accept both, so a title must not be the id of another session. */
+function ownerOf(db: Database, title: string, self?: SessionId): SessionId | undefined {
+  const row = db.get("SELECT id FROM sessions WHERE (title = ?1 OR id = ?1) AND id IS NOT ?2", title, self ?? null)
+  return row === undefined ? undefined : sessionId(row)
 }
 
 export function nextTitle(db: Database, title: string): string {

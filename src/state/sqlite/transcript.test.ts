@@ -103,7 +103,7 @@ test("a message that cannot be stored rolls back the whole append", async () => 
 test("appending to a missing session names it", async () => {
   await using t = await temporaryStore()
   await expect(t.store.append(sessionId("missing"), [{ role: "user", content: "x" }])).rejects.toThrow(
-    "There is no session missing",
+    "Session missing does not exist any more",
   )
 })
 

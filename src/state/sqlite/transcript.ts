@@ -156,7 +156,10 @@ function requireSession(db: Database, id: SessionId): void {
 }
 
 function noSuchSession(id: SessionId): StoreError {
-  return new StoreError("failed", `There is no session ${id}. Start a new one with \`hermes\`.`)
+  return new StoreError(
+    "deleted",
+    `Session ${id} does not exist any more: it was deleted. Start a new one with \`/new\` or \`hermes\`.`,
+  )
 }
 
 function toolCallsIn(message: StoredMessage): number {

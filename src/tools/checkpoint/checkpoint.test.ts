@@ -130,7 +130,7 @@ test("without the port it returns an error", async () => {
 })
 
 test.each([
-  ["save", "agent"],
+  ["save", "write"],
   ["restore", "write"],
   ["delete", "write"],
   ["list", "read"],

@@ -27,10 +27,7 @@ export const checkpoint = defineTool({
   input,
   declarationRank: 12,
   localOnly: true,
-  access: ({ action }) => {
-    if (action === "save") return "agent"
-    return action === "restore" || action === "delete" ? "write" : "read"
-  },
+  access: ({ action }) => (action === "save" || action === "restore" || action === "delete" ? "write" : "read"),
   confirm: ({ action }) =>
     action === "restore" ? "it restores all files of the project to an earlier state" : undefined,
   subject: ({ action }) => ({ kind: "name", name: `checkpoint ${action}` }),

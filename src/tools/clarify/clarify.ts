@@ -25,6 +25,7 @@ export const clarify = defineTool({
     allow_freetext: z.boolean().default(true).describe("The user may answer in their own words"),
   }),
   declarationRank: 9,
+  role: "question",
   access: "agent",
   subject: () => ({ kind: "name", name: "clarify" }),
   preview: ({ question }) => question,

@@ -282,3 +282,29 @@ test("the digest of a patch names its files", () => {
   )
   expect(digest({ mode: "patch", patch: "nonsense" })).toBe("[patch] patch in  (2 chars result)")
 })
+
+describe("a file of more than 2,000,000 characters", () => {
+  const large = Array.from({ length: 120_000 }, (_, index) => `  const value${index} = ${index}\n`).join("")
+
+  test("an exact text is replaced, by both modes", async () => {
+    await using bench = await toolBench({ workFiles: { f: large } })
+    const replaced = await bench.call(patch, { path: "f", old_string: "value777 = 777", new_string: "x = 1" })
+    expect(replaced).toMatchObject({ success: true, diff: expect.stringContaining("+  const x = 1\n") as string })
+    const hunk = "*** Update File: f\n@@\n   const value119998 = 119998\n-  const value119999 = 119999\n+  const y = 2"
+    expect(await bench.call(patch, { mode: "patch", patch: hunk })).toMatchObject({ success: true })
+    const expected = large.replace("value777 = 777", "x = 1").replace("value119999 = 119999", "y = 2")
+    expect((await text(bench, "f")) === expected).toBe(true)
+  })
+
+  test("a text that is not exact is refused, and the error names the strategies that were skipped", async () => {
+    await using bench = await toolBench({ workFiles: { f: large } })
+    const skipped = expect.stringMatching(
+      /more than 2,000,000 characters[^]*exactly as in the file[^]*skipped \(line_trimmed, .*context_aware\)/u,
+    ) as string
+    const old_string = "const   value777 = 777"
+    expect(await bench.call(patch, { path: "f", old_string, new_string: "x" })).toMatchObject({ error: skipped })
+    const hunk = "*** Update File: f\n@@\n-const value777 =   777\n+x"
+    expect(await bench.call(patch, { mode: "patch", patch: hunk })).toMatchObject({ error: skipped })
+    expect((await text(bench, "f")) === large).toBe(true)
+  })
+})

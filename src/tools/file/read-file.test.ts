@@ -265,3 +265,12 @@ test("its definition is short", () => {
   const { name, description, parameters } = readFile
   expect(JSON.stringify({ name, description, parameters }).length).toBeLessThan(1100)
 })
+
+test("page one of a huge file counts only the lines that are quickly counted", async () => {
+  await using bench = await toolBench({ workFiles: { f: file(20_000) } })
+  const path = join(bench.home.workdir, "f")
+  await truncate(path, 2 * 1024 ** 3)
+  const { hint, ...found } = (await bench.call(readFile, { path: "f", limit: 2 })) as { readonly hint: string }
+  expect(found).toEqual({ content: numbered(1, 2), file_size: 2 * 1024 ** 3, truncated: true, resolved_path: path })
+  expect(hint).toBe("continue with offset 3; the file has more than 20000 lines")
+})

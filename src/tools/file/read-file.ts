@@ -104,14 +104,15 @@ async function readPage(page: Page, context: ToolContext): Promise<ToolResult> {
     count: page.count,
     margin: MAX_KEY_LINES,
     maxLineChars: Math.max(MAX_SCANNED_LINE_CHARS, 2 * context.limits.maxLineLength + 2),
-    maxCountedBytes: MAX_COUNTED_BYTES,
+    maxCountedBytes: context.workspace.kind === "local" ? MAX_COUNTED_BYTES : MAX_COUNTED_REMOTE_BYTES,
   })
   if (looksBinary(window.sample)) return failure(`${given} is a binary file`, { is_binary: true })
   return showPage(page, { window, isDocument: document?.ok === true }, context)
 }
 
-/** Counting the lines of larger files would take too long. */
-const MAX_COUNTED_BYTES = 1024 ** 3
+/** How much is read to count the lines after the page: a fraction of a second. On another machine each MB is a round trip. */
+const MAX_COUNTED_BYTES = 64 * 1024 * 1024
+const MAX_COUNTED_REMOTE_BYTES = 4 * 1024 * 1024
 /** Long enough to recognise a whole private key on one line. */
 const MAX_SCANNED_LINE_CHARS = 8192
 
@@ -174,6 +175,7 @@ function showPage(page: Page, { window, isDocument }: FoundText, context: ToolCo
   }
   const end = first + shown.length - 1
   const truncated = window.totalLines === undefined || end < window.totalLines
+  const uncounted = window.totalLines === undefined ? `; the file has more than ${window.countedLines} lines` : ""
   const repetition = checkRepetition({ signature: `read ${first} ${count} ${page.real}`, what: "read" }, context)
   if (repetition.kind === "blocked") return repetition.result
   recordRead(page, truncated || first > 1, context)
@@ -189,14 +191,14 @@ function showPage(page: Page, { window, isDocument }: FoundText, context: ToolCo
       truncated,
       ...resolvedField(given, target),
       ...(isDocument ? { extracted_document: true } : {}),
-      ...(truncated && shown.length > 0 ? { hint: `continue with offset ${end + 1}` } : {}),
+      ...(truncated && shown.length > 0 ? { hint: `continue with offset ${end + 1}${uncounted}` } : {}),
       ...(shown.length > 0 ? {} : { hint: nothingShown(window.totalLines, first) }),
       ...(truncated && count > LARGE_LIMIT && size > LARGE_FILE_BYTES
         ? { _hint: "this file is large; search_files finds relevant lines faster" }
         : {}),
       ...(warnings.length === 0 ? {} : { _warning: warnings.join("; ") }),
     },
-    summary: `${shown.length} of ${window.totalLines ?? "many"} lines`,
+    summary: `${shown.length} of ${window.totalLines ?? `more than ${window.countedLines}`} lines`,
   }
 }
 

@@ -27,6 +27,8 @@ import { parseCounts, parseMatchLines, parseFileNames } from "./search/parse-out
 import type { FoundByFile, MatchLine } from "./search/parse-output.ts"
 import { runSearch } from "./search/run-search.ts"
 import type { SearchRun } from "./search/run-search.ts"
+import { confirmMatches, confirmNames } from "./search/confirm-results.ts"
+import type { NamedMatch } from "./search/confirm-results.ts"
 import { createVisibilityFilter } from "./search/visibility-filter.ts"
 import { outsideRootWarning, displayPath } from "./paths/display-path.ts"
 import { similarFiles } from "./paths/similar-names.ts"
@@ -133,9 +135,10 @@ async function findFiles(search: Search): Promise<ToolResult> {
   if (hasFailed(found, names, errorText)) return failure(`${glob} is not a valid glob; escape special characters`)
   const named = visibleOf(names, (name) => name, search)
   const sorted = rg === undefined ? await visibleNewestFirst(named, scope.directory, context) : named
-  const shown = sorted.slice(page.offset, page.offset + page.limit).map((name) => displayName(name, search))
+  const shown = await confirmNames(sorted.slice(page.offset, page.offset + page.limit), scope, context)
+  const files = shown.map((name) => displayName(name, search))
   return {
-    content: { total_count: sorted.length, files: shown, ...pagingFields(page, sorted.length, found) },
+    content: { total_count: sorted.length, files, ...pagingFields(page, sorted.length, found) },
     summary: counted(sorted.length, "file"),
   }
 }
@@ -158,7 +161,8 @@ async function searchContent(args: ContentArguments, search: Search): Promise<To
       const { files, errorText } = await filesOf(found, rg, search)
       if (hasFailed(found, files, errorText)) return searchFailed(errorText)
       const { limit, offset } = search.page
-      const shown = files.slice(offset, offset + limit).map((path) => displayName(path, search))
+      const confirmed = await confirmNames(files.slice(offset, offset + limit), scope, context)
+      const shown = confirmed.map((path) => displayName(path, search))
       const content = { total_count: files.length, files: shown, ...pagingFields(search.page, files.length, found) }
       return { content, summary: `${counted(files.length, "file")} with matches` }
     }
@@ -168,12 +172,12 @@ async function searchContent(args: ContentArguments, search: Search): Promise<To
           ? countLines(await linesOf(found, search, rg))
           : visibleFiles(parseCounts(found.output), search)
       if (hasFailed(found, counted.files, counted.errorText)) return searchFailed(counted.errorText)
-      return showCounts(counted.files, found, search)
+      return await showCounts(counted.files, found, search)
     }
     case "content": {
       const { files, errorText } = await linesOf(found, search, rg)
       if (hasFailed(found, files, errorText)) return searchFailed(errorText)
-      return showMatches(files, found, search)
+      return await showMatches(files, found, search)
     }
     default:
       return assertNever(args.output_mode)
@@ -239,10 +243,15 @@ function countLines({ files, errorText }: FoundLines): FoundByFile<number> {
   }
 }
 
-function showCounts(files: FoundByFile<number>["files"], found: SearchRun, search: Search): ToolResult {
+async function showCounts(files: FoundByFile<number>["files"], found: SearchRun, search: Search): Promise<ToolResult> {
   const { limit, offset } = search.page
   const total = files.reduce((sum, [, count]) => sum + count, 0)
-  const shown = files.slice(offset, offset + limit).map(([name, count]) => [displayName(name, search), count] as const)
+  const page = files.slice(offset, offset + limit)
+  const names = page.map(([name]) => name)
+  const confirmed = new Set(await confirmNames(names, search.scope, search.context))
+  const shown = page.flatMap(([name, count]) =>
+    confirmed.has(name) ? [[displayName(name, search), count] as const] : [],
+  )
   return {
     content: {
       total_count: total,
@@ -253,9 +262,10 @@ function showCounts(files: FoundByFile<number>["files"], found: SearchRun, searc
   }
 }
 
-function showMatches(files: FoundLines["files"], found: SearchRun, search: Search): ToolResult {
+async function showMatches(files: FoundLines["files"], found: SearchRun, search: Search): Promise<ToolResult> {
   const total = files.reduce((sum, [, lines]) => sum + lines.filter((line) => !line.isContext).length, 0)
-  const matches = pageOfMatches(files, search.page).map(({ name, line, content }) => ({
+  const confirmed = await confirmMatches(pageOfMatches(files, search.page), search.scope, search.context)
+  const matches = confirmed.map(({ name, line, content }) => ({
     path: displayName(name, search),
     line,
     content: takeCodePoints(search.context.redact(content, { codeFile: true }), MAX_MATCH_CHARS),
@@ -267,8 +277,8 @@ function showMatches(files: FoundLines["files"], found: SearchRun, search: Searc
 }
 
 /** The matches of a page with the lines around them; offset and limit count matches only. */
-function pageOfMatches(files: FoundLines["files"], page: PageOf): readonly (MatchLine & { readonly name: string })[] {
-  const shown: (MatchLine & { readonly name: string })[] = []
+function pageOfMatches(files: FoundLines["files"], page: PageOf): readonly NamedMatch[] {
+  const shown: NamedMatch[] = []
   let matches = 0
   for (const [name, lines] of files) {
     if (matches >= page.offset + page.limit) break

@@ -73,7 +73,7 @@ test("without the port it returns an error", async () => {
 })
 
 test.each([
-  ["save", "agent"],
+  ["save", "write"],
   ["search", "read"],
   ["list", "read"],
   ["remove", "write"],

@@ -31,7 +31,7 @@ export const learnings = defineTool({
     "repeat an approach that failed. Matching ones are shown to you on errors as learning:ID.",
   input,
   declarationRank: 11,
-  access: ({ action }) => (action === "save" ? "agent" : action === "remove" ? "write" : "read"),
+  access: ({ action }) => (action === "save" || action === "remove" ? "write" : "read"),
   subject: () => ({ kind: "name", name: "learnings" }),
   preview: (args) => [args.action, args.pattern ?? args.query ?? args.id ?? ""].join(" ").trim(),
   role: "learnings",

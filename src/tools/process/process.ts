@@ -36,6 +36,7 @@ export const processTool = defineTool({
   preview: ({ action, session_id }) => (session_id === undefined ? action : `${action} ${session_id}`),
   digest: ({ args }) => `[process] ${digestValue(args["action"])} session=${digestValue(args["session_id"])}`,
   provenance: "command",
+  role: "shell-input",
   run: async (args, context) => {
     const processes = await context.ports.processes?.()
     if (processes === undefined) return failure("background processes are not available here")

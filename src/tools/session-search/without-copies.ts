@@ -22,6 +22,7 @@ export async function withoutCopies<Found extends { readonly row: SearchableMess
   return [...kept.values()]
 }
 
-function textKey({ role, text }: SearchableMessage): string {
-  return `${role} ${text}`
+/** A message that only calls tools has no text of its own. Its copies have the same time. */
+function textKey({ role, text, timestamp, calledTools }: SearchableMessage): string {
+  return text.trim() === "" ? `${role} ${timestamp} ${calledTools.join(" ")}` : `${role} ${text}`
 }

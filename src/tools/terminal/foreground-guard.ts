@@ -1,15 +1,14 @@
-import { commandsOf, fromProgram, lexShell } from "./shell-lexer.ts"
-import type { ShellToken } from "./shell-lexer.ts"
+import { readCommandLine } from "../../policy/shell/written-commands.ts"
 
 /** Why a command must not run in the foreground, or undefined when it may. */
 export function foregroundRefusal(command: string): string | undefined {
-  const tokens = lexShell(command)
-  const commands = commandsOf(tokens).map((words) => programWords(words))
+  const line = readCommandLine(command)
+  const commands = line.commands.map((words) => programWords(words.map(({ value }) => value)))
   const detached = commands.find(([program]) => DETACHING.has(program ?? ""))
   if (detached !== undefined) {
     return `${detached[0]} would leave an unmanaged process behind. Run the command itself with background=true; process then shows its output and stops it`
   }
-  if (hasBackgroundOperator(tokens)) {
+  if (line.hasBackground) {
     return "a command with & would keep running unseen after this call. Run it with background=true instead (without the &); process then shows its output and stops it"
   }
   const server = commands.find((words) => isServer(words) && !words.some((word) => HELP.has(word)))
@@ -20,16 +19,9 @@ export function foregroundRefusal(command: string): string | undefined {
 const DETACHING = new Set(["nohup", "disown", "setsid"])
 const HELP = new Set(["--help", "-h", "--version"])
 
-function hasBackgroundOperator(tokens: readonly ShellToken[]): boolean {
-  return tokens.some(
-    (token) =>
-      (token.kind === "operator" && token.text === "&") || token.inner.some((inner) => hasBackgroundOperator(inner)),
-  )
-}
-
 /** The program without its directory, followed by its arguments; skips programs that only start another one. */
-function programWords(command: readonly ShellToken[]): readonly string[] {
-  let words = fromProgram(command).map(({ text }) => text)
+function programWords(command: readonly string[]): readonly string[] {
+  let words = command
   for (;;) {
     const [first = "", ...rest] = words
     const program = first.slice(first.lastIndexOf("/") + 1)

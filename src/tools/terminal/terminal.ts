@@ -5,14 +5,6 @@ import { ellipsize } from "../../base/text.ts"
 import { defineTool } from "../../toolkit/define-tool.ts"
 import { looksDestructive } from "./destructive-command.ts"
 import { digestLines, digestValue } from "../../toolkit/digest-line.ts"
-import type { ToolContext } from "../../toolkit/tool.ts"
-import { startInBackground } from "./background.ts"
-import { rewriteCompoundBackground } from "./compound-background.ts"
-import { foregroundRefusal } from "./foreground-guard.ts"
-import { notRun, runInForeground } from "./foreground.ts"
-import { workdirRefusal } from "./workdir.ts"
-
-const MAX_FOREGROUND_SECONDS = 600
 
 export const terminal = defineTool({
   name: "terminal",
@@ -46,34 +38,6 @@ export const terminal = defineTool({
     const lines = digestLines(stringField(answer, "output") ?? result)
     return `[terminal] ran \`${ellipsize(digestValue(args["command"]), 80)}\` -> exit ${code}, ${lines} lines output`
   },
-  run: async (args, context) => {
-    const background = args.background === true
-    const refused =
-      (background ? undefined : refusedForeground(args, context)) ??
-      (args.workdir === undefined ? undefined : await workdirRefusal(args.workdir, context.workspace.files))
-    if (refused !== undefined) return notRun(refused)
-    const call = {
-      command: args.command,
-      script: rewriteCompoundBackground(args.command),
-      pty: args.pty === true,
-      ...(args.workdir !== undefined && { cwd: context.workspace.files.resolve(args.workdir) }),
-    }
-    return background
-      ? await startInBackground(
-          { ...call, notify: args.notify_on_complete === true, watchPatterns: args.watch_patterns ?? [] },
-          context,
-        )
-      : await runInForeground({ ...call, seconds: args.timeout ?? context.limits.commandTimeoutSeconds }, context)
-  },
+  // Running needs the shell parser, which a session without commands never loads.
+  run: async (args, context) => (await import("./run-terminal.ts")).runTerminal(args, context),
 })
-
-function refusedForeground(
-  { command, timeout = 0 }: { readonly command: string; readonly timeout?: number | undefined },
-  { limits }: ToolContext,
-): string | undefined {
-  const max = limits.foregroundMaxSeconds ?? MAX_FOREGROUND_SECONDS
-  if (timeout > max) {
-    return `timeout may be at most ${max} seconds. For a longer job use background=true with notify_on_complete=true`
-  }
-  return foregroundRefusal(command)
-}

@@ -89,7 +89,7 @@ async function completed(
   on: (event: AgentEvent) => void = () => undefined,
 ): Promise<void> {
   const { end } = await runToEnd(session, userText, on)
-  if (end.outcome !== "completed")
+  if (end.outcome !== "completed" && end.outcome !== "plan-ready")
     throw new Error(`"${userText}" ended with ${end.outcome}: ${end.result.error?.message}`)
 }
 

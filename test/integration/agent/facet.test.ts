@@ -55,7 +55,9 @@ test("a check that fails denies the call, any other failure of a facet costs not
 
 test("permission profile and attendance can change during a session", async () => {
   const remove = callsTool("terminal", { command: "rm -rf build" })
-  await using assembled = await assembleApp([remove, says("One."), remove, says("Two."), remove, says("Three.")])
+  await using assembled = await assembleApp([remove, says("One."), remove, says("Two."), remove, says("Three.")], {
+    config: "terminal:\n  sandbox: off\n",
+  })
   let isAttended = false
   const session = await assembled.open({ origin: { surface: "cli", attended: () => isAttended } })
   const outcomes: string[] = []

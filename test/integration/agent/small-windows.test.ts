@@ -89,8 +89,11 @@ describe("one message that is far larger than the window", () => {
       },
     })
     expect(assembled.model.requests).toEqual([])
+    const store = await assembled.app.store()
+    expect([session.isStored, await store.list()]).toEqual([false, []])
     // It is not in the way of the next message.
     expect((await runToEnd(session, "hello")).end.result.finalResponse).toBe("Hello.")
+    expect((await store.list()).map(({ id, title }) => [id, title])).toEqual([[session.id, "hello"]])
   })
 
   test("is sent when the window is only a guess", async () => {

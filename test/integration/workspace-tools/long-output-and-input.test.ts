@@ -40,7 +40,7 @@ test("a background process outlives its call, accepts input, and its exit is rep
   await tools.session.background.waitForOne(AbortSignal.timeout(20_000))
   expect(tools.session.background.take()).toMatch(
     new RegExp(
-      String.raw`^\[IMPORTANT: Background process ${String(id)} completed with exit code 0\.[^]*got peas\ngot beans\nrestover\]$`,
+      String.raw`^\[IMPORTANT: Background process ${String(id)} completed with exit code 0\.[^]*got peas\ngot beans\nrestover\n\[end of output \w+\]\]$`,
       "u",
     ),
   )

@@ -5,7 +5,9 @@ import { expect, test } from "vitest"
 
 import { findBubblewrap } from "../../support/bubblewrap.ts"
 import { createCliHome } from "../../support/cli-home.ts"
-import { assembleApp } from "../assembled-app.ts"
+import { says } from "../../support/model-server/turn.ts"
+import { assembleApp, runToEnd } from "../assembled-app.ts"
+import type { AssembledApp } from "../assembled-app.ts"
 import { openToolSession, QUIET } from "./tool-session.ts"
 import { titleWithReason } from "../../support/skip-reason.ts"
 
@@ -66,6 +68,21 @@ test("there is no note without a sandbox", async () => {
   await using none = await assembleApp([], { config: QUIET, env: { PATH: "/nowhere" } })
   await using bare = await openToolSession(none)
   expect((await bare.call("terminal", { command })).notes).toBe("")
+})
+
+test("without a sandbox the user is informed once, when the first session opens", async () => {
+  await using app = await assembleApp([], { config: QUIET, env: { PATH: "/nowhere" } })
+  const warnings = async (assembled: AssembledApp): Promise<readonly string[]> => {
+    assembled.model.push(says("Hello."))
+    const session = await assembled.open()
+    const { events } = await runToEnd(session, "hello")
+    await session.close("test_end")
+    return events.flatMap((event) => (event.type === "status" && event.kind === "warning" ? [event.text] : []))
+  }
+  expect(await warnings(app)).toEqual([
+    expect.stringMatching(/^Commands run without a sandbox: .*install the package bubblewrap.*including your keys/u),
+  ])
+  expect(await warnings(await app.restart())).toEqual([])
 })
 
 test.each([

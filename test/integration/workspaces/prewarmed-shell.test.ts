@@ -5,6 +5,9 @@ import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 
 import { ok } from "../../../src/base/result.ts"
+import { errorCode } from "../../../src/base/system-error.ts"
+import { createLocalMachine } from "../../../src/exec/local/local-machine.ts"
+import type { LocalMachine } from "../../../src/exec/local/local-machine.ts"
 import { createLocalWorkspace } from "../../../src/exec/local/local-workspace.ts"
 import { hiddenPaths } from "../../../src/exec/sandbox/hidden-paths.ts"
 import { sandboxArguments } from "../../../src/exec/sandbox/sandbox-arguments.ts"
@@ -30,14 +33,17 @@ interface TestWorkspace extends AsyncDisposable {
   prewarmed(): Promise<number>
 }
 
-async function open(kind: "plain" | "sandboxed"): Promise<TestWorkspace> {
+async function open(kind: "plain" | "sandboxed", starter: Starter = "Hermes"): Promise<TestWorkspace> {
   const home = await temporaryHome()
+  const machine = createLocalMachine({ worthwhileBytes: starter === "Hermes" ? Number.MAX_SAFE_INTEGER : 0 })
+  if (starter === "the helper") await waitForHelper(machine)
   const before = prewarmedShells(process.pid)
   const root = kind === "plain" ? home.workdir : home.userHome
   const workspace = createLocalWorkspace({
     cwd: root,
     userHome: home.userHome,
     environment: home.env,
+    machine,
     startupFiles: [],
     ...(kind === "sandboxed" && {
       openSandbox: () =>
@@ -72,130 +78,144 @@ async function open(kind: "plain" | "sandboxed"): Promise<TestWorkspace> {
     },
     [Symbol.asyncDispose]: async () => {
       await workspace.close()
+      machine.dispose()
       await expect.poll(shells, POLL).toEqual([])
       await home[Symbol.asyncDispose]()
     },
   }
 }
 
+async function waitForHelper(machine: LocalMachine): Promise<void> {
+  const preparations = await machine.loadPreparations()
+  await preparations?.pipes.prepare()
+  const start = () => preparations?.startInHelper({ program: "/bin/true", args: [], cwd: "/", environment: {} })
+  await expect.poll(start, POLL).toBeDefined()
+}
+
 const KINDS = program === undefined ? (["plain"] as const) : (["plain", "sandboxed"] as const)
+const STARTERS = ["Hermes", "the helper"] as const
+type Starter = (typeof STARTERS)[number]
 
-describe.each(KINDS)("the prewarmed shell, %s", (kind) => {
-  test("is not started before the first command, runs the next one and is replaced", async () => {
-    await using opened = await open(kind)
-    expect(prewarmedShells(process.pid)).toEqual([])
-    await opened.run("true")
-    const first = await opened.prewarmed()
-    await opened.run("true")
-    const second = await opened.prewarmed()
-    expect(second).not.toBe(first)
-    expect(isAlive(first)).toBe(false)
-  })
-
-  test("provides the command with the same environment as a new shell", async () => {
-    await using opened = await open(kind)
-    const inspect = `echo "$0 $- $SECONDS $# $LINENO"; readlink /proc/self/fd/0; ls /proc/self/fd | wc -l; set | grep -c '^__hermes_s'
-      pwd; echo "\${LC_ALL-none}"; nosuchcommand; set -x; true`
-    const fresh = await opened.output(inspect)
-    await opened.prewarmed()
-    expect(await opened.output(inspect)).toBe(fresh)
-    await opened.prewarmed()
-    expect(await opened.output("cat; cd /; echo é日 $PWD", { stdin: "given ü\n" })).toBe("given ü\né日 /\n")
-    await opened.prewarmed()
-    expect(await opened.output("pwd; exit 7")).toBe("/\n")
-  })
-
-  test("is replaced by a new shell when it was killed, and the command runs once", async () => {
-    await using opened = await open(kind)
-    const count = join(kind === "plain" ? opened.home.workdir : opened.home.userHome, "count")
-    const command = `echo x >>${count}; echo done`
-    await opened.run("true")
-    killTree(await opened.prewarmed())
-    expect(await opened.output(command)).toBe("done\n")
-    const second = await opened.prewarmed()
-    const all = treeOf(second)
-    process.kill(second, "SIGKILL")
-    // In the sandbox the shell is a descendant and exits a little later.
-    await expect.poll(() => all.some(isAlive), POLL).toBe(false)
-    const shown: string[] = []
-    const running = opened.workspace.run(command, {
-      timeoutMs: 20_000,
-      signal: new AbortController().signal,
-      keepChars: 100,
-      keepState: true,
+describe.each(KINDS.flatMap((kind) => STARTERS.map((starter) => [kind, starter] as const)))(
+  "the prewarmed shell, %s, started by %s",
+  (kind, starter) => {
+    test("is not started before the first command, runs the next one and is replaced", async () => {
+      await using opened = await open(kind, starter)
+      expect(prewarmedShells(process.pid)).toEqual([])
+      await opened.run("true")
+      const first = await opened.prewarmed()
+      await opened.run("true")
+      const second = await opened.prewarmed()
+      expect(second).not.toBe(first)
+      expect(isAlive(first)).toBe(false)
     })
-    for await (const text of running.output) shown.push(text)
-    expect([await running.exit, shown.join("")]).toEqual([
-      { how: "exited", code: 0, output: "done\n", omittedChars: 0 },
-      "done\n",
-    ])
-    expect(await readFile(count, "utf8")).toBe("x\nx\n")
-  })
 
-  test("a command that kills its own shell is not retried", async () => {
-    await using opened = await open(kind)
-    const count = join(kind === "plain" ? opened.home.workdir : opened.home.userHome, "count")
-    await opened.run("true")
-    await opened.prewarmed()
-    expect(await opened.run(`echo x >>${count}; kill -9 $$`)).toMatchObject({ how: "exited", code: 137, output: "" })
-    expect(await readFile(count, "utf8")).toBe("x\n")
-  })
+    test("provides the command with the same environment as a new shell", async () => {
+      await using opened = await open(kind, starter)
+      const inspect = `echo "$0 $- $SECONDS $# $LINENO"; readlink /proc/self/fd/0; ls /proc/self/fd | wc -l; set | grep -c '^__hermes_s'
+      pwd; echo "\${LC_ALL-none}"; nosuchcommand; set -x; true`
+      const fresh = await opened.output(inspect)
+      await opened.prewarmed()
+      expect(await opened.output(inspect)).toBe(fresh)
+      await opened.prewarmed()
+      expect(await opened.output("cat; cd /; echo é日 $PWD", { stdin: "given ü\n" })).toBe("given ü\né日 /\n")
+      await opened.prewarmed()
+      expect(await opened.output("pwd; exit 7")).toBe("/\n")
+    })
 
-  test("concurrent commands each have their own shell", async () => {
-    await using opened = await open(kind)
-    await opened.run("export KEPT=kept")
-    await opened.prewarmed()
-    const outputs = await Promise.all([1, 2, 3, 4].map((number) => opened.output(`sleep 0.05; echo ${number} $KEPT`)))
-    expect(outputs).toEqual([1, 2, 3, 4].map((number) => `${number} kept\n`))
-    await opened.prewarmed()
-  })
+    test("is replaced by a new shell when it was killed, and the command runs once", async () => {
+      await using opened = await open(kind, starter)
+      const count = join(kind === "plain" ? opened.home.workdir : opened.home.userHome, "count")
+      const command = `echo x >>${count}; echo done`
+      await opened.run("true")
+      killTree(await opened.prewarmed())
+      expect(await opened.output(command)).toBe("done\n")
+      const second = await opened.prewarmed()
+      const all = treeOf(second)
+      process.kill(second, "SIGKILL")
+      // In the sandbox the shell is a descendant and exits a little later.
+      await expect.poll(() => all.some(isAlive), POLL).toBe(false)
+      const shown: string[] = []
+      const running = opened.workspace.run(command, {
+        timeoutMs: 20_000,
+        signal: new AbortController().signal,
+        keepChars: 100,
+        keepState: true,
+      })
+      for await (const text of running.output) shown.push(text)
+      expect([await running.exit, shown.join("")]).toEqual([
+        { how: "exited", code: 0, output: "done\n", omittedChars: 0 },
+        "done\n",
+      ])
+      expect(await readFile(count, "utf8")).toBe("x\nx\n")
+    })
 
-  test("an interrupt right after the start kills the shell, and the next command runs", async () => {
-    await using opened = await open(kind)
-    await opened.run("true")
-    const shell = await opened.prewarmed()
-    const stop = new AbortController()
-    const running = opened.run("sleep 60", { signal: stop.signal })
-    // By now the shell has received its script: only promises were pending.
-    await new Promise((resolve) => setImmediate(resolve))
-    stop.abort()
-    expect(await running).toMatchObject({ how: "interrupted", code: 130 })
-    await expect.poll(() => isAlive(shell), POLL).toBe(false)
-    expect(await opened.output("echo on")).toBe("on\n")
-  })
-
-  test("a timeout kills everything that the shell has started", async () => {
-    await using opened = await open(kind)
-    await opened.run("true")
-    await opened.prewarmed()
-    const mark = `73${Date.now() % 1_000_000}`
-    const timedOut = await opened.run(`setsid sleep ${mark} & sleep ${mark}`, { timeoutMs: 300 })
-    expect(timedOut).toMatchObject({ how: "timed-out", code: 124 })
-    expect(await opened.output("echo on")).toBe("on\n")
-    await opened.workspace.close()
-    await expect
-      .poll(
-        () => readdirSync("/proc").filter((name) => /^\d+$/.test(name) && commandLine(name).includes(`sleep\0${mark}`)),
-        POLL,
-      )
-      .toEqual([])
-  })
-
-  test("used and unused shells leave no descriptor open", async () => {
-    const descriptors = (): number => readdirSync("/proc/self/fd").length
-    const once = async (): Promise<void> => {
-      await using opened = await open(kind)
-      for (let round = 0; round < 5; round += 1) await opened.run("true")
-      process.kill(await opened.prewarmed(), "SIGKILL")
+    test("a command that kills its own shell is not retried", async () => {
+      await using opened = await open(kind, starter)
+      const count = join(kind === "plain" ? opened.home.workdir : opened.home.userHome, "count")
       await opened.run("true")
       await opened.prewarmed()
-    }
-    await once()
-    const before = descriptors()
-    for (let round = 0; round < 3; round += 1) await once()
-    await expect.poll(descriptors, POLL).toBe(before)
-  })
-})
+      expect(await opened.run(`echo x >>${count}; kill -9 $$`)).toMatchObject({ how: "exited", code: 137, output: "" })
+      expect(await readFile(count, "utf8")).toBe("x\n")
+    })
+
+    test("concurrent commands each have their own shell", async () => {
+      await using opened = await open(kind, starter)
+      await opened.run("export KEPT=kept")
+      await opened.prewarmed()
+      const outputs = await Promise.all([1, 2, 3, 4].map((number) => opened.output(`sleep 0.05; echo ${number} $KEPT`)))
+      expect(outputs).toEqual([1, 2, 3, 4].map((number) => `${number} kept\n`))
+      await opened.prewarmed()
+    })
+
+    test("an interrupt right after the start kills the shell, and the next command runs", async () => {
+      await using opened = await open(kind, starter)
+      await opened.run("true")
+      const shell = await opened.prewarmed()
+      const stop = new AbortController()
+      const running = opened.run("sleep 60", { signal: stop.signal })
+      // By now the shell has received its script: only promises were pending.
+      await new Promise((resolve) => setImmediate(resolve))
+      stop.abort()
+      expect(await running).toMatchObject({ how: "interrupted", code: 130 })
+      await expect.poll(() => isAlive(shell), POLL).toBe(false)
+      expect(await opened.output("echo on")).toBe("on\n")
+    })
+
+    test("a timeout kills everything that the shell has started", async () => {
+      await using opened = await open(kind, starter)
+      await opened.run("true")
+      await opened.prewarmed()
+      const mark = `73${Date.now() % 1_000_000}`
+      const timedOut = await opened.run(`setsid sleep ${mark} & sleep ${mark}`, { timeoutMs: 300 })
+      expect(timedOut).toMatchObject({ how: "timed-out", code: 124 })
+      expect(await opened.output("echo on")).toBe("on\n")
+      await opened.workspace.close()
+      await expect
+        .poll(
+          () =>
+            readdirSync("/proc").filter((name) => /^\d+$/.test(name) && commandLine(name).includes(`sleep\0${mark}`)),
+          POLL,
+        )
+        .toEqual([])
+    })
+
+    test("used and unused shells leave no descriptor open", async () => {
+      const descriptors = (): number => readdirSync("/proc/self/fd").length
+      const once = async (): Promise<void> => {
+        await using opened = await open(kind, starter)
+        for (let round = 0; round < 5; round += 1) await opened.run("true")
+        process.kill(await opened.prewarmed(), "SIGKILL")
+        await opened.run("true")
+        await opened.prewarmed()
+      }
+      await once()
+      const before = descriptors()
+      for (let round = 0; round < 3; round += 1) await once()
+      await expect.poll(descriptors, POLL).toBe(before)
+    })
+  },
+)
 
 const noSandbox = "missing" in bubblewrap ? bubblewrap.missing : undefined
 
@@ -248,7 +268,14 @@ describe.skipIf(noSandbox !== undefined)(titleWithReason("the sandbox of a prewa
 
 /** Innermost first: a process that outlives its parent for a moment could still start the command. */
 function killTree(pid: number): void {
-  for (const one of treeOf(pid).toReversed()) process.kill(one, "SIGKILL")
+  for (const one of treeOf(pid).toReversed()) {
+    try {
+      process.kill(one, "SIGKILL")
+    } catch (error) {
+      // It ended with its child.
+      if (errorCode(error) !== "ESRCH") throw error
+    }
+  }
 }
 
 /** A process and its descendants, parents before children. */

@@ -66,7 +66,7 @@ test("a file tool does not follow a link that was created after the permission c
   await expect(files.readRange?.("dotenv", { start: 0, length: 3 })).rejects.toThrow("not read by file tools")
   await expect(files.write("settings", "b: 2\n")).rejects.toThrow("hermes config")
   expect(await readFile(join(home.path, "config.yaml"), "utf8")).toBe("a: 1\n")
-  expect(Buffer.from(await files.read(".env")).toString()).toBe("MINE=1")
+  await expect(files.read(".env")).rejects.toThrow("holds secrets")
 })
 
 describe.skipIf(missing !== undefined)(titleWithReason("sandbox escapes", missing), () => {
@@ -76,9 +76,8 @@ describe.skipIf(missing !== undefined)(titleWithReason("sandbox escapes", missin
     await writeFile(join(home.userHome, ".config/gh/hosts.yml"), "the token")
     await using session = await openIn(home, home.userHome)
     expect(await outputOf(session.workspace, "mv ~/.config ~/moved; echo x > ~/.config/other")).toContain("busy")
-    expect(await outputOf(session.workspace, "cat ~/*/gh/* ~/.config/gh/*; cat ~/.config/other")).toMatch(
-      /No such file.*\nx\n$/su,
-    )
+    const read = await outputOf(session.workspace, "cat ~/*/gh/* ~/.config/gh/*; cat ~/.config/other")
+    expect(read.match(/No such file/gu)).toHaveLength(3)
   })
 
   test("a link that replaces a writable directory does not make its target writable", async () => {

@@ -86,7 +86,7 @@ describe.skipIf(missing !== undefined)(titleWithReason("sandbox isolation", miss
       workspace.value,
       `echo x > ${project}/new && echo wrote; ls ${home.userHome}/.ssh; touch ${home.userHome}/.ssh/id`,
     )
-    expect(output).toMatch(/^wrote\nproject\ntouch: .*Read-only file system\n$/u)
+    expect(output).toMatch(/^wrote\nproject\ntouch: .*Permission denied\n$/u)
   })
 
   test("a secret that is replaced while a command runs stays hidden, and skills are readable", async () => {

@@ -110,7 +110,8 @@ class ScriptedServer implements ModelServer {
       throw new Error(`there is no request ${index}: the server received ${this.requests.length}`)
     }
     const view = wireNamed(request.wire).view(request.body, match)
-    return { ...view, messages: mergeByRole(view.messages) }
+    const messages = view.messages.map((message) => ({ ...message, results: message.results.map(withoutFence) }))
+    return { ...view, messages: mergeByRole(messages) }
   }
 
   toolResults(index: number): readonly ToolResultView[] {
@@ -315,4 +316,11 @@ function flatHeaders(incoming: IncomingMessage): Record<string, string> {
     if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(", ") : value
   }
   return headers
+}
+
+/** The result as the tool returned it: each conversation has its own fence. */
+function withoutFence(result: ToolResultView): ToolResultView {
+  const [, text, notes = ""] =
+    /^\[data (?:[0-9a-f]{8})\]\n([^]*)\n\[\/data [0-9a-f]{8}\]([^]*)$/u.exec(result.text) ?? []
+  return text === undefined ? result : { ...result, text: text + notes }
 }

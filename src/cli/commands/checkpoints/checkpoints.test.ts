@@ -90,7 +90,7 @@ test("status, prune and clear", async () => {
   expect((await run("status")).out).toMatch(/Directories 1\n {2}~\/project {2}\(1 snapshot, last /u)
   expect((await run("prune")).out).toMatch(/^Removed 0 snapshots; the store now takes /u)
   expect((await run("clear")).code).toBe(1)
-  expect((await run("clear -f")).out).toMatch(/^Freed /u)
+  expect((await run("clear -y")).out).toMatch(/^Freed /u)
   expect((await run("clear -f")).out).toBe("There are no snapshots.\n")
 })
 

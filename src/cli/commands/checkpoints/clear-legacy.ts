@@ -15,7 +15,7 @@ export async function run(invocation: Invocation): Promise<number> {
   }
   const size = fileSize(legacy.bytes)
   const question = `Remove the snapshots of an older layout (${counted(legacy.paths.length, "store")}, ${size})?`
-  if (!(await confirmed(question, { terminal, assumed: flags.has("force"), flag: "-f" }))) {
+  if (!(await confirmed(question, { terminal, assumed: flags.has("yes") || flags.has("force") }))) {
     terminal.line("Nothing was removed.")
     return 0
   }

@@ -15,7 +15,7 @@ export async function run(invocation: Invocation): Promise<number> {
     return 0
   }
   const question = `Remove all snapshots of ${countedDirectories(projects.length)} (${fileSize(bytes)})? /rollback cannot restore them any more.`
-  if (!(await confirmed(question, { terminal, assumed: flags.has("force"), flag: "-f" }))) {
+  if (!(await confirmed(question, { terminal, assumed: flags.has("yes") || flags.has("force") }))) {
     terminal.line("Nothing was removed.")
     return 0
   }

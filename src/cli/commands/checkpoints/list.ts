@@ -19,18 +19,20 @@ export async function run(invocation: Invocation): Promise<number> {
   if (flags.has("json")) printJson(terminal, snapshots)
   else if (snapshots.length === 0) terminal.line(`There are no snapshots of ${home.display(root)}.`)
   else {
-    const rows = snapshots.map((snapshot) => [
+    const rows = snapshots.map((snapshot, index) => [
       snapshot.short,
       localDateTime(snapshot.time),
       snapshot.reason,
-      changesText(snapshot),
+      changesText(snapshot, snapshots[index - 1]),
     ])
     printTable([{}, {}, { flexible: true }, {}], rows, invocation)
   }
   return 0
 }
 
-function changesText({ files, filesChanged, insertions, deletions }: Snapshot): string {
+/** The changes between a snapshot and the next one, whose record has them. */
+function changesText({ files }: Snapshot, next: Snapshot | undefined): string {
   if (files !== undefined) return `(only ${counted(files.length, "file")})`
-  return filesChanged === 0 ? "" : `(${counted(filesChanged, "file")}, +${insertions} -${deletions})`
+  if (next === undefined || next.filesChanged === 0) return ""
+  return `(${counted(next.filesChanged, "file")}, +${next.insertions} -${next.deletions})`
 }

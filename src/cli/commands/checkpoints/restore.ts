@@ -13,8 +13,10 @@ export async function run(invocation: Invocation): Promise<number> {
   const context = homeContext(invocation)
   const root = valueOrCliError(checkpointRoot(context, flags.text("dir") ?? "."))
   const diff = valueOrCliError(await diffCheckpoint(context, root, { hash, file, signal }))
+  for (const path of flags.has("yes") ? [] : diff.added)
+    terminal.errLine(`newer than the snapshot, will be removed: ${oneLine(path)}`)
   const question = `Restore ${file ?? home.display(root)} (${counted(diff.files.length, "file")} with different content)?`
-  if (!(await confirmed(question, { terminal, assumed: flags.has("yes"), flag: "-y" }))) {
+  if (!(await confirmed(question, { terminal, assumed: flags.has("yes") }))) {
     terminal.line("Nothing was changed.")
     return 0
   }

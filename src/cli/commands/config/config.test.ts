@@ -83,6 +83,29 @@ describe("get", () => {
   })
 })
 
+describe("get with a file that has problems", () => {
+  test("a file that does not parse exits 1, because the value in it is unknown", async () => {
+    using home = homeWith({ "config.yaml": "model: {a\n", ".env": "OPENAI_API_KEY=sk-0123456789abcdefghij\n" })
+    expect(await home.run(["config", "get", "agent.max_turns"])).toEqual({
+      code: 1,
+      out: "",
+      err: expect.stringMatching(
+        /^.*config\.yaml cannot be used and all its settings are being ignored; line 2, /,
+      ) as string,
+    })
+    expect((await home.run(["config", "get", "OPENAI_API_KEY"])).out).toBe("sk-0...ghij\n")
+  })
+
+  test("a problem with the setting is on stderr", async () => {
+    using home = homeWith({ "config.yaml": "approvals:\n  profile: plam\nagent:\n  max_turns: -1\n" })
+    expect(await home.run(["config", "get", "approvals.profile"])).toMatchObject({
+      code: 0,
+      err: expect.stringMatching(/^`approvals\.profile` is "plam"; use one of .*\n$/) as string,
+    })
+    expect((await home.run(["config", "get", "display.streaming"])).err).toBe("")
+  })
+})
+
 describe("set and unset", () => {
   test("change one value and keep everything else in the file", async () => {
     using home = homeWith({ "config.yaml": CONFIG })
@@ -109,6 +132,41 @@ describe("set and unset", () => {
   ])("%j exits %i", async (line, code) => {
     using home = createCliHome()
     expect((await home.run(["config", ...line])).code).toBe(code)
+  })
+
+  test("a value that no request could use is refused", async () => {
+    using home = homeWith({ "config.yaml": "providers:\n  office: { base_url: http://10.0.0.1/v1 }\n" })
+    const set = async (key: string, value: string) => await home.run(["config", "set", key, value])
+    expect(await set("model.base_url", "not an address")).toEqual({
+      code: 2,
+      out: "",
+      err: '"not an address" is not an http(s) address, such as http://127.0.0.1:11434/v1.\n',
+    })
+    expect((await set("auxiliary.vision.base_url", "ftp://x")).code).toBe(2)
+    expect((await set("model.provider", "antropic")).err).toMatch(
+      /There is no provider `antropic`.* Did you mean `anthropic`\?/,
+    )
+    expect((await set("auxiliary.vision.provider", "nosuch")).code).toBe(2)
+    expect((await set("model.api_mode", "chat_completion")).err).toContain("Did you mean `chat_completions`?")
+    expect((await set("approvals.timeout", "99999999")).err).toContain("up to 2000000")
+    for (const [key, value] of [
+      ["model.provider", "office"],
+      ["model.provider", "claude"],
+      ["model.base_url", "${MY_SERVER}"],
+      ["model.base_url", ""],
+      ["auxiliary.vision.provider", "none"],
+    ] as const)
+      expect([key, value, (await set(key, value)).code]).toEqual([key, value, 0])
+  })
+
+  test("a setting that is also stored in .env says so", async () => {
+    using home = createCliHome()
+    expect((await home.run(["config", "set", "terminal.sandbox", "off"])).out).toBe(
+      "Set terminal.sandbox in ~/.hermes/config.yaml.\nAlso set TERMINAL_SANDBOX in ~/.hermes/.env, where the Python edition reads it.\n",
+    )
+    expect((await home.run(["config", "unset", "terminal.sandbox"])).out).toBe(
+      "Removed terminal.sandbox from ~/.hermes/config.yaml.\nAlso removed TERMINAL_SANDBOX from ~/.hermes/.env.\n",
+    )
   })
 
   test("a file that does not parse is not changed", async () => {
@@ -200,11 +258,13 @@ describe("--json", () => {
       file: path,
       set: ["agent.max_turns"],
       warnings: [],
+      mirrored: [],
     })
     expect(await json(home, "unset", "agent.max_turns")).toEqual({
       file: path,
       removed: ["agent.max_turns"],
       warnings: [],
+      mirrored: [],
     })
     expect(await json(home, "migrate")).toMatchObject({ changed: expect.any(Array), warnings: [] })
     expect(await json(home, "check")).toMatchObject({ path, valid: true, exists: true, problems: [] })

@@ -12,9 +12,19 @@ export async function run(invocation: Invocation): Promise<number> {
   const edited = valueOrCliError(await setSetting(homeContext(invocation), path, value))
   for (const warning of edited.warnings) terminal.errLine(asSentence(warning))
   if (flags.has("json")) {
-    printJson(terminal, { file: home.file(edited.file), set: edited.paths, warnings: edited.warnings })
+    printJson(terminal, {
+      file: home.file(edited.file),
+      set: edited.paths,
+      warnings: edited.warnings,
+      mirrored: edited.mirrored,
+    })
     return 0
   }
   terminal.line(`Set ${edited.paths.join(", ")} in ${home.display(home.file(edited.file))}.`)
+  if (edited.mirrored.length > 0) {
+    terminal.line(
+      `Also set ${edited.mirrored.join(", ")} in ${home.display(home.file(".env"))}, where the Python edition reads it.`,
+    )
+  }
   return 0
 }

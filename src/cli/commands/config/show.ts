@@ -17,7 +17,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const { apiKeys, sections, otherChanges, path, broken } = await describeSettings(context)
   const print = (title: string, rows: readonly Row[]): void => {
     if (rows.length === 0) return
-    terminal.line(bold(title, terminal.color))
+    terminal.styledLine(bold(title, terminal.color))
     const width = Math.max(...rows.map(([name]) => name.length))
     for (const [name, value] of rows) terminal.line(`  ${name.padEnd(width)}  ${value}`)
     terminal.line()

@@ -12,9 +12,17 @@ export async function run(invocation: Invocation): Promise<number> {
   const edited = valueOrCliError(await unsetSetting(homeContext(invocation), path))
   for (const warning of edited.warnings) terminal.errLine(asSentence(warning))
   if (flags.has("json")) {
-    printJson(terminal, { file: home.file(edited.file), removed: edited.paths, warnings: edited.warnings })
+    printJson(terminal, {
+      file: home.file(edited.file),
+      removed: edited.paths,
+      warnings: edited.warnings,
+      mirrored: edited.mirrored,
+    })
     return 0
   }
   terminal.line(`Removed ${path} from ${home.display(home.file(edited.file))}.`)
+  if (edited.mirrored.length > 0) {
+    terminal.line(`Also removed ${edited.mirrored.join(", ")} from ${home.display(home.file(".env"))}.`)
+  }
   return 0
 }

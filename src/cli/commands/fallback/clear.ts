@@ -19,7 +19,7 @@ export async function run(invocation: Invocation): Promise<number> {
     return 0
   }
   const all = counted(entries.length, "fallback provider")
-  const sure = await confirmed(`Remove ${all}?`, { terminal, assumed: flags.has("yes"), flag: "--yes" })
+  const sure = await confirmed(`Remove ${all}?`, { terminal, assumed: flags.has("yes") })
   if (!sure) {
     terminal.line("Nothing was changed.")
     return 1

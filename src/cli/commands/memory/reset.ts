@@ -9,7 +9,7 @@ export async function run({ flags, terminal, home }: Invocation): Promise<number
   const paths = memoryFilePaths({ home }, target === "memory" || target === "user" ? target : "all")
   const names = paths.map((path) => home.display(path)).join(" and ")
   const question = `Delete ${names} permanently?`
-  if (!(await confirmed(question, { terminal, assumed: flags.has("yes"), flag: "--yes" }))) {
+  if (!(await confirmed(question, { terminal, assumed: flags.has("yes") }))) {
     terminal.line("Nothing was changed.")
     return 1
   }

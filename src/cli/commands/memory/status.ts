@@ -2,7 +2,8 @@ import { memoryStatus, type MemoryFileStatus } from "../../../admin/memory/memor
 import { counted } from "../../../base/counted.ts"
 import type { Invocation } from "../../command.ts"
 import { homeContext } from "../../home-context.ts"
-import { oneLine, withoutControlCharacters } from "../../terminal/text-layout.ts"
+import { plainText } from "../../terminal/printable-text.ts"
+import { oneLine } from "../../terminal/text-layout.ts"
 
 /** `hermes memory [status]` */
 export async function run(invocation: Invocation): Promise<number> {
@@ -26,7 +27,7 @@ export async function run(invocation: Invocation): Promise<number> {
 }
 
 function entryText(entry: string): string {
-  return `  - ${withoutControlCharacters(entry).replaceAll("\n", "\n    ")}`
+  return `  - ${plainText(entry).replaceAll("\n", "\n    ")}`
 }
 
 function fileText({ content, enabled }: MemoryFileStatus): string {

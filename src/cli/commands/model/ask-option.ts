@@ -23,34 +23,62 @@ export async function askText(
   return answer.trim()
 }
 
+export interface OptionPrompt {
+  readonly what: string
+  readonly current?: string
+  /** Says what is wrong with other text than a name of the list; undefined when it is accepted. */
+  readonly refuse?: (text: string) => string | undefined
+}
+
 /**
- * Asks for one of the options, by number or by name. A part of a name narrows the list; any other text is returned as typed. An
- * empty answer selects `current`, if there is one.
+ * Asks for one of the options, by number or by name. A part of a name narrows the list; any other text is returned as typed, unless
+ * it is refused. An empty answer selects `current`, if there is one. The list is printed again only when it has changed or for `?`.
  */
 export async function askOption<T>(
   terminal: Terminal,
   options: readonly Option<T>[],
-  prompt: { readonly what: string; readonly current?: string },
+  prompt: OptionPrompt,
 ): Promise<{ readonly kind: "option"; readonly value: T } | { readonly kind: "typed"; readonly text: string }> {
   let shown = options
+  showOptions(terminal, shown)
   for (;;) {
-    showOptions(terminal, shown)
     const answer = await askText(terminal, questionText(prompt))
-    if (answer === "" && prompt.current !== undefined) return { kind: "typed", text: prompt.current }
-    if (answer === "") continue
-    const found = shown[Number(answer) - 1] ?? options.find(({ name }) => name.toLowerCase() === answer.toLowerCase())
-    if (found !== undefined) return { kind: "option", value: found.value }
-    if (/^\d+$/.test(answer) && shown.length > 0) {
-      terminal.errLine(`There is no number ${answer} in this list.`)
+    if (answer === "?") {
+      shown = options
+      showOptions(terminal, shown)
       continue
     }
+    const problem = answerProblem(answer, shown.length, prompt)
+    if (problem !== undefined) {
+      terminal.errLine(`${problem} ${HELP}`)
+      continue
+    }
+    if (answer === "" && prompt.current !== undefined) return { kind: "typed", text: prompt.current }
+    const found = shown[Number(answer) - 1] ?? options.find(({ name }) => name.toLowerCase() === answer.toLowerCase())
+    if (found !== undefined) return { kind: "option", value: found.value }
     const similar = options.filter(({ name }) => name.toLowerCase().includes(answer.toLowerCase()))
-    if (similar.length === 0 || similar.length === shown.length) return { kind: "typed", text: answer }
-    shown = similar
+    if (similar.length > 0 && similar.length !== shown.length) {
+      shown = similar
+      showOptions(terminal, shown)
+      continue
+    }
+    const refusal = prompt.refuse?.(answer)
+    if (refusal === undefined) return { kind: "typed", text: answer }
+    terminal.errLine(`${refusal} ${HELP}`)
   }
 }
 
-function questionText({ what, current }: { readonly what: string; readonly current?: string }): string {
+const HELP = "Type ? for the list, or press Ctrl+D to leave."
+
+function answerProblem(answer: string, count: number, { current }: OptionPrompt): string | undefined {
+  if (answer === "") return current === undefined ? "Type a number or a name." : undefined
+  const isNumber = /^\d+$/.test(answer) && count > 0
+  return isNumber && (Number(answer) < 1 || Number(answer) > count)
+    ? `There is no number ${answer} in this list.`
+    : undefined
+}
+
+function questionText({ what, current }: OptionPrompt): string {
   return current === undefined ? `${what}: ` : `${what} [${current}]: `
 }
 

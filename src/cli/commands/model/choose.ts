@@ -76,16 +76,16 @@ interface PreparedProvider {
 async function askProvider({ home, terminal, signal }: ModelPrompt): Promise<ChosenProvider> {
   const { options, current } = await listModelProviders(home, { signal })
   const entries = options.map(providerOption)
-  for (;;) {
-    const chosen = await askOption(terminal, entries, {
-      what: "Provider",
-      ...(current === undefined ? {} : { current }),
-    })
-    if (chosen.kind === "option") return chosen.value
-    const provider = findModelProvider(chosen.text)
-    if (provider !== undefined) return { kind: "provider", provider }
-    terminal.errLine(noProvider(chosen.text, entries))
-  }
+  const chosen = await askOption(terminal, entries, {
+    what: "Provider",
+    ...(current === undefined ? {} : { current }),
+    refuse: (text) => (findModelProvider(text) === undefined ? noProvider(text, entries) : undefined),
+  })
+  if (chosen.kind === "option") return chosen.value
+  const provider = findModelProvider(chosen.text)
+  if (provider !== undefined) return { kind: "provider", provider }
+  // The configured provider, which an empty answer selects, is not one of the table.
+  throw new CliError(noProvider(chosen.text, entries), { exitCode: 1 })
 }
 
 function noProvider(typed: string, entries: readonly Option<ChosenProvider>[]): string {
@@ -94,7 +94,7 @@ function noProvider(typed: string, entries: readonly Option<ChosenProvider>[]): 
     entries.map(({ name }) => name),
   )
   const hint = close === undefined ? "" : ` Did you mean ${close}?`
-  return `There is no provider "${typed}".${hint} Choose one of these, or press Ctrl+D to leave:`
+  return `There is no provider "${typed}".${hint}`
 }
 
 function providerOption(option: ModelProviderOption): Option<ChosenProvider> {

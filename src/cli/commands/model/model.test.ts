@@ -132,7 +132,8 @@ describe("with a terminal", () => {
       answers: ["opnrouter", "999", "custom", "nowhere", "http://127.0.0.1:1/v1", "", "my-model"],
     })
     expect(run.err).toContain('There is no provider "opnrouter". Did you mean openrouter?')
-    expect(run.err).toContain("There is no number 999 in this list.")
+    expect(run.err).toContain("There is no number 999 in this list. Type ? for the list, or press Ctrl+D to leave.")
+    expect(run.err.match(/^ +1 {2}openrouter/gmu)).toHaveLength(1)
     expect(run.err).toContain('"nowhere" is not an http(s) address.')
     expect([run.code, run.out]).toEqual([0, "Hermes now uses my-model (custom). Saved in ~/.hermes/config.yaml.\n"])
   })

@@ -41,7 +41,7 @@ async function pick(sessions: readonly SessionSummary[], invocation: Invocation)
     signal,
     input: process.stdin,
     output: process.stdout,
-    remove: (id) => deleteSession(context, id),
+    remove: (id) => deleteSession(context, id, { force: false }),
     rename: async (id, title) => renameResult(await renameSession(context, id, title)),
   })
 }
@@ -53,7 +53,7 @@ function renameResult(outcome: RenameOutcome): { readonly title: string | null }
     case "too-long":
       return { problem: `The title has ${outcome.length} characters; ${outcome.limit} are allowed.` }
     case "taken":
-      return { problem: `Another session has this title: ${outcome.by}.` }
+      return { problem: `Another session has this title or id: ${outcome.by}.` }
     case "no-session":
       return { problem: "This session no longer exists." }
     default:

@@ -1,6 +1,7 @@
 import { deleteSession } from "../../../admin/sessions/change-session.ts"
 import { readSession } from "../../../admin/sessions/read-sessions.ts"
-import type { Invocation } from "../../command.ts"
+import { assertNever } from "../../../base/assert-never.ts"
+import { CliError, type Invocation } from "../../command.ts"
 import { confirmed } from "../../terminal/confirmation.ts"
 import { homeContext } from "../../home-context.ts"
 import { counted } from "../../../base/counted.ts"
@@ -15,11 +16,23 @@ export async function run(invocation: Invocation): Promise<number> {
   if (session === undefined) throw noSession(name)
   const { id, title, messageCount } = session
   const question = `Delete ${id}${title === null ? "" : ` (${title})`} with ${counted(messageCount, "message")}?`
-  if (!(await confirmed(question, { terminal, assumed: flags.has("yes"), flag: "-y" }))) {
+  if (!(await confirmed(question, { terminal, assumed: flags.has("yes") }))) {
     terminal.line("Nothing was deleted.")
     return 0
   }
-  if (!(await deleteSession(context, id))) throw noSession(name)
-  terminal.line(`Deleted ${id}.`)
-  return 0
+  const outcome = await deleteSession(context, id, { force: flags.has("force") })
+  switch (outcome.kind) {
+    case "deleted":
+      terminal.line(`Deleted ${id}.`)
+      return 0
+    case "no-session":
+      throw noSession(name)
+    case "open":
+      throw new CliError(
+        `Session ${id} is open in another process (${outcome.pid}). Close it first, or delete it anyway with --force.`,
+        { exitCode: 1 },
+      )
+    default:
+      return assertNever(outcome)
+  }
 }

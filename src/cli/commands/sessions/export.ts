@@ -2,6 +2,7 @@ import { resolve } from "node:path"
 import { exportSessionLines, exportSessions, writeExportFile } from "../../../admin/sessions/export-sessions.ts"
 import type { ExportFileFailure, ExportFormat } from "../../../admin/sessions/export-sessions.ts"
 import { assertNever } from "../../../base/assert-never.ts"
+import type { ReportProgress } from "../../../base/progress.ts"
 import { counted } from "../../../base/counted.ts"
 import { CliError, type Invocation } from "../../command.ts"
 import { homeContext } from "../../home-context.ts"
@@ -18,7 +19,7 @@ export async function run(invocation: Invocation): Promise<number> {
     return 0
   }
   const path = resolve(out)
-  const written = await writeExportFile(path, sessions)
+  const written = await writeExportFile(path, withProgress(sessions, homeContext(invocation).progress))
   if (!written.ok) throw exportError(path, written.error)
   const count = written.value
   terminal.line(count === 0 ? "There are no sessions to export." : `Exported ${counted(count, "session")} to ${out}.`)
@@ -40,6 +41,21 @@ async function selectedSessions(invocation: Invocation): Promise<Lines> {
   if (lines === undefined) throw noSession(name)
   return lines
 }
+
+async function* withProgress(sessions: Lines, report: ReportProgress | undefined): AsyncGenerator<string, void> {
+  let count = 0
+  try {
+    for await (const line of sessions) {
+      yield line
+      count += 1
+      if (count % REPORTED_EVERY === 0) report?.({ step: `exported ${count} sessions` })
+    }
+  } finally {
+    report?.(undefined)
+  }
+}
+
+const REPORTED_EVERY = 100
 
 async function printSessions(sessions: Lines, terminal: Terminal): Promise<void> {
   for await (const line of sessions) {

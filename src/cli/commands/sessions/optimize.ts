@@ -5,11 +5,18 @@ import { homeContext } from "../../home-context.ts"
 /** `hermes sessions optimize` */
 export async function run(invocation: Invocation): Promise<number> {
   const { terminal } = invocation
-  const sizes = await optimizeSessions(homeContext(invocation))
-  terminal.line(
-    sizes === undefined
-      ? "There are no sessions yet."
-      : `Optimized: ${sizes.beforeMb.toFixed(1)} MB before, ${sizes.afterMb.toFixed(1)} MB now.`,
-  )
+  const report = await optimizeSessions(homeContext(invocation))
+  if (report === undefined) {
+    terminal.line("There are no sessions yet.")
+    return 0
+  }
+  const sizes = `${report.beforeMb.toFixed(1)} MB before, ${report.afterMb.toFixed(1)} MB now`
+  if (report.compacted === "compacted") terminal.line(`Optimized: ${sizes}.`)
+  else {
+    terminal.line(
+      "The search index is optimized. The file was not compacted, because another process has the session database open: " +
+        "close other Hermes windows and run `hermes sessions optimize` again.",
+    )
+  }
   return 0
 }

@@ -91,7 +91,7 @@ test("the screen has the filter, a row per session and the keys; no line is wide
     "",
     expect.stringMatching(/^ {2}1 Garden plan +which roses +cli +5m ago +4 msgs$/),
     expect.stringMatching(/^› 2 fix the parser +telegram +5m ago +4 msgs$/),
-    expect.stringMatching(/^ {2}3 Parser notes +a b \[31mred +cli +5m ago +4 msgs$/),
+    expect.stringMatching(/^ {2}3 Parser notes +a bred +cli +5m ago +4 msgs$/),
     "",
     "Enter resumes · type to filter · Ctrl+R renames · Ctrl+D deletes · Esc quits",
   ])

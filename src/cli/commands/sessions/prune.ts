@@ -22,7 +22,7 @@ export async function run(invocation: Invocation): Promise<number> {
     return 0
   }
   const question = `Delete ${counted(found.length, "ended session")} older than ${counted(olderThanDays, "day")}?`
-  if (!(await confirmed(question, { terminal, assumed: flags.has("yes"), flag: "-y" }))) {
+  if (!(await confirmed(question, { terminal, assumed: flags.has("yes") }))) {
     terminal.line("Nothing was deleted.")
     return 0
   }

@@ -18,7 +18,7 @@ export async function run(invocation: Invocation): Promise<number> {
     case "too-long":
       throw new CliError(`The title has ${outcome.length} characters; ${outcome.limit} are allowed.`, { exitCode: 1 })
     case "taken":
-      throw new CliError(`Another session has this title: ${outcome.by}. Choose another one.`, { exitCode: 1 })
+      throw new CliError(`Another session has this title or id: ${outcome.by}. Choose another title.`, { exitCode: 1 })
     case "no-session":
       throw noSession(name)
     default:

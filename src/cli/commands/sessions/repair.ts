@@ -5,24 +5,31 @@ import { homeContext } from "../../home-context.ts"
 
 /** `hermes sessions repair` */
 export async function run(invocation: Invocation): Promise<number> {
-  return invocation.flags.has("check-only") ? check(invocation) : await repair(invocation)
+  return invocation.flags.has("check-only") ? await check(invocation) : await repair(invocation)
 }
 
 const NO_DATABASE = "There is no session database yet, so nothing to repair."
 
-function check({ terminal, home }: Invocation): number {
-  const health = checkSessionDatabase({ home })
+async function check(invocation: Invocation): Promise<number> {
+  const { terminal } = invocation
+  const health = await checkSessionDatabase(homeContext(invocation))
   if (health === undefined) {
     terminal.line(NO_DATABASE)
     return 0
   }
-  if (health.healthy) {
-    terminal.line("The session database is healthy.")
-    return 0
+  switch (health.state) {
+    case "healthy":
+      terminal.line("The session database is healthy.")
+      return 0
+    case "unchecked":
+      throw new CliError(health.reason, { exitCode: 1 })
+    case "damaged":
+      for (const problem of health.problems) terminal.errLine(problem)
+      terminal.errLine("`hermes sessions repair` saves what can be read in a new database and keeps the damaged file.")
+      return 1
+    default:
+      return assertNever(health)
   }
-  for (const problem of health.problems) terminal.errLine(problem)
-  terminal.errLine("`hermes sessions repair` saves what can be read in a new database and keeps the damaged file.")
-  return 1
 }
 
 async function repair(invocation: Invocation): Promise<number> {

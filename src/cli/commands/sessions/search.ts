@@ -43,7 +43,7 @@ export async function run(invocation: Invocation): Promise<number> {
   if (conversations.length === 0) terminal.line(`Nothing was found for \`${query}\`.`)
   for (const [index, conversation] of conversations.entries()) {
     if (index > 0) terminal.line()
-    for (const line of conversationLines(conversation, invocation)) terminal.line(line)
+    for (const line of conversationLines(conversation, invocation)) terminal.styledLine(line)
   }
   return 0
 }

@@ -1,5 +1,6 @@
 import type { ReadStream, WriteStream } from "node:tty"
 
+import type { DeleteOutcome } from "../../../admin/sessions/change-session.ts"
 import { assertNever } from "../../../base/assert-never.ts"
 import { Channel } from "../../../base/channel.ts"
 import { systemClock } from "../../../base/clock.ts"
@@ -15,8 +16,7 @@ export interface PickerOptions {
   readonly input: ReadStream
   readonly output: Pick<WriteStream, "rows" | "on" | "off">
   readonly signal: AbortSignal
-  /** Returns false when there was nothing to delete. */
-  readonly remove: (id: SessionId) => Promise<boolean>
+  readonly remove: (id: SessionId) => Promise<DeleteOutcome>
   /** Returns the new title, or why the session keeps the old one. */
   readonly rename: (
     id: SessionId,
@@ -33,10 +33,10 @@ export async function pickSession(
   let state = createPickerState(sessions)
   const draw = (): void => {
     const view = { columns: terminal.columns, rows: output.rows, now: systemClock.now() / 1000, color: terminal.color }
-    terminal.out(`${HOME_AND_CLEAR}${renderPicker(state, view).join("\r\n")}`)
+    terminal.live?.control(`${HOME_AND_CLEAR}${renderPicker(state, view).join("\r\n")}`)
   }
   const keys = readKeys(options.input, signal)
-  terminal.out(ENTER_ALTERNATE_SCREEN)
+  terminal.live?.control(ENTER_ALTERNATE_SCREEN)
   output.on("resize", draw)
   try {
     draw()
@@ -52,7 +52,7 @@ export async function pickSession(
   } finally {
     keys.close()
     output.off("resize", draw)
-    terminal.out(LEAVE_ALTERNATE_SCREEN)
+    terminal.live?.control(LEAVE_ALTERNATE_SCREEN)
   }
 }
 
@@ -70,9 +70,11 @@ async function applyAction(
     case "none":
       return state
     case "delete": {
-      const message = (await options.remove(action.id))
-        ? `Deleted ${action.id}.`
-        : `${action.id} had already been deleted.`
+      const outcome = await options.remove(action.id)
+      if (outcome.kind === "open") {
+        return { ...state, message: `Not deleted: ${action.id} is open in another process (${outcome.pid}).` }
+      }
+      const message = outcome.kind === "deleted" ? `Deleted ${action.id}.` : `${action.id} had already been deleted.`
       const sessions = state.sessions.filter(({ id }) => id !== action.id)
       return { ...state, sessions, selected: Math.max(0, Math.min(state.selected, sessions.length - 1)), message }
     }

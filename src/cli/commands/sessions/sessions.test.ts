@@ -289,7 +289,7 @@ describe("rename", () => {
     expect(await home.run(["sessions", "rename", MUSIC, "Tax return 2025"])).toEqual({
       code: 1,
       out: "",
-      err: `Another session has this title: ${WORK}. Choose another one.\n`,
+      err: `Another session has this title or id: ${WORK}. Choose another title.\n`,
     })
     const long = await home.run(["sessions", "rename", MUSIC, "x".repeat(300)])
     expect(long).toMatchObject({

@@ -7,7 +7,8 @@ import { printJson } from "../../terminal/json-output.ts"
 import { localDateTime } from "../../terminal/relative-time.ts"
 import { noSession } from "./no-session.ts"
 import { counted } from "../../../base/counted.ts"
-import { bold, oneLine, withoutControlCharacters } from "../../terminal/text-layout.ts"
+import { plainText } from "../../terminal/printable-text.ts"
+import { bold, oneLine } from "../../terminal/text-layout.ts"
 
 /** `hermes sessions show ID` */
 export async function run(invocation: Invocation): Promise<number> {
@@ -25,7 +26,7 @@ export async function run(invocation: Invocation): Promise<number> {
   for (const line of facts(transcript.session)) terminal.line(line)
   for (const message of transcript.messages) {
     terminal.line()
-    terminal.line(bold(messageHeading(message), terminal.color))
+    terminal.styledLine(bold(messageHeading(message), terminal.color))
     for (const line of messageLines(message)) terminal.line(line)
   }
   return 0
@@ -57,7 +58,7 @@ function facts(session: SessionRow): readonly string[] {
 }
 
 function messageHeading(row: MessageRow): string {
-  const tool = row.message?.role === "tool" ? ` ${row.message.tool_name}` : ""
+  const tool = row.message?.role === "tool" ? ` ${oneLine(row.message.tool_name)}` : ""
   return `[${localDateTime(row.timestamp)}] ${row.role}${tool}${ending(row)}`
 }
 
@@ -69,7 +70,7 @@ function ending({ message }: MessageRow): string {
 
 function messageLines(row: MessageRow): readonly string[] {
   const calls = row.message?.role === "assistant" ? (row.message.tool_calls ?? []) : []
-  const text = withoutControlCharacters(row.text).trimEnd()
+  const text = plainText(row.text).trimEnd()
   return [
     ...(text === "" ? [] : [text]),
     ...calls.map((call) => `→ ${call.function.name} ${oneLine(call.function.arguments)}`),

@@ -1,6 +1,8 @@
+import { plainText } from "../printable-text.ts"
 import type { Terminal } from "../terminal.ts"
 import { dim } from "../text-layout.ts"
 import { takeColumns } from "../text-width.ts"
+import { completeCommand } from "./complete-command.ts"
 import { draftRows, printable } from "./draft-rows.ts"
 import {
   deleteLeft,
@@ -32,6 +34,8 @@ export interface LineEditorOptions {
   readonly terminal: Terminal
   /** Earlier messages, oldest first. */
   readonly history: () => readonly string[]
+  /** The slash commands that Tab completes. */
+  readonly commands?: readonly string[]
   readonly events: LineEditorEvents
 }
 
@@ -116,7 +120,7 @@ class RawLineEditor implements LineEditor {
   }
 
   show(prompt: EditorPrompt): void {
-    this.#prompt = prompt
+    this.#prompt = { ...prompt, text: plainText(prompt.text) }
     this.#options.terminal.live?.startLine()
     this.#draw()
   }
@@ -198,6 +202,9 @@ class RawLineEditor implements LineEditor {
       case "ctrl+n":
         this.#edit(moveDown(this.#draft), "newer")
         return
+      case "tab":
+        this.#complete()
+        return
       case "ctrl+r":
         if (this.#prompt?.kind === "message") this.#search = EMPTY_SEARCH
         this.#changed()
@@ -207,6 +214,14 @@ class RawLineEditor implements LineEditor {
         else if (isText(text, key)) this.#edit(insertText(this.#draft, text))
         else this.#changed()
     }
+  }
+
+  #complete(): void {
+    const completion =
+      this.#prompt?.kind === "message" ? completeCommand(this.#draft, this.#options.commands ?? []) : undefined
+    if (completion === undefined) return
+    this.#draft = completion.draft
+    this.hint(completion.hint)
   }
 
   #edit(draft: Draft | undefined, orBrowse?: "older" | "newer"): void {

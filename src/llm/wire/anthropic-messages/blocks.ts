@@ -166,6 +166,7 @@ function resultBlock(message: ToolMessage, images: "kept" | "omitted"): Block {
 
 const OLDER_IMAGE = "[older image left out]"
 
-function wireId(id: string): string {
+/** The id of a call as the server accepts it. */
+export function wireId(id: string): string {
   return id === "" ? "tool_0" : id.replaceAll(/[^\w-]/g, "_")
 }

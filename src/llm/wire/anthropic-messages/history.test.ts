@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest"
 
+import { bodyText } from "../../../../test/support/body-text.ts"
 import type { AssistantMessage, Message, ToolMessage } from "../../../protocol/message.ts"
 import type { ModelRequest } from "../../model.ts"
 import { createAnthropicMessagesWire } from "./wire.ts"
@@ -87,7 +88,7 @@ describe("messages", () => {
 
   test("arguments are sent in canonical form", () => {
     const asking: AssistantMessage = { role: "assistant", content: null, tool_calls: [call("A", '{"b": 1, "a": 2}')] }
-    expect(wireAt().encode(requestOf([user("go"), asking, result("A", "1")]))).toContain(
+    expect(bodyText(wireAt().encode(requestOf([user("go"), asking, result("A", "1")])))).toContain(
       '{"type":"tool_use","id":"A","name":"f","input":{"a":2,"b":1}}',
     )
   })
@@ -202,10 +203,12 @@ describe("thinking", () => {
     const first = [user("a"), ...step("A")]
     const second = [...first, ...step("B")]
     const wire = wireAt()
-    const bodies = [first, second].map((messages) => wire.encode(requestOf(messages)))
+    const bodies = [first, second].map((messages) => bodyText(wire.encode(requestOf(messages))))
     expect(bodies[1]?.startsWith(bodies[0]?.slice(0, -"]}".length) ?? "-")).toBe(true)
     expect(bodies[1]?.match(/"signature":"s"/g)).toHaveLength(2)
-    expect(wire.encode(requestOf([...second, assistant("ok"), user("b"), assistant("c")]))).not.toContain("signature")
+    expect(bodyText(wire.encode(requestOf([...second, assistant("ok"), user("b"), assistant("c")])))).not.toContain(
+      "signature",
+    )
   })
 
   describe("between calls", () => {
@@ -270,19 +273,19 @@ describe("cache markers", () => {
     ["several results in one message", [user("u"), callsTools("A", "B"), ...ab], "s", ["s", "B", "1", "2"]],
     ["a list", [{ role: "user", content: [part("x"), part("y")] }], "s", ["s", "y"]],
   ])("%s", (_name, messages, system, expected) => {
-    expect(marked(wireAt().encode({ ...requestOf(messages), system, cacheTtl: "5m" }))).toEqual(expected)
+    expect(marked(bodyText(wireAt().encode({ ...requestOf(messages), system, cacheTtl: "5m" })))).toEqual(expected)
   })
 
   test("never on thinking", () => {
     const only: Message = { ...assistant(""), reasoning_details: [{ type: "thinking", thinking: "t", signature: "s" }] }
-    expect(marked(wireAt().encode({ ...requestOf([user("u"), only]), cacheTtl: "5m" }))).toEqual(["u"])
+    expect(marked(bodyText(wireAt().encode({ ...requestOf([user("u"), only]), cacheTtl: "5m" })))).toEqual(["u"])
   })
 
   test.each([
     ["5m", { type: "ephemeral" }],
     ["1h", { type: "ephemeral", ttl: "1h" }],
   ] as const)("for %s", (cacheTtl, marker) => {
-    const body = JSON.parse(wireAt().encode({ ...requestOf([user("u")]), system: "s", cacheTtl })) as unknown
+    const body = JSON.parse(bodyText(wireAt().encode({ ...requestOf([user("u")]), system: "s", cacheTtl }))) as unknown
     expect(body).toMatchObject({
       system: [{ type: "text", text: "s", cache_control: marker }],
       messages: [{ content: [{ cache_control: marker }] }],
@@ -302,8 +305,8 @@ describe("cache markers", () => {
     [{ provider: "custom", host: "notminimax.io" }, "m", []],
   ])("%j %s", (endpoint, model, expected) => {
     const request = { ...requestOf([user("u"), callsTools("A"), result("A", "r")]), system: "s", model }
-    expect(marked(wireAt(endpoint).encode({ ...request, cacheTtl: "5m" }))).toEqual(expected)
-    expect(marked(wireAt(endpoint).encode(request))).toEqual([])
+    expect(marked(bodyText(wireAt(endpoint).encode({ ...request, cacheTtl: "5m" })))).toEqual(expected)
+    expect(marked(bodyText(wireAt(endpoint).encode(request)))).toEqual([])
   })
 })
 
@@ -327,7 +330,7 @@ test("each request of a session is a byte prefix of the next, apart from the mov
       }
       const wire = wireAt()
       const requests = histories.map((messages): ModelRequest => ({ ...requestOf(messages), system, cacheTtl: "5m" }))
-      const bodies = requests.map((request) => wire.encode(request))
+      const bodies = requests.map((request) => bodyText(wire.encode(request)))
       for (const [index, body] of bodies.entries()) {
         const before = bodies[index - 1]
         if (before === undefined) continue
@@ -335,7 +338,7 @@ test("each request of a session is a byte prefix of the next, apart from the mov
         const firstMoved = before.indexOf(marker, before.indexOf('"messages":'))
         expect(body.slice(0, firstMoved)).toBe(before.slice(0, firstMoved))
       }
-      expect(requests.map((request) => wireAt().encode(request))).toEqual(bodies)
+      expect(requests.map((request) => bodyText(wireAt().encode(request)))).toEqual(bodies)
     }),
   )
 })
@@ -343,7 +346,7 @@ test("each request of a session is a byte prefix of the next, apart from the mov
 test("the caller's messages are not modified", () => {
   const messages = [user("u"), callsTools("A"), result("A", "r")]
   const before = structuredClone(messages)
-  wireAt().encode({ ...requestOf(messages), system: "s", cacheTtl: "1h" })
+  bodyText(wireAt().encode({ ...requestOf(messages), system: "s", cacheTtl: "1h" }))
   expect(messages).toEqual(before)
 })
 
@@ -399,7 +402,7 @@ function requestOf(messages: readonly Message[]): ModelRequest {
 }
 
 function sent(messages: readonly Message[], endpoint: Partial<WireEndpoint> = {}): unknown[] {
-  return (JSON.parse(wireAt(endpoint).encode(requestOf(messages))) as { messages: unknown[] }).messages
+  return (JSON.parse(bodyText(wireAt(endpoint).encode(requestOf(messages)))) as { messages: unknown[] }).messages
 }
 
 /** The texts of the marked blocks, in the order of the body. */

@@ -1,16 +1,16 @@
-import type { Message } from "../../../protocol/message.ts"
-import { encodeOnce } from "../encode-once.ts"
-import { EMPTY_MESSAGE, blocksOf, textBlock } from "./blocks.ts"
+import type { AssistantMessage, Message, ToolMessage } from "../../../protocol/message.ts"
+import { encodeRecent } from "../encode-recent.ts"
+import { roundEnd } from "../rounds.ts"
+import type { HistoryEncoding } from "../wire.ts"
+import { EMPTY_MESSAGE, blocksOf, textBlock, wireId } from "./blocks.ts"
 import type { Block } from "./blocks.ts"
 import type { CacheLayout, ThinkingPolicy } from "./endpoint-traits.ts"
 
-export type HistoryEncoder = (messages: readonly ConversationMessage[], options: HistoryOptions) => EncodedHistory
+export type HistoryEncoder = (messages: readonly ConversationMessage[], options: HistoryOptions) => AnthropicHistory
 
-export interface EncodedHistory {
-  /** The messages, separated by commas. */
-  readonly json: string
+export interface AnthropicHistory extends HistoryEncoding {
   /** The request continues a tool loop that does not begin with thinking: another model made its first calls. */
-  readonly loopLacksThinking: boolean
+  loopLacksThinking(): boolean
 }
 
 /** This format sends system text apart from the messages. */
@@ -24,22 +24,46 @@ export interface HistoryOptions {
 
 export function createHistoryEncoder(): HistoryEncoder {
   const blocksWith = {
-    kept: encodeOnce((message: ConversationMessage) => blocksOf(message, { images: "kept" })),
-    omitted: encodeOnce((message: ConversationMessage) => blocksOf(message, { images: "omitted" })),
+    kept: encodeRecent((message: ConversationMessage) => blocksOf(message, { images: "kept" })),
+    omitted: encodeRecent((message: ConversationMessage) => blocksOf(message, { images: "omitted" })),
   }
 
-  return (messages, options) => {
-    const older = olderScreenshots(messages)
-    const turns = joinTurns(
-      messages.map((message, messageIndex) => ({
-        role: message.role === "assistant" ? ("assistant" as const) : ("user" as const),
-        blocks: blocksWith[older.has(message) ? "omitted" : "kept"](message).map((block) => ({ block, messageIndex })),
-      })),
-    )
-    const complete = withThinking(withoutUnpairedToolBlocks(turns), options.thinking).map(withPlaceholder)
-    const marked = markedBlocks(messages, complete, options.cache)
-    const json = complete.map((turn) => turnJson(turn, (block) => (marked.has(block) ? options.cache.marker : "")))
-    return { json: json.join(","), loopLacksThinking: loopLacksThinking(complete) }
+  return (messages, { thinking, cache }) => {
+    const lastOmitted = lastOmittedScreenshot(messages)
+    const latestTurn = startOfLatestTurn(messages)
+    const firstMarked = cache.layout === "none" ? messages.length : Math.max(0, messages.length - cache.markers)
+    const turnsOf = (from: number, to: number): readonly Turn[] => {
+      const turns = messages.slice(from, to).map((message, offset): Turn => {
+        const messageIndex = from + offset
+        const blocks = blocksWith[messageIndex <= lastOmitted ? "omitted" : "kept"](message)
+        return {
+          role: message.role === "assistant" ? "assistant" : "user",
+          blocks: blocks.map((block) => ({ block, messageIndex })),
+        }
+      })
+      const paired = withoutUnpairedToolBlocks(joinTurns(turns, { isStart: from === 0 }))
+      return withThinking(paired, { policy: thinking, isLatestTurn: from >= latestTurn }).map(withPlaceholder)
+    }
+    return {
+      messages,
+      format: thinking,
+      settled: firstMarked,
+      variant: (from, to) => {
+        const omitted = Math.min(Math.max(lastOmitted + 1 - from, 0), to - from)
+        return 2 * omitted + (from >= latestTurn ? 1 : 0)
+      },
+      encode: (from, to) => {
+        const turns = turnsOf(from, to)
+        const marked = markedBlocks(messages, turns, { ...cache, firstMarked })
+        return turns.map((turn) => turnJson(turn, (block) => (marked.has(block) ? cache.marker : ""))).join(",")
+      },
+      loopLacksThinking: () => {
+        const last = turnsOf(lastRoundStart(messages), messages.length).at(-1)
+        if (last?.blocks.some(({ block }) => block.kind === "tool_result") !== true) return false
+        const first = turnsOf(latestTurn, roundEnd(messages, latestTurn)).find(({ role }) => role === "assistant")
+        return first !== undefined && first.blocks[0]?.block.kind !== "thinking"
+      },
+    }
   }
 }
 
@@ -58,23 +82,23 @@ interface SourcedBlock {
 
 const SCREENSHOTS_KEPT = 3
 
-/** Tool results whose images are omitted: screenshots of outdated states. */
-function olderScreenshots(messages: readonly ConversationMessage[]): ReadonlySet<ConversationMessage> {
-  const withImage = messages.filter(
-    (message) =>
-      message.role === "tool" &&
-      typeof message.content !== "string" &&
-      message.content.some((part) => part.type === "image_url"),
-  )
-  return new Set(withImage.slice(0, -SCREENSHOTS_KEPT))
+/** The index of the newest tool result whose images are omitted, as those of all before: screenshots of outdated states. */
+function lastOmittedScreenshot(messages: readonly ConversationMessage[]): number {
+  let kept = 0
+  return messages.findLastIndex((message) => {
+    if (message.role !== "tool" || typeof message.content === "string") return false
+    if (!message.content.some((part) => part.type === "image_url")) return false
+    kept += 1
+    return kept > SCREENSHOTS_KEPT
+  })
 }
 
 /**
- * Alternates user and assistant turns, beginning with a user. Of joined assistant messages only the first keeps its
+ * Alternates user and assistant turns; the conversation begins with a user. Of joined assistant messages only the first keeps its
  * thinking.
  */
-function joinTurns(turns: readonly Turn[]): readonly Turn[] {
-  const joined: Turn[] = turns[0]?.role === "assistant" ? [added("user", EMPTY_MESSAGE)] : []
+function joinTurns(turns: readonly Turn[], { isStart }: { readonly isStart: boolean }): readonly Turn[] {
+  const joined: Turn[] = isStart && turns[0]?.role === "assistant" ? [added("user", EMPTY_MESSAGE)] : []
   for (const turn of turns) {
     const last = joined.at(-1)
     if (last?.role !== turn.role) {
@@ -113,15 +137,18 @@ function idsIn(turn: Turn | undefined, kind: "tool_use" | "tool_result"): Readon
   return new Set((turn?.blocks ?? []).flatMap(({ block }) => (block.kind === kind ? [block.id] : [])))
 }
 
-function withThinking(turns: readonly Turn[], policy: ThinkingPolicy): readonly Turn[] {
-  const keepFrom = policy === "latest-signed" ? startOfLatestTurn(turns) : turns.length
-  return turns.map((turn, index) => {
+function withThinking(
+  turns: readonly Turn[],
+  { policy, isLatestTurn }: { readonly policy: ThinkingPolicy; readonly isLatestTurn: boolean },
+): readonly Turn[] {
+  const isKept = policy === "latest-signed" && isLatestTurn
+  return turns.map((turn) => {
     if (!turn.blocks.some(({ block }) => block.kind === "thinking")) return turn
     const blocks = turn.blocks.flatMap((sourced): readonly SourcedBlock[] => {
       const { block } = sourced
       if (block.kind !== "thinking") return [sourced]
       if (policy === "unsigned") return block.signed ? [] : [sourced]
-      if (index < keepFrom) return []
+      if (!isKept) return []
       // A signature covers the whole turn; when a call was removed, the thinking can only go back as text.
       if (block.signed && turn.removalNote !== "(tool call removed)") return [sourced]
       return block.text === "" ? [] : [{ block: textBlock(block.text), messageIndex: sourced.messageIndex }]
@@ -133,23 +160,61 @@ function withThinking(turns: readonly Turn[], policy: ThinkingPolicy): readonly 
 }
 
 /**
- * The model's latest turn spans all its tool calls since the user's last message. The server requires the thinking
- * inside it, and keeping all of it preserves the cached prefix during a long tool loop.
+ * The index at which the model's latest turn begins. It spans all its tool calls since the user's last message. The server requires the
+ * thinking inside it, and keeping all of it preserves the cached prefix during a long tool loop.
  */
-function startOfLatestTurn(turns: readonly Turn[]): number {
-  const latest = turns.findLastIndex(({ role }) => role === "assistant")
-  const lastUser = turns.findLastIndex(
-    ({ role, blocks }, index) =>
-      index < latest && role === "user" && !blocks.some(({ block }) => block.kind === "tool_result"),
-  )
-  return latest === -1 ? turns.length : lastUser + 1
+function startOfLatestTurn(messages: readonly ConversationMessage[]): number {
+  const latest = messages.findLastIndex(({ role }) => role === "assistant")
+  if (latest === -1) return messages.length
+  let start = startOfReply(messages, latest)
+  // Goes back over the rounds whose calls have results.
+  while (start > 0) {
+    const reply = startOfResults(messages, start) - 1
+    if (reply === -1) return start
+    const previous = startOfReply(messages, reply)
+    if (!hasResults(messages, { previous, reply, start })) return start
+    start = previous
+  }
+  return 0
 }
 
-function loopLacksThinking(turns: readonly Turn[]): boolean {
-  const continuesLoop = turns.at(-1)?.blocks.some(({ block }) => block.kind === "tool_result") === true
-  if (!continuesLoop) return false
-  const first = turns.slice(startOfLatestTurn(turns)).find(({ role }) => role === "assistant")
-  return first !== undefined && first.blocks[0]?.block.kind !== "thinking"
+function lastRoundStart(messages: readonly ConversationMessage[]): number {
+  const latest = messages.findLastIndex(({ role }) => role === "assistant")
+  return latest === -1 ? 0 : startOfReply(messages, latest)
+}
+
+/** The first of the assistant messages in a row of which this is the last. */
+function startOfReply(messages: readonly ConversationMessage[], last: number): number {
+  let index = last
+  while (messages[index - 1]?.role === "assistant") index -= 1
+  return index
+}
+
+/** The first message after the reply before this index. */
+function startOfResults(messages: readonly ConversationMessage[], end: number): number {
+  let index = end
+  while (index > 0 && messages[index - 1]?.role !== "assistant") index -= 1
+  return index
+}
+
+/** Whether a call in the messages from `previous` to `reply` has its result before `start`. */
+function hasResults(
+  messages: readonly ConversationMessage[],
+  { previous, reply, start }: { readonly previous: number; readonly reply: number; readonly start: number },
+): boolean {
+  for (let index = reply + 1; index < start; index += 1) {
+    const result = messages[index]
+    if (result?.role !== "tool") continue
+    for (let caller = reply; caller >= previous; caller -= 1) {
+      const message = messages[caller]
+      if (message?.role === "assistant" && hasCall(message, result)) return true
+    }
+  }
+  return false
+}
+
+function hasCall({ tool_calls: calls = [] }: AssistantMessage, { tool_call_id: id }: ToolMessage): boolean {
+  return calls.some((call) => call.id === id) || calls.some((call) => wireId(call.id) === wireId(id))
 }
 
 function withPlaceholder(turn: Turn): Turn {
@@ -164,13 +229,11 @@ function added(role: Turn["role"], text: string): Turn {
 function markedBlocks(
   messages: readonly ConversationMessage[],
   turns: readonly Turn[],
-  { layout, markers }: HistoryOptions["cache"],
+  { layout, firstMarked }: { readonly layout: CacheLayout; readonly firstMarked: number },
 ): ReadonlySet<SourcedBlock> {
-  if (layout === "none" || markers === 0) return new Set()
-  const first = Math.max(0, messages.length - markers)
   const last = new Map<number, SourcedBlock>()
   for (const sourced of turns.flatMap(({ blocks }) => blocks)) {
-    if (sourced.messageIndex < first || sourced.block.kind === "thinking") continue
+    if (sourced.messageIndex < firstMarked || sourced.block.kind === "thinking") continue
     if (layout === "envelope" && messages[sourced.messageIndex]?.role === "tool") continue
     last.set(sourced.messageIndex, sourced)
   }

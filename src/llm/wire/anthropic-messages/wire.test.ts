@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest"
 
+import { bodyText } from "../../../../test/support/body-text.ts"
 import { startModelServer } from "../../../../test/support/model-server/server.ts"
 import { openHttpConnection } from "../../http/http-connection.ts"
 import type { ModelEvent, ModelRequest } from "../../model.ts"
@@ -43,7 +44,7 @@ describe("headers", () => {
       "anthropic-version": "2023-06-01",
       "anthropic-beta": expected.join(","),
     })
-    const { speed } = JSON.parse(wire.encode({ ...REQUEST, model })) as { speed?: string }
+    const { speed } = JSON.parse(bodyText(wire.encode({ ...REQUEST, model }))) as { speed?: string }
     expect(speed).toBe(expected.includes(FAST) ? "fast" : undefined)
   })
 
@@ -68,7 +69,7 @@ describe("the body", () => {
   const f = { name: "f", description: "Does f.", parameters: { type: "object", properties: {} } }
 
   test("ends with the messages", () => {
-    expect(nativeWire().encode({ ...REQUEST, tools: [f], effort: "high" })).toBe(
+    expect(bodyText(nativeWire().encode({ ...REQUEST, tools: [f], effort: "high" }))).toBe(
       '{"model":"claude-opus-4-6","max_tokens":128000,"thinking":{"type":"adaptive","display":"summarized"},' +
         '"output_config":{"effort":"high"},"stream":true,"tool_choice":{"type":"auto"},' +
         '"tools":[{"name":"f","description":"Does f.","input_schema":{"type":"object","properties":{}}}],' +
@@ -78,9 +79,12 @@ describe("the body", () => {
 
   test("system messages are moved out of the history", () => {
     const messages = [...REQUEST.messages, { role: "system" as const, content: " And kind. " }]
-    const body = JSON.parse(nativeWire().encode({ ...REQUEST, messages })) as { system: string; messages: unknown[] }
+    const body = JSON.parse(bodyText(nativeWire().encode({ ...REQUEST, messages }))) as {
+      system: string
+      messages: unknown[]
+    }
     expect([body.system, body.messages.length]).toEqual(["Be brief.\n\nAnd kind.", 1])
-    expect(JSON.parse(nativeWire().encode({ ...REQUEST, system: "" }))).not.toHaveProperty("system")
+    expect(JSON.parse(bodyText(nativeWire().encode({ ...REQUEST, system: "" })))).not.toHaveProperty("system")
   })
 
   test.each<[NonNullable<ModelRequest["toolChoice"]>, string, unknown]>([
@@ -90,16 +94,16 @@ describe("the body", () => {
     ["none", "https://api.minimax.io/anthropic", undefined],
   ])("tool choice %s at %s", (toolChoice, baseUrl, expected) => {
     const wire = createAnthropicMessagesWire(endpointAt(baseUrl), {})
-    const body = JSON.parse(wire.encode({ ...REQUEST, tools: [f], toolChoice })) as Record<string, unknown>
+    const body = JSON.parse(bodyText(wire.encode({ ...REQUEST, tools: [f], toolChoice }))) as Record<string, unknown>
     expect(body["tool_choice"]).toEqual(expected)
     expect(body["tools"] === undefined).toBe(expected === undefined)
-    expect(JSON.parse(wire.encode({ ...REQUEST, toolChoice }))).not.toHaveProperty("tool_choice")
+    expect(JSON.parse(bodyText(wire.encode({ ...REQUEST, toolChoice })))).not.toHaveProperty("tool_choice")
   })
 
   test("of tools with the same name the first is sent", () => {
     const wire = nativeWire()
     const tools = [f, { ...f, description: "Another." }, { ...f, name: "g" }]
-    const names = () => (JSON.parse(wire.encode({ ...REQUEST, tools })) as { tools: object[] }).tools
+    const names = () => (JSON.parse(bodyText(wire.encode({ ...REQUEST, tools }))) as { tools: object[] }).tools
     const g = { name: "g", description: "Does f.", input_schema: f.parameters }
     expect(names()).toEqual([{ ...g, name: "f" }, g])
     expect(names()).toEqual([{ ...g, name: "f" }, g])
@@ -122,7 +126,7 @@ test("a round trip with the model server", async () => {
   const endpoint = endpointAt(server.url)
   const wire = createAnthropicMessagesWire(endpoint, {})
   const connection = openHttpConnection(new URL(endpoint.baseUrl))
-  const response = await connection.post(wire.path(REQUEST), wire.encode(REQUEST), {
+  const response = await connection.post(wire.path(REQUEST), bodyText(wire.encode(REQUEST)), {
     headers: { ...wire.headers(REQUEST), "content-type": "application/json" },
     signal: new AbortController().signal,
     timeouts: { connectMs: 5000, idleMs: 5000 },

@@ -1,7 +1,7 @@
 import { isRecord, parseJson } from "../../../base/json.ts"
+import { oncePerObject } from "../../../base/once-per-object.ts"
 import type { ToolDefinition } from "../../../protocol/tool.ts"
 import type { ModelRequest } from "../../model.ts"
-import { encodeOnce } from "../encode-once.ts"
 import { cleanText } from "../request-text.ts"
 import { createHistoryEncoder } from "./history.ts"
 import { anthropicModelName, anthropicParameters, claudeVersion, hasThinkingBudget } from "./parameters.ts"
@@ -27,7 +27,7 @@ export function createAnthropicMessagesWire(
   const encodeHistory = createHistoryEncoder()
   const thinking = thinkingPolicy(endpoint)
   const replyOptions = { signatures: thinking === "unsigned" ? "dropped" : "kept" } as const
-  const encodeTools = encodeOnce((tools: readonly ToolDefinition[]) => JSON.stringify(wireTools(tools)))
+  const encodeTools = oncePerObject((tools: readonly ToolDefinition[]) => JSON.stringify(wireTools(tools)))
   /**
    * With a thinking budget a tool loop must begin with thinking, else the server rejects the request; with adaptive thinking it need not.
    * Models of other vendors that never get their thinking back do not check.
@@ -48,14 +48,14 @@ export function createAnthropicMessagesWire(
       const system = systemText(request)
       const conversation = request.messages.filter((message) => message.role !== "system")
       const layout = { ...cache, markers: system === "" ? 4 : 3 }
-      const history = encodeHistory(conversation, { thinking, cache: layout })
-      const withoutThinking = history.loopLacksThinking && requiresThinking(request)
+      const withoutThinking =
+        requiresThinking(request) && encodeHistory(conversation, { thinking, cache: layout }).loopLacksThinking()
       const parameters = anthropicParameters(withoutThinking ? { ...request, effort: "none" } : request, endpoint)
       const head = JSON.stringify({ ...parameters, stream: true, ...fast }).slice(0, -1)
       // The server also rejects thinking blocks in the current turn of a request that disables thinking.
-      const { json } = withoutThinking ? encodeHistory(conversation, { thinking: "drop", cache: layout }) : history
+      const history = encodeHistory(conversation, { thinking: withoutThinking ? "drop" : thinking, cache: layout })
       const tools = toolsJson(request, endpoint, encodeTools)
-      return `${head}${tools}${systemJson(system, cache)},"messages":[${json}]}`
+      return { head: `${head}${tools}${systemJson(system, cache)},"messages":[`, preface: "", history }
     },
     start: () => INITIAL_STATE,
     decode: decodeFrame,
@@ -119,7 +119,7 @@ function cacheOf(request: ModelRequest, endpoint: WireEndpoint): Cache {
 }
 
 function systemText(request: ModelRequest): string {
-  const later = request.messages.flatMap((message) => (message.role === "system" ? [message.content] : []))
+  const later = request.messages.filter((message) => message.role === "system").map(({ content }) => content)
   return [request.system, ...later]
     .map(cleanText)
     .filter((text) => text !== "")

@@ -3,9 +3,10 @@ import { canonicalJson, isRecord, parseJson } from "../../../base/json.ts"
 import { sha256Hex } from "../../../base/random-and-hash.ts"
 import { scrubSurrogates } from "../../../base/text.ts"
 import type { AssistantMessage, Message, Part, ToolCall, ToolMessage, UserMessage } from "../../../protocol/message.ts"
-import { encodeOnce } from "../encode-once.ts"
+import { encodeRecent } from "../encode-recent.ts"
 import { omittedImageNote, parseImageDataUrl } from "../image-data-url.ts"
 import { openToolLoop } from "../open-tool-loop.ts"
+import type { HistoryEncoding } from "../wire.ts"
 
 /**
  * What a model accepts in its history. `claude`: signed reasoning, and images in tool results. `nova`: images in tool
@@ -15,28 +16,33 @@ import { openToolLoop } from "../open-tool-loop.ts"
 export type HistoryFormat = "claude" | "nova" | "plain" | "text"
 
 /** Encodes the conversation. Converse requires alternating roles, with a user message first and last. */
-export function createHistoryEncoder(): (messages: readonly Message[], format: HistoryFormat) => string {
+export function createHistoryEncoder(): (messages: readonly Message[], format: HistoryFormat) => HistoryEncoding {
   const encoderFor = (format: HistoryFormat) =>
-    encodeOnce((message: ConversationMessage) => blocksOf(message, format).join(","))
-  const encode: Record<HistoryFormat, (message: ConversationMessage) => string> = {
+    encodeRecent((message: ConversationMessage) => blocksOf(message, format).join(","))
+  const encoders: Record<HistoryFormat, (message: ConversationMessage) => string> = {
     claude: encoderFor("claude"),
     nova: encoderFor("nova"),
     plain: encoderFor("plain"),
     text: encoderFor("text"),
   }
-  return (messages, format) => {
-    const conversation = messages.filter((message) => message.role !== "system")
-    const turns: { readonly role: "user" | "assistant"; readonly blocks: string[] }[] = []
-    if (conversation[0]?.role === "assistant") turns.push({ role: "user", blocks: [FILLER] })
-    for (const message of conversation) {
-      const role = message.role === "assistant" ? "assistant" : "user"
-      const last = turns.at(-1)
-      if (last?.role === role) last.blocks.push(encode[format](message))
-      else turns.push({ role, blocks: [encode[format](message)] })
-    }
-    if (turns.at(-1)?.role !== "user") turns.push({ role: "user", blocks: [FILLER] })
-    return `[${turns.map(({ role, blocks }) => `{"role":"${role}","content":[${blocks.join(",")}]}`).join(",")}]`
-  }
+  return (messages, format) => ({
+    messages,
+    format,
+    settled: messages.length,
+    encode: (from, to) => {
+      const conversation = messages.slice(from, to).filter((message) => message.role !== "system")
+      const turns: { readonly role: "user" | "assistant"; readonly blocks: string[] }[] = []
+      if (from === 0 && conversation[0]?.role === "assistant") turns.push({ role: "user", blocks: [FILLER] })
+      for (const message of conversation) {
+        const role = message.role === "assistant" ? "assistant" : "user"
+        const last = turns.at(-1)
+        if (last?.role === role) last.blocks.push(encoders[format](message))
+        else turns.push({ role, blocks: [encoders[format](message)] })
+      }
+      if (to === messages.length && turns.at(-1)?.role !== "user") turns.push({ role: "user", blocks: [FILLER] })
+      return turns.map(({ role, blocks }) => `{"role":"${role}","content":[${blocks.join(",")}]}`).join(",")
+    },
+  })
 }
 
 /** The request continues a tool loop that does not begin with signed reasoning: another model made its first calls. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest"
 
+import { bodyText } from "../../../../test/support/body-text.ts"
 import { decodeFrames } from "../../../../test/support/decode-frames.ts"
 import { startModelServer } from "../../../../test/support/model-server/server.ts"
 import { reply as replies } from "../../../../test/support/model-server/turn.ts"
@@ -182,7 +183,7 @@ describe("encode: messages", () => {
     const call = { toolUse: { toolUseId: "A", name: "f", input: { a: 1 } } }
     const wire = createBedrockConverseWire(ENDPOINT)
     const assistant = (model: string) =>
-      contentOf(JSON.parse(wire.encode(requestOf({ model, messages, tools: [TOOL] }))), 1)
+      contentOf(JSON.parse(bodyText(wire.encode(requestOf({ model, messages, tools: [TOOL] })))), 1)
     expect(assistant(CLAUDE)).toEqual([{ reasoningContent }, { reasoningContent: { redactedContent: "AAAA" } }, call])
     expect(assistant("openai.gpt-oss-120b-1:0")).toEqual([call])
     expect(assistant("amazon.nova-pro-v1:0")).toEqual([call])
@@ -201,7 +202,7 @@ describe("encode: everything else", () => {
   test("a full request, messages last", () => {
     const messages: Message[] = [{ role: "user", content: "hi" }]
     const request = requestOf({ model: CLAUDE, system: "Be brief.", messages, tools: [TOOL], temperature: 0.3 })
-    expect(createBedrockConverseWire(ENDPOINT).encode(request)).toBe(
+    expect(bodyText(createBedrockConverseWire(ENDPOINT).encode(request))).toBe(
       '{"inferenceConfig":{"maxTokens":4096,"temperature":0.3},"system":[{"text":"Be brief."}],"toolConfig":{"tools":[' +
         '{"toolSpec":{"name":"f","description":"does f","inputSchema":{"json":{"type":"object","properties":{"a":{"type":"number"}}}}}}' +
         ']},"messages":[{"role":"user","content":[{"text":"hi"}]}]}',
@@ -259,7 +260,7 @@ describe("encode: everything else", () => {
 
   test("the output limit is within the context window", () => {
     const wire = createBedrockConverseWire({ ...ENDPOINT, contextLength: 2048 })
-    expect(JSON.parse(wire.encode(requestOf({})))).toMatchObject({ inferenceConfig: { maxTokens: 2047 } })
+    expect(JSON.parse(bodyText(wire.encode(requestOf({}))))).toMatchObject({ inferenceConfig: { maxTokens: 2047 } })
   })
 
   test.each<[Record<string, unknown>, unknown]>([
@@ -276,14 +277,16 @@ describe("encode: everything else", () => {
     ],
   ])("the guardrail %j", (guardrail, expected) => {
     const wire = createBedrockConverseWire(ENDPOINT, { guardrail })
-    expect((JSON.parse(wire.encode(requestOf({}))) as Record<string, unknown>)["guardrailConfig"]).toEqual(expected)
+    expect((JSON.parse(bodyText(wire.encode(requestOf({})))) as Record<string, unknown>)["guardrailConfig"]).toEqual(
+      expected,
+    )
   })
 
   test("without streaming", () => {
     const guardrail = { identifier: "gr", stream_processing_mode: "async" }
     const wire = createBedrockConverseWire(ENDPOINT, { streaming: false, guardrail })
     const request = requestOf({ model: "m:1" })
-    expect([wire.path(request), wire.headers(request), JSON.parse(wire.encode(request))]).toEqual([
+    expect([wire.path(request), wire.headers(request), JSON.parse(bodyText(wire.encode(request)))]).toEqual([
       "/model/m%3A1/converse",
       { accept: "application/json" },
       {
@@ -303,7 +306,9 @@ describe("encode: everything else", () => {
         const messages: Message[] = []
         const bodies: string[] = []
         const ask = () =>
-          bodies.push(wire.encode(requestOf({ model: CLAUDE, system, messages: [...messages], tools: [TOOL] })))
+          bodies.push(
+            bodyText(wire.encode(requestOf({ model: CLAUDE, system, messages: [...messages], tools: [TOOL] }))),
+          )
         for (const [turn, { user, calls, output, answer }] of exchanges.entries()) {
           messages.push({ role: "user", content: user })
           ask()
@@ -319,7 +324,9 @@ describe("encode: everything else", () => {
         }
         const fresh = createBedrockConverseWire(ENDPOINT)
         messages.pop()
-        expect(fresh.encode(requestOf({ model: CLAUDE, system, messages, tools: [TOOL] }))).toBe(bodies.at(-1))
+        expect(bodyText(fresh.encode(requestOf({ model: CLAUDE, system, messages, tools: [TOOL] })))).toBe(
+          bodies.at(-1),
+        )
       }),
     )
   })
@@ -556,7 +563,7 @@ async function post(url: string, request: ModelRequest, options: { streaming: bo
   const response = await fetch(url + wire.path(request), {
     method: "POST",
     headers: wire.headers(request),
-    body: wire.encode(request),
+    body: bodyText(wire.encode(request)),
   })
   return Buffer.from(await response.arrayBuffer())
 }
@@ -616,7 +623,7 @@ function requestOf(parts: Partial<ModelRequest>): ModelRequest {
 }
 
 function sent(parts: Partial<ModelRequest>): Record<string, unknown> {
-  return JSON.parse(createBedrockConverseWire(ENDPOINT).encode(requestOf(parts))) as Record<string, unknown>
+  return JSON.parse(bodyText(createBedrockConverseWire(ENDPOINT).encode(requestOf(parts)))) as Record<string, unknown>
 }
 
 function contentOf(body: unknown, index: number): unknown {

@@ -1,3 +1,4 @@
+import { oncePerObject } from "../../../base/once-per-object.ts"
 import type { ToolDefinition } from "../../../protocol/tool.ts"
 import { awsEncode } from "../../aws/sign.ts"
 import { createHistoryEncoder, loopLacksReasoning } from "./history.ts"
@@ -5,7 +6,6 @@ import type { HistoryFormat } from "./history.ts"
 import { bedrockParameters, hasThinkingBudget } from "./parameters.ts"
 import { decodeConverse, decodeCompleteConverse, INITIAL_STATE, finishConverse } from "./reply.ts"
 import type { ConverseState } from "./reply.ts"
-import { encodeOnce } from "../encode-once.ts"
 import { systemTexts } from "../request-text.ts"
 import type { Wire, WireEndpoint } from "../wire.ts"
 
@@ -13,7 +13,7 @@ import type { Wire, WireEndpoint } from "../wire.ts"
 export function createBedrockConverseWire(endpoint: WireEndpoint, options: BedrockOptions = {}): Wire<ConverseState> {
   const streaming = options.streaming ?? true
   const encodeHistory = createHistoryEncoder()
-  const encodeTools = encodeOnce((tools: readonly ToolDefinition[]) => JSON.stringify(tools.map(wireTool)))
+  const encodeTools = oncePerObject((tools: readonly ToolDefinition[]) => JSON.stringify(tools.map(wireTool)))
 
   return {
     framing: "aws-event-stream",
@@ -35,7 +35,11 @@ export function createBedrockConverseWire(endpoint: WireEndpoint, options: Bedro
       const tools = offersTools ? `,"toolConfig":{"tools":${encodeTools(request.tools)}${choice}}` : ""
       // Like Claude's own history, without reasoning: it is rejected in a request that disables thinking.
       const sentFormat = withoutThinking ? "nova" : format
-      return `${head}${tools},"messages":${encodeHistory(request.messages, sentFormat)}}`
+      return {
+        head: `${head}${tools},"messages":[`,
+        preface: "",
+        history: encodeHistory(request.messages, sentFormat),
+      }
     },
     start: () => INITIAL_STATE,
     decode: decodeConverse,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest"
 
+import { bodyText } from "../../../../test/support/body-text.ts"
 import type { AssistantMessage, Message } from "../../../protocol/message.ts"
 import type { ModelRequest } from "../../model.ts"
 import { createChatCompletionsWire } from "./wire.ts"
@@ -162,7 +163,7 @@ describe("tools", () => {
   test("Moonshot's models get their schema dialect, others the common one", () => {
     const wire = createChatCompletionsWire(OPENROUTER, {})
     const schema = (model: string) => {
-      const sent = JSON.parse(wire.encode(request({ model, tools }))) as {
+      const sent = JSON.parse(bodyText(wire.encode(request({ model, tools })))) as {
         tools: { function: { parameters: unknown } }[]
       }
       return sent.tools[0]?.function.parameters
@@ -213,7 +214,7 @@ describe("reasoning of earlier replies", () => {
 
   test("after a model switch the messages use the new model's format", () => {
     const wire = createChatCompletionsWire(VLLM, {})
-    const sent = (model: string) => wire.encode(request({ model, messages: [reply] }))
+    const sent = (model: string) => bodyText(wire.encode(request({ model, messages: [reply] })))
     expect(sent("deepseek-v3")).toContain("reasoning_content")
     expect(sent("llama-4")).not.toContain("reasoning_content")
     expect(sent("deepseek-v3")).toContain("reasoning_content")
@@ -305,9 +306,11 @@ describe("cache markers", () => {
   test("do not persist in the next request", () => {
     const wire = createChatCompletionsWire(OPENROUTER, {})
     const messages = talk(8)
-    wire.encode(request({ ...CLAUDE, messages: messages.slice(0, 4) }))
+    bodyText(wire.encode(request({ ...CLAUDE, messages: messages.slice(0, 4) })))
     const fresh = createChatCompletionsWire(OPENROUTER, {})
-    expect(wire.encode(request({ ...CLAUDE, messages }))).toBe(fresh.encode(request({ ...CLAUDE, messages })))
+    expect(bodyText(wire.encode(request({ ...CLAUDE, messages })))).toBe(
+      bodyText(fresh.encode(request({ ...CLAUDE, messages }))),
+    )
   })
 })
 
@@ -324,7 +327,7 @@ function body(
   parts: Partial<ModelRequest>,
   options: ChatCompletionsOptions = {},
 ): Record<string, unknown> {
-  return JSON.parse(createChatCompletionsWire(at, options).encode(request(parts))) as Record<string, unknown>
+  return JSON.parse(bodyText(createChatCompletionsWire(at, options).encode(request(parts)))) as Record<string, unknown>
 }
 
 function headers(at: WireEndpoint, parts: Partial<ModelRequest>, options: ChatCompletionsOptions = {}) {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest"
 
+import { bodyText } from "../../../../test/support/body-text.ts"
 import type { Message } from "../../../protocol/message.ts"
 import type { ModelEvent, ModelReply, ModelRequest } from "../../model.ts"
 import { dataFrames, decodeFrames } from "../../../../test/support/decode-frames.ts"
@@ -396,7 +397,7 @@ describe("encode", () => {
     const made = { ...call("A", "f", "{}"), extra_content: extra }
     const request = requestOf({ messages: [{ role: "assistant", content: null, tool_calls: [made] }] })
     const callsSent = (requestedModel: string) => {
-      const body = JSON.parse(wire.encode({ ...request, model: requestedModel })) as {
+      const body = JSON.parse(bodyText(wire.encode({ ...request, model: requestedModel }))) as {
         messages: { tool_calls: unknown }[]
       }
       return body.messages[0]?.tool_calls
@@ -439,7 +440,7 @@ describe("encode", () => {
     ["anything", "notapi.openai.com.example", "max_tokens"],
   ])("the output limit parameter of %s at %s is %s", (model, host, key) => {
     const wire = createChatCompletionsWire({ ...ENDPOINT, host }, { includeUsage: false })
-    expect(JSON.parse(wire.encode(requestOf({ model, maxOutputTokens: 100 })))).toEqual({
+    expect(JSON.parse(bodyText(wire.encode(requestOf({ model, maxOutputTokens: 100 }))))).toEqual({
       model,
       stream: true,
       [key]: 100,
@@ -458,13 +459,13 @@ describe("encode", () => {
       fc.property(fc.array(message, { minLength: 1, maxLength: 8 }), text, (messages, system) => {
         const wire = createChatCompletionsWire(ENDPOINT, {})
         const bodies = messages.map((_, index) =>
-          wire.encode(requestOf({ system, messages: messages.slice(0, index + 1) })),
+          bodyText(wire.encode(requestOf({ system, messages: messages.slice(0, index + 1) }))),
         )
         for (const [index, body] of bodies.entries()) {
           expect(body.startsWith((bodies[index - 1] ?? "").slice(0, -"]}".length))).toBe(true)
         }
         const fresh = createChatCompletionsWire(ENDPOINT, {})
-        expect(fresh.encode(requestOf({ system, messages }))).toBe(bodies.at(-1))
+        expect(bodyText(fresh.encode(requestOf({ system, messages })))).toBe(bodies.at(-1))
       }),
     )
   })
@@ -531,7 +532,7 @@ function requestOf(parts: Partial<ModelRequest>): ModelRequest {
 }
 
 function encode(request: ModelRequest): string {
-  return createChatCompletionsWire(ENDPOINT, {}).encode(request)
+  return bodyText(createChatCompletionsWire(ENDPOINT, {}).encode(request))
 }
 
 function sent(parts: Partial<ModelRequest>): unknown {

@@ -1,15 +1,16 @@
 import { isRecord, parseJson } from "../../../base/json.ts"
+import { oncePerObject } from "../../../base/once-per-object.ts"
 import { scrubSurrogates } from "../../../base/text.ts"
-import type { FinishReason, Message, ToolCall } from "../../../protocol/message.ts"
+import type { FinishReason, ToolCall } from "../../../protocol/message.ts"
 import type { ToolDefinition } from "../../../protocol/tool.ts"
 import type { Usage } from "../../../protocol/usage.ts"
 import { modelTail } from "../../detect-wire.ts"
 import type { ModelEvent, ModelReply, ModelRequest } from "../../model.ts"
 import { moonshotSchema } from "./moonshot-schema.ts"
 import type { Frame } from "../../http/sse.ts"
-import { cacheMarker, firstMarkedIndex, withCacheMarker } from "./cache-markers.ts"
-import { toChatMessage, messageFormat } from "./messages.ts"
-import type { MessageFormat } from "./messages.ts"
+import { cacheMarker, withCacheMarker } from "./cache-markers.ts"
+import { createHistoryEncoder } from "./history.ts"
+import { messageFormat } from "./messages.ts"
 import {
   isCopilot,
   isMistral,
@@ -23,7 +24,6 @@ import {
 } from "./endpoint-traits.ts"
 import { chatExtras, chatTemperature } from "./provider-extras.ts"
 import type { OpenRouterSettings } from "./provider-extras.ts"
-import { encodeOnce } from "../encode-once.ts"
 import { tokenCount } from "../token-count.ts"
 import type { DecodeResult, Wire, WireEndpoint } from "../wire.ts"
 
@@ -41,7 +41,7 @@ export interface ChatCompletionsOptions {
 
 /** The Chat Completions API as OpenAI documents it, tolerant of the deviations of compatible servers. */
 export function createChatCompletionsWire(endpoint: WireEndpoint, options: ChatCompletionsOptions): Wire<ChatState> {
-  const encoderFor = createMessageEncoders()
+  const encodeHistory = createHistoryEncoder()
   const encodeTools = createToolEncoders()
 
   return {
@@ -55,26 +55,18 @@ export function createChatCompletionsWire(endpoint: WireEndpoint, options: ChatC
       const dialect = isMoonshot(endpoint) || isMoonshotModel(request.model) ? "moonshot" : "common"
       const tools = request.tools.length === 0 ? "" : `,"tools":${encodeTools[dialect](request.tools)}`
       const format = messageFormat(endpoint, request.model)
-      const encodeMessage = encoderFor(format)
       const marker =
         request.cacheTtl !== undefined && acceptsCacheMarkers(endpoint, request.model) ? request.cacheTtl : undefined
-      const system = systemMessage(request, endpoint, marker)
-      const marked =
-        marker === undefined
-          ? Number.POSITIVE_INFINITY
-          : firstMarkedIndex(request.messages.length, { system: system.length > 0 })
-      // Cache markers move to newer messages with every request, so a marked message is not taken from the encoder's
-      // cache.
-      const answersResults = isMistral(endpoint)
-      const messages = request.messages.flatMap((message, index) => [
-        ...(answersResults && message.role === "user" && request.messages[index - 1]?.role === "tool"
-          ? [ANSWER_TO_RESULTS]
-          : []),
-        marker === undefined || index < marked
-          ? encodeMessage(message)
-          : JSON.stringify(withCacheMarker(toChatMessage(message, format), cacheMarker(marker))),
-      ])
-      return `${head}${tools},"messages":[${[...system, ...messages].join(",")}]}`
+      const preface = systemMessage(request, endpoint, marker)
+      return {
+        head: `${head}${tools},"messages":[`,
+        preface,
+        history: encodeHistory(request.messages, {
+          format,
+          answersResults: isMistral(endpoint),
+          ...(marker === undefined ? {} : { markers: { ttl: marker, system: preface !== "" } }),
+        }),
+      }
     },
     start: () => INITIAL_STATE,
     decode,
@@ -82,9 +74,6 @@ export function createChatCompletionsWire(endpoint: WireEndpoint, options: ChatC
     decodeComplete,
   }
 }
-
-/** Mistral rejects a user message that follows tool results, as after an interrupt or with an image from a tool. */
-const ANSWER_TO_RESULTS = JSON.stringify({ role: "assistant", content: "I have the results." })
 
 /** The body without tools and messages; identical in all requests of a session. */
 function parameters(
@@ -123,31 +112,19 @@ function capKey(request: ModelRequest, endpoint: WireEndpoint): "max_completion_
 }
 
 /** These model families expect the role `developer` for the system prompt. */
-function systemMessage(request: ModelRequest, endpoint: WireEndpoint, ttl: "5m" | "1h" | undefined): string[] {
-  if (request.system === "") return []
+function systemMessage(request: ModelRequest, endpoint: WireEndpoint, ttl: "5m" | "1h" | undefined): string {
+  if (request.system === "") return ""
   const role = /gpt-5|codex/i.test(request.model) ? "developer" : "system"
   const message = { role, content: scrubSurrogates(request.system) }
   const marked = ttl ?? (isQwenPortal(endpoint) ? "5m" : undefined)
-  return [JSON.stringify(marked === undefined ? message : withCacheMarker(message, cacheMarker(marked)))]
-}
-
-/** One encoder per format: a session may change its model, and with it the format. */
-function createMessageEncoders(): (format: MessageFormat) => (message: Message) => string {
-  const encoders = new Map<string, (message: Message) => string>()
-  return (format) => {
-    const key = Object.values(format).join()
-    const encoder =
-      encoders.get(key) ?? encodeOnce((message: Message) => JSON.stringify(toChatMessage(message, format)))
-    encoders.set(key, encoder)
-    return encoder
-  }
+  return JSON.stringify(marked === undefined ? message : withCacheMarker(message, cacheMarker(marked)))
 }
 
 type SchemaDialect = "common" | "moonshot"
 
 function createToolEncoders(): Record<SchemaDialect, (tools: readonly ToolDefinition[]) => string> {
   const encoderFor = (dialect: SchemaDialect) =>
-    encodeOnce((tools: readonly ToolDefinition[]) => JSON.stringify(tools.map((tool) => wireTool(tool, dialect))))
+    oncePerObject((tools: readonly ToolDefinition[]) => JSON.stringify(tools.map((tool) => wireTool(tool, dialect))))
   return { common: encoderFor("common"), moonshot: encoderFor("moonshot") }
 }
 

@@ -2,39 +2,38 @@ import { assertNever } from "../../../base/assert-never.ts"
 import { canonicalJson, isRecord, parseJson, stringField } from "../../../base/json.ts"
 import { scrubSurrogates } from "../../../base/text.ts"
 import type { AssistantMessage, Message, Part, ToolCall, ToolMessage } from "../../../protocol/message.ts"
+import { encodeRecent } from "../encode-recent.ts"
 import { cleanText } from "../request-text.ts"
+import type { HistoryEncoding } from "../wire.ts"
 import { callIdOf, toCallId, MAX_ID_LENGTH } from "./call-id.ts"
 import type { EndpointTraits } from "./endpoint-traits.ts"
 import type { Item } from "./item.ts"
 import { messageItemText, partsOf } from "./item.ts"
 
-/** Encodes a history as the `input` array. Encoded messages are cached, so that a message always has the same bytes. */
-export function createInputEncoder(traits: EndpointTraits): (messages: readonly Message[]) => string {
-  const cache = new WeakMap<Message, EncodedMessage>()
-  return (messages) => {
-    // A stored result refers to the internal id of its call; where the API's call id differs, the result must use that.
-    const renamed = new Map<string, string>()
-    const pieces: string[] = []
-    for (const message of messages) {
-      if (message.role === "assistant") for (const call of message.tool_calls ?? []) noteRename(renamed, call)
-      const callId = message.role === "tool" ? resultId(message, renamed) : ""
-      const known = cache.get(message)
-      const piece =
-        known?.callId === callId
-          ? known.bytes
-          : itemsOf(message, traits, callId)
-              .map((item) => JSON.stringify(item))
-              .join(",")
-      if (known?.bytes !== piece) cache.set(message, { callId, bytes: piece })
-      if (piece !== "") pieces.push(piece)
-    }
-    return `[${pieces.join(",")}]`
-  }
-}
-
-interface EncodedMessage {
-  readonly callId: string
-  readonly bytes: string
+/** Encodes a history as the `input` array. */
+export function createInputEncoder(traits: EndpointTraits): (messages: readonly Message[]) => HistoryEncoding {
+  const encodeMessage = encodeRecent((message: Exclude<Message, ToolMessage>) =>
+    itemsOf(message, traits)
+      .map((item) => JSON.stringify(item))
+      .join(","),
+  )
+  const encodeOutput = encodeRecent((message: ToolMessage) => JSON.stringify(toolOutput(message, traits)))
+  return (messages) => ({
+    messages,
+    format: "",
+    settled: messages.length,
+    encode: (from, to) => {
+      // A stored result refers to the internal id of its call; where the API's call id differs, the result must use that.
+      const renamed = new Map<string, string>()
+      const items = messages.slice(from, to).map((message) => {
+        if (message.role === "assistant") for (const call of message.tool_calls ?? []) noteRename(renamed, call)
+        return message.role === "tool"
+          ? `{"type":"function_call_output","call_id":${JSON.stringify(resultId(message, renamed))},"output":${encodeOutput(message)}}`
+          : encodeMessage(message)
+      })
+      return items.filter((item) => item !== "").join(",")
+    },
+  })
 }
 
 function noteRename(renamed: Map<string, string>, call: ToolCall): void {
@@ -46,7 +45,7 @@ function resultId(message: ToolMessage, renamed: ReadonlyMap<string, string>): s
   return renamed.get(message.tool_call_id) ?? toCallId(message.tool_call_id)
 }
 
-function itemsOf(message: Message, traits: EndpointTraits, callId: string): readonly object[] {
+function itemsOf(message: Exclude<Message, ToolMessage>, traits: EndpointTraits): readonly object[] {
   switch (message.role) {
     case "system":
       return [{ role: "developer", content: [inputText(cleanText(message.content))] }]
@@ -54,8 +53,6 @@ function itemsOf(message: Message, traits: EndpointTraits, callId: string): read
       return [{ role: "user", content: userParts(message.content, message.injected) }]
     case "assistant":
       return assistantItems(message, traits)
-    case "tool":
-      return [{ type: "function_call_output", call_id: callId, output: toolOutput(message, traits) }]
     default:
       return assertNever(message)
   }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest"
 
+import { bodyText } from "../../../../test/support/body-text.ts"
 import { dataFrames, decodeFrames } from "../../../../test/support/decode-frames.ts"
 import { startModelServer } from "../../../../test/support/model-server/server.ts"
 import { cutsAfter, failsInStream, reply as replies, says } from "../../../../test/support/model-server/turn.ts"
@@ -47,7 +48,7 @@ describe("the request", () => {
       conversationId: "s1",
       cacheTtl: "5m",
     })
-    expect(createCodexResponsesWire(OPENAI).encode(request)).toBe(
+    expect(bodyText(createCodexResponsesWire(OPENAI).encode(request))).toBe(
       '{"model":"gpt-5.2","stream":true,"store":false,"instructions":"Be brief.",' +
         '"reasoning":{"effort":"high","summary":"auto"},"include":["reasoning.encrypted_content"],' +
         '"max_output_tokens":100,"temperature":0.5,"prompt_cache_key":"s1",' +
@@ -117,7 +118,7 @@ describe("the request", () => {
       include: _n,
       input: _p,
       ...rest
-    } = parse(wire.encode(request))
+    } = parse(bodyText(wire.encode(request)))
     expect(rest).toEqual(expected)
     expect(wire.headers(request)).toEqual(headers)
     expect(wire.path(request)).toBe("/responses")
@@ -125,7 +126,7 @@ describe("the request", () => {
 
   test("an unknown request field throws before anything is sent", () => {
     const request = { ...requestOf({}), foo: 1 }
-    expect(() => createCodexResponsesWire(OPENAI).encode(request)).toThrow(/request field foo/)
+    expect(() => bodyText(createCodexResponsesWire(OPENAI).encode(request))).toThrow(/request field foo/)
   })
 
   test("xAI gets schemas its grammar compiler accepts; the caller's copy is not modified", () => {
@@ -177,14 +178,14 @@ describe("the request", () => {
       fc.property(fc.array(message, { minLength: 1, maxLength: 8 }), text, (messages, system) => {
         const wire = createCodexResponsesWire(OPENAI)
         const bodies = messages.map((_, index) =>
-          wire.encode(requestOf({ system, messages: messages.slice(0, index + 1) })),
+          bodyText(wire.encode(requestOf({ system, messages: messages.slice(0, index + 1) }))),
         )
         for (const [index, full] of bodies.entries()) {
           expect(full.startsWith((bodies[index - 1] ?? "").slice(0, -"]}".length))).toBe(true)
           expect(parse(full)).toHaveProperty("input")
         }
         const fresh = createCodexResponsesWire(OPENAI)
-        expect(fresh.encode(requestOf({ system, messages }))).toBe(bodies.at(-1))
+        expect(bodyText(fresh.encode(requestOf({ system, messages })))).toBe(bodies.at(-1))
       }),
     )
   })
@@ -792,7 +793,7 @@ function parse(text: string): Record<string, unknown> {
 }
 
 function body(parts: Partial<ModelRequest>, endpoint: WireEndpoint = OPENAI): Record<string, unknown> {
-  return parse(createCodexResponsesWire(endpoint).encode(requestOf(parts)))
+  return parse(bodyText(createCodexResponsesWire(endpoint).encode(requestOf(parts))))
 }
 
 function input(messages: readonly Message[], endpoint: WireEndpoint = OPENAI): Record<string, unknown>[] {
@@ -884,7 +885,10 @@ function endpointOf(url: string): WireEndpoint {
 
 async function send(endpoint: WireEndpoint, request: ModelRequest): Promise<Decoded & { readonly bytes: Buffer }> {
   const wire = createCodexResponsesWire(endpoint)
-  const response = await fetch(endpoint.baseUrl + wire.path(request), { method: "POST", body: wire.encode(request) })
+  const response = await fetch(endpoint.baseUrl + wire.path(request), {
+    method: "POST",
+    body: bodyText(wire.encode(request)),
+  })
   const chunks: Uint8Array[] = []
   let ended = true
   try {

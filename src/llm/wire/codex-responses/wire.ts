@@ -1,3 +1,4 @@
+import { oncePerObject } from "../../../base/once-per-object.ts"
 import type { ToolDefinition } from "../../../protocol/tool.ts"
 import type { ModelRequest } from "../../model.ts"
 import type { EndpointTraits } from "./endpoint-traits.ts"
@@ -6,7 +7,6 @@ import { createInputEncoder } from "./input.ts"
 import type { ResponsesState } from "./stream.ts"
 import { decodeFrame, finishResponse, INITIAL_STATE, decodeCompleteResponse } from "./stream.ts"
 import { schemaForXai } from "./xai-schema.ts"
-import { encodeOnce } from "../encode-once.ts"
 import { cleanText } from "../request-text.ts"
 import type { Wire, WireEndpoint } from "../wire.ts"
 
@@ -17,7 +17,7 @@ import type { Wire, WireEndpoint } from "../wire.ts"
 export function createCodexResponsesWire(endpoint: WireEndpoint): Wire<ResponsesState> {
   const traits = endpointTraits(endpoint)
   const encodeInput = createInputEncoder(traits)
-  const encodeTools = encodeOnce((tools: readonly ToolDefinition[]) =>
+  const encodeTools = oncePerObject((tools: readonly ToolDefinition[]) =>
     JSON.stringify(tools.map((tool) => wireTool(tool, traits))),
   )
 
@@ -42,7 +42,7 @@ export function createCodexResponsesWire(endpoint: WireEndpoint): Wire<Responses
         request.tools.length === 0
           ? ""
           : `,"tools":${encodeTools(request.tools)},"tool_choice":"${request.toolChoice ?? "auto"}","parallel_tool_calls":true`
-      return `${head}${tools},"input":${encodeInput(request.messages)}}`
+      return { head: `${head}${tools},"input":[`, preface: "", history: encodeInput(request.messages) }
     },
     start: () => INITIAL_STATE,
     decode: decodeFrame,

@@ -2,8 +2,9 @@ import { assertNever } from "../../../base/assert-never.ts"
 import { canonicalJson, isRecord, parseJson, stringField } from "../../../base/json.ts"
 import { scrubSurrogates } from "../../../base/text.ts"
 import type { AssistantMessage, Message, Part, ToolCall, ToolMessage, UserMessage } from "../../../protocol/message.ts"
-import { encodeOnce } from "../encode-once.ts"
+import { encodeRecent } from "../encode-recent.ts"
 import { omittedImageNote, parseImageDataUrl } from "../image-data-url.ts"
+import type { HistoryEncoding } from "../wire.ts"
 
 /**
  * `signed`: the model requires a thought signature on the first call of a reply, even if another model made the call.
@@ -14,31 +15,36 @@ export type ContentsFormat = "signed" | "plain"
  * Encodes the conversation as Gemini requires it: roles `user` and `model`, and all results of one reply's calls in one
  * content, each with the name of its call.
  */
-export function createContentsEncoder(): (messages: readonly Message[], format: ContentsFormat) => string {
+export function createContentsEncoder(): (messages: readonly Message[], format: ContentsFormat) => HistoryEncoding {
   const encoderFor = (format: ContentsFormat) =>
-    encodeOnce((message: ConversationMessage) =>
+    encodeRecent((message: ConversationMessage) =>
       message.role === "tool" ? resultAfterName(message) : partsOf(message, format).join(","),
     )
-  const encode = { signed: encoderFor("signed"), plain: encoderFor("plain") }
-  return (messages, format) => {
-    const names = new Map<string, string>()
-    const contents: { readonly role: ConversationMessage["role"]; readonly parts: string[] }[] = []
-    for (const message of messages) {
-      if (message.role === "system") continue
-      for (const call of callsOf(message)) names.set(call.id, call.function.name)
-      // The conversation must begin with the user.
-      if (contents.length === 0 && message.role === "assistant") contents.push({ role: "user", parts: [FILLER] })
-      const bytes = encode[format](message)
-      const parts = message.role === "tool" ? resultUpToName(message, names) + bytes : bytes
-      const last = contents.at(-1)
-      if (last?.role === message.role) last.parts.push(parts)
-      else contents.push({ role: message.role, parts: [parts] })
-    }
-    const turns = contents.map(
-      ({ role, parts }) => `{"role":"${role === "assistant" ? "model" : "user"}","parts":[${parts.join(",")}]}`,
-    )
-    return `[${turns.join(",")}]`
-  }
+  const encoders = { signed: encoderFor("signed"), plain: encoderFor("plain") }
+  return (messages, format) => ({
+    messages,
+    format,
+    settled: messages.length,
+    encode: (from, to) => {
+      const names = new Map<string, string>()
+      const contents: { readonly role: ConversationMessage["role"]; readonly parts: string[] }[] = []
+      for (const message of messages.slice(from, to)) {
+        if (message.role === "system") continue
+        for (const call of callsOf(message)) names.set(call.id, call.function.name)
+        // The conversation must begin with the user.
+        if (from === 0 && contents.length === 0 && message.role === "assistant")
+          contents.push({ role: "user", parts: [FILLER] })
+        const bytes = encoders[format](message)
+        const parts = message.role === "tool" ? resultUpToName(message, names) + bytes : bytes
+        const last = contents.at(-1)
+        if (last?.role === message.role) last.parts.push(parts)
+        else contents.push({ role: message.role, parts: [parts] })
+      }
+      return contents
+        .map(({ role, parts }) => `{"role":"${role === "assistant" ? "model" : "user"}","parts":[${parts.join(",")}]}`)
+        .join(",")
+    },
+  })
 }
 
 const FILLER = textPart(" ")

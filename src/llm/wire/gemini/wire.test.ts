@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest"
 
+import { bodyText } from "../../../../test/support/body-text.ts"
 import { dataFrames, decodeFrames } from "../../../../test/support/decode-frames.ts"
 import { startModelServer } from "../../../../test/support/model-server/server.ts"
 import { reply as replies } from "../../../../test/support/model-server/turn.ts"
@@ -164,7 +165,8 @@ describe("encode: contents", () => {
       { role: "assistant", content: null, tool_calls: [call("A", "f", "{}"), call("B", "f", "{}")] },
     ]
     const parts = (model: string) =>
-      (JSON.parse(wire.encode(requestOf({ model, messages }))) as { contents: { parts: unknown }[] }).contents[1]?.parts
+      (JSON.parse(bodyText(wire.encode(requestOf({ model, messages })))) as { contents: { parts: unknown }[] })
+        .contents[1]?.parts
     const plain = { functionCall: { name: "f", args: {} } }
     expect(parts("gemini-3-pro-preview")).toEqual([
       { ...plain, thoughtSignature: "skip_thought_signature_validator" },
@@ -194,7 +196,7 @@ describe("encode: everything else", () => {
       tools: [TOOL],
       temperature: 0.3,
     })
-    expect(createGeminiWire(ENDPOINT).encode(request)).toBe(
+    expect(bodyText(createGeminiWire(ENDPOINT).encode(request))).toBe(
       '{"systemInstruction":{"parts":[{"text":"Be brief."}]},"generationConfig":{"maxOutputTokens":65535,"temperature":0.3},' +
         '"toolConfig":{"functionCallingConfig":{"mode":"AUTO"}},"tools":[{"functionDeclarations":[' +
         '{"name":"f","description":"does f","parameters":{"type":"object","properties":{"a":{"type":"number"}}}}]}],' +
@@ -248,7 +250,9 @@ describe("encode: everything else", () => {
   test("the output limit", () => {
     expect(sent({ model: "m", maxOutputTokens: 100 })["generationConfig"]).toEqual({ maxOutputTokens: 100 })
     const small = createGeminiWire({ ...ENDPOINT, contextLength: 8192 })
-    expect(JSON.parse(small.encode(requestOf({})))).toMatchObject({ generationConfig: { maxOutputTokens: 8191 } })
+    expect(JSON.parse(bodyText(small.encode(requestOf({}))))).toMatchObject({
+      generationConfig: { maxOutputTokens: 8191 },
+    })
   })
 
   test("each request of a conversation is a byte prefix of the next", () => {
@@ -259,7 +263,8 @@ describe("encode: everything else", () => {
         const wire = createGeminiWire(ENDPOINT)
         const messages: Message[] = []
         const bodies: string[] = []
-        const ask = () => bodies.push(wire.encode(requestOf({ system, messages: [...messages], tools: [TOOL] })))
+        const ask = () =>
+          bodies.push(bodyText(wire.encode(requestOf({ system, messages: [...messages], tools: [TOOL] }))))
         for (const [turn, { user, calls, output, answer }] of exchanges.entries()) {
           messages.push({ role: "user", content: user })
           ask()
@@ -278,7 +283,9 @@ describe("encode: everything else", () => {
         for (const [index, body] of bodies.entries()) {
           expect(body.startsWith((bodies[index - 1] ?? "").slice(0, -"]}".length))).toBe(true)
         }
-        expect(createGeminiWire(ENDPOINT).encode(requestOf({ system, messages, tools: [TOOL] }))).toBe(bodies.at(-1))
+        expect(bodyText(createGeminiWire(ENDPOINT).encode(requestOf({ system, messages, tools: [TOOL] })))).toBe(
+          bodies.at(-1),
+        )
       }),
     )
   })
@@ -425,7 +432,7 @@ test("any split of the model server's stream, and its complete document, result 
   const wire = createGeminiWire(ENDPOINT)
   const request = requestOf({ messages: [USER], tools: [TOOL] })
   const post = async (path: string) => {
-    const response = await fetch(server.url + path, { method: "POST", body: wire.encode(request) })
+    const response = await fetch(server.url + path, { method: "POST", body: bodyText(wire.encode(request)) })
     return Buffer.from(await response.arrayBuffer())
   }
   const bytes = await post(wire.path(request))
@@ -485,5 +492,5 @@ function requestOf(fields: Partial<ModelRequest>): ModelRequest {
 }
 
 function sent(fields: Partial<ModelRequest>): Record<string, unknown> {
-  return JSON.parse(createGeminiWire(ENDPOINT).encode(requestOf(fields))) as Record<string, unknown>
+  return JSON.parse(bodyText(createGeminiWire(ENDPOINT).encode(requestOf(fields)))) as Record<string, unknown>
 }

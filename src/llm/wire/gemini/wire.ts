@@ -1,17 +1,17 @@
+import { oncePerObject } from "../../../base/once-per-object.ts"
 import type { ToolDefinition } from "../../../protocol/tool.ts"
 import type { Effort, ModelRequest } from "../../model.ts"
 import { createContentsEncoder } from "./history.ts"
 import { decodeGemini, decodeCompleteGemini, INITIAL_STATE, finishGemini } from "./reply.ts"
 import type { GeminiState } from "./reply.ts"
 import { sanitiseForGemini } from "./schema.ts"
-import { encodeOnce } from "../encode-once.ts"
 import { systemTexts } from "../request-text.ts"
 import type { Wire, WireEndpoint } from "../wire.ts"
 
 /** Google's native Gemini API. The path contains the model. */
 export function createGeminiWire(endpoint: WireEndpoint): Wire<GeminiState> {
   const encodeContents = createContentsEncoder()
-  const encodeTools = encodeOnce((tools: readonly ToolDefinition[]) =>
+  const encodeTools = oncePerObject((tools: readonly ToolDefinition[]) =>
     JSON.stringify([{ functionDeclarations: tools.map(wireTool) }]),
   )
 
@@ -28,7 +28,11 @@ export function createGeminiWire(endpoint: WireEndpoint): Wire<GeminiState> {
       }).slice(0, -1)
       const tools = request.tools.length === 0 ? "" : `,"tools":${encodeTools(request.tools)}`
       const format = (version(request.model) ?? 0) >= 3 ? "signed" : "plain"
-      return `${head}${tools},"contents":${encodeContents(request.messages, format)}}`
+      return {
+        head: `${head}${tools},"contents":[`,
+        preface: "",
+        history: encodeContents(request.messages, format),
+      }
     },
     start: () => INITIAL_STATE,
     decode: decodeGemini,

@@ -28,6 +28,7 @@ test("any window of any text, chunked anywhere, equals a split of the whole text
         lines: whole.slice(from - 1, first + count + margin - 1),
         from,
         totalLines: whole.length,
+        countedLines: content.split("\n").length - 1,
         bytes: bytes.length,
         sample: content.replace(/^\u{FEFF}/u, ""),
         replaced: false,
@@ -72,5 +73,5 @@ test("lines after the window of a very large file are not counted", async () => 
     for (; given < 500; given += 1) yield await Promise.resolve(chunk)
   }
   const found = await readLineWindow(huge(), { ...page, count: 2, maxCountedBytes: 100_000 })
-  expect([found.lines, found.totalLines, given]).toEqual([["line", "line"], undefined, 10])
+  expect([found.lines, found.totalLines, found.countedLines, given]).toEqual([["line", "line"], undefined, 20_000, 10])
 })

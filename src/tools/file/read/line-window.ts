@@ -11,6 +11,8 @@ export interface LineWindow {
   readonly from: number
   /** Undefined when the file was too large to count all lines. */
   readonly totalLines: number | undefined
+  /** How many complete lines were counted. */
+  readonly countedLines: number
   readonly bytes: number
   /** The beginning of the text, to detect binary files. */
   readonly sample: string
@@ -154,11 +156,11 @@ class LineCollector {
     return this.#number >= this.#until
   }
 
-  window(): Pick<LineWindow, "lines" | "from"> {
-    return { lines: this.#lines, from: this.#from }
+  window(): Pick<LineWindow, "lines" | "from" | "countedLines"> {
+    return { lines: this.#lines, from: this.#from, countedLines: this.#number - 1 }
   }
 
-  finish(): Pick<LineWindow, "lines" | "from" | "totalLines"> {
+  finish(): Pick<LineWindow, "lines" | "from" | "countedLines" | "totalLines"> {
     const hasLastLine = !this.#currentIsEmpty
     if (hasLastLine && this.#isWanted()) this.#lines.push(this.#current)
     return { ...this.window(), totalLines: this.#number - (hasLastLine ? 0 : 1) }

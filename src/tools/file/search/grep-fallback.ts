@@ -37,7 +37,9 @@ export async function visibleNewestFirst(
   return visible.toSorted((a, b) => (timeOf.get(b) ?? 0) - (timeOf.get(a) ?? 0))
 }
 
-const CHECK_IGNORE = "git check-ignore -z --no-index --stdin 2>/dev/null"
+/** The repository may be untrusted: its settings must not start programs or connections. */
+const CHECK_IGNORE =
+  "GIT_NO_LAZY_FETCH=1 GIT_ALLOW_PROTOCOL= git -c core.fsmonitor=false -c core.hooksPath=/dev/null check-ignore -z --no-index --stdin 2>/dev/null"
 /** Both queries in one round trip: the ignored paths and the exit code, then the times, one line per path. */
 const CHECK_IGNORE_AND_TIMES = `names=$(mktemp) || exit 1
 trap 'rm -f -- "$names"' EXIT

@@ -35,9 +35,11 @@ export function createVisibilityFilter(
   }
 }
 
-/** Secrets are in hidden files or directories, in Hermes homes, or in /proc and /dev. */
+/** Secrets are in hidden files or directories, in Hermes homes, in the directories of the account, or in /proc and /dev. */
 function mayHoldSecrets(directory: string, directories: ProfileDirectories | undefined): boolean {
   if (/\/\.|^\/(?:proc|dev)(?:\/|$)/.test(directory) || directory === "/") return true
   const homes = directories === undefined ? [] : [directories.hermesHome, directories.hermesRoot]
+  if (directories !== undefined && isWithin(directories.userHome, directory)) return true
+  if (/^\/(?:etc|private)(?:\/|$)|\/(?:Library|snap)(?:\/|$)/u.test(directory)) return true
   return homes.some((home) => isWithin(directory, home) || isWithin(home, directory))
 }

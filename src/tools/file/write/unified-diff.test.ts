@@ -1,3 +1,4 @@
+import { applyPatch } from "diff"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { unifiedDiff } from "./unified-diff.ts"
@@ -97,3 +98,26 @@ function longestCommon(a: readonly string[], b: readonly string[]): number {
   }
   return best[0]![0]!
 }
+
+test("the diff of a large text applies, and has the line numbers of the whole text", () => {
+  const line = fc.constantFrom("a\n", "b\n", "c\n", "\n")
+  const middle = fc.array(line, { maxLength: 12 }).map((lines) => lines.join(""))
+  const padding = (length: number): string => Array.from({ length }, (_, index) => `line ${index}\n`).join("")
+  const [head, tail] = [padding(40_000), padding(40_000)]
+  fc.assert(
+    fc.property(middle, middle, fc.constantFrom("", "last"), (from, to, last) => {
+      const [before, after] = [`${head}${from}${tail}${last}`, `${head}${to}${tail}${last}`]
+      const diff = unifiedDiff("f", { before, after })
+      expect(applyPatch(before, diff, { fuzzFactor: 0 }) || before).toBe(after)
+      const [, start] = /@@ -(\d+)/u.exec(diff) ?? []
+      if (start !== undefined) expect(Number(start)).toBeGreaterThan(39_990)
+    }),
+    { seed: 3, numRuns: 60 },
+  )
+  for (const [before, after] of [
+    ["", padding(90_000)],
+    [`x\n${head}${tail}`, `y\n${head}${tail}`],
+    [`${head}${tail}x`, `${head}${tail}y`],
+  ] as const)
+    expect(applyPatch(before, unifiedDiff("f", { before, after }))).toBe(after)
+})

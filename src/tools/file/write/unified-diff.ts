@@ -35,7 +35,52 @@ function relativeName(name: string): string {
   return name.replace(/^\/+/, "")
 }
 
+/** Splitting a large text into lines takes many times its memory, so equal lines at its beginning and end are left out first. */
+const MIN_TRIMMED_CHARS = 1_000_000
+
 function findHunks(before: string, after: string): readonly StructuredPatchHunk[] {
+  if (before.length + after.length < MIN_TRIMMED_CHARS) return diffLines(before, after)
+  const head = startOfChange(before, after)
+  const tail = endOfChange(before, after, head)
+  const lines = countLines(before, head)
+  return diffLines(before.slice(head, before.length - tail), after.slice(head, after.length - tail)).map((hunk) => ({
+    ...hunk,
+    oldStart: hunk.oldStart + lines,
+    newStart: hunk.newStart + lines,
+  }))
+}
+
+/** Where the context of the first difference begins: the start of a line. */
+function startOfChange(before: string, after: string): number {
+  const shorter = Math.min(before.length, after.length)
+  let at = 0
+  while (at < shorter && before.charCodeAt(at) === after.charCodeAt(at)) at += 1
+  for (let line = 0; line <= CONTEXT_LINES; line += 1) at = at <= 0 ? 0 : before.lastIndexOf("\n", at - 1)
+  return Math.max(0, at + (at > 0 ? 1 : 0))
+}
+
+/** How many characters after the context of the last difference are equal: whole lines. */
+function endOfChange(before: string, after: string, head: number): number {
+  const most = Math.min(before.length, after.length) - head
+  let length = 0
+  while (length < most && before.charCodeAt(before.length - 1 - length) === after.charCodeAt(after.length - 1 - length))
+    length += 1
+  let at = before.length - length
+  for (let line = 0; line <= CONTEXT_LINES; line += 1) {
+    const feed = before.indexOf("\n", at)
+    if (feed === -1) return 0
+    at = feed + 1
+  }
+  return before.length - at
+}
+
+function countLines(text: string, end: number): number {
+  let lines = 0
+  for (let at = text.indexOf("\n"); at !== -1 && at < end; at = text.indexOf("\n", at + 1)) lines += 1
+  return lines
+}
+
+function diffLines(before: string, after: string): readonly StructuredPatchHunk[] {
   const options = { context: CONTEXT_LINES, maxEditLength: MAX_DIFFERENCES }
   const patch = structuredPatch("", "", before, after, undefined, undefined, options)
   return patch?.hunks ?? [wholeBlock(linesOf(before), linesOf(after))]

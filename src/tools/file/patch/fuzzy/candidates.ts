@@ -13,13 +13,15 @@ export function describeCandidates(content: string, old: string): string {
     .map((line) => line.trim())
     .find((line) => line !== "")
   if (searched === undefined || searched.length > MAX_SEARCH_CHARS) return ""
-  const lines = content.replaceAll("\r\n", "\n").split("\n")
+  // Only the beginning of a large file is compared anyway.
+  const lines = content.slice(0, MAX_COMPARED_CHARS).replaceAll("\r\n", "\n").split("\n")
   const best = mostSimilarLines(lines, searched, { above: MIN_SIMILARITY, max: MAX_CANDIDATES })
   const snippets = best.map((index) => snippet(lines, index))
   return snippets.length === 0 ? "" : `Did you mean one of these passages?\n${snippets.join("\n---\n")}`
 }
 
 const MAX_SEARCH_CHARS = 2000
+const MAX_COMPARED_CHARS = 4_000_000
 
 function snippet(lines: readonly string[], center: number): string {
   const first = Math.max(0, center - LINES_AROUND)

@@ -3,10 +3,9 @@ import { editableText, verbatimText } from "../../text/editable-text.ts"
 import type { EditableText } from "../../text/editable-text.ts"
 import type { Edit } from "../../text/text-edit.ts"
 import { isMostlyCrlf } from "../../text/text-encoding.ts"
-import { findText } from "./find-text.ts"
+import { findText, skippedStrategiesNote } from "./find-text.ts"
 import { fitReplacement } from "./fit-replacement.ts"
 import type { StrategyName } from "./strategies.ts"
-import { textLines } from "./text-lines.ts"
 
 export interface TextReplacement {
   readonly old: string
@@ -34,7 +33,11 @@ export function replaceText(raw: string, request: TextReplacement): Result<Repla
   const inCrlfFile = file.text !== raw
   const old = inCrlfFile ? request.old.replaceAll("\r\n", "\n") : request.old
   const found = findText(file.text, old, { strategies: request.all ? "without-similarity" : "all" })
-  if (found === undefined) return fail({ kind: "no-match", message: "old_string was not found in the file" })
+  if (found === undefined)
+    return fail({
+      kind: "no-match",
+      message: `old_string was not found in the file${skippedStrategiesNote(file.text)}`,
+    })
   const { strategy, regions } = found
   if (regions.length > 1 && !request.all) {
     return fail({
@@ -68,9 +71,14 @@ function openForRequest(raw: string, { old, replacement }: TextReplacement): Edi
 const MAX_SHOWN_LINES = 5
 
 function linesOf(text: string, regions: readonly { readonly start: number }[]): string {
-  const { starts } = textLines(text)
-  const numbers = regions
-    .slice(0, MAX_SHOWN_LINES)
-    .map(({ start }) => starts.findLastIndex((lineStart) => lineStart <= start) + 1)
+  const numbers: number[] = []
+  let [line, at] = [1, 0]
+  for (const { start } of regions.slice(0, MAX_SHOWN_LINES)) {
+    for (let feed = text.indexOf("\n", at); feed !== -1 && feed < start; feed = text.indexOf("\n", at)) {
+      line += 1
+      at = feed + 1
+    }
+    numbers.push(line)
+  }
   return `${numbers.length === 1 ? "line" : "lines"} ${numbers.join(", ")}${regions.length > MAX_SHOWN_LINES ? ", …" : ""}`
 }

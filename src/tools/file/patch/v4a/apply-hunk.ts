@@ -2,6 +2,7 @@ import { fail, ok, type Result } from "../../../../base/result.ts"
 import { editableText } from "../../text/editable-text.ts"
 import type { EditableText } from "../../text/editable-text.ts"
 import type { Edit, TextRegion } from "../../text/text-edit.ts"
+import { skippedStrategiesNote } from "../fuzzy/find-text.ts"
 import type { FoundText } from "../fuzzy/find-text.ts"
 import { fitReplacement } from "../fuzzy/fit-replacement.ts"
 import { findLines } from "./find-lines.ts"
@@ -39,7 +40,7 @@ function findEdit(file: EditableText, hunk: Hunk, after: number): Result<Edit> {
   const old = wanted.join("\n")
   if (old.trim() === "" && kept.every(({ kind }) => kind === "context")) return insertion(file.text, hunk, after)
   const found = findLines(file.text, wanted)
-  if (found === undefined) return fail(`not found in the file: ${firstLine(old)}`)
+  if (found === undefined) return fail(`not found in the file: ${firstLine(old)}${skippedStrategiesNote(file.text)}`)
   const region = chooseRegion(file.text, found, { hunk, after })
   if (!region.ok) return region
   return replaceRegion(file, hunk.lines, { region: region.value, strategy: found.strategy, old })

@@ -1,5 +1,5 @@
 import type { TextRegion } from "../../text/text-edit.ts"
-import { findText } from "../fuzzy/find-text.ts"
+import { findText, isTooLargeForTolerance } from "../fuzzy/find-text.ts"
 import type { FoundText } from "../fuzzy/find-text.ts"
 import type { StrategyName } from "../fuzzy/strategies.ts"
 import { linesRegion, textLines } from "../fuzzy/text-lines.ts"
@@ -14,7 +14,8 @@ const EQUALITIES: readonly { readonly strategy: StrategyName; readonly form: (li
 
 /** Finds whole lines in a file: `x = 1` is not in `x = 10`. Falls back to the fuzzy search of single texts. */
 export function findLines(text: string, wanted: readonly string[]): FoundText | undefined {
-  for (const { strategy, form } of EQUALITIES) {
+  // Splitting a large file into lines takes many times its memory. The search for single texts limits that itself.
+  for (const { strategy, form } of isTooLargeForTolerance(text) ? [] : EQUALITIES) {
     const regions = equalWindows(text, wanted, form)
     if (regions.length > 0) return { strategy, regions }
   }

@@ -102,12 +102,18 @@ describe("checks by a program", () => {
   const COMPLAINTS = {
     "the program is missing": "echo 'sh: not found' >&2; exit 127",
     "rustup has no default toolchain":
-      "echo 'error: rustup could not choose a version of rustfmt to run, because one was not specified explicitly, and no default is configured.' >&2\n" +
+      'echo "error: rustup could not choose a version of rustfmt to run, because one wasn\'t specified explicitly, and no default is configured." >&2\n' +
       "echo \"help: run 'rustup default stable' to download the latest stable release of Rust\" >&2; exit 1",
     "the component is missing":
       "echo \"error: 'rustfmt' is not installed for the toolchain 'stable-x86_64-unknown-linux-gnu'\" >&2; exit 1",
     "its settings are broken": "echo 'error: could not parse rustfmt.toml' >&2; exit 1",
     "a version manager complains": "echo 'pyenv: version 3.13 is not installed (set by .python-version:1)' >&2; exit 1",
+    "pyenv finds no version with it":
+      "echo 'pyenv: python3: command not found' >&2; echo; echo 'The command exists in these Python versions: 3.12.3'; exit 127",
+    "goenv misses the version": "echo \"goenv: version '1.22.0' is not installed (set by .go-version)\" >&2; exit 1",
+    "asdf has no version":
+      "echo 'No version is set for command x' >&2; echo 'Consider adding one of the following versions in your config file at .tool-versions'; exit 126",
+    "a launcher hangs up without a message": "exit 126",
     "it does not know a flag": "echo 'flag provided but not defined: -e' >&2; exit 2",
     "it crashes": "echo 'thread main panicked at src/main.rs:1:5' >&2; kill -SEGV $$",
     "it reports another file":

@@ -1,0 +1,200 @@
+import { basename, dirname, join } from "node:path"
+
+import type { FileSystem, JudgedPath, Workspace } from "../../exec/workspace.ts"
+import type { CommandFinding, Walls } from "../../policy/commands/command-verdict.ts"
+import type { JudgedCommand, PolicyDirectories, PolicyRequest } from "../../policy/policy-request.ts"
+import type { ShellState } from "../../policy/shell/understood-command.ts"
+import type { Subject } from "../../protocol/tool.ts"
+import type { DispatchSession } from "./dispatch-session.ts"
+import type { ReadyCall } from "./prepare.ts"
+import type { ProcessInput } from "./process-input.ts"
+import type { ShellMemory } from "./shell-memory.ts"
+
+/** A call as the policy sees it, with everything that had to be looked up. */
+export interface JudgedCall {
+  readonly request: PolicyRequest
+  /** The shell that the commands of the call would run in. */
+  readonly state: ShellState
+  /** The paths that the commands mention, with links resolved. */
+  readonly realPaths: ReadonlyMap<string, string>
+  /** The paths that the tool may access, as they were judged. */
+  readonly judgedPaths: readonly JudgedPath[]
+  /** What the call sends to a background process, and what later input of that process continues. */
+  readonly input?: { readonly process: string; readonly after: ProcessInput }
+}
+
+/** What a judgement needs of a session. `hermes permissions explain` provides it without one. */
+export interface JudgeSession extends Pick<
+  DispatchSession,
+  "permissions" | "policyDirectories" | "walls" | "hasSudoPassword"
+> {
+  readonly shell: Pick<ShellMemory, "before" | "inputs">
+  readonly workspace: Pick<Workspace, "cwd"> & { readonly files: Pick<FileSystem, "resolve" | "realPath"> }
+}
+
+type CallToJudge = Pick<ReadyCall, "entry" | "parsed">
+
+export async function judgedCall(prepared: CallToJudge, session: JudgeSession): Promise<JudgedCall> {
+  const { entry, parsed } = prepared
+  const action = parsed.args["action"]
+  const state = session.shell.before(workingDirectory(prepared, session))
+  const realPaths = new Map<string, string>()
+  const [{ judgedPaths, ...resolved }, { commands, input }] = await Promise.all([
+    resolvedPaths(prepared, session),
+    entry.role === "shell-input"
+      ? judgedInput(prepared, session, { state, realPaths })
+      : judgedCommands(prepared, session, { state, realPaths }),
+  ])
+  const runsCommands = entry.role === "shell"
+  // Opening the sandbox takes time, and the walls decide nothing about a command without findings in a profile that runs it.
+  const needsWalls = commands.length > 0 && (hasFindings(commands) || asksAboutCommands(session))
+  return {
+    state,
+    realPaths,
+    judgedPaths,
+    ...(input === undefined ? {} : { input }),
+    request: {
+      tool: entry.name,
+      toolset: entry.toolset,
+      ...(entry.source.kind === "mcp" ? { server: entry.source.server } : {}),
+      access: parsed.access,
+      subjects: parsed.subjects,
+      ...(typeof action === "string" ? { action } : {}),
+      ...(parsed.confirm === undefined ? {} : { confirm: parsed.confirm }),
+      ...resolved,
+      commands,
+      runsCommands,
+      inBackground: runsCommands && parsed.args["background"] === true,
+      walls: needsWalls ? ((await session.walls?.()) ?? NO_WALLS) : NO_WALLS,
+      directories: session.policyDirectories,
+    },
+  }
+}
+
+const NO_WALLS: Walls = { kind: "none" }
+
+function hasFindings(commands: readonly JudgedCommand[]): boolean {
+  return commands.some(({ verdict }) => verdict.findings.length > 0)
+}
+
+/** `accept-edits` and plan mode run a command without findings only inside the sandbox. */
+function asksAboutCommands({ permissions }: JudgeSession): boolean {
+  const { default: initial } = permissions.rules().profile
+  return initial === "workspace" || initial === "plan"
+}
+
+/** The directory that a command of this call would start in. */
+function workingDirectory({ parsed }: CallToJudge, { workspace }: JudgeSession): string {
+  const { workdir } = parsed.args
+  return typeof workdir === "string" && workdir !== "" ? workspace.files.resolve(workdir) : workspace.cwd()
+}
+
+interface JudgedLines extends Pick<JudgedCall, "input"> {
+  readonly commands: readonly JudgedCommand[]
+}
+
+interface Shell {
+  readonly state: ShellState
+  readonly realPaths: Map<string, string>
+}
+
+async function judgedCommands({ parsed }: CallToJudge, session: JudgeSession, shell: Shell): Promise<JudgedLines> {
+  return { commands: await judgedLines(commandLines(parsed.subjects), session, shell) }
+}
+
+function commandLines(subjects: readonly Subject[]): readonly string[] {
+  return subjects.flatMap((subject) => (subject.kind === "command" ? [subject.command] : []))
+}
+
+/** A running program may be a shell, so what is sent to it is judged as the command line that it becomes. */
+async function judgedInput({ parsed }: CallToJudge, session: JudgeSession, shell: Shell): Promise<JudgedLines> {
+  const { action, session_id: process, data } = parsed.args
+  if (typeof process !== "string" || (action !== "write" && action !== "submit")) return { commands: [] }
+  const { afterInput, inputLine, keyFinding, NO_INPUT } = await import("./process-input.ts")
+  const before = session.shell.inputs.get(process) ?? NO_INPUT
+  const line = inputLine(before, typeof data === "string" ? data : "")
+  const { userHome } = session.policyDirectories
+  const sent = { line: action === "submit" ? `${line}\n` : line, initial: shell.state, userHome }
+  const judged = await judgedLines([line], session, { ...shell, state: before.state ?? shell.state })
+  const keys = keyFinding(line)
+  return {
+    commands: keys === undefined ? judged : judged.map((command) => withFinding(command, keys)),
+    input: { process, after: afterInput(before, sent) },
+  }
+}
+
+function withFinding(command: JudgedCommand, finding: CommandFinding): JudgedCommand {
+  const { verdict } = command
+  const isStronger = verdict.level === "hardline" || verdict.level === "sudo_guard"
+  const level = isStronger ? verdict.level : finding.level
+  return { ...command, verdict: { ...verdict, level, findings: [...verdict.findings, finding] } }
+}
+
+async function judgedLines(
+  lines: readonly string[],
+  session: JudgeSession,
+  { state, realPaths }: Shell,
+): Promise<readonly JudgedCommand[]> {
+  if (lines.length === 0) return []
+  const { judgeCommand } = await import("../../policy/judge-command.ts")
+  const lookUp = async (paths: readonly string[]): Promise<ReadonlyMap<string, string>> => {
+    await Promise.all(paths.map(async (path) => realPaths.set(path, await realPathOrItself(path, session))))
+    return realPaths
+  }
+  const { userHome, hermesHome, hermesRoot, workspaceRoot } = session.policyDirectories
+  const facts = { userHome, hermesHome, hermesRoot, workspaceRoot, hasSudoPassword: session.hasSudoPassword === true }
+  return await Promise.all(lines.map((line) => judgeCommand(line, { state, facts, realPaths: lookUp })))
+}
+
+/** The paths that the policy compares, as written and with links resolved. */
+async function resolvedPaths(
+  { parsed }: CallToJudge,
+  session: JudgeSession,
+): Promise<Pick<PolicyRequest, "paths" | "realDirectories"> & Pick<JudgedCall, "judgedPaths">> {
+  const given = parsed.subjects.flatMap((subject) => (subject.kind === "path" ? [subject.path] : []))
+  if (given.length === 0) return { paths: [], judgedPaths: [] }
+  // In parallel: on a remote workspace each lookup is a round trip.
+  const [judgedPaths, realDirectories] = await Promise.all([
+    Promise.all(given.map((path) => judgedPath(path, { session, isRead: parsed.access === "read" }))),
+    resolvedDirectories(session.policyDirectories, session),
+  ])
+  const paths = judgedPaths.map(({ literal, real, entry }) =>
+    entry === real ? { literal, real } : { literal, real, entry },
+  )
+  return { paths, realDirectories, judgedPaths }
+}
+
+/** Reading follows a link at the end of the path, so the link itself needs no judgement. */
+async function judgedPath(
+  given: string,
+  { session, isRead }: { readonly session: JudgeSession; readonly isRead: boolean },
+): Promise<JudgedPath> {
+  const literal = session.workspace.files.resolve(given)
+  const [real, parent] = await Promise.all([
+    realPathOrItself(literal, session),
+    isRead || literal === "/" ? undefined : realPathOrItself(dirname(literal), session),
+  ])
+  return { given, literal, real, entry: parent === undefined ? real : join(parent, basename(literal)) }
+}
+
+async function resolvedDirectories(directories: PolicyDirectories, session: JudgeSession): Promise<PolicyDirectories> {
+  const real = async (path: string): Promise<string> => await realPathOrItself(path, session)
+  const { writable = [], programDirectories = [] } = directories
+  const [workspaceRoot, userHome, hermesHome, hermesRoot, ...realWritable] = await Promise.all([
+    real(directories.workspaceRoot),
+    real(directories.userHome),
+    real(directories.hermesHome),
+    real(directories.hermesRoot),
+    ...writable.map(real),
+  ])
+  return { workspaceRoot, userHome, hermesHome, hermesRoot, writable: realWritable, programDirectories }
+}
+
+async function realPathOrItself(path: string, { workspace }: JudgeSession): Promise<string> {
+  try {
+    return await workspace.files.realPath(path)
+  } catch {
+    // Not resolvable (a loop, no permission): the tool will report why; the literal path is judged.
+    return path
+  }
+}

@@ -1,0 +1,63 @@
+import type { ProcessInput } from "./process-input.ts"
+import type { ShellState, SimpleCommand, UnderstoodCommand } from "../../policy/shell/understood-command.ts"
+
+/**
+ * What the commands of a session left behind in their shell, as far as their text says: a later command may call a function, an alias
+ * or a variable that an earlier one defined.
+ */
+export interface ShellMemory {
+  /** The state for the next command. The directory is the real one of the workspace. */
+  before(current: string | undefined): ShellState
+  /** `kept`: the shell has kept what the command left. Otherwise it may be in the state before it, or somewhere in between. */
+  ran(understood: UnderstoodCommand, how: "kept" | "unknown"): void
+  /** The directory after the last command, as far as its text says. */
+  readonly directory: string | undefined
+  /** What was sent to each background process. */
+  readonly inputs: Map<string, ProcessInput>
+}
+
+export function createShellMemory(directory?: string): ShellMemory {
+  let state: ShellState = { directory, variables: new Map(), functions: new Map(), aliases: new Map() }
+  return {
+    inputs: new Map(),
+    before: (current) => ({ ...state, directory: current }),
+    ran: ({ commands, after }, how) => {
+      const mayEndEarly = commands.some(mayEndTheShell)
+      state = how === "kept" && !mayEndEarly ? after : eitherState(state, after)
+    },
+    get directory() {
+      return state.directory
+    },
+  }
+}
+
+/** After one of these, the rest of the line may not have run. */
+const MAY_END_THE_SHELL: ReadonlySet<string> = new Set(["exit", "exec", "return", "kill", "set", "trap", "logout"])
+
+/** `shopt -o errexit` is `set -e`; the other options of `shopt` end nothing. */
+function mayEndTheShell({ program = "", argv }: SimpleCommand): boolean {
+  if (program === "shopt") return argv.some(({ known, text }) => !known || /^-[a-z]*o/u.test(text))
+  return MAY_END_THE_SHELL.has(program)
+}
+
+/** What is true in both states; the rest is not known. */
+function eitherState(first: ShellState, second: ShellState): ShellState {
+  return {
+    directory: first.directory === second.directory ? first.directory : undefined,
+    variables: eitherMap(first.variables, second.variables),
+    functions: eitherMap(first.functions, second.functions),
+    aliases: eitherMap(first.aliases, second.aliases),
+  }
+}
+
+type Definitions = ReadonlyMap<string, string | undefined>
+
+function eitherMap(first: Definitions, second: Definitions): Definitions {
+  const names = new Set([...first.keys(), ...second.keys()])
+  return new Map(
+    Array.from(names, (name) => {
+      const value = first.get(name)
+      return [name, first.has(name) && second.has(name) && value === second.get(name) ? value : undefined]
+    }),
+  )
+}

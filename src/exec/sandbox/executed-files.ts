@@ -1,0 +1,142 @@
+import { existsSync, lstatSync, readFileSync, readlinkSync, renameSync, symlinkSync } from "node:fs"
+import { basename, dirname, join } from "node:path"
+
+import { writeFileAtomic } from "../../base/atomic-file.ts"
+import { errorMessage } from "../../base/system-error.ts"
+import { ACCOUNT_START_UP } from "../../config/protected-paths.ts"
+import { executingKeys, findRepositories, gitConfigOf } from "./git-repositories.ts"
+import { executedFiles } from "./project-protection.ts"
+
+/**
+ * What other programs execute in a project, and in the home if commands can write it. The sandbox mounts the existing ones read-only, but a
+ * mount cannot cover a name that does not exist, nor a link, and it is lost when a program outside replaces the file.
+ */
+export interface ExecutedFiles {
+  /** Compares with the state before and undoes what would be executed without anybody looking. Returns what happened, for the user. */
+  check(): readonly string[]
+}
+
+export interface ExecutedFilesOptions {
+  /** The directories of the project that commands can write. */
+  readonly directories: readonly string[]
+  /** Set when commands can write the user's home. What the user made writable inside it is not checked. */
+  readonly home?: { readonly path: string; readonly writable: readonly string[] } | undefined
+}
+
+/** Remembers the state before a command. */
+export function rememberExecutedFiles({ directories, home: userHome }: ExecutedFilesOptions): ExecutedFiles {
+  const inHome = userHome === undefined ? [] : startUpFiles(userHome)
+  const home = new Set(inHome)
+  const project = executedFiles(directories).filter((path) => !home.has(path))
+  const known = new Map([...project, ...inHome].map((path) => [path, stateOf(path)]))
+  return {
+    check: () =>
+      [...new Set([...known.keys(), ...executedFiles(directories)])].flatMap((path) => {
+        const before = known.get(path)
+        const now = stateOf(path)
+        if (now === undefined || isSame(before, now)) return []
+        known.set(path, now)
+        const text = home.has(path) || basename(path) === "commondir" ? undo(path, before) : judge(path, before, now)
+        known.set(path, stateOf(path))
+        return text ?? []
+      }),
+  }
+}
+
+function startUpFiles({ path, writable }: NonNullable<ExecutedFilesOptions["home"]>): readonly string[] {
+  const opened = writable.filter((directory) => directory.startsWith(`${path}/`))
+  return ACCOUNT_START_UP.map((name) => join(path, name)).filter(
+    (file) => !opened.some((directory) => file === directory || file.startsWith(`${directory}/`)),
+  )
+}
+
+interface FileState {
+  readonly identity: string
+  /** The target of a link. */
+  readonly target?: string
+  /** The text of a git configuration. */
+  readonly config?: string
+}
+
+function stateOf(path: string): FileState | undefined {
+  try {
+    const facts = lstatSync(path, { throwIfNoEntry: false })
+    if (facts === undefined) return undefined
+    // The time of the last change cannot be set by a program.
+    const identity = facts.isDirectory() ? String(facts.ino) : `${facts.ino} ${facts.ctimeMs} ${facts.size}`
+    if (facts.isSymbolicLink()) return { identity, target: readlinkSync(path) }
+    return isGitConfig(path) && facts.isFile() ? { identity, config: readFileSync(path, "utf8") } : { identity }
+  } catch {
+    // A part of the path is a file, or not accessible.
+    return undefined
+  }
+}
+
+function isSame(before: FileState | undefined, now: FileState): boolean {
+  return before?.identity === now.identity
+}
+
+function isGitConfig(path: string): boolean {
+  return /^config(?:\.worktree)?$/u.test(basename(path))
+}
+
+/** Renames what appeared, so that nothing executes it and nothing is lost, and puts a link back. A file that was changed from outside stays. */
+function undo(path: string, before: FileState | undefined): string | undefined {
+  if (before !== undefined && before.target === undefined) return undefined
+  const aside = unusedName(`${path}.from-sandbox`)
+  try {
+    renameSync(path, aside)
+    if (before?.target !== undefined) symlinkSync(before.target, path)
+  } catch (error) {
+    return `While a command ran, ${path} appeared, which other programs execute, and Hermes could not rename it: ${errorMessage(error)}. Check it.`
+  }
+  return `While a command ran, ${path} appeared, which other programs execute. Hermes renamed it to ${basename(aside)}; rename it back if you want it.`
+}
+
+function unusedName(path: string, number = 1): string {
+  const candidate = number === 1 ? path : `${path}-${number}`
+  return existsSync(candidate) ? unusedName(path, number + 1) : candidate
+}
+
+/** A git configuration that got new programs is restored; of other files the user is informed when they are new. */
+function judge(path: string, before: FileState | undefined, now: FileState): string | undefined {
+  if (!isGitConfig(path)) {
+    return before === undefined || before.target !== undefined
+      ? `While a command ran, ${path} appeared, which other programs execute or obey. Check it before you use it.`
+      : undefined
+  }
+  const added = addedKeys(before?.config ?? "", now.config ?? "")
+  if (added.length === 0) return undefined
+  if (before?.config === undefined) return hostileRepository(path, added)
+  writeFileAtomic(path, before.config)
+  return `While a command ran, ${path} got entries with which git starts programs (${added.join(", ")}). Hermes restored the file.`
+}
+
+function addedKeys(before: string, now: string): readonly string[] {
+  const left = [...executingKeys(before)]
+  return executingKeys(now).filter((key) => {
+    const index = left.indexOf(key)
+    if (index >= 0) left.splice(index, 1)
+    return index < 0
+  })
+}
+
+function hostileRepository(config: string, keys: readonly string[]): string {
+  return `A command created the git repository in ${dirname(config)} with entries with which git starts programs (${keys.join(", ")}). Check ${config} before you use git there.`
+}
+
+/** Finds repositories that are not known yet and whose configuration starts programs or that have hooks. Adds what it finds to `known`. */
+export async function checkNewRepositories(root: string, known: Set<string>): Promise<readonly string[]> {
+  const found = (await findRepositories(root)).filter((directory) => !known.has(directory))
+  return found.flatMap((directory) => {
+    known.add(directory)
+    try {
+      const config = gitConfigOf(directory)
+      const keys = executingKeys(readFileSync(config, "utf8"))
+      return keys.length === 0 ? [] : [hostileRepository(config, keys)]
+    } catch {
+      // It has no readable configuration.
+      return []
+    }
+  })
+}

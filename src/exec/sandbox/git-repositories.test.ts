@@ -1,0 +1,62 @@
+import { mkdir, writeFile } from "node:fs/promises"
+import { dirname, join } from "node:path"
+
+import { expect, test } from "vitest"
+
+import { temporaryHome } from "../../../test/support/temporary-home.ts"
+import { executedByGit, executingKeys, findRepositories, gitConfigOf } from "./git-repositories.ts"
+
+test.each([
+  ["[core]\n\tfsmonitor = evil", ["core.fsmonitor"]],
+  ["[CORE] HooksPath = x", ["core.hookspath"]],
+  ['[filter "x"]\n\tclean = a\n\tsmudge = b\n\trequired', ["filter.clean", "filter.smudge"]],
+  ['[includeIf "gitdir:/"]\n path = x', ["includeif.path"]],
+  ["[alias]\nst = !evil", ["alias.st"]],
+  ['[remote "o"]\nurl = ext::sh -c evil\n[remote "p"]\nurl = https://example.org/::', ["remote.url", "remote.url"]],
+  ['[remote "o"]\nurl = git@example.org:a/b.git\nfetch = +refs/*:refs/*', []],
+  ['[submodule "s"]\nupdate = !evil', ["submodule.update"]],
+  ['[submodule "s"]\nupdate = checkout\nactive = true', []],
+  ["[core]\nbare = false\nfilemode = true\n[merge]\nff = only\n[diff]\nalgorithm = histogram", []],
+  ['[branch "main"]\nremote = origin\nmerge = refs/heads/main\n[user]\nname = Ada', []],
+  ["[credential]\nhelper = !evil\r\n[gpg]\r\nprogram = evil", ["credential.helper", "gpg.program"]],
+])("the keys of %j that start programs", (config, keys) => {
+  expect(executingKeys(config)).toEqual(keys)
+})
+
+test("repositories are found, also bare ones, and the git directories inside them", async () => {
+  await using home = await temporaryHome()
+  const root = home.workdir
+  const files = [
+    ".git/HEAD",
+    ".git/modules/group/sub/HEAD",
+    ".git/worktrees/tree/gitdir",
+    "packages/nested/.git/HEAD",
+    "bare.git/HEAD",
+    "bare.git/config",
+    "bare.git/objects/x",
+    "node_modules/skipped/.git/HEAD",
+  ]
+  for (const name of files) {
+    await mkdir(dirname(join(root, name)), { recursive: true })
+    await writeFile(join(root, name), "")
+  }
+  await mkdir(join(root, "sub"))
+  await writeFile(join(root, "sub/.git"), "gitdir: ../.git/modules/group/sub\n")
+  const relative = (paths: readonly string[]): readonly string[] => paths.map((path) => path.slice(root.length + 1))
+  expect(relative(await findRepositories(root)).toSorted()).toEqual(["", "bare.git", "packages/nested", "sub"])
+  expect(relative(executedByGit(root))).toEqual(
+    expect.arrayContaining([
+      ".git/config",
+      ".git/hooks",
+      ".git/commondir",
+      ".git/modules/group/sub/config",
+      ".git/worktrees/tree/commondir",
+    ]),
+  )
+  expect(relative(executedByGit(join(root, "sub")))).toEqual(["sub/.git"])
+  expect(relative(["sub", "bare.git", "packages/nested"].map((name) => gitConfigOf(join(root, name))))).toEqual([
+    ".git/modules/group/sub/config",
+    "bare.git/config",
+    "packages/nested/.git/config",
+  ])
+})

@@ -1,0 +1,156 @@
+import { lstatSync, mkdirSync, readdirSync, readFileSync } from "node:fs"
+import type { Dirent } from "node:fs"
+import { readdir } from "node:fs/promises"
+import { dirname, join } from "node:path"
+
+import { isExcluded } from "../checkpoints/excluded-names.ts"
+
+/** In a git directory: what git executes, or what names it. `commondir` moves all of them to another directory. */
+const EXECUTED = ["config", "config.worktree", "hooks", "info/attributes", "commondir"]
+
+/** How deep submodules may be nested inside `.git/modules`; a name may contain slashes. */
+const MODULE_DEPTH = 4
+
+/** Returns what git executes or obeys in the repository of a directory, whether it exists or not; nothing if there is no repository. */
+export function executedByGit(directory: string): readonly string[] {
+  const path = join(directory, ".git")
+  const facts = lstatSync(path, { throwIfNoEntry: false })
+  // The file of a worktree or submodule names the git directory.
+  if (facts === undefined || !facts.isDirectory()) return facts === undefined ? [] : [path]
+  createHooks(path)
+  const inModules = moduleDirectories(join(path, "modules"), MODULE_DEPTH)
+  const inWorktrees = subdirectories(join(path, "worktrees"))
+  return [
+    ...[path, ...inModules].flatMap((gitDirectory) => EXECUTED.map((name) => join(gitDirectory, name))),
+    ...inWorktrees.flatMap((worktree) =>
+      ["config.worktree", "commondir", "gitdir"].map((name) => join(worktree, name)),
+    ),
+  ]
+}
+
+/** A directory of hooks that does not exist cannot be protected. An empty one has no effect. */
+function createHooks(gitDirectory: string): void {
+  try {
+    mkdirSync(join(gitDirectory, "hooks"))
+  } catch {
+    // It exists, as in most repositories.
+  }
+}
+
+function moduleDirectories(directory: string, depth: number): readonly string[] {
+  if (depth === 0) return []
+  return subdirectories(directory).flatMap((path) =>
+    lstatSync(join(path, "HEAD"), { throwIfNoEntry: false }) === undefined
+      ? moduleDirectories(path, depth - 1)
+      : [path, ...moduleDirectories(join(path, "modules"), depth - 1)],
+  )
+}
+
+function subdirectories(directory: string): readonly string[] {
+  // Most repositories have neither submodules nor worktrees, and an exception takes longer than this check.
+  if (lstatSync(directory, { throwIfNoEntry: false }) === undefined) return []
+  return readdirSync(directory, { withFileTypes: true }).flatMap((entry) =>
+    entry.isDirectory() ? [join(directory, entry.name)] : [],
+  )
+}
+
+const MAX_DIRECTORIES = 400
+const MAX_DEPTH = 3
+
+/** Finds repositories inside a directory, also bare ones. The search is limited, breadth first, and skips what is built or downloaded. */
+export async function findRepositories(root: string): Promise<readonly string[]> {
+  const found: string[] = []
+  let level = [root]
+  let left = MAX_DIRECTORIES
+  for (let depth = 0; depth <= MAX_DEPTH && level.length > 0 && left > 0; depth++) {
+    const visited = level.slice(0, left)
+    left -= visited.length
+    const listings = await Promise.all(visited.map(listing))
+    level = listings.flatMap(({ directory, entries }) => {
+      if (isRepository(entries)) found.push(directory)
+      return entries
+        .filter((entry) => entry.isDirectory() && entry.name !== ".git" && !isExcluded(entry.name, "directory"))
+        .map(({ name }) => join(directory, name))
+    })
+  }
+  return found
+}
+
+async function listing(
+  directory: string,
+): Promise<{ readonly directory: string; readonly entries: readonly Dirent[] }> {
+  try {
+    return { directory, entries: await readdir(directory, { withFileTypes: true }) }
+  } catch {
+    // It disappeared, or cannot be read.
+    return { directory, entries: [] }
+  }
+}
+
+function isRepository(entries: readonly Dirent[]): boolean {
+  const names = new Set(entries.map(({ name }) => name))
+  return names.has(".git") || (names.has("HEAD") && names.has("config") && names.has("objects"))
+}
+
+/** The configuration file of the repository in a directory. */
+export function gitConfigOf(directory: string): string {
+  const inside = join(directory, ".git")
+  const facts = lstatSync(inside, { throwIfNoEntry: false })
+  if (facts?.isFile() === true) {
+    const [, named = ""] = /^gitdir: (.+)$/mu.exec(readFileSync(inside, "utf8")) ?? []
+    return join(named.startsWith("/") ? named : join(directory, named), "config")
+  }
+  return join(facts === undefined ? directory : inside, "config")
+}
+
+/**
+ * Returns the keys of a git configuration that name a program, a file with more configuration, or a transport that starts a program. It errs
+ * on the side of too many: the text is read line by line, also where git would see the continuation of a value.
+ */
+export function executingKeys(config: string): readonly string[] {
+  let section = ""
+  return config.split(/\r?\n/u).flatMap((line) => {
+    const [, header, rest] = /^\s*\[([^\]]*)\](.*)$/u.exec(line) ?? []
+    if (header !== undefined) section = header.trim().split(/[\s.]/u, 1)[0]?.toLowerCase() ?? ""
+    const [, name = "", value = ""] = /^\s*([a-z][a-z0-9-]*)\s*(?:=\s*(.*))?$/iu.exec(rest ?? line) ?? []
+    if (name === "") return []
+    const key = `${section}.${name.toLowerCase()}`
+    const startsProgram =
+      (key.endsWith(".url") && value.includes("::")) || (key === "submodule.update" && /^"?!/u.test(value))
+    return EXECUTING_KEY.test(key) || startsProgram ? [key] : []
+  })
+}
+
+const EXECUTING_KEY = new RegExp(
+  `^(?:${[
+    String.raw`(?:alias|pager|include|includeif|protocol)\..*`,
+    String.raw`core\.(?:fsmonitor|hookspath|sshcommand|gitproxy|pager|editor|askpass|alternaterefscommand|attributesfile)`,
+    String.raw`credential\.helper`,
+    String.raw`diff\.(?:external|command|textconv)`,
+    String.raw`filter\.(?:clean|smudge|process)`,
+    String.raw`merge\.driver`,
+    String.raw`(?:difftool|mergetool|guitool|browser|man)\.(?:cmd|path)`,
+    String.raw`(?:tar|trailer)\.(?:command|cmd)`,
+    String.raw`interactive\.difffilter`,
+    String.raw`sequence\.editor`,
+    String.raw`gpg\.(?:program|defaultkeycommand)`,
+    String.raw`remote\.(?:uploadpack|receivepack|vcs)`,
+    String.raw`uploadpack\.packobjectshook`,
+    String.raw`sendemail\..*cmd`,
+    String.raw`web\.browser`,
+    String.raw`instaweb\..*`,
+    String.raw`init\.templatedir`,
+    String.raw`extensions\.worktreeconfig`,
+  ].join("|")})$`,
+  "u",
+)
+
+/** The directory of hooks next to a configuration file has one that git would run. */
+export function hasHooks(gitConfig: string): boolean {
+  try {
+    return readdirSync(join(dirname(gitConfig), "hooks")).some((name) => !name.endsWith(".sample"))
+  } catch {
+    // There is none.
+    return false
+  }
+}

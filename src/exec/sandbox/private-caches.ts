@@ -1,0 +1,61 @@
+import { mkdirSync, realpathSync } from "node:fs"
+import { join } from "node:path"
+
+/**
+ * Caches in the user's home that sandboxed commands see as directories of their own, kept in the Hermes home: much in them is executed later, outside
+ * the sandbox (`npx`, hook environments, compiled objects, prompts of shells), and nothing tells such files from data. The shared parts are
+ * downloads that would take long to get again; the readable parts are programs that commands start and never need to change.
+ */
+const CACHES = [
+  { name: ".npm", shared: ["_cacache"], readable: [] },
+  {
+    name: ".cache",
+    shared: ["pip", "yarn", "pnpm", "huggingface/hub", "torch/hub/checkpoints"],
+    readable: ["ms-playwright", "puppeteer", "Cypress", "electron"],
+  },
+]
+
+/** A directory that commands see in another one's position. */
+export interface PrivateDirectory {
+  readonly path: string
+  readonly source: string
+}
+
+export interface PrivateCaches {
+  readonly directories: readonly PrivateDirectory[]
+  readonly shared: readonly string[]
+  readonly readOnly: readonly string[]
+}
+
+/**
+ * Creates the directories. They are empty at first and stay for later conversations. A missing cache is created where commands could create it
+ * themselves.
+ */
+export function privateCaches(homes: {
+  readonly userHome: string
+  readonly hermesHome: string
+  readonly isHomeWritable: boolean
+}): PrivateCaches {
+  const caches = CACHES.flatMap((cache) => {
+    const path = directoryAt(join(homes.userHome, cache.name), homes.isHomeWritable)
+    if (path === undefined) return []
+    const source = join(homes.hermesHome, "cache", "sandbox", "private", cache.name.slice(1))
+    mkdirSync(source, { recursive: true, mode: 0o700 })
+    return [{ ...cache, path, source }]
+  })
+  return {
+    directories: caches,
+    shared: caches.flatMap(({ path, shared }) => shared.map((name) => join(path, name))),
+    readOnly: caches.flatMap(({ path, readable }) => readable.map((name) => join(path, name))),
+  }
+}
+
+function directoryAt(path: string, create: boolean): string | undefined {
+  try {
+    if (create) mkdirSync(path, { recursive: true })
+    return realpathSync.native(path)
+  } catch {
+    // It does not exist.
+    return undefined
+  }
+}

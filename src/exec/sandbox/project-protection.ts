@@ -1,0 +1,71 @@
+import { lstatSync, readFileSync, statSync } from "node:fs"
+import { dirname, join } from "node:path"
+
+import { EXECUTED_IN_WORKSPACE } from "../../config/protected-paths.ts"
+import { executedByGit, executingKeys, hasHooks } from "./git-repositories.ts"
+
+/** By the directory or file in the project that contains them, so that most of them need no look-up of their own. */
+const EXECUTED = Map.groupBy(
+  EXECUTED_IN_WORKSPACE.filter((name) => !name.startsWith(".git/")),
+  (name) => name.split("/", 1)[0] ?? name,
+)
+
+/**
+ * Returns the files and directories in the given directories that other programs execute or obey. Those that do not exist are included only where
+ * the directory around them does.
+ */
+export function executedFiles(directories: readonly string[]): readonly string[] {
+  return directories.flatMap((directory) => {
+    const inGit = executedByGit(directory)
+    const others = [...EXECUTED].flatMap(([top, names]) =>
+      names[0] === top || exists(join(directory, top)) ? names : [],
+    )
+    return [...inGit, ...others.map((name) => join(directory, name))]
+  })
+}
+
+/**
+ * Returns the directories whose files are protected: every one from the working directory up to the writable directory that contains it, so
+ * that a command in a subdirectory cannot reach them either, and the repositories that were found.
+ */
+export function projectDirectories(
+  cwd: string,
+  { writable, repositories }: { readonly writable: readonly string[]; readonly repositories: readonly string[] },
+): readonly string[] {
+  const roots = writable.filter((root) => cwd === root || cwd.startsWith(`${root}/`))
+  const outermost = roots.toSorted((one, other) => one.length - other.length)[0]
+  const directories = new Set([...writable.slice(0, 1), ...repositories])
+  if (outermost === undefined) return [...directories]
+  for (let directory = cwd; directory.length >= outermost.length; directory = dirname(directory)) {
+    directories.add(directory)
+    if (dirname(directory) === directory) break
+  }
+  return [...directories]
+}
+
+function exists(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch {
+    // A part of the path is a file, or not accessible: commands cannot write it either.
+    return false
+  }
+}
+
+/**
+ * Whether git would run programs of the project with this configuration file: hooks, filters and so on. They must not write the file. The
+ * user's own configuration may name a directory of hooks for all repositories.
+ */
+export function runsPrograms(gitConfig: string, userHome: string): boolean {
+  if (hasHooks(gitConfig) || executingKeys(textOf(gitConfig)).length > 0) return true
+  return [".gitconfig", ".config/git/config"].some((name) => /hookspath/iu.test(textOf(join(userHome, name))))
+}
+
+function textOf(path: string): string {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) === undefined ? "" : readFileSync(path, "latin1")
+  } catch {
+    // It cannot be read.
+    return ""
+  }
+}

@@ -1,0 +1,41 @@
+import type { PolicyRequest } from "./policy-request.ts"
+import { escapeGlob } from "./rules/glob.ts"
+import { parsePattern } from "./rules/parse-pattern.ts"
+import type { RulePattern } from "./rules/permission-rules.ts"
+
+const MAX_OFFERED_CHARS = 500
+
+/**
+ * The pattern that "always" saves: it matches exactly this call. Undefined where no pattern describes the call: its text is not
+ * understood, depends on what earlier commands defined, or there is nothing to bind it to.
+ */
+export function alwaysPattern(request: PolicyRequest): RulePattern | undefined {
+  const argument = exactArgument(request)
+  if (argument === undefined || argument.length > MAX_OFFERED_CHARS || /[\n\r]/u.test(argument)) return undefined
+  const parsed = parsePattern(`${request.tool}:${argument}`)
+  return parsed.ok && parsed.value.argument !== undefined ? parsed.value : undefined
+}
+
+function exactArgument({ commands, paths, subjects, runsCommands }: PolicyRequest): string | undefined {
+  if (subjects.length !== 1) return undefined
+  const [command] = commands
+  if (command !== undefined) {
+    const { understood } = command.verdict
+    const depends = understood.commands.some(({ source }) => source === "function" || source === "alias")
+    const isPlain = runsCommands && understood.doubts.length === 0 && !depends
+    return isPlain ? escapeGlob(command.line.trim().replaceAll(/[ \t]+/gu, " ")) : undefined
+  }
+  const [path] = paths
+  if (path !== undefined) return path.literal === path.real ? escapeGlob(path.literal) : undefined
+  const [subject] = subjects
+  switch (subject?.kind) {
+    case "url":
+      return escapeGlob(subject.url)
+    case "target":
+      return escapeGlob(subject.target)
+    case "name":
+      return escapeGlob(subject.name)
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,63 @@
+import type { UnderstoodCommand } from "../shell/understood-command.ts"
+
+/**
+ * What a finding would do. The sandbox prevents some effects, and those are not asked about where it is on. `code` runs code that was not
+ * judged, whose effects the sandbox confines; `person` is never prevented.
+ */
+export type Effect =
+  /** Writes, replaces or deletes a file. */
+  | { readonly kind: "write" | "delete"; readonly path: string | undefined }
+  | { readonly kind: "network"; readonly host: string | undefined }
+  | { readonly kind: "credentials"; readonly path: string }
+  /** Acts on processes, services or the machine as a whole. */
+  | { readonly kind: "system" }
+  | { readonly kind: "privileges" }
+  | { readonly kind: "code" }
+  /** Changes history, a database, a remote or anything else that no sandbox confines. */
+  | { readonly kind: "person" }
+
+export type FindingLevel = "ask" | "ask_person" | "hardline" | "sudo_guard"
+
+export interface CommandFinding {
+  readonly level: FindingLevel
+  /** The grant key of the specification, for example "recursive delete". */
+  readonly key: string
+  /** A clause for the user that names the part of the command, for example "rm -rf build deletes a directory tree". */
+  readonly description: string
+  readonly view: "argv" | "text"
+  readonly effects: readonly Effect[]
+}
+
+export interface CommandVerdict {
+  /** The level of the strongest finding. */
+  readonly level: FindingLevel | "ok"
+  /** Strongest first. */
+  readonly findings: readonly CommandFinding[]
+  readonly understood: UnderstoodCommand
+}
+
+/** What a verdict depends on apart from the command. */
+export interface CommandFacts {
+  readonly userHome: string
+  readonly hermesHome: string
+  readonly hermesRoot: string
+  readonly workspaceRoot: string
+  /** The target of a path with symbolic links resolved, looked up beforehand; the path itself when unknown. */
+  readonly realPath: (path: string) => string
+  readonly hasSudoPassword: boolean
+}
+
+/** What confines a command where it runs. */
+export type Walls =
+  | { readonly kind: "none" }
+  | {
+      readonly kind: "sandbox"
+      readonly network: "off" | "list" | "on"
+      readonly hosts: readonly string[]
+      /** Directory trees that commands may write. */
+      readonly writable: readonly string[]
+      /** Whether a checkpoint can restore what is deleted at this path. */
+      readonly isRestorable: (path: string) => boolean
+    }
+  /** A container or a machine of its own: nothing of the host can be damaged. */
+  | { readonly kind: "container" }

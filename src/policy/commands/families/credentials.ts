@@ -1,0 +1,137 @@
+import { pathForms } from "../command-paths.ts"
+import { PERSON } from "../command-rule.ts"
+import type { CommandRule } from "../command-rule.ts"
+import { isCredentialPath } from "../credential-paths.ts"
+import type { Invocation } from "../invocation.ts"
+import { writtenPaths } from "../written-paths.ts"
+import type { ShellWord } from "../../shell/understood-command.ts"
+
+/** Programs that name a key file without showing or copying what it contains. */
+const WITHOUT_CONTENT = new Set(
+  (
+    "ls ll stat test [ [[ chmod chown chgrp file realpath readlink dirname basename cd pushd mkdir touch rm rmdir unlink ssh ssh-add ssh-keygen ssh-copy-id scp sftp " +
+    "rsync echo printf which du tree find export ln exa eza lsd sha256sum kubectl helm docker aws npm"
+  ).split(" "),
+)
+
+function credentialRead(call: Invocation): string | undefined {
+  const { command, facts } = call
+  const input: readonly ShellWord[] = [
+    ...(command.input?.kind === "file" ? [command.input.path] : []),
+    ...command.redirections.filter(({ operator }) => operator === "<").map(({ target }) => target),
+  ]
+  const written = writtenPaths(call).map(({ word }) => word.text)
+  const named = WITHOUT_CONTENT.has(call.program)
+    ? []
+    : call.words.filter(({ text }) => !written.includes(text)).map(withoutOption)
+  for (const word of [...input, ...named]) {
+    const found = pathForms(word, command.directory, facts).find((path) => isCredentialPath(path, facts))
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** `if=/path`, `--file=/path` and `@/path` name a file too. */
+function withoutOption(word: ShellWord): ShellWord {
+  return { ...word, text: word.text.replace(/^(?:-{0,2}[\w-]+=)?[@<]?/u, "") }
+}
+
+const says = (call: Invocation, pattern: RegExp): boolean => call.words.some(({ text }) => pattern.test(text))
+
+/** The name of a file in another directory that this command makes a known secret. */
+const copiesCredentials = (call: Invocation): string | undefined => {
+  const sources = call.operands.slice(0, -1)
+  for (const word of sources) {
+    const found = pathForms(word, call.command.directory, call.facts).find(
+      (path) => isCredentialPath(path, call.facts) || /\/\.(?:ssh|aws|gnupg|kube)$/u.test(path),
+    )
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+export const CREDENTIAL_RULES: readonly CommandRule[] = [
+  {
+    key: "read credentials",
+    programs: ["*", "xargs", "parallel"],
+    when: (call) => credentialRead(call) !== undefined,
+    does: "reads a file that holds keys or logins",
+    effects: (call) => [{ kind: "credentials", path: credentialRead(call) ?? "" }],
+  },
+  {
+    key: "copy credentials",
+    programs: ["tar", "zip", "cp", "mv", "rsync", "scp", "ln", "7z", "gtar", "cpio", "rclone"],
+    when: (call) =>
+      copiesCredentials(call) !== undefined ||
+      (["tar", "zip", "7z", "gtar"].includes(call.program) && archivedCredentials(call)),
+    does: "copies files that hold keys or logins",
+    effects: (call) => [{ kind: "credentials", path: copiesCredentials(call) ?? call.facts.userHome }],
+  },
+  {
+    key: "read a keyring or token",
+    programs:
+      "security secret-tool gpg gpg2 pass gh gcloud aws az heroku op bw kwallet-query keyctl git-credential vault lpass rbw keyring doppler ssh-keygen kubectl docker-credential-desktop npm hermes".split(
+        " ",
+      ),
+    when: readsKeyring,
+    does: "prints a key, password or token",
+    effects: (call) => [{ kind: "credentials", path: call.program }],
+  },
+  {
+    key: "read the memory or environment of processes",
+    programs: ["strings", "gcore", "cat", "xargs", "tr", "grep", "procdump"],
+    when: (call) =>
+      says(call, /^\/proc\/(?:\d+|\*|self|\$[\w({][^/]*)\/(?:environ|mem|maps)$/u) || call.program === "gcore",
+    does: "reads the memory or environment of a process",
+    effects: [{ kind: "credentials", path: "/proc" }],
+  },
+  {
+    key: "change the command history",
+    programs: ["history", "fc"],
+    when: (call) => says(call, /^-[a-z]*[cwanrpds]/u) && !says(call, /^-l/u),
+    does: "changes the history of the shell",
+    effects: PERSON,
+  },
+]
+
+function archivedCredentials(call: Invocation): boolean {
+  return call.operands.some((word) =>
+    pathForms(word, call.command.directory, call.facts).some(
+      (path) =>
+        path === call.facts.userHome ||
+        /\/\.(?:ssh|aws|gnupg|kube|config|mozilla)$/u.test(path) ||
+        isCredentialPath(path, call.facts),
+    ),
+  )
+}
+
+const KEYRING_ACTIONS: Readonly<Record<string, RegExp>> = {
+  security: /^(?:find-(?:generic|internet)-password|dump-keychain|export|find-key)$/u,
+  "secret-tool": /^(?:lookup|search)$/u,
+  gpg: /^--(?:export-secret|export-secret-keys|export-secret-subkeys|export-ssh-key|decrypt)\b|^-d$/u,
+  gpg2: /^--(?:export-secret|export-secret-keys|export-secret-subkeys|decrypt)\b|^-d$/u,
+  pass: /^(?:show|otp|grep|-c)$|^(?!ls$|list$|init$|git$|insert$|generate$|help$|version$)\w+\/\S+$/u,
+  gh: /^token$/u,
+  gcloud: /^(?:print-access-token|print-identity-token)$/u,
+  aws: /^(?:get-secret-value|get-session-token|get-login-password|export-credentials|get-parameter)$/u,
+  az: /^(?:get-access-token)$/u,
+  heroku: /^auth:token$/u,
+  op: /^(?:read|get|item|signin)$/u,
+  bw: /^(?:get|list|export|unlock)$/u,
+  "kwallet-query": /./u,
+  keyctl: /^(?:read|print|pipe)$/u,
+  vault: /^(?:read|get|token)$/u,
+  lpass: /^(?:show|export)$/u,
+  rbw: /^(?:get|list)$/u,
+  keyring: /^get$/u,
+  doppler: /^secrets$/u,
+  "ssh-keygen": /^-[a-zA-Z]*[yp]$/u,
+  npm: /^token$/u,
+}
+
+function readsKeyring(call: Invocation): boolean {
+  const actions = KEYRING_ACTIONS[call.program]
+  if (actions === undefined)
+    return call.program === "kubectl" && says(call, /^secrets?(?:\/|$)/u) && says(call, /^-o|^--output|^describe$/u)
+  return says(call, actions)
+}

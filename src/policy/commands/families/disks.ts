@@ -1,0 +1,215 @@
+import { CODE, SYSTEM } from "../command-rule.ts"
+import type { CommandRule } from "../command-rule.ts"
+import { absolutePath, outputTargets, pathForms } from "../command-paths.ts"
+import { hasFlag, optionValues, subcommands } from "../invocation.ts"
+import type { Invocation } from "../invocation.ts"
+import { writtenPaths } from "../written-paths.ts"
+import type { ShellWord } from "../../shell/understood-command.ts"
+
+const RAW_DEVICE = /^\/dev\/(?:sd|nvme|hd|mmcblk|vd|xvd|disk|rdisk|mapper\/|dm-|md\d|zd\d|nbd\d|mtd|pmem)/iu
+const KERNEL_CONTROL =
+  /^\/(?:proc\/sysrq-trigger|dev\/(?:mem|kmem|port)|proc\/kcore|sys\/firmware\/efi\/efivars\/.*)$/iu
+
+const names = (pattern: RegExp, call: Invocation, word: ShellWord): boolean => {
+  const { directory } = call.command
+  return [absolutePath(word, directory), ...pathForms(word, directory, call.facts)].some(
+    (path) => path !== undefined && pattern.test(path),
+  )
+}
+const isDevice = (call: Invocation, word: ShellWord): boolean => names(RAW_DEVICE, call, word)
+const hasDevice = (call: Invocation): boolean => call.operands.some((word) => isDevice(call, word))
+
+/** The target of `dd of=…`. */
+const ddTarget = (call: Invocation): readonly ShellWord[] =>
+  call.words.filter(({ text }) => /^of=/iu.test(text)).map((word) => ({ ...word, text: word.text.slice(3) }))
+
+const writesTo = (call: Invocation): readonly ShellWord[] =>
+  call.program === "dd"
+    ? ddTarget(call)
+    : call.program === "tee" || call.program === "sponge"
+      ? call.operands
+      : call.operands.slice(-1)
+
+/** Programs that only show what a device is. */
+const DISK_INFORMATION = new Set(
+  "ls ll lsblk blkid smartctl fdisk df file stat udevadm hdparm findmnt lshw test [ echo printf parted sfdisk sgdisk gdisk grep man".split(
+    " ",
+  ),
+)
+
+export const DISK_RULES: readonly CommandRule[] = [
+  {
+    key: "format filesystem (mkfs)",
+    level: "hardline",
+    programs: ["*"],
+    when: ({ program }) => program === "mkfs" || program.startsWith("mkfs."),
+    does: "formats a file system",
+    effects: SYSTEM,
+  },
+  {
+    key: "format filesystem (mkfs)",
+    level: "hardline",
+    programs: ["mke2fs", "mkswap", "newfs", "mkntfs", "mkdosfs", "mkreiserfs", "mkudffs", "mkexfatfs"],
+    when: hasDevice,
+    does: "formats a file system",
+    effects: SYSTEM,
+  },
+  {
+    key: "dd to raw block device",
+    level: "hardline",
+    programs: ["dd", "dcfldd", "tee", "sponge", "cp", "mv", "install", "gdd"],
+    when: (call) => writesTo(call).some((word) => isDevice(call, word)),
+    does: "overwrites a disk",
+    effects: SYSTEM,
+  },
+  {
+    key: "dd to raw block device",
+    level: "hardline",
+    programs: [
+      "shred",
+      "wipefs",
+      "blkdiscard",
+      "badblocks",
+      "scrub",
+      "wipe",
+      "ddrescue",
+      "pv",
+      "truncate",
+      "fallocate",
+    ],
+    when: (call) =>
+      hasDevice(call) &&
+      !(
+        call.program === "wipefs" &&
+        !hasFlag(call, /^-[a-z]*[ao]|^--(?:all|offset)/u) &&
+        hasFlag(call, /^-[a-z]*n|--no-act/u)
+      ),
+    does: "overwrites a disk",
+    effects: SYSTEM,
+  },
+  {
+    key: "download to raw block device",
+    level: "hardline",
+    programs: ["curl", "wget", "wget2", "aria2c", "openssl", "gpg", "sort", "split", "socat"],
+    when: (call) =>
+      writtenPaths(call).some(({ word }) => isDevice(call, word)) ||
+      optionValues(call, "-o", "--output", "-O", "--output-document", "-out", "--out").some((word) =>
+        isDevice(call, word),
+      ),
+    does: "overwrites a disk",
+    effects: SYSTEM,
+  },
+  {
+    key: "redirect to raw block device",
+    level: "hardline",
+    programs: ["*"],
+    when: (call) => outputTargets(call.command).some((word) => isDevice(call, word)),
+    does: "overwrites a disk",
+    effects: SYSTEM,
+  },
+  {
+    key: "write to a kernel control file",
+    level: "hardline",
+    programs: ["*"],
+    when: (call) =>
+      [
+        ...outputTargets(call.command),
+        ...(["tee", "dd", "cp", "mv", "install"].includes(call.program) ? writesTo(call) : []),
+      ].some((word) => names(KERNEL_CONTROL, call, word)),
+    does: "acts on the running kernel or on the memory of the machine",
+    effects: SYSTEM,
+  },
+  {
+    key: "destroy partitions or volumes",
+    level: "hardline",
+    programs: ["sgdisk", "gdisk", "fdisk", "sfdisk", "cfdisk", "parted"],
+    when: (call) =>
+      hasDevice(call) &&
+      !hasFlag(
+        call,
+        call.program === "sfdisk"
+          ? /^-[dlsJVF]$|^--(?:dump|list|json|verify|show)/u
+          : /^-[lpvi]$|^--(?:list|print|verify|info)/u,
+      ) &&
+      !call.operands.some(({ text }) => text === "print"),
+    does: "changes the partitions of a disk",
+    effects: SYSTEM,
+  },
+  {
+    key: "destroy partitions or volumes",
+    level: "hardline",
+    programs: [
+      "cryptsetup",
+      "zpool",
+      "hdparm",
+      "nvme",
+      "mdadm",
+      "diskutil",
+      "vgremove",
+      "pvremove",
+      "cryptsetup-reencrypt",
+    ],
+    when: (call) =>
+      call.program.endsWith("remove") ||
+      call.words.some(({ text }) =>
+        /^(?:luksFormat|luksErase|erase|destroy|format|sanitize|--security-erase\S*|--trim-sector\S*|--zero-superblock|erase(?:Disk|Volume)|zeroDisk|secureErase)$/iu.test(
+          text,
+        ),
+      ),
+    does: "destroys a disk or volume",
+    effects: SYSTEM,
+  },
+  {
+    key: "delete a volume",
+    programs: ["lvremove", "zfs", "btrfs", "lvreduce", "lvresize"],
+    when: (call) =>
+      call.program.startsWith("lv") ||
+      ["destroy", "rollback", "delete"].some((name) => subcommands(call).includes(name)),
+    does: "deletes a volume or snapshot",
+    effects: SYSTEM,
+  },
+  {
+    key: "format filesystem",
+    programs: ["mke2fs", "mkswap", "newfs", "mkntfs", "mkdosfs", "mkreiserfs", "mkudffs", "mkexfatfs"],
+    when: (call) => !hasDevice(call) && call.operands.length > 0,
+    does: "formats a file system",
+    effects: CODE,
+  },
+  {
+    key: "disk copy",
+    programs: ["dd", "gdd", "dcfldd"],
+    when: ({ words }) => words.some(({ text }) => /^if=/iu.test(text)),
+    does: "copies blocks from one file or device to another",
+    effects: (call) =>
+      ddTarget(call).map((word) => ({ kind: "write", path: absolutePath(word, call.command.directory) })),
+  },
+  {
+    key: "read a raw disk",
+    programs: ["*"],
+    when: (call) =>
+      call.words.some(
+        (word) =>
+          /^(?:if=)?\/dev\//u.test(word.text) && isDevice(call, { ...word, text: word.text.replace(/^if=/u, "") }),
+      ) && !DISK_INFORMATION.has(call.program),
+    does: "reads a disk past the permissions of its files",
+    effects: SYSTEM,
+  },
+  {
+    key: "mount or unmount",
+    programs: [
+      "mount",
+      "umount",
+      "losetup",
+      "swapoff",
+      "cryptsetup",
+      "fsck",
+      "resize2fs",
+      "tune2fs",
+      "xfs_repair",
+      "debugfs",
+    ],
+    when: (call) => call.operands.length > 0 || hasFlag(call, /^-[a-z]*[aD]|^--(?:all|detach-all)$/u),
+    does: "changes file systems",
+    effects: SYSTEM,
+  },
+]

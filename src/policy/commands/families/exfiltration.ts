@@ -1,0 +1,327 @@
+import { outputTargets, pathForms } from "../command-paths.ts"
+import type { CommandRule } from "../command-rule.ts"
+import type { Effect } from "../command-verdict.ts"
+import { isCredentialPath } from "../credential-paths.ts"
+import { hasFlag, optionValues, subcommands, upstream } from "../invocation.ts"
+import type { Invocation } from "../invocation.ts"
+import { NETWORK_PROGRAMS, isLoopback, networkHost } from "../network-target.ts"
+import type { ShellWord, SimpleCommand } from "../../shell/understood-command.ts"
+
+const network = (call: Invocation): readonly Effect[] => [{ kind: "network", host: networkHost(call) }]
+const isElsewhere = (call: Invocation): boolean => !isLoopback(networkHost(call))
+
+/** Programs that print what a file or the environment contains. */
+const READERS = new Set(
+  "cat tac head tail less more nl od xxd hexdump base64 base32 basenc strings gzip zstd xz bzip2 tar zip openssl gpg env printenv set export declare sed awk grep rg find ls history pass security secret-tool sqlite3 dd tr cut sort".split(
+    " ",
+  ),
+)
+/** Text that the line itself contains. */
+const isOwnText = ({ program }: SimpleCommand): boolean =>
+  ["echo", "printf", "jq", "true", "date", "seq", "yes"].includes(program ?? "")
+
+const readsFile = (call: Invocation): boolean =>
+  (call.command.input?.kind === "file" && call.command.input.path.text !== "/dev/null") ||
+  upstream(call.command, call.understood).some((command) => !isOwnText(command))
+
+const uploadsWithCurl = (call: Invocation): boolean => {
+  const values = curlValues(call)
+  const of = (...names: readonly string[]): readonly string[] =>
+    values.filter(([name]) => names.includes(name)).map(([, value]) => value)
+  const data = of("-d", "--data", "--data-binary", "--data-ascii", "--json").filter((value) => value.startsWith("@"))
+  const encoded = [...of("--data-urlencode", "--url-query")].filter((value) => /^[^=]*@/u.test(value))
+  const forms = of("-F", "--form").filter((value) => /=[@<]/u.test(value))
+  const files = of("-T", "--upload-file", "-K", "--config")
+  const sources = [...data.map((value) => value.slice(1)), ...encoded, ...forms, ...files]
+  return sources.some((source) => (/(?:^|[@<=])[-.]$/u.test(source) ? readsFile(call) : true))
+}
+
+/** The options of curl with their values, also those of packed short options such as `-sT file`. */
+function curlValues(call: Invocation): readonly (readonly [name: string, value: string])[] {
+  const found: (readonly [string, string])[] = []
+  call.words.forEach(({ text }, index) => {
+    const next = call.words[index + 1]?.text ?? ""
+    if (text.startsWith("--")) {
+      const at = text.indexOf("=")
+      found.push(at === -1 ? [text, next] : [text.slice(0, at), text.slice(at + 1)])
+      return
+    }
+    const parts = /^-([a-zA-Z0-9#:]*?)([AbcCdDeEFHhKmoPQrtTuUwxXyYz])(.*)$/su.exec(text)
+    if (parts !== null) found.push([`-${parts[2]}`, parts[3] === "" ? next : (parts[3] ?? "")])
+  })
+  return found
+}
+
+/** Words of this command that contain the output of a program that reads files or the environment. */
+const sendsSubstitution = (call: Invocation): boolean =>
+  [...call.words, ...call.command.assignments.map(({ value }) => value)].some(
+    ({ known, text }) => !known && SUBSTITUTED_READER.test(text),
+  )
+const NAMES_ONLY = new Set(["ls", "find", "sort", "tr", "cut"])
+const SUBSTITUTED_READER = new RegExp(
+  String.raw`(?:\$\(|${"`"}|[<>]\()(?:\s{0,9}<|[^)]{0,300}?\b(?:${[...READERS].filter((name) => !NAMES_ONLY.has(name)).join("|")})\b)`,
+  "u",
+)
+
+const mentionsCredential = (call: Invocation): string | undefined => {
+  const related = [call.command, ...upstream(call.command, call.understood), ...substitutions(call)]
+  for (const command of related) {
+    const files = command.input?.kind === "file" ? [command.input.path] : []
+    for (const word of [...command.argv.slice(1), ...files]) {
+      const path = credentialIn(word, command, call)
+      if (path !== undefined) return path
+    }
+  }
+  return undefined
+}
+
+function substitutions(call: Invocation): readonly SimpleCommand[] {
+  return call.words.every(({ known }) => known)
+    ? []
+    : call.understood.commands.filter(({ source }) => source === "substitution")
+}
+
+function credentialIn(word: ShellWord, command: SimpleCommand, call: Invocation): string | undefined {
+  const text = word.text
+    .replace(/^(?:[\w-]*=)?[@<]/u, "")
+    .replace(/^[^=]*=@/u, "")
+    .replace(/^file:\/\//u, "")
+  return pathForms({ ...word, text }, command.directory, call.facts).find(
+    (path) => isCredentialPath(path, call.facts) || /\/\.env(?:\.[\w.]+)?$/u.test(path),
+  )
+}
+
+const dumpsEnvironment = (call: Invocation): boolean =>
+  [...upstream(call.command, call.understood), ...substitutions(call)].some(
+    ({ program, argv }) =>
+      (["env", "printenv", "set", "export", "declare", "history"].includes(program ?? "") && argv.length < 3) ||
+      argv.some(({ text }) => /^\/proc\/[^/]+\/environ$/u.test(text)),
+  )
+
+const SENDERS = [
+  "nc",
+  "sftp",
+  "ncat",
+  "netcat",
+  "socat",
+  "telnet",
+  "ftp",
+  "lftp",
+  "tftp",
+  "openssl",
+  "websocat",
+  "wscat",
+  "mail",
+  "mailx",
+  "sendmail",
+  "mutt",
+  "msmtp",
+  "swaks",
+  "s-nail",
+]
+const NETWORK_NAMES = [...NETWORK_PROGRAMS]
+const sub = (call: Invocation, ...names: readonly string[]): boolean => {
+  const found = subcommands(call)
+  return names.some((name) => name.split(" ").every((part, index) => found[index] === part))
+}
+
+export const EXFILTRATION_RULES: readonly CommandRule[] = [
+  {
+    key: "send credentials to another machine",
+    programs: [...NETWORK_NAMES, "git", "gh", "npm", "python", "python3", "node", "perl", "ruby", "php"],
+    when: (call) =>
+      (mentionsCredential(call) !== undefined || dumpsEnvironment(call)) &&
+      !isKeyUser(call) &&
+      (NETWORK_PROGRAMS.has(call.program) || dumpsOrReads(call)),
+    does: "sends credentials or the environment to another program or machine",
+    effects: (call) => [...network(call), { kind: "credentials", path: mentionsCredential(call) ?? "the environment" }],
+  },
+  {
+    key: "upload a file",
+    programs: ["curl", "curlie"],
+    when: (call) => uploadsWithCurl(call) && isElsewhere(call),
+    does: "sends a file to another machine",
+    effects: network,
+  },
+  {
+    key: "upload a file",
+    programs: ["wget", "wget2"],
+    when: (call) => hasFlag(call, /^--(?:post|body)-file/u) && isElsewhere(call),
+    does: "sends a file to another machine",
+    effects: network,
+  },
+  {
+    key: "upload a file",
+    programs: ["http", "https", "httpie", "xh"],
+    when: (call) =>
+      isElsewhere(call) &&
+      (call.words.some(({ text }) => /^[^=:]+(?:@|=@|:=@)[^@]+$/u.test(text) && !text.startsWith("-")) ||
+        call.command.input?.kind === "file"),
+    does: "sends a file to another machine",
+    effects: network,
+  },
+  {
+    key: "send data to another machine",
+    programs: SENDERS,
+    when: (call) =>
+      isElsewhere(call) &&
+      (call.program === "openssl"
+        ? call.operands[0]?.text === "s_client" && readsFile(call)
+        : readsFile(call) || call.command.input?.kind === "text" || sendsSubstitution(call)),
+    does: "sends data to another machine",
+    effects: network,
+  },
+  {
+    key: "open a connection that runs a program",
+    programs: ["nc", "ncat", "netcat", "socat"],
+    when: (call) =>
+      hasFlag(call, /^-[a-zA-Z]*[ec]$|^--(?:exec|sh-exec|lua-exec)/u) ||
+      call.operands.some(({ text }) => /^(?:exec|system|shell)[:,]/iu.test(text)),
+    does: "lets another machine control a program here",
+    effects: (call) => [...network(call), { kind: "code" }],
+  },
+  {
+    key: "network connection of the shell",
+    programs: ["*"],
+    when: (call) =>
+      [...outputTargets(call.command), ...call.command.redirections.map(({ target }) => target), ...call.words].some(
+        ({ text }) => /\/dev\/(?:tcp|udp)\//u.test(text),
+      ),
+    does: "opens a network connection of the shell",
+    effects: (call) => [{ kind: "network", host: deviceHost(call) }],
+  },
+  {
+    key: "send the output of a command to another machine",
+    programs: NETWORK_NAMES,
+    when: (call) => sendsSubstitution(call) && isElsewhere(call),
+    does: "sends the output of a command to another machine",
+    effects: network,
+  },
+  {
+    key: "git push to a URL",
+    programs: ["git"],
+    when: (call) =>
+      subcommands(call)[0] === "push" &&
+      subcommands(call)
+        .slice(1)
+        .some((word) => /^(?:[a-z+]+:\/\/|[\w.-]+@[\w.-]+:|ext::)/iu.test(word)),
+    does: "pushes to a repository that is not a named remote",
+    effects: [{ kind: "person" }],
+  },
+  {
+    key: "change where git pushes to",
+    programs: ["git"],
+    when: (call) => sub(call, "remote set-url"),
+    does: "changes the address of a remote repository",
+    effects: [{ kind: "person" }],
+  },
+  {
+    key: "publish to a public service",
+    programs: [
+      "npm",
+      "pnpm",
+      "yarn",
+      "cargo",
+      "twine",
+      "gem",
+      "docker",
+      "podman",
+      "gh",
+      "poetry",
+      "uv",
+      "hatch",
+      "flit",
+      "dotnet",
+      "mvn",
+      "gist",
+      "vsce",
+      "clawhub",
+    ],
+    when: (call) =>
+      !hasFlag(call, /^--dry-run$/u) &&
+      (sub(
+        call,
+        "publish",
+        "upload",
+        "gist create",
+        "gist edit",
+        "release create",
+        "release upload",
+        "nuget push",
+        "deploy",
+      ) ||
+        (["gem", "docker", "podman"].includes(call.program) && sub(call, "push")) ||
+        (call.program === "yarn" && sub(call, "npm publish")) ||
+        call.program === "gist"),
+    does: "publishes files",
+    effects: [{ kind: "person" }],
+  },
+  {
+    key: "copy to cloud storage",
+    programs: ["aws", "gsutil", "gcloud", "az", "rclone", "s3cmd", "mc", "doctl", "b2", "croc", "wormhole", "ffsend"],
+    when: (call) =>
+      sub(
+        call,
+        "s3 cp",
+        "s3 sync",
+        "s3 mv",
+        "s3api put-object",
+        "cp",
+        "rsync",
+        "storage cp",
+        "storage rsync",
+        "storage blob upload",
+        "copy",
+        "sync",
+        "move",
+        "put",
+        "upload-file",
+        "send",
+        "upload",
+      ) && !/^(?:s3|gs|\w+):/u.test(subcommands(call).at(-2) ?? ""),
+    does: "copies files to cloud storage",
+    effects: network,
+  },
+  {
+    key: "tunnel to another machine",
+    programs: ["ssh", "ngrok", "cloudflared", "chisel", "bore", "frpc", "tailscale"],
+    when: (call) =>
+      call.program === "ssh"
+        ? hasFlag(call, /^-[a-zA-Z]*[RD]/u)
+        : call.program === "tailscale"
+          ? sub(call, "funnel", "serve", "up")
+          : call.operands.length > 0,
+    does: "opens a tunnel through which other machines reach this one",
+    effects: network,
+  },
+]
+
+/** Programs that use a key and do not show it. */
+function isKeyUser(call: Invocation): boolean {
+  return (
+    ["ssh", "scp", "sftp", "rsync", "ssh-copy-id", "git", "aws", "gcloud"].includes(call.program) &&
+    !upstream(call.command, call.understood).length &&
+    call.command.input?.kind !== "file" &&
+    call.operands
+      .slice(0, call.program === "scp" || call.program === "rsync" ? -1 : 0)
+      .every((word) => credentialIn(word, call.command, call) === undefined || isIdentity(call, word))
+  )
+}
+
+function isIdentity(call: Invocation, word: ShellWord): boolean {
+  return optionValues(call, "-i", "-F", "-e", "--profile").some(({ text }) => text.includes(word.text))
+}
+
+/** An interpreter that reads credentials from its input. */
+function dumpsOrReads(call: Invocation): boolean {
+  return ["git", "gh", "npm"].includes(call.program)
+    ? false
+    : upstream(call.command, call.understood).length > 0 || call.command.input?.kind === "file"
+}
+
+function deviceHost(call: Invocation): string | undefined {
+  const text = [...call.words, ...call.command.redirections.map(({ target }) => target)]
+    .map((word) => word.text)
+    .join(" ")
+  return /\/dev\/(?:tcp|udp)\/([^/\s]+)/u.exec(text)?.[1]
+}

@@ -1,0 +1,180 @@
+import { CODE, PERSON } from "../command-rule.ts"
+import type { CommandRule } from "../command-rule.ts"
+import { optionValues, subcommands } from "../invocation.ts"
+import type { Invocation } from "../invocation.ts"
+
+const says = (call: Invocation, pattern: RegExp): boolean => call.words.some(({ text }) => pattern.test(text))
+const editor = (call: Invocation): boolean =>
+  [...optionValues(call, "-c", "--cmd", "-S"), ...call.words.filter(({ text }) => text.startsWith("+"))].some(
+    ({ text }) =>
+      /!|\b(?:system|term(?:inal)?|py(?:thon)?3?|lua|perl|ruby|call|exe(?:cute)?|so(?:urce)?|w(?:rite)?q?\b)/u.test(
+        text,
+      ),
+  )
+const anyOption =
+  (...names: readonly string[]) =>
+  (call: Invocation): boolean =>
+    optionValues(call, ...names).length > 0
+const sshOption = (call: Invocation): boolean =>
+  optionValues(call, "-o", "--ssh-option").some(({ text }) =>
+    /^\s*["']?(?:ProxyCommand|LocalCommand|PermitLocalCommand|KnownHostsCommand|Include|PKCS11Provider|SecurityKeyProvider|XAuthLocation|IdentityAgent|ProxyUseFdpass)\b/iu.test(
+      text,
+    ),
+  ) ||
+  optionValues(call, "-F", "-S", "-D", "-I").some(({ text }) =>
+    call.program === "ssh" ? false : /[/;|$]/u.test(text),
+  ) ||
+  (call.program === "ssh" && optionValues(call, "-F", "-I").some(({ text }) => !text.endsWith("/.ssh/config")))
+const shellEscape = (call: Invocation): boolean =>
+  says(call, /(?:^|\n|;|\s)(?:\\!|\.shell|\.system|\.output\s*\|)\s*|\\g?\s*\|/u)
+const copyProgram = (call: Invocation): boolean =>
+  says(call, /\b(?:copy|COPY)\b[\s\S]*\b(?:from|to)\s+program\b/iu) || shellEscape(call)
+const tarProgram = (call: Invocation): boolean =>
+  says(
+    call,
+    /^--(?:checkpoint-action=(?:exec|['"]?exec)|to-command|rsh-command|info-script|new-volume-script|rmt-command)/u,
+  ) ||
+  says(call, /^exec=/u) ||
+  optionValues(call, "-I", "--use-compress-program", "-F").some(
+    ({ text }) =>
+      !/^(?:gzip|pigz|bzip2|pbzip2|xz|pixz|zstd|zstdmt|lz4|lzma|lzip|brotli|lzop)(?:\s+-[-\w]+(?:=\w+)?)*$/u.test(text),
+  )
+
+const STARTS_PROGRAM: ReadonlyMap<string, (call: Invocation) => boolean> = new Map<
+  string,
+  (call: Invocation) => boolean
+>([
+  ["vim", editor],
+  ["vi", editor],
+  ["nvim", editor],
+  ["view", editor],
+  ["ex", (call) => editor(call) || call.command.input !== undefined],
+  ["emacs", anyOption("--eval", "--execute", "-eval", "-l", "--load", "-f", "--funcall", "--script")],
+  ["emacsclient", anyOption("--eval", "-e")],
+  ["less", (call) => call.words.some(({ text }) => /^\+\+?!/u.test(text))],
+  ["more", (call) => call.words.some(({ text }) => /^\+\+?!/u.test(text))],
+  ["man", anyOption("-P", "--pager", "-H", "--html")],
+  ["tar", tarProgram],
+  ["gtar", tarProgram],
+  ["bsdtar", tarProgram],
+  [
+    "rsync",
+    (call) =>
+      optionValues(call, "-e", "--rsh", "--rsync-path").some(
+        ({ text }) =>
+          !/^(?:ssh|\/usr\/bin\/ssh)(?:\s+-(?!o)\w+(?:\s+[\w./~-]+)?|\s+-o\s*(?!Proxy|Local|Permit|Known)\w+[= ]\w+)*$|^(?:sudo )?rsync$/u.test(
+            text,
+          ),
+      ),
+  ],
+  ["ssh", sshOption],
+  ["ssh-keygen", anyOption("-D")],
+  ["ssh-add", anyOption("-s")],
+  ["scp", sshOption],
+  ["sftp", sshOption],
+  ["zip", anyOption("-TT", "--unzip-command")],
+  ["gdb", (call) => anyOption("-ex", "-eval-command", "-x", "--command", "-iex")(call)],
+  ["lldb", anyOption("-o", "-s", "--one-line")],
+  ["tcpdump", anyOption("-z")],
+  ["wget", anyOption("--use-askpass")],
+  [
+    "sqlite3",
+    (call) =>
+      shellEscape(call) ||
+      says(
+        call,
+        /\bload_extension\s*\(|\b(?:writefile|edit)\s*\(|^\s*\.(?:load|shell|system|excel)\b|^\s*\.(?:read|import|once|output)\s+['"]?\|/iu,
+      ),
+  ],
+  ["mysql", (call) => shellEscape(call) || anyOption("--pager")(call)],
+  ["mariadb", shellEscape],
+  ["make", (call) => says(call, /^(?:SHELL|\.SHELLFLAGS)=|^--eval/u)],
+  ["gmake", (call) => says(call, /^(?:SHELL|\.SHELLFLAGS)=|^--eval/u)],
+  ["strace", (call) => optionValues(call, "-o").some(({ text }) => /^[|!]/u.test(text))],
+  ["split", anyOption("--filter")],
+  ["vimdiff", editor],
+  ["ffmpeg", (call) => says(call, /^\|/u)],
+  ["latexmk", anyOption("-e", "-r")],
+  ["bpftrace", (call) => says(call, /^--unsafe$/u) || says(call, /\bsystem\s*\(/u)],
+  ["ipython", anyOption("-c")],
+  ["irb", (call) => call.command.input?.kind === "text"],
+  ["jshell", (call) => call.command.input !== undefined],
+  ["swift", anyOption("-e")],
+  ["dotnet", (call) => says(call, /^eval$/u) || (says(call, /^script$/u) && says(call, /^https?:/u))],
+  ["rake", anyOption("-e", "-p", "-E")],
+  ["sg", (call) => call.words.length > 1],
+  ["newgrp", () => true],
+  ["bun", (call) => says(call, /^https?:\/\//u)],
+  ["uv", (call) => subcommands(call)[0] === "run" && says(call, /^https?:\/\//u)],
+  ["node", (call) => says(call, /^(?:--import=|--loader=|--require=)?data:/u)],
+  ["php", (call) => says(call, /^(?:-d)?(?:auto_(?:prepend|append)_file|extension|zend_extension)=/u)],
+  ["ld", (call) => says(call, /^-{1,2}plugin(?:=|$)/u)],
+  ["clang", (call) => says(call, /^-fplugin=|^-load$/u)],
+  ["sort", anyOption("--compress-program")],
+  ["nmap", anyOption("--script", "--interactive")],
+  ["gcc", (call) => says(call, /^-wrapper$|^-fplugin=|^-specs=|^-B\//u)],
+  ["cmake", (call) => says(call, /^-P$/u) && says(call, /^\/tmp\//u)],
+  ["npm", (call) => subcommands(call)[0] === "exec" && anyOption("-c", "--call")(call)],
+  ["npx", anyOption("-c", "--call")],
+  ["go", (call) => says(call, /^-(?:exec|toolexec)(?:=|$)/u)],
+  ["cargo", (call) => optionValues(call, "--config").some(({ text }) => /runner|rustc|linker|wrapper/u.test(text))],
+  ["entr", (call) => says(call, /^-s$/u)],
+  ["run-parts", () => true],
+  ["openssl", (call) => says(call, /^-engine$|^-provider-path$/u)],
+  ["ftp", (call) => call.command.input?.kind === "text" && /^\s*!/mu.test(call.command.input.word.text)],
+  ["pdflatex", (call) => says(call, /^-{1,2}shell-escape$|^-{1,2}enable-write18$/u)],
+  ["latex", (call) => says(call, /^-{1,2}shell-escape$|^-{1,2}enable-write18$/u)],
+  ["lualatex", (call) => says(call, /^-{1,2}shell-escape$/u)],
+  ["pandoc", (call) => anyOption("-F", "--filter", "-L", "--lua-filter")(call)],
+  ["pip", (call) => anyOption("--python", "--global-option", "--config-settings")(call) && says(call, /^\/tmp\//u)],
+  [
+    "redis-cli",
+    (call) =>
+      says(call, /^(?:module|eval|slaveof|replicaof)$/iu) || (says(call, /^config$/iu) && says(call, /^set$/iu)),
+  ],
+])
+
+const TEMPORARY_CODE =
+  /^(?:-r|--require|--import|--loader|--experimental-loader|-I|-M|-f|--file|--makefile)(?:=|\n)?\/(?:tmp|var\/tmp|dev\/shm)\//mu
+
+/** Options of everyday programs that start another program. */
+export const LAUNCHER_RULES: readonly CommandRule[] = [
+  {
+    key: "load code from a temporary directory",
+    programs: ["node", "ruby", "perl", "java", "make", "gmake", "python", "python3", "php", "bun", "deno"],
+    when: (call) =>
+      TEMPORARY_CODE.test(call.words.map(({ text }) => text).join("\n")) ||
+      says(call, /^-(?:javaagent|agentlib|agentpath):/u),
+    does: "loads code by an option",
+    effects: CODE,
+  },
+  {
+    key: "run code of another system or framework",
+    programs: ["cmd.exe", "powershell", "powershell.exe", "pwsh.exe", "python", "python3", "php", "rails"],
+    when: (call) => {
+      const [first = "", second = ""] = call.operands.map(({ text }) => text)
+      if (call.program.startsWith("python"))
+        return (
+          first.endsWith("manage.py") && (second === "flush" || (second === "shell" && says(call, /^-c$|^--command/u)))
+        )
+      if (call.program === "php") return first === "artisan" && second === "tinker" && says(call, /^--execute/u)
+      return call.program === "rails" ? first === "runner" || first === "r" : call.words.length > 0
+    },
+    does: "runs code from the command line",
+    effects: CODE,
+  },
+  {
+    key: "an option that starts another program",
+    programs: [...STARTS_PROGRAM.keys()],
+    when: (call) => STARTS_PROGRAM.get(call.program)?.(call) === true,
+    does: "starts another program by an option",
+    effects: CODE,
+  },
+  {
+    key: "a database server runs a program",
+    programs: ["psql", "pgcli"],
+    when: copyProgram,
+    does: "lets a database or its client start a program",
+    effects: PERSON,
+  },
+]

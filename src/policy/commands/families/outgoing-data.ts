@@ -1,0 +1,188 @@
+import { absolutePath, pathForms } from "../command-paths.ts"
+import type { CommandRule } from "../command-rule.ts"
+import type { Effect } from "../command-verdict.ts"
+import { holdsCredentials, isCredentialPath } from "../credential-paths.ts"
+import { hasFlag, optionValues, subcommands } from "../invocation.ts"
+import type { Invocation } from "../invocation.ts"
+import { NETWORK_PROGRAMS, isLoopback, networkHost } from "../network-target.ts"
+import { isWithin } from "../../file-floor.ts"
+import type { ShellWord, SimpleCommand } from "../../shell/understood-command.ts"
+
+const network = (call: Invocation): readonly Effect[] => [{ kind: "network", host: networkHost(call) }]
+const isElsewhere = (call: Invocation): boolean => !isLoopback(networkHost(call))
+const says = (call: Invocation, pattern: RegExp): boolean => call.words.some(({ text }) => pattern.test(text))
+const isComputed = ({ known, text }: ShellWord): boolean => !known && /[$`]/u.test(text)
+const ENV_FILE = /(?:^|\/)\.env(?:\.[\w.]+)?$/u
+
+const DATA_OPTIONS = [
+  ..."-d --data --data-raw --data-ascii --data-binary --data-urlencode --json -F --form --form-string --url-query".split(
+    " ",
+  ),
+  ..."--post-data --body-data".split(" "),
+]
+
+/** A variable whose name says that it holds a secret. */
+const SECRET_VARIABLE =
+  /\$\{?!?\w*(?:SECRET|TOKEN|PASSW(?:OR)?D|PASSPHRASE|API_?KEY|PRIVATE_?KEY|ACCESS_?KEY|CREDENTIAL)\w*/iu
+const isSecret = ({ known, text }: ShellWord): boolean => !known && SECRET_VARIABLE.test(text)
+
+/** Secrets in an address or in the data; in a header they are how a service knows the user. */
+const sendsSecret = (call: Invocation): boolean => {
+  const headers = optionValues(call, "-H", "--header", "-u", "--user", "--oauth2-bearer").map(({ text }) => text)
+  return call.words.some(
+    (word) => isSecret(word) && !headers.includes(word.text) && !headers.some((text) => word.text.endsWith(text)),
+  )
+}
+
+/** Earlier commands of the line put a file with secrets into variables. */
+const readsSecretsBefore = (call: Invocation): boolean => {
+  if (!call.words.some(isComputed)) return false
+  const at = call.understood.commands.indexOf(call.command)
+  return call.understood.commands
+    .slice(0, at)
+    .some((command) => READS_VARIABLES.has(command.program ?? "") && namesSecrets(command, call))
+}
+const READS_VARIABLES = new Set(["read", "mapfile", "readarray", "source", ".", "export", "set", "eval"])
+
+function namesSecrets(command: SimpleCommand, call: Invocation): boolean {
+  const files = command.input?.kind === "file" ? [command.input.path] : []
+  return [...command.argv.slice(1), ...files, ...command.redirections.map(({ target }) => target)].some(
+    (word) =>
+      ENV_FILE.test(word.text) ||
+      pathForms(word, command.directory, call.facts).some((path) => isCredentialPath(path, call.facts)),
+  )
+}
+
+/** `"$(cat .env)"` as an argument, or `xargs -a .env`. */
+const passesSecrets = (call: Invocation): boolean =>
+  (call.words.some(isComputed) &&
+    call.understood.commands.some((command) => command.source === "substitution" && namesSecrets(command, call))) ||
+  call.command.wrappers.some(({ program, argv }) => program === "xargs" && argv.some(({ text }) => ENV_FILE.test(text)))
+
+const servedDirectories = (call: Invocation): readonly ShellWord[] => {
+  const here: ShellWord = { text: ".", known: true, pattern: false }
+  const given = (words: readonly ShellWord[]): readonly ShellWord[] => (words.length > 0 ? words : [here])
+  if (call.program.startsWith("python"))
+    return says(call, /^(?:http\.server|SimpleHTTPServer|pyftpdlib|twisted)$/u)
+      ? given(optionValues(call, "-d", "--directory"))
+      : []
+  if (call.program === "php") return hasFlag(call, /^-S/u) ? given(optionValues(call, "-t")) : []
+  if (call.program === "ruby") return hasFlag(call, /^-run$/u) ? given(call.operands.slice(1, 2)) : []
+  if (call.program === "git")
+    return ["daemon", "instaweb", "upload-pack", "http-backend"].includes(subcommands(call)[0] ?? "")
+      ? given([...optionValues(call, "--base-path"), ...call.operands.slice(1)])
+      : []
+  if (call.program === "caddy") return given(optionValues(call, "--root", "-r"))
+  if (call.program === "busybox") return says(call, /^httpd$/u) ? given(optionValues(call, "-h")) : []
+  return given(
+    call.operands.filter(({ text }) => !/^(?:serve|http-server|live-server)(?:@.*)?$/u.test(text)).slice(0, 1),
+  )
+}
+
+const servesOutside = (call: Invocation): boolean =>
+  servedDirectories(call).some((word) => {
+    const path = absolutePath(word, call.command.directory)
+    if (path === undefined) return word.text.startsWith("$")
+    return holdsCredentials(path, call.facts) || path === "/" || (call.program !== "npx" && isOutside(path, call))
+  })
+
+function isOutside(path: string, { facts }: Invocation): boolean {
+  return !isWithin(path, facts.workspaceRoot) && !/^\/(?:tmp|var\/www|srv)(?:\/|$)/u.test(path)
+}
+
+const SERVERS = [
+  "python",
+  "python2",
+  "python3",
+  "php",
+  "ruby",
+  "git",
+  "caddy",
+  "busybox",
+  "serve",
+  "http-server",
+  "live-server",
+]
+const isServerPackage = (call: Invocation): boolean =>
+  call.program !== "npx" || says(call, /^(?:serve|http-server|live-server)(?:@.*)?$/u)
+
+const METADATA =
+  /(?:^|[/@])(?:169\.254\.169\.254|metadata\.google\.internal|100\.100\.100\.200|\[fd00:ec2::254\]|0xa9fea9fe|2852039166)(?:[:/]|$)/iu
+
+/** Data that leaves this machine in the arguments of a program, and directories that are opened to others. */
+export const OUTGOING_DATA_RULES: readonly CommandRule[] = [
+  {
+    key: "send computed data to another machine",
+    programs: ["curl", "curlie", "wget", "wget2"],
+    when: (call) => optionValues(call, ...DATA_OPTIONS).some(isComputed) && isElsewhere(call),
+    does: "sends what the shell computes to another machine",
+    effects: network,
+  },
+  {
+    key: "send credentials to another machine",
+    programs: [...NETWORK_PROGRAMS, "whois", "finger"],
+    when: (call) => isElsewhere(call) && (sendsSecret(call) || readsSecretsBefore(call)),
+    does: "sends a secret to another machine",
+    effects: (call) => [...network(call), { kind: "credentials", path: "the environment" }],
+  },
+  {
+    key: "send credentials to another machine",
+    programs: [...NETWORK_PROGRAMS, "gh", "glab", "whois", "finger", "docker", "podman", "npm", "slack", "ntfy"],
+    when: (call) => isElsewhere(call) && passesSecrets(call),
+    does: "sends a secret to another machine",
+    effects: [{ kind: "credentials", path: ".env" }],
+  },
+  {
+    key: "send data to another machine",
+    programs: ["lftp", "sftp", "ftp", "ncftpput", "curlftpfs"],
+    when: (call) => call.program === "ncftpput" || says(call, /(?:^|;|\s)(?:m?put|mirror\s+(?:-\w*R|--reverse))\s/u),
+    does: "sends files to another machine",
+    effects: network,
+  },
+  {
+    key: "send the output of a command to another machine",
+    programs: ["dig", "nslookup", "host", "drill", "ping", "whois", "finger"],
+    when: (call) => call.words.some(({ known, text }) => !known && /\$\([^)]|`/u.test(text)),
+    does: "sends the output of a command to another machine",
+    effects: network,
+  },
+  {
+    key: "serve a directory to other machines",
+    programs: [...SERVERS, "npx"],
+    when: (call) => isServerPackage(call) && servesOutside(call),
+    does: "lets other programs and machines read a directory outside of the workspace",
+    effects: [{ kind: "person" }],
+  },
+  {
+    key: "read credentials of the cloud machine",
+    programs: ["*"],
+    when: (call) => says(call, METADATA),
+    does: "reads the service that gives this machine its cloud credentials",
+    effects: [{ kind: "credentials", path: "the metadata service" }],
+  },
+  {
+    key: "copy credentials",
+    programs: ["docker", "podman", "kubectl", "oc", "nerdctl"],
+    when: (call) =>
+      (subcommands(call).some((word, index) => index < 2 && word === "cp") ||
+        optionValues(call, "--secret", "--ssh", "--env-file").length > 0) &&
+      call.words.some((word) => {
+        const text = /(?:^|,)(?:src|source)=([^,]+)/u.exec(word.text)?.[1] ?? word.text
+        return pathForms({ ...word, text }, call.command.directory, call.facts).some(
+          (path) =>
+            isCredentialPath(path, call.facts) ||
+            /\/\.(?:ssh|aws|gnupg|kube)$/u.test(path) ||
+            path === call.facts.userHome,
+        )
+      }),
+    does: "copies files that hold keys or logins",
+    effects: (call) => [{ kind: "credentials", path: call.facts.userHome }],
+  },
+  {
+    key: "speak another protocol by an address",
+    programs: ["curl", "wget"],
+    when: (call) => says(call, /^(?:gopher|dict|smtps?|telnet|ldaps?|tftp):\/\//iu),
+    does: "sends raw bytes to a service",
+    effects: network,
+  },
+]

@@ -1,0 +1,208 @@
+import { CODE, PERSON } from "../command-rule.ts"
+import type { CommandRule } from "../command-rule.ts"
+import type { Effect } from "../command-verdict.ts"
+import { hasFlag, optionValues, subcommands } from "../invocation.ts"
+import type { Invocation } from "../invocation.ts"
+
+const GIT = ["git", "git.exe"]
+const action = (call: Invocation): string => subcommands(call)[0] ?? ""
+const is =
+  (name: string, flag?: RegExp) =>
+  (call: Invocation): boolean =>
+    action(call) === name && (flag === undefined || hasFlag(call, flag))
+/** Changes that no commit holds are lost in the working tree. */
+const workingTree = (call: Invocation): readonly Effect[] => [{ kind: "delete", path: call.command.directory }]
+const isEverything = (text: string): boolean => /^(?:\.|\.\/|:\/|\*|:\(top\)\.?)$/u.test(text)
+
+/** Settings whose value git executes, or that name files whose content it executes. */
+const EXECUTING_SETTING =
+  /^(?:core\.(?:pager|editor|sshcommand|fsmonitor|hookspath|askpass|gitproxy|attributesfile|worktree|alternaterefscommand)|alias\..+|pager\..+|sequence\.editor|credential(?:\..+)?\.helper|credential\.helper|filter\..+|diff\..*(?:command|textconv|external)|diff\.external|difftool\..+|mergetool\..+|merge\..+\.driver|gpg(?:\..+)?\.program|include(?:if)?\..*path|url\..+\.(?:push)?insteadof|remote\..+\.(?:uploadpack|receivepack|vcs|proxy|pushurl)|protocol\..*allow|http\..*proxy|http\.sslverify|uploadpack\..+|receive\..+|web\.browser|browser\..+|man\..+|init\.templatedir|submodule\..+\.update|sendemail\..+|instaweb\..+|interactive\.difffilter|tar\..+\.command|trailer\..+\.(?:command|cmd)|safe\.directory|transfer\.fsckobjects)$/iu
+
+const isExecutingSetting = (name: string, value: string | undefined): boolean => {
+  if (!EXECUTING_SETTING.test(name)) return false
+  if (value === undefined) return true
+  if (/^alias\./iu.test(name)) return /^\s*[!-]/u.test(value) || /[$`]/u.test(value)
+  if (/^(?:core\.pager|pager\..+)$/iu.test(name))
+    return !/^(?:cat|less|more|delta|true|false|bat)?(?:\s+-[-\w=]+)*$/u.test(value)
+  if (/^(?:core|sequence)\.editor$/iu.test(name))
+    return !/^(?:true|:|vim?|nvim|nano|emacs|code|code --wait|subl -w|hx|micro|cat)$/u.test(value)
+  if (/^credential/iu.test(name))
+    return !/^(?:store|cache(?: --timeout[= ]\d+)?|osxkeychain|manager(?:-core)?|libsecret|)$/u.test(value)
+  if (/^(?:diff|merge)tool\..+\.(?:prompt|keepbackup|trustexitcode)$/iu.test(name)) return false
+  return !/^(?:diff|merge)\.tool$/iu.test(name)
+}
+
+/** The settings of `git -c name=value` and `--config-env`. */
+const givenSettings = (call: Invocation): readonly (readonly [string, string])[] =>
+  optionValues(call, "-c", "--config").flatMap(({ text }) => {
+    const at = text.indexOf("=")
+    return at === -1 ? [] : [[text.slice(0, at), text.slice(at + 1)] as const]
+  })
+
+const changesSetting = (call: Invocation): boolean => {
+  if (action(call) !== "config" || hasFlag(call, /^--(?:get\S*|list|show-\S+)$|^-l$/u)) return false
+  if (hasFlag(call, /^-e$|^--edit$/u)) return true
+  const files = optionValues(call, "-f", "--file", "--blob", "--type").map(({ text }) => text)
+  const [name, value] = subcommands(call)
+    .slice(1)
+    .filter((word) => !["set", "unset", "add"].includes(word) && !files.includes(word))
+  return (
+    name !== undefined &&
+    (value !== undefined || hasFlag(call, /^--(?:add|replace-all)$/u)) &&
+    isExecutingSetting(name, value)
+  )
+}
+
+export const VERSION_CONTROL_RULES: readonly CommandRule[] = [
+  {
+    key: "git reset --hard (destroys uncommitted changes)",
+    programs: GIT,
+    when: is("reset", /^--hard$/u),
+    does: "discards changes that are not committed",
+    effects: workingTree,
+  },
+  {
+    key: "git force push (rewrites remote history)",
+    programs: GIT,
+    when: is("push", /^--force/u),
+    does: "rewrites the history of a remote repository",
+    effects: PERSON,
+  },
+  {
+    key: "git force push short flag (rewrites remote history)",
+    programs: GIT,
+    when: is("push", /^-[a-zA-Z]*f/u),
+    does: "rewrites the history of a remote repository",
+    effects: PERSON,
+  },
+  {
+    key: "git push that deletes or replaces remote branches",
+    programs: GIT,
+    when: (call) =>
+      action(call) === "push" &&
+      (hasFlag(call, /^--(?:mirror|delete|prune|all)$|^-[a-z]*d/u) ||
+        subcommands(call)
+          .slice(1)
+          .some((word) => /^[+:]./u.test(word))),
+    does: "deletes or replaces branches of a remote repository",
+    effects: PERSON,
+  },
+  {
+    key: "git clean with force (deletes untracked files)",
+    programs: GIT,
+    when: (call) => is("clean", /^-[a-zA-Z]*f|^--force$/u)(call) && !hasFlag(call, /^-[a-zA-Z]*n|^--dry-run$/u),
+    does: "deletes files that git does not track",
+    effects: workingTree,
+  },
+  {
+    key: "git branch force delete",
+    programs: GIT,
+    when: (call) =>
+      is("branch", /^-[a-zA-Z]*D/u)(call) ||
+      (is("branch", /^--delete$|^-[a-z]*d/u)(call) && hasFlag(call, /^--force$|^-[a-z]*f/u)),
+    does: "deletes a branch that is not merged",
+    effects: PERSON,
+  },
+  {
+    key: "git checkout/restore discarding changes",
+    programs: GIT,
+    when: (call) =>
+      ["checkout", "restore"].includes(action(call)) &&
+      subcommands(call).slice(1).some(isEverything) &&
+      !(action(call) === "restore" && hasFlag(call, /^--staged$|^-S$/u) && !hasFlag(call, /^--worktree$|^-W$/u)),
+    does: "discards changes that are not committed",
+    effects: workingTree,
+  },
+  {
+    key: "git switch or checkout discarding changes",
+    programs: GIT,
+    when: (call) =>
+      ["checkout", "switch"].includes(action(call)) && hasFlag(call, /^--(?:force|discard-changes)$|^-f$/u),
+    does: "discards changes that are not committed",
+    effects: workingTree,
+  },
+  {
+    key: "git rewrites or drops history",
+    programs: GIT,
+    when: (call) => {
+      const words = subcommands(call)
+      return (
+        ["filter-branch", "filter-repo"].includes(action(call)) ||
+        (action(call) === "reflog" && ["expire", "delete"].includes(words[1] ?? "")) ||
+        (action(call) === "gc" &&
+          hasFlag(call, /^--prune=(?:now|all)|^--aggressive$/u) &&
+          hasFlag(call, /^--prune/u)) ||
+        (action(call) === "prune" && !hasFlag(call, /^-n$|^--dry-run$/u)) ||
+        (action(call) === "update-ref" && hasFlag(call, /^-d$|^--stdin$/u)) ||
+        (action(call) === "stash" && words[1] === "clear") ||
+        (action(call) === "replace" && words.length > 1) ||
+        (action(call) === "worktree" && words[1] === "remove" && hasFlag(call, /^-f$|^--force$/u)) ||
+        (action(call) === "rm" &&
+          hasFlag(call, /^-[a-z]*r/u) &&
+          hasFlag(call, /^-[a-z]*f|^--force/u) &&
+          words.slice(1).some(isEverything))
+      )
+    },
+    does: "drops commits or changes that cannot be restored",
+    effects: PERSON,
+  },
+  {
+    key: "git setting that runs a program",
+    programs: GIT,
+    when: (call) =>
+      changesSetting(call) ||
+      givenSettings(call).some(([name, value]) => isExecutingSetting(name, value)) ||
+      optionValues(call, "--config-env", "--exec-path").length > 0,
+    does: "changes which programs git runs",
+    // A stored setting also acts where the user runs git, outside of any sandbox.
+    effects: (call) => (changesSetting(call) ? PERSON : CODE),
+  },
+  {
+    key: "git option that runs a program",
+    programs: GIT,
+    when: (call) =>
+      hasFlag(
+        call,
+        /^--(?:upload-pack|receive-pack|exec|extcmd|open-files-in-pager|template)(?:=|$)|^--(?:msg|tree|index|env|commit|tag-name|parent)-filter/u,
+      ) ||
+      subcommands(call).some((word) => /^ext::|^fd::/u.test(word)) ||
+      (action(call) === "clone" && hasFlag(call, /^-u/u)) ||
+      (action(call) === "rebase" && hasFlag(call, /^-[a-z]*x|^--exec/u)) ||
+      (action(call) === "bisect" && subcommands(call)[1] === "run") ||
+      (action(call) === "submodule" && subcommands(call)[1] === "foreach") ||
+      (action(call) === "grep" && hasFlag(call, /^-O/u)) ||
+      (action(call) === "difftool" && hasFlag(call, /^-x|^--extcmd/u)) ||
+      (action(call) === "send-email" && hasFlag(call, /^--(?:sendmail-cmd|to-cmd|cc-cmd|smtp-server)/u)),
+    does: "lets git run another program",
+    effects: CODE,
+  },
+  {
+    key: "delete or change a repository on a server",
+    programs: ["gh", "glab", "hub", "tea"],
+    when: (call) => {
+      const words = subcommands(call)
+      return (
+        words
+          .slice(0, 3)
+          .some((word) => ["delete", "archive", "rename", "transfer", "delete-asset", "remove"].includes(word)) ||
+        (["secret", "variable", "ssh-key", "gpg-key", "deploy-key", "auth"].includes(words[0] ?? "") &&
+          /^(?:set|add|login|logout|refresh|setup-git|remove)$/u.test(words[1] ?? "")) ||
+        (words[0] === "repo" && words[1] === "edit") ||
+        (words[0] === "api" &&
+          optionValues(call, "-X", "--method").some(({ text }) => /^(?:delete|put|patch|post)$/iu.test(text))) ||
+        (words[0] === "pr" && words[1] === "merge" && hasFlag(call, /^--admin$/u))
+      )
+    },
+    does: "changes or deletes something on a server",
+    effects: PERSON,
+  },
+  {
+    key: "discard changes in another version control system",
+    programs: ["hg", "svn", "jj", "fossil", "bzr", "p4"],
+    when: (call) =>
+      /^(?:revert|strip|purge|abandon|obliterate|histedit|rollback)$/u.test(action(call)) ||
+      (action(call) === "update" && hasFlag(call, /^-C$|^--clean$/u)),
+    does: "discards changes that are not committed",
+    effects: workingTree,
+  },
+]

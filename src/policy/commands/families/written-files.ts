@@ -1,0 +1,145 @@
+import { absolutePath, pathForms } from "../command-paths.ts"
+import { shownText } from "../command-rule.ts"
+import type { CommandFinding, Effect } from "../command-verdict.ts"
+import type { Invocation } from "../invocation.ts"
+import { pathClass } from "../path-classes.ts"
+import type { PathClass } from "../path-classes.ts"
+import { writtenPaths } from "../written-paths.ts"
+import type { WriteMethod, WrittenPath } from "../written-paths.ts"
+
+/** Findings about the files that a command writes or deletes: the key depends on the class of the path and on how it is written. */
+export function findWrittenFiles(call: Invocation, kind: "write" | "delete"): readonly CommandFinding[] {
+  if (call.command.source === "remote") return []
+  const paths = writtenPaths(call).filter(({ method }) => (method === "delete") === (kind === "delete"))
+  return paths.flatMap((written) => {
+    for (const path of pathForms(written.word, call.command.directory, call.facts)) {
+      const found = pathClass(path, call.facts)
+      const key = found === undefined ? undefined : keyOf(found, written)
+      if (key !== undefined && found !== undefined)
+        return finding(call, {
+          key,
+          does: WHAT[found],
+          effect: found === "project permissions" ? { kind: "person" } : { kind, path },
+        })
+    }
+    return isComputed(call, written) ? finding(call, { ...COMPUTED, effect: { kind, path: undefined } }) : []
+  })
+}
+
+const COMPUTED = { key: "write to a computed path", does: "writes to a file whose name the shell computes" }
+
+function finding(
+  call: Invocation,
+  found: { readonly key: string; readonly does: string; readonly effect: Effect },
+): CommandFinding {
+  return {
+    level: "ask",
+    key: found.key,
+    description: `${shownText(call)} ${found.does}`,
+    view: "argv",
+    effects: [found.effect],
+  }
+}
+
+/** `> $file`: a name of which nothing is known. `> "$name.html"` ends in a way that none of the protected files does. */
+function isComputed(call: Invocation, { word, method }: WrittenPath): boolean {
+  if (word.known || method === "delete" || method === "copy") return false
+  return (
+    absolutePath(word, call.command.directory) === undefined &&
+    /^(?:\$\w+|\$\{\w+\}|\$\(.*\)|`.*`)$/su.test(word.text) &&
+    !HARMLESS_VARIABLE.test(word.text)
+  )
+}
+
+/** Files in which a CI system collects results. */
+const HARMLESS_VARIABLE = /^\$\{?GITHUB_(?:OUTPUT|ENV|STEP_SUMMARY|PATH)\}?$/u
+
+const ORDINARY: Readonly<Record<PathClass, string | undefined>> = {
+  "hermes file": "overwrite Hermes config/env",
+  "hermes home": "write into the Hermes home",
+  "system config": "overwrite system config",
+  "user-sensitive": "overwrite credential, SSH or shell start-up file",
+  "account credentials": "overwrite credentials of the account",
+  "start-up": "write a file that runs at start-up or login",
+  system: "write into a system directory",
+  kernel: "change kernel settings",
+  "executed by tools": "write a file that other programs execute",
+  "project permissions": "change the permissions of the project",
+  "project env/config": undefined,
+}
+
+const REDIRECTED = "overwrite system file via redirection"
+const TEED = "overwrite system file via tee"
+const COPIED = "copy/move file into sensitive credential/SSH/shell-rc path"
+const EDITED = "in-place edit of sensitive credential/SSH/shell-rc path"
+const EDITED_HERMES = "in-place edit of Hermes config/env"
+
+const KEYS: Readonly<Record<Exclude<WriteMethod, "other" | "delete">, Partial<Record<PathClass, string>>>> = {
+  redirection: {
+    "system config": "overwrite system config",
+    "user-sensitive": REDIRECTED,
+    "hermes file": REDIRECTED,
+    "project env/config": "overwrite project env/config via redirection",
+  },
+  tee: {
+    "system config": TEED,
+    "user-sensitive": TEED,
+    "hermes file": TEED,
+    "project env/config": "overwrite project env/config via tee",
+  },
+  copy: {
+    "system config": "copy/move file into system config path",
+    "user-sensitive": COPIED,
+    "hermes file": COPIED,
+    "project env/config": "overwrite project env/config file",
+  },
+  "in-place edit": {
+    "system config": "in-place edit of system config",
+    "user-sensitive": EDITED,
+    "hermes file": EDITED_HERMES,
+  },
+  "in-place edit (long flag)": {
+    "system config": "in-place edit of system config (long flag)",
+    "user-sensitive": `${EDITED} (long flag)`,
+    "hermes file": `${EDITED_HERMES} (long flag)`,
+  },
+  "in-place edit (perl/ruby)": {
+    "user-sensitive": `${EDITED} (perl/ruby)`,
+    "hermes file": `${EDITED_HERMES} (perl/ruby)`,
+  },
+}
+
+function keyOf(found: PathClass, { method, derived }: WrittenPath): string | undefined {
+  if (method === "delete") return DELETED[found]
+  // A new name in a directory may be a template of a project; the directory itself was named on purpose.
+  if (derived && found === "project env/config") return undefined
+  return (method === "other" ? undefined : KEYS[method][found]) ?? ORDINARY[found]
+}
+
+const DELETED: Readonly<Record<PathClass, string | undefined>> = {
+  "hermes file": "delete in the Hermes home",
+  "hermes home": "delete in the Hermes home",
+  "system config": "delete in a system directory",
+  "user-sensitive": "delete credential, SSH or shell start-up file",
+  "account credentials": "delete credentials of the account",
+  "start-up": "delete a start-up file of the account",
+  system: "delete in a system directory",
+  kernel: "change kernel settings",
+  "executed by tools": undefined,
+  "project permissions": "change the permissions of the project",
+  "project env/config": undefined,
+}
+
+const WHAT: Readonly<Record<PathClass, string>> = {
+  "hermes file": "changes settings or credentials of Hermes",
+  "hermes home": "changes files of Hermes",
+  "system config": "changes settings of the system",
+  "user-sensitive": "changes keys, logins or start-up files of the account",
+  "account credentials": "changes credentials of the account",
+  "start-up": "changes a file that is executed at login or by other programs",
+  system: "changes a directory of the system",
+  kernel: "changes settings of the kernel",
+  "executed by tools": "changes a file that other programs execute",
+  "project permissions": "changes what Hermes may do in this project",
+  "project env/config": "replaces an environment or configuration file of the project",
+}

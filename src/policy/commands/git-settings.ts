@@ -1,0 +1,43 @@
+import { outputTargets } from "./command-paths.ts"
+import { isCodeVariable } from "./families/environment.ts"
+import { programName } from "./invocation.ts"
+import { isReadingCommand } from "./read-only.ts"
+import type { SimpleCommand, UnderstoodCommand } from "../shell/understood-command.ts"
+
+/**
+ * Whether a line needs `.git/config` only for what git keeps there itself, such as the upstream of a branch. The other commands of the line may
+ * only read: the file also names programs that git starts, and they must not write it.
+ */
+export function keepsGitSettings(understood: UnderstoodCommand): boolean {
+  if (understood.doubts.length > 0) return false
+  for (const [name, value] of understood.after.variables) if (isCodeVariable(name, value)) return false
+  const { commands } = understood
+  return commands.some(isKeeping) && commands.every((command) => isKeeping(command) || isReadingCommand(command))
+}
+
+function isKeeping(command: SimpleCommand): boolean {
+  const [program, subcommand, ...rest] = command.argv
+  if (program?.text !== "git" || programName(command.program ?? "") !== "git" || command.source !== "line") return false
+  if (command.wrappers.length > 0 || command.assignments.length > 0 || command.background) return false
+  if (outputTargets(command).some(({ text }) => text !== "/dev/null")) return false
+  if (command.argv.some(({ known }) => !known)) return false
+  const words = rest.map(({ text }) => text)
+  if (words.some((word) => STARTS_PROGRAM.test(word))) return false
+  return subcommand?.text === "config" ? setsHarmlessKey(words) : SUBCOMMANDS.has(subcommand?.text ?? "")
+}
+
+/** These write the remotes and branches that the user names. */
+const SUBCOMMANDS: ReadonlySet<string> = new Set(["push", "fetch", "remote", "branch", "checkout", "switch", "init"])
+
+/** Options and transports with which git starts a program. */
+const STARTS_PROGRAM = /^--(?:exec|receive-pack|upload-pack|upload-file|template|config|recurse-submodules)|::/u
+
+/** `git config KEY VALUE` for keys that name no program and no file. */
+function setsHarmlessKey(words: readonly string[]): boolean {
+  const operands = words.filter((word) => !word.startsWith("-"))
+  const options = words.filter((word) => word.startsWith("-"))
+  return options.every((word) => word === "--local" || word === "--unset") && HARMLESS_KEY.test(operands[0] ?? "")
+}
+
+const HARMLESS_KEY =
+  /^(?:user\.(?:name|email|signingkey)|branch\..+\.(?:remote|merge|rebase)|pull\.(?:rebase|ff)|push\.(?:default|autosetupremote|followtags)|init\.defaultbranch|core\.(?:autocrlf|filemode|ignorecase|longpaths|quotepath|eol|safecrlf|abbrev)|commit\.gpgsign|fetch\.prune|merge\.(?:ff|conflictstyle)|rebase\.(?:autosquash|autostash)|rerere\.enabled|diff\.algorithm|color\.[a-z.]+|advice\.[a-z]+)$/iu

@@ -1,0 +1,33 @@
+import type { ShellWord } from "../shell/understood-command.ts"
+import { optionValues } from "./invocation.ts"
+import type { Invocation } from "./invocation.ts"
+
+/** The host that a program talks to; undefined when its arguments do not say. */
+export function networkHost(call: Invocation): string | undefined {
+  const words: readonly ShellWord[] = [...call.operands, ...optionValues(call, "--url", "-connect", "-h", "--host")]
+  for (const { text } of words) {
+    const host = URL_HOST.exec(text)?.[1] ?? DEVICE_HOST.exec(text)?.[1] ?? SCP_HOST.exec(text)?.[1]
+    if (host !== undefined) return host.toLowerCase()
+  }
+  const plain = call.operands.find(({ text }) =>
+    /^(?:[a-z0-9-]+\.)+[a-z0-9-]+(?::\d+)?(?:\/|$)|^localhost(?::\d+)?(?:\/|$)/iu.test(text),
+  )
+  return plain?.text.split(/[:/]/u)[0]?.toLowerCase()
+}
+
+export function isLoopback(host: string | undefined): boolean {
+  return host !== undefined && /^(?:localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[?::1\]?|.*\.localhost)$/u.test(host)
+}
+
+const URL_HOST = /^[a-z][a-z0-9+.-]*:\/\/(?:[^/@]*@)?(\[[^\]]*\]|[^/:?#]+)/iu
+const DEVICE_HOST = /^\/dev\/(?:tcp|udp)\/([^/]+)\//u
+const SCP_HOST = /^(?:[\w.-]+@)?([\w.-]+):(?!\/\/)/u
+
+/** Programs that exchange data with another machine. */
+export const NETWORK_PROGRAMS: ReadonlySet<string> = new Set(
+  (
+    "curl wget wget2 aria2c http https xh httpie lynx links w3m nc ncat netcat socat telnet ftp lftp tftp sftp scp rsync ssh openssl " +
+    "dig nslookup host drill ping ping6 mail mailx sendmail mutt msmtp swaks s-nail nmap hping3 curlie grpcurl websocat wscat rclone s3cmd mc " +
+    "aws gsutil gcloud az doctl magic-wormhole wormhole croc ffsend transfer ngrok cloudflared ssh-copy-id"
+  ).split(" "),
+)

@@ -1,0 +1,182 @@
+import { posix } from "node:path"
+import type { ShellWord } from "../shell/understood-command.ts"
+import { outputTargets } from "./command-paths.ts"
+import { hasFlag, optionValues } from "./invocation.ts"
+import type { Invocation } from "./invocation.ts"
+
+/** How a command changes a file. The keys of 4.5 differ by it. */
+export type WriteMethod =
+  | "redirection"
+  | "tee"
+  | "copy"
+  | "in-place edit"
+  | "in-place edit (long flag)"
+  | "in-place edit (perl/ruby)"
+  | "other"
+  | "delete"
+
+export interface WrittenPath {
+  readonly method: WriteMethod
+  readonly word: ShellWord
+  /** A name that results from copying into a directory. */
+  readonly derived?: true
+}
+
+/** The files that a command writes, replaces or deletes, as far as its arguments name them. */
+export function writtenPaths(call: Invocation): readonly WrittenPath[] {
+  const redirected = call.isWrapper
+    ? []
+    : outputTargets(call.command).map((word): WrittenPath => ({ method: "redirection", word }))
+  if (call.isWrapper) return []
+  return [...redirected, ...(WRITERS.get(call.program)?.(call) ?? [])]
+}
+
+type Writer = (call: Invocation) => readonly WrittenPath[]
+
+const as =
+  (method: WriteMethod, words: (call: Invocation) => readonly ShellWord[]): Writer =>
+  (call) =>
+    words(call).map((word) => ({ method, word }))
+const all =
+  (...writers: readonly Writer[]): Writer =>
+  (call) =>
+    writers.flatMap((write) => write(call))
+const operands = (call: Invocation): readonly ShellWord[] => call.operands
+const last = (call: Invocation): readonly ShellWord[] => call.operands.slice(-1)
+const options =
+  (...names: readonly string[]) =>
+  (call: Invocation): readonly ShellWord[] =>
+    optionValues(call, ...names)
+const assigned =
+  (name: string) =>
+  (call: Invocation): readonly ShellWord[] =>
+    call.words
+      .filter(({ text }) => text.startsWith(`${name}=`))
+      .map((word) => ({ ...word, text: word.text.slice(name.length + 1) }))
+/** The words after each of some options of `find`. */
+const following =
+  (pattern: RegExp) =>
+  (call: Invocation): readonly ShellWord[] =>
+    call.words.flatMap((word, index) => (pattern.test(word.text) ? (call.words[index + 1] ?? []) : []))
+
+/** cp, mv, install, ln: the last operand, or a name in it when it is a directory. */
+const copies: Writer = (call) => {
+  const directories = optionValues(call, "-t", "--target-directory")
+  const targets = directories.length > 0 ? directories : call.operands.length > 1 ? last(call) : []
+  const sources = directories.length > 0 ? call.operands : call.operands.slice(0, -1)
+  return targets.flatMap((target) => [
+    { method: "copy" as const, word: target },
+    ...sources.map((source) => ({
+      method: "copy" as const,
+      derived: true as const,
+      word: { ...target, text: `${target.text}/${posix.basename(source.text)}`, known: target.known && source.known },
+    })),
+  ])
+}
+
+const movedAway: Writer = (call) => call.operands.slice(0, -1).map((word) => ({ method: "delete", word }))
+
+const sed: Writer = (call) => {
+  const long = hasFlag(call, /^--in-place/u)
+  if (!long && !hasFlag(call, /^-[a-zA-Z]*i/u)) return []
+  return call.operands.map((word) => ({ method: long ? "in-place edit (long flag)" : "in-place edit", word }))
+}
+
+const perl: Writer = (call) =>
+  hasFlag(call, /^-[a-zA-Z0-9]*i/u) ? call.operands.map((word) => ({ method: "in-place edit (perl/ruby)", word })) : []
+
+/** The last part of a URL, as `wget URL` and `curl -O URL` name the file. */
+const remoteNames = (call: Invocation): readonly ShellWord[] =>
+  call.operands.flatMap((word) => {
+    const name = /^\w+:\/\/[^/]+\/(?:[^?#]*\/)?([^/?#]+)/u.exec(word.text)?.[1]
+    return name === undefined ? [] : { ...word, text: name }
+  })
+
+export const curlOutput: Writer = all(
+  as(
+    "other",
+    options("-o", "--output", "-D", "--dump-header", "-c", "--cookie-jar", "--trace", "--trace-ascii", "--stderr"),
+  ),
+  (call) =>
+    hasFlag(call, /^-[a-zA-Z]*O|^--remote-name/u) ? remoteNames(call).map((word) => ({ method: "other", word })) : [],
+)
+export const wgetOutput: Writer = all(
+  as("other", options("-O", "--output-document", "-o", "--output-file", "-a", "-P", "--directory-prefix")),
+  (call) =>
+    optionValues(call, "-O", "--output-document").length > 0
+      ? []
+      : remoteNames(call).map((word) => ({ method: "other", word })),
+)
+
+const extractInto = as("other", options("-C", "--directory", "-d", "--one-top-level"))
+const copyWriters: Writer = copies
+const deletes = as("delete", operands)
+const output = as("other", options("-o", "--output", "-out", "--out"))
+
+/** The directory of a clone or worktree, and the files of --output. */
+function gitOutput(call: Invocation): readonly ShellWord[] {
+  const [action = "", second = ""] = call.operands.map(({ text }) => text)
+  const output = optionValues(
+    call,
+    "--output",
+    "--output-directory",
+    ...(["archive", "format-patch"].includes(action) ? ["-o"] : []),
+  )
+  const target =
+    action === "clone" && call.operands.length > 2
+      ? last(call)
+      : action === "worktree" && second === "add"
+        ? call.operands.slice(2, 3)
+        : []
+  return [...output, ...target]
+}
+
+const WRITERS: ReadonlyMap<string, Writer> = new Map<string, Writer>([
+  ["tee", as("tee", operands)],
+  ["sponge", as("tee", operands)],
+  ["cp", copyWriters],
+  ["gcp", copyWriters],
+  ["install", copyWriters],
+  ["ln", copyWriters],
+  ["link", copyWriters],
+  ["rsync", copyWriters],
+  ["scp", copyWriters],
+  ["mv", all(copyWriters, movedAway)],
+  ["sed", sed],
+  ["gsed", sed],
+  ["perl", perl],
+  ["ruby", perl],
+  ["dd", as("other", assigned("of"))],
+  ["truncate", as("other", operands)],
+  ["fallocate", as("other", operands)],
+  ["touch", as("other", operands)],
+  ["patch", as("other", (call) => [...call.operands.slice(0, 1), ...options("-o", "--output")(call)])],
+  ["ed", as("other", operands)],
+  ["ex", as("other", operands)],
+  ["sort", output],
+  ["split", as("other", last)],
+  ["csplit", as("other", last)],
+  ["openssl", as("other", options("-out"))],
+  ["gpg", as("other", options("-o", "--output"))],
+  ["curl", curlOutput],
+  ["wget", wgetOutput],
+  ["tar", extractInto],
+  ["gtar", extractInto],
+  ["bsdtar", extractInto],
+  ["unzip", extractInto],
+  ["7z", extractInto],
+  ["cpio", as("other", options("-D", "--directory"))],
+  ["find", as("other", following(/^-f(?:printf|print|print0|ls)$/u))],
+  ["rm", deletes],
+  ["unlink", deletes],
+  ["shred", deletes],
+  ["rmdir", deletes],
+  ["crudini", as("other", (call) => call.operands.slice(1, 2))],
+  ["yq", as("other", (call) => (hasFlag(call, /^-i|^--in-?place/u) ? call.operands.slice(1) : []))],
+  ["git", as("other", gitOutput)],
+  ["mkfifo", as("other", operands)],
+  ["setfacl", as("other", last)],
+  ["chattr", as("other", last)],
+  ["trash", deletes],
+  ["trash-put", deletes],
+])

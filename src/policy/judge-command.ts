@@ -1,0 +1,29 @@
+import { classifyCommand } from "./commands/classify-command.ts"
+import { mentionedPaths } from "./commands/command-paths.ts"
+import type { CommandFacts } from "./commands/command-verdict.ts"
+import { keepsGitSettings } from "./commands/git-settings.ts"
+import { isReadOnly } from "./commands/read-only.ts"
+import type { JudgedCommand } from "./policy-request.ts"
+import { understandCommand } from "./shell/understand-command.ts"
+import type { ShellState } from "./shell/understood-command.ts"
+
+export interface CommandJudgement {
+  readonly state: ShellState
+  readonly facts: Omit<CommandFacts, "realPath">
+  /** Resolves the symbolic links of absolute paths, all at once. */
+  readonly realPaths: (paths: readonly string[]) => Promise<ReadonlyMap<string, string>>
+}
+
+/**
+ * Understands and classifies a command line. This module loads the shell parser, so callers import it with the first command and not
+ * at the start.
+ */
+export async function judgeCommand(
+  line: string,
+  { state, facts, realPaths }: CommandJudgement,
+): Promise<JudgedCommand> {
+  const understood = understandCommand(line, state, facts)
+  const real = await realPaths(mentionedPaths(understood))
+  const verdict = classifyCommand(understood, line, { ...facts, realPath: (path) => real.get(path) ?? path })
+  return { line, verdict, isReadOnly: isReadOnly(understood), keepsGitSettings: keepsGitSettings(understood) }
+}

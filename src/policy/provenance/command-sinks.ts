@@ -1,0 +1,186 @@
+import { basename, isAbsolute } from "node:path"
+
+import { programName } from "../commands/invocation.ts"
+import { isLoopback, NETWORK_PROGRAMS } from "../commands/network-target.ts"
+import { executedFiles } from "../executed-files.ts"
+import type { JudgedCommand } from "../policy-request.ts"
+import type { ShellWord, SimpleCommand } from "../shell/understood-command.ts"
+import { hostsIn, plainHost } from "./hosts.ts"
+import { installedPackages } from "./packages.ts"
+import type { Sink } from "./sink.ts"
+
+const MIN_COMMAND_CHARS = 12
+
+/** What the commands of a line reach. `hostsWrittenTo` gives the hosts in files that the model wrote and the line executes. */
+export function commandSinks(
+  { line, verdict: { understood }, isReadOnly }: JudgedCommand,
+  hostsWrittenTo: (fileName: string) => readonly string[],
+): readonly Sink[] {
+  const sinks = understood.commands.flatMap((command) => [
+    ...networkSinks(command),
+    ...publishingSinks(command),
+    ...installedPackages(command).map((value): Sink => ({ kind: "package", value })),
+  ])
+  const written = executedFiles(understood).flatMap((path) => hostsWrittenTo(basename(path)))
+  const isOrdinary = isReadOnly || (understood.doubts.length === 0 && understood.commands.every(isProjectCommand))
+  const texts = isOrdinary ? [] : [line, ...understood.commands.map(({ text }) => text)]
+  return [
+    ...sinks,
+    ...written.map((host): Sink => ({ kind: "network", value: host })),
+    ...texts.filter((text) => text.length >= MIN_COMMAND_CHARS).map((value): Sink => ({ kind: "command", value })),
+  ].filter(({ kind, value }) => kind !== "network" || !isLoopback(value))
+}
+
+function networkSinks(command: SimpleCommand): readonly Sink[] {
+  const program = programName(command.program ?? "")
+  const words = command.argv.slice(1)
+  const texts = [...words.map(({ text }) => text), ...inputTexts(command)]
+  const around = [
+    ...command.assignments.map(({ value }) => value.text),
+    ...command.redirections.map(({ target }) => target.text),
+  ].flatMap(hostsIn)
+  const remote = command.remote === undefined || command.remote === "" ? [] : [command.remote]
+  return [...new Set([...around, ...remote, ...hostsOf(program, words, texts)])].map((value) => ({
+    kind: "network",
+    value,
+  }))
+}
+
+function hostsOf(
+  program: string,
+  words: readonly ShellWord[],
+  texts: readonly string[],
+): readonly (string | undefined)[] {
+  if (TEXT_PROGRAMS.has(program)) return []
+  if (program === "git" && !GIT_NETWORK.test(texts.join(" "))) return []
+  const found = texts.flatMap(hostsIn)
+  if (program === "git") return [...found, ...texts.slice(1).flatMap((text) => scpHost(text))]
+  if (NETWORK_PROGRAMS.has(program)) return programHosts(program, words, found)
+  const isCode = INTERPRETERS.test(program) && texts.some((text) => NETWORK_CODE.test(text))
+  return found.length === 0 && isCode ? [undefined] : found
+}
+
+/** A program that only talks to other machines: an address that cannot be read is an address all the same. */
+function programHosts(
+  program: string,
+  words: readonly ShellWord[],
+  found: readonly string[],
+): readonly (string | undefined)[] {
+  if (CLOUD_PROGRAMS.has(program)) return found
+  if (program === "openssl" && words[0]?.text !== "s_client") return found
+  const operands = words.filter(({ text }) => !text.startsWith("-"))
+  const plain = operands.flatMap(({ text }) => plainHost(text.replace(/^@|^(?:TCP|UDP|OPENSSL|SSL)[46]?:/iu, "")) ?? [])
+  const first = HOST_FIRST.has(program) && plain.length === 0 ? operands.slice(0, 1).map(({ text }) => text) : []
+  const hosts = [...found, ...plain, ...first]
+  if (words.some(({ known, text }) => !known && !text.startsWith("-"))) return [...hosts, undefined]
+  return hosts.length === 0 && operands.length > 0 ? [undefined] : hosts
+}
+
+function scpHost(text: string): readonly string[] {
+  const host = /^(?:[\w.-]+@)?[\w-]+(?:\.[\w-]+)+:/u.test(text) ? plainHost(text) : undefined
+  return host === undefined ? [] : [host]
+}
+
+function inputTexts({ input }: SimpleCommand): readonly string[] {
+  return input?.kind === "text" ? [input.word.text] : []
+}
+
+/** Their arguments are text: an address in them is not contacted. */
+const TEXT_PROGRAMS: ReadonlySet<string> = new Set(
+  "echo printf grep rg egrep fgrep ag ack sed cat tee head tail less wc sort uniq cut tr jq yq test [ [[ true false cd mkdir touch ls find rm cp mv ln diff basename dirname sleep kill read".split(
+    " ",
+  ),
+)
+const GIT_NETWORK =
+  /(?:^|\s)(?:clone|push|pull|fetch|ls-remote|remote|submodule|config|archive|send-email|bundle|svn|-c)(?:\s|$)/u
+/** They talk to the account that the user configured; only an address in their arguments is a choice of the model. */
+const CLOUD_PROGRAMS: ReadonlySet<string> = new Set("aws gsutil gcloud az doctl".split(" "))
+const HOST_FIRST: ReadonlySet<string> = new Set(
+  "ssh sftp nc ncat netcat telnet ftp lftp tftp dig nslookup host drill ping ping6 nmap".split(" "),
+)
+const INTERPRETERS =
+  /^(?:python|pypy|node|deno|bun|ruby|perl|php|lua|rscript|pwsh|osascript|bash|sh|zsh|tclsh|go|java|groovy|julia)[\d.]*$/u
+/** Code that opens connections. */
+const NETWORK_CODE =
+  /\b(?:urllib|urlopen|requests\.|httpx|aiohttp|http\.client|socket\b|smtplib|ftplib|paramiko|telnetlib|fetch\(|https?\.(?:get|request)|net\.(?:connect|createConnection)|dgram|dns\.(?:resolve|lookup)|XMLHttpRequest|WebSocket|axios|Net::(?:HTTP|SMTP|FTP)|open-uri|TCPSocket|LWP|HTTP::|IO::Socket|fsockopen|curl_|stream_socket|Invoke-(?:WebRequest|RestMethod)|gethostby)/u
+
+interface Publishing {
+  readonly kind?: "schedule"
+  readonly command: RegExp
+  readonly asked: RegExp
+}
+
+/** Commands that publish under the user's name to a service that is already configured, and the words with which a user asks for it. */
+const PUBLISHING: readonly Publishing[] = [
+  {
+    command: /^gh pr (?:create|comment|review|edit|merge|close)\b/u,
+    asked: /\b(?:pr|prs|pull[ -]requests?|merge)\b/iu,
+  },
+  { command: /^gh issue (?:create|comment|edit|close|transfer)\b/u, asked: /\bissues?\b/iu },
+  { command: /^gh gist (?:create|edit)\b/u, asked: /\bgists?\b/iu },
+  {
+    command: /^gh (?:release|repo) (?:create|upload|edit|delete|fork|rename)\b/u,
+    asked: /\b(?:releases?|repo(?:sitory)?|fork)\b/iu,
+  },
+  { command: /^gh api\b.*(?:-X|--method|-f|-F|--field|--raw-field|--input)/u, asked: /\bgh api\b/iu },
+  {
+    command: /^gh (?:secret|variable|ssh-key|gpg-key|auth) /u,
+    asked: /\b(?:secrets?|variables?|keys?|log ?in|auth)\b/iu,
+  },
+  { command: /^glab (?:mr|issue|snippet|release|api)\b/u, asked: /\b(?:mr|merge request|issue|snippet|release)s?\b/iu },
+  {
+    command: /^(?:npm|pnpm|yarn|bun|cargo|poetry|flit|hatch|uv|vsce|mix hex\.)\s?publish\b/u,
+    asked: /\b(?:publish|release)\b/iu,
+  },
+  {
+    command: /^(?:twine upload|gem push|docker push|podman push|helm push|nuget push)\b/u,
+    asked: /\b(?:publish|release|push|upload)\b/iu,
+  },
+  {
+    command: /^(?:npm|yarn) (?:owner|access|token|adduser|login|profile)\b/u,
+    asked: /\b(?:owner|access|token|log ?in)\b/iu,
+  },
+  { command: /^(?:mail|mailx|sendmail|mutt|msmtp|swaks|s-nail)\b/u, asked: /\b(?:e-?mail|mail)\b/iu },
+  {
+    kind: "schedule",
+    command: /^(?:crontab|at|batch)\b(?! -l)/u,
+    asked: /\b(?:cron(?:tab|job)?|schedule|every (?:day|hour|minute|week|night))\b/iu,
+  },
+]
+
+function publishingSinks(command: SimpleCommand): readonly Sink[] {
+  const row = PUBLISHING.find((publishing) => publishing.command.test(command.text))
+  return row === undefined ? [] : [{ kind: row.kind ?? "message", value: command.text, asked: row.asked }]
+}
+
+/**
+ * Commands of everyday work on the project itself: what they run is code of the workspace, which the user chose. Instructions to run
+ * them are found in every README.
+ */
+function isProjectCommand(command: SimpleCommand): boolean {
+  const [first, ...words] = command.argv
+  if (first === undefined) return command.redirections.every(({ target }) => isInside(target.text))
+  const program = programName(command.program ?? "")
+  const isStarted =
+    /^\.?\/?[\w.-]+(?:\/[\w.-]+)*$/u.test(first.text) && first.text.includes("/") && isInside(first.text)
+  if (!isStarted && !PROJECT_PROGRAMS.test(program) && !TEXT_PROGRAMS.has(program)) return false
+  if (command.wrappers.some((wrapper) => !HARMLESS_WRAPPERS.has(programName(wrapper.program)))) return false
+  const hasCode =
+    INTERPRETERS.test(program) && words.some(({ text }) => /^-[a-z]*[cepr]$|^--(?:eval|print|run|import)/iu.test(text))
+  const isPiped = INTERPRETERS.test(program) && command.input !== undefined
+  if (hasCode || isPiped || (command.source !== "line" && command.source !== "substitution")) return false
+  return (
+    words.every(({ text, known }) => known && isInside(text)) &&
+    command.redirections.every(
+      ({ target }) => target.text === "/dev/null" || isInside(target.text) || /^\d$/u.test(target.text),
+    )
+  )
+}
+
+function isInside(path: string): boolean {
+  return !isAbsolute(path) && !path.startsWith("~") && !/(?:^|[/=])\.\.(?:\/|$)/u.test(path) && !/=[/~]/u.test(path)
+}
+
+const HARMLESS_WRAPPERS: ReadonlySet<string> = new Set("time timeout nice command npx env".split(" "))
+const PROJECT_PROGRAMS =
+  /^(?:npm|npx|pnpm|yarn|bun|node|deno|python[\d.]*|pytest|tox|nox|poetry|uv|pip[\d.]*|pipenv|ruff|black|mypy|flake8|isort|pre-commit|cargo|rustc|rustfmt|clippy|go|gofmt|make|gmake|cmake|ninja|meson|ctest|just|task|mvn|gradle|gradlew|sbt|dotnet|swift|xcodebuild|ruby|rake|bundle|rspec|rails|php|composer|phpunit|mix|elixir|tsc|tsx|vite|vitest|jest|mocha|eslint|oxlint|prettier|webpack|turbo|nx|git|docker|docker-compose|podman|kubectl|terraform|bash|sh|source|\.|awk|xargs|tar|unzip|zip|chmod|export|which|whoami|pwd|date|env|ps|du|df|stat|file|tree|seq|set|wait)$/u

@@ -1,0 +1,208 @@
+import { assertNever } from "../../base/assert-never.ts"
+import type { SimpleCommand, UnderstoodCommand } from "../shell/understood-command.ts"
+import { isWithin } from "../file-floor.ts"
+import { matchesGlob, matchesPathGlob } from "./glob.ts"
+import type { RuleArgument, RulePattern, ToolRule } from "./permission-rules.ts"
+import type { SelectedCall } from "./selectors.ts"
+
+/** A call as rules see it. Computed once for all rules. */
+export interface MatchedCall extends SelectedCall {
+  readonly commands: readonly MatchedCommand[]
+  readonly paths: readonly { readonly literal: string; readonly real: string; readonly entry?: string }[]
+  readonly urls: readonly string[]
+  /** Queries, targets, names and the action of a tool with several. */
+  readonly words: readonly string[]
+  readonly roots: PatternRoots
+}
+
+/** One command line, with everything that patterns are compared with. */
+export interface MatchedCommand {
+  readonly line: string
+  /** With single spaces. */
+  readonly squeezed: string
+  /** Whether it is known what the line runs. */
+  readonly isUnderstood: boolean
+  readonly parts: readonly CommandPart[]
+  /** For `deny` and `ask`: the line and every command in it, in every spelling. */
+  readonly texts: readonly string[]
+}
+
+interface CommandPart {
+  /** With single spaces, without and with wrappers and assignments. */
+  readonly text: string
+  readonly whole: string
+  /** Nothing changes what the command does apart from its own words. */
+  readonly hasHarmlessWrappers: boolean
+  /** Neither writes a file through a redirection nor changes the environment. */
+  readonly isPlain: boolean
+}
+
+export function matchedCommand(line: string, { commands, doubts }: UnderstoodCommand): MatchedCommand {
+  const squeezed = squeeze(line)
+  return {
+    line,
+    squeezed,
+    isUnderstood: doubts.length === 0,
+    parts: commands.map(commandPart),
+    texts: [...new Set([squeezed, squeeze(withoutQuotes(line)), ...commands.flatMap(commandTexts).map(squeeze)])],
+  }
+}
+
+function commandPart(command: SimpleCommand): CommandPart {
+  const { wrappers, assignments, redirections } = command
+  const writes = redirections.some(
+    ({ operator, target }) => operator.includes(">") && operator !== ">&" && target.text !== "/dev/null",
+  )
+  return {
+    text: squeeze(command.text),
+    whole: squeeze(command.wholeText),
+    hasHarmlessWrappers: assignments.length === 0 && wrappers.every(({ program }) => HARMLESS_WRAPPERS.has(program)),
+    isPlain: !writes && assignments.length === 0,
+  }
+}
+
+function commandTexts({ text, wholeText, argv }: SimpleCommand): readonly string[] {
+  const program = argv[0]?.text ?? ""
+  const base = program.slice(program.lastIndexOf("/") + 1)
+  // `/usr/bin/git push` is a `git push` as well.
+  return base === program ? [text, wholeText] : [text, wholeText, base + text.slice(program.length)]
+}
+
+/** What relative and `~` patterns start from, as written and with links resolved. */
+export interface PatternRoots {
+  readonly workspace: readonly string[]
+  readonly userHome: readonly string[]
+}
+
+/** For `deny` and `ask`: one part of the call is enough. */
+export function touches({ selects, argument }: RulePattern, call: MatchedCall): boolean {
+  if (!selects(call)) return false
+  if (argument === undefined) return true
+  return (
+    call.commands.some(({ texts }) => texts.some((text) => matchesText(argument, text))) ||
+    call.paths.some(({ literal, real, entry = real }) =>
+      [literal, real, entry].some((path) => matchesPath(argument, path, call.roots)),
+    ) ||
+    call.urls.some((url) => matchesUrl(argument, url)) ||
+    call.words.some((word) => matchesText(argument, word))
+  )
+}
+
+/** For `allow`: adds the parts of the call that the rule covers. A call is allowed when some rule covers each part. */
+export function addCoverage({ pattern, classifier }: ToolRule, call: MatchedCall, coverage: Coverage): void {
+  const { selects, argument } = pattern
+  if (!selects(call)) return
+  for (const part of coverage.open) {
+    if (argument !== undefined && !coversPart(argument, part, call)) continue
+    coverage.add(part, { skipsDetector: classifier === "none" || (argument !== undefined && isPlain(part)) })
+  }
+}
+
+export type CallPart =
+  | { readonly kind: "command"; readonly of: MatchedCommand; readonly command: CommandPart }
+  /** A line of which nothing is known to run. */
+  | { readonly kind: "line"; readonly of: MatchedCommand }
+  | { readonly kind: "path"; readonly literal: string; readonly real: string }
+  | { readonly kind: "url"; readonly url: string }
+  | { readonly kind: "words"; readonly words: readonly string[] }
+
+/** Which parts of a call are allowed so far. */
+export interface Coverage {
+  /** The parts that no rule covers yet. */
+  readonly open: ReadonlySet<CallPart>
+  add(part: CallPart, how: { readonly skipsDetector: boolean }): void
+  /** Undefined while a part is not covered. The detector is skipped when every rule names its part of the call. */
+  result(): { readonly skipsDetector: boolean } | undefined
+}
+
+export function createCoverage(call: MatchedCall): Coverage {
+  const open = new Set(partsOf(call))
+  let skipsDetector = true
+  return {
+    open,
+    add: (part, how) => {
+      open.delete(part)
+      skipsDetector &&= how.skipsDetector
+    },
+    result: () => (open.size === 0 ? { skipsDetector } : undefined),
+  }
+}
+
+function partsOf(call: MatchedCall): readonly CallPart[] {
+  const commands = call.commands.flatMap((of): CallPart[] =>
+    of.parts.length === 0 ? [{ kind: "line", of }] : of.parts.map((command) => ({ kind: "command", of, command })),
+  )
+  const paths = call.paths.map((path): CallPart => ({ kind: "path", ...path }))
+  const urls = call.urls.map((url): CallPart => ({ kind: "url", url }))
+  const parts = [...commands, ...paths, ...urls]
+  return call.words.length > 0 || parts.length === 0 ? [...parts, { kind: "words", words: call.words }] : parts
+}
+
+function coversPart(argument: RuleArgument, part: CallPart, call: MatchedCall): boolean {
+  switch (part.kind) {
+    case "command":
+      return part.of.isUnderstood && coversCommand(argument, part)
+    case "line":
+      return part.of.isUnderstood && isWholeLine(argument, part.of)
+    case "path":
+      return matchesPath(argument, part.literal, call.roots) && matchesPath(argument, part.real, call.roots)
+    case "url":
+      return matchesUrl(argument, part.url)
+    case "words":
+      return part.words.some((word) => matchesText(argument, word))
+    default:
+      return assertNever(part)
+  }
+}
+
+/** A wrapper such as sudo changes what a command does, so it has to be part of the pattern. */
+function coversCommand(argument: RuleArgument, { of, command }: Extract<CallPart, { kind: "command" }>): boolean {
+  if (isWholeLine(argument, of) || matchesText(argument, command.whole)) return true
+  return command.hasHarmlessWrappers && matchesText(argument, command.text)
+}
+
+const HARMLESS_WRAPPERS: ReadonlySet<string> = new Set([
+  "time",
+  "timeout",
+  "nice",
+  "nohup",
+  "stdbuf",
+  "command",
+  "setsid",
+])
+
+/** A pattern without wildcards that spells out the whole line names all its commands. */
+function isWholeLine({ glob, text }: RuleArgument, { line, squeezed }: MatchedCommand): boolean {
+  return glob.isLiteral && (matchesGlob(glob, squeezed) || text === line)
+}
+
+/** The rule names what runs, and nothing that the pattern does not show changes a file or the environment. */
+function isPlain(part: CallPart): boolean {
+  return part.kind !== "command" || part.command.isPlain
+}
+
+function matchesText({ glob, bare }: RuleArgument, text: string): boolean {
+  return matchesGlob(glob, text) || (bare !== undefined && matchesGlob(bare, text))
+}
+
+function squeeze(text: string): string {
+  return text.trim().replaceAll(/\s+/gu, " ")
+}
+
+function withoutQuotes(text: string): string {
+  return text.replaceAll(/["'\\]/gu, "")
+}
+
+/** Relative patterns start at the workspace root, both as written and with links resolved. */
+function matchesPath({ path: { from, glob } }: RuleArgument, path: string, roots: PatternRoots): boolean {
+  if (from === "root") return matchesPathGlob(glob, path)
+  return roots[from].some((root) => isWithin(path, root) && matchesPathGlob(glob, path.slice(root.length)))
+}
+
+/** Without a slash the pattern compares the host, otherwise the whole URL. */
+function matchesUrl(argument: RuleArgument, url: string): boolean {
+  if (argument.text.includes("/")) return matchesText(argument, url)
+  const parsed = URL.parse(url)
+  if (parsed === null) return matchesText(argument, url)
+  return matchesText(argument, argument.text.includes(":") ? parsed.host : parsed.hostname)
+}

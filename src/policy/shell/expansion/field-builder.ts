@@ -1,0 +1,148 @@
+import type { Field } from "../interpreter.ts"
+import type { ShellWord } from "../understood-command.ts"
+
+/** A longer word is not known. It is as long as the longest line, so that only repeated expansion can reach it. */
+const LONGEST_WORD = 262_144
+const LONGEST_UNKNOWN_WORD = 16_384
+
+/** Puts the parts of a word together and splits unquoted expansions into several words. */
+export class FieldBuilder {
+  readonly #fields: Field[] = []
+  readonly #separators: string
+  #text = ""
+  #isKnown = true
+  #isPattern = false
+  #isPresent = false
+  #splits = false
+  #process: Field["process"]
+
+  constructor(separators: string) {
+    this.#separators = separators
+  }
+
+  addQuoted(text: string): void {
+    this.#append(text)
+    this.#isPresent = true
+  }
+
+  #append(text: string): void {
+    const longest = this.#isKnown ? LONGEST_WORD : LONGEST_UNKNOWN_WORD
+    if (this.#text.length + text.length <= longest) this.#text += text
+    else this.#isKnown = false
+  }
+
+  addLiteral(text: string): void {
+    this.#append(text)
+    if (text !== "") this.#isPresent = true
+  }
+
+  addPattern(text: string): void {
+    this.addLiteral(text)
+    this.#isPattern = true
+  }
+
+  /** A part that only the shell can compute. */
+  addUnknown(text: string, isQuoted: boolean): void {
+    this.#isKnown = false
+    this.#append(text)
+    this.#isPresent = true
+    if (!isQuoted) this.#splits = true
+  }
+
+  addProcess(text: string, output: string | undefined): void {
+    this.#text += text
+    this.#isPresent = true
+    this.#isKnown = false
+    this.#process = { output }
+  }
+
+  addWord(word: ShellWord, isQuoted: boolean): void {
+    if (!word.known) this.#isKnown = false
+    if (isQuoted) this.addQuoted(word.text)
+    else if (word.known) this.#addSplit(word.text)
+    else {
+      this.addQuoted(word.text)
+      this.#splits = true
+    }
+    if (word.pattern) this.#isPattern = true
+  }
+
+  /** As "$@" does: the first word joins what came before, the last one what follows. */
+  addWords(words: readonly ShellWord[], isQuoted: boolean): void {
+    for (const [index, word] of words.entries()) {
+      if (index > 0) this.break()
+      this.addWord(word, isQuoted)
+    }
+  }
+
+  #addSplit(text: string): void {
+    if (text === "") return
+    if (this.#separators === "" || !hasAny(text, this.#separators)) {
+      this.#addUnquotedText(text)
+      return
+    }
+    const blanks = Array.from(this.#separators)
+      .filter((separator) => " \t\n".includes(separator))
+      .join("")
+    let piece = ""
+    let isAfterBlank = false
+    for (const character of text) {
+      if (!this.#separators.includes(character)) {
+        if (isAfterBlank) this.break()
+        isAfterBlank = false
+        piece += character
+        continue
+      }
+      this.#addUnquotedText(piece)
+      piece = ""
+      if (blanks.includes(character)) {
+        if (this.#isPresent) isAfterBlank = true
+      } else {
+        this.#isPresent = true
+        this.break()
+        isAfterBlank = false
+      }
+    }
+    this.#addUnquotedText(piece)
+    if (isAfterBlank) this.break()
+  }
+
+  #addUnquotedText(text: string): void {
+    this.addLiteral(text)
+    if (isPattern(text)) this.#isPattern = true
+  }
+
+  break(): void {
+    if (this.#isPresent) {
+      this.#fields.push({
+        text: this.#text,
+        known: this.#isKnown,
+        pattern: this.#isPattern,
+        ...(this.#splits && { splits: true }),
+        ...(this.#process !== undefined && { process: this.#process }),
+      })
+    }
+    this.#text = ""
+    this.#isKnown = true
+    this.#isPattern = false
+    this.#isPresent = false
+    this.#splits = false
+    this.#process = undefined
+  }
+
+  finish(): readonly Field[] {
+    this.break()
+    return this.#fields
+  }
+}
+
+function isPattern(text: string): boolean {
+  if (text.includes("*") || text.includes("?")) return true
+  const open = text.indexOf("[")
+  return open !== -1 && text.lastIndexOf("]") > open
+}
+
+function hasAny(text: string, characters: string): boolean {
+  for (const character of characters) if (text.includes(character)) return true
+  return false
+}

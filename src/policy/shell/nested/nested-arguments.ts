@@ -1,0 +1,125 @@
+import type { Call, Field, Interpreter, Outcome } from "../interpreter.ts"
+import { UNKNOWN_OUTCOME } from "../interpreter.ts"
+import { knownWord } from "../scope.ts"
+import { findCommand, joinWords, optionValue, runInside, runInsideText } from "./unwrap.ts"
+
+const MOST_LINES = 256
+/** So short that it has at most this number of words or lines. */
+const MOST_INPUT = 512
+/** Stands for words that are only known when the command runs. */
+export const UNKNOWN_WORDS: Field = { text: "{}", known: false, pattern: false, splits: true }
+
+const MOST_ACTIONS = 16
+const FIND_ACTIONS = new Set(["-exec", "-execdir", "-ok", "-okdir"])
+
+/** `find … -exec command {} ;` */
+export function runFind(call: Call, interpreter: Interpreter): void {
+  const { argv } = call
+  let count = 0
+  for (let at = 1; at < argv.length; at += 1) {
+    if (!FIND_ACTIONS.has(argv[at]?.text ?? "")) continue
+    const rest = argv.slice(at + 1)
+    const length = rest.findIndex(({ text }, index) => text === ";" || (text === "+" && rest[index - 1]?.text === "{}"))
+    const words = (length === -1 ? rest : rest.slice(0, length)).map((word) => withUnknown(word, "{}"))
+    if (words.length === 0) continue
+    count += 1
+    if (count > MOST_ACTIONS) {
+      interpreter.doubt("length", "find", "it starts too many commands")
+      return
+    }
+    runInside({ ...call, argv: [...argv.slice(0, at + 1), ...words] }, { name: "find", at: at + 1 }, interpreter)
+    at += words.length
+  }
+}
+
+/** A word whose mark is replaced when the command runs. */
+function withUnknown(word: Field, mark: string): Field {
+  return mark !== "" && word.text.includes(mark) ? { ...word, known: false } : word
+}
+
+const XARGS = {
+  short: "aEILnPsdJRS",
+  long: "arg-file delimiter max-args max-procs max-chars process-slot-var eof max-lines"
+    .split(" ")
+    .map((name) => `--${name}`),
+}
+
+/** The words or lines of standard input become arguments. */
+export function runXargs(call: Call, interpreter: Interpreter): Outcome | undefined {
+  const found = findCommand(call.argv, XARGS)
+  if (found === undefined) return undefined
+  const { at } = found
+  const own = call.argv.slice(0, at)
+  const mark = replacementMark(own)
+  const command = call.argv.slice(at)
+  const run = (words: readonly Field[]): Outcome =>
+    runInside({ ...call, argv: [...own, ...words] }, { name: "xargs", at }, interpreter)
+  const { text } = call.frame.input
+  if (text !== undefined && text.length > MOST_INPUT) interpreter.doubt("length", "xargs", "it reads too many words")
+  const usesFile = optionValue(own, ["-a", "--arg-file"]) !== undefined
+  if (text === undefined || usesFile) {
+    return run(mark === undefined ? [...command, UNKNOWN_WORDS] : command.map((word) => withUnknown(word, mark)))
+  }
+  if (mark === undefined) return run([...command, ...splitInput(text, own).map((word) => knownWord(word))])
+  let outcome: Outcome = UNKNOWN_OUTCOME
+  for (const line of text
+    .split(/[\n\0]/u)
+    .filter((one) => one !== "")
+    .slice(0, MOST_LINES)) {
+    outcome = run(command.map((word) => ({ ...word, text: word.text.replaceAll(mark, line.trimStart()) })))
+  }
+  return { ...outcome, output: undefined }
+}
+
+function replacementMark(own: readonly Field[]): string | undefined {
+  if (own.some(({ text }) => text === "-i" || text === "--replace")) return "{}"
+  return optionValue(own, ["-I", "-J", "--replace"])?.word.text
+}
+
+/** Splits as xargs does: at blanks, with quotes and backslashes; or at a delimiter. */
+function splitInput(text: string, own: readonly Field[]): readonly string[] {
+  if (own.some((word) => /^-\w*0$|^--null$/u.test(word.text))) return text.split("\0").filter((word) => word !== "")
+  const delimiter = optionValue(own, ["-d", "--delimiter"])?.word.text
+  if (delimiter !== undefined)
+    return text.split(delimiter === String.raw`\n` ? "\n" : delimiter).filter((word) => word !== "")
+  const words: string[] = []
+  for (const match of text.matchAll(/(?:"[^"\n]*"|'[^'\n]*'|\\[^]|[^\s"'\\])+/gu)) {
+    words.push(match[0].replaceAll(/"([^"\n]*)"|'([^'\n]*)'|\\([^])/gu, "$1$2$3"))
+    if (words.length >= MOST_INPUT) break
+  }
+  return words
+}
+
+const PARALLEL = {
+  short: "jSaIdNnLPCE",
+  long: "jobs sshlogin arg-file delimiter max-args max-procs colsep joblog results timeout delay retries halt tmpdir workdir tagstring basefile env"
+    .split(" ")
+    .map((name) => `--${name}`),
+}
+
+/** `parallel command ::: a b`; without `:::` the lines of standard input are the arguments, or whole commands. */
+export function runParallel(call: Call, interpreter: Interpreter): Outcome {
+  const found = findCommand(call.argv, PARALLEL)
+  const start = found?.at ?? call.argv.length
+  const separator = call.argv.findIndex(({ text }) => /^:::\+?:?\+?$/u.test(text))
+  const command = call.argv.slice(start, separator === -1 ? undefined : separator)
+  const given = separator === -1 ? call.frame.input.text?.split("\n").filter((line) => line !== "") : undefined
+  const args =
+    separator === -1
+      ? given?.map(knownWord)
+      : call.argv.slice(separator + 1).filter(({ text }) => !text.startsWith(":::"))
+  const text = joinWords(command.length === 0 ? [knownWord("{}")] : command)
+  const at = Math.min(start, call.argv.length)
+  let outcome: Outcome = UNKNOWN_OUTCOME
+  if ((args?.length ?? 0) > MOST_LINES) interpreter.doubt("length", "parallel", "it has too many arguments")
+  for (const word of (args ?? [UNKNOWN_WORDS]).slice(0, MOST_LINES)) {
+    const whole = text.text.includes("{}") ? text.text.replaceAll("{}", word.text) : `${text.text} ${word.text}`
+    const isComputed = command.length === 0 && !word.known
+    outcome = runInsideText(
+      call,
+      { name: "parallel", at, text: { text: whole, known: text.known && !isComputed, pattern: false } },
+      interpreter,
+    )
+  }
+  return { ...outcome, output: undefined }
+}

