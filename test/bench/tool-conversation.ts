@@ -16,6 +16,9 @@ export function requireCommandsRan(lastBody: unknown, expected: number): void {
 }
 
 function succeeded(content: unknown): boolean {
-  const result = typeof content === "string" ? parseJson(content) : undefined
+  const result = typeof content === "string" ? parseJson(content.replaceAll(FENCE_LINES, "")) : undefined
   return isRecord(result) && result["exit_code"] === 0
 }
+
+/** Hermes marks the result of a command as data. */
+const FENCE_LINES = /^\[data \w+\]\n|\n\[\/data \w+\]/gu

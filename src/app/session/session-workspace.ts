@@ -19,7 +19,6 @@ import type { FileGuard } from "../../exec/local/local-files.ts"
 import type { LocalMachine } from "../../exec/local/local-machine.ts"
 import { createLocalWorkspace } from "../../exec/local/local-workspace.ts"
 import type { OpenSandbox } from "../../exec/local/local-shell-state.ts"
-import { createNetworkAccess, PROXY_VARIABLES } from "../../exec/sandbox/network/network-access.ts"
 import type { NetworkAccess } from "../../exec/sandbox/network/network-access.ts"
 import type { Workspace } from "../../exec/workspace.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
@@ -48,7 +47,7 @@ interface WorkspaceRequest {
 export async function openWorkspace(request: WorkspaceRequest, sources: WorkspaceSources): Promise<Result<Workspace>> {
   const { config, environment, home, clock, log } = sources
   const backend = config.get("terminal.backend")
-  if (backend === "local") return ok(openLocal(request, sources))
+  if (backend === "local") return ok(await openLocal(request, sources))
   const { openBackend } = await import("../../exec/open-backend.ts")
   return await openBackend({
     backend,
@@ -84,13 +83,17 @@ const CLOSING_MS = 15_000
 const KEEPING_MS = 120_000
 
 /** Commands on this machine get a filtered environment, `HERMES_HOME`, and a sandbox where one is available. */
-function openLocal({ cwd, sessionId, sandboxPaths }: WorkspaceRequest, sources: WorkspaceSources): Workspace {
+async function openLocal(
+  { cwd, sessionId, sandboxPaths }: WorkspaceRequest,
+  sources: WorkspaceSources,
+): Promise<Workspace> {
   const { config, environment, home, machine } = sources
   const account = toolHome({ home, environment, mode: config.get("terminal.home_mode") })
   const passthrough = config.get("terminal.env_passthrough")
   const named = config.get("terminal.shell_init_files")
   const startup = named.length === 0 && config.get("terminal.auto_source_bashrc") ? {} : { startupFiles: named }
-  const access = networkAccess(sources)
+  const limited = await limitedNetwork(sources)
+  const access = limited?.access
   const workspace = createLocalWorkspace({
     cwd,
     ...(machine === undefined ? {} : { machine }),
@@ -104,7 +107,7 @@ function openLocal({ cwd, sessionId, sandboxPaths }: WorkspaceRequest, sources: 
       : { openSandbox: sandboxFor({ cwd, sandboxPaths, access }, sources) }),
     environment: commandEnvironment(environment.toObject(), {
       passthrough,
-      set: { HERMES_HOME: home.path, ...account, ...(access === undefined ? {} : PROXY_VARIABLES) },
+      set: { HERMES_HOME: home.path, ...account, ...limited?.variables },
     }),
     ...(sessionId === undefined ? {} : { sessionVariables: { HERMES_SESSION_ID: sessionId } }),
   })
@@ -112,13 +115,15 @@ function openLocal({ cwd, sessionId, sandboxPaths }: WorkspaceRequest, sources: 
 }
 
 /** The network of commands that may reach only listed hosts. */
-function networkAccess({ config, environment }: WorkspaceSources): NetworkAccess | undefined {
+async function limitedNetwork({ config, environment }: WorkspaceSources) {
   if (config.get("terminal.sandbox") === "off" || config.get("terminal.sandbox_network") !== "list") return undefined
-  return createNetworkAccess({
+  const { createNetworkAccess, PROXY_VARIABLES } = await import("../../exec/sandbox/network/network-access.ts")
+  const access = createNetworkAccess({
     hosts: config.get("terminal.sandbox_hosts"),
     path: environment.get("PATH") ?? "",
     signal: new AbortController().signal,
   })
+  return { access, variables: PROXY_VARIABLES }
 }
 
 function withNetworkAccess(workspace: Workspace, access: NetworkAccess): Workspace {
