@@ -71,7 +71,8 @@ describe.each(["off", "required"] as const)("TypeScript with terminal.sandbox %s
       )
       expect(processesIn(app.home.workdir)).not.toEqual([])
       await tools.session.close("test")
-      expect(processesIn(app.home.workdir)).toEqual([])
+      // A shell that waited for the next command was killed, but may take a moment to end.
+      await expect.poll(() => processesIn(app.home.workdir), { timeout: 5000 }).toEqual([])
     },
   )
 })
