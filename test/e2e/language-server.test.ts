@@ -23,7 +23,7 @@ test("a one-shot reports diagnostics of the language server and leaves no server
   expect(model.toolResults(1)[0]?.text).toContain(
     String.raw`<diagnostics file=\"new.ts\">\nERROR [1:14] Type 'string' is not assignable to type 'number'. [2322] (ts)\n</diagnostics>`,
   )
-  expect(processesIn(home.workdir)).toEqual([])
+  await expect.poll(() => processesIn(home.workdir), { timeout: 5000 }).toEqual([])
 })
 
 test("`hermes lsp status` shows a failed server, `restart` allows it again, and it delays nothing", async () => {
