@@ -10,6 +10,11 @@ export function randomHex(bytes: number): string {
   ).join("")
 }
 
+/** The same for what nobody may guess: the numbers of `randomHex` can be computed from earlier ones. Loads `node:crypto`. */
+export function secretHex(bytes: number): string {
+  return process.getBuiltinModule("node:crypto").randomBytes(bytes).toString("hex")
+}
+
 /** A short hash that distinguishes trusted texts (two 32-bit FNV-1a hashes). Not collision-resistant against an attacker. */
 export function fingerprint(text: string): string {
   return [FNV_OFFSET, FNV_OFFSET ^ 0x5bd1_e995]

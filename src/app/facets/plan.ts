@@ -6,6 +6,7 @@ import { formatPlanRecord, isOpenPlan, parsePlanRecord, planName } from "../../a
 import type { PlanRecord } from "../../agent/plan/plan-record.ts"
 import { writeFileAtomic } from "../../base/atomic-file.ts"
 import { epochSeconds } from "../../base/clock.ts"
+import { lazy } from "../../base/lazy.ts"
 import { sha256Hex } from "../../base/random-and-hash.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
@@ -32,9 +33,14 @@ export async function planFacet(context: FacetContext): Promise<AppFacet> {
   const name = planName(taskId)
   const relativePath = `.hermes/plans/${name}.md`
   const path = files.resolve(join(workspace.cwd(), relativePath))
-  const realPath = join(await files.realPath(workspace.cwd()), relativePath)
-  // The project may contain a link at `.hermes` that leads elsewhere: the plan is not read or written there.
-  const planFiles = files.withJudgedPaths?.([{ given: path, literal: path, real: realPath, entry: realPath }]) ?? files
+  const directory = workspace.cwd()
+  /** Looked up in plan mode only, because every session has this facet. */
+  const planFile = lazy(async () => {
+    const realPath = join(await files.realPath(directory), relativePath)
+    // The project may contain a link at `.hermes` that leads elsewhere: the plan is not read or written there.
+    const judged = files.withJudgedPaths?.([{ given: path, literal: path, real: realPath, entry: realPath }])
+    return { realPath, files: judged ?? files }
+  })
   const recordFile = services.home.file("plans", `${name}.json`)
   const profile = (): PermissionProfile => context.session().dispatch.permissions.profile
   let profileBefore = configuredProfile(services.config)
@@ -45,7 +51,7 @@ export async function planFacet(context: FacetContext): Promise<AppFacet> {
 
   const readPlan = async (): Promise<string | undefined> => {
     try {
-      return Buffer.from(await planFiles.read(path)).toString("utf8")
+      return Buffer.from(await (await planFile()).files.read(path)).toString("utf8")
     } catch {
       // There is no plan yet.
       return undefined
@@ -86,9 +92,10 @@ export async function planFacet(context: FacetContext): Promise<AppFacet> {
       const isNew = written !== undefined && written.trim() !== "" && sha256Hex(written) !== hashBefore
       const text = isNew ? written : `${answer}\n`
       if (!isNew) {
-        if ((await files.realPath(path)) !== realPath)
+        const target = await planFile()
+        if ((await files.realPath(path)) !== target.realPath)
           throw new Error(`The plan was not stored in ${relativePath}: a link leads elsewhere. Remove the link.`)
-        await planFiles.write(path, text)
+        await target.files.write(path, text)
       }
       const sha256 = sha256Hex(text)
       writeRecord({ status: "ready", sha256 })

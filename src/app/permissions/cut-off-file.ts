@@ -30,7 +30,8 @@ export function checkNotCutOff(
   const restrictions = rules.flatMap(({ decision, pattern }) =>
     decision === "allow" ? [] : [`${decision} ${pattern.text}`],
   )
-  if (text === undefined) return ok(undefined)
+  // The usual case: nothing was restricted and nothing is, so nothing can have been lost.
+  if (text === undefined || (known === undefined && restrictions.length === 0)) return ok(undefined)
   const current: LastGood = { lines: hashedLines(text), restrictions }
   if (last !== undefined && isBeginning(text, last.lines)) {
     const lost = last.restrictions.filter((restriction) => !restrictions.includes(restriction))
@@ -40,7 +41,7 @@ export function checkNotCutOff(
       )
   }
   const remembered = JSON.stringify(current)
-  if (remembered !== known && (restrictions.length > 0 || known !== undefined)) {
+  if (remembered !== known) {
     mkdirSync(dirname(memory), { recursive: true, mode: 0o700 })
     writeFileAtomic(memory, remembered)
   }

@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs"
 import { dirname } from "node:path"
 
 import { writeFileAtomic } from "../../base/atomic-file.ts"
-import { randomHex } from "../../base/random-and-hash.ts"
+import { secretHex } from "../../base/random-and-hash.ts"
 import { readRegularFile } from "../../base/regular-file.ts"
 import type { Home } from "../../config/home.ts"
 
@@ -21,7 +21,7 @@ export function readFenceKey(home: Pick<Home, "file">): string {
   } catch {
     // There is none yet.
   }
-  const key = randomHex(KEY_BYTES)
+  const key = secretHex(KEY_BYTES)
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     writeFileAtomic(path, `${key}\n`)
