@@ -20,7 +20,6 @@ export async function runOnProcess(argv: readonly string[], tree = COMMAND_TREE)
   // Also when the process exits at once, nothing half-drawn stays on the screen.
   process.once("exit", () => terminal.live?.hide())
   listenForSignals(interruption)
-  keepYoungGenerationSmall()
   const crash = listenForCrash()
   let code: number
   try {
@@ -41,19 +40,6 @@ export async function runOnProcess(argv: readonly string[], tree = COMMAND_TREE)
   }
   if (!interruption.signal.aborted || code === 0 || code === EXIT_INTERRUPTED) return code
   return isHangup(interruption.signal) ? EXIT_HANGUP : EXIT_INTERRUPTED
-}
-
-/** Later than a short command takes. */
-const LONG_RUN_MS = 500
-
-/**
- * In a long conversation V8 lets the space for new objects grow to 48 MB, most of it empty. It does not get faster by that, only larger: the
- * requests are encoded once and hardly leave garbage.
- */
-function keepYoungGenerationSmall(): void {
-  setTimeout(() => {
-    process.getBuiltinModule("node:v8").setFlagsFromString("--semi-space-growth-factor=1")
-  }, LONG_RUN_MS).unref()
 }
 
 /** How long a command may take to stop after the terminal was closed: no user is left who could send a second signal. */
