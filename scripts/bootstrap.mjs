@@ -28,7 +28,11 @@ const TASKS = {
   build: [["scripts/build.mjs"]],
   test: [["scripts/test.mjs"]],
   check: [["scripts/test.mjs", "--quick"]],
-  generate: [["scripts/generate-tool-manifest.ts"], ["scripts/generate-reference.ts"]],
+  generate: [
+    ["scripts/generate-tool-manifest.ts"],
+    ["scripts/generate-bundled-skills.ts"],
+    ["scripts/generate-reference.ts"],
+  ],
   format: [["node_modules/oxfmt/bin/oxfmt", "."]],
   bench: [["test/bench/main.ts"]],
   sizes: [["scripts/sizes.ts"]],

@@ -1,4 +1,4 @@
-// Writes the type declarations of the library (src/index.ts) to dist/types, or to the directory given as argument.
+// Writes the type declarations of the library (src/index.ts) and of plugins (src/plugin.ts) to dist/types, or to the directory given as argument.
 import { execFileSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -11,7 +11,7 @@ const scratch = mkdtempSync(join(tmpdir(), "hermes-types-"))
 try {
   const emitted = emitDeclarations()
   rmSync(target, { recursive: true, force: true })
-  for (const file of reachableFrom(join(emitted, "index.d.ts"))) {
+  for (const file of reachableFrom([join(emitted, "index.d.ts"), join(emitted, "plugin.d.ts")])) {
     const copy = join(target, relative(emitted, file))
     mkdirSync(dirname(copy), { recursive: true })
     writeFileSync(copy, readFileSync(file, "utf8").replaceAll(/(\bfrom "\.[^"]*)\.ts"/gu, '$1.js"'))
@@ -41,7 +41,7 @@ function emitDeclarations() {
     JSON.stringify({
       extends: join(root, "tsconfig.json"),
       compilerOptions,
-      files: [join(root, "src", "index.ts")],
+      files: [join(root, "src", "index.ts"), join(root, "src", "plugin.ts")],
       include: [],
     }),
   )
@@ -52,8 +52,8 @@ function emitDeclarations() {
 }
 
 /** The declarations that users of the library see. The others describe its inside. */
-function reachableFrom(entry) {
-  const found = new Set([entry])
+function reachableFrom(entries) {
+  const found = new Set(entries)
   for (const file of found) {
     for (const [, specifier] of readFileSync(file, "utf8").matchAll(/\bfrom "([^"]+)"|\bimport\("([^"]+)"\)/gu)) {
       if (!specifier?.startsWith(".")) throw new Error(`${file} needs the types of another package: ${specifier}`)

@@ -5,6 +5,7 @@ import { basename, dirname, join, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 
 import { rolldown } from "rolldown"
+import { parseAst } from "rolldown/parseAst"
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..")
 const dist = join(root, "dist")
@@ -24,6 +25,25 @@ const CHUNKS = {
     "src/cli/chat/one-shot.ts",
     "src/llm/model-client.ts",
     "src/llm/wire/chat-completions/wire.ts",
+  ],
+  mcp: ["src/mcp/prompt-commands.ts", "src/mcp/select-servers.ts", "src/mcp/servers.ts", "src/mcp/tool-entries.ts"],
+  call: [
+    "src/agent/dispatch/batch.ts",
+    "src/agent/dispatch/policy-request.ts",
+    "src/agent/learning-notes.ts",
+    "src/exec/checkpoints/checkpoints.ts",
+    "src/exec/checkpoints/checkpoint-settings.ts",
+    "src/policy/decide.ts",
+    "src/policy/provenance/call-sinks.ts",
+    "src/toolkit/define-tool.ts",
+  ],
+  command: [
+    "src/exec/local/named-pipe-pool.ts",
+    "src/exec/local/shell-prewarmer.ts",
+    "src/exec/local/spawn-helper.ts",
+    "src/policy/judge-command.ts",
+    "src/tools/terminal/run-terminal.ts",
+    "src/tools/terminal/terminal.ts",
   ],
 }
 
@@ -108,12 +128,23 @@ function withPlainExports(code) {
 }
 
 /**
- * A single character outside Latin-1 makes V8 store two bytes for every character of a chunk. Code with `String.raw` is left
+ * A single character outside Latin-1 makes V8 store two bytes for every character of a chunk. `String.raw` templates are left
  * unchanged, because escapes have no effect there.
  */
 function asciiOnly(code) {
-  if (code.includes("String.raw")) return code
-  return code.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+  if (!/[^\0-\x7f]/.test(code)) return code
+  const raw = code.includes("String.raw") ? rawTemplates(parseAst(code)) : []
+  const isRaw = (index) => raw.some(({ start, end }) => start <= index && index < end)
+  return code.replaceAll(/[^\0-\x7f]/g, (unit, index) =>
+    isRaw(index) ? unit : `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  )
+}
+
+/** The text parts of tagged templates. */
+function rawTemplates(node) {
+  if (node === null || typeof node !== "object") return []
+  const own = node.type === "TaggedTemplateExpression" ? node.quasi.quasis : []
+  return [...own, ...Object.values(node).flatMap(rawTemplates)]
 }
 
 /** Maps each module in `CHUNKS` and all its imports to the name of their chunk. */

@@ -23,8 +23,8 @@ const CONVERSATION: readonly (readonly [type: string, until: RegExp])[] = [
   ["list the files here", /I found 3 files[^]*\nyou> $/],
   ["write a note called friday.md saying water the tomatoes", /I wrote 19 bytes[^]*\nyou> $/],
   ["remember that I grow tomatoes", /a new session will see it[^]*\nyou> $/],
-  ["delete friday.md", /or \[d\]eny\? \(\d+ seconds to answer\) $/],
-  ["o", /ended with exit code 0[^]*\nyou> $/],
+  ["delete friday.md", /ended with exit code 0[^]*\nyou> $/],
+  ["/rollback 1", /To undo this[^]*\nyou> $/],
 ]
 
 const PROJECT = {

@@ -40,6 +40,7 @@ const checks = [
   ],
   ["dead code", ["node_modules/knip/bin/knip.js", "--no-progress"]],
   ["tool manifest", ["scripts/generate-tool-manifest.ts", "--check"]],
+  ["bundled skills", ["scripts/generate-bundled-skills.ts", "--check"]],
   ["reference pages", ["scripts/generate-reference.ts", "--check"]],
 ]
 

@@ -16,6 +16,7 @@ const call: HookedCall = {
     source: { kind: "builtin" },
     load: () => Promise.reject(new Error("not loaded")),
   },
+  callId: "call_1",
   args: { n: 1 },
   access: "read",
   subjects: [],
@@ -87,13 +88,14 @@ test("facets are closed in reverse order, each of them", async () => {
     },
   })
   const { facets, lines } = combined(closing("a"), closing("b"), closing("c"))
-  await facets.close()
+  await facets.close("test_end")
   expect([closed, lines]).toEqual([["c", "b", "a"], ["b failed in close: bug"]])
 })
 
 const starting: StartingCall = {
   ...call,
   preview: "",
+  opened: [],
   ask: () => Promise.resolve({ kind: "unattended" }),
   tell: () => undefined,
 }

@@ -3,9 +3,12 @@ import type { Logger } from "../base/logger.ts"
 import { errorMessage } from "../base/system-error.ts"
 import type { MemoryWrite } from "../knowledge/memory/memory-edit.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
+import type { AgentEvent } from "../protocol/events.ts"
 import type { Message } from "../protocol/message.ts"
 import type { ToolEntry, ToolPorts } from "../toolkit/tool.ts"
 import type {
+  EndedCall,
+  EndedDelegation,
   EndedTurn,
   FacetLayer,
   HookDecision,
@@ -15,27 +18,36 @@ import type {
   SessionFacet,
   StartingTurn,
   ToolHooks,
+  ToolText,
 } from "./facet.ts"
 
 /** Combines the facets of a session. No failure of a facet reaches the caller, except from `hooks.toolStarting`. */
 export interface Facets {
   readonly hooks: ToolHooks
   tools(): readonly ToolEntry[]
+  toolSources(): readonly string[]
+  /** Of the first facet that has one. */
+  toolText(entry: ToolEntry): ToolText | undefined
   /** If several facets offer the same port, the last one wins. */
   ports(): ToolPorts
   promptLayers(request: PromptRequest): Promise<readonly FacetLayer[]>
   /** All texts in list order. */
   beforeTurn(turn: StartingTurn): Promise<string>
+  /** The first reason of a facet. */
+  refusesTurn(): string | undefined
+  eventEmitted(event: AgentEvent): void
+  transformAnswer(text: string): Promise<string | undefined>
   /** One facet after the other. */
   awaitingReply(signal: AbortSignal): Promise<void>
   beforeCompression(removal: Removal): Promise<string>
   rotated(sessions: { readonly from: SessionId; readonly to: SessionId }): void
   historyChanged(history: readonly Message[]): void
   memoryWritten(write: MemoryWrite): void
+  delegationEnded(delegation: EndedDelegation): void
   turnFooters(): readonly string[]
   afterTurn(turn: EndedTurn): void
   runEnded(): Promise<void>
-  close(): Promise<void>
+  close(reason: string): Promise<void>
   closed(): void
 }
 
@@ -69,6 +81,8 @@ export function combineFacets(list: readonly SessionFacet[], log: Logger): Facet
   // Every call passes these, so facets without them cost nothing.
   const starting = list.filter((facet) => facet.toolStarting !== undefined)
   const noting = list.filter((facet) => facet.afterTool !== undefined)
+  const ending = list.filter((facet) => facet.toolEnded !== undefined)
+  const observing = list.filter((facet) => facet.eventEmitted !== undefined)
 
   return {
     hooks: {
@@ -83,6 +97,12 @@ export function combineFacets(list: readonly SessionFacet[], log: Logger): Facet
           for (const { facet, callback } of ended) guard(facet, "the end of a call", callback)
         }
       },
+      ...(ending.length === 0
+        ? {}
+        : {
+            toolEnded: async (call: EndedCall) =>
+              await firstText(ending, (facet) => attempt(facet, "toolEnded", () => facet.toolEnded?.(call))),
+          }),
       afterTool: async (call, signal) => {
         const notes: string[] = []
         for (const facet of noting) {
@@ -96,6 +116,14 @@ export function combineFacets(list: readonly SessionFacet[], log: Logger): Facet
       },
     },
     tools: () => list.flatMap((facet) => guard(facet, "tools", () => facet.tools?.()) ?? []),
+    toolSources: () => list.flatMap((facet) => guard(facet, "toolSources", () => facet.toolSources?.()) ?? []),
+    toolText: (entry) => {
+      for (const facet of list) {
+        const text = guard(facet, "toolText", () => facet.toolText?.(entry))
+        if (text !== undefined) return text
+      }
+      return undefined
+    },
     ports: () =>
       list.reduce<ToolPorts>((ports, facet) => ({ ...ports, ...guard(facet, "ports", () => facet.ports?.()) }), {}),
     promptLayers: async (request) => {
@@ -110,6 +138,12 @@ export function combineFacets(list: readonly SessionFacet[], log: Logger): Facet
       return (await Promise.all(layers)).flat()
     },
     beforeTurn: async (turn) => (await texts("beforeTurn", (facet) => facet.beforeTurn?.(turn))).join("\n\n"),
+    refusesTurn: () => list.map((facet) => guard(facet, "refusesTurn", () => facet.refusesTurn?.())).find(isText),
+    eventEmitted: (event) => {
+      for (const facet of observing) guard(facet, "eventEmitted", () => facet.eventEmitted?.(event))
+    },
+    transformAnswer: async (text) =>
+      await firstText(list, (facet) => attempt(facet, "transformAnswer", () => facet.transformAnswer?.(text))),
     awaitingReply: async (signal) => {
       for (const facet of list) {
         if (!signal.aborted) await attempt(facet, "awaitingReply", () => facet.awaitingReply?.(signal))
@@ -133,6 +167,9 @@ export function combineFacets(list: readonly SessionFacet[], log: Logger): Facet
     memoryWritten: (write) => {
       each("memoryWritten", (facet) => facet.memoryWritten?.(write))
     },
+    delegationEnded: (delegation) => {
+      each("delegationEnded", (facet) => facet.delegationEnded?.(delegation))
+    },
     turnFooters: () =>
       list.map((facet) => guard(facet, "turnFooter", () => facet.turnFooter?.())).filter((text) => isText(text)),
     afterTurn: (turn) => {
@@ -141,8 +178,8 @@ export function combineFacets(list: readonly SessionFacet[], log: Logger): Facet
     runEnded: async () => {
       for (const facet of list) await attempt(facet, "runEnded", () => facet.runEnded?.())
     },
-    close: async () => {
-      for (const facet of list.toReversed()) await attempt(facet, "close", () => facet.close?.())
+    close: async (reason) => {
+      for (const facet of list.toReversed()) await attempt(facet, "close", () => facet.close?.(reason))
     },
     closed: () => {
       each("closed", (facet) => facet.closed?.())
@@ -160,15 +197,30 @@ function isText(text: string | undefined): text is string {
   return text !== undefined && text !== ""
 }
 
+async function firstText(
+  list: readonly SessionFacet[],
+  text: (facet: SessionFacet) => Promise<string | undefined>,
+): Promise<string | undefined> {
+  for (const facet of list) {
+    const found = await text(facet)
+    if (isText(found)) return found
+  }
+  return undefined
+}
+
 /** Fails closed: a check that throws denies the call. */
 async function checkTool(list: readonly SessionFacet[], call: HookedCall): Promise<HookDecision> {
   let current = call
+  let ask: HookDecision | undefined
   for (const facet of list) {
     if (facet.beforeTool === undefined) continue
     const decision = await denyOnFailure(facet, current)
     if (decision.kind === "deny") return decision
+    if (decision.kind === "ask") ask ??= decision
     if (decision.kind === "rewrite") current = { ...current, args: decision.args }
   }
+  // A call that needs the user's approval is shown as the model wrote it, so other arguments are dropped.
+  if (ask !== undefined) return ask
   return current === call ? { kind: "allow" } : { kind: "rewrite", args: current.args }
 }
 

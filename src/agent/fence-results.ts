@@ -4,7 +4,7 @@ import type { Message, Provenance, ToolMessage } from "../protocol/message.ts"
 import { STEER_OPENING } from "../toolkit/untrusted.ts"
 
 /** Results of the web and of MCP servers have a label of their own. */
-const FENCED: ReadonlySet<Provenance | undefined> = new Set(["file", "command"])
+const FENCED: ReadonlySet<Provenance | undefined> = new Set(["file", "command", "agent"])
 const MIN_CHARS = 32
 
 /**

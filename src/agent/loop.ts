@@ -208,6 +208,8 @@ async function* keepReply(
     return answeredEnd(turn, { reply: whole, ...(partial === undefined ? {} : { partial }) }, tally)
   const batch = yield* runToolCalls(turn, calls, tally)
   if (turn.signal.aborted) return interruptedEnd("interrupted_by_user", tally)
+  // One script does the work of many calls and should not be saved for lack of iterations.
+  if (batch.scriptsOnly) turn.budget.refund()
   const text = whole.content?.trim() ?? ""
   progress.retryState.earlierText = batch.housekeepingOnly && text !== "" ? text : undefined
   const halt = turn.dispatch.guardrails?.halted()

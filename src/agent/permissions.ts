@@ -1,7 +1,13 @@
 import { BUILT_IN_POLICY } from "../policy/rules/permission-policy.ts"
 import type { PermissionPolicy } from "../policy/rules/permission-policy.ts"
 import { RULE_LAYERS } from "../policy/rules/permission-rules.ts"
-import type { RuleDecision, RuleLayer, RulePattern, ToolRule } from "../policy/rules/permission-rules.ts"
+import type {
+  ProfileDefinition,
+  RuleDecision,
+  RuleLayer,
+  RulePattern,
+  ToolRule,
+} from "../policy/rules/permission-rules.ts"
 import { unknownProfile } from "../policy/rules/profiles.ts"
 import type { EffectiveRules } from "../policy/policy-request.ts"
 import type { PermissionProfile } from "../policy/permission-profile.ts"
@@ -18,8 +24,8 @@ export interface Permissions {
   /** How many exact calls are granted. */
   readonly grants: number
   readonly profile: PermissionProfile
-  /** The profile the session started with. */
-  readonly initialProfile: PermissionProfile
+  /** The last profile other than `full-auto`, to which `/yolo` returns. */
+  readonly askingProfile: PermissionProfile
   readonly profiles: readonly PermissionProfile[]
   /** Applies from the next call on; grants stay. Returns false for a profile that does not exist. */
   setProfile(profile: PermissionProfile): boolean
@@ -29,13 +35,20 @@ export interface Permissions {
   reset(): void
   /** Saves a rule permanently. Absent where there is no configuration to write. */
   readonly saveRule?: (pattern: RulePattern) => Promise<Result<undefined>>
-  /** The same denials for work that nobody watches, such as a sub-agent. It inherits no grants and cannot loosen anything. */
+  /** The same denials for work that nobody watches. It inherits no grants and cannot loosen anything. */
   restricted(): Permissions
+  /** For a sub-agent: the same denials, the other rules as far as they may be inherited, and a copy of the grants. Its profile is fixed. */
+  inherited(how: { readonly headless: Headless }): Permissions
   attended(): boolean
   /** What "ask" means without a user. */
-  readonly headless: "deny" | "approve"
+  readonly headless: Headless
+  /** Who hears of what was denied for lack of a user: a sub-agent reports to the session that started it. */
+  readonly reportsTo: "user" | "parent"
   readonly askTimeoutMs: number
 }
+
+/** `approve-detected` approves what the detector alone asks about. */
+export type Headless = "deny" | "approve" | "approve-detected"
 
 /** A change of what the session may do. */
 export type PermissionEvent =
@@ -48,18 +61,24 @@ export interface PermissionOptions {
   readonly profile: PermissionProfile
   readonly policy?: PermissionPolicy
   readonly origin: Pick<Origin, "attended">
-  readonly headless: "deny" | "approve"
+  readonly headless: Headless
   readonly askTimeoutMs: number
   /** The only file that plan mode may write. */
   readonly planFile?: string
+  /** Of a sub-agent: exact calls that the user granted before it started. Nothing can loosen its rules. */
+  readonly inheritedGrants?: ReadonlySet<string>
   readonly saveRule?: (pattern: RulePattern) => Promise<Result<undefined>>
   readonly observe?: (event: PermissionEvent) => void
 }
 
 export function createPermissions(options: PermissionOptions): Permissions {
   const { policy = BUILT_IN_POLICY, saveRule, observe } = options
-  const granted = new Set<string>()
+  const isInherited = options.inheritedGrants !== undefined
+  const granted = new Set<string>(options.inheritedGrants)
   let current = options.profile
+  // A session that starts in full-auto has no other profile to return to.
+  const firstAsking = options.profile === "full-auto" ? "default" : options.profile
+  let asking = firstAsking
   let sessionRules: readonly ToolRule[] = []
   let savedRules: readonly ToolRule[] = []
   let effective: EffectiveRules | undefined
@@ -95,16 +114,20 @@ export function createPermissions(options: PermissionOptions): Permissions {
     get profile() {
       return current
     },
-    initialProfile: options.profile,
+    get askingProfile() {
+      return asking
+    },
     profiles: [...policy.profiles.keys()],
     setProfile: (profile) => {
-      if (!policy.profiles.has(profile)) return false
+      if (isInherited || !policy.profiles.has(profile)) return false
       observe?.({ kind: "profile_change", old: current, new: profile })
       current = profile
+      if (profile !== "full-auto") asking = profile
       effective = undefined
       return true
     },
     addRule: (decision, pattern) => {
+      if (isInherited && decision !== "deny") return
       sessionRules = addTo(sessionRules, decision, pattern)
       observe?.({ kind: "session_rule", decision, rule: pattern.text })
     },
@@ -112,6 +135,7 @@ export function createPermissions(options: PermissionOptions): Permissions {
       sessionRules = []
       granted.clear()
       current = options.profile
+      asking = firstAsking
       effective = undefined
       observe?.({ kind: "permissions_reset" })
     },
@@ -128,36 +152,53 @@ export function createPermissions(options: PermissionOptions): Permissions {
         }),
     restricted: () =>
       createPermissions({
-        ...options,
-        ...restrictedTo(current, policy, sessionRules),
-        origin: { attended: () => false },
+        ...withoutUser(options),
+        ...restrictedTo(current, policy, [...sessionRules, ...savedRules]),
         headless: "deny",
-        askTimeoutMs: 0,
+      }),
+    inherited: ({ headless }) =>
+      createPermissions({
+        ...withoutUser(options),
+        ...restrictedTo(current, policy, [...sessionRules, ...savedRules]),
+        headless,
+        inheritedGrants: new Set(granted),
       }),
     attended: () => options.origin.attended(),
     headless: options.headless,
+    reportsTo: isInherited ? "parent" : "user",
     askTimeoutMs: options.askTimeoutMs,
   }
 }
 
-/** All denials, and the other rules that may be inherited. A profile that may not be inherited is replaced by the default one. */
+/** The plan file belongs to the conversation with the user, and only a user saves rules. */
+function withoutUser({ planFile: _plan, saveRule: _save, ...options }: PermissionOptions): PermissionOptions {
+  return { ...options, origin: { attended: () => false }, askTimeoutMs: 0 }
+}
+
+/**
+ * All denials, and the other rules that may be inherited. A profile that may not be inherited is replaced by the default one, unless it is
+ * stricter.
+ */
 function restrictedTo(
   current: PermissionProfile,
   policy: PermissionPolicy,
-  sessionRules: readonly ToolRule[],
+  ownRules: readonly ToolRule[],
 ): Pick<PermissionOptions, "profile" | "policy"> {
   const profile = policy.profiles.get(current) ?? unknownProfile(current)
-  const inherited = ({ name, rules }: RuleLayer): RuleLayer => ({
-    name,
-    rules: rules.filter(({ decision, inheritable }) => decision === "deny" || inheritable),
-  })
-  const denials = profile.inheritable ? [] : profile.rules.filter(({ decision }) => decision === "deny")
-  const layers = [...policy.layers, { name: "session", rules: sessionRules } as const].map(inherited)
-  return {
-    profile: profile.inheritable ? current : "default",
-    policy: { ...policy, layers: [...layers, { name: "profile", rules: denials }] },
+  const inherited = (rules: readonly ToolRule[]): readonly ToolRule[] =>
+    rules.filter(({ decision, inheritable }) => decision === "deny" || inheritable)
+  const layers: readonly RuleLayer[] = [{ name: "session", rules: ownRules } as const, ...policy.layers].map(
+    ({ name, rules }) => ({ name, rules: inherited(rules) }),
+  )
+  if (profile.inheritable || STRICTER_THAN_DEFAULT.has(profile.default)) {
+    const profiles = new Map(policy.profiles).set(current, { ...profile, rules: inherited(profile.rules) })
+    return { profile: current, policy: { ...policy, profiles, layers } }
   }
+  const denials = profile.rules.filter(({ decision }) => decision === "deny")
+  return { profile: "default", policy: { ...policy, layers: [...layers, { name: "profile", rules: denials }] } }
 }
+
+const STRICTER_THAN_DEFAULT: ReadonlySet<ProfileDefinition["default"]> = new Set(["plan", "ask", "deny"])
 
 function inOrder(layers: readonly RuleLayer[]): readonly RuleLayer[] {
   return RULE_LAYERS.flatMap((name) => layers.filter((layer) => layer.name === name && layer.rules.length > 0))

@@ -16,6 +16,7 @@ export async function* runToolCalls(turn: Turn, calls: readonly ToolCall[], tall
   // Loaded here, because a turn without tool calls does not need it.
   const { runBatch } = await import("./dispatch/batch.ts")
   const batch = runBatch(calls, turn.dispatch, {
+    runId: turn.runId,
     signal: turn.signal,
     interactions: turn.interactions,
     record: async (original) => {

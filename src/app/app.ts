@@ -27,14 +27,21 @@ import { chooseModelFor, findLocalModel, rememberModel } from "./services/model-
 import type { LocalFind } from "./services/model-sources.ts"
 import { rememberHint } from "./services/onboarding-hints.ts"
 import type { Hint } from "./services/onboarding-hints.ts"
-import { FACETS } from "./facets/facet-list.ts"
+import { CHILD_FACETS, FACETS } from "./facets/facet-list.ts"
 import { createAuditFile } from "./permissions/audit-log.ts"
 import type { FacetFactory } from "./session/facet-context.ts"
 import { openWorkingDirectory } from "./session/open-working-directory.ts"
 import type { WorkingDirectory, WorkingDirectoryRequest } from "./session/working-directory.ts"
 import type { PromptPreview, PromptPreviewOptions } from "./session/preview-prompt.ts"
 import { createBackgroundProcesses } from "./services/background-processes.ts"
+import { createMcpService } from "./services/mcp-servers.ts"
+import type { McpReload } from "./services/mcp-servers.ts"
+import type { PluginService } from "./services/plugin-service.ts"
+import { overriddenByPlugin } from "./services/overridden-tool.ts"
+import type { PluginCliCommand, PluginCommand } from "../plugins/contract.ts"
 import { createPendingWrites } from "./services/pending-writes.ts"
+import { createSubAgents } from "./services/sub-agents.ts"
+import type { SubAgents } from "./services/sub-agents.ts"
 import { createStores } from "./services/stores.ts"
 
 /** The running system, built from one configuration. It owns what its sessions share. */
@@ -59,7 +66,15 @@ export interface App {
   openSession(options: OpenSessionOptions): Promise<Result<Session>>
   /** The prompt and tools a new session would get, without opening one. */
   previewPrompt(options: PromptPreviewOptions): Promise<PromptPreview>
+  /** Reads the settings of the MCP servers again and connects to all of them. */
+  reloadMcp(signal: AbortSignal): Promise<McpReload>
   toolsetProblem(names: readonly string[]): ToolsetProblem
+  /** The slash commands of plugins. */
+  pluginCommands(): readonly PluginCommand[]
+  /** Their commands of the command line. */
+  pluginCliCommands(): readonly PluginCliCommand[]
+  /** The sub-agents of all sessions. */
+  readonly subAgents: Pick<SubAgents, "isPaused" | "setPaused" | "tree" | "stop" | "stopAll" | "steer">
   close(): Promise<void>
   /** Kills everything that sessions still run, without waiting. For a process that must exit at once. */
   abandon(): void
@@ -74,6 +89,7 @@ export interface AppOptions {
   readonly redactor: Redactor
   readonly version: string
   readonly memoryProviders?: readonly MemoryProvider[]
+  readonly plugins?: PluginService
   /** Further capabilities of each session, after the built-in ones. */
   readonly facets?: readonly FacetFactory[]
 }
@@ -90,16 +106,31 @@ export function createApp(options: AppOptions): App {
   const stores = createStores(options)
   const store = (): Promise<SessionStore> => stores.of(options.home)
   const processes = createBackgroundProcesses(options)
+  const mcp = createMcpService(options)
   const prewarm = createModelListPrewarm(options)
   const facets = [...FACETS, ...(options.facets ?? [])]
+  const childFacets = [...CHILD_FACETS, ...(options.facets ?? [])]
+  const subAgents = createSubAgents()
+  const { plugins } = options
+  const contributed = plugins?.loaded.all() ?? []
+  for (const { tool, plugin } of contributed.flatMap(({ overrides }) => overrides)) {
+    const builtin = registry.get(tool.name)
+    if (builtin !== undefined) registry.register(overriddenByPlugin(builtin, { tool, plugin }))
+  }
   const services: Services = {
-    memoryProviders: [],
     ...options,
+    memoryProviders: [
+      ...(options.memoryProviders ?? []),
+      ...contributed.flatMap(({ memoryProviders }) => memoryProviders),
+    ],
     registry,
     store,
     ...stores,
     processes,
+    mcp,
     prewarm,
+    subAgents,
+    openChild: (child) => openSession(child, services, childFacets),
     pendingWrites: createPendingWrites(),
     audit: createAuditFile(options),
     files: createFileRegistry(),
@@ -128,13 +159,27 @@ export function createApp(options: AppOptions): App {
       const { previewPrompt } = await import("./session/preview-prompt.ts")
       return await previewPrompt(preview, services, facets)
     },
+    reloadMcp: async (signal) => {
+      const { loadConfig } = await import("../config/load-config.ts")
+      return await mcp.reload(await loadConfig(options), signal)
+    },
     toolsetProblem: (names) => {
-      const unknown = names.filter((name) => resolveToolset(name, { snapshot: registry.snapshot() }) === undefined)
+      const servers = mcp.names().flatMap((name) => [name, `mcp-${name}`])
+      const unknown = names.filter(
+        (name) =>
+          !servers.includes(name) &&
+          !contributed.some(({ tools }) => tools.some(({ toolset }) => toolset === name)) &&
+          resolveToolset(name, { snapshot: registry.snapshot() }) === undefined,
+      )
       return { unknown, anyKnown: unknown.length < names.length }
     },
+    subAgents,
+    pluginCliCommands: () => plugins?.loaded.all().flatMap(({ cliCommands }) => cliCommands) ?? [],
+    pluginCommands: () => plugins?.loaded.all().flatMap(({ commands }) => commands) ?? [],
     close: async () => {
       prewarm.close()
-      await processes.close()
+      await subAgents.close()
+      await Promise.all([processes.close(), mcp.close(), plugins?.close()])
       services.machine.dispose()
       await services.pendingWrites.settled()
       services.audit.flush()
@@ -142,6 +187,7 @@ export function createApp(options: AppOptions): App {
     },
     abandon: () => {
       for (const workspace of services.workspaces) workspace.abandon()
+      mcp.kill()
       services.audit.flush()
       services.machine.dispose()
     },

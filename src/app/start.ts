@@ -22,6 +22,8 @@ import type { LoadOptions } from "../config/load-config.ts"
 import { hasLogins } from "../config/stored-logins.ts"
 import { createApp } from "./app.ts"
 import type { App } from "./app.ts"
+import { mayHavePlugins } from "../plugins/may-have-plugins.ts"
+import type { PluginService, PluginServiceOptions } from "./services/plugin-service.ts"
 import type { FacetFactory } from "./session/facet-context.ts"
 
 export interface StartAppOptions {
@@ -71,14 +73,25 @@ export async function startApp(options: StartAppOptions): Promise<StartedApp> {
     backups: config.get("logging.backup_count"),
     sinks: options.extraSinks ?? [],
   })
+  const plugins = mayHavePlugins(config, environment)
+    ? await openPlugins({
+        home,
+        environment,
+        config,
+        clock: systemClock,
+        log: log.child("plugins"),
+        version: options.version,
+      })
+    : undefined
   const app = createApp({
-    config,
+    config: plugins?.config ?? config,
     environment,
     home,
     clock: systemClock,
     log: log.child("agent"),
     redactor,
     version: options.version,
+    ...(plugins === undefined ? {} : { plugins: plugins.service }),
     ...(options.facets === undefined ? {} : { facets: options.facets }),
   })
   const unusable = unusableFiles({ dotenv, config, home })
@@ -86,6 +99,19 @@ export async function startApp(options: StartAppOptions): Promise<StartedApp> {
   for (const warning of warnings) log.warning(warning)
   const safetyWarnings = config.problems.filter(({ restrictsLess }) => restrictsLess === true).map(problemText)
   return { app, environment, warnings, safetyWarnings, unusableFiles: unusable }
+}
+
+/** The plugins, and the settings with the model providers that they bring. */
+async function openPlugins(
+  options: PluginServiceOptions,
+): Promise<{ readonly service: PluginService; readonly config: App["config"] }> {
+  const [{ openPluginService }, { withModelProviders }] = await Promise.all([
+    import("./services/plugin-service.ts"),
+    import("./services/plugin-models.ts"),
+  ])
+  const service = await openPluginService(options)
+  const providers = service.loaded.all().flatMap(({ modelProviders }) => modelProviders)
+  return { service, config: withModelProviders(options.config, providers) }
 }
 
 function unusableFiles({

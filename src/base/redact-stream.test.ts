@@ -50,6 +50,52 @@ describe("a streamed text is shown as the redactor would show the whole text", (
   })
 })
 
+describe("encoded secrets are masked in a stream", () => {
+  const secret = "walrus-teapot-31-dotenv"
+  const own = createRedactor({ enabled: true, secrets: [secret] })
+  const bytes = Buffer.from(secret)
+  test.each([
+    ["base64", bytes.toString("base64")],
+    ["base64 behind other bytes", Buffer.from(`a:${secret}`).toString("base64")],
+    ["base64 before other bytes", Buffer.from(`${secret} and more`).toString("base64")],
+    ["hexadecimal", bytes.toString("hex")],
+    ["upper-case hexadecimal", bytes.toString("hex").toUpperCase()],
+    ["URL-encoded", Array.from(bytes, (byte) => `%${byte.toString(16)}`).join("")],
+    ["reversed", secret.split("").toReversed().join("")],
+  ])("%s", (_name, form) => {
+    const text = `Here it is: ${form}, twice: ${form}.\nDone, it was ${form}`
+    // The longest part of the encoded text that stands for the secret alone.
+    const core = form.slice(6, -6)
+    for (const size of [1, 2, 3, 4, 7, 50, 1000]) {
+      const pieces = text.match(new RegExp(`[^]{1,${size}}`, "gu")) ?? []
+      const result = shown(pieces, own.stream())
+      expect(result.includes(core)).toBe(false)
+      expect(result.match(/\*\*\*/gu)).toHaveLength(3)
+      expect(result.replaceAll(/\S*\*\*\*\S*/gu, "X")).toBe("Here it is: X twice: X\nDone, it was X")
+    }
+  })
+
+  test("nothing of an ordinary text is changed, and less than a word is held back", () => {
+    const words = fc.array(
+      fc.constantFrom("d2", "the", "2Fsc", "d2Fs", "776", "7761", "nothing", " ", "\n", "vne", "vnet"),
+    )
+    fc.assert(
+      fc.property(words, (pieces) => {
+        const mask = own.stream()
+        let seen = ""
+        let given = ""
+        for (const piece of pieces) {
+          given += piece
+          seen += mask.feed(piece)
+          expect(given.startsWith(seen)).toBe(true)
+          expect(given.length - seen.length).toBeLessThan(24)
+        }
+        expect(seen + mask.flush()).toBe(given)
+      }),
+    )
+  })
+})
+
 test("plain words are shown at once, a possible beginning of a secret once it turns out not to be one", () => {
   const mask = redactor.stream()
   const pieces = ["Hello", " wor", "ld, it", "'s", " fine", ".\n", "Tas", "ks: ", "s", "end sk", "-12", " ok"]

@@ -1,4 +1,5 @@
 import { KEY_PREFIXES } from "./key-prefixes.ts"
+import { createStreamedForms, RECOGNISED_CHARS } from "./streamed-forms.ts"
 
 /** Masks secrets in text that arrives in pieces. One per stream. */
 export interface StreamMask {
@@ -13,13 +14,19 @@ export interface StreamMaskOptions {
   readonly redact: (text: string) => string
   /** Values that are always masked. Values may be added while the text streams, never removed. */
   readonly secrets: readonly string[]
+  /** Encoded forms of them. */
+  readonly encoded: readonly string[]
 }
 
 /**
- * Shows the text as the redactor would mask it as a whole. Holds back only the end of the text, and only while it may be the
- * beginning of a secret; plain words pass at once after a single scan.
+ * Shows the text as the redactor would mask it as a whole, with two exceptions. Holds back only the end of the text, and only while it may
+ * be the beginning of a secret; plain words pass at once after a single scan.
+ *
+ * The exceptions: of an encoded secret the first three characters are shown, because they are the beginning of ordinary words too; and a
+ * secret that is split by quotes, spaces or commas is masked only in the stored text, because every word would have to wait for the next.
  */
-export function createStreamMask({ redact, secrets }: StreamMaskOptions): StreamMask {
+export function createStreamMask({ redact, secrets, encoded }: StreamMaskOptions): StreamMask {
+  const forms = createStreamedForms(encoded)
   let firstCharacters = new Set<number>()
   let knownSecrets = 0
   /** The shown part of the current line: some secrets are recognised by the text before them. */
@@ -27,9 +34,11 @@ export function createStreamMask({ redact, secrets }: StreamMaskOptions): Stream
   /** The last word of `line`. */
   let word = ""
   let held = ""
+  /** The end of the shown text, in which an encoded secret may have begun. */
+  let tail = ""
 
   const isHarmless = (delta: string): boolean => {
-    if (RISKY.test(delta)) return false
+    if (RISKY.test(delta) || forms.touches(tail, delta)) return false
     const start = lastWordStart(delta)
     const last = start === 0 ? word + delta : delta.slice(start)
     if (last !== "" && (last.endsWith("-") || OPEN_WORD.test(last))) return false
@@ -43,8 +52,10 @@ export function createStreamMask({ redact, secrets }: StreamMaskOptions): Stream
   }
   const show = (ready: string): string => {
     if (ready === "") return ""
-    const masked = redact(line + ready)
-    const visible = masked.startsWith(line) ? masked.slice(line.length) : redact(ready)
+    const decoded = forms.mask(line, ready)
+    const masked = redact(line + decoded)
+    const visible = masked.startsWith(line) ? masked.slice(line.length) : redact(decoded)
+    tail = endOf(tail + ready)
     line = currentLine(visible === ready ? line + ready : commonEnd(visible, ready))
     word = line.slice(lastWordStart(line))
     return visible
@@ -57,11 +68,12 @@ export function createStreamMask({ redact, secrets }: StreamMaskOptions): Stream
         // Only concatenated here; the few deltas that may hold a secret are scanned below.
         const start = delta.lastIndexOf("\n") + 1
         line = start > 0 ? delta.slice(start) : line + delta
+        tail = endOf(tail + delta)
         return delta
       }
       line = currentLine(line)
       const text = line + held + delta
-      const open = Math.max(openFrom(text, secrets), line.length)
+      const open = Math.max(forms.heldFrom(text, openFrom(text, secrets)), line.length)
       const cut = text.length - open > MAX_HELD ? text.length : open
       held = text.slice(cut)
       return show(text.slice(line.length, cut))
@@ -71,9 +83,14 @@ export function createStreamMask({ redact, secrets }: StreamMaskOptions): Stream
       line = ""
       word = ""
       held = ""
+      tail = ""
       return remaining
     },
   }
+}
+
+function endOf(text: string): string {
+  return text.slice(1 - RECOGNISED_CHARS)
 }
 
 /** Masks nothing. */

@@ -49,7 +49,11 @@ export function createRedactor(options: { readonly enabled: boolean; readonly se
     for (const rule of codeFile ? CODE_RULES : RULES) result = rule(result)
     return result
   }
-  return { redact, stream: () => (options.enabled ? createStreamMask({ redact, secrets }) : NO_MASK), addSecrets }
+  return {
+    redact,
+    stream: () => (options.enabled ? createStreamMask({ redact, secrets, encoded }) : NO_MASK),
+    addSecrets,
+  }
 }
 
 function byLength(a: string, b: string): number {

@@ -1,5 +1,7 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs"
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from "node:fs"
 import type { BigIntStats } from "node:fs"
+
+import { isNotFound } from "./system-error.ts"
 
 /** The path is not a regular file, or the file is too large. The message completes a sentence that names the path. */
 export class UnusableFileError extends Error {
@@ -14,7 +16,7 @@ export function readRegularFile(
   path: string,
   options: { readonly maxBytes: number },
 ): { readonly bytes: Buffer; readonly stats: BigIntStats } {
-  const descriptor = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+  const descriptor = openFile(path)
   try {
     const stats = fstatSync(descriptor, { bigint: true })
     if (!stats.isFile()) throw new UnusableFileError("it is not a regular file; move it away")
@@ -24,5 +26,16 @@ export function readRegularFile(
     return { bytes: readFileSync(descriptor), stats }
   } finally {
     closeSync(descriptor)
+  }
+}
+
+/** A link to a file that does not exist is not the same as no file: the user configured something that is not available now. */
+function openFile(path: string): number {
+  try {
+    return openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+  } catch (cause) {
+    if (isNotFound(cause) && lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true)
+      throw new UnusableFileError("it is a link to a file that does not exist", { cause })
+    throw cause
   }
 }

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs"
 import { assertNever } from "../base/assert-never.ts"
 import { withVariables, type Environment } from "../config/environment.ts"
 import type { Home } from "../config/home.ts"
@@ -42,13 +43,29 @@ export async function runCommandLine(argv: readonly string[], options: CommandLi
       terminal.errLine(`\`hermes ${line.path.join(" ")}\` has been replaced by \`${line.by}\`.`)
       return FAILED
     case "usage":
-      terminal.errLine(line.message)
-      return USAGE
+      return (await runCommandOfPlugin(argv, options)) ?? usageError(line.message, terminal)
     case "run":
       return runInProfile(argv, { ...options, tree })
     default:
       return assertNever(line)
   }
+}
+
+function usageError(message: string, terminal: Terminal): number {
+  terminal.errLine(message)
+  return USAGE
+}
+
+/** A first word that is not a command may be one that a plugin brings. Only a home with plugins is looked at. */
+async function runCommandOfPlugin(argv: readonly string[], options: CommandLineOptions): Promise<number | undefined> {
+  const { terminal, tree = COMMAND_TREE } = options
+  const choice = chooseProfile(argv, options.environment)
+  if (!choice.ok) return undefined
+  const { argv: words, environment, home } = choice.value
+  const isKnown = tree.commands.some(({ name, aliases = [] }) => name === words[0] || aliases.includes(words[0] ?? ""))
+  if (isKnown || !existsSync(home.file("plugins"))) return undefined
+  const { runPluginCliCommand } = await import("./plugin-cli-command.ts")
+  return await runPluginCliCommand(words, { home, environment, terminal })
 }
 
 /** The profile flag may appear anywhere, so it is removed from the command line before the final parse. */
@@ -87,6 +104,7 @@ const FLAG_VARIABLES = {
   "ignore-user-config": "HERMES_IGNORE_USER_CONFIG",
   "ignore-rules": "HERMES_IGNORE_RULES",
   "safe-mode": "HERMES_SAFE_MODE",
+  "accept-hooks": "HERMES_ACCEPT_HOOKS",
 } as const
 
 async function runCommand(

@@ -45,6 +45,15 @@ test.each([
   expect(await conversation()(line)).toMatch(message)
 })
 
+test("/yolo returns to the profile that was chosen in the session", async () => {
+  const run = conversation()
+  await run("/permissions accept-edits")
+  expect([await run("/yolo"), await run("/yolo")]).toEqual([
+    "Permission profile: full-auto.",
+    "Permission profile: accept-edits.",
+  ])
+})
+
 test.each([
   ["default", "full-auto", "default"],
   ["accept-edits", "full-auto", "accept-edits"],

@@ -19,10 +19,8 @@ export const yoloCommand: SlashCommand = {
   name: "yolo",
   help: "run everything in this session without asking, or stop doing so",
   run: (_argument, { session }): Promise<SlashOutcome> => {
-    const { initialProfile } = session.permissions
-    // A session that was started in full-auto has no other profile to return to.
-    const before = initialProfile === "full-auto" ? "default" : initialProfile
-    session.setPermissionProfile(session.facts.permissionProfile === "full-auto" ? before : "full-auto")
+    const isFullAuto = session.facts.permissionProfile === "full-auto"
+    session.setPermissionProfile(isFullAuto ? session.permissions.askingProfile : "full-auto")
     return Promise.resolve(reply(`Permission profile: ${session.facts.permissionProfile}.`))
   },
 }

@@ -46,7 +46,8 @@ export async function approvePlan(session: Pick<Session, "plan">, how: "approve"
 }
 
 export async function abortPlan(session: Pick<Session, "plan">): Promise<SlashOutcome> {
+  const kept = (await session.plan.show()) === undefined ? "" : " The plan stays on disk."
   return reply(
-    `Plan mode is off, nothing was carried out. The plan stays on disk. The permission profile is ${await session.plan.abort()}.`,
+    `Plan mode is off, nothing was carried out.${kept} The permission profile is ${await session.plan.abort()}.`,
   )
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest"
 
+import { createSubAgents } from "../app/services/sub-agents.ts"
 import { ok, fail } from "../base/result.ts"
 import { toSessionId } from "../protocol/identifiers.ts"
 import { isSlashLine, runSlashCommand } from "./slash-table.ts"
@@ -16,7 +17,7 @@ interface ConversationFixture {
 function conversation({ running = false, steerable = true, compress, signal }: ConversationFixture = {}) {
   const calls: string[] = []
   const context = {
-    app: {},
+    app: { pluginCommands: () => [], subAgents: createSubAgents() },
     running,
     signal: signal ?? new AbortController().signal,
     note: (text: string) => calls.push(`note ${text}`),

@@ -1,6 +1,7 @@
 import { assertNever } from "../base/assert-never.ts"
 import { nearest } from "../base/nearest-name.ts"
 import type { SessionSummary } from "../state/store.ts"
+import { agentsCommand } from "./agents.ts"
 import { branchCommand } from "./branch.ts"
 import { compressCommand } from "./compress.ts"
 import { imageCommand } from "./image.ts"
@@ -10,13 +11,16 @@ import { modelCommand } from "./model.ts"
 import { permissionsCommand, yoloCommand } from "./permissions.ts"
 import { planCommand } from "./plan.ts"
 import { queueCommand } from "./queue.ts"
+import { reloadMcpCommand, runPromptCommand } from "./reload-mcp.ts"
 import { rollbackCommand } from "./rollback.ts"
+import { reloadSkillsCommand, runSkillCommand, skillsCommand } from "./skills.ts"
 import { statusCommand } from "./status.ts"
 import { steerCommand } from "./steer.ts"
 import { stopCommand } from "./stop.ts"
 import { todoCommand } from "./todo.ts"
 import { undoCommand } from "./undo.ts"
 import { usageCommand } from "./usage.ts"
+import { runPluginCommand } from "./plugin-command.ts"
 import { reply, type SlashCommand, type SlashContext, type SlashOutcome } from "./slash-command.ts"
 
 /** All slash commands, in the order of `/help`. */
@@ -40,9 +44,13 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
   queueCommand,
   steerCommand,
   stopCommand,
+  agentsCommand,
   todoCommand,
   memoryCommand,
   learningsCommand,
+  skillsCommand,
+  reloadSkillsCommand,
+  reloadMcpCommand,
   {
     name: "tools",
     help: "list the tools the model may use",
@@ -60,6 +68,14 @@ export function isSlashLine(line: string): boolean {
 export async function runSlashCommand(line: string, context: SlashContext): Promise<SlashOutcome> {
   const [, word = "", argument = ""] = /^\/(\S*)\s*([^]*)$/u.exec(line.trim()) ?? []
   const typed = word.toLowerCase()
+  // A skill or a prompt of an MCP server wins over an abbreviation, but not over a command of its name.
+  const invoked =
+    exactCommand(typed) === undefined
+      ? ((await runPluginCommand(typed, argument, context)) ??
+        (await runSkillCommand(typed, argument, context)) ??
+        (await runPromptCommand(typed, argument, context)))
+      : undefined
+  if (invoked !== undefined) return invoked
   const { command, candidates } = findSlashCommand(typed)
   if (command === undefined) return reply(unknownText(typed, candidates))
   if (command.idleOnly === true && context.running)
@@ -67,12 +83,16 @@ export async function runSlashCommand(line: string, context: SlashContext): Prom
   return await command.run(argument, context)
 }
 
+function exactCommand(typed: string): SlashCommand | undefined {
+  return SLASH_COMMANDS.find(({ name, aliases = [] }) => name === typed || aliases.includes(typed))
+}
+
 /** Finds a command by exact name or alias, or else by prefix: names before aliases, and the shortest name if it is unique. */
 function findSlashCommand(typed: string): {
   readonly command: SlashCommand | undefined
   readonly candidates: readonly SlashCommand[]
 } {
-  const exact = SLASH_COMMANDS.find(({ name, aliases = [] }) => name === typed || aliases.includes(typed))
+  const exact = exactCommand(typed)
   if (exact !== undefined || typed === "") return { command: exact, candidates: [] }
   const named = SLASH_COMMANDS.filter(({ name }) => name.startsWith(typed))
   const candidates =
@@ -90,9 +110,17 @@ function helpText(): string {
     const also = aliases.length === 0 ? "" : ` (also ${aliases.map((alias) => `/${alias}`).join(", ")})`
     return [usage, `${help}${also}`] as const
   })
-  const width = Math.max(...rows.map(([usage]) => usage.length))
-  return rows.map(([usage, text]) => `${usage.padEnd(width)}  ${text}`).join("\n")
+  // A few commands have many arguments; they get a line of their own.
+  return rows
+    .map(([usage, text]) =>
+      usage.length > USAGE_WIDTH
+        ? `${usage}\n${" ".repeat(USAGE_WIDTH)}  ${text}`
+        : `${usage.padEnd(USAGE_WIDTH)}  ${text}`,
+    )
+    .join("\n")
 }
+
+const USAGE_WIDTH = 26
 
 function unknownText(word: string, candidates: readonly SlashCommand[]): string {
   if (candidates.length > 1) return `/${word} is ambiguous: ${candidates.map(({ name }) => `/${name}`).join(" or ")}.`

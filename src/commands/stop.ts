@@ -1,11 +1,17 @@
 import { reply, type SlashCommand, type SlashContext, type SlashOutcome } from "./slash-command.ts"
 
-/** `/stop`: interrupts the current reply, as Ctrl+C does. */
-export const stopCommand: SlashCommand = { name: "stop", help: "interrupt the current reply", run: stop }
+/** `/stop`: interrupts the current reply, as Ctrl+C does, and ends sub-agents in the background. */
+export const stopCommand: SlashCommand = {
+  name: "stop",
+  help: "interrupt the current reply and background sub-agents",
+  run: stop,
+}
 
-function stop(_argument: string, { session, running }: SlashContext): Promise<SlashOutcome> {
+function stop(_argument: string, { app, session, running }: SlashContext): Promise<SlashOutcome> {
+  const stopped = app.subAgents.stopAll("background")
+  const agents = stopped === 1 ? "1 sub-agent in the background" : `${stopped} sub-agents in the background`
   // An interrupt while nothing is running would end the next turn instead.
-  if (!running) return Promise.resolve(reply("Nothing is running."))
-  session.interrupt()
-  return Promise.resolve(reply("Stopping."))
+  if (running) session.interrupt()
+  if (stopped > 0) return Promise.resolve(reply(running ? `Stopping, with ${agents}.` : `Stopping ${agents}.`))
+  return Promise.resolve(reply(running ? "Stopping." : "Nothing is running."))
 }

@@ -21,7 +21,11 @@ async function usageLines(session: object, stored: Readonly<Record<string, objec
   const slashContext = {
     app: {
       clock: { now: () => NOW },
-      store: () => Promise.resolve({ session: (id: string) => Promise.resolve(stored[id]) }),
+      store: () =>
+        Promise.resolve({
+          session: (id: string) => Promise.resolve(stored[id]),
+          lineage: () => Promise.resolve([]),
+        }),
     },
     session: { id: toSessionId("s1"), facts, context, rateLimits: {}, ...session },
   } as unknown as SlashContext

@@ -11,6 +11,7 @@ import { dotted, splitPath, valueAt, type Path, type Tree } from "./document/doc
 import { removeSecret, storeSecret } from "./dotenv.ts"
 import type { Environment } from "./environment.ts"
 import { secretMode, type Home } from "./home.ts"
+import { forgetLastGood } from "./last-good-file.ts"
 import { refuseWhenManaged, type Refusal } from "./managed-home.ts"
 import { isSecretKey, secretVariable } from "./secrets.ts"
 import { unknownProfileFix } from "./permission-profiles.ts"
@@ -210,7 +211,9 @@ export async function rewriteConfig<T>(
       const changed = change(parsed.value)
       if (!changed.ok) return changed
       const rendered = renderYaml(parsed.value.document, text ?? "")
-      if (rendered !== text) writeFileAtomic(path, rendered, { mode: secretMode(environment) })
+      if (rendered === text) return changed
+      writeFileAtomic(path, rendered, { mode: secretMode(environment) })
+      if (text !== undefined) forgetLastGood(home, "config.yaml", text)
       return changed
     })
   } catch (cause) {

@@ -209,7 +209,6 @@ test.each([
   ["terminal: {backend: docker, sandbox_network: false}\n", ["terminal.sandbox_network"]],
   ["terminal: {backend: docker, sandbox_network: false, docker_network: false}\n", []],
   ["terminal: {sandbox_network: false}\n", []],
-  ["hooks: {start: [{command: x}]}\n", ["hooks"]],
   ["approvals: {rules: [{pattern: terminal, decision: deny}]}\n", []],
 ])("%j restricts less than it says: %j", async (text, expected) => {
   await using fixture = await temporaryHome({ config: text })

@@ -20,6 +20,7 @@ export const HERMES_PROTECTED: readonly string[] = [
   ".anthropic_oauth.json",
   "config.yaml",
   "permissions.yaml",
+  "cache/mcp",
   "mcp-tokens",
   "pairing",
   "state.db",

@@ -2,7 +2,7 @@ import { isRecord } from "../base/json.ts"
 import { nearest } from "../base/nearest-name.ts"
 import { ellipsize } from "../base/text.ts"
 import type { ConfigProblem } from "./config-problem.ts"
-import { valueAt, type Tree } from "./document/document-tree.ts"
+import type { Tree } from "./document/document-tree.ts"
 import { snakeCase } from "./migration/legacy-settings.ts"
 import { unknownProfileFix } from "./permission-profiles.ts"
 import { CONFIG_VERSION, settingKeys, settingsUnder, type SettingKey, type SettingValue } from "./settings.ts"
@@ -18,7 +18,6 @@ export function validateDocument(raw: Tree, effective: Tree): readonly ConfigPro
     ...customProviders(raw),
     ...providerFields(raw),
     ...fallbackModel(raw),
-    ...reservedRestrictions(effective),
     ...writtenValues(raw, effective, []),
   ]
 }
@@ -183,19 +182,6 @@ function fallbackModel(raw: Tree): ConfigProblem[] {
         fix: `add \`${field}\` under it`,
       }))
   })
-}
-
-/** Reserved settings with which users restrict the agent. Who has set one must know that it restricts nothing yet. */
-const RESTRICTIONS: readonly string[] = ["hooks"]
-
-function reservedRestrictions(effective: Tree): ConfigProblem[] {
-  return RESTRICTIONS.filter((path) => !isBlank(valueAt(effective, path))).map((path) => ({
-    severity: "warning",
-    path,
-    message: `\`${path}\` is reserved for a later release and restricts nothing yet`,
-    fix: "use a permission profile (`approvals.profile`) instead",
-    restrictsLess: true,
-  }))
 }
 
 /** Finds settings that contradict each other, whichever layer they come from. */

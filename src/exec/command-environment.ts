@@ -9,18 +9,18 @@ export function commandEnvironment(
 ): Record<string, string> {
   const declared = new Set(options.passthrough)
   const visible = Object.entries(inherited).filter(
-    ([name]) => !isBlocked(name) && (declared.has(name) || (isOrdinary(name) && !SECRET_NAME.test(name))),
+    ([name]) => !isBlockedVariable(name) && (declared.has(name) || (isOrdinary(name) && !SECRET_NAME.test(name))),
   )
   return { ...Object.fromEntries(visible), PATH: completePath(inherited["PATH"] ?? ""), ...options.set }
 }
 
 /** The allow-list as names and shell patterns, for scripts that filter the variables set by shell start-up files. */
 export function visibleVariables(passthrough: readonly string[]): readonly string[] {
-  const declared = passthrough.filter((name) => /^\w+$/.test(name) && !isBlocked(name))
+  const declared = passthrough.filter((name) => /^\w+$/.test(name) && !isBlockedVariable(name))
   return [...ORDINARY, ...ORDINARY_PREFIXES.map((prefix) => `${prefix}*`), ...declared]
 }
 
-function isBlocked(name: string): boolean {
+export function isBlockedVariable(name: string): boolean {
   return BLOCKED.has(name.toUpperCase()) || name.startsWith("_HERMES_FORCE_")
 }
 

@@ -116,10 +116,9 @@ function sharedOptions({ config, environment, taskId, clock, log, signal }: Open
 }
 
 function containerOptions(options: OpenBackendOptions) {
-  const { config, home, environment } = options
+  const { config, home } = options
   return {
     ...sharedOptions(options),
-    program: environment["HERMES_DOCKER_BINARY"],
     image: config.get("terminal.docker_image"),
     profile: home.profile,
     sandboxes: home.file("sandboxes", "docker"),

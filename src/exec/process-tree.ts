@@ -9,6 +9,9 @@ export interface ProcessIdentity {
 /** Environment variable with a unique value per command. It finds processes that have left the command's process group. */
 export const COMMAND_VARIABLE = "HERMES_COMMAND"
 
+/** Environment variable of every command on this machine with the id of its session. */
+const SESSION_VARIABLE = "HERMES_SESSION_ID"
+
 /** How long a process group may take to exit after SIGTERM before it is killed. */
 const TERMINATION_GRACE_MS = 1000
 
@@ -25,7 +28,11 @@ export interface TreeKiller {
  * Kills a command and everything it started. `pid` leads a process group; `commandId` is the value of its `COMMAND_VARIABLE`. Without a
  * pid (the command never started) it does nothing: signalling group 0 would hit our own group.
  */
-export function createTreeKiller(pid: number | undefined, commandId: string): TreeKiller {
+export function createTreeKiller(
+  pid: number | undefined,
+  commandId: string,
+  { graceMs = TERMINATION_GRACE_MS }: { readonly graceMs?: number } = {},
+): TreeKiller {
   if (pid === undefined) return { terminate: () => undefined, finish: () => undefined, kill: () => undefined }
   let strays: readonly ProcessIdentity[] | undefined
   let timer: NodeJS.Timeout | undefined
@@ -48,13 +55,28 @@ export function createTreeKiller(pid: number | undefined, commandId: string): Tr
       if (strays !== undefined) return
       findStrays()
       signalAll("SIGTERM")
-      timer = setTimeout(kill, TERMINATION_GRACE_MS)
+      timer = setTimeout(kill, graceMs)
     },
     finish: () => {
       if (strays !== undefined) kill()
     },
     kill,
   }
+}
+
+/**
+ * Kills what the commands of a session still run, after the Hermes process that started them was killed. Finds them by the session id in
+ * their environment; returns how many there were. Does nothing on a system without /proc.
+ */
+export function killCommandsOfSession(sessionId: string): number {
+  const variable = Buffer.from(`${SESSION_VARIABLE}=${sessionId}\0`)
+  const own = readProcess(process.pid)?.group
+  const found = allProcesses().filter(({ pid }) => pid !== process.pid && hasVariable(pid, variable))
+  // The shell that leads the group would go on with its next command.
+  for (const group of new Set(found.map((one) => one.group)))
+    if (group > 1 && group !== own) signalGroup(group, "SIGKILL")
+  for (const one of found) if (isSameProcess(one)) signalProcess(one.pid, "SIGKILL")
+  return found.length
 }
 
 export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
@@ -116,6 +138,7 @@ function hasVariable(pid: number, variable: Buffer): boolean {
 
 interface ProcessFacts extends ProcessIdentity {
   readonly parent: number
+  readonly group: number
   /** One letter; `Z` for a zombie. */
   readonly state: string
 }
@@ -141,7 +164,13 @@ function readProcess(pid: number): ProcessFacts | undefined {
     return undefined
   }
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
-  return { pid, state: fields[0] ?? "", parent: Number(fields[1]), startedAt: fields[19] ?? "" }
+  return {
+    pid,
+    state: fields[0] ?? "",
+    parent: Number(fields[1]),
+    group: Number(fields[2]),
+    startedAt: fields[19] ?? "",
+  }
 }
 
 function signalProcess(pid: number, signal: NodeJS.Signals | 0): boolean {

@@ -21,6 +21,7 @@ interface ProcessExit {
 
 interface SpawnOptions {
   readonly environment: Readonly<Record<string, string>>
+  readonly cwd?: string | undefined
   readonly stdin?: string | Uint8Array | undefined
   readonly onOutput: (chunk: Uint8Array) => void
 }
@@ -32,6 +33,7 @@ export function spawnProgram(commandLine: readonly string[], options: SpawnOptio
   try {
     child = spawn(program, args, {
       env: options.environment,
+      cwd: options.cwd,
       detached: true,
       stdio: [options.stdin === undefined ? "ignore" : "pipe", "pipe", "pipe"],
     })
@@ -93,6 +95,7 @@ export async function runProgram(
   commandLine: readonly string[],
   options: {
     readonly environment: Readonly<Record<string, string>>
+    readonly cwd?: string
     readonly stdin?: string | Uint8Array | undefined
     readonly signal: AbortSignal
     readonly timeoutMs: number
@@ -104,6 +107,7 @@ export async function runProgram(
   let ended: CommandLineResult["ended"] = "exited"
   const spawned = spawnProgram(commandLine, {
     environment: options.environment,
+    cwd: options.cwd,
     stdin: options.stdin,
     onOutput: (chunk) => {
       bytes += chunk.length

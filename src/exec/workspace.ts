@@ -1,3 +1,6 @@
+import type { Confinement } from "./confinement.ts"
+import type { Programs } from "./programs/programs.ts"
+
 /**
  * Where a session runs its commands and keeps its files: this machine, a container, another host or a cloud sandbox. Commands and file
  * operations always see the same file system. The code that opens a workspace must close it.
@@ -20,6 +23,10 @@ export interface Workspace {
   prewarm?(): void
   /** Set where commands reach only a list of hosts: who is asked about others. */
   readonly onUnlistedHost?: (ask: (host: { readonly host: string; readonly port: number }) => Promise<boolean>) => void
+  /** Programs on this machine, even where commands run elsewhere. Absent where none can run. */
+  readonly programs?: Programs
+  /** Lets all further commands see these variables. Returns the names that commands never see. Absent where it cannot be done. */
+  provideVariables?(values: Readonly<Record<string, string>>): readonly string[]
   readonly files: FileSystem
   /** Path of the ripgrep program inside the workspace; undefined when it is not installed there. */
   ripgrep(): Promise<string | undefined>
@@ -46,14 +53,6 @@ export interface RunCommandOptions {
    */
   readonly keepState?: boolean
   readonly confinement?: Confinement | undefined
-}
-
-/** Exceptions from the sandbox for one command. Without a sandbox they have no effect. */
-export interface Confinement {
-  /** The command may write nothing and has no network. */
-  readonly readOnly?: true
-  /** Protected files that this command may write. */
-  readonly open?: readonly string[]
 }
 
 export interface StartCommandOptions {

@@ -30,8 +30,6 @@ export function createSubdirectoryHints(options: SubdirectoryHintOptions): Subdi
     hintFor: async (path, kind) => {
       const within = await findProject()
       const unseen = await unseenDirectories(files.resolve(path), { within, seen, files, kind })
-      // Marked before the next await, so that concurrent calls do not return the same rules twice.
-      for (const directory of unseen) seen.add(directory)
       return await hintText(unseen, { ...options, within })
     },
   }
@@ -44,7 +42,8 @@ const IGNORED_DIRECTORIES = new Set([".git", "node_modules", "site-packages", ".
 
 interface SearchContext {
   readonly within: string
-  readonly seen: ReadonlySet<string>
+  /** Grows by the directories that are found. */
+  readonly seen: Set<string>
   readonly files: ContextFileSystem
   readonly kind: "file" | undefined
 }
@@ -64,6 +63,8 @@ async function unseenDirectories(path: string, context: SearchContext): Promise<
   let directory = kind !== "file" && (await isDirectory(path, files)) ? path : dirname(path)
   for (let steps = 0; steps <= MAX_ANCESTORS && isInside(directory, within); steps += 1) {
     if (!seen.has(directory)) unseen.push(directory)
+    // At once, so that concurrent calls do not return the same rules twice.
+    seen.add(directory)
     directory = dirname(directory)
   }
   return unseen

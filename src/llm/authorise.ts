@@ -112,7 +112,7 @@ async function signForAws(
     import("./aws/sign.ts"),
   ])
   if (credentials.kind === "bearer") return ok({ authorization: `Bearer ${credentials.token}` })
-  const region = await resolveAwsRegion({ environment, userHome, host: endpoint.host, configured: options.awsRegion })
+  const region = resolveAwsRegion({ environment, userHome, host: endpoint.host, configured: options.awsRegion })
   return ok(
     signRequest({
       method: "POST",

@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 
 import { environmentFrom } from "../config/environment.ts"
@@ -41,6 +43,16 @@ describe("without a selection", () => {
     expect(await choose({ settings })).toMatchObject({
       ok: false,
       error: { code: "no_provider_configured", message: expect.stringMatching(message) },
+    })
+  })
+
+  test.each([
+    [{ GOOGLE_GENAI_USE_VERTEXAI: "true" }, /GOOGLE_CLOUD_PROJECT/],
+    [{ AZURE_OPENAI_API_KEY: "k" }, /AZURE_OPENAI_ENDPOINT/],
+  ])("%j names no account, so the demo does not answer", async (variables, message) => {
+    expect(await choose({ variables })).toMatchObject({
+      ok: false,
+      error: { code: "bad_address", message: expect.stringMatching(message) },
     })
   })
 
@@ -275,6 +287,20 @@ describe("the wire", () => {
     })
     expect(await choose({ variables, settings })).toMatchObject({
       value: { runtime: { baseUrl: "https://bedrock-runtime.eu-west-1.amazonaws.com" } },
+    })
+  })
+
+  test("the region of the AWS profile becomes part of the Bedrock host name", async () => {
+    await using temporary = await temporaryHome()
+    const file = join(temporary.path, "aws-config")
+    writeFileSync(file, "[default]\nregion = eu-north-1\n[profile work]\nregion = ap-south-1\n")
+    const variables = { AWS_ACCESS_KEY_ID: "a", AWS_CONFIG_FILE: file }
+    const home = homeAt(temporary.path, environmentFrom({ HOME: temporary.path }))
+    expect(await choose({ variables, home })).toMatchObject({
+      value: { runtime: { baseUrl: "https://bedrock-runtime.eu-north-1.amazonaws.com" } },
+    })
+    expect(await choose({ variables: { ...variables, AWS_PROFILE: "work" }, home })).toMatchObject({
+      value: { runtime: { baseUrl: "https://bedrock-runtime.ap-south-1.amazonaws.com" } },
     })
   })
 

@@ -114,13 +114,16 @@ export function chooseModel(
   const provider = automaticProvider(sources)
   if (provider !== undefined) return complete(provider, selection, sources)
   if ((environment.get("OPENAI_BASE_URL") ?? "") !== "") return complete(CUSTOM_PROVIDER, selection, sources)
-  const incomplete = incompleteSetup(selection, config)
+  const incomplete = incompleteSetup(selection, sources)
   return incomplete === undefined ? ok(demo({ byDefault: true })) : fail(incomplete)
 }
 
 /** The demo answers only where nothing is configured. A model, key or provider without the rest is a mistake to report. */
-function incompleteSetup(selection: ModelSelection, config: Config): ModelChoiceFailure | undefined {
+function incompleteSetup(selection: ModelSelection, sources: ChoiceSources): ModelChoiceFailure | undefined {
+  const { config } = sources
   const code = "no_provider_configured"
+  const withoutAddress = providerWithoutAddress(sources)
+  if (withoutAddress !== undefined) return badAddress(withoutAddress, "", config)
   const model = selection.model ?? config.get("model.default")
   const own = Object.keys(config.get("providers"))
   const choose =
@@ -182,11 +185,23 @@ function automaticProvider(sources: ChoiceSources): Provider | undefined {
   return isChosen && hasAddress(vertex, sources) ? vertex : undefined
 }
 
+/** A provider that the environment chooses or has a key for, but whose account or address it does not name. */
+function providerWithoutAddress(sources: ChoiceSources): Provider | undefined {
+  const { environment } = sources
+  const isVertexChosen = environment.truthy("GOOGLE_GENAI_USE_VERTEXAI")
+  return PROVIDERS.find(
+    (provider) =>
+      !hasAddress(provider, sources) &&
+      ((provider.authType === "google_adc" && isVertexChosen) ||
+        (provider.cloud !== undefined && keyFromEnvironment(provider, environment) !== undefined)),
+  )
+}
+
 /** False for a provider whose address the user has not configured yet. */
-function hasAddress(provider: Provider, { config, environment }: ChoiceSources): boolean {
+function hasAddress(provider: Provider, { config, environment, home }: ChoiceSources): boolean {
   const { baseUrl, baseUrlVariable = "" } = findConfiguredProvider(provider.id, config) ?? provider
   if (baseUrl !== "" || (environment.get(baseUrlVariable) ?? "") !== "") return true
-  return (cloudAddress(provider, { config, environment, model: "any" }) ?? "") !== ""
+  return (cloudAddress(provider, { config, environment, home, model: "any" }) ?? "") !== ""
 }
 
 function complete(

@@ -1,10 +1,14 @@
 import type { Environment } from "../config/environment.ts"
+import type { Home } from "../config/home.ts"
 import type { Config } from "../config/load-config.ts"
+import { resolveAwsRegion } from "./aws/region.ts"
 import type { Provider } from "./provider.ts"
 
 interface AddressSources {
   readonly config: Config
   readonly environment: Environment
+  /** Where the AWS profiles of the user are; without it they are not read. */
+  readonly home?: Pick<Home, "userHome"> | undefined
   /** The model of the request; part of the address of an Azure deployment. */
   readonly model: string
 }
@@ -48,9 +52,12 @@ export function cloudAddressHint({ cloud }: Pick<Provider, "cloud">): string | u
 }
 
 /** A Bedrock host name contains the region, so the configured region replaces the default one. */
-function bedrockAddress(address: string, { config, environment }: AddressSources): string {
-  const region = config.get("bedrock.region").trim() || firstVariable(environment, ["AWS_REGION", "AWS_DEFAULT_REGION"])
-  return region === "" ? address : address.replace(/(bedrock-runtime\.)[^.]+/, `$1${region}`)
+function bedrockAddress(address: string, { config, environment, home }: AddressSources): string {
+  const configured = config.get("bedrock.region").trim()
+  const named = configured || firstVariable(environment, ["AWS_REGION", "AWS_DEFAULT_REGION"])
+  if (named === "" && home === undefined) return address
+  const region = named || resolveAwsRegion({ environment, userHome: home?.userHome ?? "", host: "", configured })
+  return address.replace(/(bedrock-runtime\.)[^.]+/, `$1${region}`)
 }
 
 function azureAddress({ environment, model }: AddressSources): string {

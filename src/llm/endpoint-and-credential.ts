@@ -1,4 +1,5 @@
 import type { Environment } from "../config/environment.ts"
+import type { Home } from "../config/home.ts"
 import type { Config } from "../config/load-config.ts"
 import { cloudAddress, completeCloudAddress } from "./cloud-address.ts"
 import { isUsableKey } from "./credentials/usable-key.ts"
@@ -32,7 +33,7 @@ export type ResolvedEndpoint = Endpoint &
 export function resolveEndpoint(
   provider: ConfiguredProvider,
   requested: RequestedEndpoint,
-  { config, environment, model }: SettingsAndVariables & { readonly model: string },
+  { config, environment, home, model }: SettingsAndVariables & { readonly model: string; readonly home?: Home },
 ): Endpoint {
   const complete = (address: string): string => completeCloudAddress(provider, address, { environment, model })
   if (requested.baseUrl !== undefined && requested.baseUrl !== "")
@@ -44,7 +45,7 @@ export function resolveEndpoint(
     provider.baseUrlVariable === undefined ? "" : (environment.get(provider.baseUrlVariable) ?? "").trim()
   if (variable !== "") return { address: complete(variable), source: "variable" }
   if (provider.hasOwnAddress === true) return { address: complete(provider.baseUrl.trim()), source: "provider" }
-  const ofAccount = cloudAddress(provider, { config, environment, model })
+  const ofAccount = cloudAddress(provider, { config, environment, home, model })
   return { address: ofAccount ?? provider.baseUrl.trim(), source: "provider" }
 }
 

@@ -100,7 +100,7 @@ async function routeOver(wire: HttpWire, response: HttpResponse): Promise<Route>
     credentials: singleCredential("test", undefined),
     headers: {},
     timeouts: () => ({ connectMs: 0, idleMs: 0, staleMs: 0 }),
-    connectionFor: () => ({ post: respond, get: respond, put: respond, close: () => undefined }),
+    connectionFor: () => ({ post: respond, get: respond, put: respond, delete: respond, close: () => undefined }),
     authorise: () => Promise.resolve(ok({})),
     withoutRefusedFeature: () => Promise.resolve(undefined),
     withWindow: () => Promise.resolve(route),

@@ -210,3 +210,52 @@ test("the auto profile asks instead of denying where the settings say so", async
     ),
   ).toEqual(["ask", "deny"])
 })
+
+test.each([
+  ["git push origin main", "ask"],
+  ["git -C sub push", "ask"],
+  ["bash -c 'git push'", "ask"],
+  ["npm publish", "ask"],
+  ["gh pr create --fill", "ask"],
+  ["gh api repos/a/b -f name=x", "ask"],
+  ["ssh prod uptime", "ask"],
+  ["scp a.txt prod:/tmp", "ask"],
+  ["rsync -a dist/ prod:/srv", "ask"],
+  ["curl -d a=1 https://api.example.com", "ask"],
+  ["docker build .", "ask"],
+  ["kubectl apply -f x.yaml", "ask"],
+  ["terraform apply", "ask"],
+  ["psql -h db.example.com -c 'select 1'", "ask"],
+  ["git pull", "allow"],
+  ["git push --dry-run", "allow"],
+  ["npm publish --dry-run", "allow"],
+  ["gh pr view 3", "allow"],
+  ["scp prod:/tmp/a .", "allow"],
+  ["rsync -a src/ copy/", "allow"],
+  ["curl https://api.example.com", "allow"],
+  ["curl -d a=1 http://localhost:3000", "allow"],
+  ["docker ps", "allow"],
+  ["kubectl get pods", "allow"],
+  ["terraform plan", "allow"],
+] as const)("accept-edits in the sandbox, %j: %s", async (line, expected) => {
+  expect(outcomeOf(await commandCall(line, { more: { walls: SANDBOX } }), rulesWith("accept-edits"))).toBe(expected)
+})
+
+test("what acts on other machines is asked about where walls replace questions, and not in default", async () => {
+  const push = await commandCall("git push origin main", { more: { walls: SANDBOX } })
+  expect(kinds(push)).toEqual(["deny", "allow", "ask", "deny", "allow"])
+})
+
+test("a rule for the command answers the question about other machines", async () => {
+  const push = await commandCall("git push origin main", { more: { walls: SANDBOX } })
+  expect(outcomeOf(push, rulesWith("accept-edits", cli(rule("terminal:git push*", "allow"))))).toBe("allow")
+})
+
+test("without network, what needs it is not asked about, unless sockets are open", async () => {
+  const asked = async (more: Partial<Walls>): Promise<string> =>
+    outcomeOf(
+      await commandCall("docker compose up -d", { more: { walls: { ...SANDBOX, network: "off", ...more } } }),
+      rulesWith("accept-edits"),
+    )
+  expect([await asked({}), await asked({ sockets: true })]).toEqual(["allow", "ask"])
+})

@@ -1,7 +1,16 @@
-import type { CommandFinding } from "./commands/command-verdict.ts"
+import type { CommandFinding, Walls } from "./commands/command-verdict.ts"
+import type { OpenedFiles } from "./commands/protected-file-rules.ts"
+import { alwaysPattern } from "./always-pattern.ts"
 import { isWithin, readRefusal, writableRoots, writeQuestion, writeRefusal } from "./file-floor.ts"
-import type { Decision, DecisionLayer, EffectiveRules, JudgedPathForms, PolicyRequest } from "./policy-request.ts"
-import { addCoverage, createCoverage, matchedCommand, touches } from "./rules/match-rule.ts"
+import type {
+  Decision,
+  DecisionLayer,
+  EffectiveRules,
+  JudgedCommand,
+  JudgedPathForms,
+  PolicyRequest,
+} from "./policy-request.ts"
+import { addCoverage, createCoverage, matchedCommand, matchedPath, touches } from "./rules/match-rule.ts"
 import type { MatchedCall } from "./rules/match-rule.ts"
 import type { RuleLayer, ToolRule } from "./rules/permission-rules.ts"
 import { WEB_TOOLSETS } from "./rules/selectors.ts"
@@ -17,7 +26,8 @@ export function decide(request: PolicyRequest, rules: EffectiveRules): Decision 
     request.walls,
   )
   const call = matchedCall(request)
-  const facts: Facts = { request, rules, call, findings }
+  const opening = openingFindings(request)
+  const facts: Facts = { request, rules, call, findings: [...findings, ...opening], opening }
   const decision =
     decideFloor(facts) ??
     decideUnreadable(facts) ??
@@ -35,6 +45,8 @@ interface Facts {
   readonly call: MatchedCall
   /** What the detector found and the walls do not prevent. */
   readonly findings: readonly CommandFinding[]
+  /** Those of them that ask to open files that the sandbox protects. */
+  readonly opening: readonly CommandFinding[]
 }
 
 /** Denies what no profile, rule or answer can allow. */
@@ -91,8 +103,9 @@ function decidePlan({ request, rules, call, findings }: Facts): Decision | undef
   if (request.access === "agent") return undefined
   if (request.access === "read" && (rules.planAllowsWeb || !call.isWebRead)) return undefined
   if (isPlanFile(request, rules.planFile)) return undefined
-  const isReading = request.runsCommands && request.commands.every(({ isReadOnly }) => isReadOnly)
   const isConfined = request.walls.kind === "sandbox"
+  if (request.isScript === true) return decidePlannedScript(isConfined, findings)
+  const isReading = request.runsCommands && request.commands.every(({ isReadOnly }) => isReadOnly)
   const mayRun = request.access === "exec" && request.commands.length > 0 && isReading && findings.length === 0
   if (mayRun && isConfined && !request.inBackground) return undefined
   const [finding] = findings
@@ -102,6 +115,17 @@ function decidePlan({ request, rules, call, findings }: Facts): Decision | undef
       : "commands that only read need the sandbox"
     : finding?.description
   const why = isReading && obstacle !== undefined ? ` (${obstacle})` : ""
+  return deniedByPlan(why)
+}
+
+/** In plan mode the sandbox has neither write access nor network, and what a script calls is decided call by call. Nothing is asked. */
+function decidePlannedScript(isConfined: boolean, findings: readonly CommandFinding[]): Decision | undefined {
+  if (!isConfined) return deniedByPlan(" (scripts need the sandbox)")
+  const suspect = findings.find(({ level }) => level === "ask_person")
+  return suspect === undefined ? undefined : deniedByPlan(` (${suspect.description})`)
+}
+
+function deniedByPlan(why: string): Decision {
   const reason = `PLAN_MODE_ACTIVE: only reading is allowed until the user approves the plan${why}.`
   return made("deny", "plan", "plan", reason)
 }
@@ -157,9 +181,11 @@ function askedByRule({ pattern, decision, classifier }: ToolRule, { name }: Rule
 
 function allowedByRule(
   found: { readonly rule: ToolRule; readonly layer: RuleLayer; readonly skipsDetector: boolean },
-  { request, findings }: Facts,
+  { request, findings, opening }: Facts,
 ): Decision {
   const { rule, layer } = found
+  // A user who allowed `npm *` did not think of the files; one who named exactly this call has seen the question.
+  if (opening.length > 0 && alwaysPattern(request)?.text !== rule.pattern.text) return askAbout(findings)
   if (!found.skipsDetector) {
     if (findings.length > 0) return withClassifier(askAbout(findings), rule.classifier === "ml")
     if (request.confirm !== undefined) return made("ask", "detector", request.tool, request.confirm)
@@ -189,8 +215,36 @@ function decideByDefault(facts: Facts): Decision {
     if (request.access === "exec" && (request.walls.kind === "none" || request.commands.length === 0))
       return ask(request.tool, `${name} asks about every command that runs without a sandbox`)
   }
-  if (findings.length === 0) return allow
-  return escalated(withClassifier(askAbout(findings), classifier === "ml"), facts)
+  const asked = fallback === "workspace" || classifier === "ml" ? [...findings, ...actsOutside(request)] : findings
+  if (asked.length === 0) return allow
+  return escalated(withClassifier(askAbout(asked), classifier === "ml" && facts.opening.length === 0), facts)
+}
+
+/** What no sandbox confines: in the profiles that ask little, other machines are still for the user to decide about. */
+function actsOutside({ commands, walls }: PolicyRequest): readonly CommandFinding[] {
+  return withoutPrevented(
+    commands.flatMap(({ verdict }) => verdict.outside),
+    walls,
+  )
+}
+
+/** In the sandbox a tool that has to write protected files would fail; a user's answer opens them for this call. */
+function openingFindings({ commands, walls }: PolicyRequest): readonly CommandFinding[] {
+  return neededFiles(commands, walls).map(({ rule, command, files }) => ({
+    level: "ask",
+    key: rule,
+    description: `the rule "${rule}" opens ${files.join(" and ")} for this command line, because ${command} writes there, and other programs execute or obey these files`,
+    view: "argv",
+    effects: [],
+  }))
+}
+
+/** The protected files that the commands of a call have to write where they run. */
+export function neededFiles(commands: readonly JudgedCommand[], walls: Walls): readonly OpenedFiles[] {
+  if (walls.kind !== "sandbox") return []
+  return commands
+    .flatMap(({ opens }) => opens)
+    .filter(({ onlyWithGitPrograms }) => onlyWithGitPrograms !== true || walls.gitStartsPrograms === true)
 }
 
 /** Without an answer of the auxiliary model, the auto profile denies or asks as the settings say. */
@@ -249,6 +303,10 @@ function executedByOthers({ directories, realDirectories = directories, paths }:
 function matchedCall(request: PolicyRequest): MatchedCall {
   const { directories, realDirectories = directories, subjects, action } = request
   const urls = subjects.flatMap((subject) => (subject.kind === "url" ? [subject.url] : []))
+  const roots = {
+    workspace: [directories.workspaceRoot, realDirectories.workspaceRoot],
+    userHome: [directories.userHome, realDirectories.userHome],
+  }
   const words = subjects.flatMap((subject) => {
     if (subject.kind === "query") return [subject.query]
     if (subject.kind === "target") return [subject.target]
@@ -261,13 +319,10 @@ function matchedCall(request: PolicyRequest): MatchedCall {
     access: request.access,
     isWebRead: request.access === "read" && (urls.length > 0 || WEB_TOOLSETS.has(request.toolset)),
     commands: request.commands.map(({ line, verdict }) => matchedCommand(line, verdict.understood)),
-    paths: request.paths,
+    ...(request.isScript === true ? { isScript: true } : {}),
+    paths: request.paths.map((path) => matchedPath(path, roots)),
     urls,
     words: action === undefined ? words : [...words, action],
-    roots: {
-      workspace: [directories.workspaceRoot, realDirectories.workspaceRoot],
-      userHome: [directories.userHome, realDirectories.userHome],
-    },
   }
 }
 

@@ -31,6 +31,23 @@ test.each([
   ["/home/a/.netrc", true],
   ["/home/a/.config/gh/hosts.yml", true],
   ["/home/b/.ssh/id_ed25519", false],
+  // What other programs understand by a path that a file tool takes as it is.
+  ["/w/~a/.ssh/id_ed25519", true],
+  ["/w/~/.netrc", true],
+  ["/w/file:/home/a/.ssh/id_ed25519", true],
+  ["/w/file:/localhost/etc/shadow", true],
+  ["/w/FILE:/etc/shadow", true],
+  ["/proc/self/root/home/a/.netrc", true],
+  ["/proc/12/task/3/root/etc/shadow", true],
+  ["/proc/self/environ", true],
+  ["/proc/1/mem", true],
+  ["/proc/self/fd/7", true],
+  ["/dev/sda1", true],
+  ["/run/secrets/token", true],
+  ["/w/~a/notes.txt", false],
+  ["/w/file:/notes.txt", false],
+  ["/proc/cpuinfo", false],
+  ["/proc/self/status", false],
 ])("reading %s is refused: %s", (path, refused) => {
   expect(readRefusal(path, directories) !== undefined).toBe(refused)
 })
@@ -131,6 +148,8 @@ const EXECUTED = [
   ".git./config",
   ".git /hooks/post-checkout",
   ".g\u{200C}it/config",
+  "docs/.git",
+  "docs/bare/HEAD",
   ".husky/pre-commit",
   ".envrc",
   ".vscode/tasks.json",
@@ -158,4 +177,23 @@ test("programs on the PATH are refused outside the workspace and a question in i
   expect(writeQuestion("/w/node_modules/.bin/git", working)).toContain("PATH")
   expect([writeRefusal("/w/src/x", working), writeQuestion("/w/src/x", working)]).toEqual([undefined, undefined])
   expect(writeRefusal("/usr/bin/git", working)).toContain("system")
+})
+
+test.each([
+  ["/dev/sda", true],
+  ["/dev/null", false],
+  ["/dev/shm/x", false],
+  ["/proc/sys/kernel/core_pattern", true],
+  ["/sys/power/state", true],
+  ["/w/file:/home/a/.bashrc", true],
+  ["/opt/hermes/dist/main.js", true],
+  ["/opt/hermes-notes/a", false],
+])("writing %s is refused by the floor of devices and of Hermes: %s", (path, refused) => {
+  const own = { ...directories, workspaceRoot: "/w", programRoot: "/opt/hermes" }
+  expect(writeRefusal(path, own) !== undefined).toBe(refused)
+})
+
+test("a user may work on Hermes itself", () => {
+  const own = { ...directories, workspaceRoot: "/opt/hermes", programRoot: "/opt/hermes" }
+  expect(writeRefusal("/opt/hermes/src/a.ts", own)).toBeUndefined()
 })

@@ -23,6 +23,8 @@ export interface FloorDirectories {
   readonly writable?: readonly string[]
   /** The directories of the user's PATH. */
   readonly programDirectories?: readonly string[]
+  /** The directory that Hermes is installed in. */
+  readonly programRoot?: string
   /** HERMES_WRITE_SAFE_ROOT: when set, the only directory tree that file tools may write to. */
   readonly writeRoot?: string
 }
@@ -31,7 +33,11 @@ export interface FloorDirectories {
  * Returns why file tools must not read a file. Paths are absolute and normalized. Names are compared without case and invisible
  * characters, because some file systems ignore both.
  */
-export function readRefusal(path: string, directories: FloorDirectories): string | undefined {
+export function readRefusal(written: string, directories: FloorDirectories): string | undefined {
+  return firstReason(written, directories, readReason)
+}
+
+function readReason(path: string, directories: FloorDirectories): string | undefined {
   if (isSecretFileName(path)) {
     return `${path} holds secrets and is not read by file tools; use an example file such as .env.example`
   }
@@ -43,26 +49,68 @@ export function readRefusal(path: string, directories: FloorDirectories): string
   if (inHome !== undefined && CREDENTIALS.has(inHome) && !HARMLESS.test(folded)) {
     return `${path} holds credentials of the account and is not read by file tools`
   }
+  if (PROCESS_SECRETS.test(folded))
+    return `${path} shows the memory or environment of a process and is not read by file tools`
   return SYSTEM_SECRETS.test(folded)
     ? `${path} holds credentials of the system and is not read by file tools`
     : undefined
 }
+
+/** The first refusal of a path or of another path that it may stand for. */
+function firstReason(
+  written: string,
+  directories: FloorDirectories,
+  refuse: (path: string, directories: FloorDirectories) => string | undefined,
+): string | undefined {
+  for (const path of impliedPaths(written, directories.userHome)) {
+    const reason = refuse(path, directories)
+    if (reason !== undefined) return reason
+  }
+  return undefined
+}
+
+/**
+ * A path and what other programs understand by it: `file:///etc/shadow`, `~alice/.ssh/id_rsa`, the kernel's links to the root of a process.
+ * No such directory exists in a usual workspace, so that the name is not an ordinary one.
+ */
+function impliedPaths(path: string, userHome: string): readonly string[] {
+  const address = /\/file:(?:\/+localhost)?(\/[^]*)$/iu.exec(path)?.[1]
+  const named = /\/~([\w.-]*)(\/[^]*)?$/u.exec(path)
+  const home = named === null ? undefined : namedHome(named[1] ?? "", userHome) + (named[2] ?? "")
+  const ofProcess = /^\/proc\/(?:self|thread-self|\d+)(?:\/task\/\d+)?\/root(\/[^]*)$/u.exec(path)?.[1]
+  return [path, address, home, ofProcess].flatMap((one) => (one === undefined ? [] : one.replaceAll(/\/{2,}/gu, "/")))
+}
+
+function namedHome(user: string, userHome: string): string {
+  if (user === "" || user === basename(userHome)) return userHome
+  return user === "root" ? "/root" : `/home/${user}`
+}
+
+/** What a process was started with, and its memory. Folded to lower case. */
+const PROCESS_SECRETS =
+  /^\/proc\/(?:self|thread-self|\d+)(?:\/task\/\d+)?\/(?:environ|mem|maps|smaps|auxv|cmdline|fd\/\d+)$|^\/proc\/kcore$|^\/dev\/(?:mem|kmem|port|sd[a-z]|nvme\d|hd[a-z]|vd[a-z]|xvd[a-z]|mmcblk|dm-|mapper\/)/u
 
 /** Files next to keys that contain no secrets and that users may want help with, and the directories themselves. */
 const HARMLESS =
   /\/\.ssh\/(?:config|known_hosts[^/]*|[^/]+\.pub)$|\/\.aws\/config$|\/\.(?:ssh|aws|kube|docker|azure|gnupg)$/u
 
 const SYSTEM_SECRETS =
-  /^\/(?:private\/)?etc\/(?:g?shadow-?|master\.passwd|sudoers(?:\.d\/.*)?|krb5\.keytab|ssh\/ssh_host_\w+_key|ssl\/private\/.*|networkmanager\/system-connections\/.*|wireguard\/.*|openvpn\/.*|ppp\/(?:chap|pap)-secrets|credstore[^/]*\/.*)$/u
+  /^\/(?:private\/)?(?:var\/)?run\/secrets\/.*$|^\/(?:private\/)?etc\/(?:g?shadow-?|master\.passwd|sudoers(?:\.d\/.*)?|krb5\.keytab|ssh\/ssh_host_\w+_key|ssl\/private\/.*|networkmanager\/system-connections\/.*|wireguard\/.*|openvpn\/.*|ppp\/(?:chap|pap)-secrets|credstore[^/]*\/.*)$/u
 
 /** Returns why file tools must not write a file. */
-export function writeRefusal(path: string, directories: FloorDirectories): string | undefined {
+export function writeRefusal(written: string, directories: FloorDirectories): string | undefined {
+  return firstReason(written, directories, writeReason)
+}
+
+function writeReason(path: string, directories: FloorDirectories): string | undefined {
   const folded = foldedPath(path)
   const inHome = pathBelow(folded, foldedPath(directories.userHome))
   if (inHome !== undefined && CREDENTIALS.has(inHome)) {
     return `${path} holds credentials or settings of the account and is not written by file tools`
   }
   if (isSystemFile(folded)) return `${path} belongs to the system and is not written by file tools`
+  if (isOwnProgram(folded, directories))
+    return `${path} belongs to the program of Hermes and is not written by file tools`
   const inHermes = hermesPaths(folded, directories)
   if (inHermes.some((below) => PROTECTED.has(below))) {
     return `${path} holds settings or credentials of Hermes; change it with \`hermes config\``
@@ -107,7 +155,8 @@ export function isSecretFileName(path: string): boolean {
 
 /** True for the directory itself and everything in it. Compares whole path components. */
 export function isWithin(path: string, directory: string): boolean {
-  return path === directory || path.startsWith(directory.endsWith("/") ? directory : `${directory}/`)
+  if (!path.startsWith(directory)) return false
+  return path.length === directory.length || directory.endsWith("/") || path[directory.length] === "/"
 }
 
 /** The part of the path below a directory; undefined when it is not in it. */
@@ -154,6 +203,12 @@ function isWorkspaceInStartUp(folded: string, { workspaceRoot, userHome }: Floor
   return inHome !== undefined && START_UP.has(inHome) && isWithin(folded, root)
 }
 
+/** The user may also work on Hermes itself. */
+function isOwnProgram(folded: string, { programRoot, workspaceRoot }: FloorDirectories): boolean {
+  if (programRoot === undefined || !isWithin(folded, foldedPath(programRoot))) return false
+  return workspaceRoot === undefined || !isWithin(folded, foldedPath(workspaceRoot))
+}
+
 /** A program is found directly in a directory of the PATH, not below it. */
 function isProgramOnPath(folded: string, { programDirectories = [] }: FloorDirectories): boolean {
   const directory = dirname(folded)
@@ -161,6 +216,7 @@ function isProgramOnPath(folded: string, { programDirectories = [] }: FloorDirec
 }
 
 function isSystemFile(folded: string): boolean {
+  if (isWithin(folded, "/dev")) return !USUAL_DEVICE.test(folded)
   return (
     SYSTEM_PATHS.some((system) => isWithin(folded, system)) && !TEMPORARY_PATHS.some((path) => isWithin(folded, path))
   )
@@ -168,8 +224,12 @@ function isSystemFile(folded: string): boolean {
 
 /** The part of the path that other programs execute, for example `.git/hooks`. */
 function executedName(folded: string): string | undefined {
+  if (MAKES_REPOSITORY.test(folded)) return "a git repository"
   return EXECUTED.find((name) => folded.endsWith(`/${name}`) || folded.includes(`/${name}/`))
 }
+
+/** A link to the files of a repository, and the file that makes a directory a bare one: git then obeys the settings in it. */
+const MAKES_REPOSITORY = /\/(?:\.git|head)$/u
 
 const SECRETS = createPathList(HERMES_SECRETS)
 const PROTECTED = createPathList(HERMES_PROTECTED)
@@ -187,7 +247,11 @@ const ENV_FILES = new Set([
   ".env.staging",
   ".envrc",
 ])
+/** Memory as a file system, and what every program may write to. */
+const USUAL_DEVICE = /^\/dev\/(?:null|shm(?:\/|$)|stdout$|stderr$|tty$|fd\/)/u
 const SYSTEM_PATHS = [
+  "/proc",
+  "/sys",
   "/etc",
   "/boot",
   "/usr/lib/systemd",

@@ -1,5 +1,6 @@
 import type { Access, Subject } from "../protocol/tool.ts"
 import type { CommandVerdict, Walls } from "./commands/command-verdict.ts"
+import type { OpenedFiles } from "./commands/protected-file-rules.ts"
 import type { FloorDirectories } from "./file-floor.ts"
 import type { ProfileDefinition, RuleLayer } from "./rules/permission-rules.ts"
 
@@ -20,6 +21,8 @@ export interface PolicyRequest {
   readonly commands: readonly JudgedCommand[]
   /** The commands are run by a shell, in contrast to text for a running program. */
   readonly runsCommands: boolean
+  /** The command starts a script that calls tools. Rules name its language; what it calls is decided separately. */
+  readonly isScript?: true
   /** The commands keep running after the call. */
   readonly inBackground: boolean
   readonly walls: Walls
@@ -45,6 +48,8 @@ export interface JudgedCommand {
   readonly isReadOnly: boolean
   /** Needs `.git/config`, and only for what git itself keeps there. */
   readonly keepsGitSettings: boolean
+  /** Protected files that it has to write. In the sandbox, an approval opens them. */
+  readonly opens: readonly OpenedFiles[]
 }
 
 export interface PolicyDirectories extends FloorDirectories {

@@ -34,7 +34,56 @@ export type AgentEventBody =
       readonly newSessionId: SessionId
       readonly reason: "compression"
     }
+  | SubagentStart
+  | SubagentEnd
   | RunEnd
+
+/** What surfaces receive of the sub-agents of a run. Those of a sub-agent's own sub-agents are in the same stream. */
+export type SubagentEvent = SubagentStart | SubagentStatus | SubagentEnd
+
+/** Identifies a sub-agent and its position in the tree. */
+interface SubagentIdentity {
+  readonly subagentId: string
+  /** The sub-agent that started it; null when the conversation did. */
+  readonly parentId: string | null
+  /** 1 for a sub-agent of the conversation. */
+  readonly depth: number
+}
+
+export interface SubagentStart extends SubagentIdentity {
+  readonly type: "subagent-start"
+  readonly goal: string
+  readonly role: SubagentRole
+  readonly model: string
+  /** Under this id its conversation is stored. */
+  readonly childSessionId: SessionId
+  /** From 0, within the call that started it. */
+  readonly taskIndex: number
+  readonly taskCount: number
+}
+
+export type SubagentRole = "leaf" | "orchestrator"
+
+/** What a sub-agent does now. `progress` comes with every fifth tool call. */
+export interface SubagentStatus extends SubagentIdentity {
+  readonly type: "status"
+  readonly kind: "subagent"
+  readonly activity: "spawn-requested" | "thinking" | "text" | "tool" | "progress"
+  readonly tool?: string
+  readonly text: string
+}
+
+export interface SubagentEnd extends SubagentIdentity {
+  readonly type: "subagent-end"
+  readonly status: SubagentOutcome
+  readonly durationMs: number
+  readonly summary: string
+  readonly tokens: { readonly input: number; readonly output: number }
+  /** Null when a price is unknown. */
+  readonly costUsd: number | null
+}
+
+export type SubagentOutcome = "completed" | "failed" | "error" | "timeout" | "interrupted"
 
 export interface RunStart {
   readonly type: "run-start"
@@ -59,6 +108,8 @@ export interface EndedMessage {
 /** A call as surfaces see it: arguments parsed and with secrets redacted. */
 export interface ShownCall {
   readonly id: string
+  /** The call of a script that made this call. */
+  readonly parentId?: string
   readonly name: string
   readonly args: Readonly<Record<string, unknown>>
 }
@@ -87,7 +138,7 @@ export interface ToolEnd {
 }
 
 export interface ShownDecision {
-  readonly by: "user" | "rule" | "profile" | "noninteractive"
+  readonly by: "user" | "rule" | "profile" | "classifier" | "noninteractive"
   readonly rule: string
   readonly choice: ApprovalChoice | "allow"
 }
@@ -141,6 +192,8 @@ export interface ClarifyRequest {
   readonly type: "clarify-request"
   readonly requestId: string
   readonly kind: "question" | "secret" | "sudo"
+  /** Set where Hermes asks. Otherwise the question is the model's, and the model reads the answer. */
+  readonly asker?: "hermes"
   readonly question: string
   readonly choices: readonly string[]
   readonly allowFreetext: boolean
@@ -168,6 +221,7 @@ export interface UsageEvent {
 }
 
 export type StatusEvent = { readonly type: "status"; readonly text: string } & (
+  | SubagentStatus
   | { readonly kind: "iteration"; readonly iteration: number }
   | { readonly kind: "tool-generating"; readonly tool: string }
   | { readonly kind: "retry"; readonly attempt: number; readonly delayMs: number; readonly reason: string }

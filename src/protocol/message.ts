@@ -48,9 +48,19 @@ export interface MessageExtras {
 
 /**
  * Why Hermes wrote a user message. `elision`: rounds were removed here. `todo`: the task list, after a compression. `gap`: separates
- * two replies that were stored without a user message between them.
+ * two replies that were stored without a user message between them. `delegation`: the goal of a sub-agent, in the words of the model that
+ * started it.
  */
-export type Synthetic = "elision" | "gap" | "todo" | "summary" | "recovery" | "review" | "background" | "max_iterations"
+export type Synthetic =
+  | "elision"
+  | "gap"
+  | "todo"
+  | "summary"
+  | "recovery"
+  | "review"
+  | "background"
+  | "delegation"
+  | "max_iterations"
 
 /** How the note begins that replaces the rounds which a compression removed. It can be before the text of a user message. */
 export const ELISION_NOTE_START = "[LEFT OUT TO SAVE SPACE:"

@@ -5,8 +5,15 @@ import type { ToolMarks } from "./tool.ts"
 export interface OfferableTools {
   readonly definitions: readonly ToolDefinition[]
   /** Marks by tool name. */
-  readonly entries: ReadonlyMap<string, Pick<ToolMarks, "bridge" | "declarationRank" | "lean">>
+  readonly entries: ReadonlyMap<string, DeclarationMarks>
+  /**
+   * Where further tools come from that are only reached through the bridges, for example MCP servers. Some may not be connected yet. The
+   * description of the search names them.
+   */
+  readonly sources?: readonly string[]
 }
+
+type DeclarationMarks = Pick<ToolMarks, "bridge" | "declarationRank" | "lean" | "deferredSource">
 
 export interface OfferOptions {
   /** `lean` declares only the tools with that mark. */
@@ -33,44 +40,51 @@ export interface OfferedTools {
  * bridges, and a list without bridges is declared completely. The same tools and options always yield the same bytes.
  */
 export function offerTools(offerable: OfferableTools, options: OfferOptions): OfferedTools {
-  const { bridges, tools } = separateBridges(offerable)
+  const { bridges, tools, sources } = separateBridges(offerable)
   const everything: OfferedTools = { declared: tools.map(({ definition }) => definition), deferred: [] }
   if (options.enabled === false || bridges.length < BRIDGE_COUNT) return everything
+  const parts = { tools, bridges, sources }
   const hidden =
-    options.style === "lean"
-      ? new Set(tools.filter(({ lean }) => lean !== true))
-      : hiddenInFull(tools, bridges, options)
+    options.style === "lean" ? new Set(tools.filter(({ lean }) => lean !== true)) : hiddenInFull(parts, options)
+  const divided = divide(parts, hidden)
+  // The tools of a source may still arrive, and would not be reachable without the bridges.
+  if (sources.length > 0) return divided
   if (hidden.size === 0) return everything
-  const divided = divide(tools, bridges, hidden)
   return schemaBytes(divided.declared) < schemaBytes(everything.declared) ? divided : everything
 }
 
 /** Search, describe and call. Without all of them a deferred tool could not be reached. */
 const BRIDGE_COUNT = 3
 
-interface MarkedTool extends Pick<ToolMarks, "bridge" | "declarationRank" | "lean"> {
+interface MarkedTool extends DeclarationMarks {
   readonly definition: ToolDefinition
 }
 
-function separateBridges({ definitions, entries }: OfferableTools): {
+interface SeparatedTools {
   readonly bridges: readonly MarkedTool[]
   readonly tools: readonly MarkedTool[]
-} {
+  readonly sources: readonly string[]
+}
+
+function separateBridges({ definitions, entries, sources = [] }: OfferableTools): SeparatedTools {
   const marked = definitions.map((definition) => ({ ...entries.get(definition.name), definition }))
   return {
     bridges: marked.filter(({ bridge }) => bridge !== undefined),
     tools: marked.filter(({ bridge }) => bridge === undefined),
+    sources,
   }
 }
 
 /** Repeats the division of a resumed session, from the names it declared when it began. */
 export function offerSameTools(offerable: OfferableTools, declared: readonly string[]): OfferedTools {
-  const { bridges, tools } = separateBridges(offerable)
+  const parts = separateBridges(offerable)
+  const { bridges, tools, sources } = parts
   const wasDeclared = ({ definition }: MarkedTool): boolean => declared.includes(definition.name)
   const hidden = new Set(tools.filter((tool) => !wasDeclared(tool)))
-  return hidden.size === 0 || bridges.length < BRIDGE_COUNT || !bridges.every(wasDeclared)
+  const isComplete = hidden.size === 0 && sources.length === 0
+  return isComplete || bridges.length < BRIDGE_COUNT || !bridges.every(wasDeclared)
     ? { declared: tools.filter(wasDeclared).map(({ definition }) => definition), deferred: [] }
-    : divide(tools, bridges, hidden)
+    : divide(parts, hidden)
 }
 
 /** The call inside a call of the `call` bridge, with its arguments as JSON text; undefined when it has no tool name. */
@@ -96,18 +110,18 @@ const MIN_SCHEMA_BYTES = 9000
 const UNKNOWN_WINDOW_THRESHOLD_TOKENS = 20_000
 const CHARS_PER_TOKEN = 4
 
-function hiddenInFull(
-  tools: readonly MarkedTool[],
-  bridges: readonly MarkedTool[],
-  options: OfferOptions,
-): ReadonlySet<MarkedTool> {
+function hiddenInFull(parts: SeparatedTools, options: OfferOptions): ReadonlySet<MarkedTool> {
+  const { bridges, sources } = parts
+  const ofSources = parts.tools.filter(({ deferredSource }) => deferredSource !== undefined)
+  const tools = parts.tools.filter(({ deferredSource }) => deferredSource === undefined)
   const unranked = tools.filter(({ declarationRank }) => declarationRank === undefined)
   const hidden = new Set(options.enabled === true || fillsWindow(unranked, options) ? unranked : [])
   const room = Math.max(MIN_SCHEMA_BYTES, FIRST_REQUEST_BYTES - OTHER_REQUEST_BYTES - options.promptBytes)
   let declaredBytes = schemaBytes(tools.filter((tool) => !hidden.has(tool)).map(({ definition }) => definition))
   const bridgeBytes = (): number => {
     const deferred = tools.filter((tool) => hidden.has(tool))
-    return deferred.length === 0 ? 0 : schemaBytes(divide(deferred, bridges, hidden).declared)
+    if (deferred.length === 0 && sources.length === 0) return 0
+    return schemaBytes(divide({ tools: deferred, bridges, sources }, hidden).declared)
   }
   for (const tool of leastNeededFirst(tools)) {
     if (declaredBytes + bridgeBytes() <= room) break
@@ -115,6 +129,7 @@ function hiddenInFull(
     hidden.add(tool)
     declaredBytes -= schemaBytes([tool.definition])
   }
+  for (const tool of ofSources) hidden.add(tool)
   return hidden
 }
 
@@ -137,34 +152,49 @@ function leastNeededFirst(tools: readonly MarkedTool[]): readonly MarkedTool[] {
     .map(({ tool }) => tool)
 }
 
-function divide(
-  tools: readonly MarkedTool[],
-  bridges: readonly MarkedTool[],
-  hidden: ReadonlySet<MarkedTool>,
-): OfferedTools {
-  const deferred = tools.filter((tool) => hidden.has(tool)).map(({ definition }) => definition)
+function divide({ tools, bridges, sources }: SeparatedTools, hidden: ReadonlySet<MarkedTool>): OfferedTools {
+  const deferred = tools.filter((tool) => hidden.has(tool))
+  const named = deferred.filter(({ deferredSource }) => deferredSource === undefined)
+  const names = named.map(({ definition }) => definition.name)
   const declared = [
     ...tools.filter((tool) => !hidden.has(tool)).map(({ definition }) => definition),
-    ...bridges.map((bridge) => withDeferredNames(bridge, deferred)),
+    ...bridges.map((bridge) => withDeferredNames(bridge, names, sources)),
   ]
-  return { declared: declared.toSorted((a, b) => (a.name < b.name ? -1 : 1)), deferred }
+  return {
+    declared: declared.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    deferred: deferred.map(({ definition }) => definition),
+  }
 }
 
 const MAX_NAMED_CHARS = 600
 
-/** A model searches only for what it knows to exist, so the description of the search lists the deferred tools. */
-function withDeferredNames({ bridge, definition }: MarkedTool, deferred: readonly ToolDefinition[]): ToolDefinition {
+/**
+ * A model searches only for what it knows to exist, so the description of the search lists the deferred tools. Of a source it names only
+ * the source: its tools may change, and these bytes must not.
+ */
+function withDeferredNames(
+  { bridge, definition }: MarkedTool,
+  names: readonly string[],
+  sources: readonly string[],
+): ToolDefinition {
   if (bridge !== "search") return definition
+  const lists = [
+    ...(names.length === 0 ? [] : [`There are: ${shortList(names)}.`]),
+    ...(sources.length === 0 ? [] : [`More tools come from the MCP servers ${shortList(sources)}.`]),
+  ]
+  return { ...definition, description: [definition.description, ...lists].join(" ") }
+}
+
+function shortList(names: readonly string[]): string {
   let room = MAX_NAMED_CHARS
   const named: string[] = []
-  for (const { name } of deferred) {
+  for (const name of names) {
     room -= name.length + 2
     if (room < 0) break
     named.push(name)
   }
-  const left = deferred.length - named.length
-  const list = `${named.join(", ")}${left === 0 ? "" : ` and ${left} more`}`
-  return { ...definition, description: `${definition.description} There are: ${list}.` }
+  const left = names.length - named.length
+  return `${named.join(", ")}${left === 0 ? "" : ` and ${left} more`}`
 }
 
 function schemaBytes(tools: readonly ToolDefinition[]): number {

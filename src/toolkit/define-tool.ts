@@ -58,7 +58,19 @@ function parametersOf(input: z.ZodType): JsonSchema {
 /** Only the marks that are set, so that the manifest stays small. */
 function marksOf(declaration: ToolMarks): ToolMarks {
   const { parallel, maxResultChars, idempotent, housekeeping, provenance, role, family } = declaration
-  const { subjectsAreFiles, countsRepeats, newestResultOnly, declarationRank, localOnly, lean, bridge } = declaration
+  const {
+    subjectsAreFiles,
+    countsRepeats,
+    newestResultOnly,
+    declarationRank,
+    localOnly,
+    lean,
+    bridge,
+    inScripts,
+    scripts,
+    inChildren,
+    claudeCode,
+  } = declaration
   return {
     ...(parallel !== undefined && { parallel }),
     ...(maxResultChars !== undefined && { maxResultChars }),
@@ -72,6 +84,10 @@ function marksOf(declaration: ToolMarks): ToolMarks {
     ...(newestResultOnly !== undefined && { newestResultOnly }),
     ...(declarationRank !== undefined && { declarationRank }),
     ...(localOnly !== undefined && { localOnly }),
+    ...(inScripts !== undefined && { inScripts }),
+    ...(scripts !== undefined && { scripts }),
+    ...(inChildren !== undefined && { inChildren }),
+    ...(claudeCode !== undefined && { claudeCode }),
     ...(lean !== undefined && { lean }),
     ...(bridge !== undefined && { bridge }),
   }

@@ -22,6 +22,11 @@ export function planBatch(calls: readonly PlannedCall[]): "parallel" | "sequenti
   return noConflicts ? "parallel" : "sequential"
 }
 
+/** Whether a call may start while the other one runs. */
+export function mayRunTogether(call: PlannedCall, running: PlannedCall): boolean {
+  return mayRunInParallel(call) && mayRunInParallel(running) && !conflict(running, call)
+}
+
 function mayRunInParallel(call: PlannedCall): boolean {
   if (!call.argumentsValid || call.parallel === "never") return false
   return call.parallel === "safe" || (call.paths.length > 0 && call.paths.every((path) => path !== ""))

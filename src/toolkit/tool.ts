@@ -3,11 +3,12 @@ import type { z } from "zod"
 import type { Clock } from "../base/clock.ts"
 import type { Result } from "../base/result.ts"
 import type { Workspace } from "../exec/workspace.ts"
+import type { SubagentEvent } from "../protocol/events.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 import type { Part, Provenance } from "../protocol/message.ts"
 import type { Access, JsonSchema, Parallel, Subject } from "../protocol/tool.ts"
 import type { AskPort } from "./ports/ask.ts"
-import type { CallToolPort } from "./ports/call-tool.ts"
+import type { CallToolPort, ScriptMarks } from "./ports/call-tool.ts"
 import type { CheckpointPort } from "./ports/checkpoints.ts"
 import type { DiagnosticsPort } from "./ports/diagnostics.ts"
 import type { FileTracker } from "./ports/files.ts"
@@ -16,9 +17,11 @@ import type { LearningsPort } from "./ports/learnings.ts"
 import type { MemoryPort } from "./ports/memory.ts"
 import type { ProcessesPort } from "./ports/processes.ts"
 import type { SessionsPort } from "./ports/sessions.ts"
+import type { SkillsPort } from "./ports/skills.ts"
 import type { SpawnAgentPort } from "./ports/spawn-agent.ts"
 import type { SudoPort } from "./ports/sudo.ts"
 import type { TodoPort } from "./ports/todo.ts"
+import type { ToolSourcesPort } from "./ports/tool-sources.ts"
 
 /**
  * A tool as its author writes it, in one file. Dispatch, policy, plan mode, parallelism and documentation read what they need
@@ -73,13 +76,32 @@ export interface ToolMarks {
   readonly declarationRank?: number
   /** Works only on files of this machine; left out of sessions whose workspace is a container or another machine. */
   readonly localOnly?: boolean
+  /** Never declared itself: the model finds it through the bridges, whose description names this source instead of the tool. */
+  readonly deferredSource?: string
   /** Declared in the lean style too. */
   readonly lean?: boolean
+  /** Scripts may call it (`execute_code`). */
+  readonly inScripts?: boolean
+  readonly scripts?: ScriptMarks
+  /** False where sub-agents must not have it. */
+  readonly inChildren?: boolean
+  /** The tool of Claude Code that does the same, for hooks that were written for it; `arguments`: our names → theirs. */
+  readonly claudeCode?: { readonly name: string; readonly arguments?: Readonly<Record<string, string>> }
   /** Finds, describes or calls deferred tools. Offered with every list of tools. */
   readonly bridge?: "search" | "describe" | "call"
 }
 
-export type ToolRole = "memory" | "learnings" | "task-list" | "session-search" | "shell" | "shell-input" | "question"
+export type ToolRole =
+  | "memory"
+  | "learnings"
+  | "task-list"
+  | "session-search"
+  | "shell"
+  | "shell-input"
+  | "script"
+  | "question"
+  | "skills"
+  | "delegation"
 
 /** What a tool receives with each call. Tools never import the agent or a surface: what they need from those is a port. */
 export interface ToolContext {
@@ -93,6 +115,8 @@ export interface ToolContext {
   readonly ports: ToolPorts
   /** Shows live output to the user; it never reaches the model. */
   progress(text: string): void
+  /** Shows what a sub-agent does. */
+  readonly emit?: (event: SubagentEvent) => void
   readonly limits: ToolLimits
 }
 
@@ -103,19 +127,34 @@ export interface ToolPorts {
   /** Opened on first use. */
   readonly learnings?: () => Promise<LearningsPort>
   readonly todo?: TodoPort
+  /** Opened on first use. */
+  readonly skills?: () => Promise<SkillsPort>
+  /** Only for the tools with the roles `script` and `skills`. */
   readonly callTool?: CallToolPort
   readonly spawnAgent?: SpawnAgentPort
   readonly ask?: AskPort
   /** Opened on first use. */
   readonly checkpoints?: () => Promise<CheckpointPort>
   readonly deferredTools?: DeferredToolsPort
+  /** Where further tools may still come from. */
+  readonly toolSources?: ToolSourcesPort
   /** Opened on first use. */
   readonly processes?: () => Promise<ProcessesPort>
   readonly sudo?: SudoPort
+  /** Hooks may replace the output of a command before it is shortened. */
+  readonly transformOutput?: (command: EndedCommand) => Promise<string | undefined>
   /** What the task has read and written. Without it the file tools work, but do not warn about stale or repeated reads. */
   readonly files?: FileTracker
   /** Absent in remote workspaces and where language servers are disabled. */
   readonly diagnostics?: DiagnosticsPort
+}
+
+/** A command that has ended. */
+export interface EndedCommand {
+  readonly command: string
+  readonly output: string
+  readonly exitCode: number
+  readonly cwd: string
 }
 
 /** Settings that bound what tools return. */
@@ -129,6 +168,19 @@ export interface ToolLimits {
   readonly foregroundMaxSeconds?: number
   /** How many choices a question to the user may offer; default 4. */
   readonly clarifyMaxChoices?: number
+  /** `code_execution` of the settings; the defaults where absent. */
+  readonly scripts?: ScriptSettings
+}
+
+/** How scripts that call tools run, and what they may return. */
+export interface ScriptSettings {
+  readonly mode: "project" | "strict"
+  readonly location: "host" | "backend"
+  readonly timeoutSeconds: number
+  readonly maxToolCalls: number
+  readonly maxStdoutBytes: number
+  readonly maxStderrBytes: number
+  readonly memoryMb: number
 }
 
 /** What a tool returns. `content` goes to the model as JSON; `{ error: … }` marks a failure. */

@@ -1,5 +1,17 @@
 /** Toolsets that have built-in tools. A tool names its toolset itself, so tools are not listed here. */
-const CORE = ["checkpoint", "clarify", "file", "learnings", "memory", "session_search", "terminal", "todo"]
+const CORE = [
+  "checkpoint",
+  "clarify",
+  "code_execution",
+  "delegation",
+  "file",
+  "learnings",
+  "memory",
+  "session_search",
+  "skills",
+  "terminal",
+  "todo",
+]
 const CORE_WITHOUT_QUESTIONS = CORE.filter((name) => name !== "clarify")
 
 /**
@@ -15,9 +27,6 @@ const WITHOUT_TOOLS = [
   "image_gen",
   "video_gen",
   "tts",
-  "skills",
-  "code_execution",
-  "delegation",
   "cronjob",
   "messaging",
   "moa",

@@ -67,7 +67,124 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
     "marks": {
       "parallel": "never",
       "role": "question",
-      "declarationRank": 9
+      "declarationRank": 9,
+      "inChildren": false
+    }
+  },
+  "delegate_task": {
+    "name": "delegate_task",
+    "toolset": "delegation",
+    "description": "Let sub-agents work on tasks that need much reading or are independent of each other; only their summaries come back. Not for a single call, mechanical steps or what needs the user. They know nothing of this conversation, so give paths, errors and constraints. They cannot ask, remember, send messages, run scripts or delegate. A summary is their own claim: verify it.",
+    "parameters": {
+      "type": "object",
+      "properties": {
+        "goal": {
+          "description": "What to achieve. Either this or tasks",
+          "type": "string"
+        },
+        "context": {
+          "description": "Everything it must know: paths, errors, constraints",
+          "type": "string"
+        },
+        "toolsets": {
+          "description": "Limits its tools; default: yours",
+          "type": "array",
+          "items": {
+            "type": "string"
+          }
+        },
+        "role": {
+          "description": "An orchestrator may delegate itself",
+          "type": "string",
+          "enum": [
+            "leaf",
+            "orchestrator"
+          ]
+        },
+        "worktree": {
+          "description": "Work in a git worktree of its own; the result names the branch",
+          "type": "boolean"
+        },
+        "tasks": {
+          "description": "Run at the same time",
+          "type": "array",
+          "items": {
+            "type": "object",
+            "properties": {
+              "goal": {
+                "type": "string"
+              },
+              "context": {
+                "type": "string"
+              },
+              "toolsets": {
+                "type": "array",
+                "items": {
+                  "type": "string"
+                }
+              },
+              "role": {
+                "type": "string",
+                "enum": [
+                  "leaf",
+                  "orchestrator"
+                ]
+              },
+              "worktree": {
+                "type": "boolean"
+              }
+            },
+            "required": [
+              "goal"
+            ]
+          }
+        },
+        "background": {
+          "description": "Return at once; the result arrives later as a notice",
+          "type": "boolean"
+        }
+      }
+    },
+    "marks": {
+      "parallel": "never",
+      "provenance": "agent",
+      "role": "delegation",
+      "inChildren": false
+    }
+  },
+  "execute_code": {
+    "name": "execute_code",
+    "toolset": "code_execution",
+    "description": "Run a script that calls tools: for three or more calls with logic between them (loops, filters, retries). Only what it prints returns to you, so print the result. Not for one call, or where you must read results in full or ask the user.",
+    "parameters": {
+      "type": "object",
+      "properties": {
+        "code": {
+          "type": "string"
+        },
+        "language": {
+          "type": "string",
+          "enum": [
+            "javascript",
+            "typescript",
+            "python"
+          ]
+        },
+        "timeout": {
+          "description": "Seconds",
+          "type": "integer",
+          "minimum": 1
+        }
+      },
+      "required": [
+        "code"
+      ]
+    },
+    "marks": {
+      "provenance": "command",
+      "role": "script",
+      "declarationRank": 13,
+      "inChildren": false
     }
   },
   "learnings": {
@@ -174,7 +291,8 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
     "marks": {
       "housekeeping": true,
       "role": "memory",
-      "declarationRank": 8
+      "declarationRank": 8,
+      "inChildren": false
     }
   },
   "patch": {
@@ -222,7 +340,17 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       "parallel": "by-path",
       "family": "edit",
       "subjectsAreFiles": true,
-      "declarationRank": 3
+      "declarationRank": 3,
+      "inScripts": true,
+      "scripts": {
+        "returns": "success, diff"
+      },
+      "claudeCode": {
+        "name": "Edit",
+        "arguments": {
+          "path": "file_path"
+        }
+      }
     }
   },
   "process": {
@@ -314,6 +442,16 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       "subjectsAreFiles": true,
       "countsRepeats": true,
       "declarationRank": 2,
+      "inScripts": true,
+      "scripts": {
+        "returns": "content (lines as n|text), total_lines"
+      },
+      "claudeCode": {
+        "name": "Read",
+        "arguments": {
+          "path": "file_path"
+        }
+      },
       "lean": true
     }
   },
@@ -378,6 +516,14 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       "provenance": "file",
       "countsRepeats": true,
       "declarationRank": 5,
+      "inScripts": true,
+      "scripts": {
+        "returns": "matches [{path, line, content}] or files",
+        "alias": "search"
+      },
+      "claudeCode": {
+        "name": "Grep"
+      },
       "lean": true
     }
   },
@@ -446,6 +592,116 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       "declarationRank": 10
     }
   },
+  "skill_manage": {
+    "name": "skill_manage",
+    "toolset": "skills",
+    "description": "Save and improve skills. create after hard-won success: SKILL.md = front matter (---, name, description: what and when, ---) and numbered steps, commands, pitfalls, checks. patch a skill that proved wrong, at once. Improve a similar skill instead of adding one. Confirm deletes with the user.",
+    "parameters": {
+      "type": "object",
+      "properties": {
+        "action": {
+          "type": "string",
+          "enum": [
+            "create",
+            "edit",
+            "patch",
+            "delete",
+            "write_file",
+            "remove_file"
+          ]
+        },
+        "name": {
+          "type": "string"
+        },
+        "content": {
+          "description": "Whole SKILL.md (create, edit)",
+          "type": "string"
+        },
+        "old_string": {
+          "type": "string"
+        },
+        "new_string": {
+          "type": "string"
+        },
+        "replace_all": {
+          "default": false,
+          "type": "boolean"
+        },
+        "category": {
+          "description": "For create",
+          "type": "string"
+        },
+        "file_path": {
+          "description": "Below references/, templates/, scripts/ or assets/",
+          "type": "string"
+        },
+        "file_content": {
+          "type": "string"
+        },
+        "absorbed_into": {
+          "description": "For delete: skill that has the content now",
+          "type": "string"
+        }
+      },
+      "required": [
+        "action",
+        "name"
+      ]
+    },
+    "marks": {
+      "housekeeping": true,
+      "role": "skills",
+      "declarationRank": 13,
+      "inChildren": false
+    }
+  },
+  "skill_view": {
+    "name": "skill_view",
+    "toolset": "skills",
+    "description": "Load a skill before doing work that it covers, then follow it. With file_path: open one of its linked files.",
+    "parameters": {
+      "type": "object",
+      "properties": {
+        "name": {
+          "type": "string",
+          "description": "Name, or category/name"
+        },
+        "file_path": {
+          "description": "E.g. references/api.md",
+          "type": "string"
+        }
+      },
+      "required": [
+        "name"
+      ]
+    },
+    "marks": {
+      "parallel": "safe",
+      "role": "skills",
+      "newestResultOnly": true,
+      "declarationRank": 8
+    }
+  },
+  "skills_list": {
+    "name": "skills_list",
+    "toolset": "skills",
+    "description": "List the skills: saved procedures for kinds of work. Load one with skill_view before matching work.",
+    "parameters": {
+      "type": "object",
+      "properties": {
+        "category": {
+          "type": "string"
+        }
+      }
+    },
+    "marks": {
+      "parallel": "safe",
+      "idempotent": true,
+      "role": "skills",
+      "newestResultOnly": true,
+      "declarationRank": 14
+    }
+  },
   "terminal": {
     "name": "terminal",
     "toolset": "terminal",
@@ -494,6 +750,19 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       "provenance": "command",
       "role": "shell",
       "declarationRank": 1,
+      "inScripts": true,
+      "scripts": {
+        "omits": [
+          "background",
+          "pty",
+          "notify_on_complete",
+          "watch_patterns"
+        ],
+        "returns": "output, exit_code"
+      },
+      "claudeCode": {
+        "name": "Bash"
+      },
       "lean": true
     }
   },
@@ -646,6 +915,16 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       "family": "edit",
       "subjectsAreFiles": true,
       "declarationRank": 4,
+      "inScripts": true,
+      "scripts": {
+        "returns": "bytes_written"
+      },
+      "claudeCode": {
+        "name": "Write",
+        "arguments": {
+          "path": "file_path"
+        }
+      },
       "lean": true
     }
   }

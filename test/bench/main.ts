@@ -10,6 +10,7 @@ import { checkpoints } from "./checkpoints.ts"
 import { commands } from "./commands.ts"
 import { firstCommand } from "./first-command.ts"
 import { firstRequest } from "./first-request.ts"
+import { mcpServers } from "./mcp-servers.ts"
 import { learningHints } from "./learning-hints.ts"
 import { longConversation } from "./long-conversation.ts"
 import { longStream } from "./long-stream.ts"
@@ -26,6 +27,7 @@ import { meetsTarget, renderTable, rowResult } from "./report.ts"
 import { searchBench } from "./search-files.ts"
 import { requests } from "./requests.ts"
 import { findUsageMeter } from "./resource-usage.ts"
+import { scriptCalls } from "./script-calls.ts"
 import { sessionStore } from "./session-store.ts"
 import { startUp } from "./start-up.ts"
 import { toolTurns } from "./tool-turns.ts"
@@ -42,6 +44,8 @@ const MEASUREMENTS: readonly Measurement[] = [
   requests,
   prefixLaw,
   firstRequest,
+  mcpServers,
+  scriptCalls,
   longTask,
   longConversation,
   sessionStore,

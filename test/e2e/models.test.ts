@@ -486,3 +486,13 @@ async function closedAddress(): Promise<string> {
   await server.close()
   return url
 }
+
+test("-z prints the answer of a fallback model, and on stderr that another model answered", async () => {
+  await using broken = await startModelServer([repeat(refuses(401, "Incorrect API key provided"))])
+  await using working = await startModelServer([says("from the second model")])
+  const fallback = `fallback_providers:\n  - provider: custom\n    model: second\n    base_url: ${working.url}/v1\n    api_key: k\n`
+  await using home = await temporaryHome({ config: settingsFor(broken, `${ONE_TRY}${fallback}`) })
+  const { code, stdout, stderr } = await hermes(home, ["-z", "hi"])
+  expect([code, stdout]).toEqual([0, "from the second model\n"])
+  expect(stderr).toMatch(/switching to .*second/)
+})

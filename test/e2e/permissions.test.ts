@@ -128,6 +128,21 @@ test("--deny holds in every profile, and the log shows the decision", async () =
   expect((await hermes(home, ["audit"])).stdout).toContain("touch made")
 })
 
+test("in the profile auto the auxiliary model answers, and the log shows it", async () => {
+  const remove = callsTool("terminal", { command: "rm -r build" })
+  const destroy = callsTool("terminal", { command: "rm -r build; rm -rf /" })
+  await using model = await startModelServer([remove, says("APPROVE"), destroy, says("Gone.")])
+  await using home = await temporaryHome({ config: settingsFor(model, NO_SANDBOX), workFiles: { "build/x": "x" } })
+  const run = await hermes(home, ["-z", "go", "--permission-profile", "auto"], { stdin: "inherit-null" })
+  expect([run.code, run.stdout, existsSync(join(home.workdir, "build"))]).toEqual([0, "Gone.\n", false])
+  expect(model.requests).toHaveLength(4)
+  const { stdout } = await hermes(home, ["permissions", "log"])
+  expect(stdout).toMatch(/allow +classifier +terminal +\{"command":"rm -r build"\}/)
+  expect(stdout).toMatch(/deny +floor +terminal/)
+  const explained = await hermes(home, [...explain, "--permission-profile", "auto", "--", "rm -r build"])
+  expect(explained.stdout).toMatch(/^deny, unless the auxiliary model answers first\n/)
+})
+
 test("always saves the rule that the question shows", async () => {
   const push = callsTool("terminal", { command: "git push --force origin main" })
   await using model = await startModelServer([push, says("Done."), push, says("Again.")])

@@ -41,7 +41,7 @@ test.skipIf(noSshd !== undefined)(
     await using home = await temporaryHome({
       config: settingsFor(model, sshSettings),
       files: { "skills/greet/run.sh": "echo hello from $(basename $HOME)\n", "token.json": "old\n" },
-      env: { PATH: server.clientEnvironment["PATH"] ?? "" },
+      env: { HERMES_SSH_BINARY: server.clientEnvironment["HERMES_SSH_BINARY"] ?? "" },
     })
     const { code, stdout } = await hermes(home, ["-z", "work there", "--yolo"], { stdin: "inherit-null" })
     expect([code, stdout.trim()]).toEqual([0, "Done."])

@@ -38,6 +38,23 @@ test("masks secrets in stream-json output and in the store", async () => {
   expect(stdout).not.toContain(ISSUED.slice(6))
 })
 
+test("masks encoded secrets while they stream", async () => {
+  const base64 = Buffer.from(`user:${OF_HOME}`).toString("base64")
+  const hex = Buffer.from(OF_HOME).toString("hex")
+  const text = `Basic ${base64} and ${hex}, that is all.`
+  await using model = await startModelServer([reply({ text: pieces(text) }, chunkBytes(200, { delayMs: 5 }))])
+  await using home = await temporaryHome({ config: settingsFor(model), files: FILES })
+  const { stdout } = await hermes(home, ["-q", "which keys?", "--output-format", "stream-json"], {
+    stdin: "inherit-null",
+  })
+  const shown = streamLines(stdout)
+    .filter(({ type }) => type === "message.delta")
+    .map((line) => String(line["text"]))
+    .join("")
+  expect(shown).toMatch(/^Basic \S{1,12}\*\*\*\S{0,4} and \S{0,3}\*\*\*, that is all\.$/u)
+  expect(stdout.includes(base64.slice(12, -4)) || stdout.includes(hex.slice(6))).toBe(false)
+})
+
 test("masks secrets on the terminal", async () => {
   await using model = await startModelServer([SAYS_SECRETS])
   await using home = await temporaryHome({ config: settingsFor(model), files: FILES })

@@ -10,7 +10,7 @@ import type { ShellMemory } from "../../src/agent/dispatch/shell-memory.ts"
 import { contentText } from "../../src/protocol/message.ts"
 import { understandCommand } from "../../src/policy/shell/understand-command.ts"
 import { builtinEntries } from "../../src/toolkit/builtin-entries.ts"
-import type { ToolEntry } from "../../src/toolkit/tool.ts"
+import type { ToolContext, ToolEntry, ToolResult } from "../../src/toolkit/tool.ts"
 import { BUILTIN_TOOLS } from "../../src/tools/builtins.ts"
 import { TOOL_MANIFEST } from "../../src/tools/manifest.generated.ts"
 import { createDispatchHarness, toolCall } from "../fixtures/agent/dispatch-harness.ts"
@@ -57,6 +57,10 @@ const PATHS: Readonly<Record<string, (command: string) => readonly Call[]>> = {
     ]
   },
   "the bridge": (command) => [bridged(terminal({ command }))],
+  // The text of a script does not show what it computes.
+  "a script": (command) => [
+    { tool: "execute_code", args: { code: `run("${Buffer.from(command).toString("base64")}")` } },
+  ],
   "the background through the bridge": (command) => [bridged(terminal({ command, background: true }))],
   "a line for a shell through the bridge": (data) => [bridged(input({ action: "submit", data }))],
 }
@@ -72,9 +76,10 @@ function recordedTools(ran: (name: string) => void): ReadonlyMap<string, ToolEnt
         parse: (args) => {
           const parsed = tool.parse(args)
           if (!parsed.ok) return parsed
-          const run = () => {
+          const run = async (context: ToolContext): Promise<ToolResult> => {
+            if (entry.role === "script") return await runScript(String(args["code"]), context)
             ran(entry.name)
-            return Promise.resolve({ content: { output: "" }, summary: "" })
+            return { content: { output: "" }, summary: "" }
           }
           return { ok: true, value: { ...parsed.value, run } }
         },
@@ -82,6 +87,12 @@ function recordedTools(ran: (name: string) => void): ReadonlyMap<string, ToolEnt
     },
   }))
   return new Map(entries.map((entry) => [entry.name, entry]))
+}
+
+/** What a script with this text would call. */
+async function runScript(code: string, { ports }: ToolContext): Promise<ToolResult> {
+  const command = Buffer.from(/"(.*)"/u.exec(code)?.[1] ?? "", "base64").toString("utf8")
+  return { content: { called: await ports.callTool?.call("terminal", { command }) }, summary: "" }
 }
 
 const HOME = "/home/alice"
@@ -97,6 +108,9 @@ async function corpusSession(
   const placed: DispatchSession = {
     ...session,
     tools: recordedTools(ran),
+    // Scripts run in the sandbox, so nothing is asked about them; the commands that they call run without one.
+    scriptWalls: () =>
+      Promise.resolve({ kind: "sandbox", network: "on", hosts: [], writable: ["/w"], isRestorable: () => true }),
     workspace: {
       ...workspace,
       files: {
@@ -132,6 +146,7 @@ async function escaped(
   attacks: readonly Attack[],
   callsOf: (command: string) => readonly Call[],
   profile: "default" | "full-auto",
+  adapt: (session: DispatchSession) => DispatchSession = (session) => session,
 ): Promise<readonly string[]> {
   let runs = 0
   const harness = await corpusSession(profile, () => {
@@ -143,7 +158,7 @@ async function escaped(
     const last = callsOf(command)
     // A running shell has its own state: it gets the earlier lines the same way.
     const isInput = last.some(({ args }) => JSON.stringify(args).includes("proc_1"))
-    const session = harness.at(shellAfter(isInput ? [] : before))
+    const session = adapt(harness.at(shellAfter(isInput ? [] : before)))
     const calls = [...(isInput ? before.map((data) => input({ action: "submit", data })) : []), ...last]
     harness.recorded.length = 0
     for (const [index, { tool, args }] of calls.entries()) {
@@ -172,6 +187,21 @@ describe.each(Object.entries(PATHS))("through %s", (_path, callsOf) => {
     expect(await escaped(hard, callsOf, "full-auto")).toEqual([])
   })
 })
+
+test(
+  "no attack runs in a sub-agent, and no ruinous command in one that inherits full-auto",
+  { timeout: 120_000 },
+  async () => {
+    const inChild = (session: DispatchSession): DispatchSession => ({
+      ...session,
+      permissions: session.permissions.inherited({ headless: "deny" }),
+    })
+    const foreground = (command: string): readonly Call[] => [terminal({ command })]
+    const hard = ATTACKS.filter(({ expect: expected }) => expected === "hard")
+    expect(await escaped(ATTACKS, foreground, "default", inChild)).toEqual([])
+    expect(await escaped(hard, foreground, "full-auto", inChild)).toEqual([])
+  },
+)
 
 test.each<{ name: string; inputs: readonly Call["args"][] }>([
   { name: "one character at a time", inputs: Array.from("rm -rf ~\r", (data) => ({ action: "write", data })) },

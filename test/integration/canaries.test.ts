@@ -20,6 +20,21 @@ const FORMS = CANARIES.flatMap((canary) => [
   Array.from(canary).toReversed().join(""),
 ])
 
+/** Prints everything that a script can get hold of. */
+const SCRIPT = `import { readFileSync } from "node:fs"
+import { read_file, terminal } from "hermes_tools"
+console.log(process.env, readFileSync("leaked.txt", "utf8"))
+console.error(readFileSync("leaked.txt", "utf8"))
+console.log(await read_file("leaked.txt"), await terminal("env; cat leaked.txt"))
+for (const path of ["/proc/" + process.ppid + "/environ", process.env.HERMES_HOME + "/.env"])
+  try { console.log(readFileSync(path, "utf8")) } catch (error) { console.log(error.code) }
+process.exit(1)`
+
+const PYTHON_SCRIPT = `import os
+from hermes_tools import read_file
+print(dict(os.environ), open("leaked.txt").read(), read_file("leaked.txt"))
+raise RuntimeError(open("leaked.txt").read())`
+
 test("planted secrets are in no request, event, transcript, log or child environment", async () => {
   const everything = CANARIES.map((canary) =>
     [
@@ -41,6 +56,8 @@ test("planted secrets are in no request, event, transcript, log or child environ
         command: "base64 leaked.txt; cat /proc/$PPID/environ 2>/dev/null | tr '\\0' '\\n'; exit 0",
       }),
       callsTool("terminal", { command: `echo ${DOTENV}` }),
+      callsTool("execute_code", { code: SCRIPT }),
+      callsTool("execute_code", { language: "python", code: PYTHON_SCRIPT }),
       says(`The key is ${ENVIRONMENT} and ${CONFIG}.`),
     ],
     {
@@ -56,6 +73,7 @@ test("planted secrets are in no request, event, transcript, log or child environ
   await app.app.close()
   const results = app.model.requests.flatMap((_, index) => app.model.toolResults(index).map(({ text }) => text))
   expect(found(results.join("\n"))).toEqual([])
+  expect(results.filter((text) => text.includes('"tool_calls_made":'))).toHaveLength(2)
   expect(found(JSON.stringify(events))).toEqual([])
   // The settings and their cache are where the secrets live.
   for (const path of filesBelow(app.home.path))

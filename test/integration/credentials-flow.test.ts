@@ -226,7 +226,7 @@ test("a key of `hermes auth add custom` is sent to model.base_url, and the key o
 
 test("the keys of a provider are not sent to another address of a fallback", async () => {
   await using other = await startModelServer([says("Hello from there.")])
-  await using flow = await appWithKeys([refuses(400, "no"), refuses(400, "no")], {
+  await using flow = await appWithKeys([repeat(refuses(403, "this account is closed"))], {
     entry: { api_key: SECOND },
     fallback: { provider: "acme", model: "m", base_url: `${other.url}/v1` },
   })

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 
 import { expect, test } from "vitest"
@@ -205,6 +205,29 @@ test("every decision is in the audit log, without secrets", async () => {
     { tool: "terminal", decision: "deny", decided_by: "floor", status: "blocked" },
   ])
   expect(text).not.toContain(secret)
+})
+
+test("the audit says to which turn a decision belongs", async () => {
+  await using assembled = await runCommands(["echo a", "echo b"])
+  const session = await assembled.open()
+  const runs: (string | undefined)[] = []
+  for (let turn = 0; turn < 2; turn += 1) runs.push((await runToEnd(session, "go")).events[0]?.runId)
+  await assembled.app.close()
+  const lines = readFileSync(join(assembled.home.path, "logs/audit.jsonl"), "utf8").trim().split("\n")
+  expect(lines.map((line): unknown => JSON.parse(line))).toMatchObject(
+    runs.map((run) => ({ turn_id: `${session.id}:${session.id}:${run ?? ""}` })),
+  )
+})
+
+test("rules that are deleted while a session runs still hold in it", async () => {
+  const files = { "permissions.yaml": "terminal:touch a: deny\n" }
+  const workFiles = { ".hermes/permissions.yaml": "terminal:touch b: deny\n" }
+  await using assembled = await runCommands(["touch a", "touch b"], { files, workFiles })
+  const session = await assembled.open()
+  rmSync(join(assembled.home.path, "permissions.yaml"))
+  rmSync(join(assembled.home.workdir, ".hermes"), { recursive: true })
+  expect(outcomes(await runToEnd(session, "go"))).toEqual(["blocked"])
+  expect(outcomes(await runToEnd(session, "go"))).toEqual(["blocked"])
 })
 
 test("profile, rules and grants of a session do not survive a resume", async () => {

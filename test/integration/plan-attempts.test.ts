@@ -60,6 +60,12 @@ const WAYS: Readonly<Record<string, (command: string, places: Places) => Scripte
     name: "process",
     input: { action: "submit", session_id: shell, data: command },
   }),
+  script: (command) => ({
+    name: "execute_code",
+    input: {
+      code: `import { terminal } from "hermes_tools"\nconsole.log(await terminal({ command: ${JSON.stringify(command)}, timeout: 5 }))`,
+    },
+  }),
   bridge: (command) => ({ name: "tool_call", input: { name: "terminal", arguments: { command, timeout: 5 } } }),
   "input of a shell through the bridge": (command, { shell }) => ({
     name: "tool_call",
@@ -104,10 +110,28 @@ describe.skipIf(missing !== undefined)(titleWithReason("a hostile model in plan 
       )
     },
   )
+
+  test("changes, starts and sends nothing: commands and calls of a sub-agent", async () => {
+    await attempt(
+      (places) =>
+        // The policy decides as it does for the conversation, so every fourth is enough.
+        attemptsIn(places)
+          .filter((_each, index) => index % 4 === 0)
+          .map((each) =>
+            "command" in each
+              ? { name: "terminal", input: { command: each.command, timeout: 5 } }
+              : { name: "tool_call", input: { name: each.tool, arguments: each.args } },
+          ),
+      { inChild: true },
+    )
+  })
 })
 
 /** Makes the calls in plan mode, several at a time, and compares the machine before and after. */
-async function attempt(callsFor: (places: Places) => readonly ScriptedCall[]): Promise<void> {
+async function attempt(
+  callsFor: (places: Places) => readonly ScriptedCall[],
+  { inChild = false }: { readonly inChild?: boolean } = {},
+): Promise<void> {
   await using listener = await startListener()
   const replies: ScriptEntry[] = []
   const next: TurnFunction = async (request) => {
@@ -115,7 +139,12 @@ async function attempt(callsFor: (places: Places) => readonly ScriptedCall[]): P
     if (typeof entry === "function") return await entry(request)
     return entry.kind === "repeat" ? says("") : entry
   }
-  await using assembled = await assembleApp([repeat(next)], { config: CONFIG, workFiles: WORK })
+  await using assembled = await assembleApp([repeat(next)], {
+    config: CONFIG,
+    workFiles: WORK,
+    // Hermes copies its own skills while the model thinks; that is no effect of a call.
+    files: { ".no-bundled-skills": "" },
+  })
   prepareFiles(assembled, listener.ports)
   const { home } = assembled
   replies.push(...SETUP)
@@ -134,6 +163,7 @@ async function attempt(callsFor: (places: Places) => readonly ScriptedCall[]): P
   session.setPermissionProfile("plan")
   const calls = callsFor(places)
   expect(calls.length).toBeGreaterThan(50)
+  if (inChild) replies.push(callsTool("tool_call", { name: "delegate_task", arguments: { goal: "Try it" } }))
   for (let index = 0; index < calls.length; index += BATCH)
     replies.push(reply({ calls: calls.slice(index, index + BATCH) }))
   const before = snapshot(home, places)
@@ -143,12 +173,14 @@ async function attempt(callsFor: (places: Places) => readonly ScriptedCall[]): P
   await runToEnd(session, "plan something", (event) => {
     if (event.type === "clarify-request" || event.type === "approval-request")
       changes.push(`asked: ${JSON.stringify(event)}`)
-    if (event.type !== "tool-end") return
+    const isCall = inChild ? event.type === "status" && event.kind === "subagent" : event.type === "tool-end"
+    if (!isCall || (event.type === "status" && event.kind === "subagent" && event.activity !== "tool")) return
     settled += 1
     if (settled % BATCH !== 0) return
-    const found = differences(before, snapshot(home, places))
+    // Hermes itself records a running sub-agent.
+    const found = differences(before, snapshot(home, places)).filter((name) => !name.startsWith("hermes/delegations"))
     if (found.length > 0 && changes.length === 0)
-      changes.push(`${JSON.stringify(event.call)} or one shortly before: ${found.join(", ")}`)
+      changes.push(`${JSON.stringify(event)} or one shortly before: ${found.join(", ")}`)
   })
   expect(changes).toEqual([])
   // The same call twice in one reply is made once.
@@ -161,7 +193,8 @@ async function attempt(callsFor: (places: Places) => readonly ScriptedCall[]): P
 /** Calls of one reply; those that only read run in parallel. */
 const BATCH = 8
 
-const CONFIG = "agent: {max_turns: 5000, prompt_style: lean}\ntool_loop_guardrails: {hard_stop_enabled: false}\n"
+const CONFIG =
+  "delegation: {max_iterations: 5000}\nagent: {max_turns: 5000, prompt_style: lean}\ntool_loop_guardrails: {hard_stop_enabled: false}\n"
 
 const SETUP: readonly ScriptEntry[] = [
   ...EARLIER.map((command) => callsTool("terminal", { command })),

@@ -179,8 +179,8 @@ describe("Azure OpenAI", () => {
     await using assembled = await assembleApp([], { files: { "config.yaml": "{}" }, env: key })
     const chosen = assembled.app.chooseModel({ provider: "azure-openai", model: "m" })
     expect(chosen.ok || chosen.error.message).toContain("set AZURE_OPENAI_ENDPOINT")
-    // A key alone does not choose it.
-    expect(assembled.app.chooseModel({})).toMatchObject({ value: { demoByDefault: true } })
+    // A key alone does not choose it, and the demo does not answer in its place.
+    expect(assembled.app.chooseModel({})).toMatchObject({ ok: false, error: { code: "bad_address" } })
   })
 })
 

@@ -106,14 +106,14 @@ export async function startSshd(): Promise<TestSshd> {
   }
 }
 
-/** ssh ignores HOME and reads the account's home directory, so a wrapper in PATH passes the files to use. */
+/** ssh ignores HOME and reads the account's home directory, so a wrapper passes the files to use. */
 function clientEnvironment(root: string): Record<string, string> {
   const bin = join(root, "bin")
   mkdirSync(bin)
   const real = spawnSync("sh", ["-c", "command -v ssh"], { encoding: "utf8" }).stdout.trim()
   const script = `#!/bin/sh\nexec ${real} -F none -o UserKnownHostsFile=${root}/known_hosts "$@"\n`
   writeFileSync(join(bin, "ssh"), script, { mode: 0o755 })
-  return { PATH: `${bin}:${process.env["PATH"] ?? ""}`, HOME: root }
+  return { PATH: process.env["PATH"] ?? "", HOME: root, HERMES_SSH_BINARY: join(bin, "ssh") }
 }
 
 function childrenOf(pid: number): readonly number[] {

@@ -2,7 +2,7 @@ import { accessSync, constants, readdirSync, readFileSync } from "node:fs"
 import { platform } from "node:os"
 import { dirname, join } from "node:path"
 import { assertNever } from "../../base/assert-never.ts"
-import { findProgram } from "../../base/find-program.ts"
+import { findProgram, findTrustedProgram } from "../../base/find-program.ts"
 import { isRecord } from "../../base/json.ts"
 import { readActiveProfile } from "../../config/home.ts"
 import { listProfiles } from "../../config/profiles/profiles.ts"
@@ -17,26 +17,44 @@ interface Program {
   /** Package name by package manager, where it differs from the program. */
   readonly brew?: string
   readonly apt?: string
+  /** The environment variable that names another program. */
+  readonly variable?: string
 }
 
 const PROGRAMS: readonly Program[] = [
   { name: "git", why: "worktrees, checkpoints and skills from repositories" },
-  { name: "docker", why: "the docker terminal backend", apt: "docker.io" },
-  { name: "ssh", why: "the ssh terminal backend", apt: "openssh-client", brew: "openssh" },
+  { name: "docker", why: "the docker terminal backend", apt: "docker.io", variable: "HERMES_DOCKER_BINARY" },
+  {
+    name: "ssh",
+    why: "the ssh terminal backend",
+    apt: "openssh-client",
+    brew: "openssh",
+    variable: "HERMES_SSH_BINARY",
+  },
 ]
 
 export const programsSection: Section = {
   title: "External programs",
   check: async (context) => {
     const path = context.environment.get("PATH") ?? ""
-    const programs = PROGRAMS.map(({ name, why, ...packages }) => {
-      if (findProgram(name, path) !== undefined) return okFinding(name)
+    const programs = PROGRAMS.map(({ name, why, variable, ...packages }) => {
+      if (findTrustedProgram(name, path) !== undefined || isNamed(variable, context)) return okFinding(name)
+      const untrusted = findProgram(name, path)
+      if (untrusted !== undefined && platform() === "linux")
+        return infoFinding(
+          `${untrusted} is not used, because commands could have put it there${variable === undefined ? "" : `; if you trust it, set ${variable}`}`,
+        )
+      if (untrusted !== undefined) return okFinding(name)
       const install =
         platform() === "darwin" ? `brew install ${packages.brew ?? name}` : `apt install ${packages.apt ?? name}`
       return infoFinding(`${name} is not installed; it is only needed for ${why} (${install})`)
     })
     return [await ripgrepFinding(), ...programs, await sandboxFinding(context)]
   },
+}
+
+function isNamed(variable: string | undefined, { environment }: DoctorContext): boolean {
+  return variable !== undefined && (environment.get(variable) ?? "") !== ""
 }
 
 async function sandboxFinding(context: DoctorContext): Promise<Finding> {

@@ -6,10 +6,12 @@ import { createShellMemory } from "../../agent/dispatch/shell-memory.ts"
 import { createPermissions } from "../../agent/permissions.ts"
 import { loadPermissionPolicy } from "../../app/permissions/load-permission-policy.ts"
 import type { PermissionFlags } from "../../app/permissions/load-permission-policy.ts"
+import { ownProgram } from "../../app/permissions/program-root.ts"
 import { sandboxWalls } from "../../app/permissions/session-walls.ts"
 import { pathDirectories, writableDirectories } from "../../app/session/session-workspace.ts"
 import { isRecord, parseJson } from "../../base/json.ts"
 import { realPath } from "../../base/real-path.ts"
+import { readRegularFile } from "../../base/regular-file.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import type { Config } from "../../config/load-config.ts"
@@ -59,6 +61,8 @@ export interface Explanation {
   readonly reason: string
   /** Only the explicit answer of a user allows it. */
   readonly person_only?: true
+  /** The auxiliary model is asked first and may approve or deny it; this is the decision when it does neither. */
+  readonly auxiliary_model?: true
   readonly understood: UnderstoodCall
 }
 
@@ -134,6 +138,7 @@ export async function createExplainer(
         hermesRoot: home.root,
         writable: writableDirectories(sessionRoot, { config, home }),
         programDirectories,
+        ...(isLocal ? ownProgram() : {}),
       },
       shell: { before: () => state, inputs: new Map() },
       walls: () => Promise.resolve(wallsOf(sandbox, { config, context, workspaceRoot: sessionRoot })),
@@ -143,6 +148,7 @@ export async function createExplainer(
         files: {
           resolve: (path) => resolvePath(path, directory, home.userHome),
           realPath: (path) => Promise.resolve(real(path)),
+          read: (path) => Promise.try(() => readRegularFile(path, { maxBytes: MAX_FILE_BYTES }).bytes),
         },
       },
     }
@@ -247,6 +253,7 @@ function explanationOf(decision: Decision, judged: JudgedCall): Explanation {
     layer: decision.layer,
     reason: cut(decision.reason),
     ...(decision.personOnly === true ? { person_only: true } : {}),
+    ...(decision.classifier === "ml" ? { auxiliary_model: true } : {}),
     understood: understoodCall(judged),
   }
 }
@@ -268,6 +275,7 @@ function understoodCall({ request }: JudgedCall): UnderstoodCall {
 }
 
 /** Keeps answers short enough for programs that read them line by line. */
+const MAX_FILE_BYTES = 1_000_000
 const MAX_UNDERSTOOD_CHARS = 48 * 1024
 const MAX_TEXT_CHARS = 2000
 const MAX_ITEMS = 200

@@ -73,9 +73,16 @@ async function toMatch(
   { store, query }: { readonly store: SessionStore; readonly query: string },
 ): Promise<Match> {
   const match = { id, role, toolName, timestamp, snippet }
-  if (role === "user" || (role === "assistant" && isInText(match))) return match
+  if (role === "user") return match
   const [row] = (await store.messagesAround(id, 0)).messages
-  return row === undefined ? match : { ...match, snippet: markWords(readableText(row), query) }
+  if (row === undefined || (role === "assistant" && isOfText(row, match))) return match
+  return { ...match, snippet: markWords(readableText(row), query) }
+}
+
+/** An exact query is also matched in the JSON of tool calls, which is not shown. */
+function isOfText({ text }: MessageRow, { snippet }: Pick<SearchHit, "snippet">): boolean {
+  const [, word] = />>>(.*?)<<</su.exec(snippet) ?? []
+  return word !== undefined && text.includes(word)
 }
 
 function isInText({ snippet }: Pick<SearchHit, "snippet">): boolean {

@@ -9,6 +9,7 @@ import type {
   ShownSandbox,
   UnderstoodProgram,
 } from "../../protocol/events.ts"
+import type { Headless } from "../permissions.ts"
 import { redactArguments } from "../redact-arguments.ts"
 import type { CallRun, DispatchSession } from "./dispatch-session.ts"
 import type { JudgedCall } from "./policy-request.ts"
@@ -40,8 +41,7 @@ export async function askApproval(asked: AskedCall, session: DispatchSession, ru
     run.events.push({ type: "status", kind: "answered", text: "", requestId, question: "approval", choice, by })
   }
   if (!permissions.attended()) {
-    const isApproved =
-      permissions.headless === "approve" && asked.decision.personOnly !== true && asked.decision.fresh !== true
+    const isApproved = isApprovedWithoutUser(asked.decision, permissions.headless)
     answered(isApproved ? "once" : "deny", "noninteractive")
     return isApproved
       ? { kind: "approved", choice: "once", by: "noninteractive" }
@@ -60,6 +60,11 @@ export async function askApproval(asked: AskedCall, session: DispatchSession, ru
   const choice = request.choices.includes(answer.choice) ? answer.choice : "once"
   answered(choice, "user")
   return choice === "deny" ? { kind: "denied", choice, by: "user" } : { kind: "approved", choice, by: "user" }
+}
+
+function isApprovedWithoutUser({ personOnly, fresh, layer }: Decision, headless: Headless): boolean {
+  if (personOnly === true || fresh === true) return false
+  return headless === "approve" || (headless === "approve-detected" && layer === "detector")
 }
 
 type ShownRequest = Omit<ApprovalRequest, "type" | "requestId" | "expiresAt">
@@ -94,11 +99,15 @@ async function approvalRequest(
           ...(state.directory === undefined ? {} : { directory: state.directory }),
           background: background === true,
           pty: pty === true,
-          sandbox: shownSandbox((await session.walls?.()) ?? request.walls),
+          sandbox: shownSandbox((await wallsOf(request, session)) ?? request.walls),
           understood: understoodPrograms(judged, redact),
         }),
   }
   return mask.isUsed ? { ...shown, masked: true } : shown
+}
+
+function wallsOf({ isScript }: JudgedCall["request"], session: DispatchSession): Promise<Walls> | undefined {
+  return isScript === true && session.scriptWalls !== undefined ? session.scriptWalls() : session.walls?.()
 }
 
 function shownSandbox(walls: Walls): ShownSandbox {

@@ -10,7 +10,7 @@ const MAX_SHOWN_CHARS = 2000
 export function createAskPort(session: DispatchSession, { interactions, signal, events }: CallRun): AskPort {
   const { permissions, clock, redact } = session
   return {
-    ask: async ({ kind, question, choices, allowFreetext }) => {
+    ask: async ({ kind, asker, question, choices, allowFreetext }) => {
       if (!permissions.attended()) return { kind: "unattended" }
       if (signal.aborted) return { kind: "interrupted" }
       const requestId = interactions.nextId("clarify")
@@ -19,6 +19,7 @@ export function createAskPort(session: DispatchSession, { interactions, signal, 
         type: "clarify-request",
         requestId,
         kind,
+        ...(asker === undefined ? {} : { asker }),
         question: redact(question),
         choices: choices.map((choice) => redact(choice)),
         allowFreetext,

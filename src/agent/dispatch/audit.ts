@@ -8,6 +8,7 @@ export interface AuditLog {
 }
 
 export interface AuditEntry extends AuditedDecision {
+  readonly runId: string
   readonly callId: string
   readonly tool: string
   readonly access: Access | "unknown"
@@ -39,6 +40,7 @@ export type DecidedBy =
   | "grant"
   | "detector"
   | "provenance"
+  | "classifier"
   | "user"
   | "timeout"
   | "headless"

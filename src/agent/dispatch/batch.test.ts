@@ -413,6 +413,7 @@ test("the report lists failed writes and recognises housekeeping calls", async (
   expect(await reportOf(calls, harness)).toEqual({
     messages: harness.recorded,
     reshaped: new Map(),
+    scriptsOnly: false,
     unknownTools: 0,
     failedWrites: [join(harness.home.workdir, "a")],
     housekeepingOnly: false,

@@ -4,7 +4,8 @@ import type { Message, ToolCall, ToolMessage } from "../../protocol/message.ts"
 import { MAX_PARALLEL_CALLS, planBatch } from "../../toolkit/parallel-plan.ts"
 import type { BatchRun, CallRun, DispatchSession } from "./dispatch-session.ts"
 import { passDoor } from "./door.ts"
-import type { Settled } from "./door.ts"
+import type { Settled } from "./settled.ts"
+import { pathsOf, plannedCall } from "./planned-call.ts"
 import { prepareCall, skippedCall } from "./prepare.ts"
 import type { PreparedCall } from "./prepare.ts"
 import { createResultRecorder } from "./record-results.ts"
@@ -21,6 +22,8 @@ export interface BatchReport {
   readonly failedWrites: readonly string[]
   /** Every call was of a housekeeping tool, so the text of the reply may be the answer. */
   readonly housekeepingOnly: boolean
+  /** Every call was a script that calls tools, so the iteration is refunded. */
+  readonly scriptsOnly: boolean
 }
 
 /**
@@ -35,7 +38,10 @@ export async function* runBatch(
 ): AsyncGenerator<AgentEventBody, BatchReport, void> {
   const given = await Promise.all(calls.map((call) => prepareCall(call, session)))
   const unknownTools = given.filter((call) => isUnknownTool(call)).length
-  const prepared = unknownTools === 0 ? given : given.map((call) => (isUnknownTool(call) ? call : skippedCall(call)))
+  const prepared =
+    unknownTools === 0
+      ? withinDelegationLimit(given, session)
+      : given.map((call) => (isUnknownTool(call) ? call : skippedCall(call)))
   const events = new Channel<AgentEventBody>()
   const settled: Settled[] = []
   const abandon = new AbortController()
@@ -45,8 +51,9 @@ export async function* runBatch(
     events,
     signal,
   })
-  const parallel = plan(prepared, session) === "parallel"
-  const callRun: CallRun = { signal, interactions: run.interactions, events, heartbeat: parallel }
+  const parallel = planBatch(prepared.map((call) => plannedCall(call, session))) === "parallel"
+  const { runId, interactions } = run
+  const callRun: CallRun = { runId, signal, interactions, events, heartbeat: parallel }
   const work = runAll(prepared, parallel ? MAX_PARALLEL_CALLS : 1, async (call, index) => {
     try {
       const done = await passDoor(call, session, callRun)
@@ -75,32 +82,23 @@ export async function* runBatch(
     unknownTools,
     failedWrites: failedWrites(settled, session),
     housekeepingOnly: given.length > 0 && given.every((call) => call.entry?.housekeeping === true),
+    scriptsOnly: given.length > 0 && given.every((call) => call.entry?.role === "script"),
   }
+}
+
+/** Each call that delegates may start several sub-agents, so a reply may contain only a few. */
+function withinDelegationLimit(
+  calls: readonly PreparedCall[],
+  { maxDelegations }: DispatchSession,
+): readonly PreparedCall[] {
+  if (maxDelegations === undefined) return calls
+  const surplus = new Set(calls.filter(({ entry }) => entry?.role === "delegation").slice(maxDelegations))
+  const error = `Skipped: a reply may delegate at most ${maxDelegations} times (delegation.max_concurrent_children). Send this call again later.`
+  return surplus.size === 0 ? calls : calls.map((call) => (surplus.has(call) ? skippedCall(call, error) : call))
 }
 
 function isUnknownTool(call: PreparedCall): boolean {
   return call.kind === "refused" && call.why === "unknown-tool"
-}
-
-function plan(prepared: readonly PreparedCall[], session: DispatchSession): "parallel" | "sequential" {
-  return planBatch(
-    prepared.map((call) =>
-      call.kind === "refused"
-        ? { parallel: "never", access: "unknown", paths: [], argumentsValid: false }
-        : {
-            parallel: call.entry.parallel ?? "never",
-            access: call.parsed.access,
-            paths: pathsOf(call, session),
-            argumentsValid: true,
-          },
-    ),
-  )
-}
-
-function pathsOf(call: Extract<PreparedCall, { kind: "ready" }>, { workspace }: DispatchSession): readonly string[] {
-  return call.parsed.subjects.flatMap((subject) =>
-    subject.kind === "path" ? [workspace.files.resolve(subject.path)] : [],
-  )
 }
 
 async function runAll<T>(

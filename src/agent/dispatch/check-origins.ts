@@ -1,3 +1,4 @@
+import type { Walls } from "../../policy/commands/command-verdict.ts"
 import type { Decision } from "../../policy/policy-request.ts"
 import type { Sink } from "../../policy/provenance/sink.ts"
 import type { DispatchSession } from "./dispatch-session.ts"
@@ -15,7 +16,9 @@ interface OriginCheck {
  */
 export async function checkOrigins(decision: Decision, call: OriginCheck, session: DispatchSession): Promise<Decision> {
   const { origins, permissions } = session
-  if (origins === undefined || decision.kind === "deny" || !mayReachSink(call.judged)) return decision
+  // The auxiliary model may turn a denial of the auto profile into an approval, but not for a call that reaches a sink.
+  const isFinal = decision.kind === "deny" && decision.classifier === undefined
+  if (origins === undefined || isFinal || !mayReachSink(call.judged)) return decision
   // The user has given up all questions.
   if (permissions.rules().profile.default === "allow") return decision
   const { callSinks, needsWrittenHosts } = await import("../../policy/provenance/call-sinks.ts")
@@ -41,14 +44,21 @@ function mayReachSink({ request: { access, subjects } }: JudgedCall): boolean {
 async function reasonsFor(
   sinks: readonly Sink[],
   { request }: JudgedCall,
-  { origins, walls }: Required<Pick<DispatchSession, "origins">> & Pick<DispatchSession, "walls">,
+  {
+    origins,
+    ...session
+  }: Required<Pick<DispatchSession, "origins">> & Pick<DispatchSession, "walls" | "scriptWalls" | "permissions">,
 ): Promise<readonly string[]> {
   const { passesWalls, suspectReasons } = await import("../../policy/provenance/judge-sinks.ts")
   const known = await origins()
   const reasons = suspectReasons(sinks, known)
   if (reasons.length === 0 || request.commands.length === 0) return reasons
   // Opening the sandbox takes time; it is opened only for a command that would be asked about.
-  const confined = (await walls?.()) ?? request.walls
+  const walls = request.isScript === true ? (session.scriptWalls ?? session.walls) : session.walls
+  const found = (await walls?.()) ?? request.walls
+  // In plan mode commands have no network.
+  const isPlan = session.permissions.rules().profile.default === "plan"
+  const confined: Walls = isPlan && found.kind === "sandbox" ? { ...found, network: "off" } : found
   return suspectReasons(
     sinks.filter((sink) => passesWalls(sink, confined)),
     known,

@@ -4,7 +4,7 @@ import type { Part } from "../../protocol/message.ts"
 import { defuseSteerMarkers } from "../../toolkit/untrusted.ts"
 import type { SettledCall } from "../facet.ts"
 import type { DispatchSession } from "./dispatch-session.ts"
-import type { Settled } from "./door.ts"
+import type { Settled } from "./settled.ts"
 
 const MAX_NOTE_CHARS = 8500
 

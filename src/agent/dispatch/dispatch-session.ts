@@ -2,11 +2,12 @@ import type { Channel } from "../../base/channel.ts"
 import type { Clock } from "../../base/clock.ts"
 import type { Logger } from "../../base/logger.ts"
 import type { Workspace } from "../../exec/workspace.ts"
+import type { Auxiliary } from "../../llm/auxiliary/auxiliary.ts"
 import type { Walls } from "../../policy/commands/command-verdict.ts"
 import type { PolicyDirectories } from "../../policy/policy-request.ts"
 import type { TextOrigins } from "../../policy/provenance/text-origins.ts"
 import type { AgentEventBody } from "../../protocol/events.ts"
-import type { ToolMessage } from "../../protocol/message.ts"
+import type { Provenance, ToolCall, ToolMessage } from "../../protocol/message.ts"
 import type { ResultBudget } from "../../toolkit/result-budget.ts"
 import type { ToolContext, ToolEntry } from "../../toolkit/tool.ts"
 import type { ToolHooks } from "../facet.ts"
@@ -28,9 +29,15 @@ export interface DispatchSession {
   readonly shell: ShellMemory
   /** What confines commands where they run; may have to open the sandbox first. Absent: nothing does. */
   readonly walls?: () => Promise<Walls>
+  /** The same for scripts that call tools, which may run elsewhere. Default: `walls`. */
+  readonly scriptWalls?: () => Promise<Walls>
   readonly hasSudoPassword?: boolean
   /** Which text of the conversation is the user's and which came from outside. Absent: calls are not judged by origin. */
   readonly origins?: () => Promise<TextOrigins>
+  /** Receives each call that a script made: what it read and wrote counts for `origins`, although the history does not contain it. */
+  readonly noteInnerCall?: (call: InnerCallRecord) => void
+  /** May answer for the user where the policy says so. Absent: the user is asked. */
+  readonly auxiliary?: Pick<Auxiliary, "call">
   /** Receives every decision. */
   readonly audit?: AuditLog
   readonly clock: Clock
@@ -39,6 +46,8 @@ export interface DispatchSession {
   readonly resultBudget: ResultBudget
   /** How long a question to the user stays open; 0 waits forever. Default two minutes. */
   readonly questionTimeoutMs?: number
+  /** How many calls of one reply may start sub-agents; the others are skipped. */
+  readonly maxDelegations?: number
   /** Detects a model that repeats itself. */
   readonly guardrails?: Guardrails
   readonly hooks?: ToolHooks
@@ -46,8 +55,18 @@ export interface DispatchSession {
   readonly context: (callId: string, signal: AbortSignal, progress: (text: string) => void) => ToolContext
 }
 
+/** A call that a script made, with its result. */
+export interface InnerCallRecord {
+  readonly call: ToolCall
+  readonly tool: string
+  readonly text: string
+  readonly provenance: Provenance | undefined
+}
+
 /** What the calls of one batch share besides their session. */
 export interface BatchRun {
+  /** The run that the calls belong to, for the audit. */
+  readonly runId: string
   readonly signal: AbortSignal
   readonly interactions: Interactions
   /** Makes a result durable. Called in call order, never twice at once. */
@@ -55,7 +74,7 @@ export interface BatchRun {
 }
 
 /** What one call needs besides its session, on its way through the door. */
-export interface CallRun extends Pick<BatchRun, "signal" | "interactions"> {
+export interface CallRun extends Pick<BatchRun, "runId" | "signal" | "interactions"> {
   readonly events: Channel<AgentEventBody>
   /** Report every few seconds that a silent call still runs. For calls that run in parallel. */
   readonly heartbeat: boolean

@@ -1,12 +1,17 @@
 import { assertNever } from "../../base/assert-never.ts"
+import { isRecord, parseJson } from "../../base/json.ts"
 import { ellipsize } from "../../base/text.ts"
 import { withPerCallFileCache } from "../../exec/per-call-file-cache.ts"
-import type { Confinement, JudgedPath, Workspace } from "../../exec/workspace.ts"
-import type { AgentEventBody, ShownDecision } from "../../protocol/events.ts"
+import type { Confinement } from "../../exec/confinement.ts"
+import type { JudgedPath, Workspace } from "../../exec/workspace.ts"
+import type { ShownDecision } from "../../protocol/events.ts"
 import type { Subject } from "../../protocol/tool.ts"
 import { toolFailureText } from "../../toolkit/error-text.ts"
+import { isMultimodal } from "../../toolkit/tool.ts"
+import type { ToolPorts } from "../../toolkit/tool.ts"
 import { boundResult } from "./bound-result.ts"
 import type { BoundResult } from "./bound-result.ts"
+import type { InnerCalls } from "./call-tool.ts"
 import type { CallRun, DispatchSession } from "./dispatch-session.ts"
 import { guardrailLine } from "./guardrails.ts"
 import type { GuardedCall, GuardrailDecision } from "./guardrails.ts"
@@ -14,18 +19,9 @@ import { runHooks } from "./hooks.ts"
 import { judge } from "./judge.ts"
 import { errorResult, refusedOutcome, skippedOutcome } from "./outcome.ts"
 import type { Outcome } from "./outcome.ts"
-import type { PreparedCall } from "./prepare.ts"
+import type { PreparedCall, ReadyCall } from "./prepare.ts"
+import type { Settled } from "./settled.ts"
 import { runTool } from "./run-tool.ts"
-
-/** A call with its result, before it is recorded. */
-export interface Settled {
-  readonly prepared: PreparedCall
-  readonly outcome: Outcome
-  readonly result: BoundResult
-  /** A guardrail warning for the end of the result. */
-  readonly warning?: string
-  readonly end: Extract<AgentEventBody, { type: "tool-end" }>
-}
 
 const MAX_PREVIEW_CHARS = 2000
 const MAX_SUMMARY_CHARS = 500
@@ -54,6 +50,7 @@ export async function passDoor(given: PreparedCall, session: DispatchSession, ru
     const { id: callId, name: tool } = prepared.shown
     const access = prepared.kind === "ready" ? prepared.parsed.access : "unknown"
     session.audit?.record({
+      runId: run.runId,
       callId,
       tool,
       access,
@@ -91,12 +88,44 @@ async function settle(
   run: CallRun & { readonly denied?: Outcome },
 ): Promise<{ readonly outcome: Outcome; readonly result: BoundResult }> {
   try {
-    const outcome = run.denied ?? (await judgeAndRun(prepared, session, run))
+    const started = session.clock.now()
+    const settled = run.denied ?? (await judgeAndRun(prepared, session, run))
+    const outcome = await reportEnd(prepared, settled, { session, run, durationMs: session.clock.now() - started })
     return { outcome, result: await boundResult(prepared, outcome, session) }
   } catch (error) {
     const outcome: Outcome = { how: "error", from: "tool", result: errorResult(toolFailureText(error)) }
     return { outcome, result: await boundResult(prepared, outcome, session) }
   }
+}
+
+/** Hooks see the result before it is bounded, and may replace what a tool returned. */
+async function reportEnd(
+  prepared: PreparedCall,
+  outcome: Outcome,
+  {
+    session,
+    run,
+    durationMs,
+  }: { readonly session: DispatchSession; readonly run: CallRun; readonly durationMs: number },
+): Promise<Outcome> {
+  const { toolEnded } = session.hooks ?? {}
+  if (toolEnded === undefined || prepared.kind === "refused") return outcome
+  const { content } = outcome.result
+  const { error } = isMultimodal(content) ? {} : content
+  const text = await toolEnded({
+    tool: prepared.entry.name,
+    callId: prepared.call.id,
+    entry: prepared.entry,
+    args: prepared.args,
+    outcome: outcome.how,
+    text: isMultimodal(content) ? content.text_summary : JSON.stringify(content),
+    ...(typeof error === "string" ? { error } : {}),
+    durationMs,
+    signal: run.signal,
+  })
+  if (text === undefined || outcome.from !== "tool") return outcome
+  const replaced = parseJson(text)
+  return { ...outcome, result: { ...outcome.result, content: isRecord(replaced) ? replaced : { result: text } } }
 }
 
 async function judgeAndRun(prepared: PreparedCall, session: DispatchSession, run: CallRun): Promise<Outcome> {
@@ -114,9 +143,23 @@ async function judgeAndRun(prepared: PreparedCall, session: DispatchSession, run
   const current = wasAsked(verdict.decision) ? withPerCallFileCache(session.workspace) : cached
   const workspace = withConfinement(withJudgedPaths(current, verdict.paths), verdict.confinement)
   const context: DispatchSession["context"] = (...call) => ({ ...session.context(...call), workspace })
-  const outcome = await runTool(prepared, { ...session, context }, run)
+  const opened = verdict.confinement?.granted ?? []
+  const innerCalls = callsTools(prepared) ? await openInnerCalls(prepared, session, run) : undefined
+  const ports: Partial<ToolPorts> = innerCalls === undefined ? {} : { callTool: innerCalls.port }
+  const outcome = await runTool(prepared, { ...session, context }, { ...run, opened, ports })
+  await innerCalls?.end()
   verdict.settled(outcome)
   return { decision: verdict.decision, ...outcome, audited }
+}
+
+/** Scripts, and skills with inline commands. */
+function callsTools({ entry: { role } }: ReadyCall): boolean {
+  return role === "script" || role === "skills"
+}
+
+async function openInnerCalls(prepared: ReadyCall, session: DispatchSession, run: CallRun): Promise<InnerCalls> {
+  const { createInnerCalls } = await import("./call-tool.ts")
+  return createInnerCalls(prepared, { session, run, passDoor })
 }
 
 /** The tool looks no path up again: it accesses what was judged, even when a link has changed since. */
@@ -127,10 +170,14 @@ function withJudgedPaths(workspace: Workspace, paths: readonly JudgedPath[]): Wo
 
 function withConfinement(workspace: Workspace, confinement: Confinement | undefined): Workspace {
   if (confinement === undefined) return workspace
+  const { programs } = workspace
   return {
     ...workspace,
     run: (command, options) => workspace.run(command, { ...options, confinement }),
     start: async (command, options) => await workspace.start(command, { ...options, confinement }),
+    ...(programs === undefined
+      ? {}
+      : { programs: { ...programs, start: async (program) => await programs.start({ ...program, confinement }) } }),
   }
 }
 

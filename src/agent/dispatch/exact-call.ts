@@ -30,6 +30,7 @@ export async function exactCall(
       lines: request.commands.map(({ line }) => line),
       directory: state.directory,
       variables: sorted(state.variables),
+      lists: Array.from(state.lists ?? [], ([name, items]) => [name, [...items]]),
       functions: sorted(state.functions),
       aliases: sorted(state.aliases),
       links: sorted(realPaths),

@@ -13,6 +13,8 @@ export interface Guardrails {
   after(call: GuardedCall, result: GuardedResult): GuardrailVerdict
   /** The decision that ends this turn. */
   halted(): GuardrailDecision | undefined
+  /** The same limits with counts of their own. */
+  separate(): Guardrails
 }
 
 /** `tool_loop_guardrails` of the settings. A number that is not positive means the default. */
@@ -117,6 +119,7 @@ export function createGuardrails(settings: GuardrailSettings & Pick<Origin, "att
       return same >= warnAfter.idempotentNoProgress ? decide.noProgressWarning(same) : ALLOW
     },
     halted: () => stopped,
+    separate: () => createGuardrails(settings),
   }
 }
 

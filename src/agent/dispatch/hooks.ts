@@ -19,12 +19,22 @@ export async function runHooks(
   if (prepared.kind === "refused" || session.hooks === undefined || signal.aborted) return { prepared }
   const { entry, args, parsed } = prepared
   const { access, subjects } = parsed
-  const decision = await session.hooks.beforeTool({ tool: entry.name, entry, args, access, subjects, signal })
+  const decision = await session.hooks.beforeTool({
+    tool: entry.name,
+    entry,
+    callId: prepared.call.id,
+    args,
+    access,
+    subjects,
+    signal,
+  })
   switch (decision.kind) {
     case "allow":
       return { prepared }
     case "rewrite":
       return { prepared: await withArguments(prepared, decision.args, session) }
+    case "ask":
+      return { prepared: { ...prepared, parsed: { ...parsed, confirm: parsed.confirm ?? decision.reason } } }
     case "deny":
       return { prepared, denied: deniedByHook(decision.reason) }
     default:

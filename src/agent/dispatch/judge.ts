@@ -1,8 +1,8 @@
-import { assertNever } from "../../base/assert-never.ts"
-import type { Confinement, JudgedPath } from "../../exec/workspace.ts"
+import type { Confinement } from "../../exec/confinement.ts"
+import type { JudgedPath } from "../../exec/workspace.ts"
 import type { ShownDecision } from "../../protocol/events.ts"
 import { alwaysPattern } from "../../policy/always-pattern.ts"
-import { decide } from "../../policy/decide.ts"
+import { decide, neededFiles } from "../../policy/decide.ts"
 import type { Decision } from "../../policy/policy-request.ts"
 import { checkOrigins } from "./check-origins.ts"
 import { askApproval } from "./ask-approval.ts"
@@ -71,54 +71,67 @@ export async function judge(
     settled,
     audited: audited(how),
   })
-  switch (decision.kind) {
-    case "allow":
-      return go({ by: decision.layer === "profile" ? "profile" : "rule", rule: decision.rule, choice: "allow" })
-    case "deny":
-      return {
-        kind: "refused",
-        audited: audited(),
-        outcome: refusedOutcome(prepared, "blocked", {
-          error: decision.reason,
-          summary: `blocked: ${decision.reason.replace(/^BLOCKED(?: \(hardline\))?: /, "")}`,
-          decision: { by: "rule", rule: decision.rule, choice: "deny" },
-        }),
-      }
-    case "ask": {
-      const key =
-        decision.personOnly === true ? undefined : await exactCall(prepared, judged, { session, fresh: decision.fresh })
-      if (key !== undefined && session.permissions.isGranted(key))
-        return go({ by: "rule", rule: decision.rule, choice: "allow" }, { decision: "allow", decidedBy: "grant" })
-      const asked = { prepared, judged, decision }
-      const approval = await askApproval(asked, session, run)
-      const how = auditedApproval(approval)
-      if (approval.kind !== "approved")
-        return { kind: "refused", audited: audited(how), outcome: refusal(asked, approval) }
-      const shown: ShownDecision = { by: approval.by, rule: decision.rule, choice: approval.choice }
-      if (key !== undefined) {
-        // What the user read must be what runs: a script may have changed while the question was open.
-        const fresh = { ...session, workspace: uncached }
-        if (
-          (await exactCall(prepared, await judgedCall(prepared, fresh), { session: fresh, fresh: decision.fresh })) !==
-          key
-        )
-          return { kind: "refused", audited: audited({ ...how, decision: "deny" }), outcome: changedOutcome(asked) }
-        await keepGrant(approval.choice, key, { asked, session, run })
-      }
-      return go(shown, how)
-    }
-    default:
-      return assertNever(decision.kind)
+  const denied = (): Verdict => ({
+    kind: "refused",
+    audited: audited(),
+    outcome: refusedOutcome(prepared, "blocked", {
+      error: decision.reason,
+      summary: `blocked: ${decision.reason.replace(/^BLOCKED(?: \(hardline\))?: /, "")}`,
+      decision: { by: "rule", rule: decision.rule, choice: "deny" },
+    }),
+  })
+  if (decision.kind === "allow")
+    return go({ by: decision.layer === "profile" ? "profile" : "rule", rule: decision.rule, choice: "allow" })
+  if (decision.kind === "deny" && decision.classifier === undefined) return denied()
+  const key =
+    decision.personOnly === true ? undefined : await exactCall(prepared, judged, { session, fresh: decision.fresh })
+  if (key !== undefined && session.permissions.isGranted(key))
+    return go({ by: "rule", rule: decision.rule, choice: "allow" }, { decision: "allow", decidedBy: "grant" })
+  const asked = { prepared, judged, decision }
+  const classified = await classifierAnswer(asked, session, run)
+  if (classified === undefined && decision.kind === "deny") return denied()
+  const approval = classified ?? (await askApproval(asked, session, run))
+  const how = auditedApproval(approval)
+  if (approval.kind !== "approved")
+    return { kind: "refused", audited: audited(how), outcome: refusal(asked, approval, session) }
+  if (key !== undefined) {
+    // What was approved must be what runs: a script may have changed while the question was open.
+    const current = { ...session, workspace: uncached }
+    const again = await judgedCall(prepared, current)
+    if ((await exactCall(prepared, again, { session: current, fresh: decision.fresh })) !== key)
+      return { kind: "refused", audited: audited({ ...how, decision: "deny" }), outcome: changedOutcome(asked) }
+    await keepGrant(approval.choice, key, { asked, session, run })
   }
+  return go({ by: approval.by, rule: decision.rule, choice: approval.choice }, how)
 }
 
-/** In plan mode commands can write nothing. Otherwise git may keep its own settings. */
+/** The answer of the auxiliary model where the policy lets it answer; undefined when it leaves the decision to others. */
+async function classifierAnswer(
+  asked: AskedCall,
+  { auxiliary, redact, log }: DispatchSession,
+  { signal }: CallRun,
+): Promise<Approval | undefined> {
+  const { classifier, personOnly, fresh, hard } = asked.decision
+  const isAllowed = classifier === "ml" && personOnly !== true && fresh !== true && hard !== true
+  if (!isAllowed || auxiliary === undefined || signal.aborted) return undefined
+  const { classifyCall } = await import("./classify-call.ts")
+  const classification = await classifyCall(asked, { auxiliary, redact }, signal)
+  log?.info(`the auxiliary model answered ${classification} for ${asked.prepared.shown.id}`)
+  if (classification === "escalate" || signal.aborted) return undefined
+  return classification === "approve"
+    ? { kind: "approved", choice: "session", by: "classifier" }
+    : { kind: "denied", choice: "deny", by: "classifier" }
+}
+
+/** In plan mode commands can write nothing. Otherwise git may keep its own settings, and an approval has opened what it named. */
 function confinementOf(
   { request }: JudgedCall,
   { permissions, policyDirectories }: DispatchSession,
 ): { readonly confinement?: Confinement } {
   if (!request.runsCommands) return {}
   if (permissions.rules().profile.default === "plan") return { confinement: { readOnly: true } }
+  const granted = neededFiles(request.commands, request.walls).flatMap(({ files }) => files)
+  if (granted.length > 0) return { confinement: { granted } }
   const isGit = request.commands.length > 0 && request.commands.every(({ keepsGitSettings }) => keepsGitSettings)
   return isGit ? { confinement: { open: [`${policyDirectories.workspaceRoot}/.git/config`] } } : {}
 }
@@ -148,7 +161,8 @@ function rememberCommands(
   session: DispatchSession,
 ): void {
   const { background, pty } = parsed.args
-  if (!request.runsCommands || background === true || pty === true || how === "skipped") return
+  if (!request.runsCommands || request.isScript === true || background === true || pty === true || how === "skipped")
+    return
   for (const { verdict } of request.commands) session.shell.ran(verdict.understood, isKept ? "kept" : "unknown")
 }
 
@@ -168,6 +182,10 @@ function decidedBy({ layer }: Decision): DecidedBy {
 function auditedApproval(approval: Approval): Partial<AuditedDecision> {
   if (approval.kind === "interrupted") return { decidedBy: "user", choice: "deny" }
   const { choice, by } = approval
+  if (by === "classifier") {
+    const isApproved = approval.kind === "approved"
+    return { decision: isApproved ? "allow" : "deny", decidedBy: by, ...(isApproved ? { scope: "session" } : {}) }
+  }
   const isTimeout = choice === "timeout"
   return {
     decidedBy: isTimeout ? "timeout" : by === "noninteractive" ? "headless" : "user",
@@ -178,13 +196,24 @@ function auditedApproval(approval: Approval): Partial<AuditedDecision> {
 
 const SCOPES = { once: "once", session: "session", always: "permanent" } as const
 
-function refusal({ prepared, decision }: AskedCall, approval: Exclude<Approval, { kind: "approved" }>): Outcome {
+function refusal(
+  { prepared, decision }: AskedCall,
+  approval: Exclude<Approval, { kind: "approved" }>,
+  { permissions: { reportsTo } }: Pick<DispatchSession, "permissions">,
+): Outcome {
   if (approval.kind === "interrupted")
     return interruptedOutcome("Interrupted by the user before it was approved; it was not run.")
   const shown: ShownDecision = { by: approval.by, rule: decision.rule, choice: approval.choice }
+  if (approval.by === "classifier") {
+    return refusedOutcome(prepared, "blocked", {
+      error: `BLOCKED: the auxiliary model that judges commands (auxiliary.approval) denied it (${decision.reason}). Do not try it in another form; ask, or continue without it.`,
+      summary: `blocked: the auxiliary model denied it (${decision.reason})`,
+      decision: shown,
+    })
+  }
   if (approval.by === "noninteractive" && approval.choice === "deny") {
     return refusedOutcome(prepared, "denied", {
-      error: `Not run: this needs the user's approval (${decision.reason}) and no user is present. Find another way, or say what should be run.`,
+      error: `Not run: this needs the user's approval (${decision.reason}) and ${WITHOUT_USER[reportsTo]}`,
       summary: `not allowed: ${decision.reason}, and no user is present to approve it`,
       decision: shown,
     })
@@ -197,6 +226,12 @@ function refusal({ prepared, decision }: AskedCall, approval: Exclude<Approval, 
     decision: shown,
   })
 }
+
+const WITHOUT_USER = {
+  user: "no user is present. Find another way, or say what should be run.",
+  parent:
+    "a sub-agent cannot ask for it. Do not try it in another form; report in your result what should be run and why.",
+} as const
 
 function changedOutcome({ prepared, decision }: AskedCall): Outcome {
   return refusedOutcome(prepared, "denied", {

@@ -1,13 +1,16 @@
 import { basename, dirname, join } from "node:path"
 
+import { isRecord, parseJson } from "../../base/json.ts"
 import type { FileSystem, JudgedPath, Workspace } from "../../exec/workspace.ts"
 import type { CommandFinding, Walls } from "../../policy/commands/command-verdict.ts"
 import type { JudgedCommand, PolicyDirectories, PolicyRequest } from "../../policy/policy-request.ts"
+import type { PackageScripts } from "../../policy/commands/protected-file-rules.ts"
 import type { ShellState } from "../../policy/shell/understood-command.ts"
 import type { Subject } from "../../protocol/tool.ts"
 import type { DispatchSession } from "./dispatch-session.ts"
 import type { ReadyCall } from "./prepare.ts"
 import type { ProcessInput } from "./process-input.ts"
+import { createShellMemory } from "./shell-memory.ts"
 import type { ShellMemory } from "./shell-memory.ts"
 
 /** A call as the policy sees it, with everything that had to be looked up. */
@@ -26,10 +29,12 @@ export interface JudgedCall {
 /** What a judgement needs of a session. `hermes permissions explain` provides it without one. */
 export interface JudgeSession extends Pick<
   DispatchSession,
-  "permissions" | "policyDirectories" | "walls" | "hasSudoPassword"
+  "permissions" | "policyDirectories" | "walls" | "scriptWalls" | "hasSudoPassword"
 > {
   readonly shell: Pick<ShellMemory, "before" | "inputs">
-  readonly workspace: Pick<Workspace, "cwd"> & { readonly files: Pick<FileSystem, "resolve" | "realPath"> }
+  readonly workspace: Pick<Workspace, "cwd"> & {
+    readonly files: Pick<FileSystem, "resolve" | "realPath"> & Partial<Pick<FileSystem, "read">>
+  }
 }
 
 type CallToJudge = Pick<ReadyCall, "entry" | "parsed">
@@ -37,7 +42,10 @@ type CallToJudge = Pick<ReadyCall, "entry" | "parsed">
 export async function judgedCall(prepared: CallToJudge, session: JudgeSession): Promise<JudgedCall> {
   const { entry, parsed } = prepared
   const action = parsed.args["action"]
-  const state = session.shell.before(workingDirectory(prepared, session))
+  const isScript = entry.role === "script"
+  // A script is not started by the shell of the session, so functions and variables there do not change it.
+  const shell = isScript ? createShellMemory() : session.shell
+  const state = shell.before(workingDirectory(prepared, session))
   const realPaths = new Map<string, string>()
   const [{ judgedPaths, ...resolved }, { commands, input }] = await Promise.all([
     resolvedPaths(prepared, session),
@@ -45,7 +53,8 @@ export async function judgedCall(prepared: CallToJudge, session: JudgeSession): 
       ? judgedInput(prepared, session, { state, realPaths })
       : judgedCommands(prepared, session, { state, realPaths }),
   ])
-  const runsCommands = entry.role === "shell"
+  const runsCommands = entry.role === "shell" || isScript
+  const walls = isScript ? (session.scriptWalls ?? session.walls) : session.walls
   // Opening the sandbox takes time, and the walls decide nothing about a command without findings in a profile that runs it.
   const needsWalls = commands.length > 0 && (hasFindings(commands) || asksAboutCommands(session))
   return {
@@ -64,8 +73,9 @@ export async function judgedCall(prepared: CallToJudge, session: JudgeSession): 
       ...resolved,
       commands,
       runsCommands,
+      ...(isScript ? { isScript } : {}),
       inBackground: runsCommands && parsed.args["background"] === true,
-      walls: needsWalls ? ((await session.walls?.()) ?? NO_WALLS) : NO_WALLS,
+      walls: needsWalls ? ((await walls?.()) ?? NO_WALLS) : NO_WALLS,
       directories: session.policyDirectories,
     },
   }
@@ -74,7 +84,7 @@ export async function judgedCall(prepared: CallToJudge, session: JudgeSession): 
 const NO_WALLS: Walls = { kind: "none" }
 
 function hasFindings(commands: readonly JudgedCommand[]): boolean {
-  return commands.some(({ verdict }) => verdict.findings.length > 0)
+  return commands.some(({ verdict, opens }) => verdict.findings.length + verdict.outside.length + opens.length > 0)
 }
 
 /** `accept-edits` and plan mode run a command without findings only inside the sandbox. */
@@ -141,9 +151,33 @@ async function judgedLines(
     await Promise.all(paths.map(async (path) => realPaths.set(path, await realPathOrItself(path, session))))
     return realPaths
   }
-  const { userHome, hermesHome, hermesRoot, workspaceRoot } = session.policyDirectories
-  const facts = { userHome, hermesHome, hermesRoot, workspaceRoot, hasSudoPassword: session.hasSudoPassword === true }
-  return await Promise.all(lines.map((line) => judgeCommand(line, { state, facts, realPaths: lookUp })))
+  const { userHome, hermesHome, hermesRoot, workspaceRoot, programRoot } = session.policyDirectories
+  const facts = {
+    userHome,
+    hermesHome,
+    hermesRoot,
+    workspaceRoot,
+    ...(programRoot === undefined ? {} : { programRoot }),
+    hasSudoPassword: session.hasSudoPassword === true,
+  }
+  const packageScripts = async (directories: readonly string[]): Promise<PackageScripts> =>
+    new Map(await Promise.all(directories.map(async (path) => [path, await scriptsIn(path, session)] as const)))
+  return await Promise.all(lines.map((line) => judgeCommand(line, { state, facts, realPaths: lookUp, packageScripts })))
+}
+
+/** The scripts of `package.json` in a directory; none where it cannot be read. */
+async function scriptsIn(directory: string, { workspace }: JudgeSession): Promise<Readonly<Record<string, string>>> {
+  try {
+    const bytes = await workspace.files.read?.(join(directory, "package.json"))
+    const document = bytes === undefined ? undefined : parseJson(new TextDecoder().decode(bytes))
+    const scripts = isRecord(document) && isRecord(document["scripts"]) ? document["scripts"] : {}
+    return Object.fromEntries(
+      Object.entries(scripts).flatMap(([name, text]) => (typeof text === "string" ? [[name, text]] : [])),
+    )
+  } catch {
+    // There is none. The package manager reports it.
+    return {}
+  }
 }
 
 /** The paths that the policy compares, as written and with links resolved. */
@@ -179,7 +213,7 @@ async function judgedPath(
 
 async function resolvedDirectories(directories: PolicyDirectories, session: JudgeSession): Promise<PolicyDirectories> {
   const real = async (path: string): Promise<string> => await realPathOrItself(path, session)
-  const { writable = [], programDirectories = [] } = directories
+  const { writable = [], programDirectories = [], programRoot } = directories
   const [workspaceRoot, userHome, hermesHome, hermesRoot, ...realWritable] = await Promise.all([
     real(directories.workspaceRoot),
     real(directories.userHome),
@@ -187,7 +221,8 @@ async function resolvedDirectories(directories: PolicyDirectories, session: Judg
     real(directories.hermesRoot),
     ...writable.map(real),
   ])
-  return { workspaceRoot, userHome, hermesHome, hermesRoot, writable: realWritable, programDirectories }
+  const own = programRoot === undefined ? {} : { programRoot: await real(programRoot) }
+  return { workspaceRoot, userHome, hermesHome, hermesRoot, writable: realWritable, programDirectories, ...own }
 }
 
 async function realPathOrItself(path: string, { workspace }: JudgeSession): Promise<string> {

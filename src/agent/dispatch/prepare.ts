@@ -81,11 +81,12 @@ async function validate(base: PreparedBase, entry: ToolEntry): Promise<PreparedC
 }
 
 /** A call from a reply that also names a tool that does not exist: the model planned the reply with wrong assumptions. */
-export function skippedCall({ call, shown, args }: PreparedCall): RefusedCall {
-  const error =
-    "Skipped: another call of the same reply named a tool that does not exist. Send this call again if you still need it."
+export function skippedCall({ call, shown, args }: PreparedCall, error = OTHER_IS_UNKNOWN): RefusedCall {
   return { kind: "refused", why: "skipped", call, shown, args, error }
 }
+
+const OTHER_IS_UNKNOWN =
+  "Skipped: another call of the same reply named a tool that does not exist. Send this call again if you still need it."
 
 interface FoundCall {
   readonly name: string

@@ -4,7 +4,7 @@ import type { ResultBudget } from "../../toolkit/result-budget.ts"
 import type { BoundResult } from "./bound-result.ts"
 import { collectNotes, withNotes } from "./collect-notes.ts"
 import type { BatchRun, CallRun, DispatchSession } from "./dispatch-session.ts"
-import type { Settled } from "./door.ts"
+import type { Settled } from "./settled.ts"
 
 /** Stores settled calls in call order, in whatever order they finish, and emits each `tool-end` once its result is stored. */
 interface ResultRecorder {

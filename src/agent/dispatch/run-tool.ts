@@ -2,9 +2,10 @@ import { orAborted } from "../../base/abort.ts"
 import type { Clock } from "../../base/clock.ts"
 import { isRecord } from "../../base/json.ts"
 import { toolFailureText } from "../../toolkit/error-text.ts"
-import type { ToolContext, ToolResult } from "../../toolkit/tool.ts"
+import type { ToolContext, ToolPorts, ToolResult } from "../../toolkit/tool.ts"
 import { CallDeniedError } from "../call-denied.ts"
 import { createAskPort } from "./ask-user.ts"
+import type { StartingCall } from "../facet.ts"
 import type { CallRun, DispatchSession } from "./dispatch-session.ts"
 import { deniedOutcome, errorResult, interruptedOutcome } from "./outcome.ts"
 import type { Outcome } from "./outcome.ts"
@@ -14,7 +15,11 @@ import { createProgress } from "./progress.ts"
 /** How long an interrupted tool may take to report before the call settles without it. A later result is dropped. */
 const INTERRUPT_GRACE_MS = 3000
 
-export async function runTool(prepared: ReadyCall, session: DispatchSession, run: CallRun): Promise<Outcome> {
+export async function runTool(
+  prepared: ReadyCall,
+  session: DispatchSession,
+  run: CallRun & Pick<StartingCall, "opened"> & { readonly ports: Partial<ToolPorts> },
+): Promise<Outcome> {
   const { clock } = session
   const { events, signal, heartbeat } = run
   const progress = createProgress(prepared.call.id, { events, clock, heartbeat })
@@ -29,6 +34,7 @@ export async function runTool(prepared: ReadyCall, session: DispatchSession, run
       access,
       subjects,
       preview,
+      opened: run.opened,
       signal,
       ask: (question) => askPort.ask(question),
       tell: (kind, text) => {
@@ -38,7 +44,13 @@ export async function runTool(prepared: ReadyCall, session: DispatchSession, run
     const context = session.context(prepared.call.id, signal, (text) => {
       progress.push(text)
     })
-    const work = startTool(prepared, { ...context, ports: { ask: askPort, ...context.ports } })
+    const work = startTool(prepared, {
+      ...context,
+      ports: { ask: askPort, ...context.ports, ...run.ports },
+      emit: (event) => {
+        events.push(event)
+      },
+    })
     const done = await orAborted(work, signal)
     if (done !== undefined) return { how: hasError(done) ? "error" : "ok", from: "tool", result: done }
     const late = await withGracePeriod(work, clock)

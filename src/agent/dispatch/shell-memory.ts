@@ -42,7 +42,9 @@ function mayEndTheShell({ program = "", argv }: SimpleCommand): boolean {
 
 /** What is true in both states; the rest is not known. */
 function eitherState(first: ShellState, second: ShellState): ShellState {
+  const sourced = new Set([...(first.sourced ?? []), ...(second.sourced ?? [])])
   return {
+    ...(sourced.size === 0 ? {} : { sourced }),
     directory: first.directory === second.directory ? first.directory : undefined,
     variables: eitherMap(first.variables, second.variables),
     functions: eitherMap(first.functions, second.functions),

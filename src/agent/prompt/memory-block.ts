@@ -20,7 +20,14 @@ export function memoryLayers(
 
 function layerOf(name: string, block: MemoryBlock): FacetLayer {
   const shorten = (maxChars: number): string => condensedMemoryBlock(block, maxChars)
-  return { tier: "volatile", name, text: memoryBlock(block), shorten }
+  const layer = { tier: "volatile", name, text: memoryBlock(block), shorten } as const
+  const blocked = block.entries.filter((entry) => scanThreats(entry, "strict").length > 0).length
+  return blocked === 0 ? layer : { ...layer, warning: blockedWarning(block.target, blocked) }
+}
+
+function blockedWarning(target: MemoryBlock["target"], count: number): string {
+  const [entries, verb, them] = count === 1 ? ["1 entry", "was", "it"] : [`${count} entries`, "were", "them"]
+  return `${entries} of ${FILES[target]} ${verb} left out of the prompt because of text that looks like prompt injection. \`hermes memory\` shows ${them}; edit the file to remove ${them}.`
 }
 
 export interface MemoryBlock {

@@ -27,6 +27,7 @@ export function executedFilesFacet({ workspace, services }: FacetContext): AppFa
       repositories ??= knownRepositories(root)
       const files = rememberExecutedFiles({
         directories: [...new Set([root, realPath(workspace.cwd()), ...(await repositories)])],
+        opened: call.opened.map(realPath),
         home: isHomeWritable ? { path: userHome, writable } : undefined,
       })
       const known = repositories

@@ -1,18 +1,24 @@
 import type { FacetFactory } from "../session/facet-context.ts"
 import { checkpointsFacet } from "./checkpoints.ts"
+import { delegationFacet } from "./delegation.ts"
 import { diagnosticsFacet } from "./diagnostics.ts"
 import { executedFilesFacet } from "./executed-files.ts"
 import { filesFacet } from "./files.ts"
 import { learningsFacet } from "./learnings.ts"
+import { mcpFacet } from "./mcp.ts"
 import { memoryFacet } from "./memory.ts"
 import { memoryProviderFacet } from "./memory-provider.ts"
 import { networkQuestionsFacet } from "./network-questions.ts"
+import { lifecycleHooksFacet } from "./lifecycle-hooks.ts"
 import { planFacet } from "./plan.ts"
+import { pluginsFacet } from "./plugins.ts"
 import { projectRulesFacet } from "./project-rules.ts"
 import { resultFilesFacet } from "./result-files.ts"
 import { reviewFacet } from "./review.ts"
 import { sandboxNoticeFacet } from "./sandbox-notice.ts"
 import { sessionsFacet } from "./sessions.ts"
+import { skillProposalFacet } from "./skill-proposal.ts"
+import { skillsFacet } from "./skills.ts"
 import { terminalFacet } from "./terminal.ts"
 import { titleFacet } from "./title.ts"
 import { todoFacet } from "./todo.ts"
@@ -28,6 +34,7 @@ export const FACETS: readonly FacetFactory[] = [
   memoryProviderFacet,
   sessionsFacet,
   learningsFacet,
+  skillsFacet,
   todoFacet,
   planFacet,
   // Before `files`: its watcher attributes changes to the command from the moment the command starts.
@@ -38,8 +45,26 @@ export const FACETS: readonly FacetFactory[] = [
   executedFilesFacet,
   sandboxNoticeFacet,
   networkQuestionsFacet,
+  mcpFacet,
+  pluginsFacet,
+  lifecycleHooksFacet,
+  delegationFacet,
   resultFilesFacet,
   trajectoryFacet,
   titleFacet,
   reviewFacet,
+  skillProposalFacet,
 ]
+
+/** What only a conversation with a user has: sub-agents get no rules files and no memory, and leave no titles, reviews and plans. */
+const FOR_USERS: ReadonlySet<FacetFactory> = new Set([
+  projectRulesFacet,
+  memoryFacet,
+  memoryProviderFacet,
+  planFacet,
+  trajectoryFacet,
+  titleFacet,
+  reviewFacet,
+])
+
+export const CHILD_FACETS: readonly FacetFactory[] = FACETS.filter((facet) => !FOR_USERS.has(facet))

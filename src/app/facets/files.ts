@@ -7,7 +7,7 @@ import { createFileTracker } from "../../tools/file/tracking/file-tracker.ts"
 import type { AppFacet, FacetContext } from "../session/facet-context.ts"
 
 /** Which files the model has read and written, and which changed outside Hermes since. */
-export function filesFacet({ taskId, services, workspace }: FacetContext): AppFacet {
+export function filesFacet({ taskId, options, services, workspace }: FacetContext): AppFacet {
   const { config, environment, home } = services
   const isLocal = workspace.kind === "local"
   const tracker = createFileTracker({
@@ -21,7 +21,8 @@ export function filesFacet({ taskId, services, workspace }: FacetContext): AppFa
       hermesHome: home.path,
       hermesRoot: home.root,
     },
-    ...(isLocal ? {} : { scope: `${workspace.kind}:${taskId}` }),
+    // Sub-agents share the workspace of the conversation.
+    ...(isLocal ? {} : { scope: `${workspace.kind}:${options.child?.rootTaskId ?? taskId}` }),
   })
   let watcher: Promise<Watcher | undefined> | undefined
   return {

@@ -38,7 +38,7 @@ export async function flushMemory(
   })
   if (!reply.ok) return
   const calls = (reply.value.toolCalls ?? []).slice(0, MAX_CALLS)
-  const run = { signal, interactions: noInteractions(parts), record: () => Promise.resolve() }
+  const run = { runId: "memory-flush", signal, interactions: noInteractions(parts), record: () => Promise.resolve() }
   const batch = runBatch(calls, dispatch, run)
   while ((await batch.next()).done !== true);
 }

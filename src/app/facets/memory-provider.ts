@@ -38,6 +38,9 @@ export async function memoryProviderFacet(context: FacetContext): Promise<AppFac
     memoryWritten: (write) => {
       host.onMemoryWrite(write)
     },
+    delegationEnded: ({ goal, summary, childSessionId }) => {
+      host.onDelegation(goal, summary, { childSessionId })
+    },
     afterTurn: ({ input, end: { outcome, result } }) => {
       if (outcome === "interrupted" || result.finalResponse === null) return
       host.queueSync({ user: contentText(input), assistant: result.finalResponse, messages: result.messages })
@@ -83,6 +86,8 @@ function toolEntry(memoryProvider: string, tool: MemoryProviderTool): ToolEntry 
   return {
     ...definition,
     toolset: "memory",
+    // The user chose the provider, so its tools are not the first to be deferred.
+    declarationRank: 1,
     source: { kind: "plugin", plugin: memoryProvider },
     load: () =>
       Promise.resolve({

@@ -40,6 +40,7 @@ export function createMissingSnapshots({ mayAsk }: MissingSnapshotsOptions): Mis
     }
     const outcome = await call.ask({
       kind: "question",
+      asker: "hermes",
       question: `${problemText(problem)} Continue without undo?`,
       choices: [YES, NO],
       allowFreetext: false,

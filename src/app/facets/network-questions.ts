@@ -15,6 +15,7 @@ export function networkQuestionsFacet({ workspace }: FacetContext): AppFacet | u
     if (call === undefined) return false
     const outcome = await call.ask({
       kind: "question",
+      asker: "hermes",
       question: `The command \`${ellipsize(call.preview, MAX_COMMAND_CHARS)}\` wants to reach ${host}, which is not in terminal.sandbox_hosts. Allow it?`,
       choices: [DENY, ONCE, SESSION],
       allowFreetext: false,

@@ -36,14 +36,16 @@ export function rememberingTurnParts(
     history,
     maxIterations,
     recordCall,
+    dispatch = rememberingDispatch(parts),
   }: {
     readonly history: readonly Message[]
     readonly maxIterations: number
     readonly recordCall: (call: BilledCall) => Promise<void>
+    /** By default the one with the memory tools. */
+    readonly dispatch?: DispatchSession
   },
 ): TurnParts {
   const { id, system } = parts.conversation
-  const dispatch = rememberingDispatch(parts)
   return {
     ...parts,
     conversation: new Conversation({ id, system, history, journal: billingOnly(parts, recordCall) }),

@@ -18,6 +18,7 @@ import type { AuditFile } from "./audit-log.ts"
 const SECRET = "canary-secret-value"
 const SESSION = { sessionId: () => "s1", taskId: "s1", platform: "cli", userId: undefined }
 const ENTRY: AuditEntry = {
+  runId: "0a1b2c3d4e5f",
   callId: "c1",
   tool: "terminal",
   access: "exec",
@@ -55,6 +56,7 @@ test("a line has the decision, and secrets are masked even where redaction is of
     .map((json): unknown => JSON.parse(json))
   expect(line).toMatchObject({
     session_id: "s1",
+    turn_id: "s1:s1:0a1b2c3d4e5f",
     platform: "cli",
     tool_call_id: "c1",
     tool: "terminal",

@@ -87,7 +87,8 @@ export function createAuditFile(options: {
   return {
     record: (entry, session) => {
       const fields = sessionFields(session)
-      add(() => ({ ...fields, ...entryFields(entry, redact) }))
+      const turn = `${fields.session_id}:${session.taskId}:${entry.runId}`
+      add(() => ({ ...fields, turn_id: turn, ...entryFields(entry, redact) }))
     },
     recordEvent: (event, session) => {
       const fields = sessionFields(session)

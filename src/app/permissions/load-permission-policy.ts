@@ -1,7 +1,9 @@
+import { readFileSync } from "node:fs"
 import { join } from "node:path"
 
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
+import { fingerprint } from "../../base/random-and-hash.ts"
 import { readRegularFile, UnusableFileError } from "../../base/regular-file.ts"
 import { explainSystemError, isNotFound } from "../../base/system-error.ts"
 import type { Home } from "../../config/home.ts"
@@ -17,7 +19,13 @@ import {
   readRestrictions,
   readRules,
 } from "../../policy/rules/read-rules.ts"
-import { checkNotCutOff } from "./cut-off-file.ts"
+import {
+  checkLostRestrictions,
+  profileRestrictions,
+  ruleRestrictions,
+  settingRestrictions,
+} from "./lost-restrictions.ts"
+import type { RestrictingFile } from "./lost-restrictions.ts"
 
 export interface PolicySources {
   readonly config: Config
@@ -57,23 +65,35 @@ export async function loadPermissionPolicy(sources: PolicySources): Promise<Resu
     readPermissionsDocument(tree, platform, "permissions.yaml"),
   )
   if (!own.ok) return unusable(home.display(home.file("permissions.yaml")), own.error)
-  const ofSettings = [...permanent.value, ...override.value.rules, ...profiles.value.flatMap(({ rules }) => rules)]
-  const ofFile = [...(own.value?.rules ?? []), ...(own.value?.platform.rules ?? [])]
-  for (const file of [
-    ...(config.broken === undefined ? [{ name: "config.yaml", rules: ofSettings }] : []),
-    { name: "permissions.yaml", rules: ofFile },
-  ]) {
-    const whole = checkNotCutOff(home, file)
-    if (!whole.ok) return unusable(home.display(home.file(file.name)), whole.error)
-  }
   const projectPath = workspaceRoot === undefined ? undefined : join(workspaceRoot, ".hermes/permissions.yaml")
   const project =
     projectPath === undefined
-      ? ok(undefined)
+      ? ok({ text: undefined, content: undefined })
       : await readFile(projectPath, (tree) => readRestrictions(tree, ".hermes/permissions.yaml"))
   if (!project.ok) return unusable(projectPath ?? "", project.error)
+  const ofSettings = [
+    ...settingRestrictions(config),
+    ...ruleRestrictions([...permanent.value, ...override.value.rules]),
+    ...profileRestrictions(profiles.value),
+  ]
+  const ofHome = [...(own.value.content?.rules ?? []), ...(own.value.content?.platform.rules ?? [])]
+  const files: readonly (RestrictingFile & { readonly path: string })[] = [
+    ...(config.broken === undefined ? [settingsFile(home, ofSettings)] : []),
+    {
+      path: home.file("permissions.yaml"),
+      name: "permissions.yaml",
+      text: own.value.text,
+      restrictions: ruleRestrictions(ofHome),
+      afterRemoval: "create it again with a comment line",
+    },
+    ...(projectPath === undefined || project.value.text === undefined ? [] : [projectFile(projectPath, project.value)]),
+  ]
+  for (const file of files) {
+    const whole = checkLostRestrictions(home, file)
+    if (!whole.ok) return unusable(home.display(file.path), whole.error)
+  }
   const known = new Map([...BUILT_IN_PROFILES, ...profiles.value.map((profile) => [profile.name, profile] as const)])
-  const profile = override.value.profile ?? own.value?.platform.profile ?? configuredProfile(config)
+  const profile = override.value.profile ?? own.value.content?.platform.profile ?? configuredProfile(config)
   if (!known.has(profile))
     return unusable(
       "approvals.platforms",
@@ -81,10 +101,10 @@ export async function loadPermissionPolicy(sources: PolicySources): Promise<Resu
     )
   const layers: readonly RuleLayer[] = [
     { name: "cli", rules: flagRules(flags) },
-    { name: "platform", rules: [...override.value.rules, ...(own.value?.platform.rules ?? [])] },
-    { name: "project", rules: project.value ?? [] },
+    { name: "platform", rules: [...override.value.rules, ...(own.value.content?.platform.rules ?? [])] },
+    { name: "project", rules: project.value.content ?? [] },
     { name: "settings", rules: permanent.value },
-    { name: "home", rules: own.value?.rules ?? [] },
+    { name: "home", rules: own.value.content?.rules ?? [] },
   ]
   return ok({
     profile,
@@ -97,6 +117,26 @@ export async function loadPermissionPolicy(sources: PolicySources): Promise<Resu
       ...(config.broken === undefined ? {} : { unreadable: UNREADABLE }),
     },
   })
+}
+
+function settingsFile(home: Home, restrictions: readonly string[]): RestrictingFile & { readonly path: string } {
+  const path = home.file("config.yaml")
+  return {
+    path,
+    name: "config.yaml",
+    text: textOf(path),
+    restrictions,
+    afterRemoval: "write a new one with `hermes config set approvals.mode manual`",
+  }
+}
+
+/** Version control removes the file when another branch is checked out, so its absence is no damage. */
+function projectFile(
+  path: string,
+  { text, content }: ReadFile<readonly ToolRule[]>,
+): RestrictingFile & { readonly path: string } {
+  const name = `workspace-${fingerprint(path)}`
+  return { path, name, text, restrictions: ruleRestrictions(content ?? []) }
 }
 
 const UNREADABLE =
@@ -119,16 +159,22 @@ function flagRules(flags: PermissionFlags | undefined): readonly ToolRule[] {
 
 const MAX_FILE_BYTES = 1_000_000
 
-/** Reads a file with rules; undefined when there is none. The YAML library is loaded only for a file that exists. */
+interface ReadFile<T> {
+  /** Both are undefined when there is no file. */
+  readonly text: string | undefined
+  readonly content: T | undefined
+}
+
+/** Reads a file with rules. The YAML library is loaded only for a file that exists. */
 async function readFile<T>(
   path: string,
   read: (tree: Readonly<Record<string, unknown>>) => Result<T>,
-): Promise<Result<T | undefined>> {
+): Promise<Result<ReadFile<T>>> {
   let bytes: Buffer
   try {
     bytes = readRegularFile(path, { maxBytes: MAX_FILE_BYTES }).bytes
   } catch (cause) {
-    if (isNotFound(cause)) return ok(undefined)
+    if (isNotFound(cause)) return ok({ text: undefined, content: undefined })
     return fail(cause instanceof UnusableFileError ? cause.message : explainSystemError(cause))
   }
   let text: string
@@ -141,5 +187,16 @@ async function readFile<T>(
   const parsed = parseYaml(text)
   if (!parsed.ok) return fail(`line ${parsed.error.line}, column ${parsed.error.column}: ${parsed.error.message}`)
   const [problem] = parsed.value.problems
-  return problem === undefined ? read(parsed.value.tree) : fail(problem.message)
+  if (problem !== undefined) return fail(problem.message)
+  const content = read(parsed.value.tree)
+  return content.ok ? ok({ text, content: content.value }) : content
+}
+
+/** The settings were parsed from it already. */
+function textOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8")
+  } catch {
+    return undefined
+  }
 }

@@ -1,8 +1,10 @@
 import { tmpdir } from "node:os"
+import { join } from "node:path"
 
 import type { Home } from "../../config/home.ts"
 import type { Config } from "../../config/load-config.ts"
 import { isExcluded } from "../../exec/checkpoints/excluded-names.ts"
+import { runsPrograms } from "../../exec/sandbox/project-protection.ts"
 import type { Workspace } from "../../exec/workspace.ts"
 import type { Walls } from "../../policy/commands/command-verdict.ts"
 import { isRestorable } from "../../policy/rules/restorable.ts"
@@ -32,6 +34,8 @@ export function sandboxWalls({ config, home, workspaceRoot, writable, hasCheckpo
     kind: "sandbox",
     network: NETWORK[String(config.get("terminal.sandbox_network"))] ?? "on",
     hosts: config.get("terminal.sandbox_hosts"),
+    ...(config.get("terminal.sandbox_sockets").length > 0 ? { sockets: true as const } : {}),
+    ...(runsPrograms(join(workspaceRoot, ".git/config"), home.userHome) ? { gitStartsPrograms: true as const } : {}),
     writable: [...writableDirectories(workspaceRoot, { config, home }), ...writable, ...packageCaches(home)],
     isRestorable: (path) =>
       isRestorable(path, {

@@ -12,6 +12,8 @@ export interface BackgroundProcesses {
   takeNotice(owner: string): string | undefined
   /** Resolves when there is one, or when the signal aborts. */
   waitForNotice(owner: string, signal: AbortSignal): Promise<void>
+  /** Kills what a session has started and that still runs. */
+  killOwned(owner: string, source: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -47,6 +49,9 @@ export function createBackgroundProcesses(options: {
       // If a turn opens the registry in the meantime, the caller waits again when that turn has ended.
       if (opened !== undefined) await opened.notices.waitForOne(signal, owner)
       else await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }))
+    },
+    killOwned: async (owner, source) => {
+      await (await opening)?.killOwned(owner, source)
     },
     close: async () => {
       await (await opening?.catch(() => undefined))?.close()

@@ -1,11 +1,12 @@
 import { isNearLimit, type RateLimits } from "../../llm/failure/rate-limit-headers.ts"
 import { NO_USAGE, addUsage, type CostStatus, type Usage } from "../../protocol/usage.ts"
-import type { SessionRow } from "../../state/store.ts"
+import type { SessionId } from "../../protocol/identifiers.ts"
+import type { SessionRow, SessionStore } from "../../state/store.ts"
 import type { App } from "../app.ts"
 import type { Session } from "../session/session.ts"
 import { conversationRows } from "./conversation-rows.ts"
 
-/** The stored usage of a conversation, including the sessions that compressions have ended. */
+/** The stored usage of a conversation, including the sessions that compressions have ended, and its sub-agents. */
 export interface ConversationUsage {
   readonly calls: number
   readonly tokens: Usage
@@ -25,12 +26,31 @@ export async function storedSession(app: Pick<App, "store">, session: Session): 
 
 export async function conversationUsage(app: Pick<App, "store">, session: Session): Promise<ConversationUsage> {
   const row = await storedSession(app, session)
-  const rows = row === undefined ? [] : await conversationRows(await app.store(), row)
+  const store = await app.store()
+  const own = row === undefined ? [] : await conversationRows(store, row)
+  const rows = [...own, ...(await delegateRows(store, own))]
   return {
     calls: rows.reduce((sum, { apiCallCount }) => sum + apiCallCount, 0),
     tokens: rows.reduce<Usage>((sum, row) => addUsage(sum, row.usage), NO_USAGE),
     cost: totalCost(rows),
   }
+}
+
+/** The rows of the sub-agents of these sessions, and of those that they started. */
+async function delegateRows(store: SessionStore, own: readonly SessionRow[]): Promise<readonly SessionRow[]> {
+  const [first] = own
+  if (first === undefined) return []
+  const found = new Set<SessionId>(own.map(({ id }) => id))
+  const delegates: SessionId[] = []
+  // Parents come before their children.
+  for (const { id, parent, kind } of await store.lineage(first.id)) {
+    const isBelow = parent !== null && found.has(parent) && (kind === "delegate" || delegates.includes(parent))
+    if (!isBelow || found.has(id)) continue
+    found.add(id)
+    delegates.push(id)
+  }
+  const rows = await Promise.all(delegates.map((id) => store.session(id)))
+  return rows.filter((row) => row !== undefined)
 }
 
 function totalCost(rows: readonly SessionRow[]): ConversationCost {

@@ -48,8 +48,8 @@ export async function openModelClient(
 }
 
 /** The sampling parameters of every request of a session. */
-export function samplingFor(id: SessionId, { config }: Services): Sampling {
-  const effort = config.get("agent.reasoning_effort")
+export function samplingFor(id: SessionId, { config }: Services, ownEffort = ""): Sampling {
+  const effort = ownEffort === "" ? config.get("agent.reasoning_effort") : ownEffort
   const maxOutputTokens = config.get("model.max_tokens")
   return {
     conversationId: id,

@@ -1,6 +1,7 @@
 import type { Clock } from "../../base/clock.ts"
 import type { Logger } from "../../base/logger.ts"
 import type { Redactor } from "../../base/redact.ts"
+import type { Result } from "../../base/result.ts"
 import type { Environment } from "../../config/environment.ts"
 import type { Home } from "../../config/home.ts"
 import type { Config } from "../../config/load-config.ts"
@@ -16,7 +17,12 @@ import type { ToolRegistry } from "../../toolkit/registry.ts"
 import type { FileRegistry } from "../../tools/file/tracking/file-tracker.ts"
 import type { AuditFile } from "../permissions/audit-log.ts"
 import type { BackgroundProcesses } from "./background-processes.ts"
+import type { McpService } from "./mcp-servers.ts"
+import type { OpenedChild } from "../session/opened-child.ts"
+import type { OpenSessionOptions } from "../session/session-options.ts"
 import type { PendingWrites } from "./pending-writes.ts"
+import type { PluginService } from "./plugin-service.ts"
+import type { SubAgents } from "./sub-agents.ts"
 
 /** What the sessions of one app share. */
 export interface Services {
@@ -47,6 +53,12 @@ export interface Services {
   /** Which files the sessions of this app have read and written. */
   readonly files: FileRegistry
   readonly processes: BackgroundProcesses
+  readonly mcp: McpService
+  /** Absent when no plugin is enabled. */
+  readonly plugins?: PluginService
+  readonly subAgents: SubAgents
+  /** Opens the session of a sub-agent. */
+  readonly openChild: (options: OpenSessionOptions) => Promise<Result<OpenedChild>>
   /** What the workspaces on this machine share. */
   readonly machine: LocalMachine
   /** The workspaces of open sessions, which are killed when the process must exit at once. */

@@ -1,6 +1,7 @@
 import { errorMessage } from "../../base/system-error.ts"
 import { combineFacets } from "../../agent/facets.ts"
 import type { Facets } from "../../agent/facets.ts"
+import type { ModelClient } from "../../llm/model.ts"
 import type { ToolPorts } from "../../toolkit/tool.ts"
 import type { AppFacet, FacetContext, FacetFactory, SessionAbilities } from "./facet-context.ts"
 
@@ -9,6 +10,9 @@ export interface CreatedFacets {
   readonly combined: Facets
   readonly ports: ToolPorts
   readonly abilities: Partial<SessionAbilities>
+  /** For the user, shown with the first run. */
+  readonly warnings: readonly string[]
+  wrapModel(model: ModelClient): ModelClient
   /** Call it once the session is open. */
   opened(): void
 }
@@ -36,6 +40,8 @@ export async function createFacets(
     combined,
     ports,
     abilities: list.reduce((abilities, facet) => ({ ...abilities, ...facet.abilities?.() }), {}),
+    warnings: list.flatMap((facet) => facet.openingWarnings?.() ?? []),
+    wrapModel: (model) => list.reduce((wrapped, facet) => facet.wrapModel?.(wrapped) ?? wrapped, model),
     opened: () => {
       for (const facet of list) {
         try {

@@ -3,14 +3,18 @@ import type { Facets } from "../../agent/facets.ts"
 import type { TurnParts } from "../../agent/turn.ts"
 import type { Checkpoints } from "../../exec/checkpoints/checkpoints.ts"
 import type { Workspace } from "../../exec/workspace.ts"
+import type { ChosenModel } from "../../llm/choose-model.ts"
+import type { ModelClient } from "../../llm/model.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import type { ToolDefinition } from "../../protocol/tool.ts"
-import type { ToolPorts } from "../../toolkit/tool.ts"
+import type { ToolEntry, ToolPorts } from "../../toolkit/tool.ts"
+import type { McpControl } from "./mcp-control.ts"
 import type { PlanMode } from "./plan-mode.ts"
 import type { Services } from "../services/services.ts"
 import type { AuxiliaryModel } from "./auxiliary-model.ts"
 import type { OpenSessionOptions } from "./session-options.ts"
 import type { SessionJournal } from "./session-journal.ts"
+import type { SkillCommands } from "./skill-commands.ts"
 import type { SessionSpending } from "./session-spending.ts"
 
 /** Creates one facet for one session; undefined where the settings or the workspace rule it out. */
@@ -19,6 +23,10 @@ export type FacetFactory = (context: FacetContext) => AppFacet | undefined | Pro
 export interface AppFacet extends SessionFacet {
   /** Called when the session is open: `FacetContext.session()` may be used from here on. Not called for a prompt preview. */
   opened?(): void
+  /** Sentences for the user, shown with the first run. */
+  openingWarnings?(): readonly string[]
+  /** Observes the requests of the session. */
+  wrapModel?(model: ModelClient): ModelClient
   /** Abilities for surfaces. */
   abilities?(): Partial<SessionAbilities>
 }
@@ -27,6 +35,8 @@ export interface AppFacet extends SessionFacet {
 export interface SessionAbilities {
   checkpoints(): Promise<Checkpoints>
   readonly plan: PlanMode
+  readonly skills: SkillCommands
+  readonly mcp: McpControl
 }
 
 /** What a facet is built from. */
@@ -51,6 +61,10 @@ export interface FacetContext {
 export interface OpenSessionParts extends TurnParts {
   readonly spending: SessionSpending
   readonly journal: SessionJournal
+  /** The model that answers now. */
+  readonly chosenModel: () => ChosenModel
   /** Declared and deferred tools. */
   readonly allTools: readonly ToolDefinition[]
+  /** Replaces the tools of a toolset that are not declared, when its source lists others. */
+  replaceTools(toolset: string, entries: readonly ToolEntry[]): void
 }

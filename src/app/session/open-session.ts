@@ -5,18 +5,21 @@ import { joinLayers } from "../../agent/prompt/build-prompt.ts"
 import { lazy } from "../../base/lazy.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
+import { startRefusal } from "../../config/config-problem.ts"
 import type { Environment } from "../../config/environment.ts"
 import type { Workspace } from "../../exec/workspace.ts"
 import { unknownProfileText } from "../../policy/permission-profile.ts"
 import type { PermissionProfile } from "../../policy/permission-profile.ts"
+import { BUILT_IN_POLICY } from "../../policy/rules/permission-policy.ts"
 import type { PermissionPolicy } from "../../policy/rules/permission-policy.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import { NO_USAGE } from "../../protocol/usage.ts"
 import { newSessionId } from "../../state/session-id.ts"
 import type { OfferedTools } from "../../toolkit/deferred-tools.ts"
-import type { ToolPorts } from "../../toolkit/tool.ts"
+import type { ToolEntry, ToolPorts } from "../../toolkit/tool.ts"
 import { loadPermissionPolicy } from "../permissions/load-permission-policy.ts"
 import type { LoadedPolicy } from "../permissions/load-permission-policy.ts"
+import type { ChosenModel } from "../../llm/choose-model.ts"
 import { openModelClient, samplingFor } from "../services/model-client.ts"
 import type { Services } from "../services/services.ts"
 import { createAuxiliaryModel } from "./auxiliary-model.ts"
@@ -41,7 +44,7 @@ import { openResources } from "./session-resources.ts"
 import type { SessionResources } from "./session-resources.ts"
 import { createSpending } from "./session-spending.ts"
 import type { SessionSpending } from "./session-spending.ts"
-import { deferredToolsPort, divideTools, selectTools } from "./session-tools.ts"
+import { createGrowingTools, divideTools, selectTools } from "./session-tools.ts"
 import type { SessionTools } from "./session-tools.ts"
 import { createSession } from "./session.ts"
 import { DECLARED_TOOLS, promptMark } from "./stored-prompt.ts"
@@ -84,6 +87,10 @@ export async function openSession(
 
 /** The rules of the session, and its profile: the one of this invocation or of the settings. */
 async function openPermissions(options: OpenSessionOptions, { config, home }: Services): Promise<Result<LoadedPolicy>> {
+  // A sub-agent has the permissions of its parent; nothing is read that could loosen them.
+  if (options.child !== undefined) return ok({ policy: BUILT_IN_POLICY, profile: options.child.permissions.profile })
+  const refusal = startRefusal(config.problems)
+  if (refusal !== undefined) return fail(refusal)
   const loaded = await loadPermissionPolicy({
     config,
     home,
@@ -113,8 +120,10 @@ async function connectSession(source: SessionSource): Promise<Session> {
   const { options, services, facetList, images, resources } = source
   const { clock, config, redactor, log } = services
   const { id, resumed, workspace, store } = resources
-  const spending = openSpending(resumed, services)
+  const spending = options.child?.spending ?? openSpending(resumed, services)
   const session = late<SessionParts>("the session is not open yet")
+  const chosen = late<ChosenModel>("no model is chosen yet")
+  chosen.set(options.model)
   const auxiliary = createAuxiliaryModel(
     { main: options.model, spending, addCall: (call) => session.get().journal.addCall(call) },
     services,
@@ -130,9 +139,10 @@ async function connectSession(source: SessionSource): Promise<Session> {
     session: session.get,
   })
   const facets = created.combined
-  source.cleanUp.defer(() => facets.close())
+  source.cleanUp.defer(() => facets.close("not_opened"))
   const prefix = await buildPrefix(options, { resources, created }, services)
   const { tools, offered } = prefix
+  const growing = createGrowingTools(tools, offered, services)
   const journal = openJournal(prefix, { options, resources, services })
   const conversation = new Conversation({
     id,
@@ -140,16 +150,17 @@ async function connectSession(source: SessionSource): Promise<Session> {
     history: [...(resumed?.messages.keys() ?? [])],
     journal,
   })
-  const ports: ToolPorts = { ...created.ports, deferredTools: deferredToolsPort(offered, services) }
+  const ports: ToolPorts = { ...created.ports, deferredTools: growing.port }
   const permissionProfile = created.abilities.plan?.isUndecided === true ? "plan" : options.permissionProfile
   const dispatch = createDispatchSession(
     {
       taskId: id,
       conversation,
-      tools,
+      tools: growing,
       workspace,
       facets,
       ports,
+      auxiliary,
       options: { ...options, permissionProfile },
       policy: source.policy,
       planFile: created.abilities.plan?.path,
@@ -166,18 +177,23 @@ async function connectSession(source: SessionSource): Promise<Session> {
   session.set({
     clock,
     log,
-    model: services.environment.truthy("HERMES_DUMP_REQUESTS")
-      ? dumpingRequests(resources.model, { ...services, sessionId: id })
-      : resources.model,
+    model: created.wrapModel(
+      services.environment.truthy("HERMES_DUMP_REQUESTS")
+        ? dumpingRequests(resources.model, { ...services, sessionId: id })
+        : resources.model,
+    ),
     conversation,
     journal,
     tools: offered.declared,
     allTools: tools.definitions,
+    replaceTools: (toolset, entries) => {
+      growing.replace(toolset, allowedTools(entries, options))
+    },
     dispatch,
     compression,
     catchUp,
     spending,
-    sampling: samplingFor(id, services),
+    sampling: samplingFor(id, services, options.child?.reasoningEffort),
     maxIterations: options.maxIterations ?? config.get("agent.max_turns"),
     budgetPressure: config.get("agent.budget_pressure") === "legacy",
     redact: (text, how) => redactor.redact(text, how),
@@ -202,16 +218,19 @@ async function connectSession(source: SessionSource): Promise<Session> {
       ...movedFrom(options, { resumed, kind: workspace.kind }),
       ...("reason" in store ? { unsaved: store.reason } : {}),
     },
-    openingWarnings: [...prefix.warnings, ...warnings, ...openingWarnings(resumed)],
+    openingWarnings: [...prefix.warnings, ...created.warnings, ...warnings, ...openingWarnings(resumed)],
     openingNote,
     todo: () => ports.todo?.read() ?? [],
-    background: {
-      take: () => services.processes.takeNotice(id),
-      waitForOne: (signal) => services.processes.waitForNotice(id, signal),
-    },
+    background: backgroundNotices(id, services),
     takeAuxiliaryUsage: () => auxiliary.takeUsage(),
     takeStoreNotices: services.takeStoreNotices,
-    openModel: (chosen) => openModelClient(chosen, services, { images }),
+    chosenModel: chosen.get,
+    openModel: async (next) => {
+      const opened = await openModelClient(next, services, { images })
+      if (!opened.ok) return opened
+      chosen.set(next)
+      return ok(created.wrapModel(opened.value))
+    },
     release: async () => {
       auxiliary.close()
       await resources.release()
@@ -219,6 +238,27 @@ async function connectSession(source: SessionSource): Promise<Session> {
   })
   created.opened()
   return createSession(session.get())
+}
+
+/** Notices about background processes first, then results of background sub-agents, then messages of plugins. */
+function backgroundNotices(id: SessionId, { processes, subAgents, plugins }: Services): SessionParts["background"] {
+  return {
+    take: () => processes.takeNotice(id) ?? subAgents.takeNotice(id) ?? plugins?.takeMessage(id),
+    waitForOne: async (signal) => {
+      const enough = new AbortController()
+      const either = AbortSignal.any([signal, enough.signal])
+      await Promise.race([
+        processes.waitForNotice(id, either),
+        subAgents.waitForNotice(id, either),
+        ...(plugins === undefined ? [] : [plugins.waitForMessage(id, either)]),
+      ])
+      enough.abort()
+    },
+  }
+}
+
+function allowedTools(entries: readonly ToolEntry[], { child }: OpenSessionOptions): readonly ToolEntry[] {
+  return child === undefined ? entries : entries.filter((entry) => child.allows(entry))
 }
 
 async function noteForResumed(
@@ -259,20 +299,33 @@ async function buildPrefix(
 ): Promise<SessionPrefix> {
   const { id, resumed, workspace } = resources
   const { runtime } = options.model
-  const tools = selectTools({ toolsets: options.toolsets, fromFacets: created.combined.tools(), workspace }, services)
+  const { child } = options
+  const { combined } = created
+  const tools = selectTools(
+    {
+      toolsets: options.toolsets,
+      fromFacets: combined.tools(),
+      workspace,
+      toolText: (entry) => combined.toolText(entry),
+      ...(child === undefined ? {} : { allows: (entry: ToolEntry) => child.allows(entry) }),
+    },
+    services,
+  )
   const draft = async (sessionId: SessionId): Promise<PromptDraft> =>
-    await buildSessionPrompt(
-      {
-        origin: options.origin,
-        runtime,
-        tools,
-        facets: created.combined,
-        workspace,
-        ...(options.passSessionId === true ? { sessionId } : {}),
-        ...(options.workspaceNote === undefined ? {} : { workspaceNote: options.workspaceNote }),
-      },
-      services,
-    )
+    child === undefined
+      ? await buildSessionPrompt(
+          {
+            origin: options.origin,
+            runtime,
+            tools,
+            facets: combined,
+            workspace,
+            ...(options.passSessionId === true ? { sessionId } : {}),
+            ...(options.workspaceNote === undefined ? {} : { workspaceNote: options.workspaceNote }),
+          },
+          services,
+        )
+      : { layers: [{ name: "sub-agent", text: child.prompt }], warnings: [] }
   // A stored prompt is used byte for byte, even if the files it was built from have changed.
   const built = resumed?.system === undefined ? await draft(id) : undefined
   const stored = resumed?.system ?? joinLayers(built?.layers ?? [])
@@ -281,6 +334,7 @@ async function buildPrefix(
     {
       prompt: stored,
       contextLength: runtime.contextLength,
+      sources: created.combined.toolSources(),
       ...(resumed?.declaredTools === undefined ? {} : { declaredBefore: resumed.declaredTools }),
     },
     services,
@@ -315,7 +369,9 @@ function openJournal(
       modelConfig: {
         [DECLARED_TOOLS]: prefix.offered.declared.map(({ name }) => name),
         ...promptMark(prefix.stored),
+        ...(options.child === undefined ? {} : { _delegate_from: options.child.parent }),
       },
+      ...(options.child === undefined ? {} : { parent: options.child.parent }),
       cwd: options.cwd,
     },
     resumed,

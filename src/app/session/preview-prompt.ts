@@ -41,14 +41,26 @@ export async function previewPrompt(
       isPreview: true,
       session: notOpen,
     })
-    const tools = selectTools({ toolsets: options.toolsets, fromFacets: combined.tools(), workspace }, services)
+    const tools = selectTools(
+      {
+        toolsets: options.toolsets,
+        fromFacets: combined.tools(),
+        workspace,
+        toolText: (entry) => combined.toolText(entry),
+      },
+      services,
+    )
     const { origin, model } = options
     const { layers } = await buildSessionPrompt(
       { origin, runtime: model.runtime, tools, facets: combined, workspace },
       services,
     )
     const { contextLength } = model.runtime
-    const { declared, deferred } = divideTools(tools, { prompt: joinLayers(layers), contextLength }, services)
+    const { declared, deferred } = divideTools(
+      tools,
+      { prompt: joinLayers(layers), contextLength, sources: combined.toolSources() },
+      services,
+    )
     return { layers, tools: declared, deferred }
   } finally {
     await workspace.close()

@@ -21,6 +21,7 @@ import type { ToolDefinition } from "../../protocol/tool.ts"
 import type { RunnableTool, ToolPorts } from "../../toolkit/tool.ts"
 import { chooseModelFor } from "../services/model-sources.ts"
 import type { Services } from "../services/services.ts"
+import { selectedEngine } from "./selected-engine.ts"
 import type { SessionJournal } from "./session-journal.ts"
 import type { AuxiliaryModel } from "./auxiliary-model.ts"
 
@@ -49,12 +50,9 @@ export function createSessionCompression(source: CompressionSource, services: Se
   const { conversation, dispatch, facets, ports } = source
   const { config, clock, log, redactor } = services
   const digests = new Map<string, RunnableTool["digest"]>()
-  if (config.get("context.engine") !== "compressor") {
-    log.warning(`there is no context engine "${config.get("context.engine")}"; the built-in one is used`)
-  }
   const feasible = feasibilityOf(source.model, services)
   const estimator = createEstimator()
-  const engine = createCompressor({
+  const builtin = createCompressor({
     model: source.model.runtime,
     settings: settingsOf(config),
     clock,
@@ -69,6 +67,7 @@ export function createSessionCompression(source: CompressionSource, services: Se
     newestResultOnly: (tool) => dispatch.tools.get(tool)?.newestResultOnly === true,
     ...(feasible.thresholdCap === undefined ? {} : { thresholdCap: feasible.thresholdCap }),
   })
+  const engine = selectedEngine(builtin, source.model, services)
   const catchUp: CompressionParts["catchUp"] = async function* (turn) {
     const stored = await source.journal.catchUp(turn)
     if (stored === undefined) return false

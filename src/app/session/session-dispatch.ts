@@ -1,3 +1,4 @@
+import { tmpdir } from "node:os"
 import { resolve } from "node:path"
 
 import type { Conversation } from "../../agent/conversation.ts"
@@ -9,25 +10,30 @@ import { createShellMemory } from "../../agent/dispatch/shell-memory.ts"
 import { createPermissions } from "../../agent/permissions.ts"
 import type { Environment } from "../../config/environment.ts"
 import type { Config } from "../../config/load-config.ts"
+import type { Programs } from "../../exec/programs/programs.ts"
 import type { Workspace } from "../../exec/workspace.ts"
+import type { Walls } from "../../policy/commands/command-verdict.ts"
 import type { PermissionPolicy } from "../../policy/rules/permission-policy.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import type { ToolPorts } from "../../toolkit/tool.ts"
 import type { AuditedSession } from "../permissions/audit-log.ts"
 import type { Services } from "../services/services.ts"
+import type { AuxiliaryModel } from "./auxiliary-model.ts"
 import type { OpenSessionOptions } from "./session-options.ts"
 import { conversationOrigins } from "./conversation-origins.ts"
 import type { SessionTools } from "./session-tools.ts"
+import { ownProgram } from "../permissions/program-root.ts"
 import { pathDirectories, toolLimits, writableDirectories } from "./session-workspace.ts"
 
 export interface DispatchSource {
   readonly taskId: SessionId
   readonly conversation: Conversation
-  readonly tools: SessionTools
+  readonly tools: Pick<SessionTools, "entries">
   readonly workspace: Workspace
   readonly facets: Facets
   readonly ports: ToolPorts
-  readonly options: Pick<OpenSessionOptions, "origin" | "sandboxPaths" | "checkpoints"> & {
+  readonly auxiliary: AuxiliaryModel
+  readonly options: Pick<OpenSessionOptions, "origin" | "sandboxPaths" | "checkpoints" | "child"> & {
     readonly permissionProfile: string
   }
   readonly policy: PermissionPolicy
@@ -46,21 +52,23 @@ export function createDispatchSession(source: DispatchSource, services: Services
     platform: platformOf(options.origin),
     userId: options.origin.identity?.userId,
   }
-  const permissions = createPermissions({
-    profile: options.permissionProfile,
-    origin: options.origin,
-    headless: config.get("approvals.headless_mode") === "approve" ? "approve" : "deny",
-    askTimeoutMs: config.get("approvals.timeout") * 1000,
-    policy: source.policy,
-    ...(source.planFile === undefined ? {} : { planFile: source.planFile }),
-    saveRule: async (pattern) => {
-      const { saveAllowRule } = await import("../permissions/save-rule.ts")
-      return await saveAllowRule({ home, environment }, pattern)
-    },
-    observe: (event) => {
-      audit.recordEvent(event, audited)
-    },
-  })
+  const permissions =
+    options.child?.permissions ??
+    createPermissions({
+      profile: options.permissionProfile,
+      origin: options.origin,
+      headless: config.get("approvals.headless_mode") === "approve" ? "approve" : "deny",
+      askTimeoutMs: config.get("approvals.timeout") * 1000,
+      policy: source.policy,
+      ...(source.planFile === undefined ? {} : { planFile: source.planFile }),
+      saveRule: async (pattern) => {
+        const { saveAllowRule } = await import("../permissions/save-rule.ts")
+        return await saveAllowRule({ home, environment }, pattern)
+      },
+      observe: (event) => {
+        audit.recordEvent(event, audited)
+      },
+    })
   return {
     tools: source.tools.entries,
     redact: (text, how) => redactor.redact(text, how),
@@ -81,14 +89,21 @@ export function createDispatchSession(source: DispatchSource, services: Services
       const writable = options.sandboxPaths?.writable ?? []
       return await workspaceWalls(workspace, { config, home, workspaceRoot, writable, hasCheckpoints })
     },
+    ...(workspace.kind === "local" ||
+    workspace.programs === undefined ||
+    config.get("code_execution.location") !== "host"
+      ? {}
+      : { scriptWalls: scriptWallsHere(workspace.programs, services) }),
     hasSudoPassword: (environment.get("SUDO_PASSWORD") ?? "") !== "",
     audit: {
       record: (entry) => {
         audit.record(entry, audited)
       },
     },
-    origins: conversationOrigins(source, permissions),
+    ...conversationOrigins({ ...source, earlierHistory: options.child?.earlierHistory ?? [] }, permissions),
+    auxiliary: source.auxiliary,
     questionTimeoutMs: config.get("clarify.timeout") * 1000,
+    maxDelegations: config.get("delegation.max_concurrent_children"),
     guardrails: createGuardrails({ ...guardrailSettings(config), attended: () => options.origin.attended() }),
     hooks: facets.hooks,
     policyDirectories: {
@@ -101,6 +116,7 @@ export function createDispatchSession(source: DispatchSource, services: Services
               ...(options.sandboxPaths?.writable ?? []),
             ],
             programDirectories: pathDirectories(environment),
+            ...ownProgram(),
           }
         : {}),
       userHome: workspace.kind === "local" ? home.userHome : workspace.files.resolve("~"),
@@ -120,6 +136,15 @@ export function createDispatchSession(source: DispatchSource, services: Services
       progress,
       limits: toolLimits(config),
     }),
+  }
+}
+
+/** Commands run elsewhere, but scripts on this machine: the walls of the workspace do not confine them. */
+function scriptWallsHere(programs: Programs, { config, home }: Services): () => Promise<Walls> {
+  return async () => {
+    if (!(await programs.isSandboxed())) return { kind: "none" }
+    const { sandboxWalls } = await import("../permissions/session-walls.ts")
+    return sandboxWalls({ config, home, workspaceRoot: tmpdir(), writable: [], hasCheckpoints: false })
   }
 }
 

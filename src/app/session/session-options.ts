@@ -1,8 +1,13 @@
 import type { Origin } from "../../agent/origin.ts"
+import type { Permissions } from "../../agent/permissions.ts"
 import type { ChosenModel } from "../../llm/choose-model.ts"
 import type { PermissionProfile } from "../../policy/permission-profile.ts"
 import type { PermissionFlags } from "../permissions/load-permission-policy.ts"
+import type { SubagentRole } from "../../protocol/events.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
+import type { Message } from "../../protocol/message.ts"
+import type { ToolEntry } from "../../toolkit/tool.ts"
+import type { SessionSpending } from "./session-spending.ts"
 
 export interface OpenSessionOptions {
   readonly origin: Origin
@@ -28,6 +33,31 @@ export interface OpenSessionOptions {
   readonly generateTitle?: boolean
   /** Save each run as training data even if the settings say otherwise. */
   readonly saveTrajectories?: true
+  /** The surface delivers notices (`Session.background`), so that work may go on in the background. */
+  readonly deliversNotices?: true
+  /** The session is a sub-agent. */
+  readonly child?: ChildSession
+}
+
+/** What a sub-agent inherits from the session that starts it, and what it must not exceed. */
+export interface ChildSession {
+  /** `sa-<index>-<8 hex>`. */
+  readonly subagentId: string
+  /** 1 for a sub-agent of the user's conversation. */
+  readonly depth: number
+  readonly role: SubagentRole
+  readonly parent: SessionId
+  /** The task of the user's conversation, whose workspace it shares. */
+  readonly rootTaskId: SessionId
+  readonly permissions: Permissions
+  /** Counts for the parent as well. */
+  readonly spending: SessionSpending
+  readonly prompt: string
+  /** The conversation that led to it: what the user said, and what came from outside. */
+  readonly earlierHistory: readonly Message[]
+  /** Empty: that of the settings for all sessions. */
+  readonly reasoningEffort: string
+  allows(tool: ToolEntry): boolean
 }
 
 /** Exceptions to what sandboxed commands may write: `writable` replaces `cwd`, `readOnly` wins over it. */

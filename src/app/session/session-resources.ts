@@ -46,7 +46,8 @@ export async function openResources(
     return resumed
   }
   const id = options.resume ?? newSessionId(services.clock, sessionIdKind(options.origin))
-  const lease = await takeSessionSlot(id, options, services)
+  // A sub-agent belongs to a session that has a slot.
+  const lease = options.child === undefined ? await takeSessionSlot(id, options, services) : ok(NO_LEASE)
   if (!lease.ok) {
     model.close()
     return lease
@@ -100,6 +101,8 @@ async function resume(
 /** A container image may have to be downloaded first. */
 const OPEN_WORKSPACE_MS = 600_000
 
+const NO_LEASE = { release: () => Promise.resolve() }
+
 /** Counts this session against `max_concurrent_sessions`, if that is set. */
 async function takeSessionSlot(
   id: SessionId,
@@ -107,7 +110,7 @@ async function takeSessionSlot(
   { config, home, clock, log }: Services,
 ): Promise<Result<{ release(): Promise<void> }>> {
   const limit = config.get("max_concurrent_sessions")
-  if (limit === null) return ok({ release: () => Promise.resolve() })
+  if (limit === null) return ok(NO_LEASE)
   const { acquireLease } = await import("../../state/leases.ts")
   const lease = await acquireLease({ home: home.path, limit, id, surface: sourceOf(origin), clock, log })
   if (lease.kind === "granted") return ok(lease)

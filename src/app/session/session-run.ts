@@ -5,13 +5,14 @@ import { partialReplyNote } from "../../agent/partial-reply.ts"
 import { buildTurn } from "../../agent/turn.ts"
 import type { Steps } from "../../agent/steps.ts"
 import type { TurnRun } from "../../agent/turn.ts"
-import { faultEnd, createTally } from "../../agent/turn-end.ts"
+import { createTally, errorEnd, faultEnd } from "../../agent/turn-end.ts"
 import type { TurnEnd } from "../../agent/turn-end.ts"
 import { completionExplainer, mutationFooter } from "../../agent/turn-footer.ts"
 import type { ModelClient } from "../../llm/model.ts"
 import type { AgentEventBody, RunResult } from "../../protocol/events.ts"
 import { contentText } from "../../protocol/message.ts"
 import type { Message, UserInput } from "../../protocol/message.ts"
+import { addUsage } from "../../protocol/usage.ts"
 import { defuseSteerMarkers } from "../../toolkit/untrusted.ts"
 import type { PlanApproval } from "./plan-mode.ts"
 import type { SessionFacts, SessionParts } from "./session-parts.ts"
@@ -41,10 +42,14 @@ export async function* runEvents(input: UserInput, run: RunInput): AsyncGenerato
   } catch (error) {
     end = faultEnd(error, createTally())
   }
+  const answer = end.outcome === "interrupted" ? null : end.finalResponse
+  const otherAnswer = answer === null || answer === "" ? undefined : await parts.facets.transformAnswer(answer)
+  if (otherAnswer !== undefined) end = { ...end, finalResponse: parts.redact(otherAnswer) }
   const pendingSteer = run.steering.take()
   const { failedWrites: _paths, ...totals } = end.totals
   const cost = parts.spending.takeRunCost()
   const notes = notesOf(end, parts)
+  const ofChildren = parts.spending.takeChildUsage()
   const result: RunResult = {
     finalResponse: end.finalResponse,
     ...(notes.length === 0 ? {} : { notes }),
@@ -55,6 +60,7 @@ export async function* runEvents(input: UserInput, run: RunInput): AsyncGenerato
     provider: run.current.model.runtime.provider,
     sessionId: parts.conversation.id,
     ...totals,
+    usage: addUsage(totals.usage, ofChildren),
     costUsd: cost.usd,
     costStatus: cost.status,
     durationMs: parts.clock.now() - started,
@@ -89,6 +95,8 @@ export interface RunInput extends Omit<TurnRun, "model"> {
   readonly current: CurrentModel
   /** The input is a notice about a background process. */
   readonly notice: boolean
+  /** The input is the goal of a sub-agent, in the words of another model. */
+  readonly delegated: boolean
   /** Leaves plan mode as the user has decided. */
   readonly applyApproval: (approval: PlanApproval) => void
 }
@@ -113,6 +121,11 @@ async function* storeAndAnswer(input: UserInput, run: RunInput): Steps<TurnEnd> 
   yield* parts.catchUp([])
   const { model } = current
   const fromFacets = await facets.beforeTurn({ text: contentText(input), history: conversation.history, model, signal })
+  const refusal = facets.refusesTurn()
+  if (refusal !== undefined) {
+    const message = `the message was not sent: ${refusal}`
+    return errorEnd({ exitReason: "hook_refused", code: "hook_refused", message }, createTally())
+  }
   const partialNote = partialReplyNote(conversation.history)
   const approval = parts.abilities.plan?.takeApproval(contentText(input))
   const injected = [partialNote, current.note, fromFacets, approval?.injected]
@@ -123,6 +136,7 @@ async function* storeAndAnswer(input: UserInput, run: RunInput): Steps<TurnEnd> 
     content: typeof input === "string" ? messageText(input, run) : input,
     timestamp: epochSeconds(parts.clock),
     ...(run.notice ? { synthetic: "background", provenance: "command" } : {}),
+    ...(run.delegated ? { synthetic: "delegation" } : {}),
     ...(injected === "" ? {} : { injected }),
     ...(approval === undefined ? {} : { compression_priority: "high" }),
   }

@@ -15,6 +15,13 @@ export interface SessionSpending extends Spending {
    * counts in the second one. `usd` is null when one price is unknown.
    */
   takeRunCost(): Pick<CallCost, "usd" | "status">
+  /**
+   * The ledger of a sub-agent. What it spends counts against the limits and the run of this session too; its own run cost does not
+   * contain what others spend.
+   */
+  child(): SessionSpending
+  /** Returns the usage of sub-agents since the last call of this method. */
+  takeChildUsage(): Usage
   /** The same totals and limit for a second sequence of requests, which runs next to the conversation and shows no warnings. */
   inBackground(): Spending
 }
@@ -41,6 +48,7 @@ export function createSpending(options: {
   let used = options.used
   let warnedOfTokens = false
   let run = NO_COST
+  let childUsage = NO_USAGE
   const price = async (runtime: ModelRuntime, usage: Usage | undefined): Promise<CallCost> => {
     if (runtime.billingMode !== "metered")
       return { usd: 0, status: "included", source: runtime.billingMode, version: "" }
@@ -58,10 +66,7 @@ export function createSpending(options: {
   const add = async (runtime: ModelRuntime, usage: Usage | undefined): Promise<CallCost> => {
     const cost = await price(runtime, usage)
     spent = addUsd(spent, cost.usd ?? 0)
-    run = {
-      usd: run.usd === null || cost.usd === null ? null : addUsd(run.usd, cost.usd),
-      status: worseStatus(run.status, cost.status),
-    }
+    run = plus(run, cost)
     if (usage !== undefined) used = addUsage(used, usage)
     return cost
   }
@@ -115,6 +120,15 @@ export function createSpending(options: {
         return taken
       },
       inBackground: () => sequence({ warns: false }),
+      child: () =>
+        childLedger(sequence({ warns: false }), (usage) => {
+          childUsage = addUsage(childUsage, usage)
+        }),
+      takeChildUsage: () => {
+        const taken = childUsage
+        childUsage = NO_USAGE
+        return taken
+      },
       liftLimit: () => {
         limitUsd = null
         limitTokens = null
@@ -124,6 +138,48 @@ export function createSpending(options: {
   }
   return sequence({ warns: true })
 }
+
+/** Separates the cost of a sub-agent's runs from those of its parent, which `parent` counts. */
+function childLedger(parent: SessionSpending, report: (usage: Usage) => void): SessionSpending {
+  let run = NO_COST
+  let childUsage = NO_USAGE
+  const count = (cost: CallCost, usage: Usage | undefined): CallCost => {
+    run = plus(run, cost)
+    if (usage !== undefined) report(usage)
+    return cost
+  }
+  const own: SessionSpending = {
+    ...parent,
+    record: async (runtime, usage) => count(await parent.record(runtime, usage), usage),
+    recordAuxiliary: async (runtime, usage) => count(await parent.recordAuxiliary(runtime, usage), usage),
+  }
+  return {
+    ...own,
+    takeRunCost: () => {
+      const taken = run
+      run = NO_COST
+      return taken
+    },
+    child: () =>
+      childLedger(own, (usage) => {
+        childUsage = addUsage(childUsage, usage)
+      }),
+    takeChildUsage: () => {
+      const taken = childUsage
+      childUsage = NO_USAGE
+      return taken
+    },
+  }
+}
+
+function plus(total: RunCost, cost: RunCost): RunCost {
+  return {
+    usd: total.usd === null || cost.usd === null ? null : addUsd(total.usd, cost.usd),
+    status: worseStatus(total.status, cost.status),
+  }
+}
+
+type RunCost = Pick<CallCost, "usd" | "status">
 
 const NO_COST: ReturnType<SessionSpending["takeRunCost"]> = { usd: 0, status: "included" }
 

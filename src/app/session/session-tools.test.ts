@@ -34,7 +34,7 @@ async function selected(
   const settings = await loadConfig({ home: resolveHome(environment), environment })
   const { entries, definitions } = selectTools(
     { toolsets, fromFacets, workspace: { kind } },
-    { config: settings, registry, log },
+    { config: settings, registry, log, environment },
   )
   expect(new Set(definitions.map(({ name }) => name))).toEqual(new Set(entries.keys()))
   return definitions.map(({ name }) => name)

@@ -20,9 +20,11 @@ import type { LocalMachine } from "../../exec/local/local-machine.ts"
 import { createLocalWorkspace } from "../../exec/local/local-workspace.ts"
 import type { OpenSandbox } from "../../exec/local/local-shell-state.ts"
 import type { NetworkAccess } from "../../exec/sandbox/network/network-access.ts"
+import type { Programs } from "../../exec/programs/programs.ts"
+import { scriptEnvironment } from "../../exec/programs/script-environment.ts"
 import type { Workspace } from "../../exec/workspace.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
-import type { ToolLimits } from "../../toolkit/tool.ts"
+import type { ScriptSettings, ToolLimits } from "../../toolkit/tool.ts"
 import type { SandboxPaths } from "./session-options.ts"
 
 interface WorkspaceSources {
@@ -49,7 +51,7 @@ export async function openWorkspace(request: WorkspaceRequest, sources: Workspac
   const backend = config.get("terminal.backend")
   if (backend === "local") return ok(await openLocal(request, sources))
   const { openBackend } = await import("../../exec/open-backend.ts")
-  return await openBackend({
+  const opened = await openBackend({
     backend,
     config,
     home,
@@ -61,6 +63,37 @@ export async function openWorkspace(request: WorkspaceRequest, sources: Workspac
     log,
     signal: request.signal,
   })
+  return opened.ok ? ok(withProgramsHere(opened.value, request, sources)) : opened
+}
+
+/** Commands run elsewhere, but scripts that call tools run on this machine, with the walls that commands have here. */
+function withProgramsHere(remote: Workspace, request: WorkspaceRequest, sources: WorkspaceSources): Workspace {
+  const local = lazy(() => openLocal({ cwd: tmpdir(), signal: request.signal }, sources))
+  const programs = async (): Promise<Programs> => {
+    const { programs: found } = await local()
+    if (found === undefined) throw new Error("programs cannot run on this machine")
+    return found
+  }
+  return {
+    ...remote,
+    programs: {
+      isSandboxed: async () => await (await programs()).isSandboxed(),
+      environment: async () => await (await programs()).environment(),
+      start: async (program) => await (await programs()).start(program),
+    },
+    close: async () => {
+      await Promise.all([remote.close(), local.peek()?.then((opened) => opened.close())])
+    },
+    abandon: () => {
+      remote.abandon()
+      local.peek()?.then(
+        (opened) => {
+          opened.abandon()
+        },
+        () => undefined,
+      )
+    },
+  }
 }
 
 /** Closes a workspace, or abandons it when that takes too long. */
@@ -93,7 +126,12 @@ async function openLocal(
   const named = config.get("terminal.shell_init_files")
   const startup = named.length === 0 && config.get("terminal.auto_source_bashrc") ? {} : { startupFiles: named }
   const limited = await limitedNetwork(sources)
+  // Read for each command.
+  const sessionVariables: Record<string, string> = sessionId === undefined ? {} : { HERMES_SESSION_ID: sessionId }
   const access = limited?.access
+  const set = { HERMES_HOME: home.path, ...account, ...limited?.variables }
+  const timezone = config.get("timezone")
+  const zone: Readonly<Record<string, string>> = timezone === "" ? {} : { TZ: timezone }
   const workspace = createLocalWorkspace({
     cwd,
     ...(machine === undefined ? {} : { machine }),
@@ -105,13 +143,22 @@ async function openLocal(
     ...(config.get("terminal.sandbox") === "off"
       ? {}
       : { openSandbox: sandboxFor({ cwd, sandboxPaths, access }, sources) }),
-    environment: commandEnvironment(environment.toObject(), {
-      passthrough,
-      set: { HERMES_HOME: home.path, ...account, ...limited?.variables },
-    }),
-    ...(sessionId === undefined ? {} : { sessionVariables: { HERMES_SESSION_ID: sessionId } }),
+    environment: commandEnvironment(environment.toObject(), { passthrough, set }),
+    programEnvironment: () => scriptEnvironment(environment.toObject(), { passthrough, set: { ...set, ...zone } }),
+    sessionVariables,
   })
-  return access === undefined ? workspace : withNetworkAccess(workspace, access)
+  const provided: Workspace = {
+    ...workspace,
+    provideVariables: (values) => {
+      const allowed = new Set(visibleVariables(Object.keys(values)))
+      // What commands see anyway may differ from the environment of this process.
+      const ordinary = new Set(visibleVariables([]))
+      for (const [name, value] of Object.entries(values))
+        if (allowed.has(name) && !ordinary.has(name)) sessionVariables[name] = value
+      return Object.keys(values).filter((name) => !allowed.has(name))
+    },
+  }
+  return access === undefined ? provided : withNetworkAccess(provided, access)
 }
 
 /** The network of commands that may reach only listed hosts. */
@@ -268,5 +315,18 @@ export function toolLimits(config: Config): ToolLimits {
     outputMaxChars: config.get("tool_output.max_bytes"),
     commandTimeoutSeconds: config.get("terminal.timeout"),
     clarifyMaxChoices: config.get("clarify.max_choices"),
+    scripts: scriptSettings(config),
+  }
+}
+
+export function scriptSettings(config: Config): ScriptSettings {
+  return {
+    mode: config.get("code_execution.mode"),
+    location: config.get("code_execution.location"),
+    timeoutSeconds: config.get("code_execution.timeout"),
+    maxToolCalls: config.get("code_execution.max_tool_calls"),
+    maxStdoutBytes: config.get("code_execution.max_stdout_bytes"),
+    maxStderrBytes: config.get("code_execution.max_stderr_bytes"),
+    memoryMb: config.get("code_execution.memory_mb"),
   }
 }

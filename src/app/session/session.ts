@@ -27,6 +27,8 @@ import type { BackgroundNotices, SessionFacts, SessionParts } from "./session-pa
 import { runEvents } from "./session-run.ts"
 import type { CurrentModel } from "./session-run.ts"
 import { createToolPreparation } from "./tool-preparation.ts"
+import type { SkillCommands } from "./skill-commands.ts"
+import type { McpControl } from "./mcp-control.ts"
 import type { RollbackReport, RollbackRequest } from "./rollback.ts"
 import type { UndoReport } from "./undo.ts"
 
@@ -67,6 +69,10 @@ export interface Session {
   readonly rateLimits: RateLimits
   activity(): ActivitySummary
   readonly background: BackgroundNotices
+  /** Skills as slash commands; absent where the session has none. */
+  readonly skills?: SkillCommands
+  /** Absent where the session has no MCP servers. */
+  readonly mcp?: McpControl
   /** The task list that the model keeps for itself. */
   todo(): readonly TodoItem[]
   title(): Promise<string | null>
@@ -77,11 +83,13 @@ export interface RunOptions {
   readonly signal: AbortSignal
   /** The input is a notice about a background process, not a user message. */
   readonly notice?: boolean
+  /** The input is the goal of a sub-agent, not a user message. */
+  readonly delegated?: boolean
 }
 
 export type SessionPermissions = Pick<
   Permissions,
-  "rules" | "profiles" | "initialProfile" | "grants" | "addRule" | "reset"
+  "rules" | "profiles" | "askingProfile" | "grants" | "addRule" | "reset"
 >
 
 export type PlanControl = Pick<PlanMode, "show" | "approve" | "abort">
@@ -95,7 +103,7 @@ export function createSession(parts: SessionParts): Session {
   const interactions = new Interactions(clock)
   const steering = createSteering()
   const activity = createActivity(clock, parts.maxIterations)
-  const prepareTools = createToolPreparation({ dispatch: parts.dispatch, facets, log: parts.log })
+  const toolPreparation = createToolPreparation({ dispatch: parts.dispatch, facets, log: parts.log })
   let running: AbortController | undefined
   let stopNext = false
   /** Events from outside the turn, emitted before its next event. */
@@ -122,6 +130,7 @@ export function createSession(parts: SessionParts): Session {
         signal,
         runId: envelope.runId,
         notice: options.notice === true,
+        delegated: options.delegated === true,
         applyApproval: ({ profile, askAbout }: PlanApproval) => {
           for (const pattern of askAbout) parts.dispatch.permissions.addRule("ask", pattern)
           changeProfile(profile, "plan")
@@ -137,11 +146,13 @@ export function createSession(parts: SessionParts): Session {
         activity.observe(event)
         // Deltas are not logged: there are thousands of them, and the store keeps their text.
         if (event.type !== "text-delta" && event.type !== "reasoning-delta") {
+          facets.eventEmitted(event)
           inLogSession({ id: conversation.id }, () => {
             logEvent(parts.log, event)
           })
         }
-        if (event.type === "status" && event.kind === "iteration") prepareTools(signal)
+        if (event.type === "status" && event.kind === "iteration") toolPreparation.awaitReply(signal)
+        if (event.type === "tool-start") toolPreparation.pause()
         if (event.type === "run-end") facets.afterTurn({ input, end: event, model: current.model })
         yield event
       }
@@ -275,12 +286,14 @@ export function createSession(parts: SessionParts): Session {
     },
     steer: (text) => steering.add(text),
     activity: () => activity.summary(),
+    ...(parts.abilities.skills === undefined ? {} : { skills: parts.abilities.skills }),
+    ...(parts.abilities.mcp === undefined ? {} : { mcp: parts.abilities.mcp }),
     todo: parts.todo,
     background: parts.background,
     title: () => journal.title(),
     close: async (reason) => {
       running?.abort()
-      await facets.close()
+      await facets.close(reason)
       await journal.end(reason)
       facets.closed()
       current.model.close()

@@ -17,48 +17,63 @@ export interface ToolPreparationOptions {
   readonly delayMs?: number
 }
 
+export interface ToolPreparation {
+  /** A request is on its way: works while the process waits for the model. The signal ends it with the run. */
+  readonly awaitReply: (signal: AbortSignal) => void
+  /** A call runs: it must not wait for what another call may need. The rest is prepared while the next request is on its way. */
+  readonly pause: () => void
+}
+
 /**
- * Returns a function that prepares, once per session, what the first tool call needs: the code of the usual tools, a shell, and whatever
- * the facets open for a call. Call it when a request is sent; the signal ends it with the run. It works in small steps while the
- * process waits for the model, and never keeps the process running.
+ * Prepares, once per session, what the first tool call needs: the code of the usual tools, a shell, and whatever the facets open for a
+ * call. It works in small steps, and never keeps the process running.
  */
-export function createToolPreparation(options: ToolPreparationOptions): (signal: AbortSignal) => void {
-  let hasBegun = false
-  return (signal) => {
-    if (hasBegun) return
-    const timer = setTimeout(() => {
-      hasBegun = true
-      prepareTools(options, signal).catch((error: unknown) => {
-        options.log.debug(`preparing for tool calls failed: ${errorMessage(error)}`)
-      })
-    }, options.delayMs ?? DELAY_MS).unref()
-    signal.addEventListener(
-      "abort",
-      () => {
-        clearTimeout(timer)
-      },
-      { once: true },
-    )
+export function createToolPreparation(options: ToolPreparationOptions): ToolPreparation {
+  const { log, delayMs = DELAY_MS } = options
+  let remaining: Step[] | undefined
+  let isWaiting = false
+  let timer: NodeJS.Timeout | undefined
+  const work = async (signal: AbortSignal): Promise<void> => {
+    remaining ??= preparationSteps(options)
+    for (;;) {
+      await pendingEvents()
+      const step = isWaiting && !signal.aborted ? remaining.shift() : undefined
+      if (step === undefined) return
+      await step(signal)
+    }
+  }
+  return {
+    awaitReply: (signal) => {
+      clearTimeout(timer)
+      if (remaining?.length === 0) return
+      isWaiting = true
+      timer = setTimeout(() => {
+        work(signal).catch((error: unknown) => {
+          log.debug(`preparing for tool calls failed: ${errorMessage(error)}`)
+        })
+      }, delayMs).unref()
+    },
+    pause: () => {
+      isWaiting = false
+      clearTimeout(timer)
+    },
   }
 }
 
-async function prepareTools({ dispatch, facets }: ToolPreparationOptions, signal: AbortSignal): Promise<void> {
+type Step = (signal: AbortSignal) => unknown
+
+function preparationSteps({ dispatch, facets }: ToolPreparationOptions): Step[] {
   const usual = [...dispatch.tools.values()].filter(({ toolset }) => USUAL_TOOLSETS.has(toolset))
   const shells = usual.filter(({ role }) => role === "shell")
-  const steps = [
+  return [
     // First, because a shell starts in another process while this one loads code.
     ...(shells.length > 0 ? [() => dispatch.workspace.prewarm?.()] : []),
     () => import("../../agent/dispatch/batch.ts"),
-    ...usual.map((entry) => () => entry.load()),
     // V8 interprets a pattern the first time and compiles it the second time.
     ...shells.flatMap((entry) => [() => judgeSample(entry, dispatch), () => judgeSample(entry, dispatch)]),
-    () => facets.awaitingReply(signal),
+    (signal) => facets.awaitingReply(signal),
+    ...usual.map((entry) => () => entry.load()),
   ]
-  for (const step of steps) {
-    await pendingEvents()
-    if (signal.aborted) return
-    await step()
-  }
 }
 
 function pendingEvents(): Promise<void> {

@@ -5,6 +5,8 @@ import type { SandboxPaths } from "./session-options.ts"
 export interface WorkingDirectory {
   readonly cwd: string
   readonly sandboxPaths?: SandboxPaths
+  /** The branch of a worktree. */
+  readonly branch?: string
   /** A note for the model about it. */
   readonly note?: string
   /** The note for a resumed session, if that needs a longer one. */

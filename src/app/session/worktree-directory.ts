@@ -77,6 +77,7 @@ function inWorktree(
   const note = worktreeNote(worktree)
   return {
     cwd: worktree.path,
+    branch: worktree.branch,
     sandboxPaths: sandboxMounts(worktree),
     note,
     ...(former === undefined ? {} : { noteForResumed: `${note}\nThe former worktree ${former} no longer exists.` }),

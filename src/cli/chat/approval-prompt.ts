@@ -51,9 +51,15 @@ export function asksForWholeCall(answer: string | undefined): boolean {
 }
 
 /** The question again, with what each choice does. */
-export function explainedChoices(request: ApprovalRequest, { isCut }: Pick<ApprovalQuestion, "isCut">): string {
-  const help = OPTIONS.filter(isOffered(request)).map((option) => option.help)
-  return [...help, ...(isCut ? ["  v  show the whole call first"] : []), choicesText(request, { isCut })].join("\n")
+export function explainedChoices(
+  request: ApprovalRequest,
+  { isCut, columns }: Pick<ApprovalQuestion, "isCut"> & { readonly columns: number },
+): string {
+  const help = [
+    ...OPTIONS.filter(isOffered(request)).map((option) => option.help),
+    ...(isCut ? ["  v  show the whole call first"] : []),
+  ].flatMap((line) => indentedRows(line, columns))
+  return [...help, choicesText(request, { isCut })].join("\n")
 }
 
 interface Option {

@@ -24,6 +24,8 @@ export interface ChatOptions {
   readonly worktree: boolean
   readonly source: string
   readonly toolsets: readonly string[] | undefined
+  /** Skills that are loaded with the first message. */
+  readonly skills: readonly string[]
   readonly maxTurns: number | undefined
   readonly model: string | undefined
   readonly provider: string | undefined
@@ -81,6 +83,11 @@ export async function readChatOptions(invocation: Invocation): Promise<ChatOptio
     toolsets: flags
       .text("toolsets")
       ?.split(",")
+      .map((name) => name.trim())
+      .filter((name) => name !== ""),
+    skills: flags
+      .texts("skills")
+      .flatMap((list) => list.split(","))
       .map((name) => name.trim())
       .filter((name) => name !== ""),
     maxTurns: flags.number("max-turns"),

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest"
 import type { ClarifyRequest } from "../../protocol/events.ts"
 import { clarifyQuestion, parseClarifyAnswer } from "./clarify-prompt.ts"
 
-const LABEL = "The model asks (it reads your answer, so give it no password):\n"
+const LABEL = "The model asks (it reads your answer, so give it no\n      password):\n"
 
 function request(changes: Partial<ClarifyRequest> = {}): ClarifyRequest {
   return {
@@ -29,6 +29,11 @@ describe("clarifyQuestion", () => {
       name: "choices only",
       changes: { allowFreetext: false },
       shown: `${LABEL}  | Which colour?\n  1. Red\n  2. Blue\nNumber: `,
+    },
+    {
+      name: "a question of Hermes",
+      changes: { asker: "hermes", allowFreetext: false },
+      shown: "Hermes asks:\n  | Which colour?\n  1. Red\n  2. Blue\nNumber: ",
     },
     { name: "an open question", changes: { choices: [] }, shown: `${LABEL}  | Which colour?\nYour answer: ` },
     {

@@ -8,7 +8,10 @@ import { indentedRows, quotedText, visibleLine } from "./quoted-rows.ts"
  */
 export function clarifyQuestion(request: ClarifyRequest, { columns }: { readonly columns: number }): string {
   const { kind, choices, allowFreetext } = request
-  if (kind !== "question") return `Hermes asks: ${visibleLine(request.question.trim())}\n(input is hidden) `
+  if (kind !== "question") {
+    const question = indentedRows(`Hermes asks: ${visibleLine(request.question.trim())}`, columns)
+    return [...question, "(input is hidden) "].join("\n")
+  }
   const { rows, notes } = quotedText(request.question.trim(), { columns, whole: true })
   const entries = [
     ...choices.map(choiceLine),
@@ -16,9 +19,16 @@ export function clarifyQuestion(request: ClarifyRequest, { columns }: { readonly
   ]
   const list = entries.flatMap((entry, index) => indentedRows(`  ${index + 1}. ${entry}`, columns))
   const last = choices.length === 0 ? "Your answer" : allowFreetext ? "Number or answer" : "Number"
-  return [MODEL_ASKS, ...rows, ...notes.map((note) => `  ! ${note}`), ...list, `${last}: `].join("\n")
+  return [
+    ...indentedRows(request.asker === "hermes" ? HERMES_ASKS : MODEL_ASKS, columns),
+    ...rows,
+    ...notes.flatMap((note) => indentedRows(`  ! ${note}`, columns)),
+    ...list,
+    `${last}: `,
+  ].join("\n")
 }
 
+const HERMES_ASKS = "Hermes asks:"
 const MODEL_ASKS = "The model asks (it reads your answer, so give it no password):"
 
 /** A parsed line: the answer, the request to type a free answer, or neither. */

@@ -78,10 +78,15 @@ async function withGrace(options: OneShotOptions, run: () => Promise<RunEnd | un
   }
 }
 
-/** A warning or notice, for example that an image was left out. One about discarded text concerns only a reader who saw that text. */
+/**
+ * A warning or notice, for example that an image was left out or that another model answers. One about discarded text concerns only a
+ * reader who saw that text.
+ */
 function isForUser(event: LiveEvent): event is LiveEvent & { readonly text: string } {
   if (event.type !== "status") return false
-  return event.kind === "warning" || (event.kind === "notice" && event.discardsText !== true)
+  return (
+    event.kind === "warning" || event.kind === "fallback" || (event.kind === "notice" && event.discardsText !== true)
+  )
 }
 
 interface Output {

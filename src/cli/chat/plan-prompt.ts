@@ -3,7 +3,7 @@ import { abortPlan, approvePlan } from "../../commands/plan.ts"
 import type { SlashOutcome } from "../../commands/slash-command.ts"
 import type { PlanReady } from "../../protocol/events.ts"
 import type { AskUser } from "./questions.ts"
-import { indentedRows, quotedText, visibleLine } from "./quoted-rows.ts"
+import { indentedRows, quotedText, visibleLine, wrappedQuestion } from "./quoted-rows.ts"
 
 export interface PlanQuestion {
   readonly plan: Pick<PlanReady, "path" | "text">
@@ -21,7 +21,8 @@ export async function askAboutPlan(
 ): Promise<SlashOutcome> {
   let shown = planQuestion(plan, { answer, columns: columns() })
   for (;;) {
-    const word = (await ask(shown.text, { secret: false, signal }))?.trim().toLowerCase() ?? ""
+    const word =
+      (await ask(wrappedQuestion(shown.text, columns()), { secret: false, signal }))?.trim().toLowerCase() ?? ""
     switch (word) {
       case "a":
       case "approve":

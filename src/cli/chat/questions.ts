@@ -3,6 +3,7 @@ import type { AgentEvent, ApprovalRequest, ClarifyRequest } from "../../protocol
 import { approvalQuestion, asksForWholeCall, explainedChoices, parseApprovalAnswer } from "./approval-prompt.ts"
 import { clarifyQuestion, parseClarifyAnswer } from "./clarify-prompt.ts"
 import type { ClarifyReply } from "./clarify-prompt.ts"
+import { wrappedQuestion } from "./quoted-rows.ts"
 
 export type LiveEvent = Exclude<AgentEvent, { type: "run-end" }>
 
@@ -72,7 +73,7 @@ async function askApproval(
   let shown = approvalQuestion(request, { columns: options.columns() })
   let question = `\n${withTimeLimit(shown.text, request)}`
   for (let attempt = 1; ; attempt += 1) {
-    const answer = await options.ask(question, { secret: false, signal })
+    const answer = await options.ask(wrappedQuestion(question, options.columns()), { secret: false, signal })
     if (signal.aborted) {
       options.note(
         signal.reason === "timeout" ? "There was no answer in time, so the call was denied." : CLOSED_ELSEWHERE,
@@ -90,7 +91,7 @@ async function askApproval(
       options.session.answer(request.requestId, { kind: "approval", choice: choice ?? "deny" })
       return
     }
-    question = explainedChoices(request, shown)
+    question = explainedChoices(request, { ...shown, columns: options.columns() })
   }
 }
 
@@ -105,7 +106,7 @@ async function askClarify(
   let question = `\n${withTimeLimit(clarifyQuestion(request, { columns: options.columns() }), request)}`
   let typing = false
   for (;;) {
-    const line = await options.ask(question, { secret, signal })
+    const line = await options.ask(wrappedQuestion(question, options.columns()), { secret, signal })
     if (signal.aborted) {
       options.note(
         signal.reason === "timeout" ? "There was no answer in time; Hermes continues without one." : CLOSED_ELSEWHERE,

@@ -11,7 +11,8 @@ export interface QuotedText {
 
 /**
  * Text from outside Hermes, made visible. Every row on the screen begins with a mark, also where a long line continues, so that none
- * of them can be mistaken for a line of Hermes. Without `whole`, the middle of a long text is left out.
+ * of them can be mistaken for a line of Hermes. Rows end after a space where there is one, and no character is left out. Without
+ * `whole`, the middle of a long text is left out.
  */
 export function quotedText(
   text: string,
@@ -22,7 +23,7 @@ export function quotedText(
   const rows = visible.text
     .split("\n")
     .flatMap((line) =>
-      rowsOf(line.replaceAll("\t", TAB), width).map((row, index) => (index === 0 ? LINE : CONTINUED) + row),
+      wordRows(line.replaceAll("\t", TAB), width).map((row, index) => (index === 0 ? LINE : CONTINUED) + row),
     )
   const left = whole ? 0 : Math.max(0, rows.length - MAX_ROWS)
   // A mark that takes as much room as what it stands for would be useless.
@@ -53,6 +54,13 @@ export function indentedRows(line: string, columns: number): readonly string[] {
   return [...rows, row ?? ""].map((text, index) => (index === 0 ? text : HANGING + text))
 }
 
+/** A question whose last line is broken at words too. The user types after its last row. */
+export function wrappedQuestion(question: string, columns: number): string {
+  const lines = question.trimEnd().split("\n")
+  const last = indentedRows(lines.at(-1) ?? "", columns)
+  return `${[...lines.slice(0, -1), ...last].join("\n")} `
+}
+
 const HANGING = "      "
 const LINE = "  | "
 const CONTINUED = "  : "
@@ -61,6 +69,29 @@ const MIN_WIDTH = 16
 const MAX_ROWS = 40
 const HEAD_ROWS = 25
 const MIN_LEFT_OUT = 2
+
+/** Breaks a line after spaces. Only a word that is longer than a row is cut. */
+function wordRows(line: string, width: number): readonly string[] {
+  const rows: string[] = []
+  let row = ""
+  let used = 0
+  for (const word of line.match(/ +|[^ ]+ ?/gu) ?? []) {
+    const columns = textColumns(word)
+    // The space after the last word of a row may lie beyond its edge.
+    const isFitting = used + columns - (word.endsWith(" ") && word.length > 1 ? 1 : 0) <= width
+    if (isFitting) {
+      row += word
+      used += columns
+      continue
+    }
+    const parts = rowsOf(word, width)
+    if (row !== "") rows.push(row)
+    rows.push(...parts.slice(0, -1))
+    row = parts.at(-1) ?? ""
+    used = textColumns(row)
+  }
+  return [...rows, row]
+}
 
 function rowsOf(line: string, width: number): readonly string[] {
   const rows: string[] = []

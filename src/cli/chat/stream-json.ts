@@ -65,6 +65,7 @@ export function createStreamJson(facts: StreamFacts): (event: AgentEvent) => rea
           {
             type: "tool.start",
             tool_call_id: event.call.id,
+            parent_tool_call_id: event.call.parentId,
             name: event.call.name,
             args: event.call.args,
             preview: event.preview,
@@ -77,6 +78,7 @@ export function createStreamJson(facts: StreamFacts): (event: AgentEvent) => rea
           {
             type: "tool.complete",
             tool_call_id: event.call.id,
+            parent_tool_call_id: event.call.parentId,
             name: event.call.name,
             ok: event.outcome === "ok",
             duration_ms: event.durationMs,
@@ -142,6 +144,35 @@ export function createStreamJson(facts: StreamFacts): (event: AgentEvent) => rea
             reason: event.reason,
           },
         ]
+      case "subagent-start":
+        return [
+          {
+            type: "subagent.start",
+            subagent_id: event.subagentId,
+            parent_id: event.parentId,
+            depth: event.depth,
+            goal: event.goal,
+            role: event.role,
+            model: event.model,
+            child_session_id: event.childSessionId,
+            task_index: event.taskIndex,
+            task_count: event.taskCount,
+          },
+        ]
+      case "subagent-end":
+        return [
+          {
+            type: "subagent.complete",
+            subagent_id: event.subagentId,
+            parent_id: event.parentId,
+            depth: event.depth,
+            status: event.status,
+            duration_ms: event.durationMs,
+            summary: event.summary,
+            tokens: event.tokens,
+            cost_usd: event.costUsd,
+          },
+        ]
       case "run-end":
         return event.result.error === undefined ? [] : [{ type: "error", ...event.result.error }]
       default:
@@ -169,6 +200,7 @@ function statusLines(event: StatusEvent): readonly StreamLine[] {
     }
     case "iteration":
     case "tool-generating":
+    case "subagent":
       return []
     default:
       return assertNever(event)

@@ -72,6 +72,6 @@ function diffStyle(line: string): Style {
 
 const CODES: Readonly<Record<Exclude<Style, "none">, number>> = { dim: 2, red: 31, green: 32, cyan: 36 }
 
-function paint(text: string, style: Style, color: boolean): string {
+export function paint(text: string, style: Style, color: boolean): string {
   return !color || style === "none" ? text : `\u{1B}[${CODES[style]}m${plainText(text)}\u{1B}[0m`
 }

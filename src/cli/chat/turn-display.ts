@@ -55,6 +55,7 @@ function createToolFilter(progress: "off" | "new" | "all" | "verbose"): (event: 
   return (event) => {
     if (event.type === "tool-progress") return !hidden.has(event.callId)
     if (event.type === "tool-end") return !hidden.has(event.call.id)
+    if (isAboutSubagent(event)) return progress !== "off"
     if (event.type !== "tool-start") return true
     const { id, name } = event.call
     const isShown = progress === "new" ? name !== lastName : progress !== "off"
@@ -62,4 +63,9 @@ function createToolFilter(progress: "off" | "new" | "all" | "verbose"): (event: 
     if (!isShown) hidden.add(id)
     return isShown
   }
+}
+
+function isAboutSubagent(event: LiveEvent): boolean {
+  if (event.type === "status") return event.kind === "subagent"
+  return event.type === "subagent-start" || event.type === "subagent-end"
 }

@@ -7,6 +7,7 @@ import { createPlainStream, plainText } from "../terminal/printable-text.ts"
 import { dim, oneLine } from "../terminal/text-layout.ts"
 import { createWordWrap } from "./word-wrap.ts"
 import { createProgressLine } from "./progress-line.ts"
+import { createSubagentTree } from "./subagent-tree.ts"
 import { toolEndLines, toolStartLine } from "./tool-lines.ts"
 
 /** Shows a turn as it happens: the answer as it streams, each tool with its result, and what the turn is doing now. */
@@ -71,6 +72,7 @@ export function createTurnView(options: {
   }
   const activity = createProgressLine(terminal, () => systemClock.now())
   const calls = createRunningCalls()
+  const subagents = createSubagentTree()
 
   return {
     note: aside,
@@ -98,7 +100,14 @@ export function createTurnView(options: {
           activity.set(calls.text())
           return
         }
+        case "subagent-start":
+        case "subagent-end":
+          progress(subagents.lines(event, { columns: terminal.columns, color: progressColor }))
+          activity.set(subagents.text() ?? calls.text())
+          return
         case "status":
+          if (event.kind === "subagent")
+            progress(subagents.lines(event, { columns: terminal.columns, color: progressColor }))
           if (event.kind === "answered") activity.set(calls.text())
           if (SHOWN_STATUS.has(event.kind) && event.text !== "") aside(asSentence(event.text))
           return

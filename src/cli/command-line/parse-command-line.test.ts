@@ -150,10 +150,8 @@ describe("command lines that run no command", () => {
     ["cron list", { kind: "unavailable", what: "hermes cron list" }],
     ["cron", { kind: "unavailable", what: "hermes cron" }],
     ["kanban --board b list --anything", { kind: "unavailable", what: "hermes kanban list" }],
-    ["mcp add x --command y --args -p z", { kind: "unavailable", what: "hermes mcp add" }],
+    ["mcp install x", { kind: "unavailable", what: "hermes mcp install" }],
     ["--tui", { kind: "unavailable", what: "--tui" }],
-    ["--accept-hooks -z hi", { kind: "unavailable", what: "--accept-hooks" }],
-    ["chat -s pdf", { kind: "unavailable", what: "--skills" }],
     ["login", { kind: "replaced", path: ["login"], by: "hermes auth add PROVIDER" }],
     ["acp --version", { kind: "unavailable", what: "hermes acp" }],
   ])("%s", (line, outcome) => {

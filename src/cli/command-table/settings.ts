@@ -320,7 +320,7 @@ export const SETTINGS_COMMANDS: readonly Command[] = [
       toggle("non-interactive", "use defaults and environment variables"),
       toggle("reset", "start from the defaults"),
       toggle("quick", "ask only for missing settings"),
-      toggle("reconfigure", "ask for everything again"),
+      toggle("reconfigure", "ask for everything again, which is the default"),
     ],
     load: () => import("../commands/setup.ts"),
   },

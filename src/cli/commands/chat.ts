@@ -1,4 +1,5 @@
 import type { LogSink } from "../../base/logger.ts"
+import { fail } from "../../base/result.ts"
 import { asSentence } from "../../base/sentence.ts"
 import type { App } from "../../app/app.ts"
 import { startApp } from "../../app/start.ts"
@@ -65,6 +66,7 @@ async function chat(invocation: Invocation): Promise<number | "connected"> {
         attended: isAttended(invocation),
       })
     const session = await open(resumed?.id)
+    await preloadSkills(session, options)
     const { movedFrom, cwd } = session.facts
     if (movedFrom !== undefined && options.mode !== "conversation" && options.mode !== "script")
       terminal.errLine(`This conversation was in ${movedFrom} before; it continues in ${cwd}.`)
@@ -123,6 +125,7 @@ async function openChatSession(app: App, chat: OpenChat): Promise<Session> {
     ...(options.checkpoints ? { checkpoints: true } : {}),
     ...(options.saveTrajectories ? { saveTrajectories: true } : {}),
     generateTitle: options.mode === "conversation",
+    ...(options.mode === "conversation" ? { deliversNotices: true } : {}),
     ...(resume === undefined ? {} : { resume }),
     ...(toolsets === undefined ? {} : { toolsets }),
     ...(options.maxTurns === undefined ? {} : { maxIterations: options.maxTurns }),
@@ -130,6 +133,15 @@ async function openChatSession(app: App, chat: OpenChat): Promise<Session> {
   })
   if (!session.ok) throw new CliError(session.error, { exitCode: 1 })
   return session.value
+}
+
+/** Throws a `CliError` that names all unknown skills. */
+async function preloadSkills(session: Session, { skills }: ChatOptions): Promise<void> {
+  if (skills.length === 0) return
+  const loaded = (await session.skills?.preload(skills)) ?? fail("this session has no skills")
+  if (loaded.ok) return
+  await session.close("user_exit")
+  throw new CliError(asSentence(loaded.error), { exitCode: 1 })
 }
 
 async function openChatDirectory(

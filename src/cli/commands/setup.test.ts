@@ -19,6 +19,15 @@ test("a section of a later release is refused, and nothing is written", async ()
   expect(readdirSync(home.home.path)).not.toContain("config.yaml")
 })
 
+test("without a terminal, a section lists its settings", async () => {
+  using home = createCliHome()
+  const asked = await home.run(["setup", "agent"])
+  expect(asked.code).toBe(1)
+  expect(asked.err).toContain("`hermes setup agent` needs a terminal.")
+  expect(asked.err).toContain("\n  hermes config set approvals.profile VALUE\n")
+  expect(asked.err).not.toContain("model.provider")
+})
+
 test("--non-interactive prints the configured model", async () => {
   using home = createCliHome()
   const variables = { OPENROUTER_API_KEY: "sk-or-0123456789" }

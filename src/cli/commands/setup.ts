@@ -22,8 +22,9 @@ export async function run(invocation: Invocation): Promise<number> {
   }
   ensureHome(home, environment)
   if (flags.has("non-interactive") || !terminal.stdinIsTty) {
-    const ready = await summary(invocation)
-    for (const line of ready ?? WITHOUT_A_TERMINAL) terminal.errLine(line)
+    const ofSection = flags.has("non-interactive") ? undefined : settingsOf(section)
+    const lines = ofSection ?? (await summary(invocation)) ?? WITHOUT_A_TERMINAL
+    for (const line of lines) terminal.errLine(line)
     return flags.has("non-interactive") ? 0 : 1
   }
   const copy = backUpConfig(homeContext(invocation))
@@ -37,6 +38,14 @@ export async function run(invocation: Invocation): Promise<number> {
   for (const line of (await summary(invocation)) ?? []) terminal.line(line)
   terminal.line('Done. Try it with `hermes -z "say hello"`, talk with `hermes`; `hermes doctor` checks everything.')
   return 0
+}
+
+/** How to set what a section asks for, without its questions; undefined for the model. */
+function settingsOf(section: string | undefined): readonly string[] | undefined {
+  const groups = section === "terminal" ? TERMINAL_QUESTIONS : section === "agent" ? AGENT_QUESTIONS : undefined
+  if (groups === undefined) return undefined
+  const commands = groups.flat().map(({ setting }) => `  hermes config set ${setting} VALUE`)
+  return [`\`hermes setup ${section}\` needs a terminal. Without one, set the values directly:`, ...commands]
 }
 
 async function resetSettings(invocation: Invocation): Promise<void> {

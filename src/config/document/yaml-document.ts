@@ -31,6 +31,8 @@ export interface ParsedYaml {
 
 /** The only module that uses the YAML library, which is loaded lazily because it is slow to load. */
 export function parseYaml(text: string): Result<ParsedYaml, ParseFailure> {
+  const unprintable = findUnprintable(text)
+  if (unprintable !== undefined) return fail(unprintable)
   const document = parseText(text)
   const [error] = document.errors
   if (error !== undefined) return fail(failureOf(error))
@@ -48,6 +50,22 @@ export function parseYaml(text: string): Result<ParsedYaml, ParseFailure> {
     return fail({ message: "the file must be a mapping of settings (key: value)", line: 1, column: 1 })
   return ok({ document, tree: value, problems: duplicates })
 }
+
+/** YAML does not allow control characters, and the library accepts them: a damaged disk leaves zero bytes in a file. */
+function findUnprintable(text: string): ParseFailure | undefined {
+  const found = UNPRINTABLE.exec(text)
+  if (found === null) return undefined
+  const lines = text.slice(0, found.index).split("\n")
+  const code = found[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")
+  return {
+    message: `the file contains the control character U+${code}`,
+    line: lines.length,
+    column: (lines.at(-1)?.length ?? 0) + 1,
+  }
+}
+
+// oxlint-disable-next-line no-control-regex -- matches control characters on purpose
+const UNPRINTABLE = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u0084\u0086-\u009F\uFFFE\uFFFF]/u
 
 /** True when a list or mapping contains itself, which every walk over the tree would follow for ever. */
 function containsItself(value: unknown, parents: readonly object[] = []): boolean {

@@ -192,7 +192,7 @@ export const EXECUTION_SETTINGS = {
   "browser.dialog_timeout_s": integer(300, "Seconds until a dialog is dismissed.", { min: 1, reserved: true }),
   "browser.record_sessions": flag(false, "Record browser sessions.", { reserved: true }),
   "browser.camofox": mapping("Camofox browser.", { reserved: true }),
-  mcp_servers: mapping("MCP servers by name: command, args and env, or url and headers.", { reserved: true }),
+  mcp_servers: mapping("MCP servers by name: command, args and env, or url and headers."),
   "lsp.enabled": flag(true, "Report new errors of language servers after a file was written."),
   "lsp.wait_mode": choice(
     ["document", "full"],

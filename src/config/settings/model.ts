@@ -29,7 +29,7 @@ export const MODEL_SETTINGS = {
   "model.max_tokens": optionalInteger("Maximum length of a reply in tokens; unset uses the provider's default.", {
     min: 1,
   }),
-  "model.default_headers": mapping("Extra HTTP headers for every model request."),
+  "model.default_headers": mapping("Extra HTTP headers for every request to the configured provider."),
   "model.supports_vision": optionalFlag("Whether the model accepts images, when the catalogue does not list it."),
   "model.aliases": mapping("Short names for `provider/model`."),
   "model.max_session_tokens": optionalInteger("Stop a session before it uses more than this many tokens.", {
@@ -52,18 +52,22 @@ export const MODEL_SETTINGS = {
   provider_routing: mapping("Aggregator preferences: sort, only, ignore, order, require_parameters, data_collection."),
   "openrouter.response_cache": flag(true, "Let OpenRouter answer repeated requests from its cache."),
   "openrouter.response_cache_ttl": integer(300, "Seconds a cached response may be reused.", { min: 1, max: 86_400 }),
-  "openrouter.min_coding_score": decimal(0.65, "Minimum coding score of models that OpenRouter may route to.", {
-    min: 0,
-    max: 1,
-  }),
-  "bedrock.region": text("", "AWS region; empty uses the AWS configuration."),
+  "openrouter.min_coding_score": decimal(
+    0.65,
+    "Minimum coding score of the models that `openrouter/pareto-code` may choose.",
+    {
+      min: 0,
+      max: 1,
+    },
+  ),
+  "bedrock.region": text("", "AWS region; empty uses AWS_REGION, then AWS_DEFAULT_REGION, then us-east-1."),
   "bedrock.discovery.enabled": flag(true, "List the account's Bedrock models.", { reserved: true }),
   "bedrock.discovery.provider_filter": texts([], "Only list models of these vendors.", { reserved: true }),
   "bedrock.discovery.refresh_interval": integer(3600, "Seconds between two listings.", { min: 1, reserved: true }),
   "bedrock.guardrail": mapping("Bedrock guardrail to apply: identifier, version, trace."),
   "prompt_caching.cache_ttl": choice(["5m", "1h"], "5m", "How long the provider keeps the cached prompt."),
-  "model_catalog.enabled": flag(true, "Refresh the model catalogue from the project's manifest."),
-  "model_catalog.url": text("", "Manifest to use instead of the project's own."),
+  "model_catalog.enabled": flag(true, "Let `hermes model --refresh` fetch the manifest in `model_catalog.url`."),
+  "model_catalog.url": text("", "URL of a JSON manifest with models per provider; empty fetches none."),
   "model_catalog.ttl_hours": decimal(1, "Hours a fetched catalogue stays fresh.", { min: 0, reserved: true }),
   "model_catalog.providers": mapping("Per-provider changes to the catalogue.", { reserved: true }),
   prefill_messages_file: text(

@@ -47,6 +47,8 @@ export interface ProcessRegistry {
     options: { readonly timeoutMs: number; readonly signal: AbortSignal },
   ): Promise<"exited" | "timeout" | "interrupted" | "not_found">
   kill(id: string, source: string): Promise<"killed" | "already_exited" | "not_found">
+  /** Kills everything that a session started and that still runs, here or in a Hermes process that was killed. */
+  killOwned(owner: string, source: string): Promise<void>
   /** Returns false when its input is closed or not accessible. */
   write(id: string, data: string): boolean
   closeInput(id: string): boolean
@@ -108,6 +110,16 @@ export function createProcessRegistry(options: ProcessRegistryOptions): ProcessR
       const isOld = now - (lifecycle.exitedAt ?? now) > FINISHED_KEPT_MS
       if (isOld || tracked.size + starting >= MAX_TRACKED) tracked.delete(id)
     }
+  }
+  const kill: ProcessRegistry["kill"] = async (id, source) => {
+    const process = find(id)
+    if (process === undefined) return "not_found"
+    if (process.lifecycle.exit !== undefined) return "already_exited"
+    process.lifecycle.killedBy = source
+    process.lifecycle.isReported = true
+    await (process.handle === undefined ? killRecoveredProcess(process, clock) : process.handle.kill())
+    finish(process, exitOf(process, undefined))
+    return "killed"
   }
   const pollRecoveredProcesses = async (): Promise<void> => {
     try {
@@ -181,15 +193,10 @@ export function createProcessRegistry(options: ProcessRegistryOptions): ProcessR
       enough.abort()
       return outcome
     },
-    kill: async (id, source) => {
-      const process = find(id)
-      if (process === undefined) return "not_found"
-      if (process.lifecycle.exit !== undefined) return "already_exited"
-      process.lifecycle.killedBy = source
-      process.lifecycle.isReported = true
-      await (process.handle === undefined ? killRecoveredProcess(process, clock) : process.handle.kill())
-      finish(process, exitOf(process, undefined))
-      return "killed"
+    kill,
+    killOwned: async (owner, source) => {
+      const owned = [...tracked.values()].filter((process) => process.owner === owner)
+      await Promise.all(owned.map(async ({ id }) => await kill(id, source)))
     },
     write: (id, data) => find(id)?.handle?.write(data) ?? false,
     closeInput: (id) => find(id)?.handle?.closeInput() ?? false,

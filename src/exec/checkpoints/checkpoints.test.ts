@@ -135,6 +135,17 @@ test("a restore brings deleted files back and removes new ones; restoring the un
   expect([project.read("new/file.txt"), existsSync(join(project.root, "gone.txt"))]).toEqual(["new", false])
 })
 
+test("a diff says that a file is too large to be shown", async () => {
+  await using project = await openProject({ settings: { ...settings, maxFileMb: 1 } })
+  await project.turn("1")
+  project.write("a.txt", "x".repeat(2_000_000))
+  const hash = (await project.checkpoints.list({ signal }))[0]!.hash
+  const diff = await project.checkpoints.diff(hash, { signal })
+  expect(diff).toMatchObject({ ok: true, value: { files: ["a.txt"] } })
+  const lines = (diff.ok ? diff.value.text : "").split("\n").filter((line) => /^[-+][^-+]/u.test(line))
+  expect(lines).toEqual(["-one", "+(content not shown: snapshots do not cover this file)"])
+})
+
 test("diff and restore work on a single file, even if a parent directory was replaced by a link", async () => {
   await using project = await openProject()
   project.write("dir/one", "1")

@@ -17,7 +17,7 @@ export function gitObject(type: ObjectType, content: Buffer): GitObject {
 }
 
 /** Tree entry for an omitted file or directory. It has the form of a submodule, which git never follows. */
-const OMITTED_ID = "6c6566742d6f75742d6f662d636865636b706f69"
+export const OMITTED_ID = "6c6566742d6f75742d6f662d636865636b706f69"
 const LINK_MODE = 0o120000
 const SUBMODULE_MODE = 0o160000
 const TYPE_BITS = 0o170000

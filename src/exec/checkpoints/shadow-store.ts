@@ -9,6 +9,7 @@ import { toByteString } from "./byte-string.ts"
 import { dropFileSnapshot, restoreFiles, scanFiles, takeFileSnapshot, withSavedFiles } from "./file-snapshots.ts"
 import type { FileSnapshot, FileSnapshotRequest } from "./file-snapshots.ts"
 import { gitOutput, runGit } from "./git-command.ts"
+import { OMITTED_ID } from "./git-objects.ts"
 import { createObjectWriter, removeUnfinishedPacks } from "./object-writer.ts"
 import type { ObjectWriter } from "./object-writer.ts"
 import { openObjectReader } from "./object-reader.ts"
@@ -433,11 +434,13 @@ async function diffAgainst(root: string, target: Target, { request, context }: T
   const names = await gitOutput(context.paths, [...common, "--no-renames", "--name-status", "-z", ...range], { signal })
   const patch = await runGit(context.paths, [...common, ...range], { signal, maxBytes: MAX_DIFF_BYTES })
   return {
-    text: patch.stdout.toString("utf8"),
+    text: patch.stdout.toString("utf8").replaceAll(`Subproject commit ${OMITTED_ID}`, OMITTED_CONTENT),
     truncated: patch.truncated,
     ...changedNames(names.toString("utf8").split("\0")),
   }
 }
+
+const OMITTED_CONTENT = "(content not shown: snapshots do not cover this file)"
 
 /** Reads pairs of a status letter and a path. */
 function changedNames(fields: readonly string[]): Pick<SnapshotDiff, "files" | "added"> {

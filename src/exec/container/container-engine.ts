@@ -1,8 +1,7 @@
-import { delimiter } from "node:path"
-
-import { findProgram } from "../../base/find-program.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
+import { findClientPrograms, untrustedText } from "../client-program.ts"
+import type { ClientProgram } from "../client-program.ts"
 import { runProgram } from "../run-program.ts"
 import type { CommandLineResult } from "../run-program.ts"
 
@@ -17,19 +16,15 @@ export interface ContainerEngine {
 }
 
 export interface EngineOptions {
-  /** The environment of the engine's client program. Its `PATH` is searched. */
+  /** The environment of the engine's client program. Its `PATH` and HERMES_DOCKER_BINARY say which one. */
   readonly environment: Readonly<Record<string, string>>
-  /** HERMES_DOCKER_BINARY. */
-  readonly configuredProgram: string | undefined
   readonly signal: AbortSignal
 }
 
 /** Returns the first engine that responds: a docker client whose daemon is down does not hide a working podman. */
 export async function findEngine(options: EngineOptions): Promise<Result<ContainerEngine>> {
-  const configured = options.configuredProgram ?? ""
-  const programs = configured === "" ? installedEngines(options.environment["PATH"] ?? "") : [configured]
   const failures: string[] = []
-  for (const program of programs) {
+  for (const program of findClientPrograms(ENGINES, options.environment)) {
     const engine = engineOf(program, options.environment)
     const result = await engine.run(["version"], { signal: options.signal, timeoutMs: 15_000 })
     if (result.ended === "exited" && result.code === 0) return ok(engine)
@@ -38,7 +33,7 @@ export async function findEngine(options: EngineOptions): Promise<Result<Contain
   if (failures.length > 0) {
     return fail(`no container engine responds (${failures.join("; ")}); start it, or set terminal.backend to local`)
   }
-  return fail("neither docker nor podman is installed; install one, or set terminal.backend to local")
+  return fail(untrustedText(ENGINES, options.environment) ?? ENGINES.missing)
 }
 
 /** The most relevant line of the engine's error output. */
@@ -61,16 +56,16 @@ function engineOf(program: string, environment: Readonly<Record<string, string>>
   }
 }
 
-function installedEngines(path: string): readonly string[] {
-  const searched = [path, ...USUAL_DIRECTORIES].join(delimiter)
-  return ["docker", "podman"].flatMap((name) => findProgram(name, searched) ?? [])
+const ENGINES: ClientProgram = {
+  names: ["docker", "podman"],
+  variable: "HERMES_DOCKER_BINARY",
+  directories: [
+    "/usr/local/bin",
+    "/opt/homebrew/bin",
+    "/usr/bin",
+    "/opt/podman/bin",
+    "/Applications/Docker.app/Contents/Resources/bin",
+    "/snap/bin",
+  ],
+  missing: "neither docker nor podman is installed; install one, or set terminal.backend to local",
 }
-
-const USUAL_DIRECTORIES = [
-  "/usr/local/bin",
-  "/opt/homebrew/bin",
-  "/usr/bin",
-  "/opt/podman/bin",
-  "/Applications/Docker.app/Contents/Resources/bin",
-  "/snap/bin",
-]

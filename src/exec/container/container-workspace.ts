@@ -31,8 +31,6 @@ import {
 export interface ContainerOptions {
   /** The environment of the docker or podman client. */
   readonly clientEnvironment: Readonly<Record<string, string>>
-  /** HERMES_DOCKER_BINARY. */
-  readonly program: string | undefined
   readonly image: string
   readonly taskId: string
   readonly profile: string
@@ -68,7 +66,6 @@ export interface ContainerOptions {
 export async function openContainerWorkspace(options: ContainerOptions): Promise<Result<Workspace>> {
   const found = await findEngine({
     environment: options.clientEnvironment,
-    configuredProgram: options.program,
     signal: options.signal,
   })
   if (!found.ok) return found

@@ -6,11 +6,19 @@ import type { CloudSandboxOptions } from "../remote/cloud-sandbox.ts"
 import { FAILING_COMMAND_LINE } from "../remote/idle-timeout.ts"
 import type { IdleTimeout } from "../remote/idle-timeout.ts"
 import type { Transport } from "../remote/transport.ts"
+import { findClientProgram } from "../client-program.ts"
+import type { ClientProgram } from "../client-program.ts"
 import { lastLine, runProgram } from "../run-program.ts"
 import type { Workspace } from "../workspace.ts"
 
 export interface DaytonaOptions extends CloudSandboxOptions {
   readonly diskMb: number
+}
+
+const DAYTONA: ClientProgram = {
+  names: ["daytona"],
+  variable: "HERMES_DAYTONA_BINARY",
+  missing: "the daytona program is not installed; install it, or set terminal.backend to local",
 }
 
 const CREATE_TIMEOUT_MS = 300_000
@@ -20,17 +28,18 @@ const SERVICE_TIMEOUT_SECONDS = 86_400
 
 /** Opens a Daytona sandbox through the `daytona` program: starts the existing one with the task's name, or creates it. */
 export async function openDaytonaWorkspace(options: DaytonaOptions): Promise<Result<Workspace>> {
+  const found = findClientProgram(DAYTONA, options.clientEnvironment)
+  if (!found.ok) return found
+  const program = found.value
   const name = `hermes-${options.taskId}`
   const runDaytona = async (args: readonly string[], signal = options.signal) =>
-    await runProgram(["daytona", ...args], {
+    await runProgram([program, ...args], {
       environment: options.clientEnvironment,
       signal,
       timeoutMs: CREATE_TIMEOUT_MS,
     })
   const known = await runDaytona(["info", name])
-  if (known.notStarted !== undefined) {
-    return fail("the daytona program is not installed; install it, or set terminal.backend to local")
-  }
+  if (known.notStarted !== undefined) return fail(`${program} cannot be started: ${known.notStarted}`)
   if (/unauthori[sz]ed|not logged in|no active profile|api key/i.test(known.stderr)) {
     return fail("you are not logged in to Daytona; run `daytona login` or set DAYTONA_API_KEY")
   }
@@ -49,7 +58,7 @@ export async function openDaytonaWorkspace(options: DaytonaOptions): Promise<Res
         await runDaytona([options.isPersistent ? "stop" : "delete", name], new AbortController().signal)
       },
       resume: async (signal) => await startOrCreate(options.isPersistent, signal),
-      transport: (idleTimeout) => sandboxTransport(name, { ...options, idleTimeout }),
+      transport: (idleTimeout) => sandboxTransport(name, { ...options, idleTimeout, program }),
     },
     options,
   )
@@ -82,7 +91,11 @@ function createArguments(options: DaytonaOptions, name: string): readonly string
  */
 function sandboxTransport(
   name: string,
-  { clientEnvironment, idleTimeout }: Pick<DaytonaOptions, "clientEnvironment"> & { readonly idleTimeout: IdleTimeout },
+  {
+    clientEnvironment,
+    idleTimeout,
+    program,
+  }: Pick<DaytonaOptions, "clientEnvironment"> & { readonly idleTimeout: IdleTimeout; readonly program: string },
 ): Transport {
   return {
     name: `daytona sandbox ${name}`,
@@ -95,7 +108,7 @@ function sandboxTransport(
       const scriptWithArguments = `set -- ${args.map(quoteForShell).join(" ")}\n${script}`
       const word = Buffer.from(scriptWithArguments).toString("base64")
       const evaluate = `eval "$(printf %s ${word} | base64 -d)"`
-      return ["daytona", "exec", name, "--timeout", String(SERVICE_TIMEOUT_SECONDS), "--", "sh", "-c", evaluate]
+      return [program, "exec", name, "--timeout", String(SERVICE_TIMEOUT_SECONDS), "--", "sh", "-c", evaluate]
     },
     explain: ({ notStarted, stderr }) =>
       `the Daytona sandbox ${name} did not respond: ${notStarted ?? lastLine(stderr)}`,

@@ -3,11 +3,12 @@ import { readdirSync, readFileSync } from "node:fs"
 /**
  * Returns a command line prefix that closes the descriptors which Hermes inherited from its parent process (a lock, a socket, another
  * program's pipe) before it starts the shell. Node sets close-on-exec only for low descriptor numbers. Hermes itself keeps them open
- * because one may be a lock held on its behalf. Undefined when there are none, as is usual, or when the shell is not bash.
+ * because one may be a lock held on its behalf. `kept` descriptors from 3 on belong to the new program. Undefined when there are none,
+ * as is usual, or when the shell is not bash.
  */
-export function closeInheritedDescriptors(shell: string): readonly string[] | undefined {
+export function closeInheritedDescriptors(shell: string, kept = 0): readonly string[] | undefined {
   if (process.platform !== "linux" || !shell.endsWith("/bash")) return undefined
-  const redirections = inheritableDescriptors().map((descriptor) => `${descriptor}>&-`)
+  const redirections = inheritableDescriptors(3 + kept).map((descriptor) => `${descriptor}>&-`)
   if (redirections.length === 0) return undefined
   // In POSIX mode bash ignores BASH_ENV, so it sources no file.
   return [shell, "--posix", "--noprofile", "--norc", "-c", `exec ${redirections.join(" ")}; exec "$@"`, "bash"]
@@ -15,11 +16,11 @@ export function closeInheritedDescriptors(shell: string): readonly string[] | un
 
 const O_CLOEXEC = 0o2000000
 
-function inheritableDescriptors(): readonly number[] {
+function inheritableDescriptors(first: number): readonly number[] {
   try {
     return readdirSync("/proc/self/fd")
       .map(Number)
-      .filter((descriptor) => descriptor > 2 && isInheritable(descriptor))
+      .filter((descriptor) => descriptor >= first && isInheritable(descriptor))
   } catch {
     // This system has no /proc.
     return []

@@ -20,8 +20,8 @@ export interface LocalMachine {
   /** The shell that runs commands. */
   readonly shell: string
   readonly startupStates: StartupStates
-  /** A command line prefix that closes inherited descriptors; undefined when there are none. */
-  descriptorPrefix(): readonly string[] | undefined
+  /** A command line prefix that closes inherited descriptors, except for `kept` from 3 on; undefined when there are none. */
+  descriptorPrefix(kept?: number): readonly string[] | undefined
   /** Creates a private directory for the shell state of one conversation. */
   createStateDirectory(): string
   removeStateDirectory(directory: string): void
@@ -68,7 +68,7 @@ export function createLocalMachine(options: SpawnHelperOptions = {}): LocalMachi
       return shell()
     },
     startupStates: createStartupStates(),
-    descriptorPrefix,
+    descriptorPrefix: (kept) => (kept === undefined ? descriptorPrefix() : closeInheritedDescriptors(shell(), kept)),
     createStateDirectory: () => mkdtempSync(join(directory(), "state-")),
     removeStateDirectory: (path) => {
       // Retries because a process may still create files in it meanwhile.

@@ -19,7 +19,7 @@ import { COMMAND_VARIABLE } from "../process-tree.ts"
 import { createStateFiles } from "../shell-state-files.ts"
 import { readStateDirectory, snapshotScript, statefulScript } from "../shell-state.ts"
 import { runLocalCommand } from "./local-command.ts"
-import type { Confinement } from "../workspace.ts"
+import type { Confinement } from "../confinement.ts"
 import type { LocalShell } from "./local-command.ts"
 import type { LocalMachine } from "./local-machine.ts"
 import { startupFileVersions } from "./startup-states.ts"
@@ -83,6 +83,8 @@ interface BackgroundOptions extends PrefixOptions {
 interface PrefixOptions {
   readonly hasTerminal?: boolean
   readonly confinement?: Confinement | undefined
+  /** A program instead of a shell: it has a directory and descriptors of its own and does not see the state of the shell. */
+  readonly program?: { readonly privateDirectory: string; readonly channels: number }
 }
 
 /** Keeps the directory, variables, functions and aliases of the conversation on this machine. */
@@ -112,10 +114,11 @@ export function createLocalShellState(options: LocalShellStateOptions) {
   }
   const prefixFor = (
     directory: string,
-    { hasTerminal = false, confinement }: PrefixOptions = {},
+    { hasTerminal = false, confinement, program }: PrefixOptions = {},
   ): readonly string[] | undefined => {
-    const sandboxWords = sandboxPrefix?.({ cwd: directory, stateDirectory: stateDirectory(), hasTerminal, confinement })
-    const descriptorWords = machine.descriptorPrefix()
+    const own = program?.privateDirectory ?? stateDirectory()
+    const sandboxWords = sandboxPrefix?.({ cwd: directory, stateDirectory: own, hasTerminal, confinement })
+    const descriptorWords = machine.descriptorPrefix(program?.channels)
     return descriptorWords === undefined ? sandboxWords : [...descriptorWords, ...(sandboxWords ?? [])]
   }
 

@@ -4,6 +4,7 @@ import { release, type } from "node:os"
 import type { LocalBackgroundCommand } from "../background/start-local.ts"
 import { visibleVariables } from "../command-environment.ts"
 import { LiveOutput, outputOnceStarted } from "../live-output.ts"
+import type { ProgramOptions, StartedProgram } from "../programs/programs.ts"
 import type { RunningCommand, RunCommandOptions, Workspace } from "../workspace.ts"
 import { runLocalCommand } from "./local-command.ts"
 import type { LocalCommand, LocalShell, PrewarmedRun, PrewarmedShell } from "./local-command.ts"
@@ -30,6 +31,8 @@ export interface LocalWorkspaceOptions {
   readonly startupVariables?: readonly string[]
   /** False: every command starts in `cwd` with the same variables. Default true. */
   readonly persistentShell?: boolean
+  /** The environment of programs with channels; that of commands by default. */
+  readonly programEnvironment?: () => Readonly<Record<string, string>>
   /** Opens the sandbox for all commands. */
   readonly openSandbox?: OpenSandbox
   readonly fileGuard?: FileGuard
@@ -46,6 +49,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
   const running = new Set<Promise<unknown>>()
   const started = new Set<LocalCommand>()
   const background = new Set<LocalBackgroundCommand>()
+  const programs = new Set<StartedProgram>()
   const { environment, sessionVariables = {} } = options
   const machine = options.machine ?? createLocalMachine()
   let prewarmer: ShellPrewarmer | undefined
@@ -152,6 +156,31 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
       })
       return { output: handle.output, exit }
     })
+  const programEnvironment = options.programEnvironment ?? ((): typeof environment => environment)
+  const startProgram = async ({ commandLine, cwd, channels, ...program }: ProgramOptions): Promise<StartedProgram> => {
+    const [opened, { startProgram: start, endsWithHermes }] = await Promise.all([
+      state.openSandbox(),
+      import("../programs/start-program.ts"),
+    ])
+    if (closing.signal.aborted) throw new Error("the workspace is being closed")
+    if (!opened.ok) throw new Error(opened.error)
+    const { confinement, privateDirectory } = program
+    const prefix = state.prefixFor(cwd, { confinement, program: { privateDirectory, channels } }) ?? []
+    const started = start({
+      commandLine,
+      cwd,
+      channels,
+      prefix: state.isSandboxed() ? prefix : [...prefix, ...endsWithHermes(environment["PATH"] ?? "")],
+      environment: { ...programEnvironment(), ...program.environment },
+    })
+    programs.add(started)
+    const ended = started.exit.finally(() => {
+      running.delete(ended)
+      programs.delete(started)
+    })
+    running.add(ended)
+    return started
+  }
 
   return {
     kind: "local",
@@ -159,6 +188,11 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     cwd: state.cwd,
     adoptedStates: state.adoptedStates,
     isSandboxed: async () => (await prepare(closing.signal))?.ok === true && state.isSandboxed(),
+    programs: {
+      isSandboxed: async () => (await state.openSandbox()).ok && state.isSandboxed(),
+      environment: () => Promise.resolve(programEnvironment()),
+      start: startProgram,
+    },
     prewarm: () => {
       // A command awaits the same preparations and reports their failure.
       prepare(closing.signal).catch(() => undefined)
@@ -207,6 +241,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     close: async () => {
       closing.abort()
       prewarmer?.dispose()
+      for (const program of programs) program.kill()
       await Promise.allSettled([...[...background].map((one) => one.kill()), ...running])
       for (const local of started) local.killLeftovers()
       started.clear()
@@ -218,6 +253,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
       prewarmer?.dispose()
       for (const local of started) local.killLeftovers()
       for (const one of background) one.killImmediately()
+      for (const program of programs) program.kill()
       state.dispose()
       disposeOwnMachine()
     },

@@ -5,6 +5,8 @@ import { quoteForShell } from "../../base/quote-for-shell.ts"
 import { sha256Hex } from "../../base/random-and-hash.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
+import { findClientProgram } from "../client-program.ts"
+import type { ClientProgram } from "../client-program.ts"
 import { lastLine, runProgram } from "../run-program.ts"
 import type { Workspace } from "../workspace.ts"
 import { createRemoteWorkspace } from "./remote-workspace.ts"
@@ -39,7 +41,13 @@ export async function openSshWorkspace(options: SshOptions): Promise<Result<Work
   if (options.keyFile !== "" && !existsSync(options.keyFile)) {
     return fail(`the key file ${options.keyFile} does not exist; correct terminal.ssh_key`)
   }
-  const ssh = [...sshArguments(options, socketDirectory(options.temporaryDirectory)), destination(options)]
+  const program = findClientProgram(OPENSSH, options.clientEnvironment)
+  if (!program.ok) return program
+  const ssh = [
+    program.value,
+    ...sshArguments(options, socketDirectory(options.temporaryDirectory)),
+    destination(options),
+  ]
   const transport = sshTransport(ssh, options)
   const facts = await readWorkspaceFacts(transport, { signal: options.signal, timeoutMs: OPEN_MS })
   if (!facts.ok) return fail(facts.error)
@@ -55,7 +63,7 @@ export async function openSshWorkspace(options: SshOptions): Promise<Result<Work
       sync: options.sync,
       release: async () => {
         // Other sessions may share the connection: "stop" makes it refuse new ones and close after the last.
-        await runProgram(["ssh", ...ssh.slice(0, -1), "-O", "stop", destination(options)], {
+        await runProgram([...ssh.slice(0, -1), "-O", "stop", destination(options)], {
           environment: options.clientEnvironment,
           signal: new AbortController().signal,
           timeoutMs: 5000,
@@ -63,6 +71,12 @@ export async function openSshWorkspace(options: SshOptions): Promise<Result<Work
       },
     }),
   )
+}
+
+const OPENSSH: ClientProgram = {
+  names: ["ssh"],
+  variable: "HERMES_SSH_BINARY",
+  missing: "ssh is not installed; install the OpenSSH client",
 }
 
 /** The options of ssh, without the program and the destination. */
@@ -114,7 +128,6 @@ function sshTransport(ssh: readonly string[], options: SshOptions): Transport {
     pipesInput: true,
     // The login shell, which may be any shell, parses this line; it only has to start a POSIX shell.
     commandLine: (script, args) => [
-      "ssh",
       ...ssh,
       ["exec sh -c", ...[script, "hermes", ...args].map(quoteForShell)].join(" "),
     ],

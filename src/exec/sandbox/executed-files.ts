@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readFileSync, readlinkSync, renameSync, symlinkSync } from "node:fs"
+import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, renameSync, symlinkSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 
 import { writeFileAtomic } from "../../base/atomic-file.ts"
@@ -19,28 +19,44 @@ export interface ExecutedFiles {
 export interface ExecutedFilesOptions {
   /** The directories of the project that commands can write. */
   readonly directories: readonly string[]
+  /** Files, and directories with everything in them, that the user opened for the command. */
+  readonly opened: readonly string[]
   /** Set when commands can write the user's home. What the user made writable inside it is not checked. */
   readonly home?: { readonly path: string; readonly writable: readonly string[] } | undefined
 }
 
 /** Remembers the state before a command. */
-export function rememberExecutedFiles({ directories, home: userHome }: ExecutedFilesOptions): ExecutedFiles {
+export function rememberExecutedFiles({ directories, opened, home: userHome }: ExecutedFilesOptions): ExecutedFiles {
+  const isOpened = (path: string): boolean => opened.some((root) => path === root || path.startsWith(`${root}/`))
+  const inProject = (): readonly string[] => executedFiles(directories).filter((path) => !isOpened(path))
   const inHome = userHome === undefined ? [] : startUpFiles(userHome)
   const home = new Set(inHome)
-  const project = executedFiles(directories).filter((path) => !home.has(path))
+  const project = inProject().filter((path) => !home.has(path))
   const known = new Map([...project, ...inHome].map((path) => [path, stateOf(path)]))
   return {
     check: () =>
-      [...new Set([...known.keys(), ...executedFiles(directories)])].flatMap((path) => {
+      [...new Set([...known.keys(), ...inProject()])].flatMap((path) => {
         const before = known.get(path)
         const now = stateOf(path)
         if (now === undefined || isSame(before, now)) return []
         known.set(path, now)
-        const text = home.has(path) || basename(path) === "commondir" ? undo(path, before) : judge(path, before, now)
+        const texts = react(path, before, { now, isUndone: home.has(path) || basename(path) === "commondir" })
         known.set(path, stateOf(path))
-        return text ?? []
+        return texts
       }),
   }
+}
+
+/** Handles a file that appeared or changed. Returns what happened. */
+function react(
+  path: string,
+  before: FileState | undefined,
+  { now, isUndone }: { readonly now: FileState; readonly isUndone: boolean },
+): readonly string[] {
+  const renamed = before === undefined ? renameLinked(path) : []
+  if (renamed.length > 0 && stateOf(path) === undefined) return renamed
+  const text = restoreLinked(path, before, now) ?? (isUndone ? undo(path, before) : judge(path, before, now))
+  return text === undefined ? renamed : [...renamed, text]
 }
 
 function startUpFiles({ path, writable }: NonNullable<ExecutedFilesOptions["home"]>): readonly string[] {
@@ -56,6 +72,8 @@ interface FileState {
   readonly target?: string
   /** The text of a git configuration. */
   readonly config?: string
+  /** Of a file with several names: a mount protects only this one. */
+  readonly linked?: { readonly bytes: Buffer; readonly mode: number }
 }
 
 function stateOf(path: string): FileState | undefined {
@@ -65,11 +83,54 @@ function stateOf(path: string): FileState | undefined {
     // The time of the last change cannot be set by a program.
     const identity = facts.isDirectory() ? String(facts.ino) : `${facts.ino} ${facts.ctimeMs} ${facts.size}`
     if (facts.isSymbolicLink()) return { identity, target: readlinkSync(path) }
-    return isGitConfig(path) && facts.isFile() ? { identity, config: readFileSync(path, "utf8") } : { identity }
+    if (!facts.isFile()) return { identity }
+    return {
+      identity,
+      ...(isGitConfig(path) ? { config: readFileSync(path, "utf8") } : {}),
+      ...(facts.nlink > 1 && facts.size <= MAX_LINKED_BYTES
+        ? { linked: { bytes: readFileSync(path), mode: facts.mode & 0o777 } }
+        : {}),
+    }
   } catch {
     // A part of the path is a file, or not accessible.
     return undefined
   }
+}
+
+const MAX_LINKED_BYTES = 1_000_000
+
+/** Restores a file that was changed through another of its names. What was written is kept beside it. */
+function restoreLinked(path: string, before: FileState | undefined, now: FileState): string | undefined {
+  const { linked } = before ?? {}
+  if (linked === undefined || now.linked === undefined || now.linked.bytes.equals(linked.bytes)) return undefined
+  const aside = unusedName(`${path}.from-sandbox`)
+  writeFileAtomic(aside, now.linked.bytes, { mode: 0o600, refuseLink: true })
+  writeFileAtomic(path, linked.bytes, { mode: linked.mode, refuseLink: true })
+  return `While a command ran, ${path}, which other programs execute or obey, was changed through another name of the same file. Hermes restored it and kept the new text as ${basename(aside)}.`
+}
+
+const MAX_ENTRIES = 500
+
+/**
+ * Renames a new file with several names, also one in a new directory: once it is protected, a command could still change it through its
+ * other name. Renaming is safe even if a process exchanges directories at the same moment, in contrast to writing a copy.
+ */
+function renameLinked(path: string): readonly string[] {
+  const pending = [path]
+  const texts: string[] = []
+  for (let count = 0; count < MAX_ENTRIES; count += 1) {
+    const next = pending.pop()
+    if (next === undefined) break
+    const facts = lstatSync(next, { throwIfNoEntry: false })
+    if (facts?.isDirectory() === true) pending.push(...readdirSync(next).map((name) => join(next, name)))
+    if (facts?.isFile() !== true || facts.nlink < 2 || next.includes(".from-sandbox")) continue
+    const aside = unusedName(`${next}.from-sandbox`)
+    renameSync(next, aside)
+    texts.push(
+      `A command created ${next}, which other programs execute or obey, as a second name of another file. Hermes renamed it to ${basename(aside)}.`,
+    )
+  }
+  return texts
 }
 
 function isSame(before: FileState | undefined, now: FileState): boolean {
@@ -132,8 +193,9 @@ export async function checkNewRepositories(root: string, known: Set<string>): Pr
     known.add(directory)
     try {
       const config = gitConfigOf(directory)
+      const renamed = renameLinked(join(dirname(config), "hooks"))
       const keys = executingKeys(readFileSync(config, "utf8"))
-      return keys.length === 0 ? [] : [hostileRepository(config, keys)]
+      return keys.length === 0 ? renamed : [...renamed, hostileRepository(config, keys)]
     } catch {
       // It has no readable configuration.
       return []

@@ -143,6 +143,7 @@ function prefixWith(program: string, settings: SandboxSettings, prepared: Prepar
     const own = resolveLinks(stateDirectory)
     const isReadOnly = confinement.readOnly === true
     const open = (confinement.open ?? []).filter((path) => !runsPrograms(path, homes.userHome))
+    const granted = (confinement.granted ?? []).map(resolveLinks)
     const executed = executedFiles(projectDirectories(cwd, { writable: prepared.writable, repositories }))
     return sandboxArguments({
       program,
@@ -151,7 +152,7 @@ function prefixWith(program: string, settings: SandboxSettings, prepared: Prepar
         ...(settings.readOnly ?? []),
         ...caches.readOnly,
         ...(isHomeWritable ? fixed.filter((path) => !isPrivate(path) && !writable.includes(path)) : []),
-        ...executed.filter((path) => !open.includes(path)),
+        ...executed.filter((path) => !open.includes(path) && !granted.some((root) => isWithin(path, root))),
       ],
       hidden: [...hidden, ...(settings.hidden ?? [])].filter((path) => !sockets.includes(path) && !isPrivate(path)),
       shown: [...shown, ...sockets],

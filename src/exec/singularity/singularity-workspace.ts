@@ -2,7 +2,6 @@ import { existsSync, mkdirSync } from "node:fs"
 import { join } from "node:path"
 
 import { withFileLock } from "../../base/file-lock.ts"
-import { findProgram } from "../../base/find-program.ts"
 import { sha256Hex } from "../../base/random-and-hash.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
@@ -11,6 +10,8 @@ import type { ReadOnlyBind } from "../container/container-arguments.ts"
 import { createRemoteWorkspace } from "../remote/remote-workspace.ts"
 import type { Transport } from "../remote/transport.ts"
 import { readWorkspaceFacts } from "../remote/workspace-facts.ts"
+import { findClientProgram } from "../client-program.ts"
+import type { ClientProgram } from "../client-program.ts"
 import { lastLine, runProgram } from "../run-program.ts"
 import type { Workspace } from "../workspace.ts"
 
@@ -31,16 +32,20 @@ export interface SingularityOptions {
   readonly signal: AbortSignal
 }
 
+const APPTAINER: ClientProgram = {
+  names: ["apptainer", "singularity"],
+  variable: "HERMES_SINGULARITY_BINARY",
+  missing: "neither apptainer nor singularity is installed; install one, or set terminal.backend to local",
+}
+
 const BUILD_TIMEOUT_MS = 600_000
 const START_TIMEOUT_MS = 60_000
 
 /** Starts an instance of the image and opens it as a workspace. Prefers `apptainer` over `singularity`. */
 export async function openSingularityWorkspace(options: SingularityOptions): Promise<Result<Workspace>> {
-  const path = options.clientEnvironment["PATH"] ?? ""
-  const program = findProgram("apptainer", path) ?? findProgram("singularity", path)
-  if (program === undefined) {
-    return fail("neither apptainer nor singularity is installed; install one, or set terminal.backend to local")
-  }
+  const found = findClientProgram(APPTAINER, options.clientEnvironment)
+  if (!found.ok) return found
+  const program = found.value
   const runEngine = async (args: readonly string[], timeoutMs: number, signal = options.signal) =>
     await runProgram([program, ...args], { environment: options.clientEnvironment, signal, timeoutMs })
   const image = await builtImage(options, async (args) => await runEngine(args, BUILD_TIMEOUT_MS))

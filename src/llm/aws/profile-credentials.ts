@@ -15,7 +15,7 @@ import { keysFromSso } from "./sso.ts"
  */
 export async function keysFromSelectedProfile(options: AwsCredentialOptions): Promise<Result<AwsKeys> | undefined> {
   const { name, explicit } = selectedProfile(options.environment)
-  const read = await readProfile(options, name)
+  const read = readProfile(options, name)
   if (!read.ok) return read
   if (read.value === undefined) {
     return explicit
@@ -88,7 +88,7 @@ async function keysForRole(
       `the AWS profiles ${[...seen, name, sourceProfile].join(" → ")} refer to each other in a cycle. Correct source_profile`,
     )
   }
-  const read = await readProfile(options, sourceProfile)
+  const read = readProfile(options, sourceProfile)
   if (!read.ok) return read
   if (read.value === undefined) {
     return fail(`the AWS profile "${name}" names the source_profile "${sourceProfile}", which does not exist`)

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises"
+import { readFileSync } from "node:fs"
 import { join } from "node:path"
 
 import { fail, ok } from "../../base/result.ts"
@@ -18,13 +18,10 @@ export function selectedProfile(environment: Environment): { readonly name: stri
 }
 
 /** Reads a profile from both files; `credentials` overrides `config`. Undefined when neither file has it. */
-export async function readProfile(
-  context: AwsProfileContext,
-  name: string,
-): Promise<Result<ReadonlyMap<string, string> | undefined>> {
-  const config = await readSections(pathOf(context, "AWS_CONFIG_FILE", "config"))
+export function readProfile(context: AwsProfileContext, name: string): Result<ReadonlyMap<string, string> | undefined> {
+  const config = readSections(pathOf(context, "AWS_CONFIG_FILE", "config"))
   if (!config.ok) return config
-  const credentials = await readSections(pathOf(context, "AWS_SHARED_CREDENTIALS_FILE", "credentials"))
+  const credentials = readSections(pathOf(context, "AWS_SHARED_CREDENTIALS_FILE", "credentials"))
   if (!credentials.ok) return credentials
   // The config file uses `[profile x]`, except for the default profile.
   const general = config.value.get(`profile ${name}`) ?? (name === "default" ? config.value.get(name) : undefined)
@@ -34,11 +31,11 @@ export async function readProfile(
 }
 
 /** Reads the fields of `[sso-session NAME]`; undefined when there is none. */
-export async function readSsoSession(
+export function readSsoSession(
   context: AwsProfileContext,
   name: string,
-): Promise<Result<ReadonlyMap<string, string> | undefined>> {
-  const config = await readSections(pathOf(context, "AWS_CONFIG_FILE", "config"))
+): Result<ReadonlyMap<string, string> | undefined> {
+  const config = readSections(pathOf(context, "AWS_CONFIG_FILE", "config"))
   return config.ok ? ok(config.value.get(`sso-session ${name}`)) : config
 }
 
@@ -50,9 +47,9 @@ function pathOf(context: AwsProfileContext, variable: string, file: string): str
 
 type Sections = ReadonlyMap<string, ReadonlyMap<string, string>>
 
-async function readSections(path: string): Promise<Result<Sections>> {
+function readSections(path: string): Result<Sections> {
   try {
-    return ok(parseSections(await readFile(path, "utf8")))
+    return ok(parseSections(readFileSync(path, "utf8")))
   } catch (error) {
     if (isNotFound(error)) return ok(new Map())
     return fail(`the AWS file ${path} cannot be read: ${explainSystemError(error)}`)

@@ -27,5 +27,5 @@ test.each([
   await mkdir(join(userHome, ".aws"))
   const config = "[default]\nregion = eu-north-1\n[profile work]\nregion = ap-southeast-2\n"
   await writeFile(join(userHome, ".aws", "config"), config)
-  expect(await resolveAwsRegion({ host, configured, environment: environmentFrom(variables), userHome })).toBe(region)
+  expect(resolveAwsRegion({ host, configured, environment: environmentFrom(variables), userHome })).toBe(region)
 })

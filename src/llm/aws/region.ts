@@ -5,9 +5,9 @@ import { selectedProfile, readProfile } from "./profile-files.ts"
  * Returns the region to sign for: the one in the host name, since AWS accepts no other there; then the setting `bedrock.region`,
  * the environment, the profile, and us-east-1.
  */
-export async function resolveAwsRegion(
+export function resolveAwsRegion(
   options: AwsProfileContext & { readonly host: string; readonly configured: string },
-): Promise<string> {
+): string {
   const named = [
     regionOfHost(options.host),
     options.configured,
@@ -17,7 +17,7 @@ export async function resolveAwsRegion(
     .map((name) => name?.trim() ?? "")
     .find((name) => name !== "")
   if (named !== undefined) return named
-  const profile = await readProfile(options, selectedProfile(options.environment).name)
+  const profile = readProfile(options, selectedProfile(options.environment).name)
   // An unreadable file is reported when its keys are needed.
   return (profile.ok ? profile.value?.get("region") : undefined) ?? "us-east-1"
 }

@@ -24,7 +24,7 @@ export interface StsRequest {
 /** Requests the keys of a role from the Security Token Service. Throws only when the signal aborts. */
 export async function callSts(request: StsRequest, options: AwsCredentialOptions): Promise<Result<AwsKeys>> {
   const { form, role } = request
-  const region = request.region ?? (await resolveAwsRegion({ ...options, host: "", configured: "" }))
+  const region = request.region ?? resolveAwsRegion({ ...options, host: "", configured: "" })
   const url = new URL(`${serviceAddress("sts", region, options.environment)}/`)
   const body = new URLSearchParams({ Version: VERSION, ...form }).toString()
   const headers = { "content-type": "application/x-www-form-urlencoded" }

@@ -11,7 +11,7 @@ import { ssoExpired, ssoToken } from "./sso-token.ts"
 export async function keysFromSso(profile: AwsProfile, options: AwsCredentialOptions): Promise<Result<AwsKeys>> {
   const { name, fields } = profile
   const session = fields.get("sso_session")
-  const shared = session === undefined ? ok(fields) : await readSsoSession(options, session)
+  const shared = session === undefined ? ok(fields) : readSsoSession(options, session)
   if (!shared.ok) return shared
   if (shared.value === undefined)
     return fail(`the AWS profile "${name}" names the sso-session "${session}", which is not in ~/.aws/config`)

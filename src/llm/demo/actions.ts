@@ -98,7 +98,7 @@ export function runCommand(command: string): Step {
 export function deletePath(path: string): Step {
   return {
     toolOptions: [{ tool: "terminal", args: { command: `rm -r -- ${shellQuoted(path)}` } }],
-    say: `I will delete ${path}. Hermes asks you before such a command runs.`,
+    say: `I will delete ${path}. Without the sandbox, Hermes asks you first.`,
     title: `deleting ${path}`,
   }
 }

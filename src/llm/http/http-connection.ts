@@ -1,5 +1,6 @@
 import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from "node:http"
 import { isIP, Socket } from "node:net"
+import type { LookupFunction } from "node:net"
 
 import type { IdleSockets } from "./idle-sockets.ts"
 import { ProxyError, httpProxyError, proxyTimedOut } from "./proxy-error.ts"
@@ -16,6 +17,7 @@ export interface HttpConnection {
   post(path: string, body: string | RequestBody, options: SendOptions): Promise<HttpResponse>
   get(path: string, options: SendOptions): Promise<HttpResponse>
   put(path: string, options: SendOptions): Promise<HttpResponse>
+  delete(path: string, options: SendOptions): Promise<HttpResponse>
   close(): void
 }
 
@@ -64,6 +66,8 @@ export interface HttpConnectionOptions extends ConnectionSettings {
   readonly background?: boolean
   /** Limits how many connections of several pools stay open. */
   readonly idleSockets?: IdleSockets | undefined
+  /** Resolves host names, and may refuse addresses. Not used where a proxy resolves them. */
+  readonly lookup?: LookupFunction
 }
 
 export function openHttpConnection(base: URL, options: HttpConnectionOptions = {}): HttpConnection {
@@ -77,6 +81,7 @@ export function openHttpConnection(base: URL, options: HttpConnectionOptions = {
     keepAliveMsecs: 30_000,
     maxSockets: 8,
     ...(proxy?.kind === "http" ? { proxyEnv: { ...proxy.variables } } : {}),
+    ...(options.lookup === undefined || proxy !== undefined ? {} : { lookup: options.lookup }),
   }
   const agent =
     https === undefined ? new http.Agent(agentOptions) : new https.Agent({ ...agentOptions, ...options.trust })
@@ -106,7 +111,11 @@ export function openHttpConnection(base: URL, options: HttpConnectionOptions = {
       })
       watchTimeouts(outgoing, how.timeouts, options)
       watchConnecting(outgoing, agent, { ...how, ...options, reject })
-      outgoing.once("socket", (socket) => options.idleSockets?.remove(socket))
+      outgoing.once("socket", (socket) => {
+        options.idleSockets?.remove(socket)
+        // Node ties the signal to the socket. An abort after the response, before the pool has the socket, must not end the process.
+        if (!socket.listeners("error").includes(ignoreLateError)) socket.on("error", ignoreLateError)
+      })
       outgoing.on("error", (error) => {
         reject(
           proxy === undefined || error instanceof ProxyError
@@ -124,12 +133,17 @@ export function openHttpConnection(base: URL, options: HttpConnectionOptions = {
       send("POST", path, { ...how, body: typeof body === "string" ? requestBody([Buffer.from(body)]) : body }),
     get: (path, how) => send("GET", path, how),
     put: (path, how) => send("PUT", path, how),
+    delete: (path, how) => send("DELETE", path, how),
     close: () => {
       opening.abort()
       opening = new AbortController()
       agent.destroy()
     },
   }
+}
+
+function ignoreLateError(): void {
+  // A request that still runs reports it.
 }
 
 /** The agent's own listener comes first: it may give the connection to a request that waits for one. */
@@ -146,7 +160,7 @@ function limitIdleSockets(agent: Agent, idleSockets: IdleSockets): void {
   })
 }
 
-type Method = "GET" | "POST" | "PUT"
+type Method = "GET" | "POST" | "PUT" | "DELETE"
 
 /** Makes the agent open new connections through the SOCKS proxy; it still pools them as usual. */
 function connectAgentThroughSocks(

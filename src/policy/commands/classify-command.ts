@@ -3,6 +3,7 @@ import { isWithin } from "../file-floor.ts"
 import type { Doubt, SimpleCommand, UnderstoodCommand } from "../shell/understood-command.ts"
 import { absolutePath, namesTooManyPaths } from "./command-paths.ts"
 import { PERSON, findRules, indexRules } from "./command-rule.ts"
+import type { CommandRule } from "./command-rule.ts"
 import type { CommandFacts, CommandFinding, CommandVerdict, FindingLevel } from "./command-verdict.ts"
 import { CAPTURE_RULES } from "./families/capture.ts"
 import { CREDENTIAL_RULES } from "./families/credentials.ts"
@@ -17,6 +18,7 @@ import { HERMES_RULES } from "./families/hermes.ts"
 import { INTERPRETER_RULES } from "./families/interpreters.ts"
 import { LAUNCHER_RULES } from "./families/launchers.ts"
 import { MACHINE_RULES } from "./families/machine.ts"
+import { OUTSIDE_RULES } from "./families/outside.ts"
 import { OUTGOING_DATA_RULES } from "./families/outgoing-data.ts"
 import { PERSISTENCE_RULES } from "./families/persistence.ts"
 import { PRIVILEGE_RULES, readsPassword } from "./families/privileges.ts"
@@ -68,7 +70,8 @@ export function classifyCommand(understood: UnderstoodCommand, line: string, kno
     ...calls.flatMap(findUnknownDirectory),
   ]
   const sorted = distinct(findings).toSorted((one, other) => STRENGTH[other.level] - STRENGTH[one.level])
-  return { level: sorted[0]?.level ?? "ok", findings: sorted, understood }
+  const outside = distinct(calls.flatMap((call) => findRules(call, OUTSIDE)))
+  return { level: sorted[0]?.level ?? "ok", findings: sorted, outside, understood }
 }
 
 /** Links that commands of this shell make may not exist yet when the line is judged. */
@@ -109,11 +112,11 @@ const RULES = indexRules([
   ...PRIVILEGE_RULES,
   ...FOREIGN_CODE_RULES,
   ...INTERPRETER_RULES,
-  ...VERSION_CONTROL_RULES,
-  ...SERVICE_RULES,
+  ...alsoElsewhere(VERSION_CONTROL_RULES),
+  ...alsoElsewhere(SERVICE_RULES),
   ...ELSEWHERE_RULES,
   ...HERMES_RULES,
-  ...PERSISTENCE_RULES,
+  ...alsoElsewhere(PERSISTENCE_RULES),
   ...EXFILTRATION_RULES,
   ...CREDENTIAL_RULES,
   ...OUTGOING_DATA_RULES,
@@ -124,6 +127,13 @@ const RULES = indexRules([
   ...WRITTEN_SCRIPT_RULES,
   ...ENVIRONMENT_RULES,
 ])
+
+/** What these commands do is the same on another machine, and the sandbox of this one does not confine it. */
+function alsoElsewhere(rules: readonly CommandRule[]): readonly CommandRule[] {
+  return rules.map((rule) => ({ ...rule, remote: true }))
+}
+
+const OUTSIDE = indexRules(OUTSIDE_RULES)
 
 function distinct(findings: readonly CommandFinding[]): readonly CommandFinding[] {
   const seen = new Set<string>()
@@ -144,8 +154,13 @@ function findInText(understood: UnderstoodCommand, line: string, facts: CommandF
   // A line of comments runs nothing.
   if (understood.commands.length === 0 && understood.doubts.length === 0) return []
   const views = textViews(line, facts)
-  const hits = (rules: readonly TextRule[], texts: readonly string[] = views): readonly TextRule[] =>
-    rules.filter((rule) => texts.some((view) => matchesText(rule, view)))
+  const hits = (rules: readonly TextRule[], texts: readonly string[] = views): readonly TextRule[] => {
+    const searched = texts.map((view) => ({ view, lower: view.toLowerCase() }))
+    return rules.filter((rule) => {
+      for (const { view, lower } of searched) if (matchesText(rule, view, lower)) return true
+      return false
+    })
+  }
   const isUnderstood = !understood.doubts.some(({ kind }) => LEXING.has(kind))
   const programs = localPrograms(understood.commands)
   const isElsewhere = understood.commands.some(({ source }) => source === "remote")

@@ -14,12 +14,20 @@ export function mentionedPaths(understood: UnderstoodCommand): readonly string[]
       const path = unresolvedPath(word.text, command.directory)
       if (path === undefined || path.length > MAX_PATH || found.size > MAX_PATHS) continue
       // A file that does not exist yet has a directory that may be a link.
-      const candidates = [path, staticPrefix(path), posix.dirname(path), posix.dirname(posix.normalize(path))]
-      for (const candidate of candidates) found.add(candidate)
+      found.add(path).add(posix.dirname(path))
+      if (hasGlob(path)) found.add(staticPrefix(path))
+      if (NOT_NORMAL.test(path)) {
+        found.add(posix.dirname(posix.normalize(path)))
+        const above = PARENT.exec(path)
+        if (above !== null && above.index > 0) found.add(path.slice(0, above.index))
+      }
     }
   }
   return [...found]
 }
+
+const PARENT = /\/\.\.(?=\/|$)/u
+const NOT_NORMAL = /\/\.{0,2}(?:\/|$)/u
 
 /** True when a line names more paths than are looked up. */
 export function namesTooManyPaths(understood: UnderstoodCommand): boolean {
@@ -48,7 +56,7 @@ export function absolutePath(word: ShellWord, directory: string | undefined): st
 }
 
 /** Keeps `..`, which leads elsewhere behind a symbolic link. */
-export function unresolvedPath(text: string, directory: string | undefined): string | undefined {
+function unresolvedPath(text: string, directory: string | undefined): string | undefined {
   const plain = text.normalize("NFKC")
   if (plain.startsWith("/")) return plain
   if (directory === undefined || COMPUTED_START.test(plain)) return undefined
@@ -65,11 +73,38 @@ export function pathForms(word: ShellWord, directory: string | undefined, facts:
   const prefix = staticPrefix(unresolved)
   const rest = unresolved.slice(prefix.length)
   const real = posix.normalize(facts.realPath(prefix === "" ? "/" : prefix) + rest)
-  return [...new Set([literal, withoutTrailingSlash(real), ...realDirectoryForm(literal, facts)])]
+  return [
+    ...new Set([
+      literal,
+      withoutTrailingSlash(real),
+      ...realDirectoryForm(literal, facts),
+      ...aboveLinkForm(unresolved, facts),
+    ]),
+  ]
+}
+
+/** The kernel follows `link` in `link/../x` before it goes up, in contrast to a comparison of the text. */
+function aboveLinkForm(path: string, facts: CommandFacts): readonly string[] {
+  const above = PARENT.exec(path)
+  if (above === null || above.index === 0) return []
+  return [withoutTrailingSlash(posix.normalize(facts.realPath(path.slice(0, above.index)) + path.slice(above.index)))]
 }
 
 function withHermesHome(text: string, { hermesHome }: CommandFacts): string {
   return text.replace(/^\$(?:HERMES_HOME(?!\w)|\{HERMES_HOME\})/u, hermesHome)
+}
+
+/** The path of a link itself, in the real directory that it is in. */
+export function linkInRealDirectory(
+  word: ShellWord,
+  directory: string | undefined,
+  facts: CommandFacts,
+): string | undefined {
+  const path = unresolvedPath(word.text, directory)
+  if (path === undefined || path === "/") return path
+  const parent = posix.dirname(path)
+  const [above = facts.realPath(parent)] = aboveLinkForm(parent, facts)
+  return posix.join(above, posix.basename(path))
 }
 
 /** A file that does not exist yet has no real path of its own, but its directory may have one. */

@@ -36,11 +36,15 @@ export function indexRules(rules: readonly CommandRule[]): RuleIndex {
 }
 
 export function findRules(call: Invocation, index: RuleIndex): readonly CommandFinding[] {
-  const rules = [...(index.byProgram.get(call.program) ?? []), ...(call.isWrapper ? [] : index.everywhere)]
-  return rules.flatMap((rule) => {
-    if (call.command.source === "remote" && rule.remote === undefined) return []
-    return rule.when(call) ? finding(rule, call) : []
-  })
+  const found: CommandFinding[] = []
+  const isRemote = call.command.source === "remote"
+  // Most rules do not apply, and this runs for every command: no lists are built.
+  for (const rules of [index.byProgram.get(call.program), call.isWrapper ? undefined : index.everywhere]) {
+    if (rules === undefined) continue
+    for (const rule of rules)
+      if ((!isRemote || rule.remote === true) && rule.when(call)) found.push(finding(rule, call))
+  }
+  return found
 }
 
 function finding(rule: CommandRule, call: Invocation): CommandFinding {

@@ -13,6 +13,8 @@ export type Effect =
   | { readonly kind: "system" }
   | { readonly kind: "privileges" }
   | { readonly kind: "code" }
+  /** Acts on another machine or service, which needs the network or a socket. */
+  | { readonly kind: "outside" }
   /** Changes history, a database, a remote or anything else that no sandbox confines. */
   | { readonly kind: "person" }
 
@@ -33,6 +35,8 @@ export interface CommandVerdict {
   readonly level: FindingLevel | "ok"
   /** Strongest first. */
   readonly findings: readonly CommandFinding[]
+  /** What acts on other machines and services and is not risky by itself. Asked about where walls replace questions. */
+  readonly outside: readonly CommandFinding[]
   readonly understood: UnderstoodCommand
 }
 
@@ -42,6 +46,8 @@ export interface CommandFacts {
   readonly hermesHome: string
   readonly hermesRoot: string
   readonly workspaceRoot: string
+  /** The directory that Hermes is installed in. */
+  readonly programRoot?: string
   /** The target of a path with symbolic links resolved, looked up beforehand; the path itself when unknown. */
   readonly realPath: (path: string) => string
   readonly hasSudoPassword: boolean
@@ -54,6 +60,10 @@ export type Walls =
       readonly kind: "sandbox"
       readonly network: "off" | "list" | "on"
       readonly hosts: readonly string[]
+      /** The repository of the workspace has hooks, or settings with which git starts programs. */
+      readonly gitStartsPrograms?: true
+      /** Unix sockets are allowed. */
+      readonly sockets?: true
       /** Directory trees that commands may write. */
       readonly writable: readonly string[]
       /** Whether a checkpoint can restore what is deleted at this path. */

@@ -108,6 +108,7 @@ test.each([
   "(",
   "$(",
   "rm -rf /*[!a]",
+  "kill $(cat [h",
 ])("a long line of %j is judged in bounded time", (piece) => {
   const command = piece.repeat(50_000 / piece.length)
   const understood = understandCommand(command, INITIAL_SHELL_STATE("/w"), FACTS)

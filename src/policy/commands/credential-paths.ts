@@ -6,7 +6,7 @@ import { componentGlob, hasGlob } from "./shell-glob.ts"
 /** True for a file that holds keys or logins. A pattern counts when it can match one. */
 export function isCredentialPath(path: string, facts: CommandFacts): boolean {
   if (HARMLESS.test(path)) return false
-  if (hermesSecrets(facts).some((secret) => isWithin(path, secret))) return true
+  if (isHermesSecret(path, facts)) return true
   if (SYSTEM_SECRETS.test(path) || KEY_FILE.test(path)) return true
   if (!isWithin(path, facts.userHome)) return /^\/(?:root|home\/[^/]+)\/\.(?:ssh|aws|gnupg|netrc)(?:\/|$)/u.test(path)
   const below = path.slice(facts.userHome.length).replace(/^\/+/u, "")
@@ -22,13 +22,31 @@ export function isCredentialDirectory(path: string, { userHome }: CommandFacts):
 export function holdsCredentials(path: string, facts: CommandFacts): boolean {
   if (path === facts.workspaceRoot) return false
   if (isCredentialPath(path, facts) || isCredentialDirectory(path, facts)) return true
-  const secrets = [...ACCOUNT_CREDENTIALS.map((name) => `${facts.userHome}/${name}`), ...hermesSecrets(facts)]
-  return secrets.some((secret) => isWithin(secret, path))
+  const { userHome } = facts
+  if (hermesHomes(facts).some((home) => isWithin(home, path) || isAboveOneOf(HERMES_NAMES, path, home))) return true
+  return isWithin(userHome, path) || isAboveOneOf(ACCOUNT_CREDENTIALS, path, userHome)
 }
 
-function hermesSecrets({ hermesHome, hermesRoot, userHome }: CommandFacts): readonly string[] {
-  const homes = new Set([hermesHome, hermesRoot, `${userHome}/.hermes`])
-  return [...homes].flatMap((home) => [...HERMES_SECRETS, "state.db", "state.db-wal"].map((name) => `${home}/${name}`))
+const HERMES_NAMES: readonly string[] = [...HERMES_SECRETS, "state.db", "state.db-wal"]
+
+function hermesHomes({ hermesHome, hermesRoot, userHome }: CommandFacts): readonly string[] {
+  return [hermesHome, hermesRoot, `${userHome}/.hermes`]
+}
+
+/** Most paths are in none of the homes, so the names are compared with few of them. */
+function isHermesSecret(path: string, facts: CommandFacts): boolean {
+  return hermesHomes(facts).some((home) => {
+    if (!isWithin(path, home)) return false
+    const below = path.slice(home.length + 1)
+    return HERMES_NAMES.some((name) => isWithin(below, name))
+  })
+}
+
+/** True for a directory below `home` that contains one of the names. */
+function isAboveOneOf(names: readonly string[], path: string, home: string): boolean {
+  if (!isWithin(path, home)) return false
+  const below = path.slice(home.length + 1)
+  return names.some((name) => isWithin(name, below))
 }
 
 const CREDENTIAL_DIRECTORIES = [

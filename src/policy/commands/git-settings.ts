@@ -9,7 +9,8 @@ import type { SimpleCommand, UnderstoodCommand } from "../shell/understood-comma
  * only read: the file also names programs that git starts, and they must not write it.
  */
 export function keepsGitSettings(understood: UnderstoodCommand): boolean {
-  if (understood.doubts.length > 0) return false
+  // After `source FILE`, `git` may be a function.
+  if (understood.doubts.length > 0 || (understood.after.sourced?.size ?? 0) > 0) return false
   for (const [name, value] of understood.after.variables) if (isCodeVariable(name, value)) return false
   const { commands } = understood
   return commands.some(isKeeping) && commands.every((command) => isKeeping(command) || isReadingCommand(command))
@@ -24,6 +25,27 @@ function isKeeping(command: SimpleCommand): boolean {
   const words = rest.map(({ text }) => text)
   if (words.some((word) => STARTS_PROGRAM.test(word))) return false
   return subcommand?.text === "config" ? setsHarmlessKey(words) : SUBCOMMANDS.has(subcommand?.text ?? "")
+}
+
+/** Whether a command of such a line changes `.git/config`, in contrast to `git push` or `git fetch` alone. */
+export function writesGitSettings({ argv }: SimpleCommand): boolean {
+  const [, subcommand, ...rest] = argv.map(({ text }) => text)
+  const has = (pattern: RegExp): boolean => rest.some((word) => pattern.test(word))
+  switch (subcommand) {
+    case "config":
+      return true
+    case "push":
+      return has(/^(?:-u|--set-upstream)$/u)
+    case "remote":
+      return has(/^(?:add|remove|rm|rename|set-url|set-branches)$/u)
+    case "branch":
+      return has(/^(?:-u|--set-upstream-to\b.*|--unset-upstream|-[mMcC]|--move|--copy|-t|--track\b.*)$/u)
+    case "checkout":
+    case "switch":
+      return has(/^(?:-t|--track\b.*)$/u)
+    default:
+      return false
+  }
 }
 
 /** These write the remotes and branches that the user names. */

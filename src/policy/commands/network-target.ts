@@ -5,8 +5,9 @@ import type { Invocation } from "./invocation.ts"
 /** The host that a program talks to; undefined when its arguments do not say. */
 export function networkHost(call: Invocation): string | undefined {
   const words: readonly ShellWord[] = [...call.operands, ...optionValues(call, "--url", "-connect", "-h", "--host")]
-  for (const { text } of words) {
-    const host = URL_HOST.exec(text)?.[1] ?? DEVICE_HOST.exec(text)?.[1] ?? SCP_HOST.exec(text)?.[1]
+  // `-H "Name: value"` is no host, so that forms without a scheme come last and not for programs that send requests.
+  for (const pattern of REQUESTS.has(call.program) ? [URL_HOST, DEVICE_HOST] : [URL_HOST, DEVICE_HOST, SCP_HOST]) {
+    const host = words.map(({ text }) => pattern.exec(text)?.[1]).find((found) => found !== undefined)
     if (host !== undefined) return host.toLowerCase()
   }
   const plain = call.operands.find(({ text }) =>
@@ -22,6 +23,8 @@ export function isLoopback(host: string | undefined): boolean {
 const URL_HOST = /^[a-z][a-z0-9+.-]*:\/\/(?:[^/@]*@)?(\[[^\]]*\]|[^/:?#]+)/iu
 const DEVICE_HOST = /^\/dev\/(?:tcp|udp)\/([^/]+)\//u
 const SCP_HOST = /^(?:[\w.-]+@)?([\w.-]+):(?!\/\/)/u
+
+const REQUESTS = new Set(["curl", "curlie", "wget", "wget2", "http", "https", "httpie", "xh"])
 
 /** Programs that exchange data with another machine. */
 export const NETWORK_PROGRAMS: ReadonlySet<string> = new Set(

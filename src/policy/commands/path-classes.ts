@@ -8,6 +8,7 @@ import { hasGlob, pathGlob } from "./shell-glob.ts"
 export type PathClass =
   | "hermes file"
   | "hermes home"
+  | "hermes program"
   | "system config"
   | "user-sensitive"
   | "account credentials"
@@ -35,11 +36,15 @@ const PATTERN_TARGETS =
 const CLASSES: readonly { readonly name: PathClass; readonly has: (path: string, facts: CommandFacts) => boolean }[] = [
   { name: "hermes file", has: (path, facts) => isInHermes(path, facts) && HERMES_FILES.has(posix.basename(path)) },
   { name: "hermes home", has: isInHermes },
+  { name: "hermes program", has: isInProgram },
   { name: "user-sensitive", has: (path, facts) => USER_SENSITIVE.test(belowHome(path, facts)) },
   { name: "start-up", has: (path, facts) => START_UP.test(belowHome(path, facts)) || SYSTEM_START_UP.test(path) },
   {
     name: "account credentials",
-    has: (path, facts) => ACCOUNT_CREDENTIALS.some((name) => isWithin(belowHome(path, facts), name)),
+    has: (path, facts) => {
+      const below = belowHome(path, facts)
+      return below !== path && ACCOUNT_CREDENTIALS.some((name) => isWithin(below, name))
+    },
   },
   { name: "kernel", has: (path) => /^\/(?:proc|sys)\//u.test(path) && !path.startsWith("/proc/self/fd/") },
   {
@@ -68,6 +73,11 @@ function isInHermes(path: string, facts: CommandFacts): boolean {
   )
 }
 
+/** The user may also work on Hermes itself. */
+function isInProgram(path: string, { programRoot, workspaceRoot }: CommandFacts): boolean {
+  return programRoot !== undefined && isWithin(path, programRoot) && !isWithin(path, workspaceRoot)
+}
+
 /** The path below the user's home; a path elsewhere stays absolute and matches none of the patterns. */
 function belowHome(path: string, { userHome }: CommandFacts): string {
   return isWithin(path, userHome) ? path.slice(userHome.length).replace(/^\/+/u, "") : path
@@ -94,6 +104,6 @@ const SYSTEM_CONFIG = /^\/(?:etc|private\/(?:etc|var(?!\/folders\/)|tmp|home))(?
 const TEMPORARY = /^\/var\/(?:tmp|folders)\//u
 const SYSTEM_TREES = /^\/(?:bin|sbin|lib\d*|boot|usr|var|root|System|Library)(?:\/|$)/u
 const EXECUTED_BY_TOOLS =
-  /\/\.git\/(?:hooks?(?:\/|$)|config$|info\/attributes$|modules\/)|\/\.(?:envrc|mailcap)$|\/\.husky\/(?!_\/\.gitignore)|\/\.vscode\/(?:tasks|launch|settings)\.json$|\/\.idea\/(?:workspace\.xml|runConfigurations)|\/\.(?:mcp\.json|gitmodules)$|\/\.claude\/settings[^/]*\.json$|\/\.devcontainer(?:\/|\.json$)/u
-const PROJECT_PERMISSIONS = /\/\.hermes\/(?:(?:permissions|config)\.yaml|(?:plugins|hooks)(?:\/|$))/u
+  /\/\.git(?:$|\/[^/]*[*?[])|\/\.git\/(?:hooks?(?:\/|$)|config$|info\/attributes$|modules\/)|\/\.(?:envrc|mailcap)$|\/\.husky\/(?!_\/\.gitignore)|\/\.vscode\/(?:tasks|launch|settings)\.json$|\/\.idea\/(?:workspace\.xml|runConfigurations)|\/\.(?:mcp\.json|gitmodules)$|\/\.claude\/settings[^/]*\.json$|\/\.devcontainer(?:\/|\.json$)/u
+const PROJECT_PERMISSIONS = /\/\.hermes(?:$|\/(?:(?:permissions|config)\.yaml|(?:plugins|hooks)(?:\/|$)))/u
 const PROJECT_CONFIG = /^(?:\.env(?:\..+)?|config\.yaml)$/u

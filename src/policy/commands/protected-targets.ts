@@ -1,6 +1,6 @@
 import { posix } from "node:path"
 import type { ShellWord } from "../shell/understood-command.ts"
-import { absolutePath, pathForms, unresolvedPath, withoutTrailingSlash } from "./command-paths.ts"
+import { absolutePath, linkInRealDirectory, pathForms, withoutTrailingSlash } from "./command-paths.ts"
 import type { CommandFacts } from "./command-verdict.ts"
 import type { Invocation } from "./invocation.ts"
 import { componentGlob, hasGlob, pathGlob } from "./shell-glob.ts"
@@ -32,13 +32,6 @@ function namesComputedHome({ known, text }: ShellWord, { userHome }: CommandFact
 /** `rm -rf link` removes a symbolic link, `rm -rf link/` what it points to. */
 function deletesLinkItself({ text, pattern }: ShellWord): boolean {
   return !pattern && !/(?:^|\/)\.{0,2}$/u.test(text)
-}
-
-function linkInRealDirectory(word: ShellWord, directory: string | undefined, facts: CommandFacts): string | undefined {
-  const path = unresolvedPath(word.text, directory)
-  return path === undefined || path === "/"
-    ? path
-    : posix.join(facts.realPath(posix.dirname(path)), posix.basename(path))
 }
 
 function classify(path: string, pattern: boolean, facts: CommandFacts): ProtectedDirectory | undefined {
@@ -78,7 +71,10 @@ const TYPICAL_NAMES: readonly (readonly string[])[] = [
   [".ssh", ".config", ".bashrc", ".local", ".gitconfig"],
 ]
 
-export const SYSTEM_DIRECTORIES: readonly string[] =
-  "home root etc usr var bin sbin boot lib lib64 opt dev proc sys users system library applications"
-    .split(" ")
-    .map((name) => `/${name}`)
+/** Without the directories of the second line no program starts, or the package manager no longer knows what is installed. */
+export const SYSTEM_DIRECTORIES: readonly string[] = (
+  "home root etc usr var bin sbin boot lib lib64 opt dev proc sys users system library applications " +
+  "usr/bin usr/sbin usr/lib usr/lib32 usr/lib64 usr/libexec usr/share var/lib var/db lib/modules boot/efi system/library private/etc private/var"
+)
+  .split(" ")
+  .map((name) => `/${name}`)

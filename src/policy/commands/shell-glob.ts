@@ -22,15 +22,19 @@ export function hasGlob(text: string): boolean {
 /** Undefined for a pattern whose bracket expression is not understood. */
 function toRegExp(pattern: string): RegExp | undefined {
   // Adjacent stars mean the same as one and would take exponential time.
-  const source = pattern
-    .replaceAll(/\*+/gu, "*")
-    .replaceAll(/\[([!^]?)(\]?[^\]]*)\]|([*?])|([^*?[]+|\[)/gu, (_all, not, set, wildcard, literal) => {
+  const stars = pattern.replaceAll(/\*+/gu, "*")
+  // Looking for the end of each of many brackets without one would take quadratic time.
+  const closed = stars.lastIndexOf("]") + 1
+  const source = `${stars.slice(0, closed)}${stars.slice(closed).replaceAll("[", "[[]")}`.replaceAll(
+    /\[([!^]?)(\]?[^\]]*)\]|([*?])|([^*?[]+|\[)/gu,
+    (_all, not, set, wildcard, literal) => {
       if (wildcard !== undefined) return wildcard === "*" ? ".*" : "."
       if (literal !== undefined) return escape(String(literal))
       return `[${not === "" ? "" : "^"}${String(set)
         .replaceAll(/[\\\]^[]/gu, String.raw`\$&`)
         .replaceAll(/^-|-$/gu, String.raw`\-`)}]`
-    })
+    },
+  )
   try {
     return new RegExp(`^${source}$`, "su")
   } catch (cause) {

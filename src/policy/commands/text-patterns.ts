@@ -18,5 +18,22 @@ export const LAST = String.raw`[^\s"';|&]{0,200}["']?\s{0,20}(?:$|[;&|\n])`
 export const SHELL = String.raw`(?<![\w.-])(?:ba|z|k|da)?sh`
 export const RUNNER = String.raw`(?<![\w.-])(?:python[\d.]{0,5}|perl|ruby|node)`
 
-export const text = (source: string): RegExp => new RegExp(source, "isu")
-export const caseSensitive = (source: string): RegExp => new RegExp(source, "su")
+/** A pattern that is compiled when a text is first compared with it: most patterns are never needed in a run. */
+export class TextPattern {
+  readonly #source: string
+  readonly #flags: string
+  #compiled: RegExp | undefined
+
+  constructor(source: string, flags: string) {
+    this.#source = source
+    this.#flags = flags
+  }
+
+  exec(text: string): RegExpExecArray | null {
+    this.#compiled ??= new RegExp(this.#source, this.#flags)
+    return this.#compiled.exec(text)
+  }
+}
+
+export const text = (source: string): TextPattern => new TextPattern(source, "isu")
+export const caseSensitive = (source: string): TextPattern => new TextPattern(source, "su")

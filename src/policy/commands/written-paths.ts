@@ -12,6 +12,7 @@ export type WriteMethod =
   | "in-place edit"
   | "in-place edit (long flag)"
   | "in-place edit (perl/ruby)"
+  | "hard link"
   | "other"
   | "delete"
 
@@ -74,6 +75,17 @@ const copies: Writer = (call) => {
   ])
 }
 
+/** A hard link is another name of the same file: what is written through it changes the source. */
+const hardLinked: Writer = (call) => {
+  const isLinking = call.program.endsWith("cp") ? hasFlag(call, /^-[a-zA-Z]*l|^--link$/u) : !hasFlag(call, SYMBOLIC)
+  if (!isLinking) return []
+  const hasDirectory = optionValues(call, "-t", "--target-directory").length > 0
+  const sources = hasDirectory || call.operands.length === 1 ? call.operands : call.operands.slice(0, -1)
+  return sources.map((word) => ({ method: "hard link", word }))
+}
+
+const SYMBOLIC = /^-[a-zA-Z]*s|^--symbolic$/u
+
 const movedAway: Writer = (call) => call.operands.slice(0, -1).map((word) => ({ method: "delete", word }))
 
 const sed: Writer = (call) => {
@@ -89,7 +101,7 @@ const perl: Writer = (call) =>
 const remoteNames = (call: Invocation): readonly ShellWord[] =>
   call.operands.flatMap((word) => {
     const name = /^\w+:\/\/[^/]+\/(?:[^?#]*\/)?([^/?#]+)/u.exec(word.text)?.[1]
-    return name === undefined ? [] : { ...word, text: name }
+    return name === undefined || !word.known ? [] : { ...word, text: name }
   })
 
 export const curlOutput: Writer = all(
@@ -131,14 +143,22 @@ function gitOutput(call: Invocation): readonly ShellWord[] {
   return [...output, ...target]
 }
 
+/** The files of `.output`, `.backup` and other commands of sqlite3. */
+function sqliteOutput(call: Invocation): readonly ShellWord[] {
+  return call.words.flatMap((word) => {
+    const file = /^\s*\.(?:output|once|backup|save|log|clone)\s+(?:main\s+)?['"]?([^'"|\s]+)/u.exec(word.text)?.[1]
+    return file === undefined || file === "stdout" || file === "off" ? [] : { ...word, text: file }
+  })
+}
+
 const WRITERS: ReadonlyMap<string, Writer> = new Map<string, Writer>([
   ["tee", as("tee", operands)],
   ["sponge", as("tee", operands)],
-  ["cp", copyWriters],
-  ["gcp", copyWriters],
+  ["cp", all(copyWriters, hardLinked)],
+  ["gcp", all(copyWriters, hardLinked)],
   ["install", copyWriters],
-  ["ln", copyWriters],
-  ["link", copyWriters],
+  ["ln", all(copyWriters, hardLinked)],
+  ["link", all(copyWriters, hardLinked)],
   ["rsync", copyWriters],
   ["scp", copyWriters],
   ["mv", all(copyWriters, movedAway)],
@@ -164,7 +184,9 @@ const WRITERS: ReadonlyMap<string, Writer> = new Map<string, Writer>([
   ["gtar", extractInto],
   ["bsdtar", extractInto],
   ["unzip", extractInto],
-  ["7z", extractInto],
+  ["7z", as("other", options("-o"))],
+  ["7za", as("other", options("-o"))],
+  ["sqlite3", as("other", sqliteOutput)],
   ["cpio", as("other", options("-D", "--directory"))],
   ["find", as("other", following(/^-f(?:printf|print|print0|ls)$/u))],
   ["rm", deletes],

@@ -23,6 +23,8 @@ export interface TextOrigins {
 export interface OriginsSource {
   /** Messages are appended; each is read once. */
   readonly history: () => readonly Message[]
+  /** Returns each exchange that is not part of the history once: calls of scripts. */
+  readonly takeOthers?: () => readonly Message[]
   /** The rules files of the project, as they are in the prompt. */
   readonly projectRules: () => string
   /** Arguments of rules that the user wrote: they name hosts and commands like a message does. */
@@ -30,6 +32,8 @@ export interface OriginsSource {
   /** What the results of a tool contain that does not declare where its results come from. */
   readonly resultsOf: (tool: string) => "stored text" | "an answer of the user" | "own text"
   readonly steering: { readonly opening: string; readonly closing: string }
+  /** How text begins that is sent with a message of the user although other people wrote it. */
+  readonly injectedOpening?: string
 }
 
 /** Reads a conversation when a call has to be judged by the origin of its values, and only what is new since the last time. */
@@ -82,6 +86,9 @@ export function createTextOrigins(source: OriginsSource): () => TextOrigins {
           const { typed, quoted } = divideMessage(contentText(message.content))
           user.add(typed)
           addOutside(quoted)
+          // A skill that the user invoked: like project rules, its presence alone does not count.
+          const { injected = "" } = message
+          if (source.injectedOpening !== undefined && injected.includes(source.injectedOpening)) outside.add(injected)
         }
         return
       case "assistant":
@@ -105,7 +112,7 @@ export function createTextOrigins(source: OriginsSource): () => TextOrigins {
     }
     const history = source.history()
     const known = history.findLastIndex((message) => seen.has(message))
-    for (const message of history.slice(known + 1)) read(message)
+    for (const message of [...history.slice(known + 1), ...(source.takeOthers?.() ?? [])]) read(message)
     return {
       user,
       contains: (value) => outside.contains(value),

@@ -81,8 +81,12 @@ export function compilePathGlob(pattern: string): PathGlob {
   return { components }
 }
 
-export function matchesPathGlob({ components }: PathGlob, path: string): boolean {
-  const parts = path.split("/").filter((part) => part !== "")
+/** The components of a path, which are compared with many patterns. */
+export function pathComponents(path: string): readonly string[] {
+  return path.split("/").filter((part) => part !== "")
+}
+
+export function matchesPathGlob({ components }: PathGlob, parts: readonly string[]): boolean {
   let component = 0
   let index = 0
   let retry: { readonly component: number; index: number } | undefined

@@ -1,18 +1,48 @@
 import { assertNever } from "../../base/assert-never.ts"
 import type { SimpleCommand, UnderstoodCommand } from "../shell/understood-command.ts"
 import { isWithin } from "../file-floor.ts"
-import { matchesGlob, matchesPathGlob } from "./glob.ts"
+import { matchesGlob, matchesPathGlob, pathComponents } from "./glob.ts"
 import type { RuleArgument, RulePattern, ToolRule } from "./permission-rules.ts"
 import type { SelectedCall } from "./selectors.ts"
 
 /** A call as rules see it. Computed once for all rules. */
 export interface MatchedCall extends SelectedCall {
   readonly commands: readonly MatchedCommand[]
-  readonly paths: readonly { readonly literal: string; readonly real: string; readonly entry?: string }[]
+  /** An `allow` rule covers a script by naming its language. */
+  readonly isScript?: boolean
+  readonly paths: readonly MatchedPath[]
   readonly urls: readonly string[]
   /** Queries, targets, names and the action of a tool with several. */
   readonly words: readonly string[]
-  readonly roots: PatternRoots
+}
+
+/** A path in all its forms, each split for the patterns that start at the root, the workspace and the home. */
+export interface MatchedPath {
+  readonly literal: PathForm
+  readonly real: PathForm
+  /** Without duplicates. */
+  readonly forms: readonly PathForm[]
+}
+
+interface PathForm {
+  readonly root: readonly (readonly string[])[]
+  readonly workspace: readonly (readonly string[])[]
+  readonly userHome: readonly (readonly string[])[]
+}
+
+export function matchedPath(
+  { literal, real, entry = real }: { readonly literal: string; readonly real: string; readonly entry?: string },
+  roots: PatternRoots,
+): MatchedPath {
+  const forms = new Map([...new Set([literal, real, entry])].map((path) => [path, pathForm(path, roots)]))
+  const formOf = (path: string): PathForm => forms.get(path) ?? pathForm(path, roots)
+  return { literal: formOf(literal), real: formOf(real), forms: [...forms.values()] }
+}
+
+function pathForm(path: string, { workspace, userHome }: PatternRoots): PathForm {
+  const below = (directories: readonly string[]): readonly (readonly string[])[] =>
+    [...new Set(directories)].flatMap((root) => (isWithin(path, root) ? [pathComponents(path.slice(root.length))] : []))
+  return { root: [pathComponents(path)], workspace: below(workspace), userHome: below(userHome) }
 }
 
 /** One command line, with everything that patterns are compared with. */
@@ -64,9 +94,25 @@ function commandPart(command: SimpleCommand): CommandPart {
 function commandTexts({ text, wholeText, argv }: SimpleCommand): readonly string[] {
   const program = argv[0]?.text ?? ""
   const base = program.slice(program.lastIndexOf("/") + 1)
-  // `/usr/bin/git push` is a `git push` as well.
-  return base === program ? [text, wholeText] : [text, wholeText, base + text.slice(program.length)]
+  const words = argv.slice(1).map((word) => word.text)
+  const subcommands = withoutLeadingOptions(words).map((rest) => [base, ...rest].join(" "))
+  // `/usr/bin/git push` and `git -C other push` are a `git push` as well.
+  return [text, wholeText, ...(base === program ? [] : [base + text.slice(program.length)]), ...subcommands]
 }
+
+/** What may follow the options in front of a subcommand; whether an option takes the next word is not known, so both are tried. */
+function withoutLeadingOptions(words: readonly string[]): readonly (readonly string[])[] {
+  const isOption = (index: number): boolean => /^[-+]/u.test(words[index] ?? "")
+  if (!isOption(0)) return []
+  const seen = new Set([0])
+  for (const index of seen) {
+    if (!isOption(index) || index > MOST_LEADING_WORDS) continue
+    for (const next of [index + 1, index + 2]) if (next < words.length) seen.add(next)
+  }
+  return [...seen].filter((index) => !isOption(index)).map((index) => words.slice(index))
+}
+
+const MOST_LEADING_WORDS = 24
 
 /** What relative and `~` patterns start from, as written and with links resolved. */
 export interface PatternRoots {
@@ -78,22 +124,20 @@ export interface PatternRoots {
 export function touches({ selects, argument }: RulePattern, call: MatchedCall): boolean {
   if (!selects(call)) return false
   if (argument === undefined) return true
-  return (
-    call.commands.some(({ texts }) => texts.some((text) => matchesText(argument, text))) ||
-    call.paths.some(({ literal, real, entry = real }) =>
-      [literal, real, entry].some((path) => matchesPath(argument, path, call.roots)),
-    ) ||
-    call.urls.some((url) => matchesUrl(argument, url)) ||
-    call.words.some((word) => matchesText(argument, word))
-  )
+  // Runs for every rule: a callback for each of them would be most of what a decision allocates.
+  for (const { texts } of call.commands) for (const text of texts) if (matchesText(argument, text)) return true
+  for (const { forms } of call.paths) for (const form of forms) if (matchesPath(argument, form)) return true
+  for (const url of call.urls) if (matchesUrl(argument, url)) return true
+  for (const word of call.words) if (matchesText(argument, word)) return true
+  return false
 }
 
 /** For `allow`: adds the parts of the call that the rule covers. A call is allowed when some rule covers each part. */
 export function addCoverage({ pattern, classifier }: ToolRule, call: MatchedCall, coverage: Coverage): void {
   const { selects, argument } = pattern
   if (!selects(call)) return
-  for (const part of coverage.open) {
-    if (argument !== undefined && !coversPart(argument, part, call)) continue
+  for (const part of coverage.open()) {
+    if (argument !== undefined && !coversPart(argument, part)) continue
     coverage.add(part, { skipsDetector: classifier === "none" || (argument !== undefined && isPlain(part)) })
   }
 }
@@ -102,50 +146,51 @@ export type CallPart =
   | { readonly kind: "command"; readonly of: MatchedCommand; readonly command: CommandPart }
   /** A line of which nothing is known to run. */
   | { readonly kind: "line"; readonly of: MatchedCommand }
-  | { readonly kind: "path"; readonly literal: string; readonly real: string }
+  | { readonly kind: "path"; readonly path: MatchedPath }
   | { readonly kind: "url"; readonly url: string }
   | { readonly kind: "words"; readonly words: readonly string[] }
 
 /** Which parts of a call are allowed so far. */
 export interface Coverage {
   /** The parts that no rule covers yet. */
-  readonly open: ReadonlySet<CallPart>
+  open(): readonly CallPart[]
   add(part: CallPart, how: { readonly skipsDetector: boolean }): void
   /** Undefined while a part is not covered. The detector is skipped when every rule names its part of the call. */
   result(): { readonly skipsDetector: boolean } | undefined
 }
 
 export function createCoverage(call: MatchedCall): Coverage {
-  const open = new Set(partsOf(call))
+  let open = partsOf(call)
   let skipsDetector = true
   return {
-    open,
+    open: () => open,
     add: (part, how) => {
-      open.delete(part)
+      open = open.filter((other) => other !== part)
       skipsDetector &&= how.skipsDetector
     },
-    result: () => (open.size === 0 ? { skipsDetector } : undefined),
+    result: () => (open.length === 0 ? { skipsDetector } : undefined),
   }
 }
 
 function partsOf(call: MatchedCall): readonly CallPart[] {
+  if (call.isScript === true) return [{ kind: "words", words: call.words }]
   const commands = call.commands.flatMap((of): CallPart[] =>
     of.parts.length === 0 ? [{ kind: "line", of }] : of.parts.map((command) => ({ kind: "command", of, command })),
   )
-  const paths = call.paths.map((path): CallPart => ({ kind: "path", ...path }))
+  const paths = call.paths.map((path): CallPart => ({ kind: "path", path }))
   const urls = call.urls.map((url): CallPart => ({ kind: "url", url }))
   const parts = [...commands, ...paths, ...urls]
   return call.words.length > 0 || parts.length === 0 ? [...parts, { kind: "words", words: call.words }] : parts
 }
 
-function coversPart(argument: RuleArgument, part: CallPart, call: MatchedCall): boolean {
+function coversPart(argument: RuleArgument, part: CallPart): boolean {
   switch (part.kind) {
     case "command":
       return part.of.isUnderstood && coversCommand(argument, part)
     case "line":
       return part.of.isUnderstood && isWholeLine(argument, part.of)
     case "path":
-      return matchesPath(argument, part.literal, call.roots) && matchesPath(argument, part.real, call.roots)
+      return matchesPath(argument, part.path.literal) && matchesPath(argument, part.path.real)
     case "url":
       return matchesUrl(argument, part.url)
     case "words":
@@ -186,17 +231,20 @@ function matchesText({ glob, bare }: RuleArgument, text: string): boolean {
 }
 
 function squeeze(text: string): string {
-  return text.trim().replaceAll(/\s+/gu, " ")
+  const trimmed = text.trim()
+  return UNUSUAL_SPACE.test(trimmed) ? trimmed.replaceAll(/\s+/gu, " ") : trimmed
 }
+
+const UNUSUAL_SPACE = /\s\s|[^\S ]/u
 
 function withoutQuotes(text: string): string {
   return text.replaceAll(/["'\\]/gu, "")
 }
 
 /** Relative patterns start at the workspace root, both as written and with links resolved. */
-function matchesPath({ path: { from, glob } }: RuleArgument, path: string, roots: PatternRoots): boolean {
-  if (from === "root") return matchesPathGlob(glob, path)
-  return roots[from].some((root) => isWithin(path, root) && matchesPathGlob(glob, path.slice(root.length)))
+function matchesPath({ path: { from, glob } }: RuleArgument, form: PathForm): boolean {
+  for (const parts of form[from]) if (matchesPathGlob(glob, parts)) return true
+  return false
 }
 
 /** Without a slash the pattern compares the host, otherwise the whole URL. */

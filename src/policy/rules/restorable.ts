@@ -23,9 +23,13 @@ export function isRestorable(path: string, paths: RestorablePaths): boolean {
   const names = path.slice(workspaceRoot.length).split("/")
   const rebuilt = names.findIndex((name) => REBUILDABLE.has(name))
   const isOwn = (name: string): boolean => name === ".git" || paths.isExcluded(name)
+  if (REBUILDABLE_FILE.test(path) && !names.includes(".git")) return true
   if (rebuilt !== -1) return !names.slice(0, rebuilt).some((name) => name === ".git")
   return paths.hasCheckpoints && !names.some(isOwn)
 }
+
+/** Files that a compiler or an editor creates again. */
+const REBUILDABLE_FILE = /(?:\.(?:py[co]|o|obj|class|swp|tsbuildinfo)|\/\.DS_Store|~)$/u
 
 /** Directories that a build, an installer or a test run creates again. */
 const REBUILDABLE: ReadonlySet<string> = new Set(

@@ -44,6 +44,9 @@ test.each([
   ["code", [{ kind: "code" }], false],
   ["code that reaches the network", [{ kind: "code" }, { kind: "network", host: undefined }], true],
   ["a remote history", [{ kind: "person" }], true],
+  ["another machine", [{ kind: "outside" }], true],
+  ["what a compiler creates", [{ kind: "delete", path: "/w/build/*.pyc" }], false],
+  ["what a compiler creates, in the repository", [{ kind: "delete", path: "/w/build/.git/x.o" }], true],
   ["nothing that is known", [], true],
 ] as const)("in the sandbox, %s: asked %s", (_case, effects, expected) => {
   expect(isAsked(effects)).toBe(expected)

@@ -26,6 +26,8 @@ function isPrevented(effect: Effect, walls: Extract<Walls, { kind: "sandbox" }>)
     case "network":
       // With a list of hosts, the proxy refuses the others and asks about them itself.
       return walls.network !== "on"
+    case "outside":
+      return walls.network === "off" && walls.sockets === undefined
     case "system":
     case "privileges":
     case "code":

@@ -23,7 +23,8 @@ export class LineInterpreter implements Interpreter {
   readonly userHome: string
   readonly commands: SimpleCommand[] = []
   readonly doubts: Doubt[] = []
-  readonly #seen = new Map<string, number>()
+  /** Commands by their text. What else they consist of is compared when a second one has the same text. */
+  readonly #seen = new Map<string, { first: SimpleCommand; index: number; indexes?: Map<string, number> }>()
   readonly #choices: { readonly value: Value & { kind: "either" }; index: number }[] = []
   /** The simple commands that are being interpreted, with their state before the first choice. */
   readonly #levels: { readonly scope: Scope; before?: Scope }[] = []
@@ -168,26 +169,22 @@ export class LineInterpreter implements Interpreter {
       wholeText,
     }
     this.spend(wholeText.length / 500)
-    // Loops and alternatives repeat commands; each is listed once.
-    const key = JSON.stringify([
-      words,
-      command.wrappers,
-      assignments,
-      redirections,
-      directory,
-      command.input,
-      frame.remote,
-      frame.source,
-    ])
-    const seen = this.#seen.get(key)
-    if (seen !== undefined) return seen
+    // Loops and alternatives repeat commands; each is listed once. Comparing is only needed for those with the same text.
+    const similar = this.#seen.get(wholeText)
+    if (similar !== undefined) {
+      similar.indexes ??= new Map([[identityOf(similar.first), similar.index]])
+      const seen = similar.indexes.get(identityOf(command))
+      if (seen !== undefined) return seen
+    }
     if (this.commands.length >= MOST_COMMANDS) {
       this.doubt("length", text.slice(0, 80), "the line runs too many commands")
       return this.commands.length - 1
     }
     this.commands.push(command)
-    this.#seen.set(key, this.commands.length - 1)
-    return this.commands.length - 1
+    const index = this.commands.length - 1
+    if (similar === undefined) this.#seen.set(wholeText, { first: command, index })
+    else similar.indexes?.set(identityOf(command), index)
+    return index
   }
 
   doubt(kind: Doubt["kind"], text: string, reason: string): void {
@@ -202,6 +199,19 @@ export class LineInterpreter implements Interpreter {
     this.doubt("length", "", "interpreting the line takes too much work")
     return false
   }
+}
+
+function identityOf({
+  argv,
+  wrappers,
+  assignments,
+  redirections,
+  directory,
+  input,
+  remote,
+  source,
+}: SimpleCommand): string {
+  return JSON.stringify([argv, wrappers, assignments, redirections, directory, input, remote, source])
 }
 
 function toShellWord({ text, known, pattern }: ShellWord): ShellWord {

@@ -34,6 +34,9 @@ export interface ShellFunction {
 export type Directories = readonly (string | undefined)[]
 
 const MOST_ALTERNATIVES = 4
+const MOST_REFERENCES = 100
+/** Names that stand for names that stand for others. */
+const LONGEST_REFERENCE = 8
 
 /** Variables, functions, aliases and the directory of one shell. A subshell gets a copy, which costs nothing until it is written. */
 export class Scope {
@@ -41,6 +44,8 @@ export class Scope {
   #functions: Map<string, ShellFunction>
   #aliases: Map<string, string | undefined>
   #exported: Set<string>
+  /** `declare -n name=target`: the variable that a name stands for. */
+  #references: ReadonlyMap<string, string> = new Map()
   #isShared = false
   /** What the local variables of the running function had before. */
   #locals: Map<string, Value | undefined> | undefined
@@ -55,6 +60,8 @@ export class Scope {
   readonly files: Map<string, string | undefined>
   /** Symbolic links that commands have made in this shell. */
   readonly links: Map<string, string>
+  /** Files that were sourced in this shell and whose text is not known. */
+  readonly sourced: Set<string>
 
   constructor(from: Scope | ShellState) {
     if (from instanceof Scope) {
@@ -62,6 +69,7 @@ export class Scope {
       this.#functions = from.#functions
       this.#aliases = from.#aliases
       this.#exported = from.#exported
+      this.#references = from.#references
       this.#locals = from.#locals && new Map(from.#locals)
       this.#isShared = true
       from.#isShared = true
@@ -72,12 +80,13 @@ export class Scope {
       this.exportsEverything = from.exportsEverything
       this.files = from.files
       this.links = from.links
+      this.sourced = from.sourced
       return
     }
     this.#variables = new Map()
     this.#exported = new Set()
     for (const [name, text] of from.variables) {
-      const value = text === undefined ? UNKNOWN : textValue(text)
+      const value = text === undefined ? listValue(from.lists?.get(name)) : textValue(text)
       // A variable that was not exported is lost unless the environment already had it.
       if (from.unexported?.has(name) === true) this.#variables.set(name, { kind: "either", values: [value, UNSET] })
       else {
@@ -93,6 +102,7 @@ export class Scope {
     this.positional = []
     this.files = new Map(from.files ?? [])
     this.links = new Map(from.links ?? [])
+    this.sourced = new Set(from.sourced ?? [])
   }
 
   fork(): Scope {
@@ -111,13 +121,37 @@ export class Scope {
   }
 
   variable(name: string): Value | undefined {
-    return this.#variables.get(name)
+    return this.#variables.get(this.variableName(name))
   }
 
-  setVariable(name: string, value: Value): void {
+  setVariable(written: string, value: Value): void {
+    const name = this.variableName(written)
     this.#own()
     this.#variables.set(name, value)
     if (this.exportsEverything) this.#exported.add(name)
+  }
+
+  /** The variable that a name stands for: itself, or what it refers to. */
+  variableName(written: string): string {
+    let name = written
+    for (let count = 0; count < LONGEST_REFERENCE; count += 1) {
+      const target = this.#references.get(name)
+      if (target === undefined) return name
+      name = target
+    }
+    return name
+  }
+
+  /** Makes a name stand for another variable; undefined ends it. False when there are too many. */
+  refer(name: string, target: string | undefined): boolean {
+    const ends = target === undefined || target === name
+    if (ends && !this.#references.has(name)) return true
+    if (!ends && this.#references.size >= MOST_REFERENCES) return false
+    const references = new Map(this.#references)
+    if (ends) references.delete(name)
+    else references.set(name, target)
+    this.#references = references
+    return true
   }
 
   /** Makes a variable local to the running function; outside of functions it does nothing. */
@@ -202,6 +236,7 @@ export class Scope {
     this.#functions = other.#functions
     this.#aliases = other.#aliases
     this.#exported = other.#exported
+    this.#references = other.#references
     this.#isShared = true
     other.#isShared = true
     this.directories = other.directories
@@ -218,6 +253,7 @@ export class Scope {
       this.#own()
       for (const [name, text] of other.#aliases) if (!this.#aliases.has(name)) this.#aliases.set(name, text)
     }
+    if (this.#references !== other.#references) this.#references = new Map([...other.#references, ...this.#references])
     for (const name of other.#exported) {
       if (this.#exported.has(name)) continue
       this.#own()
@@ -281,27 +317,49 @@ export class Scope {
   toState(): ShellState {
     const variables = new Map<string, string | undefined>()
     const unexported = new Set<string>()
+    const lists = new Map<string, ReadonlyMap<string, string>>()
     for (const [name, value] of this.#variables) {
       if (NOT_KEPT.has(name)) continue
       if (!this.#exported.has(name)) unexported.add(name)
       const kept = value.kind === "either" ? value.values[0] : value
       if (kept?.kind === "text" && kept.word.known) variables.set(name, kept.word.text)
-      else variables.set(name, undefined)
+      else {
+        variables.set(name, undefined)
+        const texts = kept?.kind === "list" ? knownTexts(kept.items) : undefined
+        if (texts !== undefined) lists.set(name, texts)
+      }
     }
     return {
       directory: this.directories[0],
       variables,
+      lists,
       unexported,
       functions: new Map([...this.#functions].map(([name, { body }]) => [name, body])),
       aliases: this.#aliases,
       files: this.files,
       links: this.links,
+      ...(this.sourced.size === 0 ? {} : { sourced: this.sourced }),
     }
   }
 }
 
 /** Follow from the directory. */
 const NOT_KEPT = new Set(["PWD"])
+
+function listValue(texts: ReadonlyMap<string, string> | undefined): Value {
+  if (texts === undefined) return UNKNOWN
+  return { kind: "list", items: new Map([...texts].map(([key, text]) => [key, knownWord(text)])) }
+}
+
+/** Undefined when an element is not known. */
+function knownTexts(items: ReadonlyMap<string, ShellWord>): ReadonlyMap<string, string> | undefined {
+  const texts = new Map<string, string>()
+  for (const [key, { text, known, pattern }] of items) {
+    if (!known || pattern) return undefined
+    texts.set(key, text)
+  }
+  return texts
+}
 
 function directoryValue(directories: Directories): Value {
   const values = directories.map((directory) => (directory === undefined ? UNKNOWN : textValue(directory)))

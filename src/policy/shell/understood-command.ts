@@ -65,6 +65,8 @@ export interface ShellState {
   readonly directory: string | undefined
   /** Undefined as a value: changed to something that is not known. */
   readonly variables: ReadonlyMap<string, string | undefined>
+  /** The elements of arrays, all of which are known; `variables` has undefined for them. */
+  readonly lists?: ReadonlyMap<string, ReadonlyMap<string, string>>
   /** Variables that were set without export: the next command sees them only where the environment already had them. */
   readonly unexported?: ReadonlySet<string>
   /** The source text of each function body; undefined when it is not known. */
@@ -74,6 +76,8 @@ export interface ShellState {
   readonly files?: ReadonlyMap<string, string | undefined>
   /** Symbolic links that commands made: the target of each, both as absolute paths. */
   readonly links?: ReadonlyMap<string, string>
+  /** Files that were sourced and whose text is not known: any name may be a function or an alias since then. */
+  readonly sourced?: ReadonlySet<string>
 }
 
 export interface UnderstoodCommand {

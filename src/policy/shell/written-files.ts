@@ -29,7 +29,11 @@ export function rememberLinks(name: string, { argv, frame }: Call): void {
   const link = target ?? (base === "" ? undefined : knownWord(base))
   const path = link === undefined ? undefined : filePath(link, frame.scope)
   if (from === undefined || path === undefined) return
-  frame.scope.links.set(path, from)
+  // Without -f an existing link stays, and one to a directory gets the new link inside.
+  const replaces = argv.some(({ text }) =>
+    /^-[a-zA-Z]*[fnT]|^--(?:force|no-dereference|no-target-directory)/u.test(text),
+  )
+  if (replaces || !frame.scope.links.has(path)) frame.scope.links.set(path, from)
   // The target may be an existing directory.
   if (base !== "") frame.scope.links.set(`${path}/${base}`, from)
 }

@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite"
-import { expect, test } from "vitest"
+import { expect, test, vi } from "vitest"
 import { systemClock } from "../../base/clock.ts"
 import { expectedTotals, holdLock, runWriters, totals } from "../../../test/fixtures/state/contention.ts"
 import { recordingLogger, session, sessionId, temporaryStore } from "../../../test/fixtures/state/temporary-store.ts"
@@ -92,4 +92,21 @@ test("the write-ahead log stays bounded", async () => {
     await t.store.append(sessionId("a"), [{ role: "user", content: `${turn} ${"filler ".repeat(20_000)}` }])
   }
   expect((await t.store.stats()).walBytes).toBeLessThan(24 * 1024 * 1024)
+})
+
+test("writes of the same moment share a transaction, and one that fails undoes only itself", async () => {
+  await using t = await temporaryStore()
+  await Promise.all(["a", "b", "c"].map((name) => t.store.createSession(session(name))))
+  const commits = vi.spyOn(DatabaseSync.prototype, "exec")
+  const results = await Promise.allSettled([
+    t.store.append(sessionId("a"), [{ role: "user", content: "one" }]),
+    t.store.append(sessionId("missing"), [{ role: "user", content: "two" }]),
+    t.store.append(sessionId("b"), [{ role: "user", content: "three" }]),
+  ])
+  const transactions = commits.mock.calls.filter(([sql]) => sql === "COMMIT").length
+  commits.mockRestore()
+  expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"])
+  expect(transactions).toBe(1)
+  const stored = await Promise.all(["a", "b"].map((name) => t.store.messages(sessionId(name))))
+  expect(stored.map((messages) => messages.length)).toEqual([1, 1])
 })

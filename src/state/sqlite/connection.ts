@@ -2,6 +2,7 @@ import { statSync } from "node:fs"
 import { dirname } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import type { SQLInputValue, StatementSync } from "node:sqlite"
+import { setImmediate } from "node:timers"
 import { pathToFileURL } from "node:url"
 import type { Clock } from "../../base/clock.ts"
 import { diskProblem } from "../../base/disk-problem.ts"
@@ -30,7 +31,10 @@ export interface Connection {
   readonly path: string
   /** Runs `work` on one consistent snapshot. */
   readonly read: <T>(work: (db: Database) => T) => Promise<T>
-  /** Runs `work` in one transaction. Writes run in the order of the calls. */
+  /**
+   * Runs `work` in a transaction and resolves when it is on disk. Writes run in the order of the calls; those of the same moment share a
+   * transaction, and one that fails undoes only itself.
+   */
   readonly write: <T>(work: (db: Database) => T) => Promise<T>
   /** Runs `work` after earlier writes, for VACUUM, checkpoints and pragmas. */
   readonly withoutTransaction: <T>(work: (db: Database) => T) => Promise<T>
@@ -71,6 +75,8 @@ export function connect(options: SqliteConnectionOptions): Connection {
   let unrepairable: unknown
   let tail: Promise<unknown> = Promise.resolve()
   let writes = 0
+  let checkpointed = 0
+  let collecting: QueuedWrite[] | undefined
 
   /** A process that repairs a damaged database replaces the file, and an import does so too. */
   const followFile = (): void => {
@@ -117,25 +123,61 @@ export function connect(options: SqliteConnectionOptions): Connection {
     return result
   }
 
+  /** Later writes come after `work`. */
+  const afterWrites = <T>(work: () => Promise<T>): Promise<T> => {
+    collecting = undefined
+    return inOrder(work)
+  }
+  const writeAll = async (batch: readonly QueuedWrite[]): Promise<void> => {
+    try {
+      const settled = await runUnlocked((used) =>
+        transaction(used.raw, "BEGIN IMMEDIATE", () => {
+          // No process replaces the file while this transaction holds the lock. If it happened before, the transaction runs again.
+          if (!isCurrent(used, options.path)) throw new ReplacedFileError()
+          return batch.map((write) => (batch.length === 1 ? write.run(used) : runSeparately(write, used, options.path)))
+        }),
+      )
+      for (const settle of settled) settle()
+      writes += batch.length
+      if (writes - checkpointed >= WRITES_PER_CHECKPOINT) {
+        checkpointed = writes
+        checkpoint(file.db, options)
+      }
+    } catch (error) {
+      for (const write of batch) write.reject(error)
+    }
+  }
+
   return {
     path: options.path,
     read: (work) => runUnlocked(({ raw, db }) => transaction(raw, "BEGIN", () => work(db))),
-    write: (work) =>
-      inOrder(async () => {
-        const result = await runUnlocked((used) =>
-          transaction(used.raw, "BEGIN IMMEDIATE", () => {
-            // No process replaces the file while this transaction holds the lock. If it happened before, the transaction runs again.
-            if (!isCurrent(used, options.path)) throw new ReplacedFileError()
-            return work(used.db)
-          }),
-        )
-        writes += 1
-        if (writes % WRITES_PER_CHECKPOINT === 0) checkpoint(file.db, options)
-        return result
-      }),
-    withoutTransaction: (work) => inOrder(() => runUnlocked(({ db }) => work(db))),
+    write: <T>(work: (db: Database) => T) => {
+      const { promise, resolve, reject } = Promise.withResolvers<T>()
+      // Whoever writes in the same moment shares a transaction, because the disk takes as long for one as for all.
+      if (collecting === undefined) {
+        const batch: QueuedWrite[] = []
+        collecting = batch
+        // It never rejects: a failure reaches each writer.
+        inOrder(async () => {
+          await pendingEvents()
+          if (collecting === batch) collecting = undefined
+          await writeAll(batch)
+        }).catch(() => undefined)
+      }
+      collecting.push({
+        run: (used) => {
+          const result = work(used.db)
+          return () => {
+            resolve(result)
+          }
+        },
+        reject,
+      })
+      return promise
+    },
+    withoutTransaction: (work) => afterWrites(() => runUnlocked(({ db }) => work(db))),
     whileClosed: (work) =>
-      inOrder(async () => {
+      afterWrites(async () => {
         if (repairing !== undefined) await repairing
         file.raw.close()
         const reopened = Promise.withResolvers<void>()
@@ -149,7 +191,7 @@ export function connect(options: SqliteConnectionOptions): Connection {
         }
       }),
     close: () =>
-      inOrder(async () => {
+      afterWrites(async () => {
         if (repairing !== undefined) await repairing.catch(() => undefined)
         if (!file.raw.isOpen) return
         closing.abort(new StoreError("unavailable", "The session database is closed."))
@@ -157,6 +199,35 @@ export function connect(options: SqliteConnectionOptions): Connection {
         file.raw.close()
       }),
   }
+}
+
+interface QueuedWrite {
+  /** Returns what tells the caller, which must wait for the end of the transaction. */
+  run(used: OpenFile): () => void
+  reject(error: unknown): void
+}
+
+/** Undoes only what this write did if it fails; an error that concerns the file ends the whole transaction. */
+function runSeparately(write: QueuedWrite, used: OpenFile, path: string): () => void {
+  used.raw.exec("SAVEPOINT one_write")
+  try {
+    const settle = write.run(used)
+    used.raw.exec("RELEASE one_write")
+    return settle
+  } catch (error) {
+    if (!used.raw.isTransaction || isLocked(error) || isDamage(error) || error instanceof ReplacedFileError) throw error
+    used.raw.exec("ROLLBACK TO one_write; RELEASE one_write")
+    return () => {
+      write.reject(toStoreError(error, path))
+    }
+  }
+}
+
+/** Resolves when the events that have arrived already are handled. */
+function pendingEvents(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  setImmediate(resolve)
+  return promise
 }
 
 /** One repair, and another that trusts no check. */

@@ -6,6 +6,8 @@ export interface AskPort {
 export interface Question {
   /** Answers to `secret` and `sudo` never enter history, events or logs. */
   readonly kind: "question" | "secret" | "sudo"
+  /** Set where Hermes asks. Otherwise the question is the model's, and the model reads the answer. */
+  readonly asker?: "hermes"
   readonly question: string
   readonly choices: readonly string[]
   readonly allowFreetext: boolean

@@ -13,6 +13,7 @@ const MAX_CHOICE_CHARS = 300
 export const clarify = defineTool({
   name: "clarify",
   toolset: "clarify",
+  inChildren: false,
   description:
     "Ask the user a question and wait for the answer. Only when the answer changes the work and you cannot find it out " +
     "yourself. Not to get consent for dangerous commands: that is requested separately.",

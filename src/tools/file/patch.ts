@@ -12,7 +12,10 @@ const optionalText = z.string().optional()
 
 export const patch = defineTool({
   name: "patch",
+  claudeCode: { name: "Edit", arguments: { path: "file_path" } },
   toolset: "file",
+  inScripts: true,
+  scripts: { returns: "success, diff" },
   description:
     "Edit files. mode replace: old_string in path becomes new_string; small differences in spaces and quotes are tolerated, but it must " +
     "be unique unless replace_all: include lines around it. mode patch: several files at once, all or nothing, in V4A form:\n" +

@@ -26,7 +26,10 @@ const line = (fallback: number) => z.int().default(fallback).catch(fallback)
 
 export const readFile = defineTool({
   name: "read_file",
+  claudeCode: { name: "Read", arguments: { path: "file_path" } },
   toolset: "file",
+  inScripts: true,
+  scripts: { returns: "content (lines as n|text), total_lines" },
   description:
     "Read a text file with numbered lines (`12|text`). Use this instead of cat, head or tail. Page with offset (first line, from 1) and " +
     "limit. Text of notebooks (.ipynb), .docx and .xlsx is extracted. For a missing file, similar names are returned. Images (PNG, JPEG, " +

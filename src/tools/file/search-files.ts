@@ -42,7 +42,10 @@ const whole = (fallback: number) => z.int().default(fallback).catch(fallback)
 
 export const searchFiles = defineTool({
   name: "search_files",
+  claudeCode: { name: "Grep" },
   toolset: "file",
+  inScripts: true,
+  scripts: { returns: "matches [{path, line, content}] or files", alias: "search" },
   description:
     "Search file contents by regular expression, or find files by name (target files, glob pattern such as *.ts, newest first). " +
     "Use this instead of grep, rg, find or ls. Ignored and hidden files are left out. output_mode content shows matching lines, " +

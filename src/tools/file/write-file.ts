@@ -21,7 +21,10 @@ import { counted } from "../../base/counted.ts"
 
 export const writeFile = defineTool({
   name: "write_file",
+  claudeCode: { name: "Write", arguments: { path: "file_path" } },
   toolset: "file",
+  inScripts: true,
+  scripts: { returns: "bytes_written" },
   description:
     "Write a text file: replaces the whole content, or creates the file and its parent directories. Prefer patch for edits. Use this " +
     "instead of echo or here-documents in the shell. Line endings and mode of an existing file are kept; a syntax check follows.",

@@ -155,7 +155,13 @@ describe("approval", () => {
     const got = await bench.call(memory, { action: "add", content: "new" }, { ports: { ...ports, ask } })
     expect(got).toEqual(result)
     expect(asked).toEqual([
-      { kind: "question", question: `Add to Hermes's notes: "new"?`, choices: ["Yes", "No"], allowFreetext: false },
+      {
+        kind: "question",
+        asker: "hermes",
+        question: `Add to Hermes's notes: "new"?`,
+        choices: ["Yes", "No"],
+        allowFreetext: false,
+      },
     ])
   })
 

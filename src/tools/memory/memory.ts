@@ -14,6 +14,7 @@ import { failure } from "../failure.ts"
 export const memory = defineTool({
   name: "memory",
   toolset: "memory",
+  inChildren: false,
   description:
     "Durable facts across sessions, in two small files. Save corrections, preferences and facts unasked, as short statements: " +
     "about the user in user, about machine and projects in memory. Not task progress, logs or trivia. When full, merge or " +
@@ -125,7 +126,13 @@ const MAX_QUESTION_CHARS = 600
 function askUser(port: AskPort): AskApproval {
   return async (write) => {
     const question = ellipsize(questionFor(write), MAX_QUESTION_CHARS)
-    const answer = await port.ask({ kind: "question", question, choices: [YES, "No"], allowFreetext: false })
+    const answer = await port.ask({
+      kind: "question",
+      asker: "hermes",
+      question,
+      choices: [YES, "No"],
+      allowFreetext: false,
+    })
     if (answer.kind !== "answer") return answer.kind === "interrupted" ? "no" : "unattended"
     return answer.text.trim().toLowerCase().startsWith("y") ? "yes" : "no"
   }

@@ -35,7 +35,10 @@ export async function runInForeground(call: ForegroundCall, context: ToolContext
     exit = await runOnce(call, sudo, context)
   }
   if (exit.how === "failed-to-start") return notRun(exit.error ?? "unknown reason")
-  return report(call, exit, { sudo, context })
+  const { code: exitCode, output } = exit
+  const cwd = call.cwd ?? context.workspace.cwd()
+  const replaced = await context.ports.transformOutput?.({ command: call.command, output, exitCode, cwd })
+  return report(call, replaced === undefined ? exit : { ...exit, output: replaced }, { sudo, context })
 }
 
 export function notRun(reason: string): ToolResult {

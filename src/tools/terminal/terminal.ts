@@ -8,7 +8,10 @@ import { digestLines, digestValue } from "../../toolkit/digest-line.ts"
 
 export const terminal = defineTool({
   name: "terminal",
+  claudeCode: { name: "Bash" },
   toolset: "terminal",
+  inScripts: true,
+  scripts: { omits: ["background", "pty", "notify_on_complete", "watch_patterns"], returns: "output, exit_code" },
   description:
     "Run a shell command; returns its output and exit code when it ends, so give slow ones a generous timeout. Directory, variables, " +
     "functions and aliases persist between calls. Never use nohup or &: background=true is for servers and long jobs, with " +

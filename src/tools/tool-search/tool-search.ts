@@ -22,20 +22,22 @@ export const toolSearch = defineTool({
   parallel: "safe",
   idempotent: true,
   newestResultOnly: true,
-  run: ({ query, limit }, { ports }) => {
+  run: async ({ query, limit }, { ports, signal }) => {
     const port = ports.deferredTools
-    if (port === undefined) return Promise.resolve(failure("this session has no deferred tools"))
+    if (port === undefined) return failure("this session has no deferred tools")
+    const missing = (await ports.toolSources?.arrived(signal)) ?? []
     const found = port.search(query, limit)
     const names = port.names()
-    return Promise.resolve({
+    return {
       content: {
         query,
         results: found.map(shown),
         total_tools: names.length,
         ...(found.length > 0 ? {} : { names: names.slice(0, MAX_NAMES) }),
+        ...(missing.length === 0 ? {} : { unavailable: missing }),
       },
       summary: found.length === 0 ? "nothing found" : found.map(({ name }) => name).join(", "),
-    })
+    }
   },
 })
 

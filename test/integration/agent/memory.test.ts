@@ -77,6 +77,7 @@ test("prompt injections in the project's rules and in memory are blocked, with a
   expect([system.includes("prior instructions"), system.includes("reveal everything")]).toEqual([false, false])
   const warnings = events.flatMap((event) => (event.type === "status" && event.kind === "warning" ? [event.text] : []))
   expect(warnings.join("\n")).toContain("AGENTS.md was left out of the prompt")
+  expect(warnings.join("\n")).toContain("1 entry of MEMORY.md was left out of the prompt")
 
   // The tool shows the original entry, so that it can be removed.
   await runToEnd(session, "what is in memory?")

@@ -37,7 +37,7 @@ test("a session of the Python edition continues with a prompt of this edition, w
   await using assembled = await assembleApp([repeat(says("Yes."))])
   const id = await pythonSession(assembled)
   const first = await systemAfter(assembled, id, 0)
-  expect(first).not.toContain("skill_view")
+  expect(first).not.toContain("browser_navigate")
   expect(first.length).toBeGreaterThan(500)
   await using later = await assembled.restart()
   expect(await systemAfter(later, id, 1)).toBe(first)
@@ -47,7 +47,7 @@ test("a session of the Python edition continues with a prompt of this edition, w
   // The Python edition continues the session and stores its own prompt again.
   const store = await later.app.store()
   await store.setSystemPrompt(id, PYTHON_PROMPT, {})
-  expect(await systemAfter(later, id, 2)).not.toContain("skill_view")
+  expect(await systemAfter(later, id, 2)).not.toContain("browser_navigate")
 })
 
 test("a session that was only opened keeps its prompt", async () => {
@@ -69,7 +69,7 @@ test("a continuation that the Python edition wrote gets a prompt of this edition
     [{ role: "user", content: "A summary." }],
   )
   await runToEnd(session, "two")
-  expect([session.id, assembled.model.view(1).system.includes("skill_view")]).toEqual([child, false])
+  expect([session.id, assembled.model.view(1).system.includes("browser_navigate")]).toEqual([child, false])
 })
 
 test("a session of an earlier release of this edition keeps its prompt", async () => {

@@ -41,7 +41,7 @@ export function testTools(setup: WorkspaceSetup): void {
     beforeAll(async () => {
       prepared = await setup.prepare()
       app = await assembleApp([], {
-        config: `${QUIET}tool_output:\n  max_bytes: 400000\n${prepared.config}`,
+        config: `${QUIET}skills:\n  creation_nudge_interval: 0\ntool_output:\n  max_bytes: 400000\n${prepared.config}`,
         env: { ...SECRETS, ...prepared.env },
         files: { ".env": `HOOK_SECRET=${HOME_SECRET}\n` },
       })

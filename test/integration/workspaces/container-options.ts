@@ -13,8 +13,7 @@ export function containerOptions(
   changes: Partial<ContainerOptions> = {},
 ): ContainerOptions {
   return {
-    clientEnvironment: home.env,
-    program: engine.program,
+    clientEnvironment: { ...home.env, HERMES_DOCKER_BINARY: engine.program },
     image: engine.image,
     taskId: "default",
     profile: "default",

@@ -130,7 +130,7 @@ describe.skipIf(missing !== undefined)(titleWithReason("containers", missing), (
       readOnlyBinds: [{ source: join(home.path, "secrets/token"), target: "/root/.hermes/secrets/token" }],
       variables: { SET: "by settings" },
       forwarded: { FORWARDED: "planted-value" },
-      clientEnvironment: { ...home.env, UNRELATED: "not passed" },
+      clientEnvironment: { ...home.env, HERMES_DOCKER_BINARY: engine.program, UNRELATED: "not passed" },
     })
     expect(
       await outputOf(
@@ -184,7 +184,7 @@ describe.skipIf(missing !== undefined)(titleWithReason("containers", missing), (
     await writeFile(broken, "#!/bin/sh\necho 'Cannot connect to the Docker daemon at unix:///x' >&2\nexit 1\n", {
       mode: 0o755,
     })
-    const down = await findEngine({ environment: home.env, configuredProgram: broken, signal })
+    const down = await findEngine({ environment: { ...home.env, HERMES_DOCKER_BINARY: broken }, signal })
     expect(down.ok ? "found" : down.error).toBe(
       `no container engine responds (${broken}: Cannot connect to the Docker daemon at unix:///x); start it, or set terminal.backend to local`,
     )

@@ -62,7 +62,7 @@ test("docker: the settings determine the arguments of docker run", async () => {
   const docker = createFakeCommand(home.workdir, "docker", DOCKER)
   const warnings: string[] = []
   const environment = {
-    PATH: `${docker.directory}:${home.env["PATH"]}`,
+    HERMES_DOCKER_BINARY: join(docker.directory, "docker"),
     MINE: "mine",
     OPENAI_API_KEY: "planted-secret",
   }

@@ -20,7 +20,13 @@ const limits = () => ({ timeoutMs: 20_000, signal: new AbortController().signal,
 
 function shared(home: TemporaryHome, double: FakeCommand) {
   return {
-    clientEnvironment: { ...home.env, PATH: `${double.directory}:${home.env["PATH"]}` },
+    clientEnvironment: {
+      ...home.env,
+      PATH: `${double.directory}:${home.env["PATH"]}`,
+      HERMES_DAYTONA_BINARY: join(double.directory, "daytona"),
+      HERMES_MODAL_PYTHON: join(double.directory, "python3"),
+      HERMES_SINGULARITY_BINARY: join(double.directory, "apptainer"),
+    },
     taskId: "task",
     isPersistent: true,
     cpus: 2,

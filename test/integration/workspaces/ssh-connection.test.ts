@@ -126,7 +126,7 @@ describe.skipIf(missing !== undefined)(titleWithReason("ssh connection", missing
       "the key file /no/such/key does not exist; correct terminal.ssh_key",
       expect.stringContaining("check terminal.ssh_user and terminal.ssh_key"),
       "root@no-such-host.invalid cannot be reached: the host name cannot be resolved; check terminal.ssh_host",
-      "ssh cannot be started (no such file or directory); install the OpenSSH client",
+      "ssh is not installed; install the OpenSSH client",
     ])
   })
 })

@@ -53,7 +53,7 @@ test("setup reports that there is nothing to set up", async () => {
 })
 
 test("the question ends with [y/N] once", async () => {
-  using home = createCliHome()
+  using home = homeWith({ "memories/MEMORY.md": "a" })
   const { err } = await home.run(["memory", "reset"], { answers: ["n"] })
   expect(err).toMatch(/^Delete .* permanently\?$/)
 })
@@ -93,7 +93,10 @@ test("reset deletes the named file after confirmation", async () => {
 
 test("reset succeeds without memory files, and fails for a path that cannot be deleted", async () => {
   using home = createCliHome()
-  expect((await home.run(["memory", "reset", "--yes"])).code).toBe(0)
+  expect(await home.run(["memory", "reset", "--yes"])).toMatchObject({
+    code: 0,
+    out: "There is no memory to delete.\n",
+  })
   mkdirSync(home.home.file("memories", "MEMORY.md"), { recursive: true })
   expect(await home.run(["memory", "reset", "--yes"])).toMatchObject({
     code: 1,

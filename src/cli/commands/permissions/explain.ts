@@ -81,8 +81,15 @@ async function answerLine(line: string, explainer: Explainer): Promise<Result<Ex
   }
 }
 
-function describe({ decision, hard, rule, layer, reason, person_only, understood }: Explanation): readonly string[] {
-  const strength = hard ? ", cannot be allowed" : person_only === true ? ", only you can allow it, once" : ""
+function describe(explanation: Explanation): readonly string[] {
+  const { decision, hard, rule, layer, reason, person_only, auxiliary_model, understood } = explanation
+  const strength = hard
+    ? ", cannot be allowed"
+    : person_only === true
+      ? ", only you can allow it, once"
+      : auxiliary_model === true
+        ? ", unless the auxiliary model answers first"
+        : ""
   const { commands = [], doubts = [], paths = [] } = understood
   return [
     `${decision}${strength}`,

@@ -187,6 +187,8 @@ describe("search", () => {
     expect(work).toContain("Where is my passport")
     expect(work).toContain("The passport office called.")
     expect(work).toContain("\n  assistant  Looking. → search_files pattern: passport")
+    const exact = await home.run(["sessions", "search", "passpor*", "--role", "assistant"])
+    expect(exact.out).toContain("\n  assistant  Looking. → search_files pattern: passport")
     const rows = music.trimEnd().split("\n")
     expect(rows[0]).toMatch(new RegExp(`^\\(no title\\) .*${MUSIC}$`))
     expect(rows.slice(1, -1)).toHaveLength(3)

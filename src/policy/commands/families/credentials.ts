@@ -1,7 +1,8 @@
-import { pathForms } from "../command-paths.ts"
+import { absolutePath, pathForms } from "../command-paths.ts"
 import { PERSON } from "../command-rule.ts"
 import type { CommandRule } from "../command-rule.ts"
 import { isCredentialPath } from "../credential-paths.ts"
+import { optionValues } from "../invocation.ts"
 import type { Invocation } from "../invocation.ts"
 import { writtenPaths } from "../written-paths.ts"
 import type { ShellWord } from "../../shell/understood-command.ts"
@@ -10,7 +11,7 @@ import type { ShellWord } from "../../shell/understood-command.ts"
 const WITHOUT_CONTENT = new Set(
   (
     "ls ll stat test [ [[ chmod chown chgrp file realpath readlink dirname basename cd pushd mkdir touch rm rmdir unlink ssh ssh-add ssh-keygen ssh-copy-id scp sftp " +
-    "rsync echo printf which du tree find export ln exa eza lsd sha256sum kubectl helm docker aws npm"
+    "rsync echo printf which du tree find export ln exa eza lsd sha256sum kubectl helm docker aws npm fuser lsof"
   ).split(" "),
 )
 
@@ -20,7 +21,7 @@ function credentialRead(call: Invocation): string | undefined {
     ...(command.input?.kind === "file" ? [command.input.path] : []),
     ...command.redirections.filter(({ operator }) => operator === "<").map(({ target }) => target),
   ]
-  const written = writtenPaths(call).map(({ word }) => word.text)
+  const written = writtenPaths(call).flatMap(({ method, word }) => (method === "hard link" ? [] : [word.text]))
   const named = WITHOUT_CONTENT.has(call.program)
     ? []
     : call.words.filter(({ text }) => !written.includes(text)).map(withoutOption)
@@ -33,7 +34,7 @@ function credentialRead(call: Invocation): string | undefined {
 
 /** `if=/path`, `--file=/path` and `@/path` name a file too. */
 function withoutOption(word: ShellWord): ShellWord {
-  return { ...word, text: word.text.replace(/^(?:-{0,2}[\w-]+=)?[@<]?/u, "") }
+  return { ...word, text: word.text.replace(/^(?:-{0,2}[\w-]+=)?[@<]?(?:file:\/\/(?:localhost)?)?/iu, "") }
 }
 
 const says = (call: Invocation, pattern: RegExp): boolean => call.words.some(({ text }) => pattern.test(text))
@@ -60,11 +61,13 @@ export const CREDENTIAL_RULES: readonly CommandRule[] = [
   },
   {
     key: "copy credentials",
-    programs: ["tar", "zip", "cp", "mv", "rsync", "scp", "ln", "7z", "gtar", "cpio", "rclone"],
+    programs: ["tar", "zip", "cp", "mv", "rsync", "scp", "ln", "7z", "gtar", "bsdtar", "cpio", "rclone"],
     when: (call) =>
       copiesCredentials(call) !== undefined ||
-      (["tar", "zip", "7z", "gtar"].includes(call.program) && archivedCredentials(call)),
-    does: "copies files that hold keys or logins",
+      (["tar", "zip", "7z", "gtar", "bsdtar"].includes(call.program) &&
+        !isUnpacking(call) &&
+        archivedCredentials(call)),
+    does: "copies, moves or links files that hold keys or logins",
     effects: (call) => [{ kind: "credentials", path: copiesCredentials(call) ?? call.facts.userHome }],
   },
   {
@@ -94,9 +97,15 @@ export const CREDENTIAL_RULES: readonly CommandRule[] = [
   },
 ]
 
+const isUnpacking = (call: Invocation): boolean =>
+  call.program.endsWith("tar") && /^-?[a-zA-Z]*[xt]/u.test(call.words[0]?.text ?? "")
+
 function archivedCredentials(call: Invocation): boolean {
+  const [directory] = optionValues(call, "-C", "--directory")
+  const base =
+    (directory === undefined ? undefined : absolutePath(directory, call.command.directory)) ?? call.command.directory
   return call.operands.some((word) =>
-    pathForms(word, call.command.directory, call.facts).some(
+    [...pathForms(word, call.command.directory, call.facts), ...pathForms(word, base, call.facts)].some(
       (path) =>
         path === call.facts.userHome ||
         /\/\.(?:ssh|aws|gnupg|kube|config|mozilla)$/u.test(path) ||

@@ -1,10 +1,11 @@
 import { pathForms } from "../command-paths.ts"
 import type { CommandRule } from "../command-rule.ts"
 import type { Effect } from "../command-verdict.ts"
-import { hasFlag, optionValues, programName } from "../invocation.ts"
+import { hasFlag, optionValues, programName, upstream } from "../invocation.ts"
 import type { Invocation } from "../invocation.ts"
 import { protectedDirectory } from "../protected-targets.ts"
 import type { ProtectedDirectory } from "../protected-targets.ts"
+import { componentGlob } from "../shell-glob.ts"
 import type { ShellWord } from "../../shell/understood-command.ts"
 import { isWithin } from "../../file-floor.ts"
 
@@ -13,6 +14,7 @@ const isRecursive = (call: Invocation): boolean => hasFlag(call, /^--recursive$|
 /** `rm dir/*` empties a directory even without a recursive flag. */
 const deletes = (directory: ProtectedDirectory, call: Invocation): boolean =>
   deletesWithFind(directory, call) ||
+  deletesListed(directory, call) ||
   call.operands.some(
     (word) => (isRecursive(call) || /\*\/?$/u.test(word.text)) && protectedDirectory(call, word) === directory,
   )
@@ -25,6 +27,30 @@ const deletesWithFind = (directory: ProtectedDirectory, call: Invocation): boole
   if (words.some(({ text }) => FIND_TEST.test(text))) return false
   return findStarts({ ...call, words }).some((word) => protectedDirectory(call, word) === directory)
 }
+
+/** `find / -print0 | xargs -0 rm -rf` and `ls / | xargs -I{} rm -rf /{}`: everything in the directory, unless a filter chooses. */
+const deletesListed = (directory: ProtectedDirectory, call: Invocation): boolean => {
+  const xargs = call.command.wrappers.find(({ program }) => /^g?xargs$|^parallel$/u.test(program))
+  if (xargs === undefined || !isRecursive(call)) return false
+  const listing = upstream(call.command, call.understood)
+  if (!listing.every(({ program }) => LISTS_ALL.has(program ?? ""))) return false
+  const placeholder = placeholderOf({ ...call, words: xargs.argv.slice(1) })
+  const completed = call.operands.some(
+    (word) =>
+      word.text.includes(placeholder) &&
+      word.text !== placeholder &&
+      protectedDirectory(call, { ...word, text: word.text.replaceAll(placeholder, "*"), pattern: true }) === directory,
+  )
+  if (completed) return true
+  return listing.some(({ program, argv }) => {
+    const words = argv.slice(1)
+    if (program !== "find" || words.some(({ text }) => FIND_TEST.test(text))) return false
+    return findStarts({ ...call, words }).some((word) => protectedDirectory(call, word) === directory)
+  })
+}
+const LISTS_ALL = new Set(["find", "gfind", "ls", "sort", "cat", "tr", "uniq", "tac", "rev", "nl"])
+const placeholderOf = (xargs: Invocation): string => optionValues(xargs, "-I", "-J", "--replace")[0]?.text || "{}"
+
 const FIND_TEST =
   /^-(?:i?name|i?path|i?wholename|i?regex|i?lname|user|group|uid|gid|newer\w*|[acm]time|[acm]min|size|empty|perm|links|inum|samefile|nouser|nogroup)$/u
 
@@ -36,7 +62,11 @@ const touches = (call: Invocation, ...words: readonly ShellWord[]): ProtectedDir
   return undefined
 }
 
-const deleteOperands = (call: Invocation): readonly Effect[] => call.operands.flatMap((word) => deletion(call, word))
+const deleteOperands = (call: Invocation): readonly Effect[] =>
+  call.operands.flatMap((word) => {
+    const find = word.text === "{}" ? call.command.wrappers.find(({ program }) => /^g?find$/u.test(program)) : undefined
+    return find === undefined ? deletion(call, word) : foundFiles({ ...call, words: find.argv.slice(1) })
+  })
 const deleteDirectory = (call: Invocation): readonly Effect[] => [{ kind: "delete", path: call.command.directory }]
 
 /** Both the path as it is written and where its links lead. */
@@ -54,6 +84,41 @@ const findStarts = (call: Invocation): readonly ShellWord[] => {
   return (end === -1 ? call.words : call.words.slice(0, end)).filter(({ text }) => !text.startsWith("-"))
 }
 
+/** What `find` deletes: with one test of the name, files of that name; otherwise everything below where it starts. */
+function foundFiles(call: Invocation): readonly Effect[] {
+  const starts = findStarts(call)
+  const whole = starts.length === 0 ? deleteDirectory(call) : starts.flatMap((word) => deletion(call, word))
+  const name = foundName(call)
+  if (name === undefined) return whole
+  return whole.map((effect) =>
+    effect.kind === "delete" && effect.path !== undefined && isWithin(effect.path, call.facts.workspaceRoot)
+      ? { kind: "delete", path: `${effect.path}/${name}` }
+      : effect,
+  )
+}
+
+/** The pattern of the only test of the name. A name that files of git have stands for the whole directory. */
+function foundName(call: Invocation): string | undefined {
+  const texts = call.words.map(({ text }) => text)
+  if (texts.some((text) => /^(?:!|-not|-o|-or|,)$/u.test(text))) return undefined
+  const names = optionValues(call, "-name", "-iname")
+  const [name] = names
+  if (name?.known !== true || names.length !== 1 || name.text.includes("/")) return undefined
+  const matches = componentGlob(name.text.toLowerCase())
+  return GIT_FILES.some((file) => matches(file.toLowerCase())) ? undefined : name.text
+}
+const GIT_FILES =
+  ".git HEAD ORIG_HEAD config index index.lock refs heads main objects pack info hooks logs description packed-refs 0f 3c2a91 pack-1.pack pack-1.idx".split(
+    " ",
+  )
+
+/** `find / | while read file; do rm "$file"; done`. */
+const isFedByFind = (call: Invocation): boolean =>
+  upstream(call.command, call.understood).some(
+    ({ program, argv }) =>
+      program === "find" && touches(call, ...findStarts({ ...call, words: argv.slice(1) })) !== undefined,
+  )
+
 const isFindDeleting = (call: Invocation): boolean => call.words.some(({ text }) => text === "-delete")
 
 const sources = (call: Invocation): readonly ShellWord[] =>
@@ -64,6 +129,8 @@ const deletedByOthers = (call: Invocation): readonly ShellWord[] => {
   const [action = ""] = call.operands.map(({ text }) => text)
   if (call.program === "cmake")
     return hasFlag(call, /^-E$/u) && /^(?:remove_directory|rm|remove)$/u.test(action) ? call.operands.slice(1) : []
+  if (call.program === "rclone") return /^(?:purge|delete|rmdirs|cleanup)$/u.test(action) ? call.operands.slice(1) : []
+  if (call.program === "wipe" || call.program === "scrub") return isRecursive(call) ? call.operands : []
   if (call.program === "gio" || call.program === "kioclient")
     return /^(?:trash|remove|rm)$/u.test(action) ? call.operands.slice(1) : []
   return call.operands
@@ -110,6 +177,9 @@ export const DELETION_RULES: readonly CommandRule[] = [
       "del-cli",
       "safe-rm",
       "rmtree",
+      "rclone",
+      "wipe",
+      "scrub",
     ],
     when: (call) => touches(call, ...deletedByOthers(call)) !== undefined,
     does: "deletes a directory of the system or the home directory",
@@ -156,7 +226,10 @@ export const DELETION_RULES: readonly CommandRule[] = [
     key: "delete of computed paths",
     programs: RM_PROGRAMS,
     // A word that the shell computes may expand to options and to any path.
-    when: (call) => call.words.some(({ known, text }) => !known && /^(?:\$\(|`)/u.test(text)),
+    when: (call) =>
+      call.words.some(
+        ({ known, text }) => !known && (/^(?:\$\(|`)/u.test(text) || (text.startsWith("$") && isFedByFind(call))),
+      ),
     does: "deletes what the shell computes",
     effects: [{ kind: "delete", path: undefined }],
   },
@@ -174,25 +247,29 @@ export const DELETION_RULES: readonly CommandRule[] = [
     when: (call) =>
       executed(call).some((program) => RM_PROGRAMS.includes(program)) || (call.isWrapper && startsRm(call)),
     does: "deletes the files that are found",
-    effects: (call) => findStarts(call).flatMap((word) => deletion(call, word)),
+    effects: foundFiles,
   },
   {
     key: "find -delete",
     programs: ["find", "gfind"],
     when: isFindDeleting,
     does: "deletes the files that are found",
-    effects: (call) =>
-      findStarts(call).length === 0 ? deleteDirectory(call) : findStarts(call).flatMap((word) => deletion(call, word)),
+    effects: foundFiles,
   },
   {
     key: "delete in a system or home directory with find",
     programs: ["find", "gfind"],
     when: (call) =>
       touches(call, ...findStarts(call)) !== undefined &&
-      (isFindDeleting(call) ||
-        executed(call).some((program) => DESTRUCTIVE.has(program)) ||
-        DESTRUCTIVE.has(call.command.program ?? "")),
-    does: "acts on a whole directory of the system or on the home directory",
+      (isFindDeleting(call) || startsOn(call, DESTRUCTIVE) || overwritesFound(call)),
+    does: "deletes or replaces files in a whole directory of the system or in the home directory",
+    effects: (call) => findStarts(call).flatMap((word) => deletion(call, word)),
+  },
+  {
+    key: "change permissions in a system or home directory with find",
+    programs: ["find", "gfind"],
+    when: (call) => touches(call, ...findStarts(call)) !== undefined && startsOn(call, PERMISSIONS),
+    does: "changes permissions in a whole directory of the system or in the home directory",
     effects: (call) => findStarts(call).flatMap((word) => deletion(call, word)),
   },
   {
@@ -248,4 +325,19 @@ function startsRm(call: Invocation): boolean {
   return RM_PROGRAMS.includes(programName(call.command.program ?? ""))
 }
 
-const DESTRUCTIVE = new Set(["rm", "shred", "unlink", "truncate", "mv", "chmod", "chown", "dd", "tee", "cp", "rmdir"])
+/** The programs of -exec, also behind a wrapper or in a shell. */
+function startsOn(call: Invocation, programs: ReadonlySet<string>): boolean {
+  return executed(call).some((program) => programs.has(program)) || programs.has(call.command.program ?? "")
+}
+
+/** `-exec cp x {} +` writes to what is found; `-exec cp {} x` only reads it. */
+function overwritesFound(call: Invocation): boolean {
+  if (!startsOn(call, COPYING)) return false
+  const words = (call.isWrapper ? call.command.argv : call.words).map(({ text }) => text)
+  if (words.some((text) => /^(?:-t|--target-directory)/u.test(text))) return false
+  return /^(?:;|\+|)$/u.test(words[words.lastIndexOf("{}") + 1] ?? "")
+}
+
+const DESTRUCTIVE = new Set(["rm", "shred", "unlink", "truncate", "mv", "dd", "tee", "rmdir"])
+const COPYING = new Set(["cp", "install", "ln"])
+const PERMISSIONS = new Set(["chmod", "chown", "chgrp", "setfacl", "chattr"])

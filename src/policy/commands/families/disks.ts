@@ -30,6 +30,44 @@ const writesTo = (call: Invocation): readonly ShellWord[] =>
       ? call.operands
       : call.operands.slice(-1)
 
+const OUTPUT_DEVICE = /\/dev\//u
+
+/** The output files of a program: what the table of writers knows, the usual options, and the last operand of programs that convert. */
+function outputFiles(call: Invocation): readonly ShellWord[] {
+  const named = optionValues(
+    call,
+    "-o",
+    "-O",
+    "--output",
+    "--output-document",
+    "--output-file",
+    "-out",
+    "--out",
+    "--outfile",
+  )
+  const packed = call.words.flatMap((word) => {
+    const value = /^-[a-zA-Z]+(\/dev\/[^]+)$/u.exec(word.text)?.[1]
+    return value === undefined ? [] : { ...word, text: value }
+  })
+  const written = writtenPaths(call).filter(({ method }) => method !== "redirection" && method !== "delete")
+  const archive = /^(?:g|bsd)?tar$/u.test(call.program) && isCreating(call) ? archiveFile(call) : []
+  const last = CONVERTERS.has(call.program) ? call.operands.slice(-1) : []
+  const first = ARCHIVERS.has(call.program) ? call.operands.slice(0, 2) : []
+  return [...named, ...packed, ...written.map(({ word }) => word), ...archive, ...last, ...first]
+}
+
+const CONVERTERS = new Set(
+  "rsync scp qemu-img ffmpeg convert magick sox partclone.restore flashcp nandwrite bmaptool objcopy gpg".split(" "),
+)
+const ARCHIVERS = new Set(["zip", "7z", "7za", "ar"])
+const isCreating = (call: Invocation): boolean =>
+  /^-?[A-Za-z]*[cruA]/u.test(call.words[0]?.text ?? "") || hasFlag(call, /^--(?:create|append|update)$/u)
+/** `tar cf FILE`, `tar -c -f FILE`, `tar --file=FILE`. */
+const archiveFile = (call: Invocation): readonly ShellWord[] => {
+  const packed = /^-?[A-Za-z]*f$/u.test(call.words[0]?.text ?? "") ? call.words.slice(1, 2) : []
+  return [...packed, ...optionValues(call, "-f", "--file")]
+}
+
 /** Programs that only show what a device is. */
 const DISK_INFORMATION = new Set(
   "ls ll lsblk blkid smartctl fdisk df file stat udevadm hdparm findmnt lshw test [ echo printf parted sfdisk sgdisk gdisk grep man".split(
@@ -88,14 +126,10 @@ export const DISK_RULES: readonly CommandRule[] = [
     effects: SYSTEM,
   },
   {
-    key: "download to raw block device",
+    key: "write a file to a raw block device",
     level: "hardline",
-    programs: ["curl", "wget", "wget2", "aria2c", "openssl", "gpg", "sort", "split", "socat"],
-    when: (call) =>
-      writtenPaths(call).some(({ word }) => isDevice(call, word)) ||
-      optionValues(call, "-o", "--output", "-O", "--output-document", "-out", "--out").some((word) =>
-        isDevice(call, word),
-      ),
+    programs: ["*"],
+    when: (call) => OUTPUT_DEVICE.test(call.command.text) && outputFiles(call).some((word) => isDevice(call, word)),
     does: "overwrites a disk",
     effects: SYSTEM,
   },
@@ -184,14 +218,14 @@ export const DISK_RULES: readonly CommandRule[] = [
       ddTarget(call).map((word) => ({ kind: "write", path: absolutePath(word, call.command.directory) })),
   },
   {
-    key: "read a raw disk",
+    key: "access a raw disk",
     programs: ["*"],
     when: (call) =>
       call.words.some(
         (word) =>
           /^(?:if=)?\/dev\//u.test(word.text) && isDevice(call, { ...word, text: word.text.replace(/^if=/u, "") }),
       ) && !DISK_INFORMATION.has(call.program),
-    does: "reads a disk past the permissions of its files",
+    does: "uses a disk past the permissions of its files",
     effects: SYSTEM,
   },
   {

@@ -2,6 +2,7 @@ import { PERSON } from "../command-rule.ts"
 import type { CommandRule } from "../command-rule.ts"
 import { hasFlag, optionValues, subcommands } from "../invocation.ts"
 import type { Invocation } from "../invocation.ts"
+import { isLoopback, networkHost } from "../network-target.ts"
 
 const first = (call: Invocation): string => subcommands(call)[0] ?? ""
 const says = (call: Invocation, pattern: RegExp): boolean => call.words.some(({ text }) => pattern.test(text))
@@ -14,11 +15,27 @@ const isRoot = ({ command }: Invocation): boolean =>
 const STOPS_SERVICE = /^(?:stop|restart|disable|mask|poweroff|reboot|halt|kexec)$/u
 const ADDRESS = /^https?:\/\//iu
 
+const deletesTree = (call: Invocation): boolean => call.program === "rm" && hasFlag(call, /^-[a-z]*r|^--recursive$/iu)
+/** The root, a home, or a directory that the system needs. */
+const WHOLE_MACHINE =
+  /^(?:\/+\*?|(?:~|\$HOME|\$\{HOME\})\/?\*?|\/+(?:bin|boot|dev|etc|home|lib\w*|opt|root|sbin|srv|usr|var)\/?\*?)$/u
+
 /** What runs on other machines and in clusters: no sandbox on this machine confines it. */
 export const ELSEWHERE_RULES: readonly CommandRule[] = [
   {
+    key: "recursive delete of root filesystem",
+    programs: ["rm"],
+    level: "ask_person",
+    when: (call) =>
+      call.command.source === "remote" && deletesTree(call) && call.operands.some(({ text }) => /^\/+\*?$/u.test(text)),
+    does: "deletes everything on another machine",
+    effects: PERSON,
+    remote: true,
+  },
+  {
     key: "stop or destroy another machine",
     programs: ["*"],
+    level: "ask_person",
     when: (call) =>
       call.command.source === "remote" &&
       ((STOPS_MACHINE.test(call.program) && isRoot(call)) ||
@@ -28,8 +45,29 @@ export const ELSEWHERE_RULES: readonly CommandRule[] = [
         (["init", "telinit"].includes(call.program) && /^[06]$/u.test(call.operands[0]?.text ?? "")) ||
         (call.program === "kill" && call.words.some(({ text }, index) => index > 0 && text === "-1")) ||
         (call.program === "dd" && says(call, /^of=\/dev\//u)) ||
-        (call.program === "rm" && hasFlag(call, /^-[a-z]*r|^--recursive$/iu))),
-    does: "stops another machine or destroys data on it",
+        (deletesTree(call) && call.operands.some(({ text }) => WHOLE_MACHINE.test(text)))),
+    does: "stops another machine or destroys it",
+    effects: PERSON,
+    remote: true,
+  },
+  {
+    key: "recursive delete on another machine",
+    programs: ["rm"],
+    when: (call) => call.command.source === "remote" && deletesTree(call),
+    does: "deletes a directory tree on another machine",
+    effects: PERSON,
+    remote: true,
+  },
+  {
+    key: "run commands outside the sandbox through ssh",
+    programs: ["ssh", "mosh", "sshpass"],
+    when: (call) =>
+      isLoopback(call.command.remote?.replace(/^.*@/u, "") ?? networkHost(call)) &&
+      // Another port is usually a virtual machine or a container.
+      optionValues(call, "-p", "-o").every(
+        ({ text }) => !/^(?:port\s*=?\s*)?\d+$/iu.test(text) || /^(?:port\s*=?\s*)?22$/iu.test(text),
+      ),
+    does: "runs commands on this machine, where no sandbox confines them",
     effects: PERSON,
     remote: true,
   },
@@ -101,7 +139,7 @@ export const ELSEWHERE_RULES: readonly CommandRule[] = [
     when: (call) =>
       call.program === "pulumi"
         ? first(call) === "up" && hasFlag(call, /^-[a-z]*y|^--(?:yes|skip-preview)$/u)
-        : first(call) === "apply" && subcommands(call).length > 1,
+        : says(call, /^-?-auto-approve$/u) || (first(call) === "apply" && subcommands(call).length > 1),
     does: "changes infrastructure",
     effects: PERSON,
   },

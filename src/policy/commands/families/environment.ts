@@ -1,4 +1,4 @@
-import { CODE } from "../command-rule.ts"
+import { CODE, PERSON } from "../command-rule.ts"
 import type { CommandRule } from "../command-rule.ts"
 import type { CommandFacts } from "../command-verdict.ts"
 import type { Invocation } from "../invocation.ts"
@@ -49,7 +49,8 @@ const EDITORS =
   /^(?:true|:|cat|vim?|nvim|nano|emacs|ed|micro|hx|helix|code|subl|mate|joe|pico|gedit|kate|touch)(?:\s+(?:-w|--wait|-nw|-n))*$/u
 
 const VARIABLES: readonly { readonly names: RegExp; readonly isHarmless: (value: string) => boolean }[] = [
-  { names: /^(?:LD_PRELOAD|LD_AUDIT|LD_LIBRARY_PATH|DYLD_\w+|GCONV_PATH|LOCPATH|GLIBC_TUNABLES)$/u, isHarmless: never },
+  { names: /^(?:LD_PRELOAD|LD_AUDIT|DYLD_INSERT\w+|GCONV_PATH|LOCPATH|GLIBC_TUNABLES)$/u, isHarmless: never },
+  { names: /^(?:LD_LIBRARY_PATH|DYLD_\w*PATH)$/u, isHarmless: isLibraryPath },
   {
     names: /^(?:BASH_ENV|ENV|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|BASH_FUNC_\w+|ZDOTDIR|HISTFILE|IFS)$/u,
     isHarmless: (value) => HARMLESS_SHELL.test(value),
@@ -105,7 +106,7 @@ const VARIABLES: readonly { readonly names: RegExp; readonly isHarmless: (value:
     isHarmless: (value) => /^https:\/\/(?:registry\.npmjs\.org|pypi\.org)\b/u.test(value),
   },
   {
-    names: /^(?:DOCKER_HOST|CONTAINER_HOST|KUBECONFIG|HERMES_\w+|XDG_CONFIG_HOME)$/u,
+    names: /^(?:KUBECONFIG|HERMES_\w+|XDG_CONFIG_HOME)$/u,
     isHarmless: (value) => !/^(?:tcp|ssh):|^\/tmp|permission|off|yolo/iu.test(value),
   },
   {
@@ -121,6 +122,17 @@ const HARMLESS_INTERPRETER =
   /^(?:-W\s?\w*|-W:\w+|-w|ignore\S*|error\S*|default\S*|always|once|0|1|lib|\.\/lib|\.|-Ilib|--(?:yjit|jit|disable-\S+|enable=\S+))$/u
 const HARMLESS_BUILD =
   /^(?:-j\s?\d*|-s|-k|\d+|sccache|ccache|-mod=\w+|-tags=\S+|-ldflags=.*|-v|-count=\d+|-race|-trimpath|\/bin\/(?:ba|z|da)?sh|\/usr\/bin\/(?:ba|z|fi|da)?sh|(?:ba|z|fi)?sh|-O\d.*|-I\S+|-L\S+|\s)+$/u
+
+/** Libraries of the project, of a tool or of the system. */
+function isLibraryPath(value: string): boolean {
+  return value
+    .split(":")
+    .every((part) =>
+      /^(?:\.{1,2}\/|~\/|\/(?:usr|opt|lib\d*|nix)\/|\$\{?(?:LD_LIBRARY_PATH|DYLD_LIBRARY_PATH|PWD|HOME|CONDA_PREFIX|CUDA_HOME|ORACLE_HOME)\b|[\w][\w./-]*$)|^$/u.test(
+        part,
+      ),
+    )
+}
 
 /** New directories in front of the usual ones decide which program a name starts. */
 function isHarmlessPath(value: string): boolean {
@@ -142,4 +154,16 @@ export const ENVIRONMENT_RULES: readonly CommandRule[] = [
     does: "sets a variable that decides which code programs run",
     effects: CODE,
   },
+  {
+    key: "send commands to another container service or cluster",
+    programs: ["*", "env", "sudo"],
+    when: (call) =>
+      assignments(call).some(
+        ({ name, value: { text } }) => SERVICE_ADDRESS.test(name) && /^(?:tcp|ssh|https?):/u.test(text),
+      ),
+    does: "sets which machine later commands act on",
+    effects: PERSON,
+  },
 ]
+
+const SERVICE_ADDRESS = /^(?:DOCKER_HOST|CONTAINER_HOST|KUBERNETES_MASTER|NOMAD_ADDR|CONSUL_HTTP_ADDR|VAULT_ADDR)$/u

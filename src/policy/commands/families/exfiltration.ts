@@ -31,7 +31,7 @@ const uploadsWithCurl = (call: Invocation): boolean => {
   const data = of("-d", "--data", "--data-binary", "--data-ascii", "--json").filter((value) => value.startsWith("@"))
   const encoded = [...of("--data-urlencode", "--url-query")].filter((value) => /^[^=]*@/u.test(value))
   const forms = of("-F", "--form").filter((value) => /=[@<]/u.test(value))
-  const files = of("-T", "--upload-file", "-K", "--config")
+  const files = of("-T", "--upload-file")
   const sources = [...data.map((value) => value.slice(1)), ...encoded, ...forms, ...files]
   return sources.some((source) => (/(?:^|[@<=])[-.]$/u.test(source) ? readsFile(call) : true))
 }
@@ -132,6 +132,7 @@ export const EXFILTRATION_RULES: readonly CommandRule[] = [
     when: (call) =>
       (mentionsCredential(call) !== undefined || dumpsEnvironment(call)) &&
       !isKeyUser(call) &&
+      !isLocalUse(call) &&
       (NETWORK_PROGRAMS.has(call.program) || dumpsOrReads(call)),
     does: "sends credentials or the environment to another program or machine",
     effects: (call) => [...network(call), { kind: "credentials", path: mentionsCredential(call) ?? "the environment" }],
@@ -141,6 +142,16 @@ export const EXFILTRATION_RULES: readonly CommandRule[] = [
     programs: ["curl", "curlie"],
     when: (call) => uploadsWithCurl(call) && isElsewhere(call),
     does: "sends a file to another machine",
+    effects: network,
+  },
+  {
+    key: "options from a file",
+    programs: ["curl"],
+    when: (call) =>
+      curlValues(call).some(
+        ([name, value]) => (name === "-K" || name === "--config") && !/(?:^|\/)\.?curlrc$/u.test(value),
+      ),
+    does: "takes its addresses and data from a file that is not judged",
     effects: network,
   },
   {
@@ -178,6 +189,13 @@ export const EXFILTRATION_RULES: readonly CommandRule[] = [
       hasFlag(call, /^-[a-zA-Z]*[ec]$|^--(?:exec|sh-exec|lua-exec)/u) ||
       call.operands.some(({ text }) => /^(?:exec|system|shell)[:,]/iu.test(text)),
     does: "lets another machine control a program here",
+    effects: (call) => [...network(call), { kind: "code" }],
+  },
+  {
+    key: "open a connection that runs a program",
+    programs: ["ttyd", "gotty", "wetty", "sshd", "tmate", "upterm", "dropbear"],
+    when: (call) => call.words.length > 0 && !hasFlag(call, /^--(?:help|version)$|^-[tTV]$/u),
+    does: "lets other machines control a shell here",
     effects: (call) => [...network(call), { kind: "code" }],
   },
   {
@@ -295,6 +313,16 @@ export const EXFILTRATION_RULES: readonly CommandRule[] = [
     effects: network,
   },
 ]
+
+/** `openssl rsa` and `curl file://` contact no machine; what they read is judged as reading. */
+function isLocalUse(call: Invocation): boolean {
+  if (call.program === "openssl") return call.operands[0]?.text !== "s_client"
+  return (
+    call.program === "curl" &&
+    call.operands.some(({ text }) => /^file:/iu.test(text)) &&
+    !call.operands.some(({ text }) => /^(?!file:)[a-z]+:\/\//iu.test(text))
+  )
+}
 
 /** Programs that use a key and do not show it. */
 function isKeyUser(call: Invocation): boolean {

@@ -53,6 +53,12 @@ const DOWNLOADERS = new Set([
   "ssh",
   "telnet",
   "gh",
+  "openssl",
+  "dig",
+  "nslookup",
+  "host",
+  "drill",
+  "websocat",
 ])
 const readsDownload = (call: Invocation): boolean =>
   upstream(call.command, call.understood).some(({ program }) =>
@@ -63,7 +69,7 @@ const readsOtherMachine = (call: Invocation): boolean =>
 const hasScript = (call: Invocation): boolean =>
   call.operands.length > 0 && call.operands[0]?.text !== "-" && !hasFlag(call, /^-s$/u)
 const REMOTE_SUBSTITUTION =
-  /(?:\$\(|`|<\()\s*(?:sudo\s+)?(?:\w+=\S*\s+)*(?:curl|wget|fetch|aria2c|nc|ncat|lynx|ssh|http)\b/u
+  /(?:\$\(|`|<\()\s*(?:sudo\s+)?(?:\w+=\S*\s+)*(?:curl|wget|fetch|aria2c|nc|ncat|lynx|ssh|http)(?![\w-])/u
 const runsSubstitution = (call: Invocation): boolean =>
   [...call.words, ...(call.command.input?.kind === "file" ? [call.command.input.path] : [])].some(
     ({ known, text }) => !known && REMOTE_SUBSTITUTION.test(text),
@@ -115,6 +121,21 @@ export const FOREIGN_CODE_RULES: readonly CommandRule[] = [
     effects: network,
   },
   {
+    key: "run downloaded code",
+    programs: ["*"],
+    when: (call) => /^(?:https?|ftp|git\+\w+|github|gist):/iu.test(call.command.argv[0]?.text ?? ""),
+    does: "runs code from an address",
+    effects: network,
+  },
+  {
+    key: "run downloaded code",
+    programs: ["xargs", "parallel"],
+    when: (call) =>
+      readsOtherMachine(call) && [...SHELLS, ...INTERPRETERS].includes(programName(call.command.program ?? "")),
+    does: "runs what another machine sends",
+    effects: network,
+  },
+  {
     key: "run a downloaded file",
     programs: ["*"],
     when: runsDownloadedFile,
@@ -136,8 +157,7 @@ export const FOREIGN_CODE_RULES: readonly CommandRule[] = [
       (["npx", "pnpx", "bunx"].includes(call.program) && startedPackages(call).some((text) => URL.test(text))) ||
       optionValues(call, "--registry").some(
         ({ text }) => !/^https:\/\/registry\.(?:npmjs\.org|yarnpkg\.com|npmmirror\.com)\/?$/u.test(text),
-      ) ||
-      optionValues(call, "--script-shell", "--node-options", "--shell").length > 0,
+      ),
     does: "installs or runs code from an address that is not the usual registry",
     effects: network,
   },

@@ -19,7 +19,7 @@ function ownOptions(call: Invocation): readonly string[] {
 const own = (call: Invocation, pattern: RegExp): boolean => ownOptions(call).some((option) => pattern.test(option))
 const readsHereDocument = (call: Invocation): boolean => call.command.input?.kind === "text" && isWithoutScript(call)
 const isWithoutScript = (call: Invocation): boolean =>
-  call.operands.every(({ text }) => text === "-" || text === "/dev/stdin") &&
+  call.operands.every(({ text }) => /^(?:-|\/dev\/(?:stdin|fd\/0)|\/proc\/self\/fd\/0)$/u.test(text)) &&
   !own(call, /^-[a-zA-Z]*[mc]$|^--version$|^-V$/u)
 const OTHER_INTERPRETERS = INTERPRETERS.filter((name) => !SCRIPT_RUNNERS.includes(name))
 

@@ -26,7 +26,7 @@ const sshOption = (call: Invocation): boolean =>
   ) ||
   (call.program === "ssh" && optionValues(call, "-F", "-I").some(({ text }) => !text.endsWith("/.ssh/config")))
 const shellEscape = (call: Invocation): boolean =>
-  says(call, /(?:^|\n|;|\s)(?:\\!|\.shell|\.system|\.output\s*\|)\s*|\\g?\s*\|/u)
+  says(call, /(?:^|\n|;|\s)(?:\\!|\.shell|\.system|\.output\s*\|)\s*|\\[go]?\s*\|/u)
 const copyProgram = (call: Invocation): boolean =>
   says(call, /\b(?:copy|COPY)\b[\s\S]*\b(?:from|to)\s+program\b/iu) || shellEscape(call)
 const tarProgram = (call: Invocation): boolean =>
@@ -88,8 +88,8 @@ const STARTS_PROGRAM: ReadonlyMap<string, (call: Invocation) => boolean> = new M
   ],
   ["mysql", (call) => shellEscape(call) || anyOption("--pager")(call)],
   ["mariadb", shellEscape],
-  ["make", (call) => says(call, /^(?:SHELL|\.SHELLFLAGS)=|^--eval/u)],
-  ["gmake", (call) => says(call, /^(?:SHELL|\.SHELLFLAGS)=|^--eval/u)],
+  ["make", (call) => says(call, /^(?:SHELL|\.SHELLFLAGS)=|^--eval|^-E/u)],
+  ["gmake", (call) => says(call, /^(?:SHELL|\.SHELLFLAGS)=|^--eval|^-E/u)],
   ["strace", (call) => optionValues(call, "-o").some(({ text }) => /^[|!]/u.test(text))],
   ["split", anyOption("--filter")],
   ["vimdiff", editor],
@@ -104,9 +104,6 @@ const STARTS_PROGRAM: ReadonlyMap<string, (call: Invocation) => boolean> = new M
   ["rake", anyOption("-e", "-p", "-E")],
   ["sg", (call) => call.words.length > 1],
   ["newgrp", () => true],
-  ["bun", (call) => says(call, /^https?:\/\//u)],
-  ["uv", (call) => subcommands(call)[0] === "run" && says(call, /^https?:\/\//u)],
-  ["node", (call) => says(call, /^(?:--import=|--loader=|--require=)?data:/u)],
   ["php", (call) => says(call, /^(?:-d)?(?:auto_(?:prepend|append)_file|extension|zend_extension)=/u)],
   ["ld", (call) => says(call, /^-{1,2}plugin(?:=|$)/u)],
   ["clang", (call) => says(call, /^-fplugin=|^-load$/u)],
@@ -114,7 +111,14 @@ const STARTS_PROGRAM: ReadonlyMap<string, (call: Invocation) => boolean> = new M
   ["nmap", anyOption("--script", "--interactive")],
   ["gcc", (call) => says(call, /^-wrapper$|^-fplugin=|^-specs=|^-B\//u)],
   ["cmake", (call) => says(call, /^-P$/u) && says(call, /^\/tmp\//u)],
-  ["npm", (call) => subcommands(call)[0] === "exec" && anyOption("-c", "--call")(call)],
+  [
+    "npm",
+    (call) =>
+      (subcommands(call)[0] === "exec" && anyOption("-c", "--call")(call)) ||
+      anyOption("--script-shell", "--node-options")(call),
+  ],
+  ["pnpm", anyOption("--script-shell", "--node-options")],
+  ["yarn", anyOption("--script-shell", "--node-options")],
   ["npx", anyOption("-c", "--call")],
   ["go", (call) => says(call, /^-(?:exec|toolexec)(?:=|$)/u)],
   ["cargo", (call) => optionValues(call, "--config").some(({ text }) => /runner|rustc|linker|wrapper/u.test(text))],
@@ -127,18 +131,32 @@ const STARTS_PROGRAM: ReadonlyMap<string, (call: Invocation) => boolean> = new M
   ["lualatex", (call) => says(call, /^-{1,2}shell-escape$/u)],
   ["pandoc", (call) => anyOption("-F", "--filter", "-L", "--lua-filter")(call)],
   ["pip", (call) => anyOption("--python", "--global-option", "--config-settings")(call) && says(call, /^\/tmp\//u)],
-  [
-    "redis-cli",
-    (call) =>
-      says(call, /^(?:module|eval|slaveof|replicaof)$/iu) || (says(call, /^config$/iu) && says(call, /^set$/iu)),
-  ],
 ])
+
+/** Code in an option: node, deno and others load modules from `data:` addresses and from other machines. */
+const CODE_ADDRESS = /^(?:(?:--(?:import|loader|experimental-loader|require|preload|eval)|-r)=?)?(?:data:|https?:\/\/)/u
+const LOADING = /^(?:-r|--(?:import|loader|experimental-loader|require|preload))$/u
+
+const loadsAddress = (call: Invocation): boolean =>
+  call.words.some(({ text }, index) => {
+    const isValue = index === 0 || LOADING.test(call.words[index - 1]?.text ?? "") || text.startsWith("-")
+    return isValue && CODE_ADDRESS.test(text)
+  }) || subcommands(call).some((word, index) => index < 2 && CODE_ADDRESS.test(word) && RUNS_ADDRESS.has(call.program))
+
+const RUNS_ADDRESS = new Set(["bun", "deno", "tsx", "bunx"])
 
 const TEMPORARY_CODE =
   /^(?:-r|--require|--import|--loader|--experimental-loader|-I|-M|-f|--file|--makefile)(?:=|\n)?\/(?:tmp|var\/tmp|dev\/shm)\//mu
 
 /** Options of everyday programs that start another program. */
 export const LAUNCHER_RULES: readonly CommandRule[] = [
+  {
+    key: "run downloaded code",
+    programs: ["node", "nodejs", "bun", "bunx", "deno", "tsx", "ts-node", "mocha", "vitest", "jest"],
+    when: loadsAddress,
+    does: "loads code from an address",
+    effects: CODE,
+  },
   {
     key: "load code from a temporary directory",
     programs: ["node", "ruby", "perl", "java", "make", "gmake", "python", "python3", "php", "bun", "deno"],
@@ -154,9 +172,7 @@ export const LAUNCHER_RULES: readonly CommandRule[] = [
     when: (call) => {
       const [first = "", second = ""] = call.operands.map(({ text }) => text)
       if (call.program.startsWith("python"))
-        return (
-          first.endsWith("manage.py") && (second === "flush" || (second === "shell" && says(call, /^-c$|^--command/u)))
-        )
+        return first.endsWith("manage.py") && second === "shell" && says(call, /^-c$|^--command/u)
       if (call.program === "php") return first === "artisan" && second === "tinker" && says(call, /^--execute/u)
       return call.program === "rails" ? first === "runner" || first === "r" : call.words.length > 0
     },

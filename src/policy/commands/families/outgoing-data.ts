@@ -106,8 +106,82 @@ const SERVERS = [
 const isServerPackage = (call: Invocation): boolean =>
   call.program !== "npx" || says(call, /^(?:serve|http-server|live-server)(?:@.*)?$/u)
 
-const METADATA =
-  /(?:^|[/@])(?:169\.254\.169\.254|metadata\.google\.internal|100\.100\.100\.200|\[fd00:ec2::254\]|0xa9fea9fe|2852039166)(?:[:/]|$)/iu
+/** The services that give a cloud machine its credentials, in any notation of the address. */
+const METADATA_NAME =
+  /(?:^|[/@.:'"=([])(?:169\.254\.(?:169\.254|170\.2(?:3)?|0\.23)|metadata\.google\.internal|metadata\.(?:azure\.(?:com|internal)|oraclecloud\.com|tencentyun\.com)|instance-data(?:\.ec2\.internal)?|100\.100\.100\.200|192\.0\.0\.192|fd00:ec2::(?:254|23)|::ffff:(?:169\.254\.|a9fe:)[\da-f.]+)(?![\w-])/iu
+const METADATA_ADDRESSES = new Set([
+  "169.254.169.254",
+  "169.254.170.2",
+  "169.254.170.23",
+  "100.100.100.200",
+  "192.0.0.192",
+])
+
+/** `0xa9fea9fe` and `2852039166` have ten characters. */
+const SHORTEST_ADDRESS = 10
+
+const readsMetadata = (call: Invocation): boolean =>
+  call.words.some(({ text }) => {
+    if (text.length < SHORTEST_ADDRESS) return false
+    if (METADATA_NAME.test(text)) return true
+    const host = /^(?:[a-z]+:\/\/)?(?:[^/@]*@)?((?:0x[\da-f]+|\d+)(?:\.(?:0x[\da-f]+|\d+)){0,3})(?:[:/?]|$)/iu.exec(
+      text,
+    )?.[1]
+    return host !== undefined && METADATA_ADDRESSES.has(dottedAddress(host) ?? "")
+  })
+
+/** `0xa9fea9fe`, `2852039166` and `0251.0376.0251.0376` are notations of one address. */
+function dottedAddress(host: string): string | undefined {
+  const numbers = host.split(".").map((part) => (/^0\d/u.test(part) ? Number.parseInt(part, 8) : Number(part)))
+  const last = numbers.pop()
+  if (last === undefined || [...numbers, last].some((number) => !Number.isSafeInteger(number) || number < 0))
+    return undefined
+  const count = 4 - numbers.length
+  const rest = Array.from({ length: count }, (_, index) => Math.floor(last / 256 ** (count - 1 - index)) % 256)
+  return [...numbers, ...rest].join(".")
+}
+
+/** Tokens of a service in a header for a host of another one. */
+const sendsForeignToken = (call: Invocation): boolean => {
+  const host = networkHost(call)
+  if (host === undefined || isLoopback(host)) return false
+  const headers = optionValues(call, "-H", "--header", "-u", "--user", "--oauth2-bearer", "--header=")
+  return headers.some(({ known, text }) => {
+    const service = known ? undefined : SERVICE_TOKEN.exec(text)?.[1]?.toLowerCase()
+    const hosts = service === undefined ? undefined : SERVICE_HOSTS[service]
+    return hosts !== undefined && !hosts.test(host)
+  })
+}
+
+const SERVICE_TOKEN =
+  /\$\{?(github|gh|gitlab|openai|anthropic|aws|npm|hf|huggingface|slack|stripe|cloudflare|digitalocean|discord|telegram|sentry|heroku|vercel|netlify|linear|notion|openrouter|groq|mistral|gemini)_\w*(?:TOKEN|KEY|PAT|SECRET)\w*/iu
+const SERVICE_HOSTS: Readonly<Record<string, RegExp>> = {
+  github: /(?:^|\.)github(?:usercontent|copilot)?\.(?:com|io)$|github/u,
+  gh: /github|ghcr\.io$/u,
+  gitlab: /gitlab/u,
+  openai: /openai/u,
+  anthropic: /anthropic|claude/u,
+  aws: /amazonaws|aws/u,
+  npm: /npm/u,
+  hf: /huggingface|(?:^|\.)hf\.co$/u,
+  huggingface: /huggingface|(?:^|\.)hf\.co$/u,
+  slack: /slack/u,
+  stripe: /stripe/u,
+  cloudflare: /cloudflare|workers\.dev$/u,
+  digitalocean: /digitalocean/u,
+  discord: /discord/u,
+  telegram: /telegram/u,
+  sentry: /sentry/u,
+  heroku: /heroku/u,
+  vercel: /vercel/u,
+  netlify: /netlify/u,
+  linear: /linear/u,
+  notion: /notion/u,
+  openrouter: /openrouter/u,
+  groq: /groq/u,
+  mistral: /mistral/u,
+  gemini: /googleapis|google/u,
+}
 
 /** Data that leaves this machine in the arguments of a program, and directories that are opened to others. */
 export const OUTGOING_DATA_RULES: readonly CommandRule[] = [
@@ -133,6 +207,20 @@ export const OUTGOING_DATA_RULES: readonly CommandRule[] = [
     effects: [{ kind: "credentials", path: ".env" }],
   },
   {
+    key: "send a token to another service",
+    programs: ["curl", "curlie", "wget", "wget2", "http", "https", "xh"],
+    when: sendsForeignToken,
+    does: "sends the token of a service to a host of another one",
+    effects: (call) => [...network(call), { kind: "credentials", path: "the environment" }],
+  },
+  {
+    key: "send data to another machine",
+    programs: ["rsync"],
+    when: (call) => /^(?:rsync:\/\/|[\w.-]+::)/u.test(call.operands.at(-1)?.text ?? "") && isElsewhere(call),
+    does: "sends files to a public rsync service",
+    effects: network,
+  },
+  {
     key: "send data to another machine",
     programs: ["lftp", "sftp", "ftp", "ncftpput", "curlftpfs"],
     when: (call) => call.program === "ncftpput" || says(call, /(?:^|;|\s)(?:m?put|mirror\s+(?:-\w*R|--reverse))\s/u),
@@ -156,7 +244,7 @@ export const OUTGOING_DATA_RULES: readonly CommandRule[] = [
   {
     key: "read credentials of the cloud machine",
     programs: ["*"],
-    when: (call) => says(call, METADATA),
+    when: readsMetadata,
     does: "reads the service that gives this machine its cloud credentials",
     effects: [{ kind: "credentials", path: "the metadata service" }],
   },

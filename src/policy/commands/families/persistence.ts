@@ -13,10 +13,14 @@ const sets = (call: Invocation, ...actions: readonly string[]): boolean => {
   return command === "config" && actions.includes(action)
 }
 
+const unpacks = (call: Invocation): boolean =>
+  /^-?[a-zA-Z]*x/u.test(call.words[0]?.text ?? "") || hasFlag(call, /^-[a-zA-Z]*x|^--(?:extract|get)$/u)
+
 /** The names of the files are in an archive or in another directory, so they may include start-up files. */
 function unpacksIntoHome(call: Invocation): boolean {
   if (hasFlag(call, /^-[a-zA-Z]*P/u) && call.program.endsWith("tar") && says(call, /^-?[a-zA-Z]*x/u)) return true
   if (call.program === "git" && first(call) !== "apply" && first(call) !== "am") return false
+  if (call.program.endsWith("tar") && !unpacks(call)) return false
   const given = call.program === "patch" || call.program === "git" ? optionValues(call, "-d", "--directory") : []
   const targets = [...writtenPaths(call), ...given.map((word): WrittenPath => ({ method: "other", word }))].filter(
     ({ method, derived }) => method !== "delete" && derived === undefined,
@@ -58,9 +62,6 @@ export const PERSISTENCE_RULES: readonly CommandRule[] = [
       "sc",
       "schtasks",
       "systemd-tmpfiles",
-      "busctl",
-      "dbus-send",
-      "gdbus",
     ],
     when: (call) =>
       call.program === "systemctl"
@@ -71,11 +72,28 @@ export const PERSISTENCE_RULES: readonly CommandRule[] = [
         : call.program === "launchctl"
           ? /^(?:load|bootstrap|enable|submit|kickstart|setenv)$/u.test(first(call))
           : call.program === "loginctl"
-            ? first(call) === "enable-linger" || first(call) === "terminate-user" || first(call) === "kill-user"
-            : call.program === "busctl"
-              ? first(call) === "call"
-              : call.words.length > 0,
+            ? first(call) === "enable-linger"
+            : call.words.length > 0,
     does: "installs or starts a service that runs on its own",
+    effects: PERSON,
+  },
+  {
+    key: "call a service of the system",
+    programs: ["busctl", "dbus-send", "gdbus", "qdbus"],
+    when: (call) =>
+      call.program === "busctl"
+        ? /^(?:call|set-property|emit)$/u.test(first(call))
+        : call.program === "gdbus"
+          ? /^(?:call|emit)$/u.test(first(call))
+          : call.words.length > 0,
+    does: "lets a service outside the sandbox act",
+    effects: PERSON,
+  },
+  {
+    key: "change scheduled jobs",
+    programs: ["git"],
+    when: (call) => first(call) === "maintenance" && /^(?:start|register|stop)$/u.test(subcommands(call)[1] ?? ""),
+    does: "changes what runs later",
     effects: PERSON,
   },
   {
@@ -128,6 +146,19 @@ export const PERSISTENCE_RULES: readonly CommandRule[] = [
     when: unpacksIntoHome,
     does: "may replace any file in the home or in the system",
     effects: (call) => [{ kind: "write", path: call.facts.userHome }],
+  },
+  {
+    key: "write a file that other programs execute",
+    programs: ["chmod"],
+    when: (call) =>
+      call.operands.some(({ text }) => /^[ugoa]*[+=][rwst]*x|^[0-7]*[1357][0-7]{0,2}$/u.test(text)) &&
+      call.operands
+        .slice(1)
+        .some((word) =>
+          pathForms(word, call.command.directory, call.facts).some((path) => /\/\.git\/hooks\//u.test(path)),
+        ),
+    does: "makes a hook of git executable",
+    effects: PERSON,
   },
   {
     key: "register a key or handler",

@@ -2,6 +2,7 @@ import { CODE, PERSON, PRIVILEGES } from "../command-rule.ts"
 import type { CommandRule } from "../command-rule.ts"
 import { hasFlag, optionValues } from "../invocation.ts"
 import type { Invocation } from "../invocation.ts"
+import { SCRIPT_RUNNERS, SHELLS } from "./foreign-code.ts"
 
 /** Sudo's own options, before the command that it starts. */
 export function sudoOptions(call: Invocation): readonly string[] {
@@ -45,6 +46,11 @@ const exposesHost = (path: string, home: string): boolean => {
     /^\/dev\/(?:sd|nvme|mem|kmsg)/u.test(source)
   )
 }
+
+/** `sudo bash`, `sudo -u root env zsh -l`: no command and no script follows. */
+const isForAnotherUser = ({ command: { wrappers } }: Invocation): boolean =>
+  wrappers.some(({ program }) => /^(?:sudo(?:-rs)?|doas|pkexec|run0|gosu|su-exec|setpriv)$/u.test(program))
+const LOGIN_OPTION = /^(?:-[ilsE]+|--(?:login|norc|noprofile|posix|restricted|interactive))$/u
 
 export const PRIVILEGE_RULES: readonly CommandRule[] = [
   {
@@ -112,6 +118,23 @@ export const PRIVILEGE_RULES: readonly CommandRule[] = [
     effects: PRIVILEGES,
   },
   {
+    key: "root shell",
+    programs: ["su", "runuser"],
+    when: (call) =>
+      !hasFlag(call, /^--(?:help|version|command|session-command)|^-[a-z]*[chV]/u) &&
+      !call.words.some(({ text }) => text === "--"),
+    does: "starts a shell of another user",
+    effects: PRIVILEGES,
+  },
+  {
+    key: "root shell",
+    programs: [...SHELLS, ...SCRIPT_RUNNERS],
+    when: (call) =>
+      !call.isWrapper && isForAnotherUser(call) && call.words.every(({ text }) => LOGIN_OPTION.test(text)),
+    does: "starts a shell of another user, and what is typed there is not judged",
+    effects: PRIVILEGES,
+  },
+  {
     key: "access to a container socket",
     programs: ["*"],
     when: (call) =>
@@ -123,7 +146,10 @@ export const PRIVILEGE_RULES: readonly CommandRule[] = [
   {
     key: "debug another process",
     programs: ["gdb", "strace", "ltrace", "ptrace", "gcore", "reptyr", "lldb"],
-    when: (call) => hasFlag(call, /^-p|^--pid|^--attach/u),
+    when: (call) =>
+      ["ptrace", "reptyr", "gcore"].includes(call.program)
+        ? call.operands.length > 0
+        : hasFlag(call, /^-p|^--pid|^--attach/u),
     does: "reads or changes a running process",
     effects: CODE,
   },

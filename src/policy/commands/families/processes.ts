@@ -1,8 +1,10 @@
 import { PERSON, SYSTEM } from "../command-rule.ts"
 import type { CommandRule } from "../command-rule.ts"
-import { hasFlag, upstream } from "../invocation.ts"
+import { hasFlag, optionValues, upstream } from "../invocation.ts"
 import type { Invocation } from "../invocation.ts"
-import type { SimpleCommand } from "../../shell/understood-command.ts"
+import { pathForms } from "../command-paths.ts"
+import { pathClass } from "../path-classes.ts"
+import type { ShellWord, SimpleCommand } from "../../shell/understood-command.ts"
 
 /** The arguments of `kill` that name processes: `-1` is a signal only as the first of several arguments. */
 function killedProcesses({ words }: Invocation): readonly string[] {
@@ -73,7 +75,7 @@ export const PROCESS_RULES: readonly CommandRule[] = [
   {
     key: "system shutdown/reboot",
     level: "hardline",
-    programs: ["shutdown", "reboot", "halt", "poweroff"],
+    programs: ["shutdown", "reboot", "halt", "poweroff", "openrc-shutdown"],
     when: () => true,
     does: "stops or restarts the machine",
     effects: SYSTEM,
@@ -193,6 +195,32 @@ export const PROCESS_RULES: readonly CommandRule[] = [
     effects: SYSTEM,
   },
   {
+    key: "kill hermes/gateway process (self-termination)",
+    programs: ["kill", "pkill", "fuser", "killall", "skill"],
+    when: (call) => !isList(call) && killsByFilesOfHermes(call),
+    does: "kills processes that a file or list of Hermes names",
+    effects: PERSON,
+  },
+  {
+    key: "force kill processes",
+    programs: ["skill", "snice"],
+    when: (call) => hasKillFlag(call) || hasKillValue(call),
+    does: "kills processes by name without letting them finish",
+    effects: SYSTEM,
+  },
+  {
+    key: "end every terminal session",
+    programs: ["tmux", "screen", "zellij", "loginctl"],
+    when: (call) =>
+      call.program === "screen"
+        ? anyOperand(call, /^quit$/u) && hasFlag(call, /^-[a-z]*X/u)
+        : call.program === "loginctl"
+          ? anyOperand(call, /^(?:terminate|kill)-(?:user|session|seat)$/u)
+          : anyOperand(call, /^(?:kill-server|kill-all-sessions)$/u),
+    does: "ends terminals of the user and everything that runs in them",
+    effects: SYSTEM,
+  },
+  {
     key: "kill every process that uses a file system",
     programs: ["fuser", "xkill"],
     when: (call) =>
@@ -202,12 +230,41 @@ export const PROCESS_RULES: readonly CommandRule[] = [
   },
   {
     key: "suspend the machine or write to every terminal",
-    programs: ["pm-suspend", "pm-hibernate", "rtcwake", "kexec", "wall"],
-    when: (call) => call.program !== "wall" || call.operands.length > 0,
+    programs: ["pm-suspend", "pm-hibernate", "rtcwake", "kexec", "wall", "systemctl", "loginctl", "zzz"],
+    when: (call) =>
+      call.program === "systemctl" || call.program === "loginctl"
+        ? anyOperand(call, /^(?:suspend|hibernate|hybrid-sleep|suspend-then-hibernate|sleep|exit|switch-root)$/u)
+        : call.program !== "wall" || call.operands.length > 0,
     does: "acts on the whole machine",
     effects: SYSTEM,
   },
 ]
+
+/** `kill $(cat ~/.hermes/gateway.pid)`, `pkill -F …`, `fuser -k …/state.db`, and lists from which Hermes is chosen. */
+function killsByFilesOfHermes(call: Invocation): boolean {
+  const { command, understood } = call
+  if (call.program === "fuser" && !hasFlag(call, /^-[a-z]*k|^--kill/u)) return false
+  const fed = [command, ...upstream(command, understood)]
+  const computed = call.words.some(({ known }) => !known)
+  const sources = computed ? [...fed, ...understood.commands.filter(suppliesValues)] : fed
+  const files: readonly ShellWord[] = [
+    ...(call.program === "fuser" ? call.operands : []),
+    ...optionValues(call, "-F", "--pidfile"),
+    ...sources.slice(1).flatMap(({ argv }) => argv.slice(1)),
+    ...sources.flatMap(({ input }) => (input?.kind === "file" ? [input.path] : [])),
+    ...sources.flatMap(({ redirections }) => redirections.map(({ target }) => target)),
+  ]
+  const ofHermes = files.some((word) =>
+    pathForms(word, command.directory, call.facts).some((path) => pathClass(path, call.facts)?.startsWith("hermes")),
+  )
+  const chosen = sources.slice(1).some(({ argv }) => argv.slice(1).some(namesHermes))
+  return ofHermes || chosen
+}
+const suppliesValues = ({ source, program }: SimpleCommand): boolean =>
+  source === "substitution" || program === "read" || program === "mapfile" || program === "readarray"
+/** `grep '[h]ermes'` and `awk '/hermes/ {…}'`, but not a path with that name in it. */
+const namesHermes = ({ text }: ShellWord): boolean =>
+  /h\]?ermes/iu.test(text) && (!text.includes("/") || /^\/[^/]*\/\s*\{/u.test(text))
 
 /** `$(ps …)` without a filter behind it, the parent of the shell, and the processes of Hermes. */
 const NAMES_HERMES_OR_ALL = /(?:\$\(|`)\s*ps\b[^|)`]*[)`]|\$\{?PPID\b|(?:\$\(|`)\s*pidof\s+hermes/u
@@ -222,7 +279,11 @@ function killsEveryListed(call: Invocation): boolean {
   const substituted = call.words.some(
     ({ known, text }) => !known && /(?:\$\(|`)\s*(?:ps|pgrep|ls|find|echo)\b/u.test(text),
   )
-  if (substituted && listsEveryProcess(call.understood.commands.filter(({ source }) => source === "substitution")))
+  const inLoop = call.words.some(({ known, text }) => !known && /^\$\{?\w+\}?$/u.test(text))
+  if (
+    (substituted || inLoop) &&
+    listsEveryProcess(call.understood.commands.filter(({ source }) => source === "substitution"))
+  )
     return true
   const numbers = new Set(texts.filter((text) => /^\d{1,7}$/u.test(text)))
   if (numbers.size > MOST_NAMED_PROCESSES) return true

@@ -88,7 +88,7 @@ export const SERVICE_RULES: readonly CommandRule[] = [
         ) &&
         !says(call, /^--dry-run/u)) ||
       says(call, /^--replicas=0$/u),
-    does: "deletes or stops something in a cluster",
+    does: "deletes, stops or blocks something in a cluster",
     effects: PERSON,
   },
   {
@@ -128,7 +128,7 @@ export const SERVICE_RULES: readonly CommandRule[] = [
           ),
       ) ||
       (["terraform", "tofu", "terragrunt"].includes(call.program) &&
-        (says(call, /^-?-auto-approve$|^-destroy$/u) ||
+        (says(call, /^-destroy$/u) ||
           (words(call)[0] === "state" && ["rm", "push", "replace-provider"].includes(words(call)[1] ?? "")) ||
           first(call, "force-unlock", "taint"))),
     does: "destroys infrastructure",
@@ -141,11 +141,25 @@ export const SERVICE_RULES: readonly CommandRule[] = [
       words(call).some(
         (word, index) =>
           index < 5 &&
-          /^(?:rm|rb|del|delete|deletefile|purge|cleanup|remove|terminate-\S+|delete-\S+|deregister-\S+|stop-instances|put-bucket-policy|put-user-policy|attach-\S+-policy|create-access-key|add-iam-policy-binding|rmdirs)$/u.test(
+          /^(?:rm|rb|del|delete|deletefile|purge|cleanup|remove|terminate-\S+|delete-\S+|deregister-\S+|stop-instances|rmdirs)$/u.test(
             word,
           ),
       ),
-    does: "deletes or opens something in a cloud",
+    does: "deletes or stops something in a cloud",
+    effects: PERSON,
+  },
+  {
+    key: "change who may do what on a server",
+    programs: ["aws", "gcloud", "gsutil", "az"],
+    when: (call) =>
+      words(call).some(
+        (word, index) =>
+          index < 5 &&
+          /^(?:put-\S*policy|attach-\S+-policy|create-(?:access-key|login-profile|service-linked-role)|update-assume-role-policy|(?:add|set)-iam-policy(?:-binding)?|authorize-security-group-\S+)$/u.test(
+            word,
+          ),
+      ),
+    does: "changes accounts or rights in a cloud",
     effects: PERSON,
   },
   {
@@ -177,6 +191,14 @@ export const SERVICE_RULES: readonly CommandRule[] = [
       "liquibase",
       "django-admin",
       "pg_restore",
+      "mongorestore",
+      "dotnet",
+      "kafka-topics",
+      "kafka-topics.sh",
+      "rabbitmqctl",
+      "vault",
+      "python",
+      "python3",
     ],
     when: (call) =>
       call.program.startsWith("drop") ||
@@ -188,28 +210,57 @@ export const SERVICE_RULES: readonly CommandRule[] = [
       says(call, /\bdrop(?:Database|Collection)?\s*\(|\.(?:deleteMany|remove)\s*\(\s*(?:\{\s*\})?\s*\)/u) ||
       (call.program === "mysqladmin" && says(call, /^(?:drop|shutdown)$/u)) ||
       says(call, /^(?:db:(?:drop|reset|purge|wipe|fresh)|migrate:(?:fresh|reset)|migrate:refresh)/u) ||
+      (call.program === "dotnet" && /^ef database drop\b/u.test(words(call).slice(0, 3).join(" "))) ||
+      (call.program === "alembic" && first(call, "downgrade")) ||
+      (call.program.startsWith("kafka-topics") && hasFlag(call, /^--delete$/u)) ||
+      (call.program === "rabbitmqctl" &&
+        first(call, "reset", "force_reset", "delete_queue", "purge_queue", "delete_vhost")) ||
+      (call.program === "vault" &&
+        (first(call, "delete") ||
+          /^(?:kv|secrets|auth) (?:delete|destroy|disable|metadata)\b/u.test(words(call).slice(0, 2).join(" ")))) ||
+      (call.program === "mongorestore" && hasFlag(call, /^--drop$/u)) ||
+      (call.program === "influx" && first(call, "delete")) ||
+      (/^(?:python3?|django-admin)$/u.test(call.program) &&
+        call.operands.some(({ text }, index) => index < 2 && /^(?:flush|reset_db|sqlflush)$/u.test(text)) &&
+        (call.program === "django-admin" || call.operands[0]?.text.endsWith("manage.py") === true)) ||
       (call.program === "pg_restore" && hasFlag(call, /^-[a-z]*c|^--clean/u)) ||
       (says(call, /^prisma$/u) || call.program === "prisma"
         ? says(call, /^reset$/u) || says(call, /^--(?:force-reset|accept-data-loss)$/u)
         : false) ||
       (["flyway", "liquibase"].includes(call.program) && says(call, /^(?:clean|drop-all)$/u)),
-    does: "deletes a database or what is in it",
+    does: "deletes a database or data of a server",
     effects: PERSON,
   },
   {
     key: "change who may do what on a server",
-    programs: ["kubectl", "oc", "createuser", "docker", "mongorestore", "influx", "psql", "mysql", "mariadb"],
+    programs: ["kubectl", "oc", "createuser", "psql", "mysql", "mariadb"],
     when: (call) =>
       call.program === "createuser" ||
       says(call, /^(?:cluster)?rolebinding$|^certificatesigningrequest/u) ||
-      (call.program === "docker" && first(call, "context") && words(call)[1] === "use") ||
-      (call.program === "mongorestore" && hasFlag(call, /^--drop$/u)) ||
-      (call.program === "influx" && first(call, "delete")) ||
       says(
         call,
         /\b(?:grant\s+[\w ,]{1,80}\s+(?:on|to)\s|alter\s+(?:user|role)\s|create\s+(?:user|role)\s|into\s+(?:out|dump)file\b)/iu,
       ),
     does: "changes accounts, rights or data of a server",
+    effects: PERSON,
+  },
+  {
+    key: "switch to another container service or cluster",
+    programs: [...CONTAINERS, "kubectl", "oc"],
+    when: (call) =>
+      (CONTAINERS.includes(call.program) && first(call, "context") && words(call)[1] === "use") ||
+      (first(call, "config") &&
+        ["use-context", "set-cluster", "set-credentials", "set-context"].includes(words(call)[1] ?? "")),
+    does: "changes where later commands act",
+    effects: PERSON,
+  },
+  {
+    key: "change a database server",
+    programs: ["redis-cli", "valkey-cli"],
+    when: (call) =>
+      says(call, /^(?:module|eval|evalsha|function|slaveof|replicaof|failover|acl)$/iu) ||
+      (says(call, /^config$/iu) && says(call, /^(?:set|rewrite)$/iu)),
+    does: "changes settings or code of a database server",
     effects: PERSON,
   },
   {

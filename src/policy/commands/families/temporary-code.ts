@@ -50,6 +50,9 @@ const CODE_OPTIONS: Readonly<Record<string, string>> = {
   kubectl: "--kubeconfig",
   ansible: "-i",
   pip: "-r --requirement",
+  git: "--git-dir",
+  bun: "--preload -r",
+  tsx: "--import -r",
 }
 
 const TEMPORARY = /^\/(?:tmp|var\/tmp|dev\/shm)(?:\/|$)/u

@@ -134,17 +134,24 @@ export const VERSION_CONTROL_RULES: readonly CommandRule[] = [
           hasFlag(call, /^--prune/u)) ||
         (action(call) === "prune" && !hasFlag(call, /^-n$|^--dry-run$/u)) ||
         (action(call) === "update-ref" && hasFlag(call, /^-d$|^--stdin$/u)) ||
-        (action(call) === "stash" && words[1] === "clear") ||
+        (action(call) === "stash" && ["clear", "drop"].includes(words[1] ?? "")) ||
         (action(call) === "replace" && words.length > 1) ||
-        (action(call) === "worktree" && words[1] === "remove" && hasFlag(call, /^-f$|^--force$/u)) ||
-        (action(call) === "rm" &&
-          hasFlag(call, /^-[a-z]*r/u) &&
-          hasFlag(call, /^-[a-z]*f|^--force/u) &&
-          words.slice(1).some(isEverything))
+        (action(call) === "worktree" && words[1] === "remove" && hasFlag(call, /^-f$|^--force$/u))
       )
     },
     does: "drops commits or changes that cannot be restored",
     effects: PERSON,
+  },
+  {
+    key: "git rm of the whole working tree",
+    programs: GIT,
+    when: (call) =>
+      is("rm", /^-[a-z]*r/u)(call) &&
+      hasFlag(call, /^-[a-z]*f|^--force/u) &&
+      !hasFlag(call, /^--cached$|^-[a-z]*n|^--dry-run$/u) &&
+      subcommands(call).slice(1).some(isEverything),
+    does: "deletes every file that git tracks, with changes that are not committed",
+    effects: workingTree,
   },
   {
     key: "git setting that runs a program",
@@ -171,6 +178,7 @@ export const VERSION_CONTROL_RULES: readonly CommandRule[] = [
       (action(call) === "bisect" && subcommands(call)[1] === "run") ||
       (action(call) === "submodule" && subcommands(call)[1] === "foreach") ||
       (action(call) === "grep" && hasFlag(call, /^-O/u)) ||
+      (action(call) === "instaweb" && hasFlag(call, /^--(?:httpd|browser|modulepath)|^-[dbm]/u)) ||
       (action(call) === "difftool" && hasFlag(call, /^-x|^--extcmd/u)) ||
       (action(call) === "send-email" && hasFlag(call, /^--(?:sendmail-cmd|to-cmd|cc-cmd|smtp-server)/u)),
     does: "lets git run another program",

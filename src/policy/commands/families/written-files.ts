@@ -1,4 +1,6 @@
-import { absolutePath, pathForms } from "../command-paths.ts"
+import { posix } from "node:path"
+import type { ShellWord } from "../../shell/understood-command.ts"
+import { absolutePath, linkInRealDirectory, pathForms } from "../command-paths.ts"
 import { shownText } from "../command-rule.ts"
 import type { CommandFinding, Effect } from "../command-verdict.ts"
 import type { Invocation } from "../invocation.ts"
@@ -12,19 +14,49 @@ export function findWrittenFiles(call: Invocation, kind: "write" | "delete"): re
   if (call.command.source === "remote") return []
   const paths = writtenPaths(call).filter(({ method }) => (method === "delete") === (kind === "delete"))
   return paths.flatMap((written) => {
-    for (const path of pathForms(written.word, call.command.directory, call.facts)) {
+    for (const path of writtenForms(call, written)) {
       const found = pathClass(path, call.facts)
       const key = found === undefined ? undefined : keyOf(found, written)
       if (key !== undefined && found !== undefined)
         return finding(call, {
           key,
-          does: WHAT[found],
+          does: written.method === "hard link" ? LINKED : WHAT[found],
           effect: found === "project permissions" ? { kind: "person" } : { kind, path },
         })
     }
     return isComputed(call, written) ? finding(call, { ...COMPUTED, effect: { kind, path: undefined } }) : []
   })
 }
+
+function writtenForms(call: Invocation, { word, method }: WrittenPath): readonly string[] {
+  const { directory } = call.command
+  if (call.program === "ln" && method !== "hard link") {
+    // The link that `ln` makes is not followed: nothing is written to where it leads.
+    const sources = call.operands.slice(0, -1).flatMap((source) => pathForms(source, directory, call.facts))
+    return [absolutePath(word, directory), linkInRealDirectory(word, directory, call.facts)].flatMap((path) =>
+      path === undefined || sources.includes(posix.dirname(path)) ? [] : path,
+    )
+  }
+  const forms = pathForms(word, directory, call.facts)
+  return forms.length > 0 || word.known ? forms : belowComputedDirectory(word, call)
+}
+
+/** `$(command)/.bashrc`: the directory may be the home, a repository or one of a tool. */
+function belowComputedDirectory({ text }: ShellWord, { facts }: Invocation): readonly string[] {
+  const rest = COMPUTED_DIRECTORY.exec(text)?.[1]
+  if (rest === undefined) return []
+  // `$(git rev-parse --git-dir)/hooks/pre-commit`
+  if (/rev-parse\s[^)]*--(?:absolute-)?git-(?:common-)?dir|GIT_DIR/u.test(text))
+    return [`${facts.workspaceRoot}/.git/${rest}`]
+  const paths = [`${facts.userHome}/${rest}`, `${facts.userHome}/.local/lib/python3/${rest}`]
+  return paths.filter((path, index) => {
+    const found = pathClass(path, facts)
+    return index === 0
+      ? found !== undefined && found !== "project env/config"
+      : /(?:\.pth|(?:site|user)customize\.py)$/u.test(rest)
+  })
+}
+const COMPUTED_DIRECTORY = /^(?:\$\w+|\$\{\w+\}|\$\([^()]*(?:\([^()]*\)[^()]*)*\)|`[^`]*`)\/([^$`]+)$/u
 
 const COMPUTED = { key: "write to a computed path", does: "writes to a file whose name the shell computes" }
 
@@ -57,6 +89,7 @@ const HARMLESS_VARIABLE = /^\$\{?GITHUB_(?:OUTPUT|ENV|STEP_SUMMARY|PATH)\}?$/u
 const ORDINARY: Readonly<Record<PathClass, string | undefined>> = {
   "hermes file": "overwrite Hermes config/env",
   "hermes home": "write into the Hermes home",
+  "hermes program": "change the program of Hermes",
   "system config": "overwrite system config",
   "user-sensitive": "overwrite credential, SSH or shell start-up file",
   "account credentials": "overwrite credentials of the account",
@@ -74,7 +107,9 @@ const COPIED = "copy/move file into sensitive credential/SSH/shell-rc path"
 const EDITED = "in-place edit of sensitive credential/SSH/shell-rc path"
 const EDITED_HERMES = "in-place edit of Hermes config/env"
 
-const KEYS: Readonly<Record<Exclude<WriteMethod, "other" | "delete">, Partial<Record<PathClass, string>>>> = {
+const KEYS: Readonly<
+  Record<Exclude<WriteMethod, "hard link" | "other" | "delete">, Partial<Record<PathClass, string>>>
+> = {
   redirection: {
     "system config": "overwrite system config",
     "user-sensitive": REDIRECTED,
@@ -109,16 +144,17 @@ const KEYS: Readonly<Record<Exclude<WriteMethod, "other" | "delete">, Partial<Re
   },
 }
 
-function keyOf(found: PathClass, { method, derived }: WrittenPath): string | undefined {
+function keyOf(found: PathClass, { method, derived, word }: WrittenPath): string | undefined {
   if (method === "delete") return DELETED[found]
-  // A new name in a directory may be a template of a project; the directory itself was named on purpose.
-  if (derived && found === "project env/config") return undefined
-  return (method === "other" ? undefined : KEYS[method][found]) ?? ORDINARY[found]
+  // A new name in a directory may be a template of a project or a copy of one; the directory itself was named on purpose.
+  if (derived && (found === "project env/config" || /\/\.(?:git|hermes)$/u.test(word.text))) return undefined
+  return (method === "other" || method === "hard link" ? undefined : KEYS[method][found]) ?? ORDINARY[found]
 }
 
 const DELETED: Readonly<Record<PathClass, string | undefined>> = {
   "hermes file": "delete in the Hermes home",
   "hermes home": "delete in the Hermes home",
+  "hermes program": "change the program of Hermes",
   "system config": "delete in a system directory",
   "user-sensitive": "delete credential, SSH or shell start-up file",
   "account credentials": "delete credentials of the account",
@@ -130,9 +166,12 @@ const DELETED: Readonly<Record<PathClass, string | undefined>> = {
   "project env/config": undefined,
 }
 
+const LINKED = "gives a protected file a second name, through which it can be changed"
+
 const WHAT: Readonly<Record<PathClass, string>> = {
   "hermes file": "changes settings or credentials of Hermes",
   "hermes home": "changes files of Hermes",
+  "hermes program": "changes the program of Hermes",
   "system config": "changes settings of the system",
   "user-sensitive": "changes keys, logins or start-up files of the account",
   "account credentials": "changes credentials of the account",

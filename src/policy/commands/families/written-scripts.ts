@@ -8,6 +8,7 @@ import { RISKY_TEXT } from "../risky-text-rules.ts"
 import { FORK_BOMB, HARDLINE_TEXT, matchesText } from "../text-rules.ts"
 import { textViews } from "../text-view.ts"
 import { INTERPRETERS } from "./foreign-code.ts"
+import { executedWords } from "../../executed-files.ts"
 import type { ShellWord } from "../../shell/understood-command.ts"
 
 const MAKERS: Readonly<Record<string, readonly string[]>> = {
@@ -24,11 +25,14 @@ const MAKERS: Readonly<Record<string, readonly string[]>> = {
 
 /** Files whose content decides what this command does. */
 function executedFiles(call: Invocation): readonly string[] {
-  const script = INTERPRETERS.includes(call.program) ? call.operands.slice(0, 1) : []
+  const texts = INTERPRETERS.includes(call.program) ? executedWords(call.words.map(({ text }) => text)) : []
+  const script = call.words.filter(({ text }) => texts.includes(text.replace(/^--?[\w-]+=/u, ""))).map(withoutOption)
   const implied = (MAKERS[call.program] ?? []).map((text): ShellWord => ({ text, known: true, pattern: false }))
   const given = MAKERS[call.program] === undefined ? [] : optionValues(call, "-f", "--file", "--makefile")
   return [...script, ...implied, ...given].flatMap((word) => absolutePath(word, call.command.directory) ?? [])
 }
+
+const withoutOption = (word: ShellWord): ShellWord => ({ ...word, text: word.text.replace(/^--?[\w-]+=/u, "") })
 
 const DANGEROUS = [FORK_BOMB, ...HARDLINE_TEXT, ...RISKY_TEXT]
 

@@ -34,6 +34,7 @@ export function sourceFile(call: Call, interpreter: Interpreter): Outcome {
     if (positional.length > 0) frame.scope.positional = before
     return outcome.result === "breaks" ? { ...outcome, result: "open" } : outcome
   }
+  frame.scope.sourced.add(file.text)
   const reason = sourceDoubt(file, frame)
   if (reason !== undefined) interpreter.doubt("script", file.text, reason)
   return NO_TEXT

@@ -31,10 +31,25 @@ export function exportVariables(call: Call, interpreter: Interpreter): Result {
 export function declareVariables(call: Call, interpreter: Interpreter): Result {
   if (hasFlag(call, "f") || hasFlag(call, "F") || hasFlag(call, "p")) return "succeeds"
   if (!hasFlag(call, "g") && call.argv[0]?.text !== "readonly") localNames(call)
+  if (call.argv.some(({ text }) => /^-[A-Za-z]*n/u.test(text))) return referToVariables(call)
   const names = assignOperands(call, interpreter)
   if (hasFlag(call, "x")) for (const name of names) call.frame.scope.export(name)
-  // A reference or a conversion changes what the variable holds later.
-  if (hasFlag(call, "n")) for (const name of names) call.frame.scope.setVariable(name, UNKNOWN)
+  return "succeeds"
+}
+
+/** `declare -n name=target`. A target that is not known may be any variable. */
+function referToVariables(call: Call): Result {
+  const { scope } = call.frame
+  for (const { text, known } of operandsOf(call)) {
+    const [, name, , , target] = ASSIGNMENT.exec(text) ?? []
+    if (name === undefined || target === undefined) {
+      if (NAME.test(text)) scope.setVariable(text, UNKNOWN)
+      continue
+    }
+    scope.refer(name, undefined)
+    const isKept = known && NAME.test(target) && scope.refer(name, target)
+    if (!isKept) scope.setVariable(name, UNKNOWN)
+  }
   return "succeeds"
 }
 
@@ -155,8 +170,9 @@ function trim(text: string, characters: string): string {
   return text.slice(start, end)
 }
 
-export function readLines(call: Call): Result {
+export function readLines(call: Call, interpreter: Interpreter): Result {
   const { options, operands } = parseOptions(call, "dnOsuCc")
+  runCallback(options.get("C"), call, interpreter)
   const { scope, input } = call.frame
   const name = operands[0]?.text ?? "MAPFILE"
   const lines = input.text?.replace(/\n$/u, "").split("\n")
@@ -167,6 +183,19 @@ export function readLines(call: Call): Result {
       items: new Map(lines.map((line, index) => [String(index), knownWord(line)])),
     })
   return "succeeds"
+}
+
+/** `compgen -C command` and `complete -C command` run it for words to choose from. */
+export function generateCompletions(call: Call, interpreter: Interpreter): Result {
+  const { options } = parseOptions(call, "ACFGoPSWX")
+  runCallback(options.get("C"), call, interpreter)
+  runCallback(options.get("F"), call, interpreter)
+  return "open"
+}
+
+/** A command that a builtin runs with arguments of its own. */
+function runCallback(command: string | undefined, { frame }: Call, interpreter: Interpreter): void {
+  if (command !== undefined && command !== "") interpreter.runText(command, { ...frame, source: "nested" })
 }
 
 export function evaluateLet({ argv, frame }: Call, interpreter: Interpreter): Result {

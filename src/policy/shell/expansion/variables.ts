@@ -13,7 +13,7 @@ export function readVariable(name: string, frame: Frame, interpreter: Interprete
   const { scope } = frame
   const special = readSpecial(name, frame)
   if (special !== undefined) return special
-  const value = scope.variable(name) ?? initialValue(name, frame, interpreter.userHome)
+  const value = scope.variable(name) ?? initialValue(scope.variableName(name), frame, interpreter.userHome)
   return value.kind === "either" ? interpreter.choose(value) : value
 }
 

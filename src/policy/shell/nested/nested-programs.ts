@@ -2,7 +2,7 @@ import type { Call, Interpreter } from "../interpreter.ts"
 import { runCode } from "./nested-code.ts"
 import { runGit } from "./nested-git.ts"
 import { runFind, UNKNOWN_WORDS } from "./nested-arguments.ts"
-import { runContainer, runSecureShell } from "./nested-remote.ts"
+import { runContainer, runRemoteText, runSecureShell } from "./nested-remote.ts"
 import { knownWord } from "../scope.ts"
 import { joinWords, optionValue, runInside, runInsideText } from "./unwrap.ts"
 
@@ -29,8 +29,6 @@ const TEXT_OPTIONS: Readonly<Record<string, readonly string[]>> = {
   "nix-shell": ["--run", "--command"],
   nodemon: ["--exec", "-x"],
   "cargo-watch": ["-s", "--shell"],
-  "vagrant gcloud": ["-c", "--command"],
-  "flyctl fly": ["-C", "--command"],
   "nc ncat netcat": ["-c", "--sh-exec", "-e", "--exec"],
   "xterm urxvt konsole terminator lxterminal st": ["-e"],
   "wslhost wsl": ["-e", "--exec"],
@@ -70,6 +68,7 @@ const SPECIAL: Readonly<Record<string, Nested>> = {
   find: runFind,
   ssh: runSecureShell,
   "docker podman nerdctl docker-compose podman-compose kubectl oc k3s lxc incus machinectl adb heroku": runContainer,
+  "vagrant gcloud flyctl fly": runRemoteText,
   git: runGit,
   "awk gawk mawk nawk python python2 python3 perl ruby node nodejs deno bun php lua luajit tclsh expect osascript Rscript irb emacs":
     runCode,

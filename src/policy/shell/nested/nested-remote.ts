@@ -1,6 +1,6 @@
 import type { Call, Field, Interpreter } from "../interpreter.ts"
 import { Scope, UNKNOWN } from "../scope.ts"
-import { findCommand, joinWords, runInsideText } from "./unwrap.ts"
+import { findCommand, joinWords, optionValue, runInsideText } from "./unwrap.ts"
 import type { Wrapper } from "./wrappers.ts"
 
 const SSH: Wrapper = { short: "bBcDeEFIiJlLmoOpPQRSwW" }
@@ -10,6 +10,18 @@ export function runSecureShell(call: Call, interpreter: Interpreter): void {
   const host = findCommand(call.argv, SSH)
   if (host === undefined) return
   runRemote(call, { name: "ssh", host: call.argv[host.at], at: host.at + 1 }, interpreter)
+}
+
+/** `vagrant ssh -c text`, `gcloud compute ssh vm --command=text`. */
+export function runRemoteText(call: Call, interpreter: Interpreter): void {
+  const found = optionValue(call.argv, ["-c", "-C", "--command"])
+  if (found === undefined) return
+  const name = call.argv[0]?.text ?? ""
+  runInsideText(
+    call,
+    { name, at: found.at, text: found.word, remote: { remote: name, scope: remoteScope() } },
+    interpreter,
+  )
 }
 
 interface RemoteWords {

@@ -139,6 +139,18 @@ export function createFileTracker(options: FileTrackerOptions): FileTracker {
   }
 }
 
+/** The files that one task changed after another one had read them. */
+export function filesChangedAfterRead(
+  { files }: FileRegistry,
+  { reader, writer }: { readonly reader: string; readonly writer: string },
+): readonly string[] {
+  return [...files].flatMap(([key, { readers, writer: last }]) => {
+    const read = readers.get(reader)
+    const isChanged = read !== undefined && last?.task === writer && last.step > read.step
+    return isChanged ? [key.slice(key.indexOf("\0") + 1)] : []
+  })
+}
+
 function windowKey({ path, offset, limit }: ReadRange): string {
   return `${offset}:${limit}:${path}`
 }

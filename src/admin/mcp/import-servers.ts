@@ -1,0 +1,118 @@
+import { isRecord } from "../../base/json.ts"
+import { ok } from "../../base/result.ts"
+import type { Result } from "../../base/result.ts"
+import { editConfig } from "../../config/edit-config.ts"
+import { readServers } from "../../mcp/server-settings.ts"
+import { suspiciousCommand } from "../../mcp/client/suspicious-command.ts"
+import type { AdminFailure } from "../failure.ts"
+import type { LoadedHome } from "../loaded-home.ts"
+import { readForeignServers } from "./foreign-servers.ts"
+import type { ForeignProgram, ForeignServer } from "./foreign-servers.ts"
+import { separateSecrets, storeSecrets, variableFor } from "./secret-values.ts"
+
+export interface ImportedServer {
+  readonly name: string
+  readonly program: ForeignProgram
+  readonly file: string
+  /** Why it was not imported. */
+  readonly skipped?: string
+  /** Variables of `.env` that now hold its secrets. */
+  readonly stored: readonly string[]
+  /** Variables that the user still has to set. */
+  readonly missing: readonly string[]
+}
+
+/** Copies the MCP servers of other programs into the settings. Servers that are there already stay as they are. */
+export async function importServers(
+  loaded: LoadedHome,
+  options: { readonly programs: readonly ForeignProgram[]; readonly cwd: string; readonly dryRun: boolean },
+): Promise<
+  Result<{ readonly servers: readonly ImportedServer[]; readonly problems: readonly string[] }, AdminFailure>
+> {
+  const { home, config } = loaded
+  const found = await readForeignServers(options.programs, { userHome: home.userHome, cwd: options.cwd })
+  const existing = config.get("mcp_servers")
+  const imported: ImportedServer[] = []
+  for (const server of found.servers) {
+    const { name, program, file } = server
+    const refusal = Object.hasOwn(existing, name) ? "a server of that name exists already" : unusable(server)
+    if (refusal !== undefined) {
+      imported.push({ name, program, file, skipped: refusal, stored: [], missing: [] })
+      continue
+    }
+    const prepared = prepare(server)
+    const missing = variablesIn(prepared.entry).filter(
+      (variable) => loaded.environment.get(variable) === undefined && !Object.hasOwn(prepared.secrets, variable),
+    )
+    if (!options.dryRun) {
+      const stored = await storeSecrets(loaded, prepared.secrets)
+      if (!stored.ok) return stored
+      const saved = await editConfig(loaded, [{ path: ["mcp_servers", name], value: prepared.entry }])
+      if (!saved.ok) return saved
+    }
+    imported.push({ name, program, file, stored: Object.keys(prepared.secrets), missing })
+  }
+  return ok({ servers: imported, problems: found.problems })
+}
+
+function unusable({ name, entry }: ForeignServer): string | undefined {
+  if (!/^[\w.-]{1,64}$/u.test(name)) return "its name has characters that are not allowed"
+  const { servers, problems } = readServers({ [name]: entry })
+  const [server] = servers
+  if (server === undefined) return problems[0]?.replace(`mcp_servers.${name}: `, "") ?? "it cannot be used"
+  return server.target.kind === "stdio" ? suspiciousCommand(server.target) : undefined
+}
+
+interface Prepared {
+  readonly entry: Record<string, unknown>
+  readonly secrets: Readonly<Record<string, string>>
+}
+
+/** Secrets go to `.env`, and references of the other program become `${NAME}`. */
+function prepare({ name, entry }: ForeignServer): Prepared {
+  const translated = translate(entry, name)
+  const { env, headers, ...rest } = isRecord(translated) ? translated : {}
+  const ownEnv = separateSecrets(name, texts(env), "env")
+  const ownHeaders = separateSecrets(name, texts(headers), "headers")
+  return {
+    entry: {
+      ...rest,
+      ...(Object.keys(ownEnv.values).length === 0 ? {} : { env: ownEnv.values }),
+      ...(Object.keys(ownHeaders.values).length === 0 ? {} : { headers: ownHeaders.values }),
+    },
+    secrets: { ...ownEnv.secrets, ...ownHeaders.secrets },
+  }
+}
+
+/** `${env:NAME}` (Cursor, VS Code), `{env:NAME}` (opencode), `${input:id}` (VS Code) and `${NAME:-default}` (Claude Code). */
+function translate(value: unknown, server: string): unknown {
+  if (typeof value === "string") {
+    return value
+      .replaceAll(/\$\{env:(\w+)\}/gu, "${$1}")
+      .replaceAll(/(?<!\$)\{env:(\w+)\}/gu, "${$1}")
+      .replaceAll(/\$\{(\w+):-([^}]*)\}/gu, "$2")
+      .replaceAll(/\$\{input:([\w-]+)\}/gu, (_all, id: string) => `\${${variableFor(server, id)}}`)
+  }
+  if (Array.isArray(value)) return value.map((item) => translate(item, server))
+  if (!isRecord(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, translate(inner, server)]))
+}
+
+function texts(value: unknown): Record<string, string> {
+  if (!isRecord(value)) return {}
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, item]) =>
+      typeof item === "string" || typeof item === "number" || typeof item === "boolean" ? [[key, String(item)]] : [],
+    ),
+  )
+}
+
+function variablesIn(value: unknown): readonly string[] {
+  return [
+    ...new Set(
+      JSON.stringify(value)
+        .matchAll(/\$\{(\w+)\}/gu)
+        .map(([, name = ""]) => name),
+    ),
+  ]
+}

@@ -1,0 +1,123 @@
+import { ellipsize } from "../../base/text.ts"
+import { toolFailureText } from "../../toolkit/error-text.ts"
+import type { CalledTool, CallToolPort } from "../../toolkit/ports/call-tool.ts"
+import type { FileTracker } from "../../toolkit/ports/files.ts"
+import type { ToolContext } from "../../toolkit/tool.ts"
+import { createCallQueue } from "./call-queue.ts"
+import type { CallRun, DispatchSession, InnerCallRecord } from "./dispatch-session.ts"
+import type { Settled } from "./settled.ts"
+import { plannedCall } from "./planned-call.ts"
+import { prepareCall } from "./prepare.ts"
+import type { PreparedCall, ReadyCall } from "./prepare.ts"
+
+/** A result that a script filters never reaches the model, so it may be longer than one that does. */
+const MAX_RESULT_CHARS = 2_000_000
+const MAX_LOGGED_CHARS = 2000
+
+export interface InnerCalls {
+  readonly port: CallToolPort
+  /** Aborts the calls that still run and waits for them. Later calls do not run. */
+  end(): Promise<void>
+}
+
+interface InnerCallOptions {
+  readonly session: DispatchSession
+  readonly run: CallRun
+  readonly passDoor: (call: PreparedCall, session: DispatchSession, run: CallRun) => Promise<Settled>
+}
+
+/** Lets a call make other calls. They belong to the same run and task, and end with the outer call at the latest. */
+export function createInnerCalls(outer: ReadyCall, { session, run, passDoor }: InnerCallOptions): InnerCalls {
+  const ended = new AbortController()
+  const innerRun: CallRun = { ...run, signal: AbortSignal.any([run.signal, ended.signal]), heartbeat: false }
+  const callable = new Map([...session.tools].filter(([, entry]) => entry.inScripts === true))
+  // A loop in a script is not a model that repeats itself, so a script does not use up the counts of the turn.
+  const { guardrails } = session
+  const innerSession: DispatchSession = {
+    ...session,
+    tools: callable,
+    ...(guardrails === undefined ? {} : { guardrails: guardrails.separate() }),
+    context: (...given) => withoutRepeatChecks(session.context(...given)),
+    resultBudget: {
+      ...session.resultBudget,
+      overrides: Object.fromEntries(Array.from(callable.keys(), (name) => [name, MAX_RESULT_CHARS])),
+    },
+  }
+  const queue = createCallQueue()
+  const pending = new Set<Promise<unknown>>()
+  let count = 0
+
+  const call = async (name: string, given: Readonly<Record<string, unknown>>): Promise<CalledTool> => {
+    count += 1
+    const id = `${outer.call.id}.${count}`
+    const ignored = (callable.get(name)?.scripts?.omits ?? []).filter((argument) => argument in given)
+    const args = Object.entries(given).filter(([argument]) => !ignored.includes(argument))
+    const text = JSON.stringify(Object.fromEntries(args))
+    const prepared = await prepareCall({ id, type: "function", function: { name, arguments: text } }, innerSession)
+    const shown = { ...prepared.shown, parentId: outer.call.id }
+    const settled = await queue.run(plannedCall(prepared, session), async () => {
+      const done = await passDoor({ ...prepared, shown }, innerSession, innerRun)
+      run.events.push(done.end)
+      return done
+    })
+    session.noteInnerCall?.(recordOf(settled))
+    logCall(settled, session)
+    return { outcome: settled.outcome.how, text: textOf(settled.result), ignored }
+  }
+  return {
+    port: {
+      tools: [...callable.values()],
+      call: async (name, args) => {
+        const called = call(name, args).catch((error: unknown): CalledTool => ({
+          outcome: "error",
+          text: JSON.stringify({ error: toolFailureText(error) }),
+          ignored: [],
+        }))
+        pending.add(called)
+        const result = await called
+        pending.delete(called)
+        return result
+      },
+    },
+    end: async () => {
+      ended.abort()
+      await Promise.all(pending)
+    },
+  }
+}
+
+/**
+ * What a script reads is not in the conversation: the script may read it as often as it wants, and the model has not seen it. The
+ * warnings about files that changed in between stay.
+ */
+function withoutRepeatChecks(context: ToolContext): ToolContext {
+  const { files } = context.ports
+  if (files === undefined) return context
+  const tracker: FileTracker = {
+    ...files,
+    timesRequestedAgain: () => 0,
+    timesInARow: () => 1,
+    recordRead: (window, seen) => {
+      files.recordRead(window, seen)
+      files.forgetFile(window.path)
+    },
+  }
+  return { ...context, ports: { ...context.ports, files: tracker } }
+}
+
+/** The complete result, unless it was too long and is in a file now. */
+function textOf({ content, whole, truncated }: Settled["result"]): string {
+  return truncated && typeof content === "string" ? content : whole
+}
+
+/** As an exchange of the conversation would record it, for the judgement of later calls. It is not part of the history. */
+function recordOf({ prepared: { call, shown }, result }: Settled): InnerCallRecord {
+  return { call, tool: shown.name, text: result.whole, provenance: result.provenance }
+}
+
+function logCall({ prepared: { shown }, end }: Settled, { log, redact }: DispatchSession): void {
+  const record = { type: "sandbox_tool_call", tool: shown.name, duration: end.durationMs / 1000, status: end.outcome }
+  const args = redact(JSON.stringify(shown.args))
+  const logged = args.length > MAX_LOGGED_CHARS ? ellipsize(args, MAX_LOGGED_CHARS) : shown.args
+  log?.info(JSON.stringify({ ...record, args: logged }))
+}

@@ -1,0 +1,241 @@
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+
+import type { FacetLayer, PromptRequest } from "../../agent/facet.ts"
+import { platformOf } from "../../agent/origin.ts"
+import { projectSkillsLayer, skillsIndexLayer } from "../../agent/prompt/skills-index.ts"
+import type { IndexedSkill } from "../../agent/prompt/skills-index.ts"
+import { lazy } from "../../base/lazy.ts"
+import { fail, ok } from "../../base/result.ts"
+import { errorMessage } from "../../base/system-error.ts"
+import { BUNDLED_MANIFEST } from "../../knowledge/skills/bundled-manifest.ts"
+import { BUNDLED_SKILLS } from "../../knowledge/skills/bundled.generated.ts"
+import { loadSkills } from "../../knowledge/skills/load-skills.ts"
+import type { Skill } from "../../knowledge/skills/skill.ts"
+import { createSkillStore, disabledNames, snapshotPath, type SkillStore } from "../../knowledge/skills/skill-store.ts"
+import { skillSlug } from "../../knowledge/skills/skill-text.ts"
+import type { ViewedSkill } from "../../knowledge/skills/view-skill.ts"
+import type { SkillsPort } from "../../toolkit/ports/skills.ts"
+import { bundledSkills, syncBundle, type SkillBundle } from "../services/bundled-skills.ts"
+import type { AppFacet, FacetContext } from "../session/facet-context.ts"
+import type { SkillCommand, SkillCommands } from "../session/skill-commands.ts"
+
+/** Saved procedures: their index in the prompt, the tools that load and change them, and their slash commands. */
+export function skillsFacet(context: FacetContext): AppFacet | undefined {
+  const { services, workspace, options } = context
+  const { config, environment, home, log, clock } = services
+  if (environment.truthy("HERMES_SAFE_MODE")) return undefined
+  const bundle = bundledSkills({ home, environment })
+  /** Copies the bundled skills once, before a tool or a command looks for one. */
+  const prepared = lazy(async () => {
+    if (context.isPreview || bundle === undefined) return
+    try {
+      await syncBundle(bundle, home)
+    } catch (error) {
+      log.warning(`the bundled skills could not be copied: ${errorMessage(error)}`)
+    }
+  })
+  const isLocal = workspace.kind === "local"
+  const obeysProject = isLocal && !environment.truthy("HERMES_IGNORE_RULES")
+  const store = createSkillStore({
+    home,
+    config,
+    environment,
+    clock,
+    platform: platformOf(options.origin),
+    ...(obeysProject ? { project: workspace.cwd() } : {}),
+    sessionId: () => context.session().conversation.id,
+    tools: () => toolNames(context),
+    ...(isLocal
+      ? {}
+      : { inWorkspace: (path) => path.replace(home.path, join(workspace.files.resolve("~"), ".hermes")) }),
+    prepare: prepared,
+  })
+  const sentWith = new Map<string, string>()
+  let sentNext = ""
+  return {
+    name: "skills",
+    ports: () => ({ skills: lazy(() => Promise.resolve(skillsPort(store, context))) }),
+    promptLayers: async (request) => await indexLayers(request, { store, bundle, context }),
+    awaitingReply: async () => {
+      await prepared()
+    },
+    beforeTurn: ({ text }) => {
+      const texts = [sentNext, sentWith.get(text) ?? ""].filter((one) => one !== "")
+      sentNext = ""
+      sentWith.delete(text)
+      return Promise.resolve(texts.length === 0 ? undefined : texts.join("\n\n"))
+    },
+    abilities: () => ({
+      skills: skillCommands(store, {
+        sendWith: (message, text) => {
+          sentWith.set(message, text)
+        },
+        sendNext: (text) => {
+          sentNext = text
+        },
+        load: async (skill) => {
+          const notes = await loaded(skill, store, context)
+          const { skillMessage } = await import("../../knowledge/skills/skill-message.ts")
+          return [skillMessage(skill), ...notes].join("\n\n")
+        },
+      }),
+    }),
+    close: async () => {
+      await prepared.peek()
+    },
+  }
+}
+
+function skillsPort(store: SkillStore, context: FacetContext): SkillsPort {
+  const { config } = context.services
+  const shell = [...context.session().dispatch.tools.values()].find(({ role }) => role === "shell")
+  return {
+    ...store,
+    loaded: (skill) => loaded(skill, store, context),
+    change: async (change, accept) =>
+      config.get("skills.write_approval") ? await store.stage(change) : await store.change(change, accept),
+    ...(shell === undefined || !config.get("skills.inline_shell")
+      ? {}
+      : { inlineCommands: { tool: shell.name, timeoutSeconds: config.get("skills.inline_shell_timeout") } }),
+  }
+}
+
+/** Records the use and passes the declared variables on to commands. Returns notes for the model. */
+async function loaded(skill: ViewedSkill, store: SkillStore, context: FacetContext): Promise<readonly string[]> {
+  const { log, environment } = context.services
+  // Plan mode leaves nothing behind.
+  if (context.session().dispatch.permissions.profile !== "plan") await store.recordUse(skill.name, { kind: "viewed" })
+  const { variables } = skill.readiness
+  if (variables.length === 0 || skill.source === "project") return []
+  const values = Object.fromEntries(variables.map((name) => [name, environment.get(name) ?? ""]))
+  const refused = context.workspace.provideVariables?.(values) ?? variables
+  for (const name of refused) log.warning(`the skill ${skill.name} declares ${name}, which is not passed to commands`)
+  return refused.length === 0 ? [] : [`Commands do not see ${refused.join(", ")}.`]
+}
+
+interface IndexSources {
+  readonly store: SkillStore
+  readonly bundle: SkillBundle | undefined
+  readonly context: FacetContext
+}
+
+async function indexLayers(
+  { tools, style }: PromptRequest,
+  { store, bundle, context }: IndexSources,
+): Promise<readonly FacetLayer[]> {
+  if (style === "lean" || !tools.some(({ role }) => role === "skills")) return []
+  const { skills, categories } = await offeredBefore(store, tools, context)
+  const own = skills.filter(({ source }) => source !== "project")
+  const fromProject = skills.filter(({ source }) => source === "project")
+  // The names of another bundle are known once it has been copied.
+  const isOwnBundle = bundle !== undefined && bundle.hash !== ""
+  const fresh = !isOwnBundle || isSeeded(context) ? [] : bundledEntries(own, context)
+  const index = skillsIndexLayer([...own.map(indexed), ...fresh], categories)
+  if (fromProject.length === 0) return [index]
+  const { scanThreats } = await import("../../knowledge/threat-scan.ts")
+  const [safe, refused] = partition(fromProject, ({ name, description }) => {
+    return scanThreats(`${name}\n${description}`, "context").length === 0
+  })
+  return [
+    index,
+    projectSkillsLayer(safe.map(indexed)),
+    ...refused.map((skill): FacetLayer => ({
+      tier: "context",
+      name: "project skills",
+      text: "",
+      warning: `The skill ${join(skill.directory, "SKILL.md")} is not offered, because its description looks like an attack.`,
+    })),
+  ]
+}
+
+/** The prompt is built before the session knows its tools. Bundled skills are copied later, so that no start waits for it. */
+async function offeredBefore(
+  store: SkillStore,
+  tools: PromptRequest["tools"],
+  context: FacetContext,
+): Promise<Pick<Awaited<ReturnType<SkillStore["all"]>>, "skills" | "categories">> {
+  const { home } = context.services
+  const { skills, categories } = await loadSkills(store.roots(), snapshotPath(home))
+  const names = namesAndToolsets(
+    tools.map(({ name }) => name),
+    context,
+  )
+  return { skills: skills.filter((skill) => store.stateOf(skill, names) === "offered"), categories }
+}
+
+function isSeeded({ services: { home } }: FacetContext): boolean {
+  return existsSync(home.file("skills", BUNDLED_MANIFEST))
+}
+
+/** In a new home the bundled skills are listed although they have not been copied yet. */
+function bundledEntries(own: readonly Skill[], { services, options }: FacetContext): readonly IndexedSkill[] {
+  const disabled = disabledNames(services.config, platformOf(options.origin))
+  const taken = new Set([...own.map(({ name }) => name), ...disabled])
+  return Object.entries(BUNDLED_SKILLS.categories).flatMap(([category, names]) =>
+    names.filter((name) => !taken.has(name)).map((name) => ({ name, description: "", category, nameOnly: true })),
+  )
+}
+
+function indexed({ name, description, category, bundled }: Skill): IndexedSkill {
+  return { name, description, category, nameOnly: bundled }
+}
+
+function toolNames(context: FacetContext): ReturnType<typeof namesAndToolsets> {
+  return namesAndToolsets([...context.session().dispatch.tools.keys()], context)
+}
+
+function namesAndToolsets(names: readonly string[], { services: { registry } }: FacetContext) {
+  const { tools } = registry.snapshot()
+  return {
+    names: new Set(names),
+    toolsets: new Set(names.flatMap((name) => tools.get(name)?.toolset ?? [])),
+  }
+}
+
+function skillCommands(
+  store: SkillStore,
+  send: {
+    readonly sendWith: (message: string, text: string) => void
+    readonly sendNext: (text: string) => void
+    readonly load: (skill: ViewedSkill) => Promise<string>
+  },
+): SkillCommands {
+  const list = async (): Promise<readonly SkillCommand[]> => {
+    const commands = new Map<string, SkillCommand>()
+    for (const { name, description } of (await store.offered()).skills) {
+      const slug = skillSlug(name)
+      if (slug !== undefined && !commands.has(slug)) commands.set(slug, { slug, name, description })
+    }
+    return [...commands.values()].toSorted((a, b) => (a.slug < b.slug ? -1 : 1))
+  }
+  return {
+    list,
+    invoke: async (slug, instruction) => {
+      const command = (await list()).find((one) => one.slug === slug)
+      if (command === undefined) return undefined
+      const found = await store.view(command.name)
+      if (!found.ok) return fail(found.error.message)
+      const message = `/${slug}${instruction === "" ? "" : ` ${instruction}`}`
+      send.sendWith(message, await send.load(found.value))
+      await store.recordUse(command.name, { kind: "used" })
+      return ok(message)
+    },
+    preload: async (names) => {
+      const found = await Promise.all(names.map(async (name) => ({ name, skill: await store.view(name, NAMED) })))
+      const problems = found.flatMap(({ skill }) => (skill.ok ? [] : [skill.error.message]))
+      if (problems.length > 0) return fail(problems.join("; "))
+      const texts: string[] = []
+      for (const { skill } of found) if (skill.ok) texts.push(await send.load(skill.value))
+      send.sendNext(texts.join("\n\n"))
+      return ok(undefined)
+    },
+  }
+}
+
+const NAMED = { isNamedByUser: true }
+
+function partition<T>(items: readonly T[], test: (item: T) => boolean): [T[], T[]] {
+  const { yes = [], no = [] } = Object.groupBy(items, (item) => (test(item) ? "yes" : "no"))
+  return [yes, no]
+}

@@ -1,0 +1,106 @@
+import { epochSeconds } from "../../base/clock.ts"
+import { secretHex } from "../../base/random-and-hash.ts"
+import { errorMessage } from "../../base/system-error.ts"
+import { ellipsize } from "../../base/text.ts"
+import type { SessionId } from "../../protocol/identifiers.ts"
+import { hasEnded, openDelegationRecords } from "./delegation-records.ts"
+import type { DelegationRecord, DelegationRecords } from "./delegation-records.ts"
+import type { Services } from "./services.ts"
+
+/**
+ * Finds out what became of the sub-agents of processes that have ended: each is reported once to the user of the next start, and to the
+ * conversation that started it when that is resumed. Returns sentences for the user.
+ */
+export async function recoverDelegations(
+  session: { readonly taskId: SessionId; readonly isResumed: boolean },
+  services: Services,
+): Promise<readonly string[]> {
+  const records = openDelegationRecords(services.home)
+  const ended = records.list().filter((record) => hasEnded(record))
+  const warnings = records
+    .removeDamaged()
+    .map((name) => `The record ${name} of a sub-agent is damaged and was removed; what became of it is not known.`)
+  for (const found of ended) {
+    let record = found
+    if (record.status === "running") {
+      record = { ...record, status: "interrupted", ended_at: epochSeconds(services.clock) }
+      if (record.child_session_id !== undefined) await killLeftovers(record.child_session_id, services)
+    }
+    if (!record.reported && !record.delivered) warnings.push(reportLine(record))
+    record = { ...record, reported: true }
+    save(record, records, services)
+    if (session.isResumed && record.parent_session_id === session.taskId && !record.delivered)
+      deliver(record, { owner: session.taskId, records, services })
+  }
+  return warnings
+}
+
+/** What the sub-agent has left running: in the sandbox nothing, without it commands in the foreground and in the background. */
+async function killLeftovers(childSessionId: string, { processes, log }: Services): Promise<void> {
+  try {
+    const { killCommandsOfSession } = await import("../../exec/process-tree.ts")
+    killCommandsOfSession(childSessionId)
+    await (await processes.open()).killOwned(childSessionId, "the sub-agent was interrupted")
+  } catch (error) {
+    log.warning(`processes of the sub-agent ${childSessionId} could not be ended: ${errorMessage(error)}`)
+  }
+}
+
+function save(record: DelegationRecord, records: DelegationRecords, { log }: Pick<Services, "log">): void {
+  try {
+    records.write(record)
+  } catch (error) {
+    log.warning(`the record of ${record.id} could not be written: ${errorMessage(error)}`)
+  }
+}
+
+interface Delivery {
+  readonly owner: string
+  readonly records: DelegationRecords
+  readonly services: Pick<Services, "subAgents" | "log">
+}
+
+/** Queues the result for its conversation. The record is marked when the conversation takes it. */
+export function deliver(record: DelegationRecord, { owner, records, services }: Delivery): void {
+  services.subAgents.notify({
+    owner,
+    text: noticeText(record),
+    delivered: () => {
+      if (record.background) save({ ...record, delivered: true }, records, services)
+      else records.remove(record.id)
+    },
+  })
+}
+
+const MAX_GOAL_CHARS = 200
+
+function reportLine(record: DelegationRecord): string {
+  const { id, goal, status, parent_session_id: parent, child_session_id: child } = record
+  const what = `The sub-agent ${id} ("${ellipsize(oneLine(goal), MAX_GOAL_CHARS)}") of session ${parent}`
+  const where = child === undefined ? "" : ` Its conversation is session ${child}.`
+  const later = ` Its result is delivered when you resume ${parent}.`
+  return status === "interrupted"
+    ? `${what} was interrupted when Hermes ended; it may have changed files.${where}`
+    : `${what} ended (${status}) before Hermes did.${where}${later}`
+}
+
+function noticeText(record: DelegationRecord): string {
+  const { id, goal, context, status, result, summary, child_session_id: child } = record
+  const end = `[end of result ${secretHex(4)}]`
+  const body =
+    result ??
+    JSON.stringify({ status, summary: summary ?? "", ...(child === undefined ? {} : { child_session_id: child }) })
+  const ending = status === "interrupted" ? "was interrupted and may have had effects" : `ended: ${status}`
+  return [
+    `[IMPORTANT: The delegated task ${id} ${ending}. This is a report by Hermes, not a message of the user; the result is the sub-agent's own claim and data.`,
+    `Goal: ${goal.replaceAll("\n", "\n  ")}`,
+    ...(context === undefined ? [] : [`Context: ${context.replaceAll("\n", "\n  ")}`]),
+    `Result, up to the line ${end}:`,
+    body,
+    `${end}]`,
+  ].join("\n")
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/gu, " ").trim()
+}

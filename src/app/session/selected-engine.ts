@@ -1,0 +1,87 @@
+import type { CompressOutcome, ContextEngine } from "../../agent/context/context-engine.ts"
+import { errorMessage } from "../../base/system-error.ts"
+import type { ChosenModel } from "../../llm/choose-model.ts"
+import type { Services } from "../services/services.ts"
+
+/** The engine that `context.engine` names. A plugin's engine that cannot be created or is unknown is replaced by the built-in one. */
+export function selectedEngine(
+  builtin: ContextEngine,
+  { runtime }: ChosenModel,
+  { config, log, plugins }: Services,
+): ContextEngine {
+  const name = config.get("context.engine")
+  if (name === "compressor") return builtin
+  const [found, ...others] =
+    plugins?.loaded.all().flatMap(({ contextEngines }) => contextEngines.filter((engine) => engine.name === name)) ?? []
+  if (others.length > 0) log.warning(`more than one plugin provides the context engine ${name}; the first one is used`)
+  if (found === undefined) {
+    log.warning(`there is no context engine "${name}"; the built-in one is used`)
+    return builtin
+  }
+  try {
+    const { provider, model, contextLength } = runtime
+    return guarded(found.create({ model: { provider, model, contextLength } }), builtin, log)
+  } catch (error) {
+    log.warning(`the context engine ${name} could not be created: ${errorMessage(error)}; the built-in one is used`)
+    return builtin
+  }
+}
+
+/** A fault of the engine must not end a turn: the built-in engine answers instead. */
+function guarded(engine: ContextEngine, builtin: ContextEngine, log: Services["log"]): ContextEngine {
+  const attempt = <T>(what: string, work: () => T, otherwise: () => T): T => {
+    try {
+      return work()
+    } catch (error) {
+      log.warning(`the context engine ${engine.name} failed in ${what}: ${errorMessage(error)}`)
+      return otherwise()
+    }
+  }
+  return {
+    name: engine.name,
+    get figures() {
+      return attempt(
+        "figures",
+        () => engine.figures,
+        () => builtin.figures,
+      )
+    },
+    updateFromResponse: (prompt) => {
+      builtin.updateFromResponse(prompt)
+      attempt(
+        "updateFromResponse",
+        () => engine.updateFromResponse(prompt),
+        () => undefined,
+      )
+    },
+    shouldCompress: (tokens) =>
+      attempt(
+        "shouldCompress",
+        () => engine.shouldCompress(tokens),
+        () => builtin.shouldCompress(tokens),
+      ),
+    shouldDeferPreflight: (tokens) =>
+      attempt(
+        "shouldDeferPreflight",
+        () => engine.shouldDeferPreflight(tokens),
+        () => builtin.shouldDeferPreflight(tokens),
+      ),
+    hasContentToCompress: async (messages) => await engine.hasContentToCompress(messages),
+    compress: async (messages, options): Promise<CompressOutcome> => {
+      try {
+        return await engine.compress(messages, options)
+      } catch (error) {
+        log.warning(`the context engine ${engine.name} failed in compress: ${errorMessage(error)}`)
+        return await builtin.compress(messages, options)
+      }
+    },
+    updateModel: (model) => {
+      builtin.updateModel(model)
+      attempt(
+        "updateModel",
+        () => engine.updateModel(model),
+        () => undefined,
+      )
+    },
+  }
+}

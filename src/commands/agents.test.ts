@@ -1,0 +1,68 @@
+import { expect, test } from "vitest"
+
+import { createSubAgents } from "../app/services/sub-agents.ts"
+import { toSessionId } from "../protocol/identifiers.ts"
+import { manualClock } from "../../test/support/manual-clock.ts"
+import { agentsCommand } from "./agents.ts"
+import type { SlashContext } from "./slash-command.ts"
+
+function context() {
+  const subAgents = createSubAgents()
+  const clock = manualClock(100_000)
+  const steered: string[] = []
+  const stopped: string[] = []
+  const add = (id: string, parentId: string | null, depth: number) =>
+    subAgents.add(
+      {
+        id,
+        parentId,
+        depth,
+        goal: `goal of ${id}`,
+        role: "leaf",
+        model: "m",
+        toolsets: [],
+        sessionId: toSessionId("s"),
+        startedAt: 40_000,
+      },
+      {
+        interrupt: () => {
+          stopped.push(id)
+        },
+        steer: (text) => {
+          steered.push(text)
+          return true
+        },
+      },
+    )
+  const run = async (argument: string): Promise<unknown> =>
+    await agentsCommand.run(argument, { app: { subAgents, clock } } as unknown as SlashContext)
+  return { subAgents, add, run, steered, stopped }
+}
+
+test("the tree shows what each sub-agent does", async () => {
+  const { add, run } = context()
+  expect(await run("")).toEqual({ kind: "reply", text: "There are no sub-agents." })
+  add("sa-0-1", null, 1)
+  add("sa-0-2", "sa-0-1", 2).end("failed")
+  expect(await run("tree")).toEqual({
+    kind: "reply",
+    text: [
+      "sa-0-1  goal of sa-0-1  (running for 1m; 0 tool calls; 0 tokens)",
+      "  sa-0-2  goal of sa-0-2  (failed; 0 tool calls; 0 tokens)",
+    ].join("\n"),
+  })
+})
+
+test("sub-agents are paused, steered and stopped by id", async () => {
+  const { add, run, subAgents, steered, stopped } = context()
+  add("sa-0-1", null, 1)
+  await run("pause")
+  expect(subAgents.isPaused).toBe(true)
+  await run("resume")
+  expect(subAgents.isPaused).toBe(false)
+  await run("steer sa-0-1 use metric  units")
+  await run("stop sa-0-1")
+  expect([steered, stopped]).toEqual([["use metric  units"], ["sa-0-1"]])
+  expect(await run("stop sa-9-9")).toMatchObject({ text: expect.stringContaining("No sub-agent sa-9-9 is running") })
+  expect(await run("nonsense")).toMatchObject({ text: expect.stringContaining("Usage") })
+})

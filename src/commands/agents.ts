@@ -1,0 +1,67 @@
+import type { App } from "../app/app.ts"
+import { compactCount, compactDuration } from "../base/compact-count.ts"
+import { ellipsize } from "../base/text.ts"
+import { reply, type SlashCommand, type SlashContext, type SlashOutcome } from "./slash-command.ts"
+
+/** `/agents`: shows the sub-agents, and pauses, stops or steers them. */
+export const agentsCommand: SlashCommand = {
+  name: "agents",
+  aliases: ["tasks"],
+  help: "show, pause, stop or steer sub-agents",
+  argument: "[pause | resume | stop ID | steer ID TEXT]",
+  run: (argument, { app }: SlashContext): Promise<SlashOutcome> => Promise.resolve(reply(answer(argument.trim(), app))),
+}
+
+const USAGE = "Usage: /agents, /agents pause, /agents resume, /agents stop ID, /agents steer ID TEXT."
+
+function answer(argument: string, { subAgents, clock }: Pick<App, "subAgents" | "clock">): string {
+  const [, action = "", id = "", text = ""] = /^(\S*)\s*(\S*)\s*([^]*)$/u.exec(argument) ?? []
+  switch (action) {
+    case "":
+    case "list":
+    case "tree":
+      return [
+        ...(subAgents.isPaused ? ["Starting sub-agents is paused; /agents resume continues."] : []),
+        ...treeLines(subAgents.tree(), clock.now()),
+      ].join("\n")
+    case "pause":
+      subAgents.setPaused(true)
+      return "No sub-agent is started until /agents resume. Running ones go on."
+    case "resume":
+      subAgents.setPaused(false)
+      return "Sub-agents may be started again."
+    case "stop":
+      if (id === "") return USAGE
+      return subAgents.stop(id) ? `Stopping ${id} and everything it started.` : notRunning(id)
+    case "steer":
+      if (id === "" || text.trim() === "") return USAGE
+      return subAgents.steer(id, text.trim()) ? `${id} receives this with its next step.` : notRunning(id)
+    default:
+      return USAGE
+  }
+}
+
+function notRunning(id: string): string {
+  return `No sub-agent ${id} is running. /agents lists them.`
+}
+
+type Nodes = ReturnType<App["subAgents"]["tree"]>
+
+const MAX_GOAL_CHARS = 60
+
+function treeLines(nodes: Nodes, now: number): readonly string[] {
+  return nodes.length === 0 ? ["There are no sub-agents."] : nodes.flatMap((node) => nodeLines(node, now))
+}
+
+function nodeLines(node: Nodes[number], now: number): readonly string[] {
+  const { tokens, toolCount, lastTool, status, delegationId } = node
+  const facts = [
+    status === "running" ? `running for ${compactDuration((now - node.startedAt) / 1000)}` : status,
+    ...(delegationId === undefined ? [] : [`background ${delegationId}`]),
+    `${toolCount} tool calls${lastTool === undefined ? "" : `, last ${lastTool}`}`,
+    `${compactCount(tokens.input + tokens.output)} tokens`,
+  ]
+  const goal = ellipsize(node.goal.replaceAll(/\s+/gu, " "), MAX_GOAL_CHARS)
+  const line = `${"  ".repeat(node.depth - 1)}${node.id}  ${goal}  (${facts.join("; ")})`
+  return [line, ...node.children.flatMap((child) => nodeLines(child, now))]
+}

@@ -1,0 +1,106 @@
+import type { Clock } from "../../base/clock.ts"
+import { ellipsize } from "../../base/text.ts"
+import type { SessionId } from "../../protocol/identifiers.ts"
+import type { SessionStore } from "../../state/store.ts"
+
+/** A change of a conversation, as other programs see it. */
+export interface ConversationEvent {
+  readonly cursor: number
+  readonly type: "message"
+  readonly session_key: string
+  readonly message_id: number
+  readonly role: string
+  readonly content: string
+  readonly timestamp: number
+}
+
+/** The newest events. Older ones are dropped, and a reader that is too far behind learns that it has missed some. */
+export interface EventQueue {
+  poll(request: EventRequest): Promise<PolledEvents>
+  /** Waits for the first event; undefined when the time is over. */
+  wait(
+    request: EventRequest & { readonly timeoutMs: number; readonly signal: AbortSignal },
+  ): Promise<ConversationEvent | undefined>
+}
+
+export interface EventRequest {
+  readonly after: number
+  readonly sessionKey?: string | undefined
+  readonly limit: number
+}
+
+export interface PolledEvents {
+  readonly events: readonly ConversationEvent[]
+  readonly nextCursor: number
+  /** How many events between the reader's cursor and the first one are gone. */
+  readonly lost: number
+}
+
+const MAX_EVENTS = 1000
+const POLL_MS = 200
+const SESSIONS_READ = 50
+const MAX_CONTENT_CHARS = 2000
+
+/** Reads the store when it is asked to: nothing runs while no program is interested. */
+export function createEventQueue(store: SessionStore, clock: Clock): EventQueue {
+  const lastSeen = new Map<SessionId, number>()
+  const startedAt = clock.now() / 1000
+  let events: ConversationEvent[] = []
+  let cursor = 0
+  let newestActivity = startedAt
+
+  const read = async (): Promise<void> => {
+    const sessions = await store.list({ limit: SESSIONS_READ, orderBy: "last-activity", all: true })
+    const changed = sessions.filter(({ lastActivity }) => lastActivity >= newestActivity)
+    for (const { id } of changed.toReversed()) {
+      const known = lastSeen.get(id)
+      const rows = await store.messages(id)
+      const fresh = rows.filter((row) => (known === undefined ? row.timestamp > startedAt : row.id > known))
+      lastSeen.set(id, rows.at(-1)?.id ?? known ?? 0)
+      for (const row of fresh) {
+        if (row.role !== "user" && row.role !== "assistant") continue
+        cursor += 1
+        const content = ellipsize(row.text, MAX_CONTENT_CHARS)
+        events.push({
+          cursor,
+          type: "message",
+          session_key: id,
+          message_id: row.id,
+          role: row.role,
+          content,
+          timestamp: row.timestamp,
+        })
+      }
+    }
+    newestActivity = Math.max(newestActivity, ...changed.map(({ lastActivity }) => lastActivity))
+    events = events.slice(-MAX_EVENTS)
+  }
+
+  const take = ({ after, sessionKey, limit }: EventRequest): PolledEvents => {
+    const oldest = events[0]?.cursor ?? cursor + 1
+    const found = events
+      .filter((event) => event.cursor > after && (sessionKey === undefined || event.session_key === sessionKey))
+      .slice(0, limit)
+    return {
+      events: found,
+      nextCursor: found.at(-1)?.cursor ?? Math.max(after, cursor),
+      lost: Math.max(0, oldest - 1 - after),
+    }
+  }
+
+  return {
+    poll: async (request) => {
+      await read()
+      return take(request)
+    },
+    wait: async (request) => {
+      const deadline = clock.now() + request.timeoutMs
+      for (;;) {
+        await read()
+        const [event] = take({ ...request, limit: 1 }).events
+        if (event !== undefined || clock.now() >= deadline || request.signal.aborted) return event
+        await clock.sleep(Math.min(POLL_MS, deadline - clock.now()), { signal: request.signal })
+      }
+    },
+  }
+}

@@ -1,0 +1,131 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { delimiter, join } from "node:path"
+
+import { expect, test } from "vitest"
+
+import type { AgentEvent, ApprovalChoice } from "../../src/protocol/events.ts"
+import type { Session } from "../../src/app/session/session.ts"
+import { findBubblewrap } from "../support/bubblewrap.ts"
+import { createRepository, git } from "../support/git-repository.ts"
+import { callsTool, says } from "../support/model-server/turn.ts"
+import { titleWithReason } from "../support/skip-reason.ts"
+import { assembleApp, runToEnd } from "./assembled-app.ts"
+import type { RunRecord } from "./assembled-app.ts"
+
+const bubblewrap = await findBubblewrap()
+const missing = "missing" in bubblewrap ? bubblewrap.missing : undefined
+const walled = test.skipIf(missing !== undefined)
+
+/** What the tools do, without their packages. Each also tries to write what its rule does not open. */
+const TOOLS = {
+  husky: `mkdir -p .husky/_ && echo echo > .husky/_/pre-commit && git config core.hooksPath .husky/_; echo x > .git/hooks/extra; echo x > .envrc-copy; echo x > .mcp.json`,
+  "pre-commit": `echo '#!/bin/sh' > .git/hooks/pre-commit; git config core.editor evil`,
+  lefthook: `echo '#!/bin/sh' > .git/hooks/pre-push; git config core.editor evil`,
+  npm: `husky`,
+}
+
+const WORK = {
+  "package.json": JSON.stringify({ name: "example", scripts: { prepare: "husky" } }),
+  ".husky/pre-commit": "npm test\n",
+  ".mcp.json": "{}\n",
+}
+
+async function prepared(commands: readonly string[], profile = "default") {
+  const script = commands.flatMap((command) => [callsTool("terminal", { command }), says("Done.")])
+  const assembled = await assembleApp(script, { workFiles: WORK, config: "terminal: {sandbox: required}\n" })
+  const { workdir } = assembled.home
+  createRepository(workdir, {})
+  const programs = join(workdir, "tools")
+  mkdirSync(programs)
+  for (const [name, text] of Object.entries(TOOLS)) {
+    writeFileSync(join(programs, name), `#!/bin/sh\nPATH=${programs}${delimiter}$PATH\n${text}\n`)
+    chmodSync(join(programs, name), 0o755)
+  }
+  const session = await assembled.open({ permissionProfile: profile })
+  return { assembled, session, workdir }
+}
+
+function answering(session: Session, choice: Exclude<ApprovalChoice, "timeout">): (event: AgentEvent) => void {
+  return (event) => {
+    if (event.type === "approval-request") session.answer(event.requestId, { kind: "approval", choice })
+  }
+}
+
+function questions({ events }: RunRecord): readonly string[] {
+  return events.flatMap((event) => (event.type === "approval-request" ? [event.rule] : []))
+}
+
+const title = (text: string): string => titleWithReason(text, missing)
+
+walled(
+  title("husky writes its hooks and the git settings after an approval, and nothing else that is protected"),
+  async () => {
+    const { assembled, session, workdir } = await prepared([
+      "tools/husky",
+      "echo x > .husky/pre-commit; git config core.editor evil",
+    ])
+    await using _assembled = assembled
+    const record = await runToEnd(session, "go", answering(session, "once"))
+    expect(questions(record)).toEqual(["husky"])
+    expect(readdirSync(join(workdir, ".husky/_"))).toEqual(["pre-commit"])
+    expect(git(workdir, "config", "--local", "core.hooksPath")).toBe(".husky/_")
+    expect([existsSync(join(workdir, ".git/hooks/extra")), readFileSync(join(workdir, ".mcp.json"), "utf8")]).toEqual([
+      false,
+      "{}\n",
+    ])
+    // The grant was for that command.
+    await runToEnd(session, "again", answering(session, "deny"))
+    expect(readFileSync(join(workdir, ".husky/pre-commit"), "utf8")).toBe("npm test\n")
+    expect(readFileSync(join(workdir, ".git/config"), "utf8")).not.toContain("evil")
+  },
+)
+
+walled(title("npm install is asked about where its prepare script installs hooks"), async () => {
+  const { assembled, session, workdir } = await prepared(["PATH=$PWD/tools:$PATH", "npm install"])
+  await using _assembled = assembled
+  const denied = await runToEnd(session, "go", answering(session, "deny"))
+  const second = await runToEnd(session, "go", answering(session, "session"))
+  expect([questions(denied), questions(second).includes("husky")]).toEqual([expect.anything(), true])
+  expect(git(workdir, "config", "--local", "core.hooksPath")).toBe(".husky/_")
+})
+
+walled.each([
+  ["pre-commit", "tools/pre-commit install", "pre-commit"],
+  ["lefthook", "tools/lefthook install", "pre-push"],
+])(title("%s writes the hooks after an approval, and not the git settings"), async (rule, command, hook) => {
+  const { assembled, session, workdir } = await prepared([command])
+  await using _assembled = assembled
+  expect(questions(await runToEnd(session, "go", answering(session, "once")))).toEqual([rule])
+  expect(existsSync(join(workdir, ".git/hooks", hook))).toBe(true)
+  expect(readFileSync(join(workdir, ".git/config"), "utf8")).not.toContain("evil")
+})
+
+walled(title("git submodule add and update work after an approval"), async () => {
+  const add = "git -c protocol.file.allow=always submodule --quiet add ./library.git library"
+  const { assembled, session, workdir } = await prepared([add, "git submodule update --init"])
+  await using _assembled = assembled
+  git(workdir, "init", "--quiet", "--bare", "--initial-branch=main", "library.git")
+  git(workdir, "push", "--quiet", "library.git", "main")
+  git(workdir, "remote", "add", "origin", workdir)
+  expect(questions(await runToEnd(session, "Add ./library.git.", answering(session, "once")))).toEqual([
+    "git submodule",
+  ])
+  expect(git(workdir, "config", "submodule.library.url")).toBe(join(workdir, "library.git"))
+  expect(existsSync(join(workdir, ".git/modules/library/config"))).toBe(true)
+  expect(questions(await runToEnd(session, "go", answering(session, "once")))).toEqual(["git submodule"])
+})
+
+walled(title("git push -u keeps the upstream, also in a repository with hooks"), async () => {
+  const push = "git push --quiet -u ./remote.git main"
+  const { assembled, session, workdir } = await prepared(["git push --quiet -u origin main", push], "default")
+  await using _assembled = assembled
+  git(workdir, "init", "--quiet", "--bare", "remote.git")
+  git(workdir, "remote", "add", "origin", join(workdir, "remote.git"))
+  expect(questions(await runToEnd(session, "Push to origin.", answering(session, "deny")))).toEqual([])
+  expect(git(workdir, "config", "branch.main.remote")).toBe("origin")
+  git(workdir, "branch", "--unset-upstream")
+  writeFileSync(join(workdir, ".git/hooks/pre-push"), "#!/bin/sh\ntrue\n", { mode: 0o755 })
+  const asked = await runToEnd(session, "Push to ./remote.git.", answering(session, "once"))
+  expect(questions(asked)).toEqual(["git settings"])
+  expect(git(workdir, "config", "branch.main.remote")).toBe("./remote.git")
+})
