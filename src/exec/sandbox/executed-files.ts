@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path"
 import { writeFileAtomic } from "../../base/atomic-file.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import { ACCOUNT_START_UP } from "../../config/protected-paths.ts"
-import { executingKeys, findRepositories, gitConfigOf } from "./git-repositories.ts"
+import { executingKeys, findRepositories, gitConfigOf, hasHooks } from "./git-repositories.ts"
 import { executedFiles } from "./project-protection.ts"
 
 /**
@@ -183,7 +183,7 @@ function addedKeys(before: string, now: string): readonly string[] {
 }
 
 function hostileRepository(config: string, keys: readonly string[]): string {
-  return `A command created the git repository in ${dirname(config)} with entries with which git starts programs (${keys.join(", ")}). Check ${config} before you use git there.`
+  return `A command created the git repository in ${dirname(config)} with entries or hooks with which git starts programs (${keys.join(", ")}). Check ${config} before you use git there.`
 }
 
 /** Finds repositories that are not known yet and whose configuration starts programs or that have hooks. Adds what it finds to `known`. */
@@ -191,10 +191,11 @@ export async function checkNewRepositories(root: string, known: Set<string>): Pr
   const found = (await findRepositories(root)).filter((directory) => !known.has(directory))
   return found.flatMap((directory) => {
     known.add(directory)
+    if (!["HEAD", ".git"].some((name) => existsSync(join(directory, name)))) return []
     try {
       const config = gitConfigOf(directory)
       const renamed = renameLinked(join(dirname(config), "hooks"))
-      const keys = executingKeys(readFileSync(config, "utf8"))
+      const keys = [...executingKeys(readFileSync(config, "utf8")), ...(hasHooks(config) ? ["hooks"] : [])]
       return keys.length === 0 ? renamed : [...renamed, hostileRepository(config, keys)]
     } catch {
       // It has no readable configuration.

@@ -18,6 +18,11 @@ test.each([
   ['[submodule "s"]\nupdate = checkout\nactive = true', []],
   ["[core]\nbare = false\nfilemode = true\n[merge]\nff = only\n[diff]\nalgorithm = histogram", []],
   ['[branch "main"]\nremote = origin\nmerge = refs/heads/main\n[user]\nname = Ada', []],
+  [
+    '[url "https://evil.example/"]\ninsteadOf = https://github.com/\n[core]\nworktree = /home/a',
+    ["url.insteadof", "core.worktree"],
+  ],
+  ["[http]\nsslVerify = false\npostBuffer = 1\n[lfs]\nrepositoryformatversion = 0", ["http.sslverify"]],
   ["[credential]\nhelper = !evil\r\n[gpg]\r\nprogram = evil", ["credential.helper", "gpg.program"]],
 ])("the keys of %j that start programs", (config, keys) => {
   expect(executingKeys(config)).toEqual(keys)
@@ -35,6 +40,8 @@ test("repositories are found, also bare ones, and the git directories inside the
     "bare.git/config",
     "bare.git/objects/x",
     "node_modules/skipped/.git/HEAD",
+    "packages/web/.envrc",
+    "packages/web/deep/.vscode/tasks.json",
   ]
   for (const name of files) {
     await mkdir(dirname(join(root, name)), { recursive: true })
@@ -43,7 +50,14 @@ test("repositories are found, also bare ones, and the git directories inside the
   await mkdir(join(root, "sub"))
   await writeFile(join(root, "sub/.git"), "gitdir: ../.git/modules/group/sub\n")
   const relative = (paths: readonly string[]): readonly string[] => paths.map((path) => path.slice(root.length + 1))
-  expect(relative(await findRepositories(root)).toSorted()).toEqual(["", "bare.git", "packages/nested", "sub"])
+  expect(relative(await findRepositories(root)).toSorted()).toEqual([
+    "",
+    "bare.git",
+    "packages/nested",
+    "packages/web",
+    "packages/web/deep",
+    "sub",
+  ])
   expect(relative(executedByGit(root))).toEqual(
     expect.arrayContaining([
       ".git/config",

@@ -3,6 +3,7 @@ import type { Dirent } from "node:fs"
 import { readdir } from "node:fs/promises"
 import { dirname, join } from "node:path"
 
+import { EXECUTED_IN_WORKSPACE } from "../../config/protected-paths.ts"
 import { isExcluded } from "../checkpoints/excluded-names.ts"
 
 /** In a git directory: what git executes, or what names it. `commondir` moves all of them to another directory. */
@@ -55,9 +56,13 @@ function subdirectories(directory: string): readonly string[] {
 }
 
 const MAX_DIRECTORIES = 400
-const MAX_DEPTH = 3
+const MAX_DEPTH = 4
+const EXECUTED_NAMES: ReadonlySet<string> = new Set(EXECUTED_IN_WORKSPACE.map((name) => name.split("/", 1)[0] ?? name))
 
-/** Finds repositories inside a directory, also bare ones. The search is limited, breadth first, and skips what is built or downloaded. */
+/**
+ * Finds the directories inside a directory that are repositories, also bare ones, or have other files that programs execute or obey. The
+ * search is limited, breadth first, and skips what is built or downloaded.
+ */
 export async function findRepositories(root: string): Promise<readonly string[]> {
   const found: string[] = []
   let level = [root]
@@ -67,7 +72,7 @@ export async function findRepositories(root: string): Promise<readonly string[]>
     left -= visited.length
     const listings = await Promise.all(visited.map(listing))
     level = listings.flatMap(({ directory, entries }) => {
-      if (isRepository(entries)) found.push(directory)
+      if (isRepository(entries) || entries.some(({ name }) => EXECUTED_NAMES.has(name))) found.push(directory)
       return entries
         .filter((entry) => entry.isDirectory() && entry.name !== ".git" && !isExcluded(entry.name, "directory"))
         .map(({ name }) => join(directory, name))
@@ -124,7 +129,10 @@ export function executingKeys(config: string): readonly string[] {
 const EXECUTING_KEY = new RegExp(
   `^(?:${[
     String.raw`(?:alias|pager|include|includeif|protocol)\..*`,
-    String.raw`core\.(?:fsmonitor|hookspath|sshcommand|gitproxy|pager|editor|askpass|alternaterefscommand|attributesfile)`,
+    String.raw`core\.(?:fsmonitor|hookspath|sshcommand|gitproxy|pager|editor|askpass|alternaterefscommand|attributesfile|worktree)`,
+    // These lead git to another server, or keep it from checking who answers.
+    String.raw`(?:url\.(?:push)?insteadof|https?\.(?:proxy|sslverify|sslcainfo|sslcapath|cookiefile)|remote\.proxy)`,
+    String.raw`(?:hook\..*|gc\.recentobjectshook|imap\.tunnel|lfs\.(?:path|args|standalonetransferagent))`,
     String.raw`credential\.helper`,
     String.raw`diff\.(?:external|command|textconv)`,
     String.raw`filter\.(?:clean|smudge|process)`,

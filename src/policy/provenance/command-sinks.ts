@@ -40,7 +40,11 @@ function networkSinks(command: SimpleCommand): readonly Sink[] {
     ...command.redirections.map(({ target }) => target.text),
   ].flatMap(hostsIn)
   const remote = command.remote === undefined || command.remote === "" ? [] : [command.remote]
-  return [...new Set([...around, ...remote, ...hostsOf(program, words, texts)])].map((value) => ({
+  const redirected =
+    NETWORK_PROGRAMS.has(program) && command.assignments.some(({ name }) => REDIRECTING_VARIABLE.test(name))
+      ? [undefined]
+      : []
+  return [...new Set([...around, ...remote, ...redirected, ...hostsOf(program, words, texts)])].map((value) => ({
     kind: "network",
     value,
   }))
@@ -72,9 +76,15 @@ function programHosts(
   const plain = operands.flatMap(({ text }) => plainHost(text.replace(/^@|^(?:TCP|UDP|OPENSSL|SSL)[46]?:/iu, "")) ?? [])
   const first = HOST_FIRST.has(program) && plain.length === 0 ? operands.slice(0, 1).map(({ text }) => text) : []
   const hosts = [...found, ...plain, ...first]
-  if (words.some(({ known, text }) => !known && !text.startsWith("-"))) return [...hosts, undefined]
+  const isUnknown = words.some(({ known, text }) => (!known && !text.startsWith("-")) || REDIRECTS_REQUESTS.test(text))
+  if (isUnknown) return [...hosts, undefined]
   return hosts.length === 0 && operands.length > 0 ? [undefined] : hosts
 }
+
+/** Options with which curl and wget talk to another machine than the address says. */
+const REDIRECTS_REQUESTS =
+  /^(?:--(?:connect-to|resolve|proxy\b.*|preproxy|socks[45].*|config|doh-url|dns-.*|(?:abstract-)?unix-socket)(?:=.*)?|-[xK].*)$/u
+const REDIRECTING_VARIABLE = /^(?:curl_home|wgetrc|system_wgetrc|(?:https?|all|ftp)_proxy)$/iu
 
 function scpHost(text: string): readonly string[] {
   const host = /^(?:[\w.-]+@)?[\w-]+(?:\.[\w-]+)+:/u.test(text) ? plainHost(text) : undefined

@@ -207,6 +207,20 @@ describe.skipIf(missing !== undefined)(titleWithReason("a hostile command in the
     expect(warnings.filter((text) => text.includes("core.fsmonitor"))).toHaveLength(1)
   })
 
+  test("files that other programs execute are read-only in subdirectories too, and a new hook is reported", async () => {
+    await using app = await assembleApp([], { config: CONFIG })
+    const { workdir } = app.home
+    const nested = ["pkg/.envrc", "pkg/deep/.vscode/tasks.json", "pkg/.husky/pre-commit"]
+    for (const name of nested) write(join(workdir, name))
+    const { warnings } = await runCommands(app, [
+      nested.map((name) => `echo evil > ${name}`).join("; "),
+      String.raw`git init -q new && printf '#!/bin/sh\n' > new/.git/hooks/pre-commit && chmod +x new/.git/hooks/pre-commit`,
+      "true",
+    ])
+    expect(nested.map((name) => read(join(workdir, name)))).toEqual(nested.map(() => "original\n"))
+    expect(warnings.join("\n")).toContain("new/.git with entries or hooks with which git starts programs (hooks)")
+  })
+
   test("a new repository that starts programs is reported", async () => {
     await using app = await assembleApp([], { config: CONFIG })
     const { warnings } = await runCommands(app, [
@@ -215,8 +229,8 @@ describe.skipIf(missing !== undefined)(titleWithReason("a hostile command in the
       "true",
     ])
     const text = warnings.join("\n")
-    expect(text).toContain("sub/.git with entries with which git starts programs (core.fsmonitor)")
-    expect(text).toContain("bare.git with entries with which git starts programs (core.sshcommand)")
+    expect(text).toContain("sub/.git with entries or hooks with which git starts programs (core.fsmonitor)")
+    expect(text).toContain("bare.git with entries or hooks with which git starts programs (core.sshcommand)")
     expect(text).toContain(join(app.home.workdir, ".envrc"))
   })
 
