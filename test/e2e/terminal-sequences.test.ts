@@ -86,10 +86,17 @@ test.each<[name: string, args: readonly string[], script: readonly ScriptEntry[]
   }
 })
 
+/** YAML has no control characters in it, only their escapes. */
+function escaped(text: string): string {
+  return JSON.stringify(text).replaceAll(/[\u{7F}-\u{FFFF}]/gu, (unit) => {
+    return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`
+  })
+}
+
 test("stored text, settings, files and arguments", async () => {
   await using model = await startModelServer([repeat(says([HOSTILE]))])
   await using home = await temporaryHome({
-    config: settingsFor(model, `agent:\n  system_prompt: ${JSON.stringify(HOSTILE)}\n`),
+    config: settingsFor(model, `agent:\n  system_prompt: ${escaped(HOSTILE)}\n`),
     files: { "memories/MEMORY.md": `${HOSTILE}\n`, "logs/errors.log": `${HOSTILE}\n` },
   })
   await hermes(home, ["-z", `find ${HOSTILE}`], { stdin: "inherit-null" })
