@@ -182,7 +182,7 @@ async function compressed(
   return { before, harness, outcome, overheadTokens }
 }
 
-const RUNS = 2500
+const RUNS = 1200
 const TIMEOUT_MS = 180_000
 
 /** Each test uses different histories. */
