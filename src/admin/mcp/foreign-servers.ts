@@ -22,17 +22,20 @@ export interface ForeignServers {
   readonly problems: readonly string[]
 }
 
-interface Place {
+interface Locations {
   readonly userHome: string
   readonly cwd: string
 }
 
 /** Reads the MCP servers of other programs, from the user's home and from the current directory. */
-export async function readForeignServers(programs: readonly ForeignProgram[], place: Place): Promise<ForeignServers> {
+export async function readForeignServers(
+  programs: readonly ForeignProgram[],
+  locations: Locations,
+): Promise<ForeignServers> {
   const problems: string[] = []
   const servers: ForeignServer[] = []
   for (const program of programs) {
-    for (const source of SOURCES[program](place)) {
+    for (const source of SOURCES[program](locations)) {
       let text: string
       try {
         text = readFileSync(source.file, "utf8")
@@ -58,7 +61,7 @@ interface Source {
   readonly convert: (entry: Record<string, unknown>) => Record<string, unknown>
 }
 
-const SOURCES: Readonly<Record<ForeignProgram, (place: Place) => readonly Source[]>> = {
+const SOURCES: Readonly<Record<ForeignProgram, (locations: Locations) => readonly Source[]>> = {
   "claude-code": ({ userHome, cwd }) => {
     const file = join(userHome, ".claude.json")
     return [

@@ -1,13 +1,6 @@
-import type { BilledCall } from "../../agent/journal.ts"
-import { runTurn } from "../../agent/loop.ts"
-import { createSteering } from "../../agent/steering.ts"
-import { buildTurn } from "../../agent/turn.ts"
 import type { Message } from "../../protocol/message.ts"
-import { openModelClient } from "../services/model-client.ts"
 import type { FacetContext } from "../session/facet-context.ts"
-import { noInteractions, rememberingTurnParts } from "./restricted-turn.ts"
-
-const MAX_ITERATIONS = 6
+import { runBackgroundTurn } from "./background-turn.ts"
 
 const INSTRUCTION =
   "[This is not from the user. Review the conversation: did they correct you, state a preference, or tell you something about " +
@@ -20,22 +13,5 @@ export async function reviewConversation(
   context: FacetContext,
   signal: AbortSignal,
 ): Promise<void> {
-  const opened = await openModelClient(context.options.model, context.services, { maxAttempts: 2, fallbacks: [] })
-  if (!opened.ok) return
-  const parts = context.session()
-  const history: readonly Message[] = [...messages, { role: "user", content: INSTRUCTION, synthetic: "review" }]
-  const recordCall = (call: BilledCall): Promise<void> => context.auxiliary.recordCall("background_review", call)
-  const turn = buildTurn(rememberingTurnParts(parts, { history, maxIterations: MAX_ITERATIONS, recordCall }), {
-    runId: "review",
-    model: opened.value,
-    interactions: noInteractions(parts),
-    steering: createSteering(),
-    signal,
-  })
-  try {
-    const steps = runTurn(turn)
-    while ((await steps.next()).done !== true);
-  } finally {
-    opened.value.close()
-  }
+  await runBackgroundTurn({ runId: "review", messages, instruction: INSTRUCTION }, context, signal)
 }

@@ -1,19 +1,12 @@
 import type { DispatchSession } from "../../agent/dispatch/dispatch-session.ts"
-import type { BilledCall } from "../../agent/journal.ts"
-import { runTurn } from "../../agent/loop.ts"
-import { createSteering } from "../../agent/steering.ts"
-import { buildTurn } from "../../agent/turn.ts"
 import { ok } from "../../base/result.ts"
 import type { SkillChange, SkillChangeResult } from "../../knowledge/skills/skill-change.ts"
 import type { Message } from "../../protocol/message.ts"
 import type { SkillsPort } from "../../toolkit/ports/skills.ts"
 import type { RunnableTool, ToolEntry } from "../../toolkit/tool.ts"
-import { openModelClient } from "../services/model-client.ts"
 import type { FacetContext } from "../session/facet-context.ts"
-import { noInteractions, rememberingTurnParts } from "./restricted-turn.ts"
+import { runBackgroundTurn } from "./background-turn.ts"
 import { isSkillWriter } from "./skill-writer.ts"
-
-const MAX_ITERATIONS = 6
 
 const INSTRUCTION =
   "[This is not from the user. The work above took many steps. Is there a procedure in it that will be needed again: a workflow, a tricky fix, " +
@@ -28,35 +21,16 @@ export async function draftSkill(
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const port = await context.ports().skills?.()
-  const opened = await openModelClient(context.options.model, context.services, { maxAttempts: 2, fallbacks: [] })
-  if (!opened.ok || port === undefined) return []
-  const parts = context.session()
+  if (port === undefined) return []
   const staged = new Map<string, string>()
-  const dispatch = stagingDispatch(parts.dispatch, port, (change, id) => {
+  const dispatch = stagingDispatch(context.session().dispatch, port, (change, id) => {
     const what = change.action === "create" ? "drafted the skill" : "has an improvement for the skill"
     staged.set(
       id,
       `Hermes ${what} ${change.name} from this work: /skills diff ${id} shows it, /skills approve ${id} saves it.`,
     )
   })
-  const history: readonly Message[] = [...messages, { role: "user", content: INSTRUCTION, synthetic: "review" }]
-  const recordCall = (call: BilledCall): Promise<void> => context.auxiliary.recordCall("background_review", call)
-  const turn = buildTurn(
-    rememberingTurnParts(parts, { history, maxIterations: MAX_ITERATIONS, recordCall, dispatch }),
-    {
-      runId: "skill-draft",
-      model: opened.value,
-      interactions: noInteractions(parts),
-      steering: createSteering(),
-      signal,
-    },
-  )
-  try {
-    const steps = runTurn(turn)
-    while ((await steps.next()).done !== true);
-  } finally {
-    opened.value.close()
-  }
+  await runBackgroundTurn({ runId: "skill-draft", messages, instruction: INSTRUCTION, dispatch }, context, signal)
   return [...staged.values()]
 }
 

@@ -23,20 +23,22 @@ const MAX_CONTENT_CHARS = 2000
 const sessionKey = z.string().trim().min(1).max(256)
 const limitUpTo200 = z.int().min(1).max(200).default(50)
 
-/** Hermes as an MCP server: its conversations, for other programs. Each tool answers with JSON; a failure is `{ error }`. */
+/**
+ * Hermes as an MCP server: its conversations, for other programs. Every tool only reads. Each answers with JSON; a failure is `{ error }`.
+ */
 export function createHermesServer(options: HermesServerOptions): McpServer {
   const { store } = options
   const server = new McpServer({ name: "hermes", title: "Hermes", version: options.version })
   const tool = <Schema extends z.ZodObject>(
     name: string,
     description: string,
-    { input, readOnly = true }: { readonly input: Schema; readonly readOnly?: boolean },
+    { input }: { readonly input: Schema },
     run: (args: z.output<Schema>, signal: AbortSignal) => Promise<Readonly<Record<string, unknown>>>,
   ): void => {
     const inputSchema: z.ZodObject = input
     server.registerTool(
       name,
-      { description, inputSchema, annotations: { readOnlyHint: readOnly, openWorldHint: false } },
+      { description, inputSchema, annotations: { readOnlyHint: true, openWorldHint: false } },
       async (args, { mcpReq }) => {
         options.onCall?.(name)
         const content = await run(input.parse(args), mcpReq.signal).catch((error: unknown) => ({
@@ -144,27 +146,6 @@ export function createHermesServer(options: HermesServerOptions): McpServer {
       const event = await events?.wait({ after, sessionKey: key, limit: 1, timeoutMs, signal })
       return event === undefined ? { event: null, reason: "timeout" } : { event }
     },
-  )
-  tool(
-    "messages_send",
-    "Send a message to a chat.",
-    { input: z.object({ target: z.string().min(1), message: z.string().min(1) }), readOnly: false },
-    () => Promise.resolve({ error: "no messaging platform is connected to this Hermes" }),
-  )
-  tool("channels_list", "Where messages can be sent.", { input: z.object({ platform: z.string().optional() }) }, () =>
-    Promise.resolve({ count: 0, channels: [] }),
-  )
-  tool("permissions_list_open", "Questions about permissions that wait for an answer.", { input: z.object({}) }, () =>
-    Promise.resolve({ count: 0, permissions: [] }),
-  )
-  tool(
-    "permissions_respond",
-    "Answer a question about a permission.",
-    {
-      input: z.object({ id: z.string().min(1), decision: z.enum(["allow-once", "allow-always", "deny"]) }),
-      readOnly: false,
-    },
-    ({ id }) => Promise.resolve({ error: `there is no open question ${id}; it may have been answered already` }),
   )
   return server
 }
