@@ -1,7 +1,7 @@
 // The layer table of docs/architecture.md as data. A folder may import from lower rows only, never from its own row.
 const LAYERS = [
   ["base"],
-  ["protocol"],
+  ["protocol", "terminal"],
   ["config"],
   ["llm", "state", "exec", "policy", "knowledge"],
   ["toolkit"],
@@ -11,7 +11,8 @@ const LAYERS = [
   ["app"],
   ["admin", "cron", "kanban", "batch"],
   ["commands"],
-  ["cli", "tui", "gateway", "server", "acp"],
+  ["tui", "gateway", "server", "acp"],
+  ["cli"],
 ]
 
 const layerRules = LAYERS.flatMap((row, index) =>

@@ -1,6 +1,6 @@
 import type { Environment } from "../config/environment.ts"
 import type { Home } from "../config/home.ts"
-import type { Terminal } from "./terminal/terminal.ts"
+import type { Terminal } from "../terminal/terminal.ts"
 
 /**
  * One command of the tree. Help, completion, suggestions, validation and the reference page are derived from this value. Its code

@@ -2,7 +2,7 @@ import { errorMessage } from "../base/system-error.ts"
 import type { Environment } from "../config/environment.ts"
 import { resolveHome } from "../config/home.ts"
 import { asSentence } from "../base/sentence.ts"
-import type { Terminal } from "./terminal/terminal.ts"
+import type { Terminal } from "../terminal/terminal.ts"
 
 /** Prints one sentence about a bug and writes the stack trace to errors.log, both without secrets. */
 export async function reportCrash(

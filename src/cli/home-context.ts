@@ -5,7 +5,7 @@ import type { Logger } from "../base/logger.ts"
 import { createRedactor } from "../base/redact.ts"
 import type { Home } from "../config/home.ts"
 import type { Invocation } from "./command.ts"
-import { createOperationProgress } from "./terminal/operation-progress.ts"
+import { createOperationProgress } from "../terminal/operation-progress.ts"
 
 /** The context that a command passes to the operations of `admin`. */
 export function homeContext({

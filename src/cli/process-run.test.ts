@@ -171,6 +171,6 @@ test("the start-up path imports no file of the layers above config", () => {
   visit(new URL("./process-run.ts", import.meta.url))
   visit(new URL("./command-line/help.ts", import.meta.url))
   const layers = [...reached].map((path) => /\/src\/([^/]+)\//.exec(path)?.[1] ?? "")
-  expect([...new Set(layers)].toSorted()).toEqual(["base", "cli", "config"])
+  expect([...new Set(layers)].toSorted()).toEqual(["base", "cli", "config", "terminal"])
   expect([...reached].filter((path) => path.includes("/cli/commands/"))).toEqual([])
 })

@@ -1,9 +1,9 @@
 import { processEnvironment } from "../config/environment.ts"
 import { COMMAND_TREE } from "./command-table/command-tree.ts"
 import { runCommandLine } from "./run-command-line.ts"
-import { createNodeTerminal } from "./terminal/node-terminal.ts"
+import { createNodeTerminal } from "../terminal/node-terminal.ts"
 import { reportCrash } from "./crash-report.ts"
-import { EXIT_HANGUP, EXIT_INTERRUPTED, isHangup, StoppedBySignal } from "./stop-signal.ts"
+import { EXIT_HANGUP, EXIT_INTERRUPTED, isHangup, StoppedBySignal } from "../terminal/stop-signal.ts"
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const
 

@@ -7,8 +7,8 @@ import { CliError, type Command, type CommandTree, type FlagValues } from "./com
 import { COMMAND_TREE } from "./command-table/command-tree.ts"
 import { parseCommandLine } from "./command-line/parse-command-line.ts"
 import { asSentence } from "../base/sentence.ts"
-import { EXIT_INTERRUPTED } from "./stop-signal.ts"
-import type { Terminal } from "./terminal/terminal.ts"
+import { EXIT_INTERRUPTED } from "../terminal/stop-signal.ts"
+import type { Terminal } from "../terminal/terminal.ts"
 
 const FAILED = 1
 const USAGE = 2

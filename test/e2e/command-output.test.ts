@@ -3,7 +3,7 @@ import { delimiter, join } from "node:path"
 import { expect, test } from "vitest"
 
 import { formatLogLine } from "../../src/base/log-line.ts"
-import { textColumns } from "../../src/cli/terminal/text-width.ts"
+import { textColumns } from "../../src/terminal/text-width.ts"
 import { createFakeCommand } from "../support/fake-command.ts"
 import { startModelServer } from "../support/model-server/server.ts"
 import { callsTool, says } from "../support/model-server/turn.ts"

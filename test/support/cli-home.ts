@@ -5,7 +5,7 @@ import { environmentFrom } from "../../src/config/environment.ts"
 import { resolveHome, type Home } from "../../src/config/home.ts"
 import type { CommandTree } from "../../src/cli/command.ts"
 import { runCommandLine } from "../../src/cli/run-command-line.ts"
-import type { Terminal } from "../../src/cli/terminal/terminal.ts"
+import type { Terminal } from "../../src/terminal/terminal.ts"
 
 /** A terminal that records its output and answers questions from a list. Without answers it is not interactive. */
 export function recordingTerminal(

@@ -3,7 +3,7 @@ import { compactCount } from "../../base/compact-count.ts"
 import type { ChosenModel } from "../../llm/choose-model.ts"
 import { CliError } from "../command.ts"
 import { askOption } from "../commands/model/ask-option.ts"
-import type { Terminal } from "../terminal/terminal.ts"
+import type { Terminal } from "../../terminal/terminal.ts"
 
 /** Asks the user to choose a model of a local server. Without a terminal, throws a `CliError` that lists the models. */
 export async function askForLocalModel(

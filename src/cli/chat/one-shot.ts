@@ -4,9 +4,10 @@ import type { Session } from "../../app/session/session.ts"
 import type { Config } from "../../config/load-config.ts"
 import type { RunEnd } from "../../protocol/events.ts"
 import type { UserInput } from "../../protocol/message.ts"
-import type { Terminal } from "../terminal/terminal.ts"
+import type { Terminal } from "../../terminal/terminal.ts"
 import type { ChatMode } from "./chat-options.ts"
-import type { LiveEvent, Questions } from "./questions.ts"
+import type { LiveEvent } from "../../tui/chat-ui.ts"
+import type { Questions } from "../../tui/line-mode/questions.ts"
 
 export interface OneShotOptions {
   readonly session: Session
@@ -48,7 +49,7 @@ async function questionsFor(output: Output, { session, terminal, mode }: OneShot
     output.event(event)
   }
   if (!asks) return { handle: show, finish: () => Promise.resolve() }
-  const { createQuestions } = await import("./questions.ts")
+  const { createQuestions } = await import("../../tui/line-mode/questions.ts")
   return createQuestions({
     session,
     ask: (question, how) => terminal.ask(question, how),
@@ -142,8 +143,8 @@ function answerOutput(
 
 async function queryOutput({ terminal, session, config }: OneShotOptions): Promise<Output> {
   const [{ createTurnView }, { withDisplaySettings }] = await Promise.all([
-    import("./turn-view.ts"),
-    import("./turn-display.ts"),
+    import("../../tui/line-mode/turn-view.ts"),
+    import("../../tui/line-mode/turn-display.ts"),
   ])
   const view = withDisplaySettings(createTurnView({ terminal, progress: "stderr" }), config, terminal)
   return {

@@ -1,6 +1,6 @@
 import { findCommand, flagsOf, GROUP_TITLES, isCommandAvailable } from "./command-lookup.ts"
 import type { Command, CommandTree, Flag, Positional } from "../command.ts"
-import { bold, wrapText } from "../terminal/text-layout.ts"
+import { bold, wrapText } from "../../terminal/text-layout.ts"
 
 export interface HelpOptions {
   readonly tree: CommandTree

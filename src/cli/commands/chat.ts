@@ -71,9 +71,13 @@ async function chat(invocation: Invocation): Promise<number | "connected"> {
     if (movedFrom !== undefined && options.mode !== "conversation" && options.mode !== "script")
       terminal.errLine(`This conversation was in ${movedFrom} before; it continues in ${cwd}.`)
     if (options.mode === "conversation") {
-      const { converse } = await import("../chat/conversation.ts")
+      const [{ converse }, { openLineUi }] = await Promise.all([
+        import("../../tui/conversation/conversation.ts"),
+        import("../../tui/line-mode/line-ui.ts"),
+      ])
       const firstMessages = [options.prompt ?? "", firstMessage].filter((text) => text.trim() !== "")
-      return await converse({ app, session, open, terminal, signal, model, images: options.images, firstMessages })
+      const ui = openLineUi({ app, terminal, signal })
+      return await converse({ app, session, open, ui, signal, images: options.images, firstMessages })
     }
     const { runOneShot } = await import("../chat/one-shot.ts")
     const grace = Number(environment.get("HERMES_SIGTERM_GRACE") ?? "")

@@ -11,7 +11,7 @@ import type { Invocation } from "../command.ts"
 import { valueOrCliError } from "../command-result.ts"
 import { homeContext } from "../home-context.ts"
 import { printJson } from "../terminal/json-output.ts"
-import { bold } from "../terminal/text-layout.ts"
+import { bold } from "../../terminal/text-layout.ts"
 import { nodeVersionProblem } from "../version.ts"
 import { counted } from "../../base/counted.ts"
 

@@ -5,7 +5,7 @@ import { createRedactor } from "../../base/redact.ts"
 import type { Config } from "../../config/load-config.ts"
 import type { Invocation } from "../command.ts"
 import { homeContext } from "../home-context.ts"
-import { oneLine } from "../terminal/text-layout.ts"
+import { oneLine } from "../../terminal/text-layout.ts"
 import { buildId, VERSION } from "../version.ts"
 
 /** `hermes dump`: the setup as plain text for a bug report. */

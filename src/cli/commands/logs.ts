@@ -6,7 +6,7 @@ import { fileSize } from "../../base/file-size.ts"
 import { nearest } from "../../base/nearest-name.ts"
 import { CliError, type Invocation } from "../command.ts"
 import { homeContext } from "../home-context.ts"
-import { relativeTime } from "../terminal/relative-time.ts"
+import { relativeTime } from "../../terminal/relative-time.ts"
 import { printTable } from "../terminal/table.ts"
 
 const DEFAULT_LINES = 50

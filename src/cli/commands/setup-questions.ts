@@ -9,7 +9,7 @@ import { PERMISSION_PROFILES } from "../../config/permission-profiles.ts"
 import { configuredProfile } from "../../policy/permission-profile.ts"
 import type { Invocation } from "../command.ts"
 import { homeContext } from "../home-context.ts"
-import type { Terminal } from "../terminal/terminal.ts"
+import type { Terminal } from "../../terminal/terminal.ts"
 
 /** A setting that `hermes setup` asks for. */
 interface Question {

@@ -5,7 +5,7 @@ import { createRedactor } from "../../base/redact.ts"
 import type { Invocation } from "../command.ts"
 import { homeContext } from "../home-context.ts"
 import { printJson } from "../terminal/json-output.ts"
-import { bold } from "../terminal/text-layout.ts"
+import { bold } from "../../terminal/text-layout.ts"
 import { buildId, VERSION } from "../version.ts"
 
 /** `hermes status` */

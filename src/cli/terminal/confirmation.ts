@@ -1,5 +1,5 @@
 import { CliError } from "../command.ts"
-import type { Terminal } from "./terminal.ts"
+import type { Terminal } from "../../terminal/terminal.ts"
 
 /** Asks before data is lost, unless the command line has -y; returns false when the user declines. Throws a `CliError` (exit 1) when there is no answer. */
 export async function confirmed(

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest"
 import { environmentFrom } from "../../config/environment.ts"
 import { recordingTerminal } from "../../../test/support/cli-home.ts"
 import { outputWidth, tableLines, type TableColumn } from "./table.ts"
-import { textColumns } from "./text-width.ts"
+import { textColumns } from "../../terminal/text-width.ts"
 
 const COLUMNS: readonly TableColumn[] = [
   { heading: "Title", flexible: true },

@@ -1,6 +1,6 @@
 import type { Invocation } from "../command.ts"
-import { cutToColumns, fitColumn, oneLine } from "./text-layout.ts"
-import { textColumns } from "./text-width.ts"
+import { cutToColumns, fitColumn, oneLine } from "../../terminal/text-layout.ts"
+import { textColumns } from "../../terminal/text-width.ts"
 
 export interface TableColumn {
   readonly heading?: string

@@ -1,6 +1,6 @@
 import type { CredentialReport } from "../../../llm/credentials/pool.ts"
 import type { Invocation } from "../../command.ts"
-import { localDateTime } from "../../terminal/relative-time.ts"
+import { localDateTime } from "../../../terminal/relative-time.ts"
 import { outputWidth, tableLines } from "../../terminal/table.ts"
 
 /** Prints one line per credential, with the number that `hermes auth remove` accepts. Prints no secret. */

@@ -2,7 +2,7 @@ import { checkpointRoot, diffCheckpoint } from "../../../admin/checkpoints/check
 import type { Invocation } from "../../command.ts"
 import { valueOrCliError } from "../../command-result.ts"
 import { homeContext } from "../../home-context.ts"
-import { plainText } from "../../terminal/printable-text.ts"
+import { plainText } from "../../../terminal/printable-text.ts"
 
 /** `hermes checkpoints diff HASH [FILE]` */
 export async function run(invocation: Invocation): Promise<number> {

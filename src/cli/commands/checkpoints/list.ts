@@ -5,7 +5,7 @@ import type { Invocation } from "../../command.ts"
 import { valueOrCliError } from "../../command-result.ts"
 import { homeContext } from "../../home-context.ts"
 import { printJson } from "../../terminal/json-output.ts"
-import { localDateTime } from "../../terminal/relative-time.ts"
+import { localDateTime } from "../../../terminal/relative-time.ts"
 import { printTable } from "../../terminal/table.ts"
 
 const DEFAULT_LIMIT = 20

@@ -4,7 +4,7 @@ import type { Invocation } from "../../command.ts"
 import { valueOrCliError } from "../../command-result.ts"
 import { confirmed } from "../../terminal/confirmation.ts"
 import { homeContext } from "../../home-context.ts"
-import { oneLine } from "../../terminal/text-layout.ts"
+import { oneLine } from "../../../terminal/text-layout.ts"
 
 /** `hermes checkpoints restore HASH [FILE]` */
 export async function run(invocation: Invocation): Promise<number> {

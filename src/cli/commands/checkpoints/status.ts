@@ -3,8 +3,8 @@ import { counted } from "../../../base/counted.ts"
 import { fileSize } from "../../../base/file-size.ts"
 import type { Invocation } from "../../command.ts"
 import { homeContext } from "../../home-context.ts"
-import { localDateTime } from "../../terminal/relative-time.ts"
-import { oneLine } from "../../terminal/text-layout.ts"
+import { localDateTime } from "../../../terminal/relative-time.ts"
+import { oneLine } from "../../../terminal/text-layout.ts"
 
 /** `hermes checkpoints status` */
 export async function run(invocation: Invocation): Promise<number> {

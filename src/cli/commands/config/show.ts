@@ -3,7 +3,7 @@ import type { DescribedSetting } from "../../../admin/settings/describe-settings
 import type { Invocation } from "../../command.ts"
 import { homeContext } from "../../home-context.ts"
 import { printJson } from "../../terminal/json-output.ts"
-import { bold, oneLine } from "../../terminal/text-layout.ts"
+import { bold, oneLine } from "../../../terminal/text-layout.ts"
 
 /** `hermes config` and `hermes config show` */
 export async function run(invocation: Invocation): Promise<number> {

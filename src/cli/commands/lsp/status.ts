@@ -3,9 +3,9 @@ import { counted } from "../../../base/counted.ts"
 import type { Invocation } from "../../command.ts"
 import { homeContext } from "../../home-context.ts"
 import { printJson } from "../../terminal/json-output.ts"
-import { relativeTime } from "../../terminal/relative-time.ts"
+import { relativeTime } from "../../../terminal/relative-time.ts"
 import { outputWidth, tableLines } from "../../terminal/table.ts"
-import { oneLine } from "../../terminal/text-layout.ts"
+import { oneLine } from "../../../terminal/text-layout.ts"
 
 /** `hermes lsp status` */
 export async function run(invocation: Invocation): Promise<number> {

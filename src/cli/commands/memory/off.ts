@@ -2,7 +2,7 @@ import { turnOffMemoryProvider } from "../../../admin/memory/memory.ts"
 import type { Invocation } from "../../command.ts"
 import { valueOrCliError } from "../../command-result.ts"
 import { homeContext } from "../../home-context.ts"
-import { oneLine } from "../../terminal/text-layout.ts"
+import { oneLine } from "../../../terminal/text-layout.ts"
 
 /** `hermes memory off`: stops using the external memory provider; the two files stay in use. */
 export async function run(invocation: Invocation): Promise<number> {

@@ -2,8 +2,8 @@ import { memoryStatus, type MemoryFileStatus } from "../../../admin/memory/memor
 import { counted } from "../../../base/counted.ts"
 import type { Invocation } from "../../command.ts"
 import { homeContext } from "../../home-context.ts"
-import { plainText } from "../../terminal/printable-text.ts"
-import { oneLine } from "../../terminal/text-layout.ts"
+import { plainText } from "../../../terminal/printable-text.ts"
+import { oneLine } from "../../../terminal/text-layout.ts"
 
 /** `hermes memory [status]` */
 export async function run(invocation: Invocation): Promise<number> {

@@ -1,6 +1,6 @@
 import { CliError } from "../../command.ts"
-import { fitColumn, oneLine } from "../../terminal/text-layout.ts"
-import type { Terminal } from "../../terminal/terminal.ts"
+import { fitColumn, oneLine } from "../../../terminal/text-layout.ts"
+import type { Terminal } from "../../../terminal/terminal.ts"
 
 /** One line of a numbered list. */
 export interface Option<T> {

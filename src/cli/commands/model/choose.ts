@@ -23,7 +23,7 @@ import type { LocalServer } from "../../../llm/local/local-servers.ts"
 import type { Provider } from "../../../llm/provider.ts"
 import { CliError } from "../../command.ts"
 import { valueOrCliError } from "../../command-result.ts"
-import type { Terminal } from "../../terminal/terminal.ts"
+import type { Terminal } from "../../../terminal/terminal.ts"
 import { VERSION } from "../../version.ts"
 import { askOption, askText, type Option } from "./ask-option.ts"
 

@@ -1,7 +1,7 @@
 import { readAudit, readAuditFilter, type AuditLine } from "../../../admin/permissions/read-audit.ts"
 import { systemClock } from "../../../base/clock.ts"
 import { CliError, type Invocation } from "../../command.ts"
-import { localDateTime } from "../../terminal/relative-time.ts"
+import { localDateTime } from "../../../terminal/relative-time.ts"
 import { printTable } from "../../terminal/table.ts"
 
 const DEFAULT_LIMIT = 50

@@ -2,7 +2,7 @@ import { describeProfile } from "../../../config/profiles/profile-description.ts
 import { showProfile } from "../../../config/profiles/profiles.ts"
 import type { Invocation } from "../../command.ts"
 import { valueOrCliError } from "../../command-result.ts"
-import { oneLine } from "../../terminal/text-layout.ts"
+import { oneLine } from "../../../terminal/text-layout.ts"
 
 /** `hermes profile describe [NAME] [--text T]`: without `--text` it prints the current description. */
 export async function run({ flags, positionals, terminal, home, environment }: Invocation): Promise<number> {

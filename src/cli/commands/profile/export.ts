@@ -3,7 +3,7 @@ import { exportProfile } from "../../../config/profiles/profile-archive.ts"
 import type { Invocation } from "../../command.ts"
 import { valueOrCliError } from "../../command-result.ts"
 import { counted } from "../../../base/counted.ts"
-import { oneLine } from "../../terminal/text-layout.ts"
+import { oneLine } from "../../../terminal/text-layout.ts"
 
 /** `hermes profile export NAME [-o FILE]` */
 export async function run({ flags, positionals, terminal, home, environment }: Invocation): Promise<number> {

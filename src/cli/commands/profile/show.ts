@@ -2,7 +2,7 @@ import { showProfile } from "../../../config/profiles/profiles.ts"
 import type { Invocation } from "../../command.ts"
 import { printJson } from "../../terminal/json-output.ts"
 import { valueOrCliError } from "../../command-result.ts"
-import { oneLine } from "../../terminal/text-layout.ts"
+import { oneLine } from "../../../terminal/text-layout.ts"
 
 /** `hermes profile show [NAME]`; bare `hermes profile` prints the current one. */
 export async function run({ path, flags, positionals, terminal, home, environment }: Invocation): Promise<number> {

@@ -6,7 +6,7 @@ import type { ReportProgress } from "../../../base/progress.ts"
 import { counted } from "../../../base/counted.ts"
 import { CliError, type Invocation } from "../../command.ts"
 import { homeContext } from "../../home-context.ts"
-import type { Terminal } from "../../terminal/terminal.ts"
+import type { Terminal } from "../../../terminal/terminal.ts"
 import { noSession } from "./no-session.ts"
 
 /** `hermes sessions export OUT`: one session per line. */

@@ -4,7 +4,7 @@ import type { SessionSummary } from "../../../state/store.ts"
 import type { Invocation } from "../../command.ts"
 import { homeContext } from "../../home-context.ts"
 import { printJson } from "../../terminal/json-output.ts"
-import { relativeTime } from "../../terminal/relative-time.ts"
+import { relativeTime } from "../../../terminal/relative-time.ts"
 import { outputWidth, tableLines, type TableColumn } from "../../terminal/table.ts"
 
 const DEFAULT_LIMIT = 20

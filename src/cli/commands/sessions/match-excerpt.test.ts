@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { textColumns } from "../../terminal/text-width.ts"
+import { textColumns } from "../../../terminal/text-width.ts"
 import { matchExcerpt } from "./match-excerpt.ts"
 
 test.each([

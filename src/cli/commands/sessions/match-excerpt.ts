@@ -1,5 +1,5 @@
-import { bold } from "../../terminal/text-layout.ts"
-import { takeColumns, textColumns } from "../../terminal/text-width.ts"
+import { bold } from "../../../terminal/text-layout.ts"
+import { takeColumns, textColumns } from "../../../terminal/text-width.ts"
 
 /**
  * At most `columns` of a line in which `>>>` and `<<<` enclose each match, cut so that the first match is visible. Matches are bold

@@ -1,9 +1,9 @@
 import { assertNever } from "../../../base/assert-never.ts"
 import type { SessionId } from "../../../protocol/identifiers.ts"
 import type { SessionSummary } from "../../../state/store.ts"
-import { relativeTime } from "../../terminal/relative-time.ts"
+import { relativeTime } from "../../../terminal/relative-time.ts"
 import { counted } from "../../../base/counted.ts"
-import { bold, fitColumn, oneLine } from "../../terminal/text-layout.ts"
+import { bold, fitColumn, oneLine } from "../../../terminal/text-layout.ts"
 
 /** The picker shows a filtered list, asks before it deletes a session, or edits a title. */
 export interface PickerState {

@@ -8,10 +8,10 @@ import type { SearchHit } from "../../../state/store.ts"
 import { CliError, type Invocation } from "../../command.ts"
 import { homeContext } from "../../home-context.ts"
 import { printJson } from "../../terminal/json-output.ts"
-import { localDateTime } from "../../terminal/relative-time.ts"
+import { localDateTime } from "../../../terminal/relative-time.ts"
 import { outputWidth } from "../../terminal/table.ts"
-import { bold, cutToColumns, fitColumn, oneLine } from "../../terminal/text-layout.ts"
-import { textColumns } from "../../terminal/text-width.ts"
+import { bold, cutToColumns, fitColumn, oneLine } from "../../../terminal/text-layout.ts"
+import { textColumns } from "../../../terminal/text-width.ts"
 import { matchExcerpt } from "./match-excerpt.ts"
 
 const DEFAULT_LIMIT = 20

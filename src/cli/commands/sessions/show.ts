@@ -4,11 +4,11 @@ import type { MessageRow, SessionRow } from "../../../state/store.ts"
 import type { Invocation } from "../../command.ts"
 import { homeContext } from "../../home-context.ts"
 import { printJson } from "../../terminal/json-output.ts"
-import { localDateTime } from "../../terminal/relative-time.ts"
+import { localDateTime } from "../../../terminal/relative-time.ts"
 import { noSession } from "./no-session.ts"
 import { counted } from "../../../base/counted.ts"
-import { plainText } from "../../terminal/printable-text.ts"
-import { bold, oneLine } from "../../terminal/text-layout.ts"
+import { plainText } from "../../../terminal/printable-text.ts"
+import { bold, oneLine } from "../../../terminal/text-layout.ts"
 
 /** `hermes sessions show ID` */
 export async function run(invocation: Invocation): Promise<number> {

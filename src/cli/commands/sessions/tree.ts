@@ -2,10 +2,10 @@ import { readLineage } from "../../../admin/sessions/read-sessions.ts"
 import type { LineageNode } from "../../../state/store.ts"
 import type { Invocation } from "../../command.ts"
 import { homeContext } from "../../home-context.ts"
-import { localDateTime } from "../../terminal/relative-time.ts"
+import { localDateTime } from "../../../terminal/relative-time.ts"
 import { noSession } from "./no-session.ts"
 import { counted } from "../../../base/counted.ts"
-import { oneLine } from "../../terminal/text-layout.ts"
+import { oneLine } from "../../../terminal/text-layout.ts"
 
 /** `hermes sessions tree [ID]` */
 export async function run(invocation: Invocation): Promise<number> {

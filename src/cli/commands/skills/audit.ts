@@ -1,6 +1,6 @@
 import { auditSkills } from "../../../admin/skills/installed-skills.ts"
 import type { Invocation } from "../../command.ts"
-import { oneLine } from "../../terminal/text-layout.ts"
+import { oneLine } from "../../../terminal/text-layout.ts"
 
 /** `hermes skills audit`: scans again. Returns 1 when a skill is dangerous or differs from what was installed. */
 export function run({ flags, terminal, home }: Invocation): Promise<number> {

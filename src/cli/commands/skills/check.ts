@@ -2,7 +2,7 @@ import { checkInstalled } from "../../../admin/skills/installed-skills.ts"
 import type { Invocation } from "../../command.ts"
 import { homeContext } from "../../home-context.ts"
 import { printTable } from "../../terminal/table.ts"
-import { oneLine } from "../../terminal/text-layout.ts"
+import { oneLine } from "../../../terminal/text-layout.ts"
 
 /** `hermes skills check` */
 export async function run(invocation: Invocation): Promise<number> {

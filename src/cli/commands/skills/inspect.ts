@@ -5,7 +5,7 @@ import { listSkills } from "../../../admin/skills/skill-settings.ts"
 import type { Invocation } from "../../command.ts"
 import { valueOrCliError } from "../../command-result.ts"
 import { homeContext } from "../../home-context.ts"
-import { plainText } from "../../terminal/printable-text.ts"
+import { plainText } from "../../../terminal/printable-text.ts"
 import { printScan } from "./print-scan.ts"
 
 /** `hermes skills inspect`: a skill of this machine by name, or one that could be installed. Changes nothing. */

@@ -3,7 +3,7 @@ import type { Invocation } from "../../command.ts"
 import { homeContext } from "../../home-context.ts"
 import { printJson } from "../../terminal/json-output.ts"
 import { printTable } from "../../terminal/table.ts"
-import { oneLine } from "../../terminal/text-layout.ts"
+import { oneLine } from "../../../terminal/text-layout.ts"
 
 /** `hermes skills list` */
 export async function run(invocation: Invocation): Promise<number> {

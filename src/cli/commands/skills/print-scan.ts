@@ -1,7 +1,7 @@
 import type { ScannedSkill } from "../../../admin/skills/install-skill.ts"
 import { counted } from "../../../base/counted.ts"
-import type { Terminal } from "../../terminal/terminal.ts"
-import { oneLine } from "../../terminal/text-layout.ts"
+import type { Terminal } from "../../../terminal/terminal.ts"
+import { oneLine } from "../../../terminal/text-layout.ts"
 
 /** Shows what a skill is and what the scan found, before anything is installed. */
 export function printScan(scanned: ScannedSkill, terminal: Terminal): void {

@@ -3,7 +3,7 @@ import { CliError, type Invocation } from "../../command.ts"
 import { valueOrCliError } from "../../command-result.ts"
 import { homeContext } from "../../home-context.ts"
 import { confirmed } from "../../terminal/confirmation.ts"
-import { oneLine } from "../../terminal/text-layout.ts"
+import { oneLine } from "../../../terminal/text-layout.ts"
 import { printScan } from "./print-scan.ts"
 
 /** `hermes skills update`: one skill, or all that have a newer version. Returns 1 when one could not be updated. */

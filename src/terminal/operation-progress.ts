@@ -1,4 +1,4 @@
-import type { Progress, ReportProgress } from "../../base/progress.ts"
+import type { Progress, ReportProgress } from "../base/progress.ts"
 import type { Terminal } from "./terminal.ts"
 import { cutToColumns, dim } from "./text-layout.ts"
 

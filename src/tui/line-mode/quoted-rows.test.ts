@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
 
-import { textColumns } from "../terminal/text-width.ts"
+import { textColumns } from "../../terminal/text-width.ts"
 import { indentedRows, quotedText, wrappedQuestion } from "./quoted-rows.ts"
 
 const WIDTHS = [40, 80, 200]

@@ -1,4 +1,4 @@
-import { graphemeColumns, graphemes, textColumns } from "../terminal/text-width.ts"
+import { graphemeColumns, graphemes, textColumns } from "../../terminal/text-width.ts"
 
 /** Breaks streamed text at spaces instead of at the edge of the terminal. */
 export interface WordWrap {

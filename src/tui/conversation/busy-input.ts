@@ -4,7 +4,7 @@ import type { Session } from "../../app/session/session.ts"
 import type { SlashOutcome } from "../../commands/slash-command.ts"
 import { isSlashLine } from "../../commands/slash-table.ts"
 import type { Part } from "../../protocol/message.ts"
-import type { BusyListener } from "./line-reader.ts"
+import type { BusyListener } from "../chat-ui.ts"
 
 /** What a line does that is typed during a reply: interrupt it, be sent after it, or be added to the running turn. */
 export type BusyMode = "interrupt" | "queue" | "steer"

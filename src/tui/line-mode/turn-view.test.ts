@@ -4,7 +4,7 @@ import { recordingTerminal } from "../../../test/support/cli-home.ts"
 import type { AgentEventBody, RunEnd, RunOutcome } from "../../protocol/events.ts"
 import { toSessionId } from "../../protocol/identifiers.ts"
 import { NO_USAGE } from "../../protocol/usage.ts"
-import type { LiveEvent } from "./questions.ts"
+import type { LiveEvent } from "../chat-ui.ts"
 import { createTurnView } from "./turn-view.ts"
 
 type Body = Exclude<AgentEventBody, { type: "run-end" }>

@@ -3,8 +3,8 @@ import { join } from "node:path"
 
 import { expect, test } from "vitest"
 
-import { createCliHome } from "../../../test/support/cli-home.ts"
-import { systemClock } from "../../base/clock.ts"
+import { createCliHome } from "../../test/support/cli-home.ts"
+import { systemClock } from "../base/clock.ts"
 import { openPromptHistory } from "./prompt-history.ts"
 
 function openIn(directory: string) {

@@ -1,7 +1,7 @@
 import { assertNever } from "../../base/assert-never.ts"
 import { compactCount } from "../../base/compact-count.ts"
 import type { SubagentEnd, SubagentEvent, SubagentStart } from "../../protocol/events.ts"
-import { cutToColumns } from "../terminal/text-layout.ts"
+import { cutToColumns } from "../../terminal/text-layout.ts"
 import { paint } from "./tool-lines.ts"
 import type { ToolLineOptions } from "./tool-lines.ts"
 

@@ -1,11 +1,10 @@
 import type { Session } from "../../app/session/session.ts"
-import type { AgentEvent, ApprovalRequest, ClarifyRequest } from "../../protocol/events.ts"
+import type { ApprovalRequest, ClarifyRequest } from "../../protocol/events.ts"
+import type { LiveEvent } from "../chat-ui.ts"
 import { approvalQuestion, asksForWholeCall, explainedChoices, parseApprovalAnswer } from "./approval-prompt.ts"
 import { clarifyQuestion, parseClarifyAnswer } from "./clarify-prompt.ts"
 import type { ClarifyReply } from "./clarify-prompt.ts"
 import { wrappedQuestion } from "./quoted-rows.ts"
-
-export type LiveEvent = Exclude<AgentEvent, { type: "run-end" }>
 
 /** Reads one line from the user. Undefined after Ctrl+C, at the end of input and when the signal aborts. */
 export type AskUser = (

@@ -1,4 +1,4 @@
-import { raiseHangup } from "../stop-signal.ts"
+import { raiseHangup } from "./stop-signal.ts"
 import { openLineEditor } from "./editor/line-editor.ts"
 import type { Terminal } from "./terminal.ts"
 

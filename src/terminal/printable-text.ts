@@ -1,4 +1,4 @@
-import { stripAnsi } from "../../base/strip-ansi.ts"
+import { stripAnsi } from "../base/strip-ansi.ts"
 
 /**
  * Text that a terminal shows and does not interpret. Answers, file contents, error messages of servers and stored messages may

@@ -1,6 +1,6 @@
-import type { Terminal } from "../terminal/terminal.ts"
-import { cutToColumns, dim } from "../terminal/text-layout.ts"
-import { nextGrapheme, textColumns } from "../terminal/text-width.ts"
+import type { Terminal } from "../../terminal/terminal.ts"
+import { cutToColumns, dim } from "../../terminal/text-layout.ts"
+import { nextGrapheme, textColumns } from "../../terminal/text-width.ts"
 
 /**
  * A line at the bottom of the terminal that shows what a turn is doing and for how long, and below it what the user types

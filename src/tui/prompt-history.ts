@@ -1,8 +1,8 @@
 import { appendFileSync, closeSync, fchmodSync, fstatSync, openSync, readSync } from "node:fs"
 
-import { writeFileAtomic } from "../../base/atomic-file.ts"
-import type { Clock } from "../../base/clock.ts"
-import { takeCodePoints } from "../../base/text.ts"
+import { writeFileAtomic } from "../base/atomic-file.ts"
+import type { Clock } from "../base/clock.ts"
+import { takeCodePoints } from "../base/text.ts"
 
 /** The messages that the user sent from the prompt, also in earlier conversations. */
 export interface PromptHistory {

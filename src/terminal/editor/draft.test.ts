@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 
-import { fc } from "../../../../test/support/property.ts"
+import { fc } from "../../../test/support/property.ts"
 import {
   deleteLeft,
   deleteToLineEnd,

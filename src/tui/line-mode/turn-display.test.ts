@@ -5,8 +5,8 @@ import { settingOf, type SettingKey } from "../../config/settings.ts"
 import type { Config } from "../../config/load-config.ts"
 import type { AgentEventBody } from "../../protocol/events.ts"
 import { toSessionId } from "../../protocol/identifiers.ts"
-import { createScreen } from "../terminal/live-area.ts"
-import type { LiveEvent } from "./questions.ts"
+import { createScreen } from "../../terminal/live-area.ts"
+import type { LiveEvent } from "../chat-ui.ts"
 import { withDisplaySettings } from "./turn-display.ts"
 
 type Body = Exclude<AgentEventBody, { type: "run-end" }>

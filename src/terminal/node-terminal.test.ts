@@ -4,11 +4,11 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { describe, expect, test } from "vitest"
-import { openTerminal } from "../../../test/support/virtual-terminal.ts"
-import { createCliHome } from "../../../test/support/cli-home.ts"
+import { openTerminal } from "../../test/support/virtual-terminal.ts"
+import { createCliHome } from "../../test/support/cli-home.ts"
 
 const MODULE = new URL("./node-terminal.ts", import.meta.url).href
-const ENTRY = fileURLToPath(new URL("../launch/hermes.ts", import.meta.url))
+const ENTRY = fileURLToPath(new URL("../cli/launch/hermes.ts", import.meta.url))
 
 /** Writes a program that creates a terminal and prints what `body` returns. */
 function program(directory: string, body: string): string {

@@ -1,6 +1,6 @@
 import { fstatSync } from "node:fs"
 import { isatty } from "node:tty"
-import { errorCode, explainSystemError } from "../../base/system-error.ts"
+import { errorCode, explainSystemError } from "../base/system-error.ts"
 import { createPlainScreen, createScreen, type Screen } from "./live-area.ts"
 import { plainText, styledText } from "./printable-text.ts"
 import type { StdinOptions, StdinText, Terminal } from "./terminal.ts"

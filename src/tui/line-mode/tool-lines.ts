@@ -1,7 +1,7 @@
 import type { ToolEnd, ToolStart } from "../../protocol/events.ts"
-import { plainText } from "../terminal/printable-text.ts"
-import { cutToColumns } from "../terminal/text-layout.ts"
-import { takeColumns } from "../terminal/text-width.ts"
+import { plainText } from "../../terminal/printable-text.ts"
+import { cutToColumns } from "../../terminal/text-layout.ts"
+import { takeColumns } from "../../terminal/text-width.ts"
 
 export interface ToolLineOptions {
   readonly columns: number

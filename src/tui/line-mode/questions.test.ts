@@ -3,7 +3,7 @@ import { expect, test } from "vitest"
 import type { Answer, ApprovalRequest, ClarifyRequest } from "../../protocol/events.ts"
 import { toSessionId } from "../../protocol/identifiers.ts"
 import { createQuestions } from "./questions.ts"
-import type { LiveEvent } from "./questions.ts"
+import type { LiveEvent } from "../chat-ui.ts"
 
 const envelope = { sessionId: toSessionId("s"), runId: "r", seq: 0, ts: 0 }
 

@@ -1,5 +1,5 @@
 import { visibleText } from "../../base/visible-text.ts"
-import { graphemeColumns, graphemes, textColumns } from "../terminal/text-width.ts"
+import { graphemeColumns, graphemes, textColumns } from "../../terminal/text-width.ts"
 
 export interface QuotedText {
   readonly rows: readonly string[]

@@ -1,6 +1,6 @@
 import type { Config } from "../../config/load-config.ts"
-import type { Terminal } from "../terminal/terminal.ts"
-import type { LiveEvent } from "./questions.ts"
+import type { Terminal } from "../../terminal/terminal.ts"
+import type { LiveEvent } from "../chat-ui.ts"
 import type { TurnView } from "./turn-view.ts"
 
 type Delta = Extract<LiveEvent, { type: "text-delta" }>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { recordingTerminal } from "../../../test/support/cli-home.ts"
+import { recordingTerminal } from "../../test/support/cli-home.ts"
 import type { LiveArea } from "./live-area.ts"
 import { createOperationProgress } from "./operation-progress.ts"
 import type { Terminal } from "./terminal.ts"

@@ -3,8 +3,8 @@ import { PassThrough } from "node:stream"
 import { afterEach, describe, expect, test } from "vitest"
 
 import { recordingTerminal } from "../../../test/support/cli-home.ts"
-import { createScreen } from "../terminal/live-area.ts"
-import type { PromptHistory } from "./prompt-history.ts"
+import { createScreen } from "../../terminal/live-area.ts"
+import type { PromptHistory } from "../prompt-history.ts"
 import { openLineReader } from "./line-reader.ts"
 import type { LineReader } from "./line-reader.ts"
 
